@@ -9,8 +9,8 @@ use crate::{
     text::WIDTH,
 };
 
-/// Returns the answers to all questions that a terminal shows, with a blank line between them, in lines of at most
-/// [`WIDTH`] characters.
+/// Returns the answers to all questions that a terminal shows, separated by blank lines, in lines of at most [`WIDTH`]
+/// characters.
 pub fn closing(asked: &Asked<'_>) -> String {
     let answers = QUESTIONS
         .iter()
@@ -22,7 +22,7 @@ pub fn closing(asked: &Asked<'_>) -> String {
     answers.join("\n")
 }
 
-/// Returns the text with the meanings of changes and the warnings in colours.
+/// Adds colours to the meanings of changes and to warnings.
 pub fn painted(text: &str) -> String {
     let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
     let mut painted = text.to_owned();

@@ -1,10 +1,9 @@
-//! Coverage of intervals: how often they hold the true value.
+//! Coverage of intervals: how often they contain the true value.
 //!
-//! A run of many repetitions stands for all draws of arrivals: its values are the true ones. Groups of its
-//! repetitions, drawn without replacement, stand for the runs that a user makes. The study counts how often the
-//! groups' intervals hold the true values, how often the interval of the change between two groups of one
-//! policy holds zero (A/A), and how often a group is found better if its slowdowns are reduced by 10 or 20 %
-//! (A/B).
+//! A run of many repetitions stands for all draws of arrivals: its values are taken as the true ones. Groups of its
+//! repetitions, drawn without replacement, stand for the runs that a user makes. The study counts three things: how
+//! often the groups' intervals contain the true value; how often the interval of the change between two groups of one
+//! policy contains zero (A/A); and how often a group is found better if its slowdowns are reduced by 10 or 20 % (A/B).
 
 use std::path::Path;
 
@@ -22,78 +21,78 @@ use crate::{
     stats::{self, Change, Estimate, Meaning, Slowdowns},
 };
 
-/// Size of a study.
+/// Size of a coverage study.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Study {
     /// Number of repetitions in a group, at least 2.
     pub repetitions: usize,
-    /// Number of groups, and of disjoint group pairs.
+    /// Number of groups; there are as many disjoint pairs of groups.
     pub groups: usize,
 }
 
 /// Coverage of the intervals for a run's policies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Coverage {
-    /// The scenario's name.
+    /// Name of the run's scenario.
     pub scenario: String,
     /// Number of repetitions in a group.
     pub repetitions: usize,
-    /// Number of groups, and of disjoint group pairs.
+    /// Number of groups; there are as many disjoint pairs of groups.
     pub groups: usize,
     /// Number of repetitions in the run.
     pub of: usize,
-    /// Each policy's statistics, in the order of the run.
+    /// Statistics of each policy, in the order of the run.
     pub rows: Vec<Row>,
 }
 
-/// Coverage of the intervals for one statistic of a policy's slowdowns. Shares are of the groups, or pairs of groups.
+/// Coverage of the intervals for one statistic of a policy's slowdowns. Shares refer to groups or to pairs of groups.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Label of the policy.
     pub policy: String,
-    /// `p50`, `p99` or `mean`.
+    /// Statistic: `p50`, `p99` or `mean`.
     pub statistic: &'static str,
-    /// Value over all repetitions.
+    /// Value over all repetitions, taken as the true one.
     pub value: f64,
-    /// Share of groups whose interval holds that value.
+    /// Share of groups whose interval contains that value.
     pub held: f64,
-    /// Share of group pairs whose change has an interval that holds zero.
+    /// Share of group pairs whose interval of the change contains zero, as it should.
     pub same: f64,
-    /// Pairs of groups, with the second group's slowdowns reduced by 10 %.
+    /// Verdicts on pairs of groups in which the second group's slowdowns are reduced by 10 %.
     pub less_10: Found,
-    /// Pairs of groups, with the second group's slowdowns reduced by 20 %.
+    /// Verdicts on pairs of groups in which the second group's slowdowns are reduced by 20 %.
     pub less_20: Found,
-    /// Change against the run's first policy under the same flows; `None` for the first policy.
+    /// Coverage of the change against the run's first policy with the same flows; `None` for the first policy.
     pub change: Option<ChangeHeld>,
 }
 
-/// Verdicts on pairs of groups in which the second has lower slowdowns.
+/// Verdicts on pairs of groups of which the second has lower slowdowns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Found {
-    /// Share of pairs whose change is found to be better.
+    /// Share of pairs that are found better, which is correct.
     pub better: f64,
-    /// Share of pairs whose change is found to be worse.
+    /// Share of pairs that are found worse, which is wrong.
     pub worse: f64,
 }
 
-/// Coverage of a change between two policies.
+/// Coverage of the change between two policies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChangeHeld {
     /// Change over all repetitions.
     pub value: f64,
-    /// Share of groups whose interval holds that change.
+    /// Share of groups whose interval contains that change.
     pub held: f64,
-    /// Share of groups whose interval lies beyond zero, on the side opposite to that change.
+    /// Share of groups whose interval lies entirely on the wrong side of zero.
     pub wrong: f64,
 }
 
-/// Error of a study.
+/// Failure of a coverage study.
 #[derive(Debug, thiserror::Error)]
 pub enum CoverageError {
     /// The run cannot be read.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// The group is too small to have a spread.
+    /// The group has a single repetition, so it has no interval.
     #[error("a group of {0} repetitions has no interval (hint: `--group 2` or more)")]
     SmallGroup(usize),
     /// The run has too few repetitions for two disjoint groups.
@@ -121,18 +120,18 @@ pub enum CoverageError {
         /// Number of repetitions in a group.
         group: usize,
     },
-    /// The run is not valid, so its values are not those of the scenario.
-    #[error("`{directory}` is {grade}: its values are not taken for true ones")]
+    /// The run is not valid, so its values cannot stand for the true ones.
+    #[error("`{directory}` is {grade}: its values cannot stand for the true ones")]
     NotValid {
         /// Directory of the run.
         directory: String,
-        /// Verdict of the run.
+        /// Verdict on the run, as a word.
         grade: &'static str,
     },
 }
 
 impl Coverage {
-    /// Returns the smallest share of intervals that hold the true value.
+    /// Returns the smallest share, over all rows, of intervals that contain the true value.
     #[must_use]
     pub fn least_held(&self) -> f64 {
         let shares = self.rows.iter().flat_map(|row| {
@@ -143,9 +142,9 @@ impl Coverage {
     }
 }
 
-/// Studies how well the intervals cover in the run directory at `path`.
+/// Studies the coverage of intervals in the run directory at `path`.
 ///
-/// The groups are drawn by a fixed seed, so that a run always has the same coverage.
+/// The groups are drawn with a fixed seed, so that a run always has the same result.
 ///
 /// # Errors
 /// If the run cannot be read, is not valid, or has too few repetitions for the groups.
@@ -196,15 +195,15 @@ pub fn coverage(path: &Path, study: Study) -> Result<Coverage, CoverageError> {
     })
 }
 
-/// Two disjoint groups of repetitions.
+/// Indices of the repetitions in two disjoint groups.
 type Pair = [Vec<usize>; 2];
 
-/// Draws pairs of disjoint groups from `of` repetitions.
+/// Draws pairs of disjoint groups from the indices `0..of`.
 fn pairs_of_groups(of: usize, study: Study) -> Vec<Pair> {
     let mut random = Pcg64Mcg::seed_from_u64(SEED);
     let mut order: Vec<usize> = (0..of).collect();
     let mut pair = |_| {
-        // The first positions of a Fisher–Yates shuffle.
+        // These are the first steps of a Fisher–Yates shuffle.
         for place in 0..2 * study.repetitions {
             order.swap(place, place + below(random.next_u64(), of - place));
         }
@@ -214,14 +213,14 @@ fn pairs_of_groups(of: usize, study: Study) -> Vec<Pair> {
     (0..study.groups).map(&mut pair).collect()
 }
 
-/// Returns `random` scaled to `0..len`. The bias, at most `len / 2^64`, is far below the estimated shares.
+/// Scales `random` to `0..len`. The bias, at most `len / 2^64`, is far below the shares to be estimated.
 fn below(random: u64, len: usize) -> usize {
     let product = u128::from(random) * (len as u128);
     usize::try_from(product >> 64).unwrap_or(0)
 }
 
-/// Returns the coverage of a policy's statistics over pairs of groups from its repetitions; `base` has the first
-/// policy's repetitions.
+/// Returns the coverage for each statistic of a policy, over pairs of groups from its repetitions. `base` has the
+/// repetitions of the run's first policy.
 fn rows(
     policy: &str,
     repetitions: &[Vec<f64>],
@@ -240,7 +239,7 @@ fn rows(
             .iter()
             .map(|it| value_of(it.slowdowns.as_ref()?))
             .collect();
-        // A group without the statistic has no interval to check, so the row is left out.
+        // A group without the statistic has no interval, so the row is left out.
         if values.contains(&None) {
             return None;
         }
@@ -274,7 +273,7 @@ impl Found {
 }
 
 impl ChangeHeld {
-    /// Compares the changes of groups with `value`, the change over all repetitions.
+    /// Counts how the intervals of `changes` lie around `value`, the change over all repetitions.
     fn of(value: f64, changes: &[Option<Estimate>]) -> Self {
         Self {
             value,
@@ -288,16 +287,16 @@ impl ChangeHeld {
     }
 }
 
-/// Statistics that a user would see for a pair of groups.
+/// Statistics that a user would see for a pair of runs.
 struct Group {
     slowdowns: Option<Slowdowns>,
-    /// Change from the first group to the second.
+    /// Change from the first group to the second, of the same policy.
     same: Change,
-    /// The same change with the second group's slowdowns reduced by 10 %.
+    /// The same change, if the second group's slowdowns were reduced by 10 %.
     less_10: Change,
-    /// The same change with the second group's slowdowns reduced by 20 %.
+    /// The same change, if the second group's slowdowns were reduced by 20 %.
     less_20: Change,
-    /// Change from the first policy's slowdowns to this policy's, in the first group.
+    /// Change from the run's first policy to this one within the first group.
     against_first: Option<Change>,
 }
 
@@ -320,13 +319,13 @@ impl Group {
     }
 }
 
-/// Returns the share of `estimates` that satisfy `is`; a missing estimate does not satisfy it.
+/// Returns the share of `estimates` that satisfy `is`; a missing estimate counts as not satisfying it.
 fn share(estimates: &[Option<Estimate>], is: impl Fn(&Estimate) -> bool) -> f64 {
     let count = estimates.iter().flatten().filter(|it| is(it)).count();
     float(count) / float(estimates.len().max(1))
 }
 
-/// True if the interval of `estimate` holds `value`, within rounding.
+/// Returns true if the interval of `estimate` contains `value`, within rounding.
 fn holds(estimate: &Estimate, value: f64) -> bool {
     let slack = 1e-12 * value.abs().max(1.0);
     estimate
@@ -351,7 +350,7 @@ const STATISTICS: [Accessors; 3] = [
     ("mean", |it| it.mean, |it| it.mean),
 ];
 
-/// Seed of the groups.
+/// Seed for drawing the groups.
 const SEED: u64 = 0x1c4b;
 
 #[cfg(test)]
@@ -363,7 +362,7 @@ mod tests {
         groups: 200,
     };
 
-    /// Returns standard normal values (Box and Muller).
+    /// Returns standard normal values, by the method of Box and Muller.
     fn normal(count: usize, seed: u64) -> Vec<f64> {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let mut uniform = || float(below(random.next_u64(), 1 << 40)) / float(1 << 40);
@@ -375,8 +374,8 @@ mod tests {
         (0..count).map(value).collect()
     }
 
-    /// Returns repetitions whose flows share a random level, as flows that share queues do: slowdowns e^(level
-    /// + spread).
+    /// Returns repetitions whose flows share a random level, like flows that share queues: slowdowns are e^(level +
+    /// spread).
     fn repetitions(count: usize, spread: f64, seed: u64) -> Vec<Vec<f64>> {
         let levels = normal(count, seed);
         let repetition = |(at, level): (u64, f64)| {
@@ -398,7 +397,7 @@ mod tests {
             for share in [row.held, row.same] {
                 assert!((0.91..=0.99).contains(&share), "{row:?}");
             }
-            // The standard deviation is 5 % over 8 repetitions on each side: a reduction by 10 % is 4 standard
+            // The standard deviation is 5 %, over 8 repetitions on each side, so a reduction by 10 % is 4 standard
             // errors.
             assert!(
                 row.less_10.better > 0.9 && row.less_20.better > 0.99,
@@ -408,8 +407,8 @@ mod tests {
         }
     }
 
-    /// A policy whose change differs by repetition, around −30 %, where the levels differ by a factor of e^0.5. The
-    /// slowest hundredth of all flows is of the few highest levels, which most groups do not have.
+    /// The change differs between repetitions, around −30 %, and their levels differ by a factor of e^0.5. The slowest
+    /// hundredth of all flows belongs to the few highest levels, which most groups do not contain.
     #[test]
     fn a_study_tells_intervals_that_hold_from_those_that_are_too_narrow() {
         let base = repetitions(120, 0.5, 2);
@@ -426,7 +425,7 @@ mod tests {
             let change = row.change.unwrap();
             assert!((change.value + 0.3).abs() < 0.03, "{row:?}");
             assert_eq!(change.wrong, 0.0, "{row:?}");
-            // Between different flows, the spread of the levels hides a reduction by a tenth.
+            // Between different flows, the spread of levels hides a reduction by 10 %.
             assert!(row.less_10.better < 0.3, "{row:?}");
         }
         let held = |at: usize| (rows[at].held, rows[at].change.unwrap().held);

@@ -1,22 +1,22 @@
-//! Parameters of a run's policies that are not their publications', for tables and legends.
+//! Parameters in which a run's policies depart from their publications, for tables and legends.
 
 use lab_records::{Departure, RunInfo};
 
-/// Returns the departures of `policy`; empty in an earlier lcmp-lab's records.
+/// Returns the departures of `policy`; empty for records of an earlier lcmp-lab, which do not have them.
 pub fn of<'a>(info: &'a RunInfo, policy: &str) -> &'a [Departure] {
     let mut settings = info.provenance.policies.iter();
     let found = settings.find(|settings| settings.policy == policy);
     found.map_or(&[], |settings| &settings.departures)
 }
 
-/// Returns departures with their references, in one line.
+/// Formats departures with their references in one line.
 pub fn listed(departures: &[Departure]) -> String {
     let words: Vec<String> = departures.iter().map(ToString::to_string).collect();
     words.join(", ")
 }
 
-/// Returns `policy`'s text in figure legends, without its label: the parameters that depart, or their number if their
-/// text is too long; empty if no parameter departs, or if the run has too many policies for a legend with all of them.
+/// Returns the text that follows the label of `policy` in figure legends: the parameters that depart, or only their
+/// number if that text is too long. Empty if none departs, or if the run has too many policies for a legend.
 pub fn legend(info: &RunInfo, policy: &str) -> String {
     let departures = of(info, policy);
     if departures.is_empty() || info.policies.len() > MAX_POLICIES {
@@ -34,10 +34,10 @@ pub fn legend(info: &RunInfo, policy: &str) -> String {
     }
 }
 
-/// Maximum number of policies for which a legend shows parameters.
+/// Maximum number of policies with which legends show parameters.
 const MAX_POLICIES: usize = 8;
 
-/// Maximum length of the parameters written out in a legend, in characters.
+/// Maximum length of the parameters in a legend, characters; a longer text is replaced by a count.
 const MAX_CHARS: usize = 40;
 
 #[cfg(test)]

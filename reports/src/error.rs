@@ -1,4 +1,4 @@
-//! Errors of reports.
+//! Errors of making reports.
 
 use std::{
     io,
@@ -8,13 +8,13 @@ use std::{
 use lab_records::RecordsError;
 use polars::error::PolarsError;
 
-/// Error of writing a report.
+/// Failure to make a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// The run cannot be read.
+    /// The records of the run cannot be read.
     #[error("cannot read the run")]
     Records(#[from] RecordsError),
-    /// A query fails.
+    /// A query on the tables of the run fails.
     #[error("cannot query the run's tables")]
     Frame(#[from] PolarsError),
     /// A figure cannot be drawn.
@@ -22,7 +22,7 @@ pub enum ReportError {
     Draw {
         /// Name of the figure.
         figure: &'static str,
-        /// Cause.
+        /// Error of the drawing backend.
         source: DrawError,
     },
     /// The data of the page cannot be written as JSON.
@@ -31,14 +31,14 @@ pub enum ReportError {
     /// A file cannot be written.
     #[error("cannot write `{}`", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Cause.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
-/// Error of a drawing backend, as its text.
+/// Error of the drawing backend, kept as text.
 #[derive(Debug, thiserror::Error)]
 #[error("{problem}")]
 pub struct DrawError {
@@ -61,7 +61,7 @@ impl<E: std::error::Error + Send + Sync> From<plotters::drawing::DrawingAreaErro
     }
 }
 
-/// Returns the error of writing `path`.
+/// Returns a function that turns an I/O error into a [`ReportError::Write`] for `path`.
 pub fn write_failed(path: &Path) -> impl FnOnce(io::Error) -> ReportError {
     let path = path.to_owned();
     move |source| ReportError::Write { path, source }

@@ -1,7 +1,7 @@
-//! Run directories to figures, tables and one self-contained HTML page.
+//! Reports on run directories: figures, tables, and a self-contained HTML page.
 //!
-//! [`render`] reads a run directory, and nothing else, and writes `figures/` and `report.html` into
-//! it. The same records give the same bytes, on every machine.
+//! [`render`] reads a run directory and nothing else, and writes `figures/` and `report.html` into it. The same records
+//! give the same bytes on every machine.
 //!
 //! Must not contain: engines, the plan, clocks, anything that needs root.
 //!
@@ -14,13 +14,13 @@
 //! - `report`, `summary`: the report of a run, and its results in a few numbers
 //! - `figures`, `figure`: the data of each figure, drawn by plotters as SVG and PNG
 //! - `page`: the HTML page of a run
-//! - [`check`]: results of judging; `document`: answers for terminals, pages and Markdown
-//! - `facts`: a run, opened once for all that judge it
-//! - [`fidelity`]: two runs of one plan, flow by flow
-//! - [`compare`]: runs with a stated difference, per policy and size
-//! - [`coverage`]: how often intervals hold the true value
-//! - `published`: published values beside those of runs
-//! - `text`: quantities as text; [`words`]: codes and figures of records in words
+//! - [`check`]: results of judging verbs; `document`: their form for terminals, pages and Markdown
+//! - `facts`: a run, opened once for all code that judges it
+//! - [`fidelity`]: comparison of two runs of one plan, flow by flow
+//! - [`compare`]: comparison of runs with a stated difference, by policy and flow size
+//! - [`coverage`]: how often intervals contain the true value
+//! - `published`: figure of published values next to those of runs
+//! - `text`: quantities as text; [`words`]: sentences for the codes and figures in records
 //! - `parallel`: work on several threads
 //!
 //! ```no_run

@@ -7,8 +7,8 @@ use std::{
     thread,
 };
 
-/// Returns what `work` returns for each of `items`, in their order. As many items are worked on at a time
-/// as there are processors, so that memory does not grow with their number.
+/// Applies `work` to each of `items` on several threads, and returns the results in order. At most as many items are in
+/// progress as there are processors, so that memory does not grow with their number.
 pub fn map<I: Send, T: Send>(
     items: impl IntoIterator<Item = I, IntoIter: Send>,
     work: impl Fn(I) -> T + Sync,

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 use crate::stats::{self, Statistic, nearest_rank};
 
-/// Slowdowns of scheduled flows in a group, sorted; infinite for a flow that did not finish or never started.
+/// Sorted slowdowns of a group of scheduled flows; infinite for a flow that did not finish or never started.
 ///
-/// A percentile of the finished flows alone would be of those that happened to be fast. So percentiles are of
-/// all flows of the group, and unknown beyond the share that finished.
+/// Percentiles of the finished flows alone would describe only those that happened to be fast. So percentiles are
+/// computed over all flows of the group, and are unknown beyond the share that finished.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Population<'a>(Cow<'a, [f64]>);
 
 impl<'a> Population<'a> {
-    /// Creates the population for `scheduled` flows, from the sorted slowdowns of those that `finished`.
+    /// Returns the population of `scheduled` flows, of which those with the sorted slowdowns `finished` finished.
     pub fn new(finished: impl Into<Cow<'a, [f64]>>, scheduled: usize) -> Self {
         let mut slowdowns = finished.into();
         if slowdowns.len() < scheduled {
@@ -21,33 +21,33 @@ impl<'a> Population<'a> {
         Self(slowdowns)
     }
 
-    /// Returns the number of flows.
+    /// Returns the number of scheduled flows.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns the slowdowns of all flows.
+    /// Returns the sorted slowdowns of all scheduled flows.
     pub fn all(&self) -> &[f64] {
         &self.0
     }
 
-    /// Returns the slowdowns of the flows that finished.
+    /// Returns the sorted slowdowns of the flows that finished.
     pub fn finished(&self) -> &[f64] {
         let finished = self.0.partition_point(|slowdown| slowdown.is_finite());
         &self.0[..finished]
     }
 
-    /// True if all flows finished.
+    /// Returns true if all scheduled flows finished.
     pub fn is_finished(&self) -> bool {
         self.0.last().is_none_or(|last| last.is_finite())
     }
 
-    /// Returns the `percent`th percentile by the nearest-rank rule; `None` if too few flows finished.
+    /// Returns the percentile `percent` by nearest rank; `None` if it lies among unfinished flows.
     pub fn percentile(&self, percent: u32) -> Option<f64> {
         nearest_rank(&self.0, percent).filter(|value| value.is_finite())
     }
 
-    /// Returns a statistic; `None` if it needs more flows, or if too few finished.
+    /// Returns a statistic; `None` if it needs more flows, or lies among unfinished flows.
     pub fn shown(&self, statistic: Statistic) -> Option<f64> {
         stats::shown(&self.0, statistic).filter(|value| value.is_finite())
     }
@@ -57,7 +57,7 @@ impl<'a> Population<'a> {
 mod tests {
     use super::*;
 
-    /// Of ten flows the third smallest slowdown is the 30th percentile; the fourth is unknown.
+    /// With ten flows, the third smallest slowdown is the 30th percentile, and the fourth is unknown.
     #[test]
     fn percentiles_are_of_all_scheduled_flows_and_end_at_the_share_that_finished() {
         let population = Population::new(vec![1.0, 2.0, 4.0], 10);

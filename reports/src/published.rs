@@ -1,4 +1,4 @@
-//! Published values beside those of runs, as a figure.
+//! Figure of published values against those found in runs.
 
 use std::path::{Path, PathBuf};
 
@@ -12,19 +12,18 @@ use crate::{
     report::write_files,
 };
 
-/// Values of one policy: published, and found in runs.
+/// Pairs of published and found values of one policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Panel that the values are in.
+    /// Title of the panel that shows the values.
     pub panel: String,
     /// Label of the policy.
     pub policy: String,
-    /// Pairs of a published value and the value found.
+    /// Pairs of a published value and the value found in a run.
     pub values: Vec<(f64, f64)>,
 }
 
-/// Draws the figure `reproduction` into `dir` as PNG and SVG, with its numbers as CSV, and returns the
-/// files.
+/// Draws the figure `reproduction` into `dir` as PNG and SVG, with its numbers as CSV; returns the paths of the files.
 ///
 /// # Errors
 /// If a file cannot be drawn or written.

@@ -1,4 +1,4 @@
-//! A run directory to its report.
+//! Report of a run directory.
 
 use std::{
     collections::BTreeMap,
@@ -25,24 +25,24 @@ use crate::{
     text::WIDTH,
 };
 
-/// A written report.
+/// Report that has been written into a run directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// The page.
+    /// Path of the page.
     pub html: PathBuf,
-    /// The figures, each as SVG, PNG and CSV.
+    /// Paths of the figures, each as SVG, PNG and CSV.
     pub figures: Vec<PathBuf>,
-    /// The results.
+    /// Results of the run.
     pub summary: Summary,
-    /// Values of the questions that have their own, by the question's id.
+    /// Values of the answers that have their own, by the question's id.
     pub answers: BTreeMap<&'static str, Value>,
-    /// Text for a terminal, without the headline.
+    /// Text for the end of the run in a terminal, without the headline.
     pub closing: String,
     /// Counts of all recorded flows, measured or not.
     pub counts: FlowCounts,
 }
 
-/// Results of a run, as in `summary.json`.
+/// Results of a run in the form of `summary.json`.
 #[derive(Serialize)]
 pub struct Numbers<'a> {
     #[serde(flatten)]
@@ -58,7 +58,7 @@ impl Report {
         show::paragraph_of(WIDTH, "", &self.summary.headline)
     }
 
-    /// Returns the results, to be written as JSON.
+    /// Returns the results in the form that is written as JSON.
     #[must_use]
     pub const fn numbers(&self) -> Numbers<'_> {
         Numbers {
@@ -68,7 +68,7 @@ impl Report {
     }
 }
 
-/// Writes the report of the run directory at `run` into it.
+/// Makes the report of the run directory at `run` and writes it there.
 ///
 /// # Errors
 /// If the records cannot be read or the report cannot be written.
@@ -109,8 +109,8 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
     Ok(report)
 }
 
-/// Writes each drawn figure as SVG and its numbers as CSV into `dir`, and returns the files of all, the PNGs that are there
-/// included.
+/// Writes each drawn figure as SVG and its numbers as CSV into `dir`. Returns the paths of all figure files, including
+/// the PNGs that already exist.
 pub fn write_files(figures: &[Captioned], dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
     let mut files = Vec::new();
     for figure in figures {

@@ -1,26 +1,26 @@
-//! Routes: paths without direction.
+//! Routes: paths regardless of direction.
 
 use lab_records::{DcPath, LinkInfo, RunInfo};
 use lab_units::Nanos;
 
-/// The network that routes are in.
+/// Network of datacenters and links, in which paths are mapped to routes.
 pub struct Routes {
-    /// The datacenters, in the order of the plan.
+    /// Names of the datacenters, in the order of the plan.
     dcs: Vec<String>,
     links: Vec<LinkInfo>,
 }
 
-/// A path without direction, written from the end that comes first in the plan.
+/// Path regardless of direction, written from the end that comes first in the plan.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Route {
-    /// The route's text: `dc1-dc4-dc8`.
+    /// Text of the route, such as `dc1-dc4-dc8`.
     pub text: String,
-    /// The datacenters; empty if one of them is not known.
+    /// Names of the datacenters on the route; empty if one of them is unknown.
     pub hops: Vec<String>,
 }
 
 impl Routes {
-    /// Returns the network of `info`.
+    /// Returns the network that `info` describes.
     pub fn new(info: &RunInfo) -> Self {
         Self {
             dcs: info.dcs.iter().map(|dc| dc.name.clone()).collect(),
@@ -28,13 +28,12 @@ impl Routes {
         }
     }
 
-    /// Returns the route with this text.
+    /// Returns the route with the text `text`.
     pub fn named(&self, text: &str) -> Route {
         self.of_path(&DcPath::new([text]))
     }
 
-    /// Returns a route's one-way delay, with the fastest link at each hop; `None` if a hop has no
-    /// link.
+    /// Returns the one-way delay of a route, with the fastest link at each hop; `None` if a hop has no link.
     pub fn delay(&self, route: &Route) -> Option<Nanos> {
         let pairs = route.hops.windows(2);
         let total = pairs
@@ -69,7 +68,7 @@ impl Routes {
 }
 
 impl Route {
-    /// True if the route goes over `link`.
+    /// Returns true if the route passes over `link`.
     pub fn crosses(&self, link: &LinkInfo) -> bool {
         let mut pairs = self.hops.windows(2);
         pairs.any(|pair| joins(link, &pair[0], &pair[1]))

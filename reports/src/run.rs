@@ -1,4 +1,4 @@
-//! The records that a report is made from.
+//! Records of a run, read for its report.
 
 use std::{
     collections::BTreeMap,
@@ -19,49 +19,49 @@ use crate::{
     route::Routes,
 };
 
-/// A run's facts, flows, and the results of queries on its other tables.
+/// Facts and flows of a run, and the results of queries on its other tables.
 pub struct Run {
-    /// The directory.
+    /// Path of the run directory.
     pub dir: PathBuf,
-    /// Facts of the run.
+    /// Facts from `run.json`.
     pub info: RunInfo,
-    /// Time of the run's start.
+    /// Start of the run.
     pub started_at: UtcTime,
-    /// End of the run; none if it did not end.
+    /// End of the run; `None` if it did not end.
     pub end: Option<RunEnd>,
-    /// Verdict, judged again from the rows.
+    /// Verdict on the run, judged again from its rows.
     pub verdict: Verdict,
-    /// Certificate of the lab's links; none for a simulation.
+    /// Certificate of the lab's links; empty for a simulation.
     pub certificate: Vec<CertifiedRow>,
-    /// Routes between the datacenters.
+    /// Routes between datacenters.
     pub routes: Routes,
-    /// The flows.
+    /// Flows of all policies.
     pub flows: Flows,
-    /// Intervals of time that the first repetition is shown in.
+    /// Time intervals in which the first repetition is shown.
     pub grid: TimeGrid,
-    /// Groups of routes that flows are coloured by.
+    /// Groups of routes that share a colour.
     pub groups: Groups,
-    /// Flows in each policy's first repetition over time by group, flows without a group last.
+    /// Flows of each policy's first repetition over time, by group; flows without a group form the last one.
     pub by_group: Vec<FlowsOverTime>,
-    /// Start of the last flow that started, over all repetitions.
+    /// Start of the last flow that started, in any repetition.
     pub last_start: Nanos,
-    /// Use of each link direction while flows start, with the policy's label.
+    /// Use of each link direction while flows start, with the label of the policy.
     pub arrival_uses: Vec<(String, DirectionUse)>,
-    /// Totals for each link direction under each policy.
+    /// Totals of each link direction under each policy.
     pub link_uses: Vec<LinkUse>,
-    /// Each direction of each link over time under each policy.
+    /// Values of each link direction over time, under each policy.
     pub over_time: Vec<DirectionSeries>,
-    /// Totals of each port under each policy; none if the engine does not count them.
+    /// Totals of each port under each policy; empty if the engine does not count them.
     pub ports: Vec<PortTotal>,
     /// Counters over time of the switches next to faults.
     pub around_faults: Vec<LinkSeries>,
     /// Numbers of decisions, by policy and reason.
     pub decisions: Vec<DecisionCount>,
-    /// Decisions of the flows that the page shows, and those again.
+    /// Decisions on the flows that the page lists, and repeated decisions.
     pub stories: Stories,
-    /// Pauses by priority flow control under each policy that has any.
+    /// Pauses by priority flow control, by policy; policies without pauses are left out.
     pub pauses: BTreeMap<String, Pauses>,
-    /// Rates of QPs over time; none without congestion control.
+    /// Rates of QPs over time; empty without congestion control.
     pub rates: Rates,
 }
 
@@ -110,7 +110,7 @@ impl Run {
         })
     }
 
-    /// Returns the faults that came before the end of the first repetitions.
+    /// Returns the faults that occurred before the first repetitions ended.
     pub fn faults(&self) -> impl Iterator<Item = &FaultInfo> {
         let end = self.flows.first_end();
         self.info
@@ -119,7 +119,7 @@ impl Run {
             .filter(move |fault| fault.time_ns <= end)
     }
 
-    /// Returns the use of a direction while flows start; 0 if it was not sampled.
+    /// Returns the use of a link direction while flows start; 0 if it was not sampled.
     pub fn used_while_arriving(&self, of: &DirectionSeries) -> f64 {
         let mut uses = self.arrival_uses.iter();
         let key = (&of.policy, &of.link, &of.from_dc);
@@ -127,7 +127,8 @@ impl Run {
         found.map_or(0.0, |(_, one)| one.utilisation)
     }
 
-    /// Returns the note for figures and tables that count each flow with one route; empty if no flow was re-routed.
+    /// Returns the note for figures and tables that count a flow only on its first route; empty if no flow was
+    /// re-routed.
     pub fn about_rerouted(&self) -> &'static str {
         if self.stories.again.is_empty() && !self.flows.has_rerouted() {
             ""
@@ -136,7 +137,7 @@ impl Run {
         }
     }
 
-    /// Returns the note for figures and tables of flows and bytes per route; empty if no flow was re-routed.
+    /// Returns the note for figures and tables that count a flow on each of its routes; empty if no flow was re-routed.
     pub fn about_routes(&self) -> &'static str {
         if self.flows.has_rerouted() {
             " A flow that was re-routed counts on each route that it took, with the bytes that took it: \

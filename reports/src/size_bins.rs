@@ -1,19 +1,20 @@
-//! Flow sizes in bins: of equal count, or between round sizes.
+//! Bins of flow sizes: with equally many flows, or between round sizes.
 
 use lab_units::Bytes;
 
 /// Bins of flow sizes, from small to large.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SizeBins {
-    /// Largest size of each bin, increasing.
+    /// Largest flow size of each bin, in increasing order.
     upper: Vec<Bytes>,
-    /// Smallest of all sizes.
+    /// Smallest flow size.
     min: Bytes,
 }
 
 impl SizeBins {
-    /// Returns bins for the sorted sizes of all policies' flows: the paper's 20 if each gets `min_flows` flows per
-    /// policy, else fewer. Flows of one size are never split, so bins can be fewer and unequal where sizes repeat.
+    /// Returns bins with equally many of the sorted sizes of all policies' flows: the paper's 20, or fewer if a bin
+    /// would have fewer than `min_flows` flows per policy. Flows of one size are never split, so bins may be fewer or
+    /// unequal if sizes repeat.
     pub fn equal(sizes: &[Bytes], policies: usize, min_flows: usize) -> Self {
         let per_policy = sizes.len() / policies.max(1);
         let count = (per_policy / min_flows).clamp(1, PAPER_BINS);
@@ -28,8 +29,7 @@ impl SizeBins {
         }
     }
 
-    /// Returns bins between 1, 2 and 5 times powers of ten, those without a flow of the sorted `sizes` left
-    /// out.
+    /// Returns bins between 1, 2 and 5 times powers of ten. Bins without any of the sorted `sizes` are left out.
     pub fn logarithmic(sizes: &[Bytes]) -> Self {
         let powers = (0..19).map(|exponent| 10u64.pow(exponent));
         let round = powers.flat_map(|power| [1, 2, 5].map(|digit| digit * power));
@@ -48,27 +48,27 @@ impl SizeBins {
         }
     }
 
-    /// Returns the bin for a flow with `size`.
+    /// Returns the index of the bin that contains flows of `size`.
     pub fn of(&self, size: Bytes) -> usize {
         let bin = self.upper.partition_point(|&upper| upper < size);
         bin.min(self.upper.len().saturating_sub(1))
     }
 
-    /// Returns the largest size of each bin.
+    /// Returns the largest flow size of each bin.
     pub fn upper(&self) -> &[Bytes] {
         &self.upper
     }
 
-    /// Returns the smallest of all sizes.
+    /// Returns the smallest flow size.
     pub fn min(&self) -> Bytes {
         self.min
     }
 }
 
-/// Number of bins in the paper's figures.
+/// Number of size bins in the paper's figures.
 const PAPER_BINS: usize = 20;
 
-/// Percentiles of the panels by size.
+/// Percentiles that have a panel in figures by size.
 pub const PERCENTS: [u32; 2] = [50, 99];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Runs and rows for the tests of this crate.
+//! Runs and rows that the tests of this crate use.
 
 use lab_records::{FlowRow, FlowStatus, RecordsError, RunInfo, RunWriter};
 use lab_sample as sample;
@@ -6,13 +6,13 @@ use lab_units::{Bytes, FlowId, Nanos};
 
 use crate::facts::RunFacts;
 
-/// A run directory that is removed with this value.
+/// Run directory that is removed when this value is dropped.
 pub struct TestRun {
     pub dir: RunFacts,
     _files: tempfile::TempDir,
 }
 
-/// Writes a run with the rows that `write` appends.
+/// Writes a run with the facts `info` and the rows that `write` appends.
 pub fn run(
     info: &RunInfo,
     write: impl FnOnce(&mut RunWriter) -> Result<(), RecordsError>,
@@ -24,7 +24,7 @@ pub fn run(
     TestRun { dir, _files: files }
 }
 
-/// Three datacenters: dc1 and dc3 are linked over dc2, and directly.
+/// Returns a network of three datacenters, in which dc1 and dc3 are linked directly and via dc2.
 pub fn info() -> RunInfo {
     RunInfo {
         policies: vec!["a".into(), "b".into()],
@@ -38,7 +38,7 @@ pub fn info() -> RunInfo {
     }
 }
 
-/// A flow of 1 kB, finished if it has a slowdown.
+/// Returns a flow of 1 kB, which finished if it has a slowdown.
 pub fn flow(policy: &str, id: u32, slowdown: Option<f64>) -> FlowRow {
     FlowRow {
         flow_id: FlowId(id),

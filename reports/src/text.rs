@@ -1,4 +1,4 @@
-//! Quantities as text for people, with three significant digits.
+//! Quantities as text for people, by default with three significant digits.
 
 use lab_units::{
     BitsPerSec, Bytes, Nanos,
@@ -7,39 +7,39 @@ use lab_units::{
 
 use crate::stats::{Estimate, Interval, Statistic};
 
-/// Returns a rate: `200 Gbit/s`.
+/// Formats a rate, such as `200 Gbit/s`.
 pub fn rate(rate: BitsPerSec) -> String {
     let units = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"];
     decimal(rate.get(), 3, &units)
 }
 
-/// Returns a measured rate with four digits: `99.87 Mbit/s`.
+/// Formats a measured rate with four significant digits, such as `99.87 Mbit/s`.
 pub fn rate_exact(rate: BitsPerSec) -> String {
     let units = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"];
     decimal(rate.get(), 4, &units)
 }
 
-/// Returns a size: `1.2 MB`.
+/// Formats a size, such as `1.2 MB`.
 pub fn size(size: Bytes) -> String {
     decimal(size.get(), 3, &["B", "kB", "MB", "GB", "TB"])
 }
 
-/// Returns a time: `25 ms`.
+/// Formats a time, such as `25 ms`.
 pub fn time(time: Nanos) -> String {
     decimal(time.get(), 3, &["ns", "µs", "ms", "s"])
 }
 
-/// Returns a measured time with five digits: `25.035 ms`.
+/// Formats a measured time with five significant digits, such as `25.035 ms`.
 pub fn time_exact(time: Nanos) -> String {
     decimal(time.get(), 5, &["ns", "µs", "ms", "s"])
 }
 
-/// Returns `value` with `digits` significant digits and no trailing zeros: `1.5`, `12.3`, `1,230`.
+/// Formats `value` with `digits` significant digits and no trailing zeros, such as `1.5`, `12.3` or `1,230`.
 pub fn significant(value: f64, digits: usize) -> String {
     grouped(plain(value, digits))
 }
 
-/// Returns a number with commas between the thousands of its whole part.
+/// Adds commas between the thousands in the integer part of a number.
 pub fn grouped(text: String) -> String {
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
     let (sign, whole) = whole.split_at(whole.len() - whole.trim_start_matches('-').len());
@@ -49,7 +49,7 @@ pub fn grouped(text: String) -> String {
     }
 }
 
-/// Returns [`significant`] digits without commas, as a program reads them.
+/// Formats `value` with `digits` significant digits and no commas, so that programs can read it.
 pub fn plain(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return value.to_string();
@@ -71,7 +71,7 @@ pub fn plain(value: f64, digits: usize) -> String {
     }
 }
 
-/// Returns a slowdown: `1.23`, `12.3`, `1,234`.
+/// Formats a slowdown, such as `1.23`, `12.3` or `1,234`.
 pub fn slowdown(value: f64) -> String {
     let decimals = match value {
         ..9.995 => 2,
@@ -81,7 +81,7 @@ pub fn slowdown(value: f64) -> String {
     grouped(format!("{value:.decimals$}"))
 }
 
-/// Returns a share: `23.4 %`, `<0.1 %`.
+/// Formats a share, such as `23.4 %` or `<0.1 %`.
 pub fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.0005 {
         return "<0.1 %".into();
@@ -89,7 +89,7 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Returns a share that may be small, with two digits: `0.0012 %`, `3.4 %`, `0 %`.
+/// Formats a share that may be small with two significant digits, such as `0.0012 %`, `3.4 %` or `0 %`.
 pub fn small_percent(share: f64) -> String {
     if share > 0.0 && share < 1e-8 {
         return "<0.000001 %".into();
@@ -98,7 +98,7 @@ pub fn small_percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0, digits))
 }
 
-/// Returns a relative difference that may be small, with its sign: `−0.0012 %`, `+3.4 %`, `0 %`.
+/// Formats a relative difference that may be small, with its sign, such as `−0.0012 %`, `+3.4 %` or `0 %`.
 pub fn small_change(value: f64) -> String {
     let percent = small_percent(value.abs());
     match value {
@@ -108,7 +108,7 @@ pub fn small_change(value: f64) -> String {
     }
 }
 
-/// Returns `part` of `whole` in percent, rounded down so that only all is 100 %: `99.9 %`.
+/// Formats `part` of `whole` in percent, such as `99.9 %`; rounded down, so that only the whole gives 100 %.
 pub fn share_of(part: u64, whole: u64) -> String {
     if whole == 0 {
         return NONE.into();
@@ -117,12 +117,12 @@ pub fn share_of(part: u64, whole: u64) -> String {
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
-/// Returns a correlation coefficient with four digits, a dash if there is none.
+/// Formats a correlation coefficient with four significant digits; a dash if it is `None`.
 pub fn coefficient(value: Option<f64>) -> String {
     value.map_or_else(|| NONE.into(), |value| format!("{value:.4}"))
 }
 
-/// Returns a relative change with its sign: `−41 %`, `+3.2 %`.
+/// Formats a relative change with its sign, such as `−41 %` or `+3.2 %`.
 pub fn change(value: f64) -> String {
     let percent = value * 100.0;
     let text = if percent.abs() < 9.95 {
@@ -138,13 +138,13 @@ pub fn change(value: f64) -> String {
     format!("{sign}{text} %")
 }
 
-/// Returns a change with its interval and its meaning, `−41 % [−45, −37]: better`; without an interval, `−41 %
-/// in this draw`; without an estimate, that `flows` flows have no `statistic`.
+/// Describes a change with its interval and meaning, `−41 % [−45, −37]: better`; without an interval, `−41 % in this
+/// draw`; without an estimate, states that `flows` flows have no `statistic`.
 pub fn change_in_words(estimate: Option<Estimate>, flows: usize, statistic: &str) -> String {
     change_parts(estimate, flows, statistic, true).join(" ")
 }
 
-/// Returns a change and the text after it: its interval, with its meaning if `is_ranked`.
+/// Formats a change, and the text after it: its interval, with its meaning if `is_ranked`.
 pub fn change_parts(
     estimate: Option<Estimate>,
     flows: usize,
@@ -165,7 +165,7 @@ pub fn change_parts(
     [change(estimate.value), after]
 }
 
-/// Returns the interval of a change: `[−45, −37]`.
+/// Formats the interval of a change, such as `[−45, −37]`.
 pub fn change_interval(Interval { low, high }: Interval) -> String {
     let [low, high] = [low, high].map(change);
     format!(
@@ -175,7 +175,7 @@ pub fn change_interval(Interval { low, high }: Interval) -> String {
     )
 }
 
-/// Returns the note about statistics that are not shown.
+/// Returns the note that explains missing statistics.
 pub fn too_few() -> String {
     let [p50, p95, p99, mean] = [
         Statistic::P50,
@@ -190,11 +190,11 @@ pub fn too_few() -> String {
     )
 }
 
-/// Note about lower bounds.
+/// Note that explains lower bounds, which are marked with ≥.
 pub const AT_LEAST: &str =
     "≥: flows that did not finish count with the least slowdown that they can have.";
 
-/// Returns the difference of a measured time from the configured one: `+31.3 µs`.
+/// Formats the difference of a measured from a configured time, such as `+31.3 µs`.
 pub fn time_off(measured: Nanos, configured: Nanos) -> String {
     if measured < configured {
         return format!("−{}", time(configured.saturating_sub(measured)));
@@ -202,18 +202,17 @@ pub fn time_off(measured: Nanos, configured: Nanos) -> String {
     format!("+{}", time(measured.saturating_sub(configured)))
 }
 
-/// Returns `count` with its noun: `1 flow`, `2,000 flows`.
+/// Formats `count` with its noun, such as `1 flow` or `2,000 flows`.
 pub fn count(count: usize, noun: &str) -> String {
     counted(count as u64, noun)
 }
 
-/// Returns `value` in the largest unit from `units` that fits at least once; each is 1,000 times
-/// the one before.
+/// Formats `value` in the largest of `units` of which it has at least one; each unit is 1,000 times the one before.
 fn decimal(value: u64, digits: usize, units: &[&str]) -> String {
     let mut scaled = to_float(value);
     let mut unit = units[0];
     for next in &units[1..] {
-        // 999.9 kB of three digits would be written as 1000 kB.
+        // Without this rounding, 999.9 kB would be shown with three digits as 1000 kB.
         let rounded: f64 = plain(scaled, digits).parse().unwrap_or(scaled);
         if rounded < 1_000.0 {
             break;
@@ -224,17 +223,17 @@ fn decimal(value: u64, digits: usize, units: &[&str]) -> String {
     format!("{} {unit}", significant(scaled, digits))
 }
 
-/// Returns `count` with commas.
+/// Formats `count` with commas between thousands.
 pub fn number(count: u64) -> String {
     commas(count)
 }
 
-/// Returns a time in seconds, for drawing.
+/// Converts a time to seconds, for drawing.
 pub fn seconds(time: Nanos) -> f64 {
     to_float(time.get()) / 1e9
 }
 
-/// Returns a number for display and drawing.
+/// Converts an integer to a float, for display and drawing.
 pub fn to_float(value: u64) -> f64 {
     #[expect(
         clippy::cast_precision_loss,
@@ -244,10 +243,10 @@ pub fn to_float(value: u64) -> f64 {
     float
 }
 
-/// Text of a table's cell without a value.
+/// Text of a table cell that has no value.
 pub const NONE: &str = "–";
 
-/// Largest width of the text, in characters.
+/// Maximum width of text lines, characters.
 pub const WIDTH: usize = 80;
 
 #[cfg(test)]

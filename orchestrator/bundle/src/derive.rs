@@ -1,4 +1,4 @@
-//! Derives the numbers of a report again from the rows, and compares them with the stored numbers.
+//! Derives the numbers of a report again from the run's rows and compares them with the stored numbers.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -12,19 +12,19 @@ use serde::Serialize;
 
 use crate::{error::BundleError, manifest::Digester};
 
-/// Number or file that differs from the result derived from the rows.
+/// Difference between a stored file or number of a run and the one derived from the run's rows.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Difference {
     /// File of the run that contains the difference.
     pub file: String,
-    /// Description of the difference.
+    /// Description for the user: the stored and the derived value, or why there is only one.
     pub detail: String,
 }
 
 /// Result of deriving a run's numbers from its rows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Derived {
-    /// Start of the run.
+    /// Start of the run, as recorded in `run.json`.
     pub started_at: UtcTime,
     /// Number of figures whose numbers were compared.
     pub figures: usize,
@@ -95,7 +95,7 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
     })
 }
 
-/// Hard-links all files except the report into `again`.
+/// Hard-links all files of the run in `kept` into `again`, except the report, which is to be generated there.
 fn copy_records(kept: &Path, again: &Path) -> Result<(), BundleError> {
     fs::create_dir(again).map_err(BundleError::io("create", again))?;
     for name in names_of_files(kept)? {
@@ -125,14 +125,14 @@ fn names_of_files(dir: &Path) -> Result<BTreeSet<String>, BundleError> {
     Ok(names)
 }
 
-/// Returns the names of the files in `dir` that hold the figures' numbers.
+/// Returns the names of the CSV files in `dir`, which hold the numbers of the figures.
 fn names(dir: &Path) -> Result<BTreeSet<String>, BundleError> {
     let mut names = names_of_files(dir)?;
     names.retain(|name| Path::new(name).extension().is_some_and(|it| it == "csv"));
     Ok(names)
 }
 
-/// Compares the files called `name` in both directories line by line.
+/// Compares the file called `name` in both directories line by line; `None` if the files are equal.
 fn compare_text(name: &str, kept: &Path, again: &Path) -> Result<Option<Difference>, RecordsError> {
     let texts = (
         directory::read_text(kept, name)?,
@@ -148,10 +148,10 @@ fn compare_text(name: &str, kept: &Path, again: &Path) -> Result<Option<Differen
     Ok(Some(Difference { file, detail }))
 }
 
-/// Returns how many lines differ and the first one that does.
+/// Describes how two texts differ: the number of differing lines and the first of them.
 fn lines(kept: &str, again: &str) -> String {
     let count = kept.lines().count().max(again.lines().count());
-    let line = |text: &str, at| text.lines().nth(at).unwrap_or("nothing").trim().to_owned();
+    let line = |text: &str, at| text.lines().nth(at).unwrap_or("no line").trim().to_owned();
     let pairs = kept
         .lines()
         .map(Some)
@@ -164,10 +164,10 @@ fn lines(kept: &str, again: &str) -> String {
         .map(|(at, _)| at)
         .collect();
     let Some(&first) = differing.first() else {
-        return "line ends differ".to_owned();
+        return "only the line endings differ".to_owned();
     };
     format!(
-        "{} of {count} lines differ, first line {}: stored `{}`, derived `{}`",
+        "{} of {count} lines differ; the first is line {}: stored `{}`, derived `{}`",
         differing.len(),
         first + 1,
         line(kept, first),
@@ -181,14 +181,14 @@ fn compare_outcome(outcome: &Outcome, derived: &Report) -> Vec<Difference> {
     let mut differences = Vec::new();
     if outcome.counts != derived.counts {
         differences.push(of_run(&format!(
-            "flows, finished, unfinished, under slowdown 1: stored {:?}, derived {:?}",
+            "numbers of all, finished and unfinished flows and of slowdowns below 1: stored {:?}, derived {:?}",
             counts(outcome.counts),
             counts(derived.counts)
         )));
     }
     if outcome.verdict.reasons != derived.summary.reasons {
         differences.push(of_run(&format!(
-            "reasons not to trust the run: stored {:?}, derived {:?}",
+            "reasons to distrust the run: stored {:?}, derived {:?}",
             words(&outcome.verdict.reasons),
             words(&derived.summary.reasons)
         )));
@@ -196,7 +196,7 @@ fn compare_outcome(outcome: &Outcome, derived: &Report) -> Vec<Difference> {
     differences
 }
 
-/// Returns the reasons as texts with their grades.
+/// Formats each reason to distrust a run as `GRADE: TEXT`.
 fn words(reasons: &[Reason]) -> Vec<String> {
     let words = |reason: &Reason| format!("{}: {}", reason.grade, words::reason(reason));
     reasons.iter().map(words).collect()

@@ -1,4 +1,4 @@
-//! Reasons to reject a bundle, and errors of the file system.
+//! Reasons to reject a bundle, and errors from the file system.
 
 use std::{io, path::PathBuf};
 
@@ -15,10 +15,10 @@ pub enum BundleError {
         path: PathBuf,
         source: io::Error,
     },
-    /// A file of the run changed while it was packed.
+    /// A file of the run changed between the two times that packing reads it.
     #[error("`{path}` changed while it was packed (hint: bundle a run after its end)")]
     Changed { path: String },
-    /// The run has no report, whose numbers a bundle must contain.
+    /// The run has no report; a bundle must contain its numbers, which `verify` derives again.
     #[error("the run has no `{path}` (hint: `lcmp-lab report RUN` writes it)")]
     NoReport {
         /// Path of the missing file.
@@ -31,7 +31,7 @@ pub enum BundleError {
         what: String,
         source: io::Error,
     },
-    /// The manifest cannot be parsed, or contradicts itself.
+    /// The manifest is not valid JSON, has unknown or missing keys, or contradicts itself.
     #[error("`{MANIFEST_FILE}` of the bundle is not a valid manifest: {problem}")]
     Manifest {
         /// Description of the problem.
@@ -90,13 +90,13 @@ pub enum BundleError {
 }
 
 impl BundleError {
-    /// Returns true if the cause is this machine, not the bundle.
+    /// Returns true for an I/O error of this machine and false for a fault of the bundle or the run.
     #[must_use]
     pub const fn is_of_machine(&self) -> bool {
         matches!(self, Self::Io { .. })
     }
 
-    /// Returns a function that creates the error for `action` on a file of this machine.
+    /// Returns a function that turns an I/O error of `action`, such as `read`, on `path` into a [`BundleError::Io`].
     pub(crate) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,
@@ -109,7 +109,7 @@ impl BundleError {
         }
     }
 
-    /// Returns a function that creates the error for bytes that cannot be read as `what`.
+    /// Returns a function that turns an I/O error into [`BundleError::Damaged`]; `what` names the unreadable part.
     pub(crate) fn damaged(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |source| Self::Damaged { what, source }

@@ -1,4 +1,4 @@
-//! Limits for reading a bundle.
+//! Limits on the unpacked size of a bundle, so that a small file cannot fill a disk.
 
 /// Upper bounds for the unpacked contents of a bundle.
 #[derive(Clone, Copy, Debug)]
@@ -7,9 +7,9 @@ pub struct Limits {
     pub files: u64,
     /// Maximum total size of all files, in bytes.
     pub bytes: u64,
-    /// Maximum ratio of unpacked bytes to the bundle's bytes; packing reduces runs to a sixth or a seventh.
+    /// Maximum ratio of unpacked size to the bundle's size; real runs have a ratio of about 6 or 7.
     pub expansion: u64,
-    /// Number of unpacked bytes that is permitted regardless of the bundle's size.
+    /// Unpacked bytes that are allowed however small the bundle is.
     pub any_size: u64,
     /// Maximum size of the manifest, in bytes.
     pub manifest: u64,
@@ -28,7 +28,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the limits of a bundle of `packed` bytes.
+    /// Returns the limits for a bundle of `packed` bytes: the byte limit is lowered to what such a bundle may expand
+    /// to.
     pub(crate) fn of_size(self, packed: u64) -> Self {
         let expanded = packed.saturating_mul(self.expansion).max(self.any_size);
         Self {

@@ -48,14 +48,14 @@ pub struct PackedFile {
     pub sha256: String,
 }
 
-/// Part of a manifest that is common to all formats.
+/// Format number of a manifest, the only field that manifests of all formats share.
 #[derive(Deserialize)]
 struct Head {
     format: u64,
 }
 
 impl Manifest {
-    /// Parses a manifest, beginning with its format, and checks its names, order and sizes.
+    /// Parses a manifest. The format is checked first, then the names, order and total size of the files.
     pub(crate) fn read(text: &[u8], limits: &Limits) -> Result<Self, BundleError> {
         let wrong = |error: serde_json::Error| BundleError::Manifest {
             problem: error.to_string(),
@@ -101,7 +101,7 @@ impl Manifest {
     }
 }
 
-/// Checks that `path` is a plain relative name of at most `parts` parts.
+/// Checks that `path` is a relative path of at most `parts` permitted names.
 pub fn check_name(path: &str, parts: usize) -> Result<(), BundleError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let is_plain = |part: &str| {
@@ -120,7 +120,7 @@ pub fn check_name(path: &str, parts: usize) -> Result<(), BundleError> {
     }
 }
 
-/// Computes SHA-256 and length of the bytes added to it.
+/// Running SHA-256 and length of a sequence of bytes.
 #[derive(Default)]
 pub struct Digester {
     hash: Sha256,
@@ -135,7 +135,7 @@ impl Digester {
         self.bytes += bytes.len() as u64;
     }
 
-    /// Returns the SHA-256 in hexadecimal digits.
+    /// Returns the SHA-256 of all added bytes in lower-case hexadecimal digits.
     #[must_use]
     pub fn hex(self) -> String {
         let digest = self.hash.finalize();
@@ -147,7 +147,7 @@ impl Digester {
 pub struct Digesting<R> {
     /// Reader that supplies the bytes.
     pub inner: R,
-    /// Digest of the bytes so far.
+    /// Digest of the bytes read so far.
     pub digester: Digester,
 }
 

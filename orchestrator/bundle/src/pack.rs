@@ -52,7 +52,7 @@ pub fn pack(run: &Path, origin: Origin, out: impl Write) -> Result<Manifest, Bun
     Ok(manifest)
 }
 
-/// Returns the names of the files in `folder` of the run directory.
+/// Returns the names of the files in `folder`, a path relative to the run directory; empty for the directory itself.
 fn list(run: &Path, folder: &str) -> Result<Vec<String>, BundleError> {
     let dir = run.join(folder);
     let entries = match fs::read_dir(&dir) {
@@ -98,7 +98,7 @@ fn digest(run: &Path, path: String) -> Result<PackedFile, BundleError> {
     })
 }
 
-/// Appends a file, which must still match its manifest entry.
+/// Appends a file to the archive, and fails if its bytes no longer match its manifest entry.
 fn append<W: Write>(
     tar: &mut Builder<W>,
     run: &Path,
@@ -134,5 +134,5 @@ fn header(origin: &Origin, path: &str, bytes: u64) -> Result<Header, BundleError
     Ok(header)
 }
 
-/// Compression level: rows shrink to a seventh of their size, at about 100 MB/s.
+/// zstd compression level: rows shrink to about a seventh of their size, at about 100 MB/s.
 const LEVEL: i32 = 6;

@@ -15,7 +15,7 @@ use lab_records::{
 };
 use serde::Serialize;
 
-/// Result of comparing one table of two runs.
+/// Differences between two runs in one table.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct TableDifference {
     /// File name of the table.
@@ -40,13 +40,13 @@ impl TableDifference {
     }
 }
 
-/// Operation applied to each table in turn.
+/// Operation on every table in turn, generic over the row type.
 trait Visitor {
     /// Processes the table of row type `R`, whose rows are identified by policy, repetition and the columns `key`.
     fn visit<R: Row>(&mut self, key: &[&str]) -> Result<(), RecordsError>;
 }
 
-/// Applies `visitor` to every table that an engine writes while flows run.
+/// Applies `visitor` to every table that an engine writes while flows run; tables derived later are left out.
 fn visit_tables(visitor: &mut impl Visitor) -> Result<(), RecordsError> {
     visitor.visit::<FlowRow>(&["flow_id"])?;
     visitor.visit::<PathRow>(&["flow_id", "path"])?;
@@ -61,7 +61,7 @@ fn visit_tables(visitor: &mut impl Visitor) -> Result<(), RecordsError> {
     visitor.visit::<StoryRow>(&["flow_id", "time_ns", "event"])
 }
 
-/// Reads all rows that the engine wrote while the flows of `run` ran.
+/// Reads all rows that the engine of `run` wrote, to check that they can be parsed.
 ///
 /// # Errors
 /// If a table cannot be read, or a table is missing that every run has.
@@ -75,7 +75,7 @@ pub fn check_tables(run: &RunDir) -> Result<(), RecordsError> {
     visit_tables(&mut Check(run))
 }
 
-/// Compares the tables that an engine writes while flows run, if at least one of the runs has the table.
+/// Compares each table that engines write while flows run and that at least one of the two runs has.
 ///
 /// # Errors
 /// If a table cannot be read.
@@ -126,7 +126,7 @@ impl Visitor for Comparison<'_> {
     }
 }
 
-/// Returns the file that holds the table.
+/// Returns the path of the table's file, CSV or Parquet; `None` if the run has neither.
 fn file_of<R: Row>(run: &RunDir) -> Option<PathBuf> {
     let csv = run.path().join(R::FILE);
     let parquet = csv.with_extension("parquet");
@@ -225,7 +225,7 @@ fn common(mut first: &[(u64, u64)], mut second: &[(u64, u64)]) -> u64 {
     count
 }
 
-/// Number of bytes compared at a time.
+/// Number of bytes compared at a time when two files are tested for equality.
 const BLOCK: u64 = 1 << 16;
 
 #[cfg(test)]

@@ -36,8 +36,8 @@ pub fn unpack(
     rewound(&mut bundle)?;
     fs::create_dir(into).map_err(BundleError::io("create", into))?;
     walk(&mut bundle, &limits, |path| {
-        // Each folder is created once, without its parents, so that `into` is not created again if it is removed
-        // meanwhile.
+        // Each folder is created on its own, without its parents: if `into` is removed meanwhile, it is not created
+        // again.
         if let Some(folder) = path.parent().filter(|folder| *folder != Path::new("")) {
             let folder = into.join(folder);
             match fs::create_dir(&folder) {
@@ -52,7 +52,7 @@ pub fn unpack(
     })
 }
 
-/// Reads a bundle, writes each file to the writer that `create` returns for its path, and returns the manifest.
+/// Reads a bundle and checks it. Each file is written to the writer that `create` returns for its path.
 fn walk<W: Write>(
     bundle: impl Read,
     limits: &Limits,
@@ -97,7 +97,7 @@ fn walk<W: Write>(
     }
 }
 
-/// Reads the first entry; returns the name of the folder that contains all entries, and the manifest.
+/// Reads the first entry of the archive; returns the name of the only top-level folder, and the manifest.
 fn read_manifest<R: Read>(
     entry: Entry<'_, R>,
     limits: &Limits,
@@ -120,7 +120,7 @@ fn read_manifest<R: Read>(
     Ok((folder.to_owned(), Manifest::read(&text, limits)?))
 }
 
-/// Writes one file to the writer that `create` returns; the file must match its manifest entry.
+/// Copies one file to the writer that `create` returns, and fails if the file does not match its manifest entry.
 fn unpack_file<R: Read, W: Write>(
     mut entry: Entry<'_, R>,
     run: &str,
@@ -164,7 +164,7 @@ fn unpack_file<R: Read, W: Write>(
     }
 }
 
-/// Returns the name of an entry, which must be a regular file.
+/// Returns the name of an archive entry, and fails if the entry is not a regular file.
 fn check_kind<R: Read>(entry: &Entry<'_, R>) -> Result<String, BundleError> {
     let kind = entry.header().entry_type();
     match kind {
@@ -180,7 +180,7 @@ fn name<R: Read>(entry: &Entry<'_, R>) -> String {
     String::from_utf8_lossy(&entry.path_bytes()).into_owned()
 }
 
-/// Reads the rest of the archive, which must be zeros, so that the checksum of the compression is verified.
+/// Reads the rest of the archive, which must be zeros. Reading to the end also verifies zstd's checksum.
 fn check_end(rest: impl Read) -> Result<(), BundleError> {
     let mut zeros = Vec::new();
     rest.take(MAX_PADDING + 1)
@@ -207,12 +207,12 @@ fn unlisted(found: String, expected: &str) -> BundleError {
     }
 }
 
-/// Maximum number of zeros after the last file: tar pads archives to a multiple of 10 KiB.
+/// Maximum number of zero bytes after the last file: tar pads archives to a multiple of 10 KiB.
 const MAX_PADDING: u64 = 1 << 16;
 
-/// Largest compression window as a power of two, which bounds the memory that a bundle can demand. The compression
-/// level used for packing needs 2^21.
+/// Base-2 logarithm of the largest accepted zstd window in bytes, which bounds the memory that a bundle can demand. The
+/// compression level used for packing needs 21.
 const MAX_WINDOW_LOG: u32 = 24;
 
-/// Number of bytes written at a time.
+/// Number of bytes written at a time when a file is unpacked.
 const BLOCK: usize = 1 << 16;

@@ -1,4 +1,4 @@
-//! Runs in the current format and in the previous one: packed, unpacked and derived again.
+//! Runs in the current and the previous format: packed, unpacked, and their numbers derived again.
 
 use std::{
     fs,

@@ -25,7 +25,7 @@ fn origin() -> Origin {
     }
 }
 
-/// Minimal set of files that makes a run that can be packed.
+/// Smallest set of files that can be packed as a run.
 const FILES: [(&str, &str); 4] = [
     ("figures/paths.csv", "a,b\n1,2\n"),
     ("flows.csv", "policy,repetition\necmp,0\n"),
@@ -59,7 +59,7 @@ fn listed(path: &str, text: &str) -> PackedFile {
     }
 }
 
-/// Entry of a hand-made archive.
+/// Entry of a hand-made tar archive.
 struct Forged {
     path: String,
     kind: EntryType,
@@ -76,7 +76,7 @@ fn file(path: &str, text: &str) -> Forged {
     }
 }
 
-/// Returns a bundle with `manifest` and `entries`, whose names are written without a check.
+/// Returns a bundle with `manifest` and `entries`; the names of the entries are not checked.
 fn forge(manifest: &serde_json::Value, entries: &[Forged]) -> Vec<u8> {
     let head = file("manifest.json", &manifest.to_string());
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
@@ -324,8 +324,8 @@ fn other_formats_and_sizes_are_refused() {
     );
 }
 
-/// A gigabyte of zeros takes 32 kB in a bundle. The manifest states the unpacked size, which is compared with the
-/// bundle's size before the first file is read.
+/// A bundle of 32 kB can hold a gigabyte of zeros, so the unpacked size in the manifest is compared with the bundle's
+/// size before the first file is read.
 #[test]
 fn a_bundle_unfolds_in_proportion_to_its_size() {
     let zeros = "0".repeat(1 << 20);
@@ -404,7 +404,8 @@ proptest! {
         }
     }
 
-    /// The same property for the archive within the compression, which has no checksum over the whole.
+    /// A changed byte of the tar archive inside the compression, which has no checksum over all bytes, is also detected
+    /// or harmless.
     #[test]
     fn a_changed_byte_of_the_archive_is_found_or_harmless(at: prop::sample::Index, flip in 1_u8..) {
         let mut tar = zstd::decode_all(&packed()[..]).unwrap();

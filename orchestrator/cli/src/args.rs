@@ -1,4 +1,4 @@
-//! Command line as clap parses it. Doc comments of fields and variants are the help texts.
+//! Command line, parsed by clap. The doc comments of fields and variants are the help texts.
 
 use std::{
     env, fmt, mem, num::NonZeroUsize, ops::RangeInclusive, path::PathBuf, str::FromStr, thread,
@@ -38,7 +38,7 @@ impl Cli {
     /// Reads the command line of this process.
     ///
     /// # Errors
-    /// If the command line is wrong or asks for help.
+    /// If the command line is wrong, or asks for help or the version.
     pub fn of_process() -> Result<Self, clap::Error> {
         let mut command = command();
         let matches = command.try_get_matches_from_mut(env::args_os())?;
@@ -58,14 +58,14 @@ pub fn command() -> Command {
     command
 }
 
-/// Hides the flags `global` in the help of `command`'s verbs, which instead says where they are listed.
+/// Hides the flags `global` in the help of each verb of `command`; a note says which command lists them.
 fn refer_to_help(command: &mut Command, global: &[Arg]) {
     for verb in command.get_subcommands_mut() {
         let note = match verb.get_after_help() {
             Some(text) => format!("{text}\n\n{FLAGS_OF_EVERY_VERB}"),
             None => FLAGS_OF_EVERY_VERB.to_owned(),
         };
-        // An argument of a verb takes the place of the global one of the same name, and keeps its value.
+        // An argument of a verb replaces the global one with the same name and keeps its value.
         *verb = mem::take(verb).args(global).after_help(note);
         refer_to_help(verb, global);
     }
@@ -82,7 +82,7 @@ Start with:
 
 Root is needed by:
   up, exec, tune, down, provision, doctor --measure, and by regress and reproduce with
-  --engine kernel; by sudo, the files that they write belong to the user who called it
+  --engine kernel; under sudo, the files that they write belong to the user who called it
 
 Exit codes:
   0  pass
@@ -93,7 +93,7 @@ Exit codes:
   3  environment: this machine lacks something, or a system call failed (see `lcmp-lab doctor`)
   4  inconclusive: the run was interrupted, or its results are doubtful (a figure is out of its
      bound); for verbs that compare or analyse runs, a run is not valid or has lost rows
-  5  invalid: the run's results are not those of the scenario, or its rows had no room
+  5  invalid: the run's results are not those of the scenario, or there was no space for its rows
   128 + N  ended by signal N; of `exec`, the command's own exit code";
 
 const EXEC_EXAMPLES: &str = "\
@@ -180,7 +180,7 @@ Are 8 repetitions enough for this scenario?
   lcmp-lab sim scenarios/8dc.yaml --policies ecmp,lcmp --repetitions 100
   lcmp-lab coverage results/latest --group 8
 
-Exit code 1 if fewer than `--min` of a row's intervals hold the true value, 4 if the run is not
+Exit code 1 if fewer than `--min` of a row's intervals contain the true value, 4 if the run is not
 valid.";
 
 const REGRESS_EXAMPLES: &str = "\
@@ -198,7 +198,7 @@ A run for others, who check it without trusting its files:
   lcmp-lab verify run.tar.zst --rerun
 
 `verify` recomputes the numbers of every figure and of the closing table from the rows, and names
-those that differ from what was kept. `--rerun` runs the scenario again: rows of a simulation must
+those that differ from the stored ones. `--rerun` runs the scenario again: rows of a simulation must
 be the same; of the kernel engine, |ΔFCT| / FCT may be 1 % for half of the flows and 10 % for 99 of
 100, and 98 % of the flows must take the same paths. The exit code is 0 if all is the same, 1 if
 something differs, 2 for a bundle that is damaged, has another format or contains unexpected files.
@@ -218,7 +218,7 @@ const RUNS_EXAMPLES: &str = "\
 Examples:
   lcmp-lab runs                                     list all runs, oldest first
   lcmp-lab runs --scenario 8dc --verdict doubtful   list some
-  lcmp-lab runs --reason late-flows,late-samples    list those with these reasons of their verdicts
+  lcmp-lab runs --reason late-flows,late-samples    list those whose verdict has both reasons
   lcmp-lab runs tag latest keep nightly             tag a run
   lcmp-lab runs delete 20261122T0649                delete a run by the beginning of its name
   lcmp-lab runs delete --before 2026-11-01T00:00:00.000Z --yes
@@ -233,7 +233,7 @@ of the flows and 3 % for 99 of 100; a link's average utilisation is within 1 % o
 
 /// Returns `command` without its hidden verbs and flags, which completions would otherwise offer.
 ///
-/// Leaks the names of verbs, since clap takes `&'static str`.
+/// Leaks the names of verbs, because clap takes names as `&'static str`.
 pub fn without_hidden(command: &Command) -> Command {
     let flags = command.get_arguments().filter(|flag| !flag.is_hide_set());
     let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
@@ -265,7 +265,8 @@ pub struct Global {
     /// `down`]
     #[arg(long, global = true, value_name = "NAME", env = "LCMP_LAB_LAB")]
     pub lab: Option<String>,
-    /// Do not ask: `./lcmp-lab` of a clone installs what is missing; `runs delete` deletes what its filters match
+    /// Do not ask: `./lcmp-lab` in a clone installs missing packages, `runs delete` deletes all runs that its filters
+    /// match
     #[arg(long, short, global = true)]
     pub yes: bool,
     /// Log filter for standard error, in the syntax of tracing
@@ -322,7 +323,7 @@ pub enum Verb {
     /// Compare runs that differ in a stated way: percentiles per policy and size, with intervals
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
-    /// Check how often 95 % intervals from a few repetitions hold the value that all repetitions give
+    /// Check how often 95 % intervals over a few repetitions contain the value over all of them
     #[command(after_help = COVERAGE_EXAMPLE)]
     Coverage(CoverageArgs),
     /// Compare two runs of one plan flow by flow: paths, FCTs and slowdowns, with figures
@@ -347,13 +348,13 @@ pub enum Verb {
     Schema,
     /// Print a completion script for a shell
     Completions {
-        /// The shell
+        /// Shell that the script is for
         shell: clap_complete::Shell,
     },
     /// Write the man pages of all verbs into a folder, for packages
     #[command(hide = true)]
     Man {
-        /// The folder
+        /// Folder for the man pages
         folder: PathBuf,
     },
     /// Measure this tool: lab creation, decisions, forwarding, failover, traffic generator
@@ -371,7 +372,7 @@ pub enum Verb {
     /// Own a kept guest as a background process; the request is on standard input
     #[command(hide = true)]
     UpAsOwner {
-        /// The process that started this one
+        /// ID of the process that started this one
         caller: i32,
     },
     /// Measure the generator and the data path of the kernel that this process runs on
@@ -427,7 +428,7 @@ pub struct ScenarioArgs {
     /// The scenario file, or the name of a built-in scenario
     #[arg(value_name = "SCENARIO")]
     pub scenario: PathBuf,
-    /// Overrides
+    /// Overrides of the scenario
     #[command(flatten)]
     pub overrides: Overrides,
 }
@@ -438,7 +439,7 @@ pub struct Overrides {
     /// Seed instead of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Repetitions instead of the scenario's, each with other flows
+    /// Number of repetitions instead of the scenario's; each draws its own flows
     #[arg(long, value_name = "N", value_parser = repetitions())]
     pub repetitions: Option<u32>,
     /// Only these policies of the scenario, by label
@@ -447,22 +448,22 @@ pub struct Overrides {
     /// Load, such as `0.3` or `30%`, of the workloads that list loads or, if none does, of all workloads
     #[arg(long, value_name = "SHARE", value_parser = load_share)]
     pub load: Option<Ratio>,
-    /// Scale instead of the scenario's: factors of the paper's rates and times, such as `1/100,10`, or a run to copy
-    /// it from
+    /// Scale instead of the scenario's: factors for the paper's rates and times, such as `1/100,10`, or a run whose
+    /// scale is copied
     #[arg(long, value_name = "RATE,TIME|RUN")]
     pub scale: Option<ScaleArg>,
     /// Capacity that `scale: auto` fits, wherever the lab runs: the default of a place, or the measured one that
     /// `doctor --measure` prints [default: guest-virtual]
     ///
-    /// Places: guest-virtual (guest, emulated, on the virtual clock), guest-tcg (guest, emulated, on the real
-    /// clock), guest-kvm (guest under KVM), here (this machine's own kernel). `doctor --measure` prints TIMES: of a
-    /// hop and of a flow, and on the virtual clock the same on a wall clock.
+    /// Places: guest-virtual (guest, emulated, on the virtual clock), guest-tcg (guest, emulated, on the real clock),
+    /// guest-kvm (guest under KVM), here (this machine's own kernel). TIMES, which `doctor --measure` prints, are those
+    /// of a hop and of a flow, on the virtual clock also the same in wall time.
     #[arg(long, value_name = "PLACE[:TIMES]")]
     pub scale_for: Option<Capacity>,
 }
 
 impl ScenarioArgs {
-    /// Returns the scenario and the overrides of a request.
+    /// Returns the scenario and the overrides of a stored request for a run.
     ///
     /// # Errors
     /// If the request names a capacity that does not exist.
@@ -489,7 +490,7 @@ fn repetitions() -> RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=i64::from(limits::MAX_REPETITIONS))
 }
 
-/// Reads a load above 0, as a decimal, a fraction or a percentage.
+/// Parses a load above 0, given as a decimal, a fraction or a percentage.
 fn load_share(text: &str) -> Result<Ratio, String> {
     let load: Ratio = text.parse().map_err(|error| format!("{error}"))?;
     match limits::beyond_load(load, text) {
@@ -498,7 +499,7 @@ fn load_share(text: &str) -> Result<Ratio, String> {
     }
 }
 
-/// Reads a whole percentage, with or without the percent sign.
+/// Parses an integer from 0 to 100, with or without a percent sign.
 fn percent(text: &str) -> Result<u8, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     number
@@ -508,12 +509,12 @@ fn percent(text: &str) -> Result<u8, String> {
         .ok_or_else(|| "a share is 0 to 100 %".to_owned())
 }
 
-/// Scale of the command line.
+/// Value of `--scale`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ScaleArg {
-    /// Factors of rates and times.
+    /// Factors for the paper's rates and times.
     Factors(Ratio, Ratio),
-    /// Factors of the run in a directory.
+    /// Run directory whose factors are copied.
     Run(PathBuf),
 }
 
@@ -530,7 +531,7 @@ impl FromStr for ScaleArg {
     }
 }
 
-/// Reads a factor within the same bounds as a scenario's factor.
+/// Parses a scale factor and checks the bounds that also apply to a scenario; `of` is `rates` or `times`.
 fn factor(of: &str, text: &str, bounds: &RangeInclusive<Ratio>) -> Result<Ratio, String> {
     let factor: Ratio = text.trim().parse().map_err(|error| format!("{error}"))?;
     if bounds.contains(&factor) {
@@ -559,7 +560,7 @@ pub struct ScenariosArgs {
 /// Arguments of `plan`.
 #[derive(Args, Debug)]
 pub struct PlanArgs {
-    /// The scenario
+    /// Scenario and its overrides
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     /// Show the steps that build the lab, in the syntax of ip, tc and rdma
@@ -570,7 +571,7 @@ pub struct PlanArgs {
 /// Arguments of `graph`.
 #[derive(Args, Debug)]
 pub struct GraphArgs {
-    /// The scenario
+    /// Scenario and its overrides
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     /// File to write [default: standard output]
@@ -635,7 +636,7 @@ pub struct ProvisionArgs {
     pub kernel: Vec<String>,
 }
 
-/// Place of a lab on this machine.
+/// Options that choose where a lab runs: on this kernel or in a guest.
 #[derive(Args, Clone, Debug, Deserialize, Serialize)]
 pub struct PlaceArgs {
     /// Run on this kernel, or fail if it lacks a module
@@ -659,7 +660,7 @@ pub struct PlaceArgs {
 /// Arguments of `doctor`.
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
-    /// List the requirements that are met, too
+    /// Also list the requirements that are met
     #[arg(long, conflicts_with = "measure")]
     pub all: bool,
     /// Measure the capacity of the place where `up` would run, and print it as a `--scale-for` option
@@ -683,7 +684,7 @@ pub struct MeasureArgs {
 /// Arguments of `up`.
 #[derive(Args, Clone, Debug)]
 pub struct UpArgs {
-    /// The scenario
+    /// Scenario and its overrides
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     /// Place of the run
@@ -695,13 +696,13 @@ pub struct UpArgs {
     /// only while `lcmp-lab exec` runs a command.
     #[arg(long)]
     pub keep: bool,
-    /// Go on with a lab whose links are out of their bounds; the run is then at most doubtful
+    /// Run even if the certificate finds a link out of its bounds; the run is then doubtful at best
     #[arg(long)]
     pub uncertified: bool,
 }
 
 impl UpArgs {
-    /// Returns the arguments for a request of the kernel engine.
+    /// Returns the arguments for a stored request for a run by the kernel engine.
     ///
     /// # Errors
     /// If the request names a capacity that does not exist.
@@ -729,7 +730,7 @@ pub struct SimArgs {
     /// Files of the paper's NS-3 artifact instead of a scenario; `import` shows them as a scenario
     #[arg(long, num_args = 2, value_names = ["TOPOLOGY", "FLOWS"], conflicts_with = "scenario")]
     pub artifact: Vec<PathBuf>,
-    /// The artifact's routing table, for the order of equal next hops [default: by port]
+    /// The artifact's routing table, which orders next hops of equal cost [default: by port]
     #[arg(
         long,
         value_name = "CSV",
@@ -745,13 +746,13 @@ pub struct SimArgs {
         conflicts_with = "scenario"
     )]
     pub max_delay: Option<Nanos>,
-    /// Overrides
+    /// Overrides of the scenario
     #[command(flatten)]
     pub overrides: Overrides,
-    /// Virtual time to stop at, in paper time: `200 ms`
+    /// Virtual time at which to stop, in paper units, such as `200 ms`
     #[arg(long, value_name = "TIME")]
     pub until: Option<Nanos>,
-    /// Threads that share the datacenters; results do not depend on them [default: all cores]
+    /// Number of threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
     /// Apply the scenario's `scale`, as in a lab [default: rates, delays and sizes of the paper]
@@ -765,7 +766,7 @@ pub struct SimArgs {
 }
 
 impl SimArgs {
-    /// Returns the arguments that simulate the scenario of a request with the options `sim`.
+    /// Returns the arguments for a stored request for a simulation with the options `sim`.
     ///
     /// # Errors
     /// If the request names a capacity that does not exist, or a flow that is neither a number nor `all`.
@@ -801,7 +802,7 @@ pub struct ImportArgs {
     /// Delay at which LCMP's delay score saturates; give 512 ms to repeat Figure 1
     #[arg(long, value_name = "TIME", default_value_t = PUBLISHED_MAX_DELAY)]
     pub max_delay: Nanos,
-    /// The artifact's routing table, for the order of equal next hops [default: by port]
+    /// The artifact's routing table, which orders next hops of equal cost [default: by port]
     #[arg(long, value_name = "CSV")]
     pub routes: Option<PathBuf>,
 }
@@ -812,12 +813,12 @@ pub struct ValidateArgs {
     /// Directory of the artifact, with `topology`, `traffic`, `fct/fig1` and `published`
     #[arg(long, value_name = "DIR")]
     pub artifact: PathBuf,
-    /// Threads that share the datacenters; results do not depend on them [default: all cores]
+    /// Number of threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 }
 
-/// Returns the parser of a clock's name, with help for each name.
+/// Returns the parser of `--clock`, with a help text for each name.
 fn clock() -> impl TypedValueParser<Value = Clock> {
     PossibleValuesParser::new([
         PossibleValue::new(Clock::Virtual.name()).help("Instructions executed"),
@@ -885,7 +886,7 @@ pub struct FlowArgs {
 /// Arguments of `runs`.
 #[derive(Args, Debug)]
 pub struct RunsArgs {
-    /// Part of `runs`; lists without one
+    /// Verb of `runs`; `None` lists the runs
     #[command(subcommand)]
     pub verb: Option<RunsVerb>,
     /// Runs to list
@@ -908,7 +909,7 @@ pub enum RunsVerb {
     Untag {
         /// The run directory, its name, or the beginning of its name
         run: PathBuf,
-        /// Tags
+        /// Tags to remove
         #[arg(required = true)]
         tags: Vec<String>,
     },
@@ -926,7 +927,7 @@ pub enum RunsVerb {
     },
 }
 
-/// Filter of runs; a run matches if it has all that is asked for.
+/// Filter of runs; a run matches if it meets every given condition.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RunFilter {
     /// Only runs with this tag; given several, with all of them
@@ -950,7 +951,7 @@ pub struct RunFilter {
 }
 
 impl RunFilter {
-    /// True if every run matches.
+    /// Returns true if there is no condition, so that every run matches.
     pub const fn is_empty(&self) -> bool {
         self.tag.is_empty()
             && self.reason.is_empty()
@@ -961,7 +962,7 @@ impl RunFilter {
     }
 }
 
-/// Reads a code of a verdict's reasons.
+/// Returns the parser of `--reason`, which accepts the codes of the reasons for verdicts.
 fn reason() -> impl TypedValueParser<Value = ReasonCode> {
     let names = ReasonCode::ALL.iter().map(|code| code.name());
     PossibleValuesParser::new(names).map(|name| {
@@ -972,7 +973,7 @@ fn reason() -> impl TypedValueParser<Value = ReasonCode> {
     })
 }
 
-/// Verdict on a run, in a word.
+/// Verdict on a run, or `open` if it has none yet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunVerdict {
@@ -982,12 +983,12 @@ pub enum RunVerdict {
     Doubtful,
     /// The results are not those of the scenario
     Invalid,
-    /// The run did not end, or is still going on
+    /// The run did not end, or is still running
     Open,
 }
 
 impl RunVerdict {
-    /// Returns the word.
+    /// Returns the verdict as the command line spells it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Valid => "valid",
@@ -1016,10 +1017,10 @@ pub struct CompareArgs {
 /// Arguments of `coverage`.
 #[derive(Args, Debug)]
 pub struct CoverageArgs {
-    /// The run directory, of many repetitions
+    /// Directory of a run with many repetitions
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Repetitions per group, the size of the run that is studied
+    /// Number of repetitions per group, as in the run whose intervals are judged
     #[arg(long, value_name = "N", default_value_t = 8)]
     #[arg(value_parser = clap::value_parser!(u16).range(2..=500))]
     pub group: u16,
@@ -1027,7 +1028,7 @@ pub struct CoverageArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub groups: u16,
-    /// Smallest share of a row's intervals that must hold the true value, in percent
+    /// Smallest share of a row's intervals that must contain the true value, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 92, value_parser = percent)]
     pub min: u8,
 }
@@ -1067,13 +1068,13 @@ pub struct ReproduceArgs {
     /// Make missing runs with a tenth of the duration; verdicts from short runs are weak
     #[arg(long)]
     pub quick: bool,
-    /// Directory of the authors' artifact, whose flows are run [default: random flows]
+    /// Directory of the authors' artifact, whose published flows are used [default: random flows]
     #[arg(long, value_name = "DIR")]
     pub artifact: Option<PathBuf>,
     /// Directory of the paper's scenarios and published values
     #[arg(long, value_name = "DIR", default_value = "scenarios/paper")]
     pub scenarios: PathBuf,
-    /// Threads of a simulation; results do not depend on them [default: all cores]
+    /// Number of threads of a simulation; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
     /// Directory for REPRODUCTION.md and its figure [default: `reproduction` in the results]
@@ -1081,12 +1082,12 @@ pub struct ReproduceArgs {
     pub output: Option<PathBuf>,
 }
 
-/// Word of the command line for figures.
+/// Argument of `reproduce`: a figure, or `all`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FigureArg {
-    /// All of them.
+    /// All figures of the paper.
     All,
-    /// One figure.
+    /// One figure, such as `fig5`.
     One(Figure),
 }
 
@@ -1104,7 +1105,7 @@ impl FromStr for FigureArg {
     }
 }
 
-/// Engine of a suite's runs.
+/// Value of `--engine`: the engine that performs runs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum EngineArg {
     /// The simulator
@@ -1134,25 +1135,25 @@ pub struct FidelityArgs {
     /// Directory for the page and the figures [default: `fidelity` in RUN_KERNEL]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Largest p50 of |ΔFCT| / FCT
+    /// Largest allowed p50 of |ΔFCT| / FCT
     #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
     pub max_p50: Vec<Bound>,
-    /// Largest p95 of |ΔFCT| / FCT
+    /// Largest allowed p95 of |ΔFCT| / FCT
     #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
     pub max_p95: Vec<Bound>,
-    /// Largest p99 of |ΔFCT| / FCT
+    /// Largest allowed p99 of |ΔFCT| / FCT
     #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
     pub max_p99: Vec<Bound>,
-    /// Largest |ΔFCT| / FCT of any flow
+    /// Largest allowed |ΔFCT| / FCT of any flow
     #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
     pub max_difference: Vec<Bound>,
-    /// Smallest share of flows whose data and acknowledgements took the same paths
+    /// Smallest allowed share of flows whose data and acknowledgements took the same paths
     #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
     pub min_paths: Vec<Bound>,
-    /// Smallest Pearson coefficient of the flows' slowdowns
+    /// Smallest allowed Pearson coefficient of the flows' slowdowns
     #[arg(long, value_name = "[LABEL=]NUMBER,…", value_delimiter = ',')]
     pub min_pearson: Vec<Bound>,
-    /// Smallest share of the plan's flows that finished in both runs [default with a bound: 100 %]
+    /// Smallest allowed share of the plan's flows that finished in both runs [default with a bound: 100 %]
     #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
     pub min_compared: Vec<Bound>,
 }
@@ -1171,10 +1172,10 @@ pub struct BundleArgs {
 /// Arguments of `verify`.
 #[derive(Args, Debug)]
 pub struct VerifyArgs {
-    /// The bundle
+    /// Path of the bundle
     #[arg(value_name = "BUNDLE")]
     pub bundle: PathBuf,
-    /// Run the scenario again by the bundle's engine and compare the rows
+    /// Run the scenario again with the bundle's engine and compare the rows
     #[arg(long)]
     pub rerun: bool,
     /// Directory to keep the unpacked run and the second one in, which must not exist [default: neither
@@ -1222,7 +1223,7 @@ pub enum BenchSubject {
     Generator,
 }
 
-/// A word of `--story`.
+/// Value of `--story`: flows whose events are recorded.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StoryArg {
     /// All flows
@@ -1254,7 +1255,7 @@ impl FromStr for StoryArg {
     }
 }
 
-/// Returns the number of threads for a simulation: the requested one, or one per core.
+/// Returns the number of threads for a simulation: the requested number, or one per core.
 pub fn threads(requested: Option<NonZeroUsize>) -> usize {
     let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
     requested.map_or_else(cores, NonZeroUsize::get)

@@ -1,16 +1,16 @@
-//! Scenarios, suites, workloads and published values of the repository inside the program, which are read if no file
-//! has the name on the command line.
+//! Scenarios, suites, workloads and published values of the repository, compiled into the program. They are read if a
+//! path on the command line names no file.
 //!
-//! Their paths look like `built-in:scenarios/8dc.yaml`, in messages too; paths in a scenario are relative to it, as in
-//! a folder.
+//! Their paths look like `built-in:scenarios/8dc.yaml`, also in messages. Paths inside a built-in scenario are relative
+//! to its folder, as for files.
 
 use std::{
     io,
     path::{Component, Path, PathBuf},
 };
 
-/// Returns the path from which `path` is read: `path` if it exists, else the built-in file or folder with this name, or
-/// the built-in scenario or suite with this bare name: `smoke`, `paper/fig1`.
+/// Returns the path to read `path` from: `path` itself if it exists, else a built-in file or folder of this name. A
+/// bare name, such as `smoke` or `paper/fig1`, finds a built-in scenario or suite.
 pub fn resolve(path: &Path) -> PathBuf {
     let missing = path
         .symlink_metadata()
@@ -69,7 +69,7 @@ fn prefixed(path: &Path) -> PathBuf {
     format!("{PREFIX}{}", path.display()).into()
 }
 
-/// Returns a relative path without `.` and `..`; `None` if it leads out of the folder that it starts from.
+/// Returns a relative path without `.` and `..` parts; `None` if it leaves the folder that it starts from.
 fn normal(path: &Path) -> Option<PathBuf> {
     let mut normal = PathBuf::new();
     for component in path.components() {
@@ -87,7 +87,7 @@ const PREFIX: &str = "built-in:";
 
 const FOLDER: &str = "scenarios";
 
-/// Files by their path in the repository, in its order; `build.rs` writes the list.
+/// Contents of the built-in files by their paths in the repository, sorted; `build.rs` generates the list.
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Rights that root gives up: files are read with the rights of the user who called sudo, who also owns the files that
-//! this program writes as root; existing runs are changed with the rights of their owner.
+//! Use of rights as root. Files are read with the rights of the user who called sudo, and that user also becomes owner
+//! of files that this program writes. Existing runs are changed with the rights of their owner.
 
 use std::{
     env,
@@ -23,18 +23,19 @@ use crate::{
     terminal::{note, print},
 };
 
-/// User and group of the user who called sudo.
+/// User and group IDs of the user who called sudo.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Caller {
     uid: u32,
     gid: u32,
 }
 
-/// Gives a directory and its contents to the user who called sudo when this value is dropped; no effect without sudo.
+/// Guard that, when dropped, makes the user who called sudo the owner of a directory and its contents; no effect
+/// without sudo.
 pub struct Handover(PathBuf);
 
 impl Handover {
-    /// Returns the handover of `dir`.
+    /// Returns the guard for `dir`.
     pub fn of(dir: &Path) -> Self {
         Self(dir.to_owned())
     }
@@ -46,22 +47,22 @@ impl Drop for Handover {
     }
 }
 
-/// Gives `path`, with the contents of a directory, to the user who called sudo.
+/// Makes the user who called sudo the owner of `path`, including the contents of a directory.
 pub fn hand_over(path: &Path) {
     if let Some(caller) = Caller::of_sudo() {
         report(path, caller.own_all(path));
     }
 }
 
-/// Gives `path` alone to the user who called sudo: a link, or a directory with files of others.
+/// Makes the user who called sudo the owner of `path` only: a link, or a directory that has other users' files.
 pub fn hand_over_alone(path: &Path) {
     if let Some(caller) = Caller::of_sudo() {
         report(path, lchown(path, Some(caller.uid), Some(caller.gid)));
     }
 }
 
-/// Reads by `read` with the rights of the user who called sudo, since messages quote what they read; without
-/// sudo, with those of this process.
+/// Calls `read` with the rights of the user who called sudo, because messages quote what is read; without sudo, with
+/// those of this process.
 ///
 /// # Errors
 /// If the rights cannot be changed.
@@ -69,14 +70,14 @@ pub fn read_as<T: Send>(read: impl FnOnce() -> T + Send) -> io::Result<T> {
     let Some(caller) = Caller::of_sudo() else {
         return Ok(read());
     };
-    // The kernel has the rights of each thread; this one ends with them.
+    // Linux keeps rights per thread, so the restricted rights end with this thread.
     let reader = || caller.take_rights().map(|()| read());
     thread::scope(|scope| scope.spawn(reader).join())
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Gives up root's rights for those of `dir`'s owner, since links in `dir` could lead anywhere; no effect if root owns
-/// `dir` or the process is not root. Files that a killed run had lent to its guest are first given back.
+/// Exchanges root's rights for those of `dir`'s owner, because links in `dir` could lead anywhere; no effect if root
+/// owns `dir` or the process is not root. Files that a killed run had lent to its guest get their owner back first.
 ///
 /// # Errors
 /// If the directory cannot be inspected, or the rights cannot be changed.
@@ -103,8 +104,8 @@ pub fn become_owner(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Checks that every symbolic link on `path`, which the command line names, belongs to root, to this process's user or
-/// to the user who called sudo.
+/// Checks that every symbolic link on `path`, which comes from the command line, belongs to root, to this process's
+/// user or to the user who called sudo.
 ///
 /// # Errors
 /// If a link belongs to another user, or a part of the path cannot be inspected.
@@ -112,7 +113,7 @@ pub fn check_links(path: &Path) -> io::Result<()> {
     named::check_links(path, &trusted())
 }
 
-/// Writes the file at `path`, which the command line names. A new file is given to the user who called sudo; an
+/// Writes the file at `path`, which comes from the command line. A new file gets the user who called sudo as owner; an
 /// existing one, such as `/dev/null`, keeps its owner.
 ///
 /// # Errors
@@ -127,7 +128,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a result into the file of `--output`, or to standard output without one.
+/// Writes a result to the file of `--output`; to standard output if it is `None`.
 pub fn write_to(output: Option<&Path>, text: &str) -> Outcome {
     match output {
         Some(path) => {
@@ -146,7 +147,7 @@ fn trusted() -> Vec<u32> {
     own.into_iter().chain(caller).collect()
 }
 
-/// Creates the missing directories of `path`, which the user who called sudo then owns.
+/// Creates the missing directories of `path`, and makes the user who called sudo their owner.
 ///
 /// # Errors
 /// If a directory cannot be made, or [`check_links`] refuses the path.
@@ -175,7 +176,7 @@ impl Caller {
         (uid != 0).then_some(Self { uid, gid })
     }
 
-    /// Gives the calling thread, and no other, the rights of this user.
+    /// Gives the calling thread, and no other thread, this user's rights.
     fn take_rights(self) -> io::Result<()> {
         let uid = Uid::from_raw(self.uid);
         let gid = Gid::from_raw(self.gid);
@@ -185,7 +186,7 @@ impl Caller {
         Ok(())
     }
 
-    /// Returns this user's groups; only the primary one for a user without a name.
+    /// Returns the IDs of this user's groups; only the primary group if the user ID has no name.
     fn groups(self) -> io::Result<Vec<Gid>> {
         let Some(user) = User::from_uid(self.uid.into())? else {
             return Ok(vec![Gid::from_raw(self.gid)]);
@@ -198,19 +199,19 @@ impl Caller {
             .collect())
     }
 
-    /// Changes the owner of a tree; a link itself changes, not its target.
+    /// Changes the owner of a directory tree. Symbolic links are changed themselves and not followed.
     fn own_all(self, path: &Path) -> io::Result<()> {
         if fs::symlink_metadata(path)?.is_dir() {
             for entry in fs::read_dir(path)? {
                 self.own_all(&entry?.path())?;
             }
         }
-        // The directory last: until then nobody else can put a link where a file was.
+        // The directory comes last: until then no other user can replace a file in it by a link.
         lchown(path, Some(self.uid), Some(self.gid))
     }
 }
 
-/// Warns of a file that still belongs to root; a file that does not exist is ignored.
+/// Prints a warning that a file still belongs to root; a file that does not exist is ignored.
 fn report(path: &Path, result: io::Result<()>) {
     if let Err(error) = result
         && error.kind() != io::ErrorKind::NotFound

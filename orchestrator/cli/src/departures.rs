@@ -1,12 +1,12 @@
-//! Policy parameters in a scenario whose values differ from the policy's publication.
+//! Policy parameters of a scenario that differ from the policy's publication.
 
 use lab_parameters::{LcmpConfig, Parameter, ParameterSet, Preset, TeConfig, UcmpConfig, Value};
 use lab_records::{Departure, Reference};
 use lab_scenario::{PolicySpec, Settings};
 use lab_units::show::{about_bytes, about_time};
 
-/// Returns the parameters of `policy` whose values differ from the publication's or, where the publication gives no
-/// value, from the default.
+/// Lists the parameters of `policy` whose values differ from the publication or, where the publication states none,
+/// from the default.
 pub fn departures(policy: &PolicySpec) -> Vec<Departure> {
     match policy {
         PolicySpec::Lcmp(settings) => of::<LcmpConfig>(settings),
@@ -38,7 +38,7 @@ fn of<S: ParameterSet>(settings: &Settings) -> Vec<Departure> {
     authors_code.into_iter().chain(departing).collect()
 }
 
-/// Returns the default of `preset`; `None` if it depends on the topology.
+/// Returns the default of a parameter under `preset`; `None` if it depends on the topology.
 fn default<S: ParameterSet>(parameter: &Parameter, preset: Preset) -> Option<Value> {
     let is_derived = preset == Preset::Paper && parameter.derived.is_some();
     S::preset(preset)
@@ -54,7 +54,7 @@ fn reference(parameter: &Parameter, default: Option<Value>) -> Reference {
     }
 }
 
-/// Returns `value` rounded, as the report shows quantities.
+/// Formats `value`, rounded like quantities in the report.
 pub fn shown(value: Value) -> String {
     match value {
         Value::Time(time) => about_time(time),

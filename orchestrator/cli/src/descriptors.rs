@@ -1,4 +1,4 @@
-//! This process's limits: the number of open files that it needs, and the maximum file size.
+//! Limits of this process: number of open files, and maximum file size.
 
 use nix::sys::{
     resource::{Resource, getrlimit, setrlimit},
@@ -7,11 +7,11 @@ use nix::sys::{
 
 use crate::failure::{During, Failure};
 
-/// Raises this process's limit of open files to the number that every verb needs, if it is lower. A lab raises it
-/// further, by its size.
+/// Raises this process's soft limit of open files to what every verb needs, if it is lower. A lab raises it further,
+/// depending on its size.
 ///
 /// # Errors
-/// If the hard limit is lower: otherwise some later file could not be opened, and the error would name that file.
+/// If the hard limit is lower than that; opening some file would fail later, with an error that names only that file.
 pub fn require() -> Result<(), Failure> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).during("read the limit of open files")?;
     if soft >= NEEDED {
@@ -19,20 +19,20 @@ pub fn require() -> Result<(), Failure> {
     }
     if hard < NEEDED {
         return Err(Failure::environment(format_args!(
-            "this process may have {hard} files open, it needs {NEEDED} (hint: `ulimit -n 1024` in a new \
+            "this process may open {hard} files but needs {NEEDED} (hint: `ulimit -n 1024` in a new \
              shell)"
         )));
     }
     setrlimit(Resource::RLIMIT_NOFILE, NEEDED, hard).during("raise the limit of open files")
 }
 
-/// Makes a write beyond the file-size limit fail with an error, as on a full disk, in this process and its children;
-/// otherwise SIGXFSZ would end them without a message.
+/// Ignores SIGXFSZ in this process and its children: a write beyond the file-size limit then fails with an error, as on
+/// a full disk, instead of killing the process without a message.
 #[expect(unsafe_code, reason = "a signal's action is the whole process's")]
 pub fn outlive_size_limit() -> nix::Result<()> {
     // SAFETY: no handler is installed, and none was installed before.
     unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.map(drop)
 }
 
-/// Maximum number of open files of a verb without a lab: a guest's owner has pipes and exec clients.
+/// Number of open files that a verb without a lab needs at most: a guest's owner has pipes and exec clients.
 const NEEDED: u64 = 64;

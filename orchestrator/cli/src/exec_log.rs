@@ -1,5 +1,5 @@
-//! Log of the commands that `exec` ran in a lab of this kernel, beside the lab's journal; the run reads
-//! it before the lab is taken down.
+//! Log of the commands that `exec` ran in a lab on this kernel. It lies next to the lab's journal, and the run reads it
+//! before the lab is taken down.
 
 use std::{
     ffi::OsString,
@@ -14,7 +14,7 @@ use lab_records::{ChangeKind, LiveChange, UtcTime};
 
 use crate::terminal::note;
 
-/// Adds a command to the log of `lab`; a failure is only a warning, since the command itself can run.
+/// Adds a command to the log of `lab`. A failure is only a warning, because the command itself can still run.
 pub fn append(lab: &LabName, node: &str, command: &[OsString]) {
     let mut words = vec![node.into(), "--".into()];
     words.extend(command.iter().map(|word| word.to_string_lossy()));
@@ -28,12 +28,12 @@ pub fn append(lab: &LabName, node: &str, command: &[OsString]) {
     };
     if let Err(error) = append_to(&path(lab), &change) {
         note(&format!(
-            "warning: the run will not know of this command: {error}"
+            "warning: the run will not record this command: {error}"
         ));
     }
 }
 
-/// Returns the commands that were run in `lab`, in order.
+/// Returns the commands that `exec` ran in `lab`, in order.
 pub fn read(lab: &LabName) -> Vec<LiveChange> {
     read_from(&path(lab))
 }
@@ -45,11 +45,11 @@ fn path(lab: &LabName) -> PathBuf {
 fn append_to(path: &Path, change: &LiveChange) -> io::Result<()> {
     let mut line = serde_json::to_vec(change)?;
     line.push(b'\n');
-    // One write appends the line whole, whoever else writes.
+    // A single write appends the whole line, even if another process appends at the same time.
     lab_files::append(path)?.write_all(&line)
 }
 
-/// Returns the entries of a log; empty if there is no log. A line that was cut off is left out.
+/// Returns the entries of the log at `path`; empty if there is none. An incomplete last line is left out.
 fn read_from(path: &Path) -> Vec<LiveChange> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let entries = text.lines().map(serde_json::from_str);

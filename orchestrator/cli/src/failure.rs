@@ -13,22 +13,22 @@ use serde_json::{Value, json};
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum Exit {
-    /// Success.
+    /// Success, or all checks hold.
     Pass = 0,
-    /// A failed assertion.
+    /// A check failed, such as an assertion or a bound.
     Failed = 1,
-    /// A usage error, or an error in the scenario.
+    /// A usage error, or input that cannot be read or parsed.
     Usage = 2,
     /// An error of this machine: a missing program, right or module, or a failed system call.
     Environment = 3,
-    /// A run that was interrupted, or whose results are doubtful.
+    /// The run was interrupted, or its results are doubtful.
     Inconclusive = 4,
-    /// A run whose results are invalid: they are not those of the scenario.
+    /// The results of the run are invalid: they are not those of its scenario.
     Invalid = 5,
 }
 
 impl Exit {
-    /// Returns the exit code for a run of this grade.
+    /// Returns the exit code for a run whose verdict is `grade`.
     pub const fn of_run(grade: Grade) -> Self {
         match grade {
             Grade::Valid => Self::Pass,
@@ -37,7 +37,7 @@ impl Exit {
         }
     }
 
-    /// Returns the exit code of a verb that judges.
+    /// Returns the exit code for the judgement of a verb such as `compare` or `regress`.
     pub const fn of_judgement(judgement: Judgement) -> Self {
         match judgement {
             Judgement::Pass => Self::Pass,
@@ -46,7 +46,7 @@ impl Exit {
         }
     }
 
-    /// Returns this exit code, or `other` if it is success.
+    /// Returns `self` unless it is [`Exit::Pass`], and `other` in that case.
     pub const fn or(self, other: Self) -> Self {
         match self {
             Self::Pass => other,
@@ -54,11 +54,11 @@ impl Exit {
         }
     }
 
-    /// Returns the exit code for a guest that failed with `code`.
+    /// Maps the exit code of the command in a guest to one of this process.
     const fn of_guest(code: u8) -> Self {
         match code {
             2 => Self::Usage,
-            // Interrupted by itself, or by SIGHUP, SIGINT or SIGTERM.
+            // Interrupted: exit code 4 itself, or death by SIGHUP, SIGINT or SIGTERM (128 + N).
             4 | 129 | 130 | 143 => Self::Inconclusive,
             5 => Self::Invalid,
             _ => Self::Environment,
@@ -81,16 +81,16 @@ pub struct Failure {
     /// Problems of a scenario, each with its file, line, column and hint; empty for other failures.
     #[serde(default)]
     pub problems: Vec<Value>,
-    /// True if a file could not be written for lack of space: on its file system, or under a file-size limit.
+    /// True if a file could not be written for lack of space: its file system is full, or it reached a size limit.
     #[serde(default)]
     pub no_room: bool,
 }
 
-/// Result of a verb.
+/// Result of a verb: the exit code, or the failure.
 pub type Outcome = Result<Exit, Failure>;
 
 impl Failure {
-    /// Returns the failure of a guest that ended with `code`, or that would have.
+    /// Returns the failure for a guest whose command ended with exit code `code`.
     pub fn guest(code: u8, message: impl fmt::Display) -> Self {
         Self {
             exit: Exit::of_guest(code),
@@ -98,7 +98,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of a run that a signal ended.
+    /// Returns the failure of a run that a signal interrupted.
     pub fn interrupted(message: impl fmt::Display) -> Self {
         Self {
             exit: Exit::Inconclusive,
@@ -106,7 +106,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of a wrong scenario or command line.
+    /// Returns the failure of a wrong command line or wrong input.
     pub fn usage(message: impl fmt::Display) -> Self {
         Self {
             exit: Exit::Usage,
@@ -116,7 +116,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of this machine.
+    /// Returns the failure of this machine, such as a missing program or right.
     pub fn environment(message: impl fmt::Display) -> Self {
         Self {
             exit: Exit::Environment,
@@ -139,7 +139,7 @@ impl Failure {
         }
     }
 
-    /// Returns this failure as a run's: a run without room for its rows lacks results of its scenario.
+    /// Makes a lack of space an invalid run: rows of its scenario are missing. Other failures are unchanged.
     pub fn of_run(self) -> Self {
         if self.no_room {
             Self {
@@ -151,8 +151,8 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of reading or writing a run: a run that cannot be read is wrong input, like any other file
-    /// that the command line names.
+    /// Returns the failure of reading or writing a run. A run that cannot be parsed is wrong input, like any other file
+    /// named on the command line.
     pub fn records(error: &RecordsError) -> Self {
         if error.is_of_machine() {
             Self::of(error)
@@ -161,7 +161,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure for a run's report; if the run cannot be read, the same as [`Failure::records`].
+    /// Returns the failure of a run's report; a run that cannot be read is treated as by [`Failure::records`].
     pub fn report(error: &ReportError) -> Self {
         Self::comparison(error, Some(error))
     }
@@ -175,8 +175,8 @@ impl Failure {
         }
     }
 
-    /// Returns the failure for `error` in a comparison of runs, whose part is `report`: runs that cannot be compared
-    /// are a usage error, a comparison that cannot be drawn or written is not.
+    /// Returns the failure for `error` in a comparison of runs; `report` is the part of it from the records or the
+    /// page. Runs that cannot be compared are a usage error, a page that cannot be drawn or written is not.
     pub fn comparison(error: &(dyn Error + 'static), report: Option<&ReportError>) -> Self {
         let is_of_machine = match report {
             Some(ReportError::Records(records)) => records.is_of_machine(),
@@ -195,7 +195,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure as the object that `--json` prints.
+    /// Returns the failure as a JSON object, as `--json` prints it.
     pub fn to_json(&self) -> Value {
         let errors = match self.problems.as_slice() {
             [] => vec![json!({ "message": self.message })],
@@ -205,9 +205,9 @@ impl Failure {
     }
 }
 
-/// Conversion of errors to failures that name the failed action.
+/// Conversion of errors to failures whose message names the failed action.
 pub trait During<T> {
-    /// Converts an error to `cannot {action}: {error and its causes}`, exit code 3.
+    /// Converts an error to a failure with exit code 3 and the message `cannot {action}: {error and its causes}`.
     fn during(self, action: impl fmt::Display) -> Result<T, Failure>;
 }
 
@@ -223,7 +223,7 @@ impl<T, E: Error + 'static> During<T> for Result<T, E> {
     }
 }
 
-/// Returns the remedy if `error` was caused by a lack of space for a file.
+/// Returns a hint for the user if `error` is a lack of space for a file.
 fn remedy_for_room(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let mut next = Some(error);
     let causes = iter::from_fn(|| {
@@ -237,20 +237,20 @@ fn remedy_for_room(error: &(dyn Error + 'static)) -> Option<&'static str> {
         of_system.or_else(of_records)
     });
     kinds.find_map(|kind| match kind {
-        io::ErrorKind::StorageFull => {
-            Some("free space on its file system, or name a folder of another one by `--results`")
-        }
+        io::ErrorKind::StorageFull => Some(
+            "free space on its file system, or choose a folder on another one with `--results`",
+        ),
         io::ErrorKind::QuotaExceeded => {
-            Some("your quota is used up there; name another folder by `--results`")
+            Some("your disk quota is used up there; choose another folder with `--results`")
         }
         io::ErrorKind::FileTooLarge => {
-            Some("this shell limits the size of files: `ulimit -f unlimited` in another one")
+            Some("this shell limits file sizes: run `ulimit -f unlimited` in a new one")
         }
         _ => None,
     })
 }
 
-/// Returns an error with its causes in one line; a cause that the text already contains is left out.
+/// Returns an error and its causes in one line. A cause that the text already contains is left out.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -291,7 +291,7 @@ mod tests {
         );
     }
 
-    /// One rule: an interrupted run is doubtful, exit code 4, and not 128 + SIGINT.
+    /// An interrupted run is doubtful and has exit code 4, not 128 + SIGINT; the documents must say the same.
     #[test]
     fn the_documents_say_what_an_interrupted_run_is() {
         assert_eq!(Failure::interrupted("").exit.code(), 4);

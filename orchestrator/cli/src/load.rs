@@ -1,4 +1,4 @@
-//! Reading and planning the scenario that a path on the command line names.
+//! Reads and plans the scenario that a path on the command line names.
 
 use std::{
     collections::BTreeSet,
@@ -20,18 +20,18 @@ use crate::{
     terminal::{self, note},
 };
 
-/// A parsed scenario with the texts it was read from.
+/// Parsed scenario with the texts that it was read from.
 #[derive(Clone)]
 pub struct Loaded {
     /// Parsed scenario.
     pub scenario: Scenario,
     /// YAML text of the scenario.
     pub text: String,
-    /// Texts of the files that the scenario names.
+    /// Texts of the files that the scenario names, by their paths.
     pub files: Files,
 }
 
-/// Reads a scenario and the files it names. A path without a file may name a built-in scenario.
+/// Reads a scenario and the files that it names. If there is no such file, `path` may name a built-in scenario.
 /// Fails on a file that cannot be read or parsed, with exit code 2.
 pub fn load(path: &Path) -> Result<Loaded, Failure> {
     let path = &locate(path);
@@ -43,7 +43,7 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
 }
 
 /// Adds a hint to the failure for a scenario that does not exist: a scenario with a similar name, or the verb that
-/// lists them.
+/// lists the built-in ones.
 fn with_near_name(path: &Path, failure: Failure) -> Failure {
     if path.symlink_metadata().is_ok() {
         return failure;
@@ -58,7 +58,7 @@ fn with_near_name(path: &Path, failure: Failure) -> Failure {
     }
 }
 
-/// Returns the scenario next to `path`, or else the built-in one, whose name `path` probably misspells.
+/// Returns the scenario in the folder of `path`, or else the built-in one, whose name `path` probably misspells.
 fn near_name(path: &Path) -> Option<PathBuf> {
     let wanted = path.file_stem()?.to_str()?;
     let folder = match path.parent() {
@@ -74,7 +74,7 @@ fn near_name(path: &Path) -> Option<PathBuf> {
     near(wanted, beside.filter(is_yaml)).or_else(|| near(wanted, builtin::names()))
 }
 
-/// Returns the path whose file name, without its extension, `wanted` probably misspells.
+/// Returns the one of `paths` whose file name, without extension, `wanted` probably misspells.
 fn near(wanted: &str, paths: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     let paths: Vec<PathBuf> = paths.collect();
     let stem = |path: &PathBuf| Some(path.file_stem()?.to_str()?.to_owned());
@@ -87,7 +87,8 @@ fn near(wanted: &str, paths: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     })
 }
 
-/// Parses a scenario, which messages call `name`, and reads each file that it names from the path that `place` returns.
+/// Parses a scenario, which messages call `name`, and reads each file that it names from the path that `place` returns
+/// for it.
 /// Fails on a file that cannot be read or parsed, with exit code 2.
 pub fn loaded(
     name: &str,
@@ -104,7 +105,7 @@ pub fn loaded(
             let problem = lab_scenario::problem_of_file(name, &scenario_text, &path, message);
             Failure::scenario(&problem)
         })?;
-        // Spreadsheets write a byte order mark.
+        // Spreadsheet programs write a byte order mark at the start of CSV files.
         let text = match text.strip_prefix('\u{feff}') {
             Some(rest) => rest.to_owned(),
             None => text,
@@ -118,8 +119,8 @@ pub fn loaded(
     })
 }
 
-/// Returns a hint about `named`, a file that a scenario names: where it was looked for, and the built-in file of the
-/// same name, if there is one. The hint is empty if a file exists at `place`.
+/// Returns a hint about a missing file that a scenario names as `named`: the path is relative to the scenario, and a
+/// built-in file of the same name can be copied. The hint is empty if `place` exists.
 fn missing_file_hint(place: &Path, named: &str) -> String {
     if place.symlink_metadata().is_ok() {
         return String::new();
@@ -138,13 +139,13 @@ fn missing_file_hint(place: &Path, named: &str) -> String {
     format!(" (hint: the path is relative to the scenario{copied})")
 }
 
-/// Parses a scenario, which messages call `name`, without the files it names.
+/// Parses a scenario, which messages call `name`, without reading the files that it names.
 /// Fails on a scenario with errors, with exit code 2.
 pub fn parse(name: &str, bytes: &[u8]) -> Result<Scenario, Failure> {
     lab_scenario::parse(name, bytes).map_err(|errors| Failure::scenario(&errors))
 }
 
-/// Returns the path from which a scenario, suite or folder of scenarios is read; a message names a built-in one.
+/// Returns the path to read a scenario, suite or folder from. If that is a built-in one, a message tells the user.
 pub fn locate(path: &Path) -> PathBuf {
     let resolved = builtin::resolve(path);
     if resolved != path {
@@ -156,8 +157,8 @@ pub fn locate(path: &Path) -> PathBuf {
 }
 
 impl Loaded {
-    /// Returns the scenario of the run that `overrides` ask for; a sweep is reduced to the load in `overrides`, or
-    /// else to its first load.
+    /// Returns the scenario of the first run with `overrides` applied: a sweep is reduced to the load that they give,
+    /// or else to its first load.
     pub fn first_run(self, overrides: &Overrides) -> Self {
         let first = self.scenario.sweep().first().copied();
         let repeated = self.repeated(overrides.repetitions);
@@ -182,8 +183,9 @@ impl Loaded {
     }
 }
 
-/// Makes a scenario's run by `run`, or one run per load in its sweep unless `overrides` name a load, and returns the
-/// gravest exit code. `run` gets overrides that repeat exactly this run. Fails with the first run that fails.
+/// Calls `run` for each load of the scenario's sweep, or once if there is no sweep or `overrides` give a load. Each
+/// call gets overrides that reproduce exactly its run. Returns the gravest exit code; stops at the first run that
+/// fails.
 pub fn each_run(
     loaded: &Loaded,
     overrides: &Overrides,
@@ -213,7 +215,7 @@ pub fn each_run(
         }
         if terminal::is_interrupted() && done + 1 < count {
             note(&format!(
-                "{} of {count} runs were not begun",
+                "{} of {count} runs were not started",
                 count - done - 1
             ));
             break;
@@ -239,9 +241,9 @@ pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs) -> Result<Plan, Fa
     resolve(loaded, &arguments.scenario, &options)
 }
 
-/// Returns the options of a plan for `engine`. They depend on the command line alone, so the same command line gives
-/// the same plan on every machine.
-/// Fails if the run that `--scale` names cannot be read, with exit code 2.
+/// Returns the options for planning with `engine`. They depend only on the command line, so that the same command line
+/// gives the same plan on every machine.
+/// Fails if the run of `--scale` cannot be read, with exit code 2.
 pub fn options(overrides: &Overrides, engine: Engine) -> Result<PlanOptions, Failure> {
     let policies = &overrides.policies;
     Ok(PlanOptions {
@@ -254,7 +256,7 @@ pub fn options(overrides: &Overrides, engine: Engine) -> Result<PlanOptions, Fai
     })
 }
 
-/// Returns the factors of rates and times that `--scale` asks for.
+/// Returns the rate and time factors of `--scale`, read from the run if it names one.
 pub fn factors(scale: &ScaleArg) -> Result<(Ratio, Ratio), Failure> {
     let path = match scale {
         ScaleArg::Factors(rate, time) => return Ok((*rate, *time)),
@@ -278,7 +280,7 @@ pub fn resolve(loaded: &Loaded, path: &Path, options: &PlanOptions) -> Result<Pl
         .map_err(|error| Failure::usage(format_args!("{}: {error}", path.display())))
 }
 
-/// Reads a text of at most `limit` bytes.
+/// Reads a text file of at most `limit` bytes.
 /// Fails on a file that cannot be read, is too large or is not UTF-8, with exit code 2.
 pub fn read_text(path: &Path, limit: usize) -> Result<String, Failure> {
     String::from_utf8(read_limited(path, limit)?)
@@ -298,7 +300,7 @@ fn read_here(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
         .map_err(|error| Failure::usage(lab_files::failed(path, &error)))
 }
 
-/// Returns the absolute path of an existing file, which names the same file inside a guest.
+/// Returns the absolute path of an existing file; in a guest, it names the same file.
 /// Fails on a file that does not exist, with exit code 2.
 pub fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     path.canonicalize().map_err(|source| {
@@ -306,8 +308,8 @@ pub fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Checks that every eBPF object in the policies of `plan` is a switch program; `scenario` is the path that the
-/// objects' paths are relative to. Fails with all objects that are not, with exit code 2.
+/// Checks that the eBPF object of each policy in `plan` is a switch program. The objects' paths are relative to the
+/// file `scenario`. Fails with exit code 2 and lists all objects that are not.
 pub fn check_objects(loaded: &Loaded, scenario: &Path, plan: &Plan) -> Result<(), Failure> {
     let base = scenario.parent().unwrap_or(Path::new(""));
     let is_run = |spec: &PolicySpec| plan.policies.iter().any(|run| run.label == spec.label());
@@ -331,7 +333,7 @@ pub fn check_objects(loaded: &Loaded, scenario: &Path, plan: &Plan) -> Result<()
     Err(Failure::usage(wrong.join("\nerror: ")))
 }
 
-/// Returns the text of an object's error, with a hint.
+/// Returns the message of an eBPF object's error, with a hint if the object is missing.
 fn with_hint(error: &ObjectError) -> String {
     match error {
         ObjectError::Read(_) => format!(

@@ -1,7 +1,7 @@
-//! The `lcmp-lab` command: arguments, progress, exit codes, and the location of a run. All other logic
-//! is in the crates below.
+//! The `lcmp-lab` command: arguments, progress, exit codes, and the choice between this kernel and a guest. All other
+//! logic is in libraries.
 //!
-//! - `args`: command line; uses no other module
+//! - `args`: the command line; uses no other module
 //! - `batch`: wanted runs, found among ended ones or made
 //! - `builtin`: scenarios inside the program
 //! - `failure`, `terminal`, `descriptors`: exit codes, standard streams and signals, open files

@@ -1,4 +1,4 @@
-//! Place of a lab: the one that `up` would choose here, and the durations of earlier runs there.
+//! Choice of the place where `up` would run a lab here, and durations of earlier runs there.
 
 use std::{
     fs,
@@ -16,13 +16,13 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{args::PlaceArgs, failure::Failure, run_dir};
 
-/// Returns true if a lab runs in a guest: on request, or since this kernel lacks something.
+/// Returns true if a lab runs in a guest: the user asks for one, or this kernel lacks something.
 pub fn needs_guest(arguments: &PlaceArgs, kernel_lacks: &[Finding]) -> bool {
     arguments.guest || arguments.kernel.is_some() || (!arguments.here && !kernel_lacks.is_empty())
 }
 
-/// Returns the cache directory with the kernel of a guest.
-/// Fails if there is no kernel of the release that `arguments` ask for, with exit code 3.
+/// Returns the cache directory that has the kernel of a guest.
+/// Fails if there is no kernel of the release in `arguments`, with exit code 3.
 pub fn guest_cache(arguments: &PlaceArgs) -> Result<PathBuf, Failure> {
     let cache = cache::default_dir();
     let Some(wanted) = &arguments.kernel else {
@@ -35,8 +35,8 @@ pub fn guest_cache(arguments: &PlaceArgs) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Returns the place that `arguments` ask for on this machine, whose kernel lacks `kernel_lacks`. May try
-/// KVM, which takes up to 6 s, once per boot.
+/// Returns the place for a lab with the options `arguments`, given what this kernel lacks. May boot a trial guest to
+/// test KVM, which takes up to 6 s once per boot of the machine.
 pub fn choose(arguments: &PlaceArgs, kernel_lacks: &[Finding]) -> Place {
     let kvm_works = || probe::kvm(&cache::default_dir()) == Some(KvmVerdict::Works);
     decide(arguments, kernel_lacks, kvm_works)
@@ -57,7 +57,7 @@ fn decide(
     }
 }
 
-/// Returns the stored durations of earlier runs at a place of this machine; `None` if there was no run.
+/// Returns the stored durations of earlier runs at a place of this machine; `None` if no run has ended there.
 pub fn durations<T: DeserializeOwned>(place: Place) -> Option<T> {
     let cache = cache::default_dir();
     cached::load(&cache, &durations_file(place), &key(place, &cache))
@@ -66,7 +66,7 @@ pub fn durations<T: DeserializeOwned>(place: Place) -> Option<T> {
 /// Stores the durations of runs at a place for later estimates, if a cache directory is writable.
 pub fn keep_durations<T: Serialize>(place: Place, durations: &T) {
     let cache = cache::default_dir();
-    // Without a cache directory, later estimates use the plan alone.
+    // If no cache directory is writable, later estimates use only the plan.
     let _ = cached::store(
         &cache,
         &durations_file(place),
@@ -79,7 +79,7 @@ fn durations_file(place: Place) -> String {
     format!("durations-{place}.json")
 }
 
-/// Returns the release of the kernel that carries a lab's packets at a place; empty if it is unknown.
+/// Returns the release of the kernel that forwards a lab's packets at a place; empty if it is unknown.
 pub fn kernel_release(place: Place, cache: &Path) -> String {
     match place {
         Place::Here => run_dir::kernel_release(),
@@ -89,7 +89,7 @@ pub fn kernel_release(place: Place, cache: &Path) -> String {
     }
 }
 
-/// Returns the properties that durations depend on: kernel, machine and its processor.
+/// Returns the properties that durations depend on, as one string: kernel, machine and processor.
 fn key(place: Place, cache: &Path) -> String {
     let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     format!(

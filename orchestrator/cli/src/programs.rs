@@ -1,4 +1,4 @@
-//! The user's own switch programs, which a run directory keeps so that a bundle of the run can be run again.
+//! Switch programs that the user supplies, kept in the run directory so that a bundle of the run can be run again.
 
 use std::{collections::BTreeMap, fmt, path::Path};
 
@@ -9,11 +9,11 @@ use lab_switchd::read_object;
 
 use crate::failure::{During, Failure};
 
-/// eBPF objects by their path in the scenario.
+/// Bytes of eBPF objects by their path in the scenario.
 pub type Programs = BTreeMap<String, Vec<u8>>;
 
-/// Reads the eBPF objects of the policies in `plan`, whose paths are relative to `base`, and keeps them in the run
-/// directory `dir`; does nothing if no policy has an object.
+/// Reads the eBPF objects of the policies in `plan`, whose paths are relative to `base`, and copies them into the run
+/// directory `dir`; no effect if no policy has an object.
 /// Fails on an object that cannot be read or written, with exit code 3.
 pub fn keep(dir: &Path, plan: &Plan, base: &Path) -> Result<(), Failure> {
     let mut texts = BTreeMap::new();
@@ -30,7 +30,7 @@ pub fn keep(dir: &Path, plan: &Plan, base: &Path) -> Result<(), Failure> {
     directory::write_texts(dir, PROGRAMS_FILE, &texts).during("keep the switch programs")
 }
 
-/// Returns the objects that the run directory `dir` keeps.
+/// Returns the eBPF objects stored in the run directory `dir`.
 /// Fails on a file that [`keep`] did not write, with exit code 2.
 pub fn kept(dir: &Path) -> Result<Programs, Failure> {
     let path = dir.join(PROGRAMS_FILE);

@@ -1,4 +1,4 @@
-//! Origin of this process's run: command line, commit, and the scenario's parameters and sources.
+//! Origin of a run: command line, commit, and the scenario's parameters and their sources.
 
 use std::env;
 
@@ -10,7 +10,7 @@ use lab_units::{Ratio, show::about_time};
 
 use crate::departures::{departures, shown};
 
-/// Returns the origin for a run of `plan`, which was made from `scenario` with the options `asked`.
+/// Returns the origin of a run of `plan`, which was made from `scenario` with the command-line options `asked`.
 pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance {
     let policies = plan.policies.iter().map(|run| PolicySettings {
         policy: run.label.clone(),
@@ -28,7 +28,7 @@ pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance 
     }
 }
 
-/// Returns the parameters in which the policy `label` of `scenario` departs from its publication.
+/// Lists the parameters in which the policy `label` of `scenario` departs from its publication.
 fn departures_of(scenario: &Scenario, label: &str) -> Vec<Departure> {
     let policy = scenario
         .policies
@@ -37,7 +37,7 @@ fn departures_of(scenario: &Scenario, label: &str) -> Vec<Departure> {
     policy.map(departures).unwrap_or_default()
 }
 
-/// Returns the parameters of one of `scenario`'s policies in paper units, with the values that the engine used.
+/// Lists the parameters of the policy of `run` in paper units, with the values that the engine used if they differ.
 fn values_of(scenario: &Scenario, run: &PolicyRun) -> Vec<ParameterValue> {
     let spec = scenario
         .policies
@@ -66,7 +66,7 @@ fn values<S: ParameterSet>(settings: &Settings, used: &S) -> Vec<ParameterValue>
             .derived
             .filter(|_| given.is_none() && preset == Preset::Paper);
         let (value, emulated) = match (used, derived) {
-            // Values that depend on the topology are in emulated units.
+            // Derived values, which depend on the topology, are in emulated units.
             (Some(used), Some(derived)) if parameter.is_scaled => {
                 (derived.to_owned(), Some(shown(used)))
             }
@@ -91,7 +91,7 @@ fn values<S: ParameterSet>(settings: &Settings, used: &S) -> Vec<ParameterValue>
     preset.into_iter().chain(declared.map(value)).collect()
 }
 
-/// Returns the command line of this process.
+/// Returns the arguments of this process, the program name first.
 fn command() -> Vec<String> {
     let words = env::args_os();
     words
@@ -138,14 +138,14 @@ fn workload_text(workload: &Workload) -> String {
     )
 }
 
-/// Returns a share in percent, to the nearest hundredth.
+/// Formats a share in percent, rounded to hundredths, without trailing zeros.
 fn percent(share: Ratio) -> String {
     let hundredths = share.scale_nearest(10_000);
     let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns the parts of the scenario that come from the authors' code or from a fit to their outputs.
+/// Lists the parts of the scenario that come from the authors' code or were fitted to the authors' outputs.
 fn assumed(scenario: &Scenario) -> Vec<String> {
     let mut assumed = Vec::new();
     for policy in &scenario.policies {
@@ -179,8 +179,8 @@ mod tests {
 
     use super::*;
 
-    /// Times are ten times longer in the lab: 1 ms between samples becomes 10 ms, and TE's interval of 100 ms becomes
-    /// 1 s. Path costs are computed in paper units, whatever the scale.
+    /// In the lab, times are ten times longer: 1 ms between samples becomes 10 ms, and TE's interval of 100 ms becomes
+    /// 1 s. Path costs are computed in paper units at any scale.
     #[test]
     fn parameters_are_the_papers_and_the_labs_are_marked() {
         let text = "name: test\ntopology:\n  dcs: [{ name: a, hosts: 1 }, { name: b, hosts: 1 }]\n  links: \

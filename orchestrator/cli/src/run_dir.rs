@@ -1,4 +1,4 @@
-//! Directory of a run: created with the plan and the scenario, and completed by the report.
+//! Directory of a run: created with the plan and the scenario, completed by the report.
 
 use std::{
     path::{Path, PathBuf},
@@ -26,7 +26,7 @@ use crate::{
     terminal::{note, print, print_json, stdout_is_colored},
 };
 
-/// Creates the directory for a run of `plan` in `results`; returns its absolute path and the plan file's hash.
+/// Creates a run directory for `plan` in `results`; returns its absolute path and the plan file's hash.
 pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<(PathBuf, String), Failure> {
     let hash = hash(&plan_text(plan));
     let make = format_args!("make the directory `{}`", results.display()).to_string();
@@ -38,7 +38,7 @@ pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<(PathBuf, 
     Ok((load::absolute(&dir)?, hash))
 }
 
-/// Points the link `latest`, next to the run directory `dir`, to it if it has records.
+/// Points the symbolic link `latest`, in the same folder as the run directory `dir`, to it; no effect without records.
 pub fn make_latest(dir: &Path) -> Result<(), Failure> {
     let (Some(results), Some(name)) = (dir.parent(), dir.file_name()) else {
         return Ok(());
@@ -51,7 +51,7 @@ pub fn make_latest(dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Starts the records for a run of `plan` in `dir`; the plan's file has the hash `plan_hash`.
+/// Starts the records for a run of `plan` in `dir`; `plan_hash` is the hash of the plan file there.
 pub fn start_records(
     dir: &Path,
     (plan, plan_hash): (&Plan, &str),
@@ -65,7 +65,7 @@ pub fn start_records(
     RunWriter::create_in(dir, started, &info).during("start the records")
 }
 
-/// Writes the text of a scenario, the files that it names, and its plan into the run directory `dir`.
+/// Writes a scenario's text, the files that it names, and its plan into the run directory `dir`.
 pub fn write_inputs(dir: &Path, plan: &Plan, scenario: &str, files: &Files) -> Result<(), Failure> {
     directory::write_text(dir, SCENARIO_FILE, scenario).during("write the scenario")?;
     if !files.is_empty() {
@@ -75,7 +75,7 @@ pub fn write_inputs(dir: &Path, plan: &Plan, scenario: &str, files: &Files) -> R
     directory::write_text(dir, PLAN_FILE, &plan_text(plan)).during("write the plan")
 }
 
-/// Returns the setting for a kernel engine run in this process.
+/// Returns the settings of a run by the kernel engine in this process, such as the kernel release.
 pub fn kernel_setting() -> RunSetting {
     let (location, accel) = if inside::is_inside() {
         (Location::Guest, std::env::var(inside::ACCEL_VARIABLE).ok())
@@ -91,42 +91,42 @@ pub fn kernel_setting() -> RunSetting {
     }
 }
 
-/// Returns the release of this kernel, as `uname -r` prints it.
+/// Returns the release of this kernel, as printed by `uname -r`.
 pub fn kernel_release() -> String {
     nix::sys::utsname::uname()
         .map(|name| name.release().to_string_lossy().into_owned())
         .unwrap_or_default()
 }
 
-/// Returns the hash of all parts of `plan` that a run depends on.
+/// Returns a hash of all parts of `plan` that influence a run.
 pub fn identity(plan: Plan) -> String {
     hash(&plan_text(&plan.inputs()))
 }
 
-/// Returns the plan as the text of `plan.json`.
+/// Returns the text of `plan.json` for a plan.
 fn plan_text(plan: &Plan) -> String {
     let text = serde_json::to_string_pretty(plan).expect("a plan is plain data");
     text + "\n"
 }
 
-/// Returns the SHA-256 of a text, in hexadecimal digits.
+/// Returns the SHA-256 of a text in lower-case hexadecimal digits.
 pub fn hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the end of the run in `dir`; `None` if the run has not ended.
+/// Returns the recorded end of the run in `dir`; `None` if the run has not ended.
 pub fn end(dir: &Path) -> Option<RunEnd> {
     let run = RunDir::open(dir).ok()?;
     Some(run.outcome()?.end.clone())
 }
 
-/// Result of a run as JSON.
+/// Result of a run, for `--json`.
 #[derive(Serialize)]
 struct Concluded<'a> {
-    /// Run directory.
+    /// Path of the run directory.
     run: &'a Path,
-    /// Page of the report.
+    /// Path of the report's page.
     report: &'a Path,
     /// Exit code of the process.
     exit: u8,
@@ -134,8 +134,8 @@ struct Concluded<'a> {
     numbers: Numbers<'a>,
 }
 
-/// Writes the report of the run in `dir`, prints its summary with the text of `cost`, and returns the
-/// run's exit code.
+/// Writes the report of the run in `dir`, prints its summary followed by the text of `cost`, and returns the exit code
+/// for the run's verdict.
 pub fn conclude(dir: &Path, global: &Global, cost: impl FnOnce() -> String) -> Outcome {
     let mut progress = Progress::new();
     progress.begin("report", 0);

@@ -1,4 +1,4 @@
-//! Temporary folder of a verb, removed however the process ends: a return, a panic or a signal.
+//! Temporary folder of a verb, removed however the process ends: by a return, a panic or a signal.
 
 use std::{
     fs, io,
@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 use crate::failure::{During, Failure};
 
-/// Folder that only this user can access, removed when this value is dropped or a signal ends the process.
+/// Folder that only this user can access; removed when this value is dropped or a signal ends the process.
 pub struct Temporary {
     folder: TempDir,
     ends_on_signal: Arc<AtomicBool>,
@@ -32,7 +32,7 @@ impl Temporary {
     /// # Errors
     /// If the folder cannot be created, or signal handlers cannot be installed.
     pub fn new(prefix: &str) -> Result<Self, Failure> {
-        // A signal that arrives before the thread waits for signals is not lost.
+        // The handlers are installed before the thread starts, so that no signal is lost.
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).during("listen to signals")?;
         let folder = tempfile::Builder::new()
             .prefix(prefix)
@@ -60,13 +60,14 @@ impl Temporary {
         self.folder.path()
     }
 
-    /// Leaves the handling of signals to a run that begins, which on a signal keeps the finished results and returns.
+    /// Leaves signals to a run that begins now: on a signal, the run keeps its finished results and returns. The folder
+    /// is then removed when this value is dropped.
     pub fn leave_signals(&self) {
         self.ends_on_signal.store(false, Ordering::SeqCst);
     }
 }
 
-/// Removes the folder at `path`, into which another thread may still be writing.
+/// Removes the folder at `path`, even if another thread is still writing into it.
 fn remove(path: &Path) {
     for _ in 0..MAX_ATTEMPTS {
         match fs::remove_dir_all(path) {
@@ -77,5 +78,5 @@ fn remove(path: &Path) {
     }
 }
 
-/// Maximum number of attempts to remove a folder.
+/// Maximum number of attempts to remove a folder, 1 ms apart.
 const MAX_ATTEMPTS: u32 = 1_000;

@@ -1,4 +1,4 @@
-//! Standard streams and signals: results on standard output, everything else on standard error.
+//! Standard streams and signals. Results go to standard output, everything else to standard error.
 
 use std::{
     borrow::Cow,
@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::failure::{Exit, Outcome};
 
-/// Writes a result, with a final newline. A closed pipe, as in `lcmp-lab schema | head`, is no error;
-/// any other failure ends the process.
+/// Writes a result to standard output, with a final newline. A closed pipe, as in `lcmp-lab schema | head`, is not an
+/// error; any other failure ends the process.
 pub fn print(text: &str) {
     if let Err(error) = write(text)
         && error.kind() != io::ErrorKind::BrokenPipe
@@ -42,14 +42,14 @@ fn write(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// True if standard output is a terminal that shows colours, and `NO_COLOR` is not set.
+/// Returns true if standard output is a terminal that shows colours and `NO_COLOR` is not set.
 pub fn stdout_is_colored() -> bool {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
     io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb
 }
 
-/// Writes a result as JSON.
+/// Writes a result to standard output as JSON.
 pub fn print_json<T: Serialize>(value: &T) {
     match serde_json::to_string_pretty(value) {
         Ok(text) => print(&text),
@@ -57,7 +57,7 @@ pub fn print_json<T: Serialize>(value: &T) {
     }
 }
 
-/// Writes a result as JSON or as text.
+/// Writes a result to standard output, as JSON if `json` is true, else as the text that `text` returns.
 pub fn show<T: Serialize>(json: bool, value: &T, text: impl FnOnce(&T) -> String) -> Outcome {
     if json {
         print_json(value);
@@ -73,8 +73,8 @@ pub fn note(text: &str) {
     let _ = writeln!(stderr, "{}", visible(text));
 }
 
-/// Returns a text whose control characters are written out (`\u{1b}`), so that nothing from a record, a
-/// scenario or a program can steer the terminal. Line ends, tabs and colours stay.
+/// Escapes the control characters in a text, such as `\u{1b}`, so that text from a record, scenario or program cannot
+/// control the terminal. Line ends, tabs and colours stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     if text.chars().all(is_plain) {
@@ -98,7 +98,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Returns the length of the colour sequence that a text begins with, 0 for none: `ESC [ 1 ; 31 m`
+/// Returns the length in bytes of the colour sequence, such as `ESC [ 1 ; 31 m`, that a text begins with; 0 for none
 /// (<https://www.ecma-international.org/publications-and-standards/standards/ecma-48/>).
 fn color(text: &str) -> usize {
     let Some(parameters) = text.strip_prefix("\u{1b}[") else {
@@ -111,21 +111,21 @@ fn color(text: &str) -> usize {
     }
 }
 
-/// Cancels `token` at the first SIGINT, SIGTERM or SIGHUP. Later signals only write a message: a
-/// teardown that ends half-way would leave kernel objects behind.
+/// Cancels `token` at the first SIGINT, SIGTERM or SIGHUP. Later signals only print a message, because an incomplete
+/// teardown would leave kernel objects behind.
 pub fn cancel_on_signal(token: &CancellationToken) -> io::Result<()> {
     let first = "interrupted: taking the lab down";
     on_signal(token, first, "still taking the lab down")
 }
 
-/// Records every SIGINT, SIGTERM and SIGHUP from now on for [`is_interrupted`], without a message.
+/// Makes every later SIGINT, SIGTERM and SIGHUP set the flag that [`is_interrupted`] reads, without a message.
 pub fn heed_signals() -> io::Result<()> {
     on_signal(&CancellationToken::new(), "", "")
 }
 
-/// Cancels `token` and writes `first` at the first SIGINT, SIGTERM or SIGHUP; writes `later` at every
-/// further one. An empty message is not written. The last of several calls is in force; if a signal has already
-/// arrived, the call cancels its token at once.
+/// Cancels `token` and prints `first` at the first SIGINT, SIGTERM or SIGHUP, and prints `later` at every further one;
+/// an empty message is not printed. The latest call replaces earlier ones. If a signal has already arrived, the call
+/// cancels its token at once.
 pub fn on_signal(
     token: &CancellationToken,
     first: &'static str,
@@ -152,24 +152,25 @@ pub fn on_signal(
     Ok(())
 }
 
-/// True if a signal arrived since the first [`on_signal`]: a verb that makes several runs then starts no more. The
-/// signal handler itself sets the flag, so that no signal is missed while a thread has yet to notice it.
+/// Returns true if a signal arrived since the first call to [`on_signal`]; a verb that makes several runs then starts
+/// no more. The signal handler itself sets the flag, so that there is no delay until a thread notices the signal.
 pub fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Effect of a signal.
+/// Action on signals, set by the latest [`on_signal`].
 struct Watch {
     token: CancellationToken,
     first: &'static str,
     later: &'static str,
-    /// True until the first signal.
+    /// True until the first signal arrives.
     is_first: bool,
 }
 
-/// Effect of signals in this process: signals arrive per process, and the runs of a suite share one.
+/// Action on signals of this process. It is global because signals arrive per process, and the runs of a suite share
+/// one process.
 static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
 
 fn watch() -> MutexGuard<'static, Option<Watch>> {

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use self::common::{Outcome, command_in, lcmp_lab, root};
 
-/// Fenced block of a document.
+/// Fenced code block of a document.
 #[derive(Clone, Debug)]
 struct Block {
     /// Path of the document, relative to the repository's root.
@@ -18,19 +18,19 @@ struct Block {
     lines: Vec<String>,
 }
 
-/// Kind of check for a block.
+/// Way in which a block's contents are checked.
 #[derive(Clone, Copy)]
 enum Check {
     /// A test of this file runs the block's commands and compares their output.
     Here,
     /// A test, given by its file and name, checks the block's contents.
     Test(&'static str, &'static str),
-    /// Times measured on one machine, which other machines do not reproduce. Lines without numbers are compared with a
-    /// snapshot.
+    /// Times measured on one machine, which cannot be reproduced elsewhere; the lines without their numbers must match
+    /// a snapshot.
     Form(&'static str),
-    /// Log of one machine, discussed in the surrounding text.
+    /// Log from one machine, which the text around it explains; not checked.
     Log,
-    /// Commands or drawings, without output.
+    /// Commands or drawings without output; not checked.
     NoOutput,
 }
 
@@ -134,7 +134,7 @@ const BLOCKS: [(&str, &str, Check); 33] = {
     ]
 };
 
-/// Returns the blocks of all documents, grouped by document, in order.
+/// Returns the blocks of all documents in order, document by document.
 fn all_blocks() -> Vec<Block> {
     let mut folders = vec![root()];
     let mut documents = Vec::new();
@@ -186,7 +186,7 @@ impl Block {
         matches!(&*self.language, "" | "text" | "console")
     }
 
-    /// Returns the commands of this program in the block, each with the output lines that the block shows.
+    /// Returns the commands of this program that the block contains, each with the output lines shown below it.
     fn commands(&self) -> Vec<(String, Vec<&str>)> {
         let mut commands: Vec<(String, Vec<&str>)> = Vec::new();
         for line in &self.lines {
@@ -240,12 +240,12 @@ fn every_block_that_may_show_output_has_its_check() {
             Check::Log | Check::NoOutput => {}
         }
     }
-    // This hand calculation has several blocks of one kind.
+    // `explain-8dc.md` is left out, because another test compares all of its blocks.
     unchecked.retain(|block| block.document != "scenarios/explain-8dc.md");
     assert!(unchecked.is_empty(), "{unchecked:#?}");
 }
 
-/// Returns a text with single spaces between words.
+/// Returns a text with each run of white space replaced by one space.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -283,7 +283,7 @@ fn is_line(shown: &str, printed: &str) -> bool {
     rest.is_empty() || has_gap && shown.ends_with('…')
 }
 
-/// Returns a line without machine-dependent times and speeds.
+/// Returns a line without the times and speeds that depend on the machine.
 fn without_speeds(line: &str) -> String {
     let cut = |line: &str, from: &str, to: &str| match line.split_once(from) {
         Some((before, after)) => {
@@ -334,7 +334,7 @@ fn gaps_stand_for_any_text() {
     }
 }
 
-/// The reports' documents show two simulations: one of eight draws and one of a single draw.
+/// The documents of `reports/` show two simulations, one with eight repetitions and one with a single repetition.
 #[test]
 fn the_documents_show_what_the_simulator_prints() {
     let results = tempfile::tempdir().unwrap();
@@ -361,8 +361,8 @@ fn the_documents_show_what_the_simulator_prints() {
     assert_eq!(shown, 2);
 }
 
-/// `sim --scaled` simulates the lab in the testbed's first table: for each policy, flow counts, percentiles and the
-/// largest slowdown are within 1 % of the lab's measurement.
+/// The first table in `TESTBED.md` is from a lab; `sim --scaled` of the same scenario must agree with it. Flow counts,
+/// percentiles and largest slowdown of each policy may differ by at most 1 %.
 #[test]
 fn the_labs_table_is_that_of_the_scaled_simulation() {
     let results = tempfile::tempdir().unwrap();
@@ -385,9 +385,9 @@ fn the_labs_table_is_that_of_the_scaled_simulation() {
     }
 }
 
-/// The table of the papers' own parameters: the simulator prints the first row; the second row, a lab's, is
-/// close to the scaled simulation. LCMP's p50 there lies between paths of 5 and 50 ms, and depends on ties that a
-/// single queue sample breaks.
+/// The table for the papers' own parameters has a row from the simulator, which must be equal, and one from a lab,
+/// which must be close to the scaled simulation. LCMP's p50 there falls between paths of 5 and 50 ms, so it depends on
+/// ties that a single queue sample decides.
 #[test]
 fn the_row_of_the_papers_parameters_is_what_both_engines_print() {
     let results = tempfile::tempdir().unwrap();
@@ -415,7 +415,7 @@ fn the_row_of_the_papers_parameters_is_what_both_engines_print() {
     let simulated = run(&[]);
     for (policy, shown) in policies.iter().zip(row("| `sim`, eight draws |")) {
         let line = simulated.iter().find(|line| line.starts_with(policy));
-        // Intervals are in brackets.
+        // Intervals are printed in brackets and left out here.
         let line: String = line.unwrap().split(['[', ']']).step_by(2).collect();
         let cells: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(cells[2..4], shown, "{line}");
@@ -433,7 +433,7 @@ fn the_row_of_the_papers_parameters_is_what_both_engines_print() {
     }
 }
 
-/// A short run prints the same columns as the block, which shows a hundred repetitions.
+/// The block shows a hundred repetitions; a short run must print the same columns.
 #[test]
 fn the_coverage_block_has_the_columns_of_the_verb() {
     let results = tempfile::tempdir().unwrap();
@@ -455,8 +455,7 @@ fn the_coverage_block_has_the_columns_of_the_verb() {
     assert_eq!(shown.map(words), printed.map(words));
 }
 
-/// Returns the number of flows, p50, p99 and the largest slowdown by policy, from the table that starts with these
-/// columns.
+/// Parses the table that begins with these columns: flow count, p50, p99 and largest slowdown of each policy.
 fn slowdowns(lines: &[String]) -> BTreeMap<String, [f64; 4]> {
     let from = lines
         .iter()
@@ -475,7 +474,7 @@ fn slowdowns(lines: &[String]) -> BTreeMap<String, [f64; 4]> {
         .collect()
 }
 
-/// The guide builds a scenario step by step; each step changes it for the command that follows.
+/// The guide builds a scenario in steps; each command in it must give the shown output for the scenario so far.
 #[test]
 fn the_guide_to_a_scenario_of_ones_own_holds() {
     let folder = tempfile::tempdir().unwrap();

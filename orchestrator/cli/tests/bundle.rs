@@ -13,7 +13,8 @@ use self::common::{Outcome, command_in, root};
 struct Bench(TempDir);
 
 impl Bench {
-    /// Folder with a simulated run of the smallest scenario, packed as `run.tar.zst`.
+    /// Creates a folder with a simulated run of the smallest scenario, packed as `run.tar.zst`; `more` are further
+    /// options of the simulation.
     fn new(more: &[&str]) -> Self {
         let bench = Self(tempfile::tempdir().unwrap());
         let smoke = root().join("scenarios/smoke.yaml");
@@ -43,7 +44,7 @@ impl Bench {
         serde_json::from_str(&out.stdout).unwrap()
     }
 
-    /// Applies `change` to the run and packs it again as `name`, with a matching manifest.
+    /// Applies `change` to a copy of the run and packs it as `name`, with a manifest that matches the changed files.
     fn forge(&self, name: &str, change: impl FnOnce(&Path)) {
         let folder = self.at(&format!("{name}.d"));
         let bundle = fs::File::open(self.at("run.tar.zst")).unwrap();
@@ -161,7 +162,7 @@ fn numbers_that_are_not_what_the_rows_give_are_named() {
     }
 }
 
-/// If rows were changed together with everything that is derived from them, only a second run reveals the change.
+/// If someone changes rows and everything derived from them, only a second run reveals it.
 #[test]
 fn changed_rows_are_found_by_a_second_run() {
     let bench = Bench::new(&[]);
@@ -193,7 +194,7 @@ fn changed_rows_are_found_by_a_second_run() {
         (&"flows.csv".into(), &1.into())
     );
 
-    // The bundle has another scenario with this scenario's rows.
+    // The forged bundle has another scenario but this scenario's rows.
     bench.forge("other", |run| {
         replace(&run.join("scenario.yaml"), "seed: 2", "seed: 2 # other");
     });

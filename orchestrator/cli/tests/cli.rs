@@ -1,4 +1,4 @@
-//! Tests of the command's texts, exit codes and streams, for verbs that need no root rights, kernel module or network.
+//! Tests of texts, exit codes and streams, for verbs that need neither root, a kernel module nor a network.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn run_in(folder: &Path, arguments: &[&str]) -> Outcome {
     command_in(folder, arguments).output().unwrap().into()
 }
 
-/// Returns the standard output of a command that must succeed without messages.
+/// Runs a command, which must succeed without messages, and returns its standard output.
 #[track_caller]
 fn result(arguments: &[&str]) -> String {
     let out = run_in(&root(), arguments);
@@ -28,7 +28,7 @@ fn result(arguments: &[&str]) -> String {
     out.stdout
 }
 
-/// Returns the message of a command that must fail with `exit` and without a result.
+/// Runs a command, which must fail with exit code `exit` and without a result, and returns its message.
 #[track_caller]
 fn refusal(folder: &Path, arguments: &[&str], exit: i32) -> String {
     let out = run_in(folder, arguments);
@@ -36,8 +36,7 @@ fn refusal(folder: &Path, arguments: &[&str], exit: i32) -> String {
     out.stderr
 }
 
-/// Returns a folder with the smallest scenario, modified by `change`, as `smoke.yaml`, and the files to which it
-/// refers.
+/// Returns a folder with the smallest scenario, modified by `change`, as `smoke.yaml`, and the files that it names.
 fn changed_smoke(change: impl Fn(&str) -> String) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let scenarios = root().join("scenarios");
@@ -89,7 +88,7 @@ fn ebpf_objects_are_checked_before_anything_is_created() {
         }
         assert!(!folder.path().join("results").exists());
     }
-    // Objects of other policies are not checked.
+    // Only the objects of the selected policies are checked.
     let sound = ["check", "smoke.yaml", "--policies", "ecmp,own"];
     assert_eq!(run_in(folder.path(), &sound).exit, Some(0));
 }
@@ -109,7 +108,8 @@ fn explain_prints_the_hand_calculation() {
     assert_eq!(shown, 4);
 }
 
-/// The switch program's own figures need a kernel that loads the program; all other figures are the same everywhere.
+/// The size of the switch program depends on the kernel that loads it, so it is left out; all other numbers are the
+/// same everywhere.
 #[test]
 fn account_compares_our_numbers_with_the_papers() {
     let text = result(&["account", "scenarios/8dc.yaml"]);
@@ -130,7 +130,7 @@ fn explain_refuses_unknown_names() {
         refusal(&root(), &[&from[..], more].concat(), 2)
     };
     assert!(ask(&["dc9"]).contains("there is no datacenter `dc9`"));
-    assert!(ask(&["dc1"]).contains("decides nothing for `dc1`"));
+    assert!(ask(&["dc1"]).contains("makes no decision for `dc1`"));
     assert!(ask(&["dc8", "--queues", "dc6"]).contains("is not a queue"));
     for question in [["--queues", "dc8=600MB"], ["--dead", "dc8"]] {
         let elsewhere = ask(&[&["dc8"][..], &question].concat());
@@ -152,7 +152,7 @@ fn explain_refuses_unknown_names() {
     assert!(ask(&["dc8", "--policies", "ospf"]).contains("no policy `ospf`"));
 }
 
-/// The direct link is the only shortest path to dc2.
+/// The only shortest path to dc2 is the direct link, so a queue elsewhere changes nothing.
 #[test]
 fn explain_says_which_queue_changes_nothing() {
     let ask = |to: &str| {
@@ -227,7 +227,7 @@ fn an_unknown_lab_has_no_status() {
     );
 }
 
-/// Copied scenarios refer to the schema by a path that editors can resolve.
+/// Copied scenarios name their schema by a relative path, which editors can resolve.
 #[test]
 fn copied_scenarios_have_the_schema_that_they_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -275,7 +275,7 @@ fn every_verb_has_help_of_its_own() {
         .unwrap()
         .lines()
         .filter_map(|line| line.strip_prefix("  "))
-        // A verb's text may continue on a further indented line.
+        // A verb's description may continue on further, more deeply indented lines.
         .filter(|line| !line.starts_with(' '))
         .filter_map(|line| line.split_whitespace().next())
         .filter(|verb| *verb != "help")
@@ -413,7 +413,7 @@ fn an_automatic_scale_names_its_place_and_capacity() {
     );
 }
 
-/// Change that gives the smoke scenario an automatic scale.
+/// Returns a folder with the smallest scenario, changed to `scale: auto`.
 fn automatic_smoke() -> TempDir {
     changed_smoke(|text| {
         let lines = text.lines().filter(|line| !line.starts_with("scale:"));
@@ -421,8 +421,8 @@ fn automatic_smoke() -> TempDir {
     })
 }
 
-/// Capacity at which a packet takes a hundred times as long as with the default capacity, which needs a larger time
-/// factor.
+/// Capacity at which a packet takes a hundred times as long as at the default capacity, so that the plan needs a larger
+/// time factor.
 const SLOW: &str = "guest-virtual:3ms,500us,120us,10ms";
 
 #[test]
@@ -439,7 +439,7 @@ fn a_capacity_counts_only_if_the_command_line_names_it() {
     };
     let default = plan(&[]);
     let slow: Capacity = SLOW.parse().unwrap();
-    // An earlier version stored a measured capacity there, under this key on a machine without a guest's kernel.
+    // An earlier version stored measured capacities in this file, under this key if there was no guest kernel.
     let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let key = format!(", {}, {}", machine.trim(), cached::cpu_model());
     cached::store(folder.path(), "capacity-guest-virtual.json", &key, &slow).unwrap();
@@ -519,7 +519,7 @@ fn bash_completes_a_verb() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("completions.bash");
     fs::write(&file, result(&["completions", "bash"])).unwrap();
-    // The steps of bash at `lcmp-lab ch<Tab>`.
+    // This is what bash does at `lcmp-lab ch<Tab>`.
     let asked = "source \"$0\" && completer=$(complete -p lcmp-lab) && completer=${completer##*-F }
         COMP_WORDS=(lcmp-lab ch) COMP_CWORD=1
         ${completer%% *} lcmp-lab ch lcmp-lab
@@ -732,7 +732,7 @@ fn too_few_open_files_are_named() {
         .current_dir(root());
     let out = Outcome::from(command.output().unwrap());
     assert_eq!((out.exit, out.stdout.as_str()), (Some(3), ""), "{out:?}");
-    assert!(out.stderr.contains("may have 8 files open"), "{out:?}");
+    assert!(out.stderr.contains("may open 8 files"), "{out:?}");
 }
 
 #[test]
@@ -766,7 +766,7 @@ fn warnings_are_written_to_standard_error() {
     assert_eq!(check["warnings"][0]["code"], "overload");
 }
 
-/// As in `lcmp-lab schema | head -1`, but the pipe is closed before the first byte.
+/// The pipe is closed before the first byte is written, as `lcmp-lab schema | head -1` may do after the first line.
 #[test]
 fn a_closed_pipe_is_no_error() {
     for arguments in [
@@ -784,13 +784,13 @@ fn a_closed_pipe_is_no_error() {
     }
 }
 
-/// Runs the command as user `nobody` if the test runs as root.
+/// If the test runs as root, the command runs as user `nobody`.
 #[test]
 fn a_lab_without_root_is_refused_before_anything_is_created() {
     let folder = changed_smoke(|text| format!("{text}# elsewhere\n"));
-    // User `nobody` may lack access to the build folder. A separate process copies the program, because children that
-    // other tests start at this moment would inherit a descriptor that is open for writing, so that the program could
-    // not be run.
+    // User `nobody` may have no access to the build folder, so the program is copied. A separate process copies it:
+    // children that other tests start meanwhile would inherit a descriptor open for writing, and the program could not
+    // be run.
     let program = folder.path().join("lcmp-lab");
     let copied = Command::new("cp")
         .arg(env!("CARGO_BIN_EXE_lcmp-lab"))
@@ -828,7 +828,7 @@ fn a_lab_without_root_is_refused_before_anything_is_created() {
     }
 }
 
-/// A script that reads standard output gets exactly one object, whatever happens.
+/// A script that reads standard output gets exactly one JSON object, also for a failure.
 #[test]
 fn failures_with_json_are_one_object() {
     let folder = changed_smoke(|text| text.replace("load: 0.06", "load: 6 %%"));

@@ -1,4 +1,4 @@
-//! Tests that crates depend on one another only in the directions of the architecture, according to `cargo tree`.
+//! Tests that crates depend on one another only as the architecture allows, by the output of `cargo tree`.
 
 use std::{collections::BTreeSet, process::Command};
 
@@ -20,14 +20,15 @@ fn cargo_tree(arguments: &[&str]) -> BTreeSet<String> {
     tree.lines().map(repeated).collect()
 }
 
-/// Returns all crates on which the workspace member `package` depends, directly or indirectly.
+/// Returns all crates that the workspace member `package` depends on, directly or indirectly.
 fn dependencies(package: &str) -> BTreeSet<String> {
     let tree = cargo_tree(&["--edges", "normal", "--package", package]);
     let names = tree.iter().filter_map(|line| line.split(' ').next());
     names.map(str::to_owned).collect()
 }
 
-/// Every dependency has one set of features, because cargo builds a dependency once per set, and polars takes minutes.
+/// Cargo builds a dependency once per set of features, and polars takes minutes, so each dependency must have only one
+/// set.
 #[test]
 fn the_program_and_the_tests_share_every_dependency() {
     let features = ["--format", "{p} {f}", "--edges"];
@@ -40,14 +41,14 @@ fn the_program_and_the_tests_share_every_dependency() {
 /// Crates that only engines and reports may use.
 const ENGINES: &[&str] = &["tokio", "rtnetlink", "aya", "polars"];
 
-/// Crates of the workspace, each with the crates that it must not use, directly or indirectly.
+/// Crates of the workspace with the crates that they must not depend on, directly or indirectly.
 const FORBIDDEN: &[(&str, &[&[&str]])] = &[
-    // Policies are functions of integers.
+    // Policies are pure functions of integers.
     (
         "lab-policy",
         &[ENGINES, &["rand_core", "lab-plan", "lab-scenario"]],
     ),
-    // Congestion control consists of functions of integers, too.
+    // Congestion control is also made of pure functions of integers.
     (
         "lab-dcqcn",
         &[ENGINES, &["rand_core", "lab-plan", "lab-scenario"]],
@@ -65,7 +66,7 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-loader",
         &[&["tokio", "rtnetlink", "polars", "lab-units", "lab-abi"]],
     ),
-    // Any program that talks to the kernel may use the netlink client.
+    // Any program that configures the network may use the netlink client.
     (
         "lab-netlink",
         &[
@@ -73,16 +74,16 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
             &["lab-units", "lab-abi", "lab-plan", "lab-kernel", "nix"],
         ],
     ),
-    // Parameters are declared without their users.
+    // Parameters are declared without knowledge of their users.
     (
         "lab-parameters",
         &[ENGINES, &["lab-scenario", "lab-plan", "lab-policy"]],
     ),
-    // Traffic engineering is a function of demands.
+    // Traffic engineering is a pure function of demands.
     ("lab-te", &[ENGINES, &["lab-plan", "lab-abi", "rand_core"]]),
     // Planning does not use the kernel engine.
     ("lab-plan", &[ENGINES, &["nix", "libc", "lab-records"]]),
-    // Scenarios are read without a machine. The names of policies come from the policies' declarations.
+    // Scenarios are parsed without access to the machine. The names of policies are those that the policies declare.
     ("lab-scenario", &[ENGINES, &["nix", "lab-plan"]]),
     // Agents use neither the plan nor records.
     (
@@ -94,7 +95,7 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-generators",
         &[&["lab-plan", "lab-scenario", "lab-records", "polars"]],
     ),
-    // Benchmarks use only the agent.
+    // Benchmarks know only the agent.
     (
         "lab-bench",
         &[
@@ -102,12 +103,12 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
             &["lab-plan", "lab-scenario", "lab-records"],
         ],
     ),
-    // Reports use only records.
+    // Reports read only records.
     (
         "lab-reports",
         &[&["lab-plan", "lab-kernel", "lab-scenario", "rtnetlink"]],
     ),
-    // The recorder serves both engines.
+    // The recorder must not depend on an engine, because it serves both.
     (
         "lab-recorder",
         &[ENGINES, &["lab-sim", "lab-kernel", "nix"]],
@@ -117,7 +118,7 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-regress",
         &[&["rtnetlink", "aya", "lab-plan", "lab-sim", "lab-kernel"]],
     ),
-    // Bundles are checked without engines; the program implements `--rerun`.
+    // Bundles are checked without engines; only the program can run a scenario again.
     (
         "lab-bundle",
         &[&["rtnetlink", "aya", "lab-sim", "lab-kernel", "lab-guest"]],
@@ -127,16 +128,16 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-reproduce",
         &[&["rtnetlink", "aya", "lab-sim", "lab-kernel"]],
     ),
-    // Any crate may use this crate to open files.
+    // All crates may use it to open files, so it depends on none of them.
     (
         "lab-files",
         &[ENGINES, &["lab-units", "lab-records", "nix"]],
     ),
-    // The released program has no fixtures.
+    // The released program contains no test fixtures.
     ("lcmp-lab", &[&["lab-sample", "lab-fuzz"]]),
-    // Any crate's tests may use it.
+    // The tests of all crates may use it.
     ("lab-fuzz", &[&["lab-units", "lab-records"]]),
-    // Records use neither engines nor plots.
+    // Records depend on neither engines nor plots.
     (
         "lab-records",
         &[&["lab-plan", "lab-kernel", "plotters", "polars"]],

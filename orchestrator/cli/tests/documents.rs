@@ -48,14 +48,14 @@ fn the_papers_map_names_what_exists() {
     assert!(named >= 30, "{named} names");
 }
 
-/// Returns the documents of the folders, and the root README.
+/// Returns the paths of all documents in the folders, and of the root README.
 fn documents() -> Vec<PathBuf> {
     let mut documents = files("md");
     documents.push(root().join("README.md"));
     documents
 }
 
-/// Returns the anchor that GitHub gives to a heading: lower case, without punctuation, hyphens for spaces.
+/// Returns the anchor that GitHub gives to a heading: lower case, no punctuation, hyphens for spaces.
 fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     text.chars()
@@ -104,7 +104,7 @@ fn an_anchor_is_a_headings_text_without_punctuation() {
     );
 }
 
-/// Maximum number of lines in the root README: a reader decides on it whether the program is of use.
+/// Maximum number of lines in the root README, which should let a reader decide quickly if the program is of use.
 const MAX_README_LINES: usize = 150;
 
 #[test]
@@ -114,8 +114,8 @@ fn the_readme_is_short() {
     assert!(lines <= MAX_README_LINES, "{lines} lines");
 }
 
-/// The README's table of results repeats two outputs in `reports/TESTBED.md`, which other tests compare with the
-/// program: the lab's p50 and p99, and the simulator's with intervals.
+/// The root README repeats two results from `reports/TESTBED.md`: the lab's p50 and p99, and the simulator's with
+/// intervals. Other tests compare `TESTBED.md` with the program.
 #[test]
 fn the_readmes_results_are_the_testbeds() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
@@ -147,10 +147,10 @@ fn doc_comment(line: &str) -> Option<&str> {
     line.strip_prefix("///").or(line.strip_prefix("//!"))
 }
 
-/// Words at the start of a comment that make the reader look for the noun elsewhere.
+/// Opening words of a doc comment that lack a noun.
 const VAGUE: [&str; 6] = ["What", "Whether", "How", "When", "It", "Where"];
 
-/// Maximum number of doc comments, per 1,000, that open with one of these words.
+/// Maximum number of doc comments, per 1,000, that may open with one of these words.
 const MAX_VAGUE_PER_MILLE: usize = 50;
 
 #[test]
@@ -181,11 +181,11 @@ fn doc_comments_open_with_a_noun_or_a_verb() {
     );
 }
 
-/// Number of words "of" from which a sentence counts as a chain that is hard to read.
+/// Minimum number of words "of" that makes a sentence too hard to read.
 const MANY_OFS: usize = 3;
 
-/// Returns the first sentence in a doc comment's lines: up to a full stop before a space or at a line's end, or up
-/// to a blank line.
+/// Returns the first sentence of a doc comment: up to a full stop that ends a line or precedes a space, or up to a
+/// blank line.
 fn first_sentence<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let mut sentence = String::new();
     for line in lines.map(str::trim).take_while(|line| !line.is_empty()) {

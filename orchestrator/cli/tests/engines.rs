@@ -1,4 +1,4 @@
-//! Tests that the two engines agree on a plan: packets of the kernel and of the simulator.
+//! Tests that both engines agree on a plan: the packets of the kernel and those of the simulator.
 
 mod common;
 
@@ -8,7 +8,7 @@ use lab_records::{DecisionRow, FlowRow, RunDir, SwitchRow, directory::LATEST};
 
 use self::common::{lcmp_lab, skips_without_a_lab};
 
-/// Runs a scenario with a verb, in the lab `lab` if the verb creates a lab.
+/// Runs a scenario with `verb`; if the verb creates a lab, the lab is named `lab`.
 fn run(results: &Path, verb: &[&str], scenario: &str, lab: &str) -> RunDir {
     let out = lcmp_lab(results, &[&["--lab", lab], verb, &[scenario]].concat());
     assert_eq!(out.exit, Some(0), "{out:?}");
@@ -27,7 +27,7 @@ fn flows(verb: &[&str]) -> BTreeMap<(String, u32), FlowRow> {
         .collect()
 }
 
-/// Scenario with two paths whose costs are equal at 4.125 MB, and flows below and above that size.
+/// Scenario with two paths that cost the same for a flow of 4.125 MB, and flows below and above that size.
 const AGEING: &str = "
 name: ageing
 topology:
@@ -47,10 +47,10 @@ policies:
 scale: { rate: 1/2000, time: 100 }
 ";
 
-/// Decision: switch, flow, reason and chosen DC.
+/// Key of a decision: switch, flow number, reason and chosen DC.
 type Decision = (String, Option<u32>, String, Option<String>);
 
-/// Returns every decision with its count.
+/// Returns the decisions of a run, each with the number of times that it was made.
 fn decisions(run: &RunDir) -> BTreeMap<Decision, usize> {
     let mut decisions = BTreeMap::new();
     for row in run.table::<DecisionRow>().unwrap().rows {
@@ -80,7 +80,7 @@ fn kernel_and_simulator_reroute_the_same_aged_flows() {
     );
 }
 
-/// Returns a diamond with two equal paths of 200 ms, and `flows` from one host to another under `policy`.
+/// Returns a scenario with two equal paths of 200 ms between two hosts, and with `flows` between them under `policy`.
 fn diamond(name: &str, policy: &str, flows: impl Iterator<Item = String>) -> String {
     let flows: Vec<String> = flows.collect();
     format!(
@@ -104,7 +104,7 @@ scale: {{ rate: 1/200, time: 1 }}
     )
 }
 
-/// Runs a scenario's text in the lab and in the simulator.
+/// Runs a scenario in the lab and in the simulator; returns both runs.
 fn in_both_engines(results: &Path, text: &str, lab: &str) -> [RunDir; 2] {
     let scenario = results.join("scenario.yaml");
     fs::write(&scenario, text).unwrap();
@@ -112,11 +112,11 @@ fn in_both_engines(results: &Path, text: &str, lab: &str) -> [RunDir; 2] {
     ENGINES.map(|verb| run(&results.join(verb[0]), verb, scenario, lab))
 }
 
-/// A flow of 200 packets sends its window of 129 packets, then 66 and 5 packets as ACKs arrive; a round trip is
-/// 400 ms. Twenty such flows, 4 ms apart, send from 0, 400 and 800 ms on, and their ACKs pass dc4 from 200, 600 and
-/// 1,000 ms on. Tables for 16 flows are sampled every 100 ms. At 100, 500 and 900 ms (dc1) and at 300, 700 and 1,100 ms
-/// (dc4), 20 flows compete for a table, and the first four were seen least recently. Only these four are therefore
-/// evicted, three times, and decided three times in each direction; dc2 and dc3 have a single next hop and make no
+/// A flow has 200 packets: first its window of 129, then 66 and 5 as ACKs arrive, with a round trip of 400 ms. Twenty
+/// such flows start 4 ms apart, so they send from 0, 400 and 800 ms on, and their ACKs pass dc4 from 200, 600 and 1,000
+/// ms on. The flow tables hold 16 flows and are sampled every 100 ms. At 100, 500 and 900 ms (dc1) and at 300, 700 and
+/// 1,100 ms (dc4), 20 flows compete for a table, and the first four have been idle for longest. So only these four are
+/// evicted, three times, and decided three times in each direction. dc2 and dc3 have a single next hop and make no
 /// decisions.
 #[test]
 fn kernel_and_simulator_evict_the_same_flows() {
@@ -157,8 +157,8 @@ fn kernel_and_simulator_evict_the_same_flows() {
     }
 }
 
-/// There are only 16,383 flow labels. Later flows between two hosts would therefore match the table entries of earlier
-/// flows, unless they are sent from another address.
+/// A flow label has only 16,383 values. Later flows between two hosts would match the table entries of earlier flows,
+/// unless they are sent from another address.
 #[test]
 fn more_flows_between_two_hosts_than_ports_are_decided_in_both_engines() {
     if skips_without_a_lab("more_flows_between_two_hosts_than_ports_are_decided_in_both_engines") {
@@ -183,7 +183,7 @@ fn more_flows_between_two_hosts_than_ports_are_decided_in_both_engines() {
     }
 }
 
-/// Bounds of a policy's agreement on `scenarios/8dc.yaml`, the ones of `reports/FIDELITY.md`.
+/// Bounds on the agreement of both engines for one policy in `scenarios/8dc.yaml`, as stated in `reports/FIDELITY.md`.
 struct Agreement {
     policy: &'static str,
     /// Minimum share of flows whose data and acknowledgements take the same paths, parts per million.
@@ -195,10 +195,10 @@ struct Agreement {
 
 const ALL: usize = 1_000_000;
 
-/// Under `te-100ms` and `lcmp`, a flow that starts close to a split or a sample may be routed by the previous or by the
-/// new one; under `lcmp`, flows behind it in the fullest queue then wait for one flow more or less, a thousandth of
-/// their FCT. Under `ucmp`, flow ageing reorders packets, SoftRoCE goes back N, and the engines lose different packets
-/// of such a flow.
+/// Under `te-100ms` and `lcmp`, a flow that starts close to a new split or sample may be routed by the old or the new
+/// one. Under `lcmp`, flows behind it in the fullest queue then wait for one flow more or less, which changes their FCT
+/// by a thousandth. Under `ucmp`, flow ageing reorders packets, SoftRoCE goes back N, and the engines lose different
+/// packets of such a flow.
 const AGREEMENTS: [Agreement; 6] = [
     Agreement {
         policy: "ecmp",
@@ -232,7 +232,8 @@ const AGREEMENTS: [Agreement; 6] = [
     },
 ];
 
-/// The statement of `reports/FIDELITY.md` on `scenarios/8dc.yaml`: paths and FCTs of both engines, flow by flow.
+/// Checks the statement in `reports/FIDELITY.md` on `scenarios/8dc.yaml`: paths and FCTs agree in both engines, flow by
+/// flow.
 #[test]
 fn kernel_and_simulator_choose_the_same_paths_and_take_the_same_times() {
     if skips_without_a_lab("kernel_and_simulator_choose_the_same_paths_and_take_the_same_times") {
@@ -256,7 +257,7 @@ fn kernel_and_simulator_choose_the_same_paths_and_take_the_same_times() {
         let same = pairs.iter().filter(is_same).count() * 1_000_000 / FLOWS;
         let mut differences: Vec<u64> = pairs.iter().map(difference).collect();
         differences.sort_unstable();
-        // Nearest rank.
+        // Percentiles are by nearest rank.
         let percentile = |percent: usize| differences[(FLOWS * percent).div_ceil(100) - 1];
         let on_one_path = pairs.iter().filter(is_same).map(difference);
         let largest = on_one_path.max().expect("flows on the same path");
@@ -276,8 +277,8 @@ fn kernel_and_simulator_choose_the_same_paths_and_take_the_same_times() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// The documents' `fidelity` tables have the verb's columns and the plan's flow counts, and the agreement on
-/// `scenarios/8dc.yaml` is within the bounds.
+/// The `fidelity` tables in the documents must have the verb's columns and the plan's flow counts, and the stated
+/// agreement on `scenarios/8dc.yaml` must be within the bounds.
 #[test]
 fn documents_state_what_the_bounds_hold() {
     let columns = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -327,7 +328,8 @@ fn documents_state_what_the_bounds_hold() {
     }
 }
 
-/// `scenarios/8dc-dcqcn.yaml` with an eighth of its flows: pacing, ECN marks, CNPs and go-back-N agree in both engines.
+/// Runs `scenarios/8dc-dcqcn.yaml` with an eighth of its flows: pacing, ECN marks, CNPs and go-back-N must agree in
+/// both engines.
 #[test]
 fn kernel_and_simulator_agree_under_congestion_control() {
     if skips_without_a_lab("kernel_and_simulator_agree_under_congestion_control") {
@@ -357,8 +359,8 @@ fn kernel_and_simulator_agree_under_congestion_control() {
     }
 }
 
-/// `scenarios/dcqcn-artifact.yaml` with a quarter of its bytes. Flows that share a link for so long depend on
-/// the simulator's seed: five seeds give 752 to 800 CNPs, and FCTs that differ by up to a fifth.
+/// Runs `scenarios/dcqcn-artifact.yaml` with a quarter of its bytes. Flows that share a link for so long depend on the
+/// simulator's seed: five seeds give 752 to 800 CNPs, and FCTs that differ by up to a fifth.
 #[test]
 fn kernel_and_simulator_agree_under_the_artifacts_congestion_control() {
     if skips_without_a_lab("kernel_and_simulator_agree_under_the_artifacts_congestion_control") {
@@ -375,7 +377,7 @@ fn kernel_and_simulator_agree_under_the_artifacts_congestion_control() {
     );
 }
 
-/// `scenarios/dcqcn.yaml` with a quarter of its bytes, twice.
+/// Runs `scenarios/dcqcn.yaml` with a quarter of its bytes twice in the lab.
 #[test]
 fn two_runs_under_congestion_control_agree() {
     if skips_without_a_lab("two_runs_under_congestion_control_agree") {
@@ -393,8 +395,8 @@ fn two_runs_under_congestion_control_agree() {
     }
 }
 
-/// `scenarios/pfc.yaml` with a quarter of its bytes. With ten seeds of the simulator, NICs are paused for 8 to 17 ms in
-/// total, and the link's longest queue has 0.9 MB; without PFC it has 13 MB.
+/// Runs `scenarios/pfc.yaml` with a quarter of its bytes. In the simulator, with ten seeds, NICs are paused for 8 to 17
+/// ms in total, and the link's queue reaches 0.9 MB; without PFC it reaches 13 MB.
 #[test]
 fn kernel_and_simulator_agree_under_pfc() {
     if skips_without_a_lab("kernel_and_simulator_agree_under_pfc") {
@@ -424,8 +426,8 @@ fn kernel_and_simulator_agree_under_pfc() {
     );
 }
 
-/// Runs a scenario with both engines, checks the agreement of their flows, and returns each policy's CNPs, the kernel's
-/// first.
+/// Runs a scenario with both engines and checks that their flows agree. Returns the CNP counts of each policy, those of
+/// the kernel first.
 fn cnps(text: &str, lab: &str, options: &[&str], bounds: &[&str]) -> Vec<[u64; 2]> {
     let fidelity = fidelity(text, lab, ENGINES, options, bounds);
     fidelity["cnps"]
@@ -436,10 +438,10 @@ fn cnps(text: &str, lab: &str, options: &[&str], bounds: &[&str]) -> Vec<[u64; 2
         .collect()
 }
 
-/// Verbs of the two engines.
+/// Command-line words that run a scenario with each engine.
 const ENGINES: [&[&str]; 2] = [&["up"], &["sim", "--scaled"]];
 
-/// Runs a scenario with two verbs, checks the agreement of their flows, and returns the comparison.
+/// Runs a scenario with two verbs, checks that their flows agree, and returns the output of `fidelity`.
 fn fidelity(
     text: &str,
     lab: &str,
@@ -464,19 +466,19 @@ fn fidelity(
     serde_json::from_str(&out.stdout).unwrap()
 }
 
-/// Returns a scenario from the tree in which long flows have a quarter of their bytes.
+/// Returns a scenario of the repository whose long flows have a quarter of their bytes.
 fn quarter(scenario: &str) -> String {
     let path = common::root().join("scenarios").join(scenario);
     let text = fs::read_to_string(path).unwrap();
     text.replace("size: 250 MB", "size: 62 MB")
 }
 
-/// Returns the numbers of both runs.
+/// Returns the values of both runs, the first run's first.
 fn both(value: &serde_json::Value) -> [u64; 2] {
     [0, 1].map(|run| value[run].as_u64().unwrap())
 }
 
-/// Returns the difference between a flow's FCTs, parts per million of the simulator's.
+/// Returns the absolute difference of a flow's FCTs in both engines, in parts per million of the simulator's.
 fn difference((kernel, simulator): &(&FlowRow, &FlowRow)) -> u64 {
     let fct = |row: &FlowRow| row.emu_fct_ns.expect("it finished").get();
     let kernel = fct(kernel);

@@ -1,4 +1,4 @@
-//! Tests of `exec`, `status` and `down` on a lab in a guest, while the lab's flows run and after the lab was kept.
+//! Tests of `exec`, `status` and `down` on a lab in a guest, while its flows run and when it has been kept.
 
 mod common;
 
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use self::common::{Outcome, root};
 
-/// Lab in a guest, identified by its name. Dropping the value takes the lab down.
+/// Lab in a guest, known by its name. It is taken down when this value is dropped.
 struct InGuest {
     lab: &'static str,
     results: TempDir,
@@ -48,8 +48,8 @@ impl InGuest {
         self.command(arguments).output().unwrap().into()
     }
 
-    /// Starts `up` of the smallest scenario in a guest. Returns the process and its remaining messages once it has
-    /// printed `moment`. If this machine cannot run a guest, prints that `test` is skipped and returns `None`.
+    /// Starts `up` of the smallest scenario in a guest and waits until it prints `moment`; returns the process and its
+    /// further messages. If this machine cannot run a guest, prints that `test` is skipped and returns `None`.
     fn up_until(&self, moment: &str, test: &str) -> Option<(Child, Lines<BufReader<ChildStderr>>)> {
         let mut up = self
             .command(&["up", "--guest", "scenarios/smoke.yaml"])
@@ -90,7 +90,7 @@ impl InGuest {
             .cloned()
     }
 
-    /// Returns the process that owns the lab, and the process of its QEMU.
+    /// Returns the IDs of the process that owns the lab and of its QEMU.
     fn owner_and_machine(&self) -> (i32, i32) {
         let owner = self.status().expect("it is there")["owner_pid"]
             .as_i64()
@@ -113,12 +113,12 @@ impl InGuest {
 
 impl Drop for InGuest {
     fn drop(&mut self) {
-        // A failed test may leave its lab up.
+        // A failed test must not leave its lab up.
         let _ = self.command(&["down", self.lab]).output();
     }
 }
 
-/// Waits until a process has ended or is a zombie.
+/// Waits until the process has ended or is a zombie.
 #[track_caller]
 fn wait_for_end(process: i32) {
     let is_alive = || {
@@ -203,7 +203,7 @@ fn streams_and_exit_codes_are_forwarded(guest: &InGuest) {
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    // Binary data that is larger than all buffers between the processes.
+    // The data are binary, and larger than all buffers between the processes.
     let bytes: Vec<u8> = (0..=255).cycle().take(200_000).collect();
     let mut stdin = child.stdin.take().unwrap();
     let sent = bytes.clone();
@@ -232,7 +232,8 @@ fn streams_and_exit_codes_are_forwarded(guest: &InGuest) {
 }
 
 fn signals_are_forwarded(guest: &InGuest) {
-    // A loop, because a shell that has just entered `read` runs its trap only after the next line.
+    // The script loops, because a shell that has just begun to wait in `read` would run its trap only after the next
+    // line.
     let script = "trap 'echo undone; exit 42' INT; echo ready; while :; do sleep 1; done";
     let mut child = guest.script(script).stdin(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -299,7 +300,7 @@ fn packets_on_a_link_are_roce(guest: &InGuest) {
     let client = loop {
         let output = on("dc1/h1", &bw("rxe_l0d1h1", &["127.0.0.1"])).wait_with_output();
         let out = Outcome::from(output.unwrap());
-        // The client fails until the server listens.
+        // The client fails until the server has begun to listen.
         if out.exit == Some(0) || since.elapsed() > PATIENCE {
             break out;
         }
@@ -341,7 +342,7 @@ fn a_lab_that_runs_in_a_guest_is_reached_and_taken_down() {
     guest.assert_nothing_left(machine);
 }
 
-/// A queue at half the rate replaces the original one during the second half of the flows' time.
+/// During the second half of the flows' time, a queue with half the rate replaces the planned one.
 #[test]
 fn a_queue_that_is_changed_while_flows_run_makes_the_run_invalid() {
     let guest = InGuest::new("exec-tc");

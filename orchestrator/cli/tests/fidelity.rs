@@ -1,4 +1,4 @@
-//! Tests of `fidelity`: table, JSON and exit codes, on records written by the test and on simulations.
+//! Tests of `fidelity`: table, JSON and exit codes, both for records written by the test and for simulations.
 
 mod common;
 
@@ -12,10 +12,10 @@ use lab_units::{Bytes, FlowId, Nanos};
 
 use self::common::{Outcome, lcmp_lab};
 
-/// Number of flows per policy in the written runs.
+/// Number of flows per policy in the runs that the test writes.
 const FLOWS: u32 = 20;
 
-/// Writes a run of the small sample network, whose FCTs depend on `engine`.
+/// Writes a run on the small sample network; the FCTs depend on `engine`.
 fn write(folder: &Path, engine: EngineInfo) -> PathBuf {
     let info = RunInfo {
         scheduled_flows: FLOWS.into(),

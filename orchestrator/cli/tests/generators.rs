@@ -8,7 +8,7 @@ use lab_records::{FlowRow, FlowStatus, Grade, LinkRow, RunDir, directory::LATEST
 
 use self::common::{lcmp_lab, skips_without_a_lab};
 
-/// Scenario with two DCs and bulk flows in both directions, one after the other.
+/// Scenario with two DCs, and with bulk flows in both directions, one direction after the other.
 const BULK: &str = "
 name: bulk
 topology:
@@ -23,7 +23,7 @@ scale: { rate: 1/2000, time: 50 }
 generator: GENERATOR
 ";
 
-/// Scenario with a flow whose only path is cut before its start and stays cut, and a flow that ends before the cut.
+/// Scenario in which a link is cut for good: one flow has to cross it afterwards, another one ends before.
 const CUT: &str = "
 name: cut
 topology:
@@ -115,8 +115,8 @@ fn a_flow_without_a_path_has_a_row_with_its_reason() {
     );
 }
 
-/// The rates change some 29,000 times. The pacer counts packets that leave it out of order or are lost, which are
-/// reasons to doubt the run, and SoftRoCE would request missing packets again.
+/// The rates change about 29,000 times. The pacer counts packets that leave it out of order or are lost, which would be
+/// reasons to distrust the run; SoftRoCE would also request missing packets again.
 #[test]
 #[ignore = "it takes five minutes"]
 fn a_million_paced_packets_keep_their_order() {

@@ -1,5 +1,5 @@
-//! Tests with input that tries to block, mislead or exhaust the program: pipes and devices in place of files, damaged
-//! runs, signals, and full disks.
+//! Tests with input that could block, mislead or exhaust the program: pipes and devices instead of files, damaged runs,
+//! signals, and full disks.
 
 mod common;
 
@@ -43,7 +43,7 @@ impl Bench {
         output.unwrap().into()
     }
 
-    /// Runs the command, which must end by itself.
+    /// Runs a command, which must end by itself within [`PATIENCE`].
     #[track_caller]
     fn ends(&self, arguments: &[&str]) -> Outcome {
         let mut command = command_in(self.0.path(), arguments);
@@ -60,7 +60,7 @@ impl Bench {
         child.wait_with_output().unwrap().into()
     }
 
-    /// Writes `suite.yaml`, whose case `smoke` is the scenario of the run.
+    /// Writes `suite.yaml`; its case `smoke` has the scenario of the run.
     fn write_suite(&self) {
         let scenario = root().join("scenarios/smoke.yaml");
         let text = format!(
@@ -70,7 +70,7 @@ impl Bench {
         fs::write(self.at("suite.yaml"), text).unwrap();
     }
 
-    /// Packs a run into a bundle with a matching manifest, without checking its rows.
+    /// Packs a run into a bundle with a matching manifest; the rows are not checked.
     fn pack(&self, run: &str, name: &str) {
         let origin = Origin {
             run: "damaged".to_owned(),
@@ -101,7 +101,7 @@ fn make_pipe(path: &Path) {
     assert!(made.unwrap().success());
 }
 
-/// Returns the Parquet copy of a history with one row.
+/// Returns the bytes of a Parquet table of a history, with one row.
 fn parquet_of_a_history(folder: &Path) -> Vec<u8> {
     let row = HistoryRow {
         suite: "suite".to_owned(),
@@ -116,7 +116,7 @@ fn parquet_of_a_history(folder: &Path) -> Vec<u8> {
     fs::read(folder.join("history.parquet")).unwrap()
 }
 
-/// Verbs that read a whole run; `{}` stands for the run's path.
+/// Verbs that read a whole run, where `{}` stands for the path of the run.
 const READERS: [&[&str]; 8] = [
     &["report", "{}"],
     &["flow", "{}", "0"],
@@ -226,10 +226,10 @@ fn what_is_no_file_is_refused_and_not_waited_for() {
     }
 }
 
-/// Function that damages the run at a path.
+/// Function that damages the run at the given path.
 type Damage<'a> = &'a dyn Fn(&Path);
 
-/// Verbs that read a file of a run, directly or from a bundle.
+/// Returns the verbs that read `file` of a run, directly or from a bundle.
 fn verbs_that_read(file: &str) -> &'static [&'static str] {
     match file {
         "run.json" | "plan.json" => &[
@@ -245,8 +245,8 @@ fn verbs_that_read(file: &str) -> &'static [&'static str] {
     }
 }
 
-/// A missing or unreadable file of a run is invalid input for every verb that reads it: the exit code is 2, and the
-/// message names the file.
+/// Every verb that reads a missing or unreadable file of a run must treat it as invalid input: exit code 2, and a
+/// message with the file's name.
 #[test]
 fn one_damage_has_one_exit_code() {
     let bench = Bench::new();
@@ -269,7 +269,7 @@ fn one_damage_has_one_exit_code() {
             fs::write(run.join(file), text.replacen(from, &to, 1)).unwrap();
         }
     };
-    // A readable Parquet table with other columns.
+    // This is a readable Parquet table, but with the columns of another table.
     let table = parquet_of_a_history(&bench.at("history"));
     let cut = &table[..table.len() / 2];
     let long = "x".repeat(3 << 20);
@@ -318,7 +318,7 @@ fn one_damage_has_one_exit_code() {
         bench.pack(&run, "damaged.tar.zst");
         let is_run = bench.at(&run).join("run.json").exists();
         for words in READERS.into_iter().chain(more) {
-            // A baseline skips a folder without `run.json`.
+            // As a baseline, a folder without `run.json` is skipped.
             let reads = verbs_that_read(file).contains(&words[0]);
             if !reads || (words[0] == "regress" && !is_run) {
                 continue;
@@ -334,8 +334,7 @@ fn one_damage_has_one_exit_code() {
     }
 }
 
-/// If rows are lost after a run's end, the run's report is invalid, and comparisons and analyses of the run are
-/// inconclusive.
+/// If rows are lost after the end of a run, its report is invalid, and comparisons and analyses of it are inconclusive.
 #[test]
 fn lost_rows_have_one_exit_code() {
     let bench = Bench::new();
@@ -375,7 +374,7 @@ fn lost_rows_have_one_exit_code() {
     }
 }
 
-/// Directories named on the command line are read in full before any flow runs.
+/// Directories named on the command line must be checked in full before any flow runs.
 #[test]
 fn a_damaged_directory_of_runs_is_wrong_input() {
     let bench = Bench::new();
@@ -409,7 +408,7 @@ fn a_damaged_directory_of_runs_is_wrong_input() {
         assert_eq!(out.exit, Some(2), "{words:?}: {out:?}");
         assert!(out.stderr.contains(file), "{words:?}: {out:?}");
     }
-    // Only the run of this test and `latest` exist: no case of the suite has begun.
+    // The results contain only this test's run and `latest`, so no case of the suite has started.
     assert_eq!(fs::read_dir(bench.at("results")).unwrap().count(), 2);
 }
 
@@ -428,7 +427,7 @@ fn a_bad_run_is_a_line_of_the_list() {
     }
     let out = bench.run(&["runs"]);
     assert_eq!(out.exit, Some(0), "{out:?}");
-    // The output has a heading, three runs, two problems and the total.
+    // The output consists of a heading, three runs, two problems and the total.
     assert_eq!(out.stdout.lines().count(), 7, "{}", out.stdout);
     let longest = out.stdout.lines().map(str::len).max().unwrap();
     assert!(longest < 1_000, "{longest}");
@@ -442,7 +441,7 @@ fn a_bad_run_is_a_line_of_the_list() {
     assert_eq!(out.exit, Some(2), "{out:?}");
 }
 
-/// The temporary folder of `verify` is removed, however the process ends.
+/// `verify` must remove its temporary folder, however the process ends.
 #[test]
 fn verify_leaves_nothing_behind() {
     let bench = Bench::new();
@@ -464,7 +463,7 @@ fn verify_leaves_nothing_behind() {
         assert_eq!(out.exit, Some(exit), "{out:?}");
         assert!(is_empty(), "{bundle}");
     }
-    // A full standard output ends the process early.
+    // Standard output to a full device ends the process early.
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
     let status = verify("run.tar.zst").stdout(full).status().unwrap();
     assert_eq!(status.code(), Some(3));
@@ -489,13 +488,13 @@ fn verify_leaves_nothing_behind() {
     assert!(killed >= 5, "{killed} of 30 were still running");
 }
 
-/// A file-size limit ends a run with a message, as a full disk does, and the rows written so far are kept.
+/// A file-size limit must end a run with a message, as a full disk does, and keep the rows written so far.
 #[test]
 fn rows_that_have_no_room_end_a_run_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = root().join("scenarios/8dc.yaml");
-    // File-size limits in units of 1,024 bytes: first less than the plan needs, then enough for the plan but not for
-    // the decisions of two policies.
+    // The file-size limits are in units of 1,024 bytes: the first is too small for the plan, the second fits the plan
+    // but not the decisions of two policies.
     let script = "ulimit -f \"$1\" && shift && exec \"$@\"";
     let mut kept = 0;
     for blocks in [60, 2_600] {
@@ -558,5 +557,5 @@ fn a_full_disk_ends_a_run_with_the_remedy() {
     );
 }
 
-/// Time limit, far longer than any of these commands takes, even on a loaded machine.
+/// Time limit for a command, far above what any of them takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);

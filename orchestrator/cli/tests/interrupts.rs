@@ -1,8 +1,8 @@
-//! Tests of Ctrl-C on a terminal at any moment while `up` runs: no object of the lab remains, the exit code is 4, and
-//! the rows written so far can be read.
+//! Tests of Ctrl-C on a terminal, at any time while `up` runs: no object of the lab must remain, the exit code must be
+//! 4, and the rows written so far must be readable.
 //!
 //! The terminal is a real one, provided by `script`: its line discipline sends the signal to the whole foreground
-//! process group, whereas `kill` signals only one process.
+//! process group, whereas `kill` would signal a single process.
 
 mod common;
 
@@ -21,14 +21,14 @@ use tempfile::TempDir;
 
 use self::common::{lcmp_lab, root, skips_without_a_lab};
 
-/// Moment at which Ctrl-C is typed.
+/// Time at which Ctrl-C is typed.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
-    /// Time since the start of the program.
+    /// This long after the start of the program.
     After(Duration),
-    /// First occurrence of this text in the output.
+    /// When this text first appears in the output.
     Says(&'static str),
-    /// No Ctrl-C: the program ends by itself.
+    /// Never: the program ends by itself.
     Never,
 }
 
@@ -49,7 +49,7 @@ fn a_ctrl_c_while_agents_start_or_after_the_flows_leaves_nothing() {
     }
 }
 
-/// `LCMP_LAB_MOMENTS` is the number of moments (50), half of them with `--keep`.
+/// The environment variable `LCMP_LAB_MOMENTS` is the number of moments (default 50), half of them with `--keep`.
 #[test]
 #[ignore = "it takes half an hour"]
 fn a_ctrl_c_at_any_moment_leaves_nothing() {
@@ -74,8 +74,8 @@ fn a_ctrl_c_at_any_moment_leaves_nothing() {
                 end.rows,
                 end.problems.join("; ")
             );
-            // Before the program handles signals, Ctrl-C kills it like any other program, but it has not created
-            // anything yet.
+            // Until the program handles signals, Ctrl-C kills it like any other program; it has not created anything by
+            // then.
             let is_early = end.exit == Some(130) && end.said.replace("^C", "").trim().is_empty();
             let is_right = end.exit == Some(4) || is_early || !end.was_interrupted;
             if !is_right || !end.problems.is_empty() {
@@ -103,24 +103,24 @@ fn skips(test: &str) -> bool {
     skips_without_a_lab(test)
 }
 
-/// Run of the smallest scenario on a terminal.
+/// Run of the smallest scenario, started on a terminal.
 struct Attempt {
     flags: &'static [&'static str],
     results: TempDir,
 }
 
-/// End of a run.
+/// End of such a run, with its output and what it left.
 struct End {
     exit: Option<i32>,
     /// Output on the terminal.
     said: String,
-    /// Time from start to end.
+    /// Time from the start of the program to its end.
     took: Duration,
-    /// True if the Ctrl-C came before the end.
+    /// True if Ctrl-C was typed before the program ended.
     was_interrupted: bool,
-    /// Number of flows with a row.
+    /// Number of flows that have a row.
     rows: usize,
-    /// Problems: processes, namespaces and files that remain, and records that cannot be read.
+    /// Problems found: left-over processes, namespaces and files, and records that cannot be read.
     problems: Vec<String>,
 }
 
@@ -169,7 +169,7 @@ impl Attempt {
         [&words, self.flags, &scenario].concat().join(" ")
     }
 
-    /// Returns the number of flows with a row, and, if the run had begun, the problems with its records.
+    /// Returns the number of flows that have a row, and the problems with the run's records if there are any records.
     fn records(&self, was_interrupted: bool) -> (usize, Vec<String>) {
         let latest = self.results.path().join(LATEST);
         let Ok(run) = RunDir::open(&latest) else {
@@ -186,7 +186,7 @@ impl Attempt {
         (rows, wrong.into_iter().collect())
     }
 
-    /// Returns the objects that the lab left on this machine.
+    /// Lists the objects of the lab that are left on this machine.
     fn left(&self) -> Vec<String> {
         let mut left = Vec::new();
         let directory = Path::new("/run/lcmp-lab").join(LAB);
@@ -194,7 +194,7 @@ impl Attempt {
         let namespaces = fs::read_dir("/run/netns").into_iter().flatten().flatten();
         let names = namespaces.map(|entry| entry.file_name().to_string_lossy().into_owned());
         left.extend(names.filter(|name| name.starts_with(&format!("lcmp-{LAB}-"))));
-        // QEMU and the owners of guests have the run's directory in their command lines; agents have the lab's name.
+        // QEMU and the owner of a guest have the run directory in their command lines, agents the lab's name.
         let results = self.results.path().to_string_lossy().into_owned();
         for process in fs::read_dir("/proc").unwrap().flatten() {
             let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
@@ -209,12 +209,12 @@ impl Attempt {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        // A failed test may leave its lab behind.
+        // A failed test must not leave its lab up.
         let _ = lcmp_lab(self.results.path(), &["down", LAB]);
     }
 }
 
-/// Program running on its own terminal.
+/// Program that runs on a terminal of its own.
 struct Terminal {
     script: Child,
     said: Arc<Mutex<String>>,
@@ -250,7 +250,7 @@ impl Terminal {
         }
     }
 
-    /// Waits for `moment`; returns false if the program ended first.
+    /// Waits for `moment`; returns false if the program ended before it.
     fn wait_for(&mut self, moment: Moment, began: Instant) -> bool {
         loop {
             let is_here = match moment {
@@ -266,10 +266,10 @@ impl Terminal {
         }
     }
 
-    /// Types Ctrl-C.
+    /// Types Ctrl-C on the terminal.
     fn interrupt(&mut self) {
         let keys = self.script.stdin.as_mut().unwrap();
-        // A program that has just ended has closed its terminal.
+        // A program that has just ended has closed its terminal, so the write may fail.
         let _ = keys.write_all(b"\x03").and_then(|()| keys.flush());
     }
 
@@ -278,7 +278,7 @@ impl Terminal {
         said.clone()
     }
 
-    /// Returns the exit code and the output.
+    /// Waits for the end of the program; returns its exit code and output.
     fn end(mut self) -> (Option<i32>, String) {
         let since = Instant::now();
         let status = loop {

@@ -1,5 +1,5 @@
-//! Tests of a clone's launcher: when it builds, as which user it runs, from where it can be called, and how it reports
-//! tests. Cargo, the program and the guest are replaced by scripts that print how they were called.
+//! Tests of the launcher in a clone: when it builds, which user it builds as, where it can be called from, and how it
+//! reports tests. Scripts replace cargo, the program and the guest, and print how they were called.
 
 mod common;
 
@@ -16,14 +16,14 @@ use tempfile::TempDir;
 
 use self::common::{NOBODY, Outcome, root};
 
-/// Clone with the real launcher, in a folder whose name has a space.
+/// Clone that contains the real launcher, in a folder with a space in its name.
 struct Clone {
     _folder: TempDir,
-    /// Directory of the clone.
+    /// Path of the clone.
     path: PathBuf,
-    /// Directory of the programs that replace cargo, the linker and sudo.
+    /// Path of the scripts that replace cargo, the linker and sudo.
     programs: PathBuf,
-    /// File with the calls of cargo, one per line: user and arguments.
+    /// Path of the log of calls to cargo, one per line: user and arguments.
     calls: PathBuf,
 }
 
@@ -68,7 +68,7 @@ impl Clone {
         }
     }
 
-    /// Returns the launcher's command, whose environment contains only `PATH`.
+    /// Returns a command that calls the launcher with an environment that contains only `PATH`.
     fn launcher(&self, words: &[&str]) -> Command {
         let mut command = Command::new(self.path.join("lcmp-lab"));
         let path = format!("{}:/usr/bin:/bin:/usr/sbin:/sbin", self.programs.display());
@@ -85,7 +85,7 @@ impl Clone {
         ran(&mut self.launcher(words), words)
     }
 
-    /// Returns the calls of cargo so far.
+    /// Returns the number of calls to cargo so far.
     fn calls(&self) -> usize {
         fs::read_to_string(&self.calls).unwrap().lines().count()
     }
@@ -94,14 +94,14 @@ impl Clone {
         self.path.join("target/release/lcmp-lab.built")
     }
 
-    /// Makes all sources newer than the program.
+    /// Makes all sources newer than the program, so that the launcher must build.
     fn age_the_program(&self) {
         let stamp = File::options().write(true).open(self.stamp()).unwrap();
         stamp.set_modified(SystemTime::UNIX_EPOCH).unwrap();
     }
 }
 
-/// Runs the launcher, which must pass `words` to the program.
+/// Calls the launcher, which must run the program with the arguments `words`.
 #[track_caller]
 fn ran(command: &mut Command, words: &[&str]) -> Outcome {
     let outcome = Outcome::from(command.output().unwrap());
@@ -118,7 +118,7 @@ fn script(path: &Path, text: &str) {
     install(&format!("#!/bin/bash\n{text}\n"), path);
 }
 
-/// Writes a program through another process. If this process had the file open for writing, neither its threads nor
+/// Writes a program with a separate process. If this process had the file open for writing, neither its threads nor
 /// children that have not called `exec` yet could run the program.
 fn install(text: &str, path: &Path) {
     let mut command = Command::new("install");
@@ -155,7 +155,7 @@ fn it_builds_when_a_source_is_newer_and_is_silent_otherwise() {
     clone.run(&["check", "x"]);
     assert_eq!(clone.calls(), 2);
 
-    // Documents and tests are not part of the program.
+    // Changes in documents and tests need no build, because they are not part of the program.
     fs::create_dir(clone.path.join("orchestrator/cli/tests")).unwrap();
     for other in ["reports/README.md", "orchestrator/cli/tests/cli.rs"] {
         let file = File::create(clone.path.join(other)).unwrap();
@@ -252,7 +252,7 @@ fn it_is_called_from_anywhere_in_any_environment() {
     assert!(clone.stamp().is_file());
 }
 
-/// The user may not write to the clone, because it belongs to root or is read-only.
+/// A user who cannot write to the clone, because it belongs to root or is read-only, gets a build in a cache directory.
 #[test]
 fn a_clone_that_cannot_be_written_to_is_built_in_the_users_cache() {
     let clone = Clone::new();
@@ -290,7 +290,8 @@ fn root_by_sudo_builds_as_the_user() {
     assert!(calls.starts_with(&format!("{NOBODY} build")), "{calls}");
 }
 
-/// Cargo's log of five tests: one is skipped, two lack modules, and one runs another test in a separate process.
+/// Log of cargo for five tests, of which one is skipped, two lack modules, and one starts another test in a separate
+/// process.
 const NATIVE: &str = "
      Running unittests src/lib.rs (target/release/deps/lab_kernel-0123456789abcdef)
 
@@ -320,7 +321,7 @@ test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s
 ";
 
-/// The guest's log of the two tests that lacked modules: one failed, and the other needs more than a module.
+/// Log of the guest for the two tests that lacked modules: one failed, and the other needs more than modules.
 const GUEST: &str = "
 running 2 tests
 test lab::a ... FAILED
@@ -344,7 +345,7 @@ running 0 tests
 test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 5 filtered out; finished in 0.00s
 ";
 
-/// Calls a function of the launcher with files that contain `texts`.
+/// Calls a shell function of the launcher; its arguments are files that contain `texts`, followed by `words`.
 fn function(name: &str, texts: &[&str], words: &[&str]) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new("bash");
@@ -364,7 +365,7 @@ fn function(name: &str, texts: &[&str], words: &[&str]) -> Outcome {
 #[test]
 fn each_test_is_counted_once_by_what_became_of_it_in_the_end() {
     let libraries = "bans ok\nskipped: advisories: there is no copy\n";
-    // c, e and five documentation tests passed; a failed; b, d and the advisories were skipped.
+    // c, e and five documentation tests pass, a fails, and b, d and the advisories are skipped.
     let out = function("report", &[NATIVE, GUEST, libraries], &[]);
     let expected = "skipped: d: clang-14 is another\n\
                     skipped: lab::b: it needs two CPUs\n\
@@ -372,7 +373,7 @@ fn each_test_is_counted_once_by_what_became_of_it_in_the_end() {
                     7 passed, 1 failed, 3 skipped\n";
     assert_eq!((out.exit, out.stdout.as_str()), (Some(0), expected));
 
-    // Without a guest, a, b and d are skipped.
+    // Without a guest, a, b and d count as skipped.
     let out = function("report", &[NATIVE, "", ""], &[]);
     let last = out.stdout.lines().last();
     assert_eq!(last, Some("7 passed, 0 failed, 3 skipped"), "{out:?}");
@@ -414,7 +415,7 @@ fn a_skip_that_no_line_of_the_list_allows_is_an_error() {
     }
 }
 
-/// Runs all tests with a guest that prints `log`; `None` means that no guest can run.
+/// Runs all tests with a guest that prints `log`; `None` if no guest can run.
 fn strict_run(guest: Option<&str>) -> Outcome {
     let clone = Clone::new();
     fs::create_dir_all(clone.path.join("orchestrator/kernel")).unwrap();
@@ -465,7 +466,7 @@ fn a_strict_run_without_a_guest_or_with_an_idle_one_fails() {
     }
 }
 
-/// Returns the lines of Rust in the tree that contain `text`, each with the eight lines that follow.
+/// Returns each line of Rust in the workspace that contains `text`, with the eight lines that follow it.
 fn sources_with(text: &str) -> String {
     let mut command = Command::new("grep");
     command.args(["-rhF", "-A", "8", "--include=*.rs", text]);
@@ -490,7 +491,8 @@ fn skips_that_ci_allows_are_of_tests_that_there_are() {
     }
 }
 
-/// An ignored test is either slow, and run by `--slow`, or a process that other tests start, and left out by `--slow`.
+/// A test is ignored by default for one of two reasons: it is slow, and `--slow` must run it; or it is a process that
+/// other tests start, and `--slow` must leave it out.
 #[test]
 fn slow_runs_leave_out_the_processes_that_tests_start() {
     let launcher = fs::read_to_string(root().join("lcmp-lab")).unwrap();
@@ -523,7 +525,8 @@ fn libraries_that_cannot_be_checked_are_a_named_skip() {
     );
 }
 
-/// The minimum Rust version that the crates declare must equal the clone's toolchain, or builds would not check it.
+/// The minimum Rust version that the crates declare must be the toolchain of the clone, because no other version is
+/// tested.
 #[test]
 fn the_clones_toolchain_is_the_oldest_that_the_crates_claim() {
     let quoted = |file: &str, key: &str| {

@@ -1,9 +1,9 @@
-//! Test that three separate lists of kernel modules are equal: the doctor's, the guest's, and the provisioning
-//! script's.
+//! Test that the lists of kernel modules in three places are equal: in the doctor, in the guest, and in the
+//! provisioning script.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// Reads a list in the provisioning script.
+/// Reads the list with the name `list` in the provisioning script.
 fn provisioned(list: &str) -> BTreeSet<String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vagrant/provision.sh");
     let script = fs::read_to_string(script).unwrap();

@@ -1,5 +1,5 @@
-//! Comparison of reports, figures and comparisons with `reports/tests/recompute.py`, which recomputes their numbers
-//! from the raw rows according to the definitions.
+//! Comparison of reports, figures and comparisons of runs with `reports/tests/recompute.py`, which recomputes their
+//! numbers from the raw rows by the documented definitions.
 
 mod common;
 
@@ -50,7 +50,7 @@ seed: 1
 measure: { queues: 50 us, links: 20 us }
 ";
 
-/// Cuts that the first switch detects, cuts that it cannot detect, and a link at half its rate.
+/// Faults: cuts that the first switch detects, cuts that it cannot detect, and a link at half its rate.
 const FAULTS: &str = "\
 faults:
   - { at: 300 us, link: [dc1, dc2], down: true }
@@ -62,11 +62,11 @@ faults:
 
 const SIZES: &str = "bytes,percent\n1000,0\n10000,50\n40000,90\n200000,100\n";
 
-/// Working directory for simulations and the script.
+/// Working directory of the simulations and of the script.
 struct Bench(TempDir);
 
 impl Bench {
-    /// Returns a directory with the scenarios. If Python is missing, prints the reason and returns `None`.
+    /// Creates a directory with the scenarios. If Python is missing, prints that `test` is skipped and returns `None`.
     fn new(test: &str) -> Option<Self> {
         if Command::new("python3").arg("--version").output().is_err() {
             eprintln!("skipped: {test}: python3 is not installed");
@@ -89,7 +89,7 @@ impl Bench {
         fs::write(self.path(name), text).unwrap();
     }
 
-    /// Simulates a scenario; returns the run. A run that is cut ends with 4.
+    /// Simulates a scenario, which must end with exit code `exit`: 4 if it is cut short. Returns the run directory.
     #[track_caller]
     fn sim(&self, scenario: &str, arguments: &[&str], exit: i32) -> PathBuf {
         let arguments = [&["sim", scenario], arguments].concat();
@@ -101,7 +101,7 @@ impl Bench {
         self.path("results/latest").canonicalize().unwrap()
     }
 
-    /// Compares two runs whose plans differ in `differs`; returns the file with the numbers.
+    /// Compares two runs whose plans may differ in the aspect `differs`; returns the path of the file with the numbers.
     #[track_caller]
     fn compare(&self, runs: [&Path; 2], differs: &str) -> PathBuf {
         let [a, b] = runs.map(|run| run.to_str().unwrap());
@@ -133,7 +133,7 @@ fn assert_agrees(runs: &[&Path], compared: Option<&Path>) {
     assert_eq!(out.exit, Some(0), "{}{}", out.stdout, out.stderr);
 }
 
-/// Asserts that the script fails and names `expected`.
+/// Asserts that the script fails and that its message contains `expected`.
 #[track_caller]
 fn assert_differs(runs: &[&Path], compared: Option<&Path>, expected: &str) {
     let out = recompute(runs, compared);
@@ -141,7 +141,7 @@ fn assert_differs(runs: &[&Path], compared: Option<&Path>, expected: &str) {
     assert!(out.stdout.contains(expected), "{}", out.stdout);
 }
 
-/// Replaces a number in the second row of a CSV file, and returns the file's previous text.
+/// Replaces the number in the second row and in `column` of a CSV file; returns the previous text of the file.
 fn plant(file: &Path, column: &str, number: &str) -> String {
     let text = fs::read_to_string(file).unwrap();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();

@@ -16,7 +16,7 @@ fn scenario() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/smoke.yaml")
 }
 
-/// Returns the message of an `up --guest` that must be refused with exit code 3.
+/// Runs `up --guest`, which must be refused with exit code 3, and returns its message.
 #[track_caller]
 fn refusal(lab: &str, results: &Path, environment: &[(&str, &str)]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"));
@@ -39,7 +39,7 @@ fn is_empty(directory: &Path) -> bool {
     fs::read_dir(directory).unwrap().next().is_none()
 }
 
-/// If the test does not run as root, prints that `test` is skipped and returns true.
+/// Returns true if the test does not run as root, and prints that `test` is skipped.
 fn skips_without_root(test: &str) -> bool {
     let is_root = geteuid().is_root();
     if !is_root {

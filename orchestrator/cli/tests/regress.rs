@@ -1,5 +1,5 @@
-//! Tests of `regress`: verdicts, exit codes and files of a suite, and an experiment that measures the gate's
-//! false-alarm rate and power.
+//! Tests of `regress`: verdicts, exit codes and files of a suite, and an experiment that measures how often the gate
+//! raises false alarms and how often it detects an increase.
 
 mod common;
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use self::common::{Outcome, command_in, interrupt_at_flows, root, write_long_scenario};
 
-/// Creates a folder with a suite that runs the smallest scenario with three repetitions.
+/// Creates a folder with a suite that runs the smallest scenario three times and checks the assertion `expect`.
 fn suite(expect: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let smoke = root().join("scenarios/smoke.yaml");
@@ -91,7 +91,7 @@ fn an_interrupted_suite_begins_no_other_case() {
     }
     let runs = listing::list(&results).unwrap();
     assert_eq!(runs.len(), 1, "{runs:?}");
-    // `run` may be `latest`.
+    // The path of the case's run may be the link `latest`.
     assert_eq!(
         runs[0].path.canonicalize().unwrap(),
         run.canonicalize().unwrap()
@@ -119,7 +119,8 @@ fn wrong_names_in_a_suite_are_errors_before_any_run() {
     assert!(!folder.path().join("results").exists());
 }
 
-/// Divides a policy's slowdowns in a run by 1.2, so that the same build looks 20 % slower than this run.
+/// Divides a policy's slowdowns in the records of a run by 1.2, so that a later run of the same build looks 20 %
+/// slower.
 fn speed_up(run: &Path, policy: &str) {
     let path = run.join("flows.csv");
     let text = fs::read_to_string(&path).unwrap();
@@ -141,7 +142,7 @@ fn speed_up(run: &Path, policy: &str) {
     fs::write(&path, format!("{head}\n{changed}")).unwrap();
 }
 
-/// A second night with equal results passes; it fails if the first night was faster.
+/// The second of two equal nights passes; it fails if the first night looks faster.
 #[test]
 fn a_planted_regression_is_caught_and_an_unplanted_one_is_silent() {
     let folder = suite("unfinished == 0");
@@ -158,7 +159,7 @@ fn a_planted_regression_is_caught_and_an_unplanted_one_is_silent() {
         let out = run(folder.path(), &arguments, exit);
         serde_json::from_str::<Value>(&out.stdout).unwrap()
     };
-    // The first night has no earlier night to compare with.
+    // The first night is inconclusive, because there is no earlier one.
     night("one", 4);
     assert_eq!(night("two", 0)["verdict"], "pass");
     let baseline = folder.path().join("one/latest").canonicalize().unwrap();
@@ -183,11 +184,11 @@ fn a_planted_regression_is_caught_and_an_unplanted_one_is_silent() {
     );
 }
 
-/// Tests the gate's two promises on the paper's testbed under ECMP and LCMP. Among 1,000 pairs of runs with the same
-/// arrivals but different hashes, at most 1 % raise an alarm; a p99 that is 10 % higher is detected in at least 90 %.
+/// Tests what the gate promises, on the paper's testbed under ECMP and LCMP. Among 1,000 pairs of runs with the same
+/// arrivals but other hashes, at most 1 % raise an alarm, and at least 90 % detect a p99 that is higher by 10 %.
 ///
-/// A pair consists of [`REPETITIONS`] differences drawn from a pool, each with a random sign, since neither side is
-/// slower. The pool is simulated by `LCMP_LAB_PROGRAM` (a release build; by default this build).
+/// A pair consists of [`REPETITIONS`] differences, drawn from a pool and given random signs, because neither side is
+/// slower. The pool is simulated by the program that `LCMP_LAB_PROGRAM` names (a release build; this build by default).
 #[test]
 #[ignore = "simulates 96 repetitions, minutes with a release build: cargo test --test regress -- --ignored"]
 fn false_alarms_and_power_of_the_gate() {
@@ -222,8 +223,8 @@ fn false_alarms_and_power_of_the_gate() {
     assert!(found * 10 >= PAIRS * 9);
 }
 
-/// Returns each repetition's gauge differences between two orders of the datacenters. Switches hash with their node
-/// numbers, so another order gives other hashes for the same arrivals.
+/// Returns the gauges' differences between two orders of the datacenters, for each repetition. Switches hash with their
+/// node numbers, so another order gives other hashes for the same arrivals.
 fn differences() -> Vec<BTreeMap<Gauge, f64>> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("regress-pool");
     if folder.exists() {
@@ -266,7 +267,7 @@ fn differences() -> Vec<BTreeMap<Gauge, f64>> {
     pairs.map(difference).collect()
 }
 
-/// Returns the gauges for each repetition of a scenario's runs with three seeds.
+/// Simulates a scenario with three seeds; returns the gauges of each repetition.
 fn simulated(scenario: &Path) -> Vec<BTreeMap<Gauge, f64>> {
     let results = scenario.with_extension("results");
     let program = std::env::var_os("LCMP_LAB_PROGRAM")
@@ -295,7 +296,7 @@ fn simulated(scenario: &Path) -> Vec<BTreeMap<Gauge, f64>> {
     gauges_of_each
 }
 
-/// Random numbers from a fixed seed.
+/// Pseudo-random numbers from a fixed seed.
 struct Random(u64);
 
 impl Random {
@@ -308,8 +309,8 @@ impl Random {
     }
 }
 
-/// Number of repetitions of a run.
+/// Number of repetitions on each side of a pair.
 const REPETITIONS: u32 = 16;
 
-/// Number of pairs of runs that are judged.
+/// Number of pairs of runs that the gate judges.
 const PAIRS: u32 = 1_000;

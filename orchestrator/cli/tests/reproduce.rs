@@ -1,5 +1,4 @@
-//! Tests of `reproduce`: published values, missing runs and refusals. The simulations are left out, because they take
-//! minutes.
+//! Tests of `reproduce`: published values, missing runs and refusals. No case is simulated, because that takes minutes.
 
 mod common;
 
@@ -9,7 +8,7 @@ use serde_json::Value;
 
 use self::common::{lcmp_lab, root};
 
-/// Every scenario is changed and planned, but no lab is created, so that the test is fast.
+/// Every scenario is modified and planned, but no run is made, so that the test is fast.
 #[test]
 fn published_values_are_shown_where_no_run_is() {
     let results = tempfile::tempdir().unwrap();
@@ -59,7 +58,7 @@ fn the_fidelity_of_the_testbed_needs_a_run_of_the_lab() {
     let results = tempfile::tempdir().unwrap();
     let out = lcmp_lab(results.path(), &["reproduce", "fig6"]);
     assert_eq!(out.exit, Some(0), "{out:?}");
-    let line = "fig6 Pearson of p50: published 0.95; cannot tell: there is no run of the lab";
+    let line = "fig6 Pearson of p50: published 0.95; cannot tell: no lab run exists";
     assert!(out.stdout.contains(line), "{out:?}");
 }
 

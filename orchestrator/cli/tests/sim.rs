@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use self::common::{Outcome, command_in, interrupt_at_flows, root, write_long_scenario};
 
-/// Working directory of commands.
+/// Working directory of the tested commands.
 struct Bench(TempDir);
 
 impl Bench {
@@ -32,7 +32,7 @@ impl Bench {
         self.command(arguments).output().unwrap().into()
     }
 
-    /// Runs a command that must end with `exit`.
+    /// Runs a command, which must end with exit code `exit`.
     #[track_caller]
     fn expect_exit(&self, arguments: &[&str], exit: i32) -> Outcome {
         let out = self.run(arguments);
@@ -40,7 +40,7 @@ impl Bench {
         out
     }
 
-    /// Simulates the smallest scenario; returns the directory of the run.
+    /// Simulates the smallest scenario, which must end with exit code `exit`; returns the run.
     #[track_caller]
     fn sim_smoke(&self, more: &[&str], exit: i32) -> Run {
         let smoke = root().join("scenarios").join("smoke.yaml");
@@ -49,7 +49,7 @@ impl Bench {
         self.latest()
     }
 
-    /// Returns the newest run.
+    /// Returns the run that the link `latest` points to.
     fn latest(&self) -> Run {
         let latest = self.0.path().join("results/latest");
         Run(latest.canonicalize().unwrap())
@@ -62,7 +62,7 @@ impl Bench {
     }
 }
 
-/// The directory of a run.
+/// Run directory of a simulation.
 struct Run(PathBuf);
 
 impl Run {
@@ -78,7 +78,7 @@ impl Run {
         RunDir::open(&self.0).unwrap().flows().unwrap().rows
     }
 
-    /// Returns all tables of a simulation and its plan.
+    /// Returns the plan and all tables of a simulation, as texts.
     fn tables(&self) -> Vec<String> {
         let tables = [
             "flows",
@@ -102,8 +102,8 @@ impl Run {
     }
 }
 
-/// Two hosts of 100 Gbit/s send to one host. The link between the datacenters (200 Gbit/s, 5 ms) has 250 MB in flight
-/// per round trip, which a buffer of 1 MB cannot hold: the ingress port drops packets instead of sending a pause.
+/// Two hosts send 100 Gbit/s each to one host. On the link between the datacenters (200 Gbit/s, 5 ms), 250 MB are in
+/// flight per round trip. A buffer of 1 MB cannot hold what arrives after a pause, so the ingress port drops packets.
 #[test]
 fn drops_in_spite_of_pfc_are_a_reason_to_doubt_the_run() {
     let bench = Bench::new();
@@ -242,7 +242,7 @@ fn arguments_that_cannot_be_simulated_are_usage_errors() {
     assert!(!bench.0.path().join("results").exists());
 }
 
-/// Returns a scenario of the smallest network with `count` flows of 100 GB.
+/// Returns a scenario on the smallest network with `count` flows of 100 GB.
 fn huge(count: usize) -> String {
     let text = fs::read_to_string(root().join("scenarios").join("smoke.yaml")).unwrap();
     let (network, rest) = text.split_once("traffic:\n").unwrap();
@@ -262,7 +262,7 @@ fn a_simulation_of_days_is_refused_with_the_estimate() {
     assert!(
         message.contains("the simulation is too large: 16000 flows of ")
             && message.contains(" packet-hops, which take about ")
-            && message.contains("more than the 24 h that are allowed (hint: --until"),
+            && message.contains("more than the maximum of 24 h (hint: --until"),
         "{message}"
     );
     assert!(!bench.0.path().join("results").exists());
@@ -293,7 +293,7 @@ fn an_interrupted_simulation_keeps_finished_flows_and_names_policies_not_begun()
     let (out, run) = interrupt_at_flows(command, &bench.0.path().join("results"));
     let run = Run(run);
     assert_eq!(out.exit, Some(4), "{out:?}");
-    let not_begun = "the run was interrupted; not begun, so without rows: lcmp";
+    let not_begun = "the run was interrupted; jobs not started: lcmp";
     for part in ["interrupted: keeping what is finished", not_begun] {
         assert!(out.stderr.contains(part), "{part}: {}", out.stderr);
     }
@@ -339,11 +339,11 @@ fn flow_shows_the_events_of_a_flow() {
     assert!(message.contains("99"), "{message}");
 }
 
-/// Artifact network of two hosts on DCI switches that are 5 ms apart.
+/// Network in the artifact's format: two hosts, each on a DCI switch, 5 ms apart.
 const TOPOLOGY: &str = "4 0 2 3\n2 3\n0 2 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 40Gbps 5ms 0\n";
 
-/// Flows: source, destination, size in bytes, start in ns. Pairs of flows share a NIC, because the artifact's clock
-/// rounds down to ns and a single flow would take a little less than its standalone FCT.
+/// Flows: source, destination, size in bytes, start in ns. Pairs of flows share a NIC: the artifact's clock rounds down
+/// to ns, so that a single flow would take slightly less than its standalone FCT.
 const FLOWS: [(u32, u32, u64, u64); 4] = [
     (0, 1, 20_000, 1_000),
     (0, 1, 10_000, 1_500),
@@ -351,7 +351,7 @@ const FLOWS: [(u32, u32, u64, u64); 4] = [
     (1, 0, 5_000, 100_000_000),
 ];
 
-/// Next hops of all nodes.
+/// Next hops of all nodes, as a routing table in the artifact's format.
 const ROUTES: &str = "src_id,dst_id,next_hop_id\n0,1,2\n2,1,3\n3,1,1\n1,0,3\n3,0,2\n2,0,0\n";
 
 fn flow_file() -> String {
@@ -430,8 +430,8 @@ fn files_of_the_artifact_are_simulated_as_their_import_is() {
     assert!(message.contains("topology.txt:3"), "{message}");
 }
 
-/// The published order of equal next hops and delay limit give the same rows through `import` and
-/// without it.
+/// With the published order of equal-cost next hops and the published delay limit, a run through `import` has the same
+/// rows as one without.
 #[test]
 fn a_published_routing_table_survives_its_import() {
     let Some(artifact) = published::beside(
@@ -473,7 +473,7 @@ fn a_published_routing_table_survives_its_import() {
     }
 }
 
-/// Writes an artifact's directory with these flows and the output of a simulation.
+/// Writes a directory like the artifact's, with these flows and, as published output, that of a simulation.
 fn published_by(bench: &Bench) {
     let folder = |name: &str| format!("artifact/{name}");
     bench.write(&folder(published::TOPOLOGY), TOPOLOGY);
@@ -489,7 +489,7 @@ fn published_by(bench: &Bench) {
             let place = flow.flow_id.index();
             let (src, dst, size, start) = FLOWS[place];
             let [src, dst] = [src, dst].map(|host| ids::address(host).to_bits());
-            // The second flow between the same hosts uses the next port.
+            // The second flow between two hosts has the next port number.
             let port = 10_000 + u32::from(place % 2 == 1);
             let start = 2_000_000_000 + start;
             let fct = flow.fct_ns.unwrap().get();
@@ -575,14 +575,14 @@ fn validate_cannot_decide_on_links_without_published_averages() {
     assert_eq!(out.stderr.matches("undecided: ").count(), 1);
 }
 
-/// Eight datacenters at a load where flows compete: every mechanism acts, and its counts are in the final text, in
-/// `run.json` and on the page.
+/// In a network of eight datacenters at high load, each policy's mechanism acts, and its counts are in the closing
+/// text, in `run.json` and on the page.
 #[test]
 fn a_run_shows_each_policys_mechanism_at_work() {
     let bench = Bench::new();
     let scenario = fs::read_to_string(root().join("scenarios/failover.yaml")).unwrap();
     let head = &scenario[..scenario.find("traffic:").unwrap()];
-    // C_cong is relative to the buffer, and the buffers of the paper's links do not fill within 15 ms.
+    // The buffer is smaller than the paper's, which does not fill within 15 ms: C_cong is relative to the buffer.
     let head = head.replace(" ms }", " ms, buffer: 200 MB }");
     let loaded = "traffic:
   - workload:
@@ -632,10 +632,13 @@ scale: { rate: 1/2000, time: 100 }
     assert!(page.contains("Mechanisms at work") && page.contains("splits installed"));
     let summary: serde_json::Value = serde_json::from_str(&run.text("summary.json")).unwrap();
     let warnings = &summary["unexercised"];
-    assert!(!warnings.to_string().contains("says nothing"), "{warnings}");
+    assert!(
+        !warnings.to_string().contains("does not test"),
+        "{warnings}"
+    );
 }
 
-/// A script gets the run, the verdict and the figures in one object; all other output is on standard error.
+/// A script gets the run, verdict and figures as a single JSON object; all other output goes to standard error.
 #[test]
 fn a_simulation_ends_with_one_object_that_names_its_run() {
     let bench = Bench::new();
@@ -675,7 +678,7 @@ fn a_simulation_ends_with_one_object_that_names_its_run() {
     );
 }
 
-/// A run directory without records, for example of a run that failed at its start, is never the newest run.
+/// A run directory without records, as of a run that failed at its start, never becomes `latest`.
 #[test]
 fn the_newest_run_has_records() {
     let bench = Bench::new();
@@ -693,7 +696,7 @@ fn the_newest_run_has_records() {
     assert!(bench.latest().0.join("run.json").is_file());
 }
 
-/// `runs` finds runs by their properties and tags, and deletes runs by a filter only on request.
+/// `runs` finds runs by properties and tags; it deletes runs that match a filter only with `--yes`.
 #[test]
 fn runs_are_listed_tagged_and_deleted() {
     let bench = Bench::new();
@@ -736,7 +739,7 @@ fn runs_are_listed_tagged_and_deleted() {
     assert_eq!(listed(&[]), serde_json::json!([]));
 }
 
-/// Runs of different plans are compared only if all differences are declared.
+/// Runs of different plans are compared only if the command line declares all their differences.
 #[test]
 fn runs_are_compared_with_the_differences_that_are_meant() {
     let bench = Bench::new();
@@ -766,7 +769,7 @@ fn runs_are_compared_with_the_differences_that_are_meant() {
     assert!(Path::new(json["page"].as_str().unwrap()).is_file());
 }
 
-/// Scenario with overload for 100 ms, in which flows that arrive later wait longer.
+/// Scenario with an overload for 100 ms, in which later flows wait longer.
 const ARRIVALS: &str = "\
 name: arrivals
 topology:
@@ -784,7 +787,7 @@ traffic:
 policies: [ecmp]
 ";
 
-/// Simulates [`ARRIVALS`] for `duration`; returns the directory of the run.
+/// Simulates [`ARRIVALS`] for `duration`; returns the run directory.
 fn sim_arrivals(bench: &Bench, duration: &str, more: &[&str], exit: i32) -> String {
     bench.write(
         "sizes.csv",
@@ -796,7 +799,7 @@ fn sim_arrivals(bench: &Bench, duration: &str, more: &[&str], exit: i32) -> Stri
     bench.latest().0.to_str().unwrap().to_owned()
 }
 
-/// Compares two runs; returns the comparison for their only policy, and the whole comparison.
+/// Compares two runs; returns the result for their only policy, and the whole comparison.
 fn compare_arrivals(
     bench: &Bench,
     runs: [&str; 2],
@@ -815,7 +818,7 @@ fn has_meaning(text: &str) -> bool {
     words.into_iter().any(|word| text.contains(word))
 }
 
-/// Half of the longer run's flows are also in the shorter run. They are not paired, since each column covers
+/// Half of the longer run's flows also belong to the shorter run. They must not be paired, because each column is about
 /// all flows of its run.
 #[test]
 fn runs_of_which_only_some_flows_are_common_are_not_paired() {
@@ -836,7 +839,7 @@ fn runs_of_which_only_some_flows_are_common_are_not_paired() {
     );
     assert!(found > 0.3, "{ecmp}");
     assert_eq!(change["interval"], serde_json::Value::Null);
-    // The runs have 157 and 325 flows.
+    // The shorter run has 157 flows, too few for a p99.
     assert_eq!(ecmp["change"]["p99"], serde_json::Value::Null);
     let text = bench.expect_exit(&["compare", &short, &long, "--differs", differs], 0);
     assert!(text.stdout.contains("% in this draw"), "{text:?}");

@@ -35,11 +35,11 @@ fn the_smoke_scenario_comes_up_is_valid_and_leaves_nothing() {
     assert_eq!(flows.len(), 12);
     for flow in &flows {
         assert!(flow.path.is_some() && flow.ack_path.is_some(), "{flow:?}");
-        // A few flows share a link; all other flows take their ideal FCT.
+        // Only a few flows share a link; all others must have their ideal FCT.
         let slowdown = flow.slowdown.expect("the flow finished");
         assert!((1.0..2.0).contains(&slowdown), "{flow:?}");
     }
-    // Both directions of three links between datacenters and of five host links.
+    // There are three links between datacenters and five host links, each with two directions.
     let certificate = run.table::<CertifiedRow>().unwrap().rows;
     assert_eq!(certificate.len(), 2 * (3 + 5));
     for direction in &certificate {
@@ -55,7 +55,8 @@ fn the_smoke_scenario_comes_up_is_valid_and_leaves_nothing() {
         (0, 0),
         "{conduct:?}"
     );
-    // No packet is lost, so the lab sent exactly the planned packets: data and ACKs on each link, for two policies.
+    // No packet is lost, so the lab must have sent exactly the planned packets: data and ACKs on each link, for two
+    // policies.
     let plan = fs::read_to_string(results.path().join(LATEST).join("plan.json")).unwrap();
     let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
     let planned = 2 * plan["estimate"]["packet_hops"].as_u64().unwrap();
@@ -127,5 +128,5 @@ fn thirty_runs_on_the_virtual_clock_are_valid_and_within_50_microseconds() {
     }
 }
 
-/// Number of runs in the test that counts verdicts.
+/// Number of runs whose verdicts are counted.
 const RUNS: u32 = 30;

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use self::common::{NOBODY, Outcome, copy_program};
 
-/// Folder of user `nobody` with a copy of the program that every user can run.
+/// Folder of user `nobody` with a copy of the program that all users can run.
 struct Place {
     folder: TempDir,
     path: PathBuf,
@@ -38,7 +38,7 @@ impl Place {
         Self { folder, path }
     }
 
-    /// Returns the command in the folder, run by a shell with umask 077 and an environment that has only a locale.
+    /// Returns a command run by a shell in the folder, with umask 077 and an environment that contains only a locale.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new("/bin/sh");
         command
@@ -52,7 +52,7 @@ impl Place {
         command
     }
 
-    /// Runs the command as user `nobody`, unless this process has no right to.
+    /// Runs a command as user `nobody`, or as this user if the process may not change users.
     fn run(&self, words: &[&str]) -> Outcome {
         let mut command = self.command(words);
         if is_root() {
@@ -66,7 +66,7 @@ fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
 }
 
-/// Returns all files in a directory and its subdirectories.
+/// Returns the paths of all files in a directory and its subdirectories.
 fn tree(path: &Path) -> Vec<PathBuf> {
     let mut paths = vec![path.to_owned()];
     if path.symlink_metadata().unwrap().is_dir() {
@@ -177,7 +177,7 @@ fn what_root_writes_by_sudo_belongs_to_the_caller() {
     );
 }
 
-/// Links in a run are read and written with the rights of the user who created them.
+/// Links in a run directory are read and written with the rights of the user who owns it.
 #[test]
 fn a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner() {
     let test = "a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner";
@@ -204,7 +204,7 @@ fn a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner() {
     assert!(out.stderr.contains("it is a symbolic link"), "{out:?}");
 }
 
-/// A user places a link at every path that root opens in a run. No link's target is shown or changed.
+/// A user puts a link at every path in a run that root opens. Root must neither show nor change a target.
 #[test]
 fn no_file_of_anothers_run_leads_root_elsewhere() {
     let test = "no_file_of_anothers_run_leads_root_elsewhere";
@@ -271,7 +271,7 @@ fn no_file_of_anothers_run_leads_root_elsewhere() {
     }
 }
 
-/// A user places a link at every path in the user's folder that root uses. No link's target is changed.
+/// A user puts a link at every path that root uses in that user's folder. Root must not change a target.
 #[test]
 fn no_path_that_root_names_leads_through_anothers_link() {
     let test = "no_path_that_root_names_leads_through_anothers_link";
@@ -344,7 +344,7 @@ fn no_path_that_root_names_leads_through_anothers_link() {
             &private,
             &["sim", "smoke", "--results", "link/below"],
         ),
-        // Without a run of either engine, `reproduce` would write a page with the reasons.
+        // With no run of either engine, `reproduce` would write a page that only states the reasons.
         (
             "link",
             &private,
@@ -369,7 +369,7 @@ fn no_path_that_root_names_leads_through_anothers_link() {
     }
 }
 
-/// A link is followed if it belongs to the user who gives the path on the command line, also under sudo.
+/// A link is followed if it belongs to the user who names the path on the command line, also under sudo.
 #[test]
 fn a_path_may_lead_through_links_of_the_person_who_names_it() {
     let place = Place::new();
@@ -401,12 +401,12 @@ fn a_path_may_lead_through_links_of_the_person_who_names_it() {
         for run in [&by_nobody as &dyn Fn(&[&str]) -> Outcome, &by_sudo] {
             let out = run(words);
             assert_eq!(out.exit, Some(0), "{words:?}: {out:?}");
-            // A bundle is never overwritten.
+            // A bundle is removed first, because it is never overwritten.
             let _ = fs::remove_file(disk.join("run.tar.zst"));
         }
     }
     assert!(disk.join("map.svg").is_file() && disk.join("lcmp-lab.1").is_file());
-    // Existing files keep their owners: the file that is overwritten, and other files in the same folder.
+    // Existing files keep their owners: the overwritten file, and other files in its folder.
     let kept = place.path.join("kept.svg");
     fs::write(&kept, "").unwrap();
     assert_eq!(by_sudo(&["graph", "smoke", "-o", "kept.svg"]).exit, Some(0));
@@ -417,11 +417,11 @@ fn a_path_may_lead_through_links_of_the_person_who_names_it() {
     assert_eq!(page.metadata().unwrap().uid(), NOBODY);
 }
 
-/// Contents of a file that no other user may read.
+/// Contents of a file that only root may read.
 const SECRET: &str = "root:$6$of-root-alone";
 
-/// Labs cannot run, on this kernel or in a guest, if root's user namespace maps no other users, or if libibverbs has no
-/// driver for SoftRoCE.
+/// No lab can run, on this kernel or in a guest, if the user namespace of root maps no other users, or if libibverbs
+/// lacks the driver of SoftRoCE.
 #[test]
 fn doctor_fails_where_no_lab_can_run() {
     let test = "doctor_fails_where_no_lab_can_run";
@@ -456,7 +456,7 @@ fn doctor_fails_where_no_lab_can_run() {
     }
 }
 
-/// Runs the scripts of `vagrant/` on a machine that has only the tools that the scripts need to find their own folder.
+/// Runs each script of `vagrant/` in an environment that has only the tools that it needs to find its own folder.
 #[test]
 fn scripts_name_the_tools_that_are_missing() {
     let programs = tempfile::tempdir().unwrap();

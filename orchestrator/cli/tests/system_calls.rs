@@ -1,5 +1,5 @@
-//! Tests of signal handling in the sources: signals end no blocking call, and do not reach children whose work this
-//! program must undo.
+//! Tests that the sources handle signals: a signal ends no blocking call, and a child process whose work this program
+//! must undo gets no signal from the terminal.
 
 mod sources;
 
@@ -10,7 +10,7 @@ use std::{
 
 use self::sources::{files, root};
 
-/// Blocking calls that neither std nor a library repeats after `EINTR`.
+/// Blocking calls that neither std nor a library retries after `EINTR`.
 const BLOCKING: [&str; 13] = [
     " poll(",
     "ppoll(",
@@ -27,10 +27,10 @@ const BLOCKING: [&str; 13] = [
     "waitpid(",
 ];
 
-/// Words that show how an interruption is handled, or that the call never waits.
+/// Words near a call that show that an interruption is handled, or that the call does not wait.
 const HANDLED: [&str; 4] = ["EINTR", "Interrupted", "uninterrupted(", "WNOHANG"];
 
-/// Number of lines before and after a call within which its interruption must be handled.
+/// Number of lines before and after a call in which one of these words must occur.
 const NEAR: (usize, usize) = (6, 9);
 
 #[test]
@@ -61,21 +61,21 @@ fn waits_go_on_after_a_signal() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns true for a line that contains a call's name but does not call it.
+/// Returns true if the line declares or imports a call instead of calling it.
 fn is_declaration(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("//") || line.contains("fn ") || line.starts_with("use ")
 }
 
-/// Sources that start programs for the user, who may end them with Ctrl-C.
+/// Sources that start a program on behalf of the user, who may end it with Ctrl-C.
 const FOR_A_PERSON: [&str; 2] = [
-    // `exec` replaces this process with the program.
+    // `exec` replaces this process by the program.
     "orchestrator/kernel/src/lab/node_command.rs",
-    // `provision` is a script that installs packages.
+    // `provision` runs a script that installs packages.
     "orchestrator/cli/src/verbs/doctor.rs",
 ];
 
-/// Calls that keep a child out of the terminal's foreground process group.
+/// Calls that take a child out of the terminal's foreground process group.
 const APART: [&str; 2] = [".process_group(0)", "in_own_session("];
 
 #[test]
@@ -112,17 +112,17 @@ fn product(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod").next().unwrap_or_default()
 }
 
-/// Paths that are not checked: tests, programs that only tests run, and tools for developers.
+/// Paths that are not checked: tests, programs that only tests run, and developers' tools.
 const TOOLS: [&str; 6] = [
     "tests", "benches", "examples", "testing", "tests.rs", "build.rs",
 ];
 
-/// Returns the Rust sources of the workspace with their texts, without tests.
+/// Returns the paths and texts of the Rust sources of the workspace, without tests.
 fn sources() -> Vec<(PathBuf, String)> {
     let root = root();
     let is_tool = |path: &Path| {
         let inside = path.strip_prefix(&root).unwrap();
-        // Tests of the BPF program's maps.
+        // This module has only tests of the BPF program's maps.
         inside.ends_with("switchd/src/program/state.rs")
             || inside
                 .iter()

@@ -1,5 +1,5 @@
-//! Tests that two hard-to-read forms of code are rare: lets that pack several bindings, and names that only break a
-//! chain in two. Clippy's `match_bool` refuses a third form, a `match` on a bool.
+//! Tests that two forms of code that are hard to read stay rare: lets that bind several names, and names that only cut
+//! a chain in two. Clippy's `match_bool` refuses a third form, a `match` on a bool.
 
 mod sources;
 
@@ -7,18 +7,18 @@ use std::{fmt::Write, fs};
 
 use self::sources::{files, root};
 
-/// Maximum number of lets with a tuple on both sides, such as a swap, or series that a test shows side by side.
+/// Maximum number of lets with a tuple on both sides. A few are fine, such as a swap.
 const MAX_TUPLE_LETS: usize = 3;
 
-/// Maximum number of names that are bound a second time to a chain that starts with the same name.
+/// Maximum number of names that are bound again to a chain that starts with the same name.
 const MAX_REBOUND: usize = 3;
 
-/// Minimum number of Rust lines in the workspace; fewer lines mean that files were not found.
+/// Minimum number of Rust lines in the workspace; with fewer, the test has not found all files.
 const MIN_LINES: usize = 100_000;
 
-/// `let (a, b) = (x, y);` makes the reader pair names with values across the line. A let per binding reads better:
-/// `let a = x;`, then `let b = y;`. A pattern that takes a value apart is fine, and so is a `let … else` or an
-/// `if let` with two values that must both match.
+/// With `let (a, b) = (x, y);` the reader must pair names and values across the line; a let for each binding reads
+/// better. A pattern that takes a value apart is fine, and so is a `let … else` or an `if let` with two values that
+/// must both match.
 #[test]
 fn each_binding_has_its_let() {
     let found = places(is_tuple_let);
@@ -30,9 +30,9 @@ fn each_binding_has_its_let() {
     );
 }
 
-/// `let rows = table.iter();`, then `let rows = rows.map(…);` gives two values one name, to keep each line short.
-/// One chain reads better, which rustfmt breaks over lines; or a meaningful first name, if the steps are
-/// separate for a reason. A comment between the two counts as one.
+/// `let rows = table.iter();` followed by `let rows = rows.map(…);` gives two values one name, only to keep lines
+/// short. Better is one chain, which rustfmt breaks over lines, or a meaningful first name if the steps are separate
+/// for a reason. A comment between the two counts as such a reason.
 #[test]
 fn a_chain_is_not_cut_to_fit_a_line() {
     let found = places(is_rebound);
@@ -82,7 +82,7 @@ fn chains_that_are_cut_are_found() {
     assert!(!is_found("let a = b();\nlet a = ab.map(c);"));
 }
 
-/// Returns the places of the workspace at which `is_one` holds, each with its path, number and line.
+/// Returns the lines of the workspace at which `is_one` holds, each with its path and number.
 fn places(is_one: fn(&[&str], usize) -> bool) -> Vec<String> {
     let mut count = 0;
     let mut places = Vec::new();
@@ -102,7 +102,7 @@ fn places(is_one: fn(&[&str], usize) -> bool) -> Vec<String> {
     places
 }
 
-/// Returns true if the statement that starts at line `at` is a let of a tuple's parts with a tuple as its value.
+/// Returns true if the statement at line `at` is a let that destructures a tuple and whose value is a tuple.
 fn is_tuple_let(lines: &[&str], at: usize) -> bool {
     if !lines[at].trim_start().starts_with("let (") {
         return false;
@@ -128,8 +128,8 @@ fn is_tuple_let(lines: &[&str], at: usize) -> bool {
     false
 }
 
-/// Returns true if the statement that starts at line `at` binds the name of the let right before it to a chain that
-/// starts with this name and does not use it again.
+/// Returns true if the statement at line `at` binds the name of the let right before it to a chain that starts with
+/// this name and does not use it again.
 fn is_rebound(lines: &[&str], at: usize) -> bool {
     let Some(name) = bound(lines[at]) else {
         return false;
@@ -152,7 +152,7 @@ fn is_rebound(lines: &[&str], at: usize) -> bool {
         && words.filter(|word| *word == name).count() == 1
 }
 
-/// Returns the only name that a line's let binds.
+/// Returns the name that a line's let binds; `None` for a pattern or another line.
 fn bound(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix("let ")?;
     let rest = rest.strip_prefix("mut ").unwrap_or(rest);
@@ -160,8 +160,8 @@ fn bound(line: &str) -> Option<&str> {
     rest[end..].starts_with([':', ' ']).then(|| &rest[..end])
 }
 
-/// Returns the lines of the statement that starts at line `at`. In rustfmt's format, these are the more deeply indented
-/// lines below it, and the lines that close a bracket.
+/// Returns the lines of the statement that starts at line `at`: by rustfmt's rules, those below it that are indented
+/// more deeply or close a bracket.
 fn statement(lines: &[&str], at: usize) -> String {
     let below = lines[at + 1..]
         .iter()
@@ -174,7 +174,7 @@ fn statement(lines: &[&str], at: usize) -> String {
         .join("\n")
 }
 
-/// Returns true if line `line` is not indented more deeply than line `at` and does not continue a statement.
+/// Returns true if line `line` starts a statement that is not nested more deeply than line `at`.
 fn starts_statement(lines: &[&str], line: usize, at: usize) -> bool {
     depth(lines[line]) <= depth(lines[at]) && !closes(lines[line])
 }

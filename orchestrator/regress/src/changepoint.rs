@@ -66,7 +66,7 @@ fn segments(sums: &Sums, count: usize, penalty: f64) -> Vec<usize> {
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .unwrap_or((f64::MAX, 0));
         best[end] = (least.0 + penalty, least.1);
-        // A start that now costs more than a change at this point can never be optimal again.
+        // Prunes: a segment start that now costs more than a change at this point can never be optimal again.
         let bound = best[end].0;
         candidates.retain(|&start| {
             end - start < MIN_SEGMENT || best[start].0 + sums.cost(start, end) <= bound
@@ -91,7 +91,7 @@ struct Sums(Vec<(f64, f64)>);
 
 impl Sums {
     fn of(values: &[f64]) -> Self {
-        // Deviations from the first value are summed, because this preserves digits.
+        // Sums of deviations from the first value lose fewer digits than sums of the values.
         let base = values.first().copied().unwrap_or(0.0);
         let mut sums = vec![(base, 0.0)];
         let mut sum = 0.0;
@@ -108,12 +108,12 @@ impl Sums {
         if at == 0 { (0.0, 0.0) } else { self.0[at] }
     }
 
-    /// Returns the mean of the values from `start` up to but excluding `end`.
+    /// Returns the mean of the values with indices in `start..end`.
     fn mean(&self, start: usize, end: usize) -> f64 {
         self.0[0].0 + (self.total(end).0 - self.total(start).0) / float(end - start)
     }
 
-    /// Returns the sum of squared deviations of these values from their mean.
+    /// Returns the sum of squared deviations of the values with indices in `start..end` from their mean.
     fn cost(&self, start: usize, end: usize) -> f64 {
         let to = self.total(end);
         let from = self.total(start);
@@ -122,8 +122,8 @@ impl Sums {
     }
 }
 
-/// Returns the variance of values about their level: half the mean square difference between neighbours, or a tiny
-/// value if most neighbours are equal.
+/// Returns the noise variance σ²: half the mean square difference between neighbours, or a tiny value if most
+/// neighbours are equal.
 fn variance(values: &[f64]) -> f64 {
     let differences: Vec<f64> = values
         .windows(2)
@@ -143,13 +143,13 @@ fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// Penalty of a change in units of σ².
+/// Penalty for each change, in units of σ²; the module's documentation derives it.
 const PENALTY: f64 = 16.0;
 
-/// Minimum number of values on one level; a single outlier does not count as a level.
+/// Minimum number of values in a segment, so that a single outlier is not a level.
 const MIN_SEGMENT: usize = 2;
 
-/// Variance assumed for values that differ only by rounding.
+/// Variance assumed when most neighbouring values are equal or differ only by rounding.
 const MIN_VARIANCE: f64 = 1e-12;
 
 #[cfg(test)]
@@ -185,8 +185,8 @@ mod tests {
         assert_eq!(change_points(&noisy(&[(60, 3.0)])), []);
     }
 
-    /// Returns the share of `histories` in which a change is found. Each history has `nights` normal values; values
-    /// from index `at` on are higher by `step`.
+    /// Returns the share of `histories` in which a change is found. Each history has `nights` normal values of variance
+    /// 1; values from index `at` on are higher by `step`.
     fn share(seed: u64, histories: u32, nights: usize, at: usize, step: f64) -> f64 {
         let mut noise = Noise::new(seed);
         let found = (0..histories).filter(|_| {
@@ -197,7 +197,8 @@ mod tests {
         f64::from(u32::try_from(found.count()).unwrap()) / f64::from(histories)
     }
 
-    /// A count with mean 40 out of 4,000 is below 60 in all but one of 1,000 cases.
+    /// With a probability of 1 %, 40 of 4,000 histories are expected to have a change, and 60 or more occur once in
+    /// 1,000 seeds.
     #[test]
     fn noise_has_a_change_in_at_most_one_of_a_hundred_histories_of_any_length() {
         for nights in [4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60] {
@@ -206,8 +207,8 @@ mod tests {
         }
     }
 
-    /// Expected shares, from a simulation outside this crate: 0.68 for 12 nights, 0.87 for 15, 0.98 for 20, 1 for 30
-    /// and more.
+    /// Expected shares of histories in which the step is found, from a simulation outside this crate: 0.68 for 12
+    /// nights, 0.87 for 15, 0.98 for 20, 1 for 30 and more.
     #[test]
     fn a_step_of_three_deviations_in_the_middle_is_found() {
         for (nights, least) in [(12, 0.6), (15, 0.8), (20, 0.95), (30, 0.99), (60, 0.99)] {
@@ -237,7 +238,7 @@ mod tests {
     }
 
     proptest! {
-        /// Pruning does not affect the result: the segments cost no more than any alternative with up to two changes.
+        /// Pruning does not affect the result: no choice of up to two changes costs less than the segments found.
         #[test]
         fn no_two_changes_are_cheaper(values in prop::collection::vec(0.0..10.0f64, 4..24)) {
             let sums = Sums::of(&values);

@@ -54,7 +54,7 @@ pub fn check(expectation: &Expectation, samples: &Samples) -> Check {
     }
 }
 
-/// Judgement of an assertion, its value and the value's bound, and the reason.
+/// Verdict on an assertion, its two sides (`None` if undefined), and the reason.
 type Judged = (Judgement, [Option<f64>; 2], String);
 
 fn unknown_value(reason: &str) -> Judged {
@@ -69,11 +69,11 @@ fn compare(
     samples: &Samples,
 ) -> Judged {
     let Some(values) = Values::of(&expectation.policies(), samples) else {
-        return unknown_value("a policy of the assertion has no finished flow");
+        return unknown_value("a policy in the assertion has no finished flow");
     };
     let sides = [left, right].map(|side| values.value(side, &Series::pooled));
     let [Some(a), Some(b)] = sides else {
-        return unknown_value("a value of the assertion is not defined");
+        return unknown_value("a value in the assertion is undefined");
     };
     let numbers = [Some(a), Some(b)];
     let sides = format!("left {}, right {}", short(a), short(b));
@@ -97,7 +97,7 @@ fn compare(
         })
         .collect();
     let Some(Interval { low, high }) = differences.and_then(|it| student(a - b, &it)) else {
-        let none = format!("{sides}, and not defined in every repetition");
+        let none = format!("{sides}; undefined in some repetitions");
         return (Judgement::Inconclusive, numbers, none);
     };
     let holds = [low, high].map(|difference| relation_holds(relation, difference));
@@ -108,7 +108,7 @@ fn compare(
     };
     let interval = if low < high {
         format!(
-            ", left less right {} [{}, {}]",
+            ", left minus right {} [{}, {}]",
             short(a - b),
             short(low),
             short(high)
@@ -129,7 +129,7 @@ fn relation_holds(relation: Relation, difference: f64) -> bool {
     }
 }
 
-/// Returns true if the sides may be equal although the relation holds at neither end of the interval.
+/// Returns true if the interval of the difference contains equality although the relation holds at neither end.
 fn is_between(relation: Relation, low: f64, high: f64) -> bool {
     relation == Relation::Equal && low < 0.0 && high > 0.0
 }
@@ -160,17 +160,17 @@ impl Series {
     }
 }
 
-/// Function that returns a statistic of a policy's slowdowns, over all repetitions or in one of them.
+/// Function that returns a statistic of a policy's slowdowns, either pooled over all repetitions or for one of them.
 type Lookup<'a> = &'a dyn Fn(&Series, Statistic) -> Option<f64>;
 
-/// Values of the policies that an assertion mentions.
+/// Slowdowns of the policies that an assertion names.
 struct Values<'a> {
     samples: &'a Samples,
     series: BTreeMap<&'a str, Series>,
 }
 
 impl<'a> Values<'a> {
-    /// Returns the values of `policies`; `None` if one of the policies has no finished flow.
+    /// Collects the slowdowns of `policies`; `None` if one of them has no finished flow.
     fn of(policies: &[&'a str], samples: &'a Samples) -> Option<Self> {
         let series = policies.iter().map(|&label| {
             let series = Series::of(samples.policy(label)?);
@@ -182,7 +182,7 @@ impl<'a> Values<'a> {
         })
     }
 
-    /// Returns the value of an expression, with statistics from `lookup`; `None` if the value is undefined.
+    /// Evaluates an expression with statistics from `lookup`; `None` if a statistic is undefined.
     fn value(&self, expr: &Expr, lookup: Lookup<'_>) -> Option<f64> {
         let value = match expr {
             Expr::Number(number) => *number,
@@ -217,7 +217,8 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Returns a metric without uncertainty over `policies`; `None` for a percentile, which belongs to a single policy.
+/// Returns a count or maximum over `policies`, which has no uncertainty; `None` for a percentile, which needs one
+/// policy.
 fn fixed(metric: Metric, policies: &[PolicySamples]) -> Option<f64> {
     let sum = |of: fn(&PolicySamples) -> u64| Some(float(policies.iter().map(of).sum()));
     match metric {
@@ -235,7 +236,7 @@ fn fixed(metric: Metric, policies: &[PolicySamples]) -> Option<f64> {
     }
 }
 
-/// Evaluates the share of flows between two datacenters whose data passes through a third.
+/// Checks that flows between two datacenters send data through a third, and reports how many do.
 fn uses(
     policy: Option<&str>,
     [from, to, via]: [&String; 3],
@@ -300,8 +301,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns a run in which `lcmp` has half the slowdowns of `ecmp` and one unfinished flow. In repetition r, all
-    /// flows are slower by r %, and the flows of `lcmp` by another r ‰.
+    /// Returns a run in which `lcmp` has half the slowdowns of `ecmp`, and one unfinished flow. In repetition r, all
+    /// slowdowns are higher by r %, and those of `lcmp` by another r ‰.
     fn samples(repetitions: u32) -> Samples {
         let files = tempfile::tempdir().unwrap();
         let info = RunInfo {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Samples;
 
-/// Gated percentile of a policy, such as `lcmp.p99`.
+/// Name of a gated percentile of a policy, such as `lcmp.p99`.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct Gauge(pub String);
@@ -30,15 +30,15 @@ pub struct Gauge(pub String);
 pub struct Change {
     /// Number of repetitions that both runs have.
     pub repetitions: usize,
-    /// Mean difference of the logarithms; a positive value means slower.
+    /// Mean difference of the logarithms of the slowdowns; positive if the current run is slower.
     pub mean: f64,
     /// Largest mean that noise can explain, as a logarithm; `None` for a single repetition.
     pub limit: Option<f64>,
-    /// Distance above `limit`, as a logarithm, at which a true change is detected in nine of ten cases.
+    /// Further increase above `limit`, as a logarithm, from which a true change is detected in nine of ten cases.
     pub margin: f64,
 }
 
-/// Returns log p50 and log p99 of each policy's slowdowns per repetition.
+/// Returns the logarithms of each policy's p50 and p99 slowdown in each repetition.
 fn by_repetition(samples: &Samples) -> BTreeMap<Gauge, BTreeMap<u32, f64>> {
     let mut gauges = BTreeMap::new();
     for policy in &samples.policies {
@@ -71,15 +71,15 @@ pub fn gauges(samples: &Samples) -> BTreeMap<Gauge, f64> {
         .collect()
 }
 
-/// Returns the number of gauges of a run with `policies` policies.
+/// Returns the number of gauges in a run: two percentiles for each of `policies` policies.
 #[must_use]
 pub const fn gauges_of(policies: usize) -> usize {
     policies * PERCENTS.len()
 }
 
 impl Change {
-    /// Returns the change of a gauge from its differences in each repetition; `gauges` is the number of gauges in the
-    /// suite. Returns `None` if there is no repetition.
+    /// Returns the change of a gauge, given its difference in each repetition and the number of gauges in the suite;
+    /// `None` without repetitions.
     #[must_use]
     pub fn of(differences: &[f64], gauges: usize) -> Option<Self> {
         let exceeded_by_chance = |rate: f64| student_margin(differences, 1.0 - rate);
@@ -98,7 +98,7 @@ impl Change {
     /// no value is slower.
     #[must_use]
     pub fn verdict(&self) -> Judgement {
-        // In runs that repeat exactly, every increase counts beyond rounding.
+        // If both runs repeat exactly, the limit is 0, and any increase above rounding counts.
         let rounding = 1e-9;
         match self.limit {
             _ if self.mean <= rounding && self.margin == 0.0 => Judgement::Pass,
@@ -110,9 +110,12 @@ impl Change {
 
     fn sentence(&self) -> String {
         match self.limit {
-            None => "a single repetition does not show the noise (hint: set `repetitions:` for the case)".to_owned(),
+            None => {
+                "one repetition does not show the noise (hint: set `repetitions:` for the case)"
+                    .to_owned()
+            }
             Some(limit) => format!(
-                "mean of {} repetitions, chance up to +{:.2} %, finds +{:.1} %",
+                "mean of {} repetitions; noise explains up to +{:.2} %, a true +{:.1} % is detected",
                 self.repetitions,
                 limit.exp_m1() * 100.0,
                 (limit + self.margin).exp_m1() * 100.0
@@ -121,7 +124,8 @@ impl Change {
     }
 }
 
-/// Compares a case's run with its baseline, a run of the same plan, in a suite with `gauges` gauges.
+/// Checks each percentile of a case's run against a baseline run with the same plan. `gauges` is the number of gauges
+/// in the suite.
 #[must_use]
 pub fn gate(gauges: usize, base: &Samples, current: &Samples) -> Vec<Check> {
     let base = by_repetition(base);
@@ -169,17 +173,17 @@ fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// Percentiles that are gated.
+/// Percentiles of slowdown that are gated.
 const PERCENTS: [u32; 2] = [50, 99];
 
-/// Share of suites without a true change that raise a false alarm.
+/// Probability that a suite without any true change raises a false alarm.
 pub const FALSE_ALARMS: f64 = 0.01;
 
-/// Share of increases at the stated detectable size that do not fail, and share of increases by [`MIN_EFFECT`] that
-/// pass.
+/// Accepted rate of misses: true increases by the stated detectable size that do not fail, and true increases by
+/// [`MIN_EFFECT`] that pass.
 const MISSED: f64 = 0.1;
 
-/// Relative increase that the gate must exclude for a pass.
+/// Relative increase in slowdown that the gate must be able to exclude before a change passes.
 pub const MIN_EFFECT: f64 = 0.1;
 
 #[cfg(test)]
@@ -191,8 +195,8 @@ mod tests {
         Change::of(differences, 4).unwrap().verdict()
     }
 
-    /// Differences 0.01, 0.02 and 0.03 have s = 0.01 and a standard error of 0.0057735. Student's quantiles with two
-    /// degrees of freedom are 6.9646 at 0.99 and 1.8856 at 0.9 (Fisher and Yates).
+    /// Differences 0.01, 0.02 and 0.03 have s = 0.01 and a standard error of 0.0057735. The quantiles of Student's t
+    /// with two degrees of freedom are 6.9646 at 0.99 and 1.8856 at 0.9 (Fisher and Yates).
     #[test]
     fn the_limit_is_students_of_the_differences() {
         let change = Change::of(&[0.01, 0.02, 0.03], 1).unwrap();
@@ -218,8 +222,8 @@ mod tests {
         }
     }
 
-    /// 2,000 suites with four gauges and 16 repetitions, with 5 % of normal noise: counts false alarms without a
-    /// change, and detected increases of 10 %.
+    /// Simulates 2,000 suites of four gauges and 16 repetitions with 5 % normal noise, and counts false alarms without
+    /// a change and detections of a 10 % increase.
     #[test]
     fn the_gate_keeps_its_rate_of_false_alarms_and_its_power() {
         let mut noise = Noise::new(1);
@@ -237,7 +241,7 @@ mod tests {
         assert!(found >= 1_980, "{found} of 2,000");
     }
 
-    /// 2,000 gauges with 16 repetitions and 20 % of noise, so that the gate rarely detects 10 %.
+    /// Simulates 2,000 gauges with 16 repetitions and 20 % noise, at which the gate rarely detects an increase of 10 %.
     #[test]
     fn an_increase_of_the_minimum_passes_in_one_of_ten_cases_whatever_the_noise() {
         let mut noise = Noise::new(2);
@@ -253,7 +257,7 @@ mod tests {
 
     #[test]
     fn between_no_increase_and_one_over_the_limit_a_gauge_cannot_tell() {
-        // 1.1 ÷ e^0.03 is 1.0675.
+        // Expected values divide by the noise: 1.1 ÷ e^0.03 is 1.0675.
         for (increase, expected) in [
             (-0.2, Judgement::Pass),
             (0.067, Judgement::Pass),

@@ -11,7 +11,7 @@ use lab_reports::check::{Check, Judgement};
 
 use crate::{CaseOutcome, SuiteOutcome};
 
-/// Returns the outcome as XML.
+/// Returns the outcome of a suite as JUnit XML.
 ///
 /// # Errors
 /// If the XML cannot be written.
@@ -21,7 +21,7 @@ pub fn junit(outcome: &SuiteOutcome) -> Result<String, SerializeError> {
     report.to_string().map(|xml| without_skipped(&xml))
 }
 
-/// Removes the total number of skipped tests from `xml`: Jenkins' schema permits the number only on each suite.
+/// Removes the attribute `skipped` of `<testsuites>` from `xml`: Jenkins' schema permits it only on each `<testsuite>`.
 fn without_skipped(xml: &str) -> String {
     let cut = || {
         let (before, rest) = xml.split_once("<testsuites ")?;

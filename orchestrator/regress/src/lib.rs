@@ -3,12 +3,12 @@
 //! Must not contain: engines, clocks, processes. The program runs the cases and passes their run directories to this
 //! crate.
 //!
-//! - [`samples`]: what assertions and gates need of a run
+//! - [`samples`]: values of a run that assertions and gates use
 //! - [`expect`]: assertions, with the uncertainty of a run's percentiles
 //! - [`gate`]: differences from a baseline with the same arrivals, against their noise
 //! - [`changepoint`]: changes of level in a history
 //! - [`outcome`]: outcomes of cases and suites
-//! - [`junit`], [`markdown`], [`trend`]: the outcome for Jenkins, for people, and over time
+//! - [`junit`], [`markdown`], [`trend`]: outcomes as XML for Jenkins, as a table for people, and over time
 pub mod changepoint;
 pub mod expect;
 pub mod gate;

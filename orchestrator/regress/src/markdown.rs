@@ -7,7 +7,7 @@ use lab_reports::{
 
 use crate::{CaseOutcome, SuiteOutcome};
 
-/// Returns the outcome as a table that begins with the checks that do not pass.
+/// Returns the outcome of a suite as a table in which checks that do not pass come first.
 #[must_use]
 pub fn markdown(outcome: &SuiteOutcome) -> String {
     let mut rows: Vec<_> = outcome
@@ -15,7 +15,7 @@ pub fn markdown(outcome: &SuiteOutcome) -> String {
         .iter()
         .flat_map(|case| case.checks.iter().map(move |check| (case, check)))
         .collect();
-    // Stable: checks of one verdict keep their order.
+    // A stable sort keeps the order of checks with the same verdict.
     rows.sort_by_key(|(_, check)| std::cmp::Reverse(check.grade));
     let count = |verdict| {
         rows.iter()

@@ -10,12 +10,12 @@ use serde::Serialize;
 pub struct CaseOutcome {
     /// Name of the case.
     pub name: String,
-    /// Run directory; `None` if the case could not be run.
+    /// Path of the run directory; `None` if the case could not be run.
     pub run: Option<PathBuf>,
-    /// The checks, in order.
+    /// Checks of the case, in the order of the suite.
     #[serde(skip)]
     pub checks: Vec<Check>,
-    /// Real time that the case took, in seconds.
+    /// Wall-clock time of the case, seconds.
     pub seconds: f64,
 }
 
@@ -60,7 +60,7 @@ impl SuiteOutcome {
             match case.checks.as_slice() {
                 [] => vec![Check::inconclusive(
                     &case.name,
-                    "the case checks nothing".to_owned(),
+                    "the case has no checks".to_owned(),
                 )],
                 checks => checks.iter().map(named).collect(),
             }

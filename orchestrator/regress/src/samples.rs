@@ -10,7 +10,7 @@ use lab_reports::facts::RunFacts;
 pub struct Samples {
     /// Description of the run.
     pub info: RunInfo,
-    /// Reasons for which the run is not trustworthy.
+    /// Reasons to distrust the run.
     pub doubts: Vec<String>,
     /// Policies in the order of the scenario.
     pub policies: Vec<PolicySamples>,
@@ -25,7 +25,7 @@ pub struct PolicySamples {
     pub counts: FlowCounts,
     /// Sorted slowdowns of finished flows per repetition.
     pub repetitions: BTreeMap<u32, Vec<f64>>,
-    /// Paths of the flows' data, by the datacenters of sender and receiver; `None` if a path is unknown.
+    /// Paths of the flows' data, by the datacenters of sender and receiver; `None` for a flow whose path is unknown.
     pub paths: BTreeMap<(String, String), Vec<Option<DcPath>>>,
 }
 

@@ -16,11 +16,11 @@ pub struct Series<'a> {
     pub gauge: &'a str,
     /// Rows of the history, oldest first.
     pub rows: Vec<&'a HistoryRow>,
-    /// Level changes in the logarithms of the values.
+    /// Level changes, found in the logarithms of the values.
     pub changes: Vec<ChangePoint>,
 }
 
-/// Returns the series in a suite's history, by case and gauge.
+/// Groups the rows of a suite's history by case and gauge.
 #[must_use]
 pub fn series<'a>(suite: &str, rows: &'a [HistoryRow]) -> Vec<Series<'a>> {
     let mut by_gauge: BTreeMap<(&str, &str), Vec<&HistoryRow>> = BTreeMap::new();
@@ -41,7 +41,7 @@ pub fn series<'a>(suite: &str, rows: &'a [HistoryRow]) -> Vec<Series<'a>> {
 }
 
 impl Series<'_> {
-    /// Returns a sentence for each level change, without its full stop.
+    /// Describes each level change in one sentence without a full stop.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let sentence = |change: &ChangePoint| {
@@ -61,7 +61,7 @@ impl Series<'_> {
     }
 }
 
-/// Returns the HTML of the page.
+/// Returns the history of a suite as an HTML page.
 #[must_use]
 pub fn page(suite: &str, series: &[Series<'_>], version: &str) -> String {
     let changes: Vec<String> = series.iter().flat_map(Series::sentences).collect();
@@ -114,7 +114,7 @@ fn row(series: &Series<'_>) -> Markup {
     }
 }
 
-/// Draws the values as a line, with the smallest at the bottom and the largest at the top.
+/// Draws the values as an SVG line, scaled so that the smallest is at the bottom and the largest at the top.
 fn line(series: &Series<'_>) -> Markup {
     let values = || series.rows.iter().map(|row| row.value);
     let min = values().fold(f64::INFINITY, f64::min);

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Serialize, Serializer};
 
-/// Figure of the paper that shows measured values.
+/// Figure of the paper with measured values.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Figure {
     Fig1,
@@ -45,21 +45,21 @@ impl Figure {
         }
     }
 
-    /// Returns the reason for which the lab cannot emulate the figure; `None` if it can.
+    /// Returns the reason why the lab cannot emulate the figure; `None` if it can.
     #[must_use]
     pub const fn beyond_lab(self) -> Option<&'static str> {
         match self {
             Self::Fig5 | Self::Fig6 => None,
             Self::Fig1 => Some(
-                "its links' utilisation is that of 128 hosts under DCQCN and PFC, which SoftRoCE \
+                "its link utilisation depends on 128 hosts with DCQCN and PFC, which SoftRoCE \
                  does not have",
             ),
             Self::Fig7 | Self::Fig8 => Some(
-                "208 hosts send within 10 ms, more than one kernel carries in time; SoftRoCE's \
+                "208 hosts send within 10 ms, more than one kernel can forward in time; SoftRoCE's \
                  window of 128 packets holds none of the larger flows",
             ),
-            Self::Fig9 => Some("its flows are shorter than one packet once sizes are scaled"),
-            Self::Fig10 => Some("it varies the congestion control, and the lab has DCQCN alone"),
+            Self::Fig9 => Some("scaled to the lab, its flows are shorter than one packet"),
+            Self::Fig10 => Some("it varies the congestion control, and the lab has only DCQCN"),
             Self::Fig11 => Some(
                 "it varies LCMP's weights in the authors' arithmetic, which only the simulator has",
             ),
@@ -95,13 +95,13 @@ impl FromStr for Figure {
 pub struct Case {
     /// Figure that the case belongs to.
     pub figure: Figure,
-    /// Name of the case within the figure, as in the published tables.
+    /// Name of the case within the figure, as the published tables spell it.
     pub name: &'static str,
     /// File name of the scenario, without its extension.
     pub scenario: &'static str,
     /// Pair of datacenters whose flows count, in both directions; `None` if all flows count.
     pub pair: Option<[&'static str; 2]>,
-    /// Published flows and routing table, as paths within the artifact.
+    /// Paths within the artifact: the published flows, and the routing table if one was published.
     pub flows: Option<(&'static str, Option<&'static str>)>,
     /// Policies that LCMP is compared with, by their labels under the authors' semantics.
     pub against: &'static [&'static str],
@@ -110,7 +110,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Returns the names of figure and case together, such as `fig5 30 %`.
+    /// Returns the figure and case in one name, such as `fig5 30 %`.
     #[must_use]
     pub fn title(&self) -> String {
         format!("{} {}", self.figure, self.name)
@@ -163,7 +163,7 @@ const fn large(
     }
 }
 
-/// Returns `case` as one that was published with the flows of figure 1.
+/// Returns `case` with the published flows and routing table of figure 1.
 const fn of_fig1_flows(case: Case) -> Case {
     Case {
         flows: FIG1_FLOWS,

@@ -37,7 +37,7 @@ pub struct Claim {
     pub rule: Rule,
 }
 
-/// Rule that selects the comparisons of a claim.
+/// Rule that selects and judges the comparisons of a claim.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Rule {
     /// Compares p50 and p99 of the slowdowns separately, in every case that the text mentions and against every
@@ -51,7 +51,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Returns a description of the rule.
+    /// Returns the rule as text for the report.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -131,7 +131,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the verdict in words.
+    /// Returns the verdict as text, such as `holds partly`.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -143,19 +143,19 @@ impl Verdict {
     }
 }
 
-/// Verdict on a claim according to one source, with its reasons.
+/// Verdict on a claim by the values of one source, with its reasons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judged {
     pub verdict: Verdict,
     /// Number of comparisons that support the claim.
     pub shown: usize,
-    /// Comparisons that neither support nor contradict the claim.
+    /// Names of comparisons that neither support nor contradict the claim.
     pub undecided: Vec<String>,
-    /// Comparisons that contradict the claim.
+    /// Names of comparisons that contradict the claim.
     pub contrary: Vec<String>,
-    /// Comparisons that could not be made because values are missing.
+    /// Names of comparisons that lack a value.
     pub missing: Vec<String>,
-    /// True if a run was shortened, so that the verdict is weak.
+    /// True if a run was shortened to a tenth of the duration, so that the verdict is weak.
     pub is_weak: bool,
     /// Names of the cases whose runs are doubtful.
     pub doubtful: Vec<String>,
@@ -175,24 +175,24 @@ pub enum Against {
 struct Comparison {
     /// Name of the comparison, such as `fig5 30 % p50 against ecmp`.
     name: String,
-    /// Changes with their intervals; negative if LCMP is better. A comparison with several changes supports the claim
-    /// if at least one change does and none contradicts it. `None` for a change whose values are missing.
+    /// Relative changes from the other policy to LCMP, negative if LCMP is better; `None` if a value is missing. The
+    /// comparison supports the claim if at least one change does and none contradicts it.
     changes: Vec<Option<Change>>,
     wanted: Wanted,
 }
 
-/// Change that is required to support a claim.
+/// Change under LCMP that counts as support of a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Wanted {
-    /// LCMP must be lower by at least this share.
+    /// LCMP's value must be lower by at least this share, such as 0.05.
     Lower(f64),
-    /// LCMP must not be higher by [`MIN_CHANGE`].
+    /// LCMP's value must not be higher by [`MIN_CHANGE`] or more.
     NotHigher,
 }
 
 impl Wanted {
-    /// Returns the changes required for p50 and p99, given the changes that the text states; `None` for a percentile
-    /// without a stated change. Without a row for the policy, [`MIN_CHANGE`] is required.
+    /// Returns the changes required for p50 and p99, given the row of the paper's text for the policy; `None` for a
+    /// percentile that the row does not mention. Without a row, both must fall by [`MIN_CHANGE`].
     fn by_text(stated: Option<&TextRow>) -> [Option<Self>; 2] {
         let Some(row) = stated else {
             return [Some(Self::Lower(MIN_CHANGE)); 2];
@@ -207,14 +207,14 @@ impl Wanted {
     }
 }
 
-/// Relative change and, if known, its 95 % interval.
+/// Relative change, such as −0.05, and its 95 % interval if the run has repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Change {
     value: f64,
     interval: Option<[f64; 2]>,
 }
 
-/// Conclusion of a comparison about a claim.
+/// Relation of a comparison to a claim.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Support {
     Shown,
@@ -244,7 +244,7 @@ impl Comparison {
         let each: Vec<Support> = each
             .map(|change| change.map_or(Support::Missing, support))
             .collect();
-        // The first of these that occurs determines the result.
+        // The first of these kinds that any change has is the comparison's.
         let ranked = [Support::Missing, Support::Contrary, Support::Shown];
         ranked
             .into_iter()
@@ -262,8 +262,8 @@ impl Comparison {
 }
 
 impl Claim {
-    /// Judges the claim by the values that `source` has for its cases, where `None` is a case without values. Returns
-    /// `None` if the claim has no comparison with the policies of `against`.
+    /// Judges the claim by the values of `source`, where a case without values is `None`. Returns `None` if the claim
+    /// is not compared with the policies of `against`.
     #[must_use]
     pub fn judge(
         &self,
@@ -295,8 +295,8 @@ impl Claim {
     }
 }
 
-/// Returns the policies that LCMP is compared with in a case; each has its label under the authors' semantics and its
-/// label in the source.
+/// Returns the policies that LCMP is compared with in a case: each label under the authors' semantics, then its label
+/// in the runs of `source`.
 fn compared(source: Source, against: Against, case: &Case) -> Vec<(&'static str, &'static str)> {
     match against {
         Against::Named => case
@@ -313,7 +313,7 @@ fn name(case: &Case, what: &str, label: &str) -> String {
     format!("{}{what} against {label}", case.title())
 }
 
-/// Returns the comparisons of p50 and p99 with the policy `label` for which the text states a change.
+/// Compares LCMP's p50 and p99 with those of the policy `label`, where the paper's text states a change.
 fn slowdowns(
     case: &Case,
     values: &Values,
@@ -335,7 +335,7 @@ fn slowdowns(
     each.collect()
 }
 
-/// Returns the comparison of p50 and p99 with the variant `label` of LCMP.
+/// Compares LCMP's p50 and p99 with those of its variant `label`, such as one without a cost term.
 fn part(case: &Case, values: &Values, label: &str) -> Comparison {
     Comparison {
         name: name(case, "", label),
@@ -344,7 +344,7 @@ fn part(case: &Case, values: &Values, label: &str) -> Comparison {
     }
 }
 
-/// Returns the comparisons of link use with the policy `label`.
+/// Compares LCMP's link imbalance and busiest link with those of the policy `label`.
 fn balances(case: &Case, values: &Values, label: &str) -> Vec<Comparison> {
     let found = balance_changes(values, label);
     [" imbalance", " busiest link"]
@@ -386,17 +386,17 @@ fn judge(comparisons: &[Comparison]) -> Judged {
 }
 
 impl Judged {
-    /// Returns the reason for the verdict in words.
+    /// Returns the reason for the verdict as text.
     #[must_use]
     pub fn reason(&self) -> String {
         let all = self.shown + self.undecided.len() + self.contrary.len() + self.missing.len();
         if self.missing.len() == all {
-            return format!("none of {all} comparisons could be made");
+            return format!("none of the {all} comparisons has values");
         }
-        let mut text = format!("{} of {all} comparisons show it", self.shown);
+        let mut text = format!("{} of {all} comparisons support the claim", self.shown);
         for (heading, names) in [
             ("contrary", &self.contrary),
-            ("not shown", &self.undecided),
+            ("undecided", &self.undecided),
             ("missing", &self.missing),
         ] {
             if !names.is_empty() {
@@ -414,7 +414,7 @@ impl Judged {
     }
 }
 
-/// Returns the changes of p50 and p99 from `base` to LCMP.
+/// Returns the relative changes from the policy `base` to LCMP in p50 and p99.
 fn slowdown_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     let of = |policy: &str| {
         let slowdowns = values.slowdowns.get(policy)?;
@@ -432,7 +432,7 @@ fn slowdown_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     })
 }
 
-/// Returns the changes from `base` to LCMP of the links' imbalance and of the busiest link's utilisation.
+/// Returns the relative changes from the policy `base` to LCMP in link imbalance and in the busiest link's utilisation.
 fn balance_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     let of = |policy: &str| balance(values.utilisation.get(policy)?);
     let (Some(lcmp), Some(other)) = (of(LCMP), of(base)) else {
@@ -457,7 +457,7 @@ fn balance(links: &BTreeMap<String, f64>) -> Option<[f64; 2]> {
     (largest > 0.0).then(|| [variance.sqrt() / mean, largest])
 }
 
-/// Formats a change in percent, with its sign.
+/// Formats a relative change in percent, with a sign and one decimal place.
 #[must_use]
 pub fn signed_percent(change: f64) -> String {
     let percent = format!("{:.1}", change.abs() * 100.0);
@@ -468,13 +468,13 @@ pub fn signed_percent(change: f64) -> String {
     }
 }
 
-/// Name of RedTE in the tables of the text's statements.
+/// Name of the policy RedTE in the table of changes that the paper's text states.
 const REDTE: &str = "redte";
 
-/// Smallest relative change that counts.
+/// Smallest relative change, 5 %, that supports or contradicts a claim.
 pub const MIN_CHANGE: f64 = 0.05;
 
-/// Maximum number of comparisons of each kind that a reason names.
+/// Maximum number of comparisons that a reason lists per kind, such as `contrary`.
 const MAX_NAMED: usize = 4;
 
 #[cfg(test)]
@@ -506,7 +506,7 @@ mod tests {
             .unwrap()
     }
 
-    /// Uses only the published tables; for large networks they contradict the text.
+    /// Verdicts by the published tables alone; for the large networks, these contradict the paper's text.
     #[test]
     fn verdicts_of_the_published_data() {
         let verdicts = CLAIMS
@@ -532,8 +532,9 @@ mod tests {
         );
     }
 
-    /// Returns values of a run in which LCMP's p50 and p99 differ from each other policy's as the text states, at the
-    /// `end` of its ranges. A change without a number counts as +4 %, as for medians that are slightly lower.
+    /// Returns values in which LCMP's p50 and p99 differ from those of each other policy as the text states, at the end
+    /// `end` of each stated range. If the text gives no number, as for medians that are slightly lower, the change is
+    /// +4 %.
     fn as_stated(case: &Case, published: &Published, source: Source, end: usize) -> Values {
         let slowdowns = |p50, p99| {
             let spread = |mean| Spread { mean, ends: None };
@@ -587,8 +588,8 @@ mod tests {
         assert_eq!(published_verdict("C5").verdict, Verdict::Holds);
     }
 
-    /// For the large network, the text gives no number against UCMP's medians and calls the change against ECMP's
-    /// medians unchanged.
+    /// For the 13-DC network, the text gives no number against UCMP's medians and calls the medians unchanged against
+    /// ECMP.
     #[test]
     fn what_the_text_does_not_claim_is_not_compared() {
         let published = of_repository();
@@ -718,7 +719,7 @@ mod tests {
     }
 
     proptest! {
-        /// A comparison that does not support a claim never improves its verdict.
+        /// Adding a comparison that does not support a claim never improves the verdict.
         #[test]
         fn a_comparison_that_fails_never_helps(
             changes in prop::collection::vec(-0.5f64..0.5, 1..20),

@@ -1,4 +1,4 @@
-//! The report as a document.
+//! The report on the reproduced figures, as a document.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::{
     variant::Source,
 };
 
-/// Heads of a case's columns.
+/// Column heads of a case's table of values.
 const CELL_HEADS: [&str; 7] = [
     "policy",
     "",
@@ -24,18 +24,18 @@ const CELL_HEADS: [&str; 7] = [
     "fair",
 ];
 
-/// Heads of the claims' columns.
+/// Column heads of the table of verdicts.
 const CLAIM_HEADS: [&str; 5] = ["claim", "published", "simulated", "emulated", "fair"];
 
-/// Column heads for the text's changes.
+/// Column heads of the table of changes that the paper's text states.
 const TEXT_HEADS: [&str; 6] = ["figure", "against", "text", "simulated", "emulated", "fair"];
 
-/// Explanation of the text's changes.
+/// Explanation below the heading of the table of stated changes.
 const TEXT_LEGEND: &str = "Changes under LCMP over a figure's cases, in percent, by the paper's methods: \
     p50 is the median over 20 bins of sizes of the change of a bin's median, P99 the change of a bin's \
     P99 in the worst bin. In rows of redte the column fair has te-100ms.";
 
-/// Column heads for the text's values.
+/// Column heads of the table of values that the paper's text states.
 const STATEMENT_HEADS: [&str; 7] = [
     "figure",
     "value",
@@ -46,12 +46,12 @@ const STATEMENT_HEADS: [&str; 7] = [
     "fair",
 ];
 
-/// Explanation of the text's values.
+/// Explanation below the heading of the table of stated values.
 const STATEMENT_LEGEND: &str = "Values that the text states: percentiles of slowdowns are of the bin of \
     sizes that has the size, or the lowest and highest of the 20 bins; rises are against LCMP; pairs have \
     several paths if they have several of the fewest links.";
 
-/// Explanation of the columns.
+/// Explanation of the sources and columns, at the start of the report.
 const LEGEND: &str = "Values are FCT slowdowns as in the authors' analysis: means over 20 bins of \
     sizes of each bin's p50 and p99; links are average utilisations in percent. Published: the authors' \
     files. Simulated: the authors' semantics, and their UCMP, which hashes over the widest first links. \
@@ -65,11 +65,11 @@ const LEGEND: &str = "Values are FCT slowdowns as in the authors' analysis: mean
     far its changes spread over draws is not known. A verdict that stands on doubtful runs is marked `?`, and its \
     reason names their cases; an invalid run has no values.";
 
-/// Explanation of weak verdicts.
+/// Explanation of `--quick` and of the mark `?`.
 const QUICK: &str = "Quick: in runs that were missing, flows arrive for a tenth of the duration. Queues \
     stay shorter and bins hold few flows, so that a verdict by such runs, marked `?`, is weak.";
 
-/// Returns the report as a document, with the figure `reproduction` in the folder [`FIGURES`] beside the page.
+/// Returns the report as a document; the chart `reproduction` lies in the folder [`FIGURES`] next to the page.
 #[must_use]
 pub fn document(report: &Report) -> Document<'static> {
     let mut opening = vec![Block::Text(
@@ -145,7 +145,7 @@ fn claim(claim: &ClaimReport) -> [Block<'static>; 3] {
         claim.rule
     );
     if !claim.figures[1].is_empty() {
-        words += &format!(" Not asked for: {}.", list(1));
+        words += &format!(" Not requested: {}.", list(1));
     }
     let verdict = |(who, judged): (String, &Judged)| {
         (
@@ -223,7 +223,7 @@ fn runs(report: &Report) -> Section<'static> {
     Section::of_page("Runs", vec![Block::Table(Medium::Page, table)])
 }
 
-/// Returns the flows of a case's runs in words.
+/// Describes the flows of a case's runs: number, origin, and a shortened duration.
 fn traffic(case: &CaseReport) -> String {
     let words = |run: &Measured| {
         let flows = show::commas(u64::try_from(run.flows).unwrap_or(u64::MAX));
@@ -249,7 +249,7 @@ fn traffic(case: &CaseReport) -> String {
     }
 }
 
-/// Returns a row of a case's table.
+/// Returns a table row with a policy's value in a case, one column per source.
 fn cell_row(cell: &Cell) -> [String; 7] {
     let value = |source: Source| number(cell.values.get(&source).copied());
     [
@@ -272,7 +272,7 @@ fn number(value: Option<f64>) -> String {
     }
 }
 
-/// Returns the cells in a case that differ by over 5 % with their cause, cells with the same cause together.
+/// Lists the values of a case that differ by over 5 % with the cause; values with the same cause share an entry.
 fn causes(case: &CaseReport) -> Vec<(String, &str)> {
     let mut causes: Vec<(String, &str)> = Vec::new();
     for cell in &case.cells {
@@ -286,7 +286,7 @@ fn causes(case: &CaseReport) -> Vec<(String, &str)> {
     causes
 }
 
-/// Returns the command and the commit that made the report, and the number of runs from other commits.
+/// States the command and commit that made the report, and how many runs are from other commits.
 fn origin(report: &Report) -> String {
     let settings = &report.settings;
     let mut text = format!(
@@ -296,7 +296,7 @@ fn origin(report: &Report) -> String {
     text += if is_clean(&settings.commit) {
         "."
     } else {
-        ", dirty: files differed from the commit, which does not tell what wrote the report."
+        ", dirty: files differed from the commit, so it does not identify the program that wrote the report."
     };
     let runs = || report.cases.iter().flat_map(|case| case.runs.values());
     let all: BTreeSet<_> = runs().map(|run| &run.run).collect();
@@ -307,17 +307,17 @@ fn origin(report: &Report) -> String {
     if !others.is_empty() {
         let others = others.len();
         let all = all.len();
-        text += &format!(" {others} of the {all} runs were made at another commit, or dirty.");
+        text += &format!(" {others} of the {all} runs are from another commit or a dirty build.");
     }
     text
 }
 
-/// Returns true if no file differed from `commit`.
+/// Returns true if the name of a build's commit has no suffix: no file differed from the commit.
 fn is_clean(commit: &str) -> bool {
     commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Returns the warnings from a case's runs, in the order of the sources.
+/// Returns the warnings of a case's runs, in the order of the sources.
 fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)> {
     case.runs.iter().flat_map(|(source, run)| {
         run.warnings
@@ -326,7 +326,7 @@ fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)> {
     })
 }
 
-/// Returns the verdicts on all claims, those against traffic engineering below.
+/// Returns the rows of the verdict table; verdicts against traffic engineering have separate rows.
 fn claim_rows(report: &Report) -> Vec<[String; 5]> {
     let words = |judged: &Judged| {
         let is_weak = (judged.is_weak || !judged.doubtful.is_empty())
@@ -350,7 +350,7 @@ fn claim_rows(report: &Report) -> Vec<[String; 5]> {
     rows.flatten().collect()
 }
 
-/// Returns the verdicts on a claim, each with the name of its source.
+/// Returns the verdicts on a claim, each after the name of its source.
 fn judgements(claim: &ClaimReport) -> impl Iterator<Item = (String, &Judged)> {
     let verdicts = claim
         .verdicts
@@ -363,7 +363,7 @@ fn judgements(claim: &ClaimReport) -> impl Iterator<Item = (String, &Judged)> {
     verdicts.chain(stand_in)
 }
 
-/// Returns the row of a value that the text states.
+/// Returns the table row of a value that the paper's text states.
 fn statement_row(row: &StatementReport) -> [String; 7] {
     let stated = &row.stated;
     let quantity = match stated.quantity {
@@ -402,7 +402,7 @@ fn statement_row(row: &StatementReport) -> [String; 7] {
     ]
 }
 
-/// Formats a value or a range of values.
+/// Formats a value, or a range if its two ends differ.
 fn span(low: Option<f64>, high: Option<f64>) -> String {
     let digits = |value: f64| match value {
         whole if whole.fract() == 0.0 => format!("{whole:.0}"),
@@ -418,7 +418,7 @@ fn span(low: Option<f64>, high: Option<f64>) -> String {
     .replace('-', "−")
 }
 
-/// Returns the rows of a statement: median-bin p50 and worst-bin P99.
+/// Returns the two table rows of a stated change: p50 in the median bin and P99 in the worst bin.
 fn text_rows(row: &TextReport) -> [[String; 6]; 2] {
     let stated = &row.stated;
     let ends = [
@@ -447,7 +447,7 @@ fn text_rows(row: &TextReport) -> [[String; 6]; 2] {
     })
 }
 
-/// Formats a range of changes in percent, from the smallest to the largest reduction.
+/// Formats a range of changes in percent, starting from the smallest reduction.
 fn range(least: Option<f64>, most: Option<f64>) -> String {
     let whole = |value: f64| match format!("{value:+.0}").replace('-', "−") {
         zero if ["+0", "−0"].contains(&&*zero) => "0".to_owned(),
@@ -462,13 +462,13 @@ fn range(least: Option<f64>, most: Option<f64>) -> String {
     }
 }
 
-/// Returns a line on a coefficient of figure 6.
+/// Compares a published coefficient of figure 6 with the one between the lab and the simulator.
 fn fidelity_line(row: &FidelityReport) -> String {
     let found = match (row.found, &row.undecided) {
         (Some(found), _) => format!("{found:.4} between the lab and the simulator"),
         (None, Some(reason)) => format!("cannot tell: {reason}"),
         (None, None) => {
-            "cannot tell: there is no run of the lab (hint: --engine kernel)".to_owned()
+            "cannot tell: no lab run exists (hint: --engine kernel makes it)".to_owned()
         }
     };
     format!(
@@ -480,7 +480,7 @@ fn fidelity_line(row: &FidelityReport) -> String {
 /// Folder of the figure beside the page.
 pub const FIGURES: &str = "figures";
 
-/// Label of verdicts against traffic engineering.
+/// Label of verdicts against traffic engineering, the substitute for RedTE.
 const STAND_IN: &str = "te-100ms for RedTE";
 
 #[cfg(test)]
@@ -498,7 +498,7 @@ mod tests {
         report::{CaseRuns, Settings},
     };
 
-    /// A report of figure 5 in which runs repeat the published values, but LCMP's are twice as large.
+    /// Returns a report on figure 5 in which runs repeat the published values, except that LCMP's are twice as large.
     fn report(is_quick: bool) -> Report {
         let published = of_repository();
         let cases = CASES.iter().filter(|case| case.figure == Figure::Fig5);
@@ -565,7 +565,7 @@ mod tests {
             "| C1 | holds | holds partly | cannot tell | cannot tell |",
             "| C1 te-100ms for RedTE | – | – | – | cannot tell |",
             "- simulated: C_cong changed 0 of 7,064 decisions",
-            "Not asked for: fig7, fig8.",
+            "Not requested: fig7, fig8.",
             "| lcmp | p50 | 7.00 | 14.00 | +100.0 % | – | – |",
             "- not emulated: the lab was not asked for",
             "| 20260101T000000Z-fig5 | abc | 1 | – |",
@@ -584,7 +584,7 @@ mod tests {
         report.settings.commit = "abc+changes".into();
         let found = origin(&report);
         assert!(found.contains("commit abc+changes, dirty: "), "{found}");
-        let others = "1 of the 1 runs were made at another commit, or dirty.";
+        let others = "1 of the 1 runs are from another commit or a dirty build.";
         assert!(found.ends_with(others), "{found}");
     }
 

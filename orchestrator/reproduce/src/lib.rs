@@ -1,4 +1,4 @@
-//! Reproduction of the paper's figures: published values compared with those of runs, and verdicts on the claims.
+//! Reproduction of the paper's figures: published values compared with those in runs, and verdicts on the claims.
 //!
 //! Must not contain: engines, clocks, processes. The program performs the runs and passes their run directories to
 //! this crate.
@@ -6,9 +6,9 @@
 //! - [`catalogue`]: cases of the figures, and the scenario for each case
 //! - [`variant`]: a case's scenario with the published flows, fair baselines or a tenth of the duration
 //! - [`published`]: tables of published values, statements and known causes of differences
-//! - [`measured`]: a case's values in a run; [`network`]: counts of its network
+//! - [`measured`]: values of a case in a run; [`network`]: counts of paths in the case's network
 //! - [`claim`]: the claims, their rules, and verdicts
-//! - [`report`]: all of it side by side; [`document`](mod@document): the report for people; `answer`: its judgement
+//! - [`report`]: values side by side, with the verdicts; [`document`](mod@document): the report for people; `answer`: its judgement
 mod answer;
 pub mod catalogue;
 pub mod claim;

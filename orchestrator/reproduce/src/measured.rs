@@ -1,4 +1,4 @@
-//! Values of a case, from a run or as published.
+//! Values of a case, either measured in a run or published.
 
 use std::collections::BTreeMap;
 
@@ -14,25 +14,25 @@ use crate::{
     published::Published,
 };
 
-/// Values of a case that claims are judged by, keyed by the labels of its policies.
+/// Values of a case from one source, by the labels of its policies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Values {
     /// Slowdowns per policy.
     pub slowdowns: BTreeMap<String, Slowdowns>,
-    /// p50 and p99 of each size bin; empty for published values.
+    /// p50 and p99 of each size bin per policy; empty for published values.
     pub bins: BTreeMap<String, Vec<Bin>>,
-    /// 95 % intervals (Student's t over the repetitions) of the changes in p50 and p99 from each other policy to
+    /// 95 % intervals (Student's t over the repetitions) of the relative changes in p50 and p99 from each policy to
     /// LCMP. `None` for a percentile that fewer than two repetitions have; empty for published values.
     pub intervals: BTreeMap<String, [Option<[f64; 2]>; 2]>,
-    /// Reductions from each other policy to LCMP, computed by the paper's methods.
+    /// Relative changes from each other policy to LCMP, computed by the paper's methods.
     pub reductions: BTreeMap<String, PaperReductions>,
-    /// Average utilisation of the links at the sending datacenter per policy, in percent.
+    /// Average utilisation of each link at the sending datacenter, in percent, by policy and link.
     pub utilisation: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Counts of paths and delays in the network; `None` for published values.
+    /// Counts of paths in the network; `None` for published values.
     pub network: Option<Network>,
 }
 
-/// Slowdowns of flows in a size bin, a twentieth of all flows.
+/// Slowdowns of the flows in one size bin; each bin has a twentieth of all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bin {
     /// Largest flow size in the bin, bytes.
@@ -43,25 +43,25 @@ pub struct Bin {
     pub p99: f64,
 }
 
-/// p50 and p99 of a policy's slowdowns, computed over the authors' size bins.
+/// p50 and p99 of a policy's slowdowns over the authors' 20 size bins.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowdowns {
-    /// Median over the bins.
+    /// p50 of each bin, over the bins.
     pub p50: Spread,
-    /// 99th percentile over the bins; `None` if it is unknown because too many flows did not finish.
+    /// p99 of each bin, over the bins; `None` if it is unknown because too many flows did not finish.
     pub p99: Option<Spread>,
 }
 
-/// Percentile over the size bins.
+/// Distribution of a percentile over the size bins.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// Mean of the percentile over the bins.
+    /// Mean over the bins.
     pub mean: f64,
-    /// Values in the lowest and the highest bin, if known.
+    /// Smallest and largest value over the bins, if known.
     pub ends: Option<[f64; 2]>,
 }
 
-/// Origin of the flows in a run.
+/// Origin and duration of the flows in a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Played {
     /// True if the flows were drawn at random; false if the run used the published flows.
@@ -70,20 +70,20 @@ pub struct Played {
     pub is_short: bool,
 }
 
-/// Values of a case, measured in a run.
+/// Values of a case, measured in one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// Origin of the run's flows.
+    /// Origin and duration of the run's flows.
     pub played: Played,
     /// Name of the run directory.
     pub run: String,
     /// Commit of the lcmp-lab that made the run.
     pub commit: String,
-    /// Number of flows per policy.
+    /// Number of flows under each policy.
     pub flows: usize,
-    /// Number of repetitions per policy.
+    /// Number of repetitions under each policy.
     pub repetitions: u32,
-    /// Reasons for which the run is doubtful.
+    /// Reasons to distrust the run; empty if it is valid.
     pub doubts: Vec<String>,
     /// Warnings of the plan, and reasons for which the run shows less than it appears to.
     pub warnings: Vec<String>,
@@ -141,8 +141,8 @@ impl Values {
 }
 
 impl Measured {
-    /// Reads the case's flows, and the use of the links at the first flow's datacenter, from a run whose flows have
-    /// the origin `played`.
+    /// Reads the values of `case` from a run. The links are those at the sending datacenter of the first flow; `played`
+    /// states the origin of the flows.
     ///
     /// # Errors
     /// If the run did not end, is invalid, or has tables that cannot be read.
@@ -195,10 +195,10 @@ impl Measured {
     }
 }
 
-/// Repetition and flow number.
+/// Key of a flow under one policy: repetition and flow number.
 type Key = (u32, FlowId);
 
-/// Properties of a flow that the values are computed from.
+/// Columns of a flow that the values are computed from.
 #[derive(Clone, Copy)]
 struct Flow {
     key: Key,
@@ -272,7 +272,7 @@ fn slowdowns(rows: &[Flow]) -> Option<Slowdowns> {
     })
 }
 
-/// Returns the size bins, formed from the flows that finished.
+/// Returns the size bins, each with a twentieth of the finished flows.
 fn bins(rows: &[Flow]) -> Vec<Bin> {
     let finished = sized(rows);
     let mut sizes: Vec<u64> = finished.iter().map(|(size, _)| *size).collect();
@@ -289,8 +289,8 @@ fn bins(rows: &[Flow]) -> Vec<Bin> {
         .collect()
 }
 
-/// Returns Student's intervals over the repetitions for the changes in p50 and p99 from `base` to `other`, each
-/// centred on the change over all flows. `None` for a percentile that fewer than two repetitions have.
+/// Returns Student's 95 % intervals over the repetitions for the relative changes in p50 and p99 from `base` to
+/// `other`. Each is centred on the change over all flows; `None` for a percentile that fewer than two repetitions have.
 fn intervals(base: &[Flow], other: &[Flow]) -> [Option<[f64; 2]>; 2] {
     let ratios = |base: &[Flow], other: &[Flow]| {
         let (Some(base), Some(other)) = (slowdowns(base), slowdowns(other)) else {
@@ -312,16 +312,17 @@ fn intervals(base: &[Flow], other: &[Flow]) -> [Option<[f64; 2]>; 2] {
     })
 }
 
-/// Returns the flows of each repetition; `rows` must be sorted by key.
+/// Splits `rows`, which must be sorted by key, into the flows of each repetition.
 fn repetitions(rows: &[Flow]) -> impl Iterator<Item = &[Flow]> {
     rows.chunk_by(|a, b| a.key.0 == b.key.0)
 }
 
-/// Bytes that a link has carried in both directions, by time.
+/// Bytes that a link has carried in both directions, by the time of the sample.
 type Carried = BTreeMap<Nanos, u64>;
 
-/// Returns the average utilisation of `sender`'s links per policy, computed as in the authors' script. The result is
-/// empty if more than [`MAX_LEFT_OUT`] of the flows start in the first time step, which the script leaves out.
+/// Returns the average utilisation of the links at `sender`, in percent, by policy and link, computed as in the
+/// authors' script. The script leaves out the first time step, so the result is empty if more than [`MAX_LEFT_OUT`] of
+/// the flows start in it.
 fn utilisation(
     run: &RunFacts,
     policies: &BTreeMap<String, Vec<Flow>>,
@@ -367,19 +368,19 @@ fn utilisation(
     Ok(found)
 }
 
-/// Returns the share of flows that start in the first time step of the utilisation.
+/// Returns the share of flows that start in the first time step, which the authors' script leaves out.
 fn left_out(rows: &[Flow]) -> f64 {
     let early = rows.iter().filter(|row| row.start < UTILISATION_STEP);
     float(early.count()) / float(rows.len().max(1))
 }
 
-/// Maximum share of flows in the left-out first time step; it is a twentieth in the published runs.
+/// Maximum share of flows that start in the time step left out; in the published runs it is a twentieth.
 const MAX_LEFT_OUT: f64 = 0.25;
 
-/// Number of size bins. Each bin must have a flow, because means over fewer bins would cover other sizes.
+/// Number of size bins. Each bin must have a flow: a mean over fewer bins would describe other sizes.
 const BINS: usize = 20;
 
-/// Reciprocal of the share of unfinished flows from which a 99th percentile is unknown.
+/// A 99th percentile is unknown if at least one in this many flows did not finish.
 const MIN_SHARE_UNKNOWN: usize = 100;
 
 #[expect(
@@ -394,8 +395,8 @@ const fn float(value: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Returns flows of 1 to 40 bytes, 10 µs apart, in `repetitions` repetitions; `slowdown` gives the slowdown of a
-    /// repetition.
+    /// Returns flows of 1 to 40 bytes that start 10 µs apart, in `repetitions` repetitions; `slowdown` maps a
+    /// repetition to its slowdown.
     fn flows(repetitions: u32, slowdown: impl Fn(u32) -> f64) -> Vec<Flow> {
         let all = (0..repetitions).flat_map(|repetition| (1..=40).map(move |id| (repetition, id)));
         let flow = |(repetition, id): (u32, u32)| Flow {
@@ -416,10 +417,10 @@ mod tests {
         assert!(found.iter().all(|bin| [bin.p50, bin.p99] == [2.0, 2.0]));
     }
 
-    /// The repetitions have ratios 0.4, 0.5 and 0.625. Their logarithms are −0.9163, −0.6931 and −0.4700, s is
-    /// 0.2231, and the half width is 4.3027 · 0.2231 / √3 = 0.5543. Over all flows, a bin's p50 is the middle ratio,
-    /// 0.5, and its p99 the largest, 0.625. So the intervals are 0.5 · e^∓0.5543 − 1, which is −0.713 and −0.130, and
-    /// 0.625 · e^∓0.5543 − 1, which is −0.641 and +0.088.
+    /// The ratios of the three repetitions are 0.4, 0.5 and 0.625. Their logarithms are −0.9163, −0.6931 and −0.4700,
+    /// so s is 0.2231, and the half width is 4.3027 · 0.2231 / √3 = 0.5543. Over all flows, a bin's p50 is the middle
+    /// ratio, 0.5, and its p99 the largest, 0.625. So the intervals are 0.5 · e^∓0.5543 − 1, which is −0.713 and
+    /// −0.130, and 0.625 · e^∓0.5543 − 1, which is −0.641 and +0.088.
     #[test]
     fn an_interval_is_students_over_the_repetitions_around_the_change_of_all_flows() {
         let base = flows(3, |_| 10.0);
@@ -433,8 +434,8 @@ mod tests {
         assert_eq!(one_draw, [None; 2]);
     }
 
-    /// One of the 40 flows in the last repetition (2.5 %) is unfinished. The p99 of this repetition is unknown, but
-    /// its p50 is known, and so are both percentiles of the other repetitions.
+    /// One of the 40 flows in the last repetition (2.5 %) is unfinished, so the p99 of this repetition is unknown. Its
+    /// p50 and both percentiles of the other repetitions are known.
     #[test]
     fn a_repetition_without_a_p99_leaves_the_interval_of_p50_as_it_is() {
         let base = flows(3, |_| 10.0);

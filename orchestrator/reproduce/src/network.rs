@@ -5,19 +5,19 @@ use std::collections::VecDeque;
 use lab_records::{DcInfo, LinkInfo};
 use serde::Serialize;
 
-/// Counts of paths and delays in a network.
+/// Numbers of paths, and spread of link delays, in a network.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Network {
-    /// Number of pairs of datacenters.
+    /// Number of unordered pairs of datacenters.
     pub pairs: usize,
-    /// Number of pairs of datacenters that have several paths with the fewest links.
+    /// Number of these pairs that have several paths with the fewest links.
     pub multi_path_pairs: usize,
-    /// Ratio of the longest to the shortest delay of a link; `NaN` without links.
+    /// Longest delay of an inter-DC link divided by the shortest; `NaN` without links.
     pub delay_ratio: f64,
 }
 
 impl Network {
-    /// Counts the paths in the network.
+    /// Counts the paths in the network of `links` between `dcs`.
     #[must_use]
     pub fn of(dcs: &[DcInfo], links: &[LinkInfo]) -> Self {
         let position = |name: &str| dcs.iter().position(|dc| dc.name == name);
@@ -42,7 +42,7 @@ impl Network {
     }
 }
 
-/// Returns, by breadth-first search, the number of paths with the fewest links from `from` to each node.
+/// Returns the number of paths with the fewest links from `from` to each node, by breadth-first search.
 fn path_counts(nodes: usize, links: &[[usize; 2]], from: usize) -> Vec<u64> {
     let mut hops = vec![usize::MAX; nodes];
     let mut counts = vec![0; nodes];

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::catalogue::Case;
 
-/// Published slowdowns of a policy in a case: means over the 20 size bins, with the lowest and highest bin if they
-/// are known.
+/// Published slowdowns of a policy in a case: p50 and p99 as means over the 20 size bins, with the lowest and highest
+/// bin if known.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct SlowdownRow {
     pub figure: String,
@@ -34,8 +34,8 @@ pub struct UtilisationRow {
     pub lcmp: f64,
 }
 
-/// Changes from other policies to LCMP that the text states for a case, or for all cases of a figure (`*`), in
-/// percent; empty if the text states no change.
+/// Changes in percent from a policy to LCMP that the paper's text states for a case, or for all cases of a figure
+/// (`*`). A field is empty if the text states no change.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct TextRow {
     pub figure: String,
@@ -48,45 +48,45 @@ pub struct TextRow {
     pub source: String,
 }
 
-/// Value that the text states about a policy, or about a network (the policy is then empty), from `low` to `high`.
-/// One of the two is empty if the text gives only the other.
+/// Value that the paper's text states about a policy or, if the policy is empty, about a network. It lies between `low`
+/// and `high`; one of them is empty if the text gives only the other.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct StatementRow {
     pub figure: String,
     pub case: String,
     pub policy: String,
     pub quantity: Quantity,
-    /// Link of a utilisation, or flow size in bytes of a percentile; empty for all size bins.
+    /// Name of the link for a utilisation, or flow size in bytes for a percentile; empty for a range over all size
+    /// bins.
     pub at: String,
     pub low: Option<f64>,
     pub high: Option<f64>,
     pub source: String,
 }
 
-/// Quantity of a [`StatementRow`].
+/// Quantity that a [`StatementRow`] states.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
-    /// Median slowdown in the bin that contains the flow size; without a size, the range from the lowest to the
-    /// highest bin.
+    /// Median slowdown in the bin that contains the flow size in `at`; if `at` is empty, the range over all bins.
     P50,
-    /// 99th percentile of the slowdown, in the same bins as for the median.
+    /// 99th percentile of the slowdown, in the same bins as [`Quantity::P50`].
     P99,
-    /// Change of the median from LCMP to the policy, in percent.
+    /// Increase of the median slowdown from LCMP to the policy, in percent.
     P50Rise,
-    /// Change of the 99th percentile from LCMP to the policy, in percent.
+    /// Increase of the 99th percentile from LCMP to the policy, in percent.
     P99Rise,
-    /// Average utilisation of a link, in percent.
+    /// Average utilisation of the link in `at`, in percent.
     Utilisation,
-    /// Number of pairs of datacenters.
+    /// Number of unordered pairs of datacenters.
     Pairs,
-    /// Number of pairs of datacenters that have several paths with the fewest links.
+    /// Number of these pairs that have several paths with the fewest links.
     MultiPathPairs,
-    /// Ratio of the longest to the shortest delay of an inter-DC link.
+    /// Longest delay of an inter-DC link divided by the shortest.
     DelayRatio,
 }
 
-/// Published correlation between testbed and simulator.
+/// Published Pearson correlation of a percentile between the authors' testbed and simulator.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct FidelityRow {
     pub percentile: String,
@@ -94,7 +94,7 @@ pub struct FidelityRow {
     pub source: String,
 }
 
-/// Statement of the text that the published data contradict.
+/// Statement of the paper's text that its published data or code contradict.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Contradiction {
     pub figure: String,
@@ -102,7 +102,7 @@ pub struct Contradiction {
     pub data: String,
 }
 
-/// Known cause of differences; `*` in a column matches any value.
+/// Known cause why simulated values differ from published ones; `*` in a column matches any value.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Cause {
     pub figure: String,
@@ -124,7 +124,7 @@ pub struct Published {
     pub causes: Vec<Cause>,
 }
 
-/// Error of reading a table.
+/// Failure to parse a table, with the name of its file.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {source}")]
 pub struct PublishedError {
@@ -132,7 +132,7 @@ pub struct PublishedError {
     source: csv::Error,
 }
 
-/// File names of the tables.
+/// File names of the tables, in the order of [`Published::parse`].
 pub const FILES: [&str; 7] = [
     "slowdown.csv",
     "utilisation.csv",
@@ -160,21 +160,21 @@ impl Published {
         })
     }
 
-    /// Returns true if the text states a change for the case.
+    /// Returns true if the paper's text states a change for the case.
     #[must_use]
     pub fn is_in_text(&self, case: &Case) -> bool {
         self.text.iter().any(|row| row.is_about(case))
     }
 
-    /// Returns the changes from `base` that the text states for the case; `base` is a label under the authors'
-    /// semantics. `None` if the text states no change.
+    /// Returns the changes from the policy `base` to LCMP that the paper's text states for the case; `base` is a label
+    /// under the authors' semantics. `None` if the text states no change.
     #[must_use]
     pub fn stated(&self, case: &Case, base: &str) -> Option<&TextRow> {
         let mut rows = self.text.iter().filter(|row| row.is_about(case));
         rows.find(|row| row.base == base)
     }
 
-    /// Returns the first known cause that matches a policy's difference in a case.
+    /// Returns the first known cause for a policy's difference from the published values in a case.
     #[must_use]
     pub fn cause(&self, figure: &str, case: &str, policy: &str, is_drawn: bool) -> Option<&str> {
         let traffic = if is_drawn { "drawn" } else { "published" };
@@ -190,7 +190,7 @@ impl Published {
 }
 
 impl TextRow {
-    /// Returns true if the row states changes for the case.
+    /// Returns true if the row is for this case, or for all cases of its figure.
     #[must_use]
     pub fn is_about(&self, case: &Case) -> bool {
         self.figure == case.figure.name() && ["*", case.name].contains(&&*self.case)
@@ -212,7 +212,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::{CASES, Figure, catalogue::LCMP};
 
-    /// Returns the tables in the repository.
+    /// Reads the tables of this repository.
     pub fn of_repository() -> Published {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/paper/published");
         let texts = FILES.map(|file| fs::read_to_string(folder.join(file)).unwrap());

@@ -1,4 +1,4 @@
-//! Report of published, simulated and emulated values side by side, with verdicts on the claims.
+//! Published, simulated and emulated values side by side, with verdicts on the claims.
 
 use std::collections::BTreeMap;
 
@@ -13,24 +13,24 @@ use crate::{
     variant::{Source, TE},
 };
 
-/// Options of the report.
+/// Options that the report was made with.
 #[derive(Clone, Debug, Serialize)]
 pub struct Settings {
     /// Command line, without paths of this machine.
     pub command: String,
-    /// Commit that lcmp-lab was built from, with the suffix `+changes` if files differed from the commit.
+    /// Commit that lcmp-lab was built from; the suffix `+changes` marks a build whose files differed from it.
     pub commit: String,
-    /// Figures requested.
+    /// Figures that the user requested.
     pub figures: Vec<Figure>,
     /// True if missing runs were made with a tenth of the duration.
     pub is_quick: bool,
 }
 
-/// Runs of a case.
+/// Runs of a case, one per source.
 #[derive(Clone, Debug)]
 pub struct CaseRuns {
     pub case: &'static Case,
-    /// Values by source, or the reason for which a source has no values.
+    /// Values by source, or the reason why a source has none.
     pub runs: BTreeMap<Source, Result<Measured, String>>,
 }
 
@@ -41,32 +41,32 @@ pub struct Report {
     /// Claims that are based on at least one requested figure.
     pub claims: Vec<ClaimReport>,
     pub cases: Vec<CaseReport>,
-    /// Changes that the text states, with the changes found in runs.
+    /// Changes that the paper's text states, with the changes found in runs.
     pub text: Vec<TextReport>,
-    /// Values that the text states, with the values found in runs.
+    /// Values that the paper's text states, with the values found in runs.
     pub statements: Vec<StatementReport>,
-    /// Correlation between the lab and the simulator, as in figure 6.
+    /// Correlations between the lab and the simulator, as in figure 6.
     pub fidelity: Vec<FidelityReport>,
     /// Statements of the paper that its data contradict.
     pub contradictions: Vec<Contradiction>,
 }
 
-/// Claim with its verdicts.
+/// Claim of the paper with its verdicts.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClaimReport {
     pub id: &'static str,
     /// Sentence of the paper that states the claim.
     pub sentence: &'static str,
-    /// Description of the rule.
+    /// Rule by which the claim is judged, as text.
     pub rule: &'static str,
-    /// Figures that the claim is based on; those requested and those not requested.
+    /// Figures that the claim is based on: first those requested, then those not requested.
     pub figures: [Vec<Figure>; 2],
     pub verdicts: BTreeMap<Source, Judged>,
     /// Verdicts against traffic engineering, the substitute for RedTE.
     pub stand_in: BTreeMap<Source, Judged>,
 }
 
-/// Case with its values.
+/// Case of a figure with its values from all sources.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaseReport {
     pub figure: Figure,
@@ -74,47 +74,47 @@ pub struct CaseReport {
     pub case: &'static str,
     /// Name of the scenario.
     pub scenario: &'static str,
-    /// Values of the case, one cell per policy and quantity.
+    /// Values of the case, one cell for each policy and quantity.
     pub cells: Vec<Cell>,
     pub runs: BTreeMap<Source, Measured>,
-    /// Reasons for which sources have no values.
+    /// Reasons why sources have no values.
     pub without: BTreeMap<Source, String>,
 }
 
-/// Value of a policy from each source.
+/// One value of a policy, from each source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// Label of the policy under the authors' semantics.
+    /// Label that the policy has under the authors' semantics.
     pub policy: String,
-    /// Name of the value: `p50`, `p99` or a link.
+    /// Name of the value: `p50`, `p99`, or a link whose utilisation it is.
     pub name: String,
     pub values: BTreeMap<Source, f64>,
-    /// Relative difference between the simulated and the published value.
+    /// Relative difference of the simulated from the published value; `None` if one is missing.
     pub difference: Option<f64>,
-    /// Cause of a difference over 5 %; `None` for a smaller difference.
+    /// Cause of a difference over 5 %; `None` if the difference is smaller.
     pub cause: Option<String>,
 }
 
-/// Changes to LCMP that the text states, in percent, with the changes found in runs.
+/// Changes from a policy to LCMP that the paper's text states, in percent, with the changes found in runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct TextReport {
     /// Changes stated by the text.
     pub stated: TextRow,
-    /// Smallest and largest reduction over the figure's cases, by source: p50 of the median bin, P99 of the worst
+    /// Smallest and largest change over the figure's cases, by source: p50 in the median bin, then P99 in the worst
     /// bin.
     pub found: BTreeMap<Source, [[f64; 2]; 2]>,
 }
 
-/// Value that the text states, with the values found in the publication's data and in runs.
+/// Value that the paper's text states, with the values found in the published data and in runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatementReport {
     /// Value stated by the text.
     pub stated: StatementRow,
-    /// Lowest and highest value by source.
+    /// Lowest and highest value found, by source.
     pub found: BTreeMap<Source, [f64; 2]>,
 }
 
-/// Correlation between the lab and the simulator over size bins.
+/// Correlation of a percentile between the lab and the simulator, over the size bins.
 #[derive(Clone, Debug, Serialize)]
 pub struct FidelityReport {
     /// Name of the percentile, `p50` or `p99`.
@@ -343,8 +343,8 @@ fn value(values: &Values, policy: &str, name: &str) -> Option<f64> {
     }
 }
 
-/// Returns the relative difference between the simulated and the published value. Values below a thousandth, such as
-/// those of an idle link, count as equal.
+/// Returns the relative difference of the simulated from the published value. Utilisations and other values below a
+/// thousandth, as of an idle link, count as equal.
 fn difference(values: &BTreeMap<Source, f64>) -> Option<f64> {
     let published = values.get(&Source::Published)?;
     let simulated = values.get(&Source::Simulated)?;
@@ -406,7 +406,7 @@ fn statement_report(
     }
 }
 
-/// Returns the lowest and highest value of the row's quantity.
+/// Returns the lowest and highest value that `values` has for the quantity of a stated value; `None` if it has none.
 fn stated_value(row: &StatementRow, source: Source, values: &Values) -> Option<[f64; 2]> {
     let label = source.label(&row.policy);
     let slowdowns = |label: &str| values.slowdowns.get(label);
@@ -433,7 +433,7 @@ fn stated_value(row: &StatementRow, source: Source, values: &Values) -> Option<[
     }
 }
 
-/// Returns the bin that contains flows of `size`; the last bin if all flows are smaller.
+/// Returns the bin that contains flows of `size` bytes; the last bin if all flows are smaller.
 fn bin_of(bins: &[Bin], size: u64) -> Option<&Bin> {
     bins.iter()
         .find(|bin| size <= bin.largest)
@@ -463,7 +463,7 @@ mod tests {
         assert_eq!(bin_of(&[], 1), None);
     }
 
-    /// The text says "The median for a 3,438 B flow rises from 6.8 to 26.0"; 26.0 / 6.8 is 3.82.
+    /// The text says "The median for a 3,438 B flow rises from 6.8 to 26.0", a factor of 3.82.
     #[test]
     fn a_rise_is_from_lcmp_in_the_bin_of_the_size() {
         let bins = |p50| {

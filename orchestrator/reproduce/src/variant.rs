@@ -1,24 +1,24 @@
 //! Modified scenarios of the paper's figures: with the published flows, with fair baselines, or with a tenth of the
 //! duration.
 //!
-//! The scenario's text is modified line by line, so that a run directory contains the scenario that was run. If a
-//! line that must be modified is not found, this is an error; another scenario is never run instead.
+//! The scenario's text is modified line by line, so that a run directory contains the scenario that was run. A line
+//! that should be modified but is missing is an error, so the unmodified scenario is never run by mistake.
 
 use serde::Serialize;
 
 use crate::catalogue::Case;
 
-/// Origin of a case's values.
+/// Origin of the values of a case.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// Files published by the authors.
+    /// Files that the authors published.
     Published,
     /// Simulator with the authors' semantics and their UCMP.
     Simulated,
-    /// Kernel engine in the lab.
+    /// Kernel engine: a run in the lab.
     Emulated,
-    /// Simulator with the paper's semantics, UCMP with its own cost, and traffic engineering.
+    /// Simulator with the paper's semantics; UCMP uses its own cost, and traffic engineering stands in for RedTE.
     Fair,
 }
 
@@ -26,7 +26,7 @@ impl Source {
     /// All sources, in the order of the columns.
     pub const ALL: [Self; 4] = [Self::Published, Self::Simulated, Self::Emulated, Self::Fair];
 
-    /// Returns the name of the source.
+    /// Returns the column name of the source.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -37,8 +37,7 @@ impl Source {
         }
     }
 
-    /// Returns a policy's label in runs of this source; elsewhere, a policy is named by its label under the authors'
-    /// semantics.
+    /// Returns the label of a policy in runs of this source; `policy` is its label under the authors' semantics.
     #[must_use]
     pub fn label(self, policy: &str) -> &str {
         match (self, policy) {
@@ -48,7 +47,8 @@ impl Source {
         }
     }
 
-    /// Returns true if runs of this source compare LCMP with traffic engineering in the case.
+    /// Returns true if runs of this source compare LCMP with traffic engineering, the substitute for RedTE, in the
+    /// case.
     #[must_use]
     pub fn has_stand_in(self, case: &Case) -> bool {
         self == Self::Fair && case.against.contains(&"ucmp-artifact")
@@ -58,18 +58,18 @@ impl Source {
 /// Label of traffic engineering, the substitute for RedTE.
 pub const TE: &str = "te-100ms";
 
-/// Modifications of a scenario.
+/// Modifications of a paper scenario.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Variant<'a> {
-    /// True: the paper's semantics and fair baselines replace those of the authors.
+    /// True to replace the authors' semantics and baselines by the paper's semantics and fair baselines.
     pub is_fair: bool,
-    /// True: flows arrive for a tenth of the duration.
+    /// True to let flows arrive only during a tenth of the duration.
     pub is_quick: bool,
-    /// Flow file, and routing table for the authors' semantics, that replace drawn flows.
+    /// Files that replace the randomly drawn flows: the flows and, for the authors' semantics, the routing table.
     pub flows: Option<(&'a str, Option<&'a str>)>,
 }
 
-/// Line that must be modified but that the scenario does not have.
+/// Line to be modified that the scenario does not have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("the scenario has no line `{0}` to change (hint: do not edit the paper's scenarios)")]
 pub struct MissingLine(&'static str);
@@ -88,7 +88,7 @@ pub fn derive(name: &str, text: &str, variant: &Variant<'_>) -> Result<String, M
         if number == 0 {
             lines.push(format!("{line}{}", suffix(variant)));
         } else if done.is_in_flows && !line.is_empty() {
-            // The flow file replaces this line.
+            // The scenario must not draw flows as well.
         } else {
             done.is_in_flows = false;
             change(line, variant, &mut lines, &mut done);
@@ -118,7 +118,7 @@ pub fn derive(name: &str, text: &str, variant: &Variant<'_>) -> Result<String, M
     }
 }
 
-/// Modifications that have been made.
+/// Modifications made so far.
 #[derive(Default)]
 struct Done {
     is_in_flows: bool,
@@ -172,7 +172,7 @@ fn change(line: &str, variant: &Variant<'_>, lines: &mut Vec<String>, done: &mut
     }
 }
 
-/// Replacements for the authors' transport: PFC, which the paper's switches have, and the paper's buffers.
+/// Text replacements for the fair variant: PFC, which the paper's switches have, and the paper's buffer sizes.
 const FAIR: [(&str, &str); 3] = [
     ("semantics: artifact", "semantics: paper, pfc: true"),
     (
@@ -185,7 +185,8 @@ const FAIR: [(&str, &str); 3] = [
     ),
 ];
 
-/// Returns the paper's LCMP: delays of whole paths, scored in microseconds up to the nearest power of two.
+/// Returns the line of LCMP by the paper: `max_delay` in microseconds, rounded up to a power of two; `None` for other
+/// lines.
 fn fair_lcmp(line: &str) -> Option<String> {
     let (before, rest) = line.split_once("preset: artifact, max_delay: ")?;
     let (millis, after) = rest.split_once(" ms")?;
@@ -193,7 +194,7 @@ fn fair_lcmp(line: &str) -> Option<String> {
     Some(format!("{before}max_delay: {micros} us{after}"))
 }
 
-/// Returns a tenth of a duration, as text.
+/// Returns a tenth of a duration such as `5 ms`; `None` if it cannot be parsed.
 fn tenth(duration: &str) -> Option<String> {
     let (number, unit) = duration.split_once(' ')?;
     let micros = match unit {

@@ -1,5 +1,4 @@
-//! The report on large runs: time and peak memory, and the time that the artifact's own scripts take for its
-//! percentiles.
+//! Benchmark of the report on large runs: duration and peak memory, compared with the scripts of the paper's artifact.
 //!
 //! ```text
 //! cargo bench -p lab-reports --bench large                     # 1,000,000 flows, 10,000,000 decisions
@@ -8,10 +7,11 @@
 //! cargo bench -p lab-reports --bench large -- --peer DIR       # only the percentiles, of such a DIR
 //! ```
 //!
-//! The peer is the analysis of the paper's artifact: of every policy's output, p50 and p99 of the slowdowns in
-//! 20 bins of sizes, by awk, sort and Python. It is measured against the report, of which these numbers are a small part, and against the same numbers
-//! alone, from the run directory by the functions of `compare` and `reproduce`. What is measured has a process
-//! of its own, for its peak memory; the ratios are of CPU times, which other work on the machine changes least.
+//! The peer is the analysis of the paper's artifact: for each policy's output, awk, sort and Python compute p50 and p99
+//! of the slowdowns in 20 bins of sizes. Its time is compared with that of the whole report, of which these numbers are a
+//! small part, and with that of the same numbers alone, which functions of `compare` and `reproduce` compute from the run
+//! directory. Each measurement has its own process, so that the peak memory is its own. Ratios are of CPU times, which
+//! depend least on other work of the machine.
 
 #![expect(
     clippy::print_stdout,
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         }
         [flows, ..] if !flows.starts_with("--") => table(number(flows)),
         ["--bench", ..] => table(1_000_000),
-        // `cargo test --benches` runs a small case.
+        // `cargo test --benches` passes no number of flows; a small case checks the benchmark itself.
         _ => table(1_000),
     }
 }
@@ -74,7 +74,7 @@ fn number(text: &str) -> u32 {
     text.parse().expect("a number")
 }
 
-/// Makes both runs, measures their reports and the peer, and prints the table.
+/// Writes both runs, measures their reports and the peer, and prints the table.
 fn table(flows: u32) -> ExitCode {
     let folder = tempfile::tempdir().expect("a folder");
     println!("{flows} flows of each of {} policies:", POLICIES.len());
@@ -87,7 +87,7 @@ fn table(flows: u32) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Measures the percentiles of a run and the peer's from the outputs in `folder`, which must be the same.
+/// Measures the percentiles of `run` and the peer's, from the outputs in `folder`; both must be equal.
 fn against_peer(run: &Path, folder: &Path) {
     let (own, found) = measure("percentiles", "--percentiles", run);
     let peer = Peer::new();
@@ -107,7 +107,7 @@ fn against_peer(run: &Path, folder: &Path) {
     check_same(&found, &expected);
 }
 
-/// Measures the report on `run`, and prints the size of its files.
+/// Measures the report on `run`, and prints the total size of the run's files.
 fn report(run: &Path) {
     let files = fs::read_dir(run).expect("the run");
     let size = files.map(|entry| entry.expect("a file").metadata().map_or(0, |it| it.len()));
@@ -118,8 +118,8 @@ fn report(run: &Path) {
     measure("report", "--report", run);
 }
 
-/// Measures what this program does with `run` if it is `told` to, in a process of its own. Returns its CPU time
-/// in seconds, and what it found.
+/// Runs this program with the option `told` on `run` in a separate process, and prints the times under `name`. Returns
+/// the CPU time in seconds, and the standard output.
 fn measure(name: &str, told: &str, run: &Path) -> (f64, String) {
     let program = std::env::current_exe().expect("this program");
     let before = cpu_of_children();
@@ -138,7 +138,7 @@ fn measure(name: &str, told: &str, run: &Path) -> (f64, String) {
     (cpu, String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Prints the largest memory of this process, where its results are not.
+/// Prints the peak memory of this process on standard error, because standard output has its results.
 fn peak_memory() {
     let status = fs::read_to_string("/proc/self/status").expect("this process");
     let peak = status
@@ -149,7 +149,7 @@ fn peak_memory() {
     eprintln!("    peak memory                  {peak:8.1} MB");
 }
 
-/// Returns p50 and p99 of each policy's slowdowns in size bins, a line for each bin.
+/// Returns p50 and p99 of each policy's slowdowns in each size bin, one bin per line.
 fn percentiles(run: &Path) -> String {
     let run = RunDir::open(run).expect("the run");
     let mut policies = POLICIES.map(|_| Vec::new());
@@ -171,16 +171,16 @@ fn percentiles(run: &Path) -> String {
     bins.map(|[p50, p99]| format!("{p50} {p99}\n")).collect()
 }
 
-/// Returns the CPU time of the processes that this one has waited for, in seconds.
+/// Returns the CPU time of all child processes that have ended, in seconds.
 fn cpu_of_children() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").expect("this process");
-    // Of the fields after the name, the 14th and 15th: user and system time, in hundredths of a second.
+    // Fields 14 and 15 after the name are user and system time of children, in hundredths of a second.
     let fields = stat.rsplit(')').next().unwrap_or("").split_whitespace();
     let ticks: u32 = fields.skip(13).take(2).map(number).sum();
     f64::from(ticks) * TICK
 }
 
-/// Resolution of CPU times, in seconds.
+/// Resolution of the kernel's CPU times, in seconds.
 const TICK: f64 = 0.01;
 
 fn megabytes(bytes: u64) -> f64 {

@@ -1,5 +1,5 @@
-//! The peer: the analysis of the paper's artifact, by awk, sort and Python, or awk in place of Python where there
-//! is none, which is faster.
+//! The peer: the analysis of the paper's artifact with awk, sort and Python. On a machine without Python, awk does its
+//! part, which is faster.
 
 use std::{
     fs::File,
@@ -13,15 +13,15 @@ use lab_units::Nanos;
 
 use crate::runs::POLICIES;
 
-/// The analysis, by what this machine has.
+/// Analysis script, depending on which programs this machine has.
 pub struct Peer {
     script: String,
-    /// What picks the percentiles.
+    /// Name of the program that picks the percentiles, `python3` or `awk`.
     pub by: &'static str,
 }
 
 impl Peer {
-    /// Returns the analysis by Python, or by awk where there is none.
+    /// Returns the analysis with Python, or with awk if there is no Python.
     pub fn new() -> Self {
         let python = Command::new("python3").arg("--version").output();
         let (second, by) = if python.is_ok_and(|it| it.status.success()) {
@@ -33,13 +33,13 @@ impl Peer {
         Self { script, by }
     }
 
-    /// Returns p50 and p99 for each bin of every policy's output in `folder`, a line for each bin.
+    /// Returns p50 and p99 of each bin of every policy's output in `folder`, one bin per line.
     pub fn percentiles(&self, folder: &Path) -> String {
         let outputs = output_files(folder);
         outputs.iter().map(|output| self.analyse(output)).collect()
     }
 
-    /// Returns what the script prints about an output from the artifact.
+    /// Runs the script on one output file of the artifact's form, and returns what it prints.
     fn analyse(&self, output: &Path) -> String {
         let done = Command::new("sh")
             .args(["-euc", &self.script, "sh"])
@@ -51,12 +51,12 @@ impl Peer {
     }
 }
 
-/// Returns the paths of the outputs in `folder`, one for each policy.
+/// Returns the paths of the output files in `folder`, one for each policy.
 fn output_files(folder: &Path) -> [PathBuf; 5] {
     POLICIES.map(|policy| folder.join(format!("fct_{policy}.txt")))
 }
 
-/// Writes each policy's flows as the artifact does: addresses, ports, size, start, FCT, ideal FCT.
+/// Writes each policy's flows in the form of the artifact: addresses, ports, size, start, FCT, ideal FCT.
 pub fn outputs(run: &Path, folder: &Path) {
     let create = |path| BufWriter::new(File::create(path).expect("a file"));
     let mut files = output_files(folder).map(create);
@@ -80,7 +80,7 @@ pub fn outputs(run: &Path, folder: &Path) {
         .for_each(|file| file.flush().expect("the last lines"));
 }
 
-/// Checks that two tables of percentiles are the same, but for the six digits that awk prints.
+/// Checks that two tables of percentiles agree in the six digits that awk prints.
 pub fn check_same(found: &str, expected: &str) {
     let numbers = |text: &str| -> Vec<f64> {
         let numbers = text.split_whitespace().map(str::parse);
@@ -97,8 +97,8 @@ pub fn check_same(found: &str, expected: &str) {
     println!("  percentiles that are the same  {:8}", found.len());
 }
 
-/// The first step in the artifact's analysis: slowdowns of finished flows, by size. Flows of one size stay in their
-/// order, which spares sort the comparison of whole lines.
+/// First step of the artifact's analysis: slowdowns of finished flows, sorted by size. The sort is stable, so it need
+/// not compare whole lines of equal size.
 const BY_SIZE: &str = r#"
 export LC_ALL=C
 sorted="$1.sorted"
@@ -106,7 +106,7 @@ awk '$4 == 100 && $6 + $7 < 3e17 { s = $7 / $8; print (s < 1 ? 1 : s), $5 }' "$1
   sort -s -n -k 2 >"$sorted"
 "#;
 
-/// The second step: the flows cut in twentieths, each sorted by slowdown.
+/// Second step with Python: cuts the flows into twentieths, and sorts each by slowdown.
 const BY_PYTHON: &str = r#"
 python3 - "$sorted" <<'END'
 import sys
@@ -118,7 +118,7 @@ for part in range(20):
 END
 "#;
 
-/// The second step where there is no Python.
+/// Second step with awk, on a machine without Python.
 const BY_AWK: &str = r#"
 n=$(wc -l <"$sorted")
 for i in 0 5 10 15 20 25 30 35 40 45 50 55 60 65 70 75 80 85 90 95; do
@@ -131,5 +131,5 @@ for i in 0 5 10 15 20 25 30 35 40 45 50 55 60 65 70 75 80 85 90 95; do
 done
 "#;
 
-/// Number of size bins.
+/// Number of size bins, as in the artifact.
 const BINS: usize = 20;

@@ -1,4 +1,4 @@
-//! Runs of any size, the same on every machine.
+//! Generated runs of any size, which are equal on every machine.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,10 @@ use lab_sample as sample;
 use lab_sample::{ROUTES, counter, queue};
 use lab_units::{Bytes, FlowId, Nanos};
 
-/// Policies of the runs.
+/// Labels of the policies in the runs.
 pub const POLICIES: [&str; 5] = ["ecmp", "wcmp", "ucmp", "te-100ms", "lcmp"];
 
-/// Writes a run with `flows` flows per policy, with two decisions per flow if asked for, and returns its directory.
+/// Writes a run with `flows` flows per policy and, if asked for, two decisions per flow; returns its directory.
 pub fn write(results: &Path, flows: u32, with_decisions: bool) -> PathBuf {
     let links = ROUTES.iter().flat_map(|&(middle, gbit, delay)| {
         [("dc1", middle), (middle, "dc8")].map(|(a, b)| sample::link(a, b, gbit, delay))
@@ -48,7 +48,7 @@ pub fn write(results: &Path, flows: u32, with_decisions: bool) -> PathBuf {
     writer.finish(sample::end()).expect("the end").0
 }
 
-/// Returns a flow whose FCT follows from its route, plus queueing.
+/// Returns a flow whose FCT is that of its route plus a random queueing delay.
 fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
     let size = 1_000 + (random.below(5_500) * random.below(5_500)) * random.below(4);
     let start = u64::from(id) * 1_500_000_000 / u64::from(count) + random.below(3_000_000);
@@ -106,7 +106,7 @@ fn decision(random: &mut Random, policy: &str, id: u32) -> DecisionRow {
     }
 }
 
-/// Linear congruential generator with Knuth's MMIX constants: the same numbers everywhere.
+/// Linear congruential generator with Knuth's MMIX constants, which gives equal numbers on every machine.
 struct Random(u64);
 
 impl Random {

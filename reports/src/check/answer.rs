@@ -41,13 +41,13 @@ pub trait PageAnswer: Answer {
     /// Folder of the page and its figures in the first run's directory, unless another one is asked for.
     const FOLDER: &'static str;
 
-    /// Draws the figures into `dir`, as PNG there and as SVG to be written.
+    /// Draws the figures: writes PNG files into `dir`, and returns the SVG texts.
     ///
     /// # Errors
     /// If a figure cannot be drawn.
     fn figures(&self, dir: &Path) -> Result<Vec<Captioned>, ReportError>;
 
-    /// Returns the document.
+    /// Returns the document, which shows the `figures`.
     fn document<'a>(&'a self, figures: &'a [Captioned]) -> Document<'a>;
 
     /// Returns the banner of the runs that are not clean and of the data that are not compared; `None` without either.
@@ -61,7 +61,7 @@ pub trait PageAnswer: Answer {
         )
     }
 
-    /// Writes the page and the figures into `dir`, which is created.
+    /// Writes the page and its figures into `dir`, which is created if necessary.
     ///
     /// # Errors
     /// If a file cannot be drawn or written.
@@ -79,11 +79,11 @@ pub trait PageAnswer: Answer {
     }
 }
 
-/// Files of an answer.
+/// Paths of the files of a written answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Written {
-    /// The page.
+    /// Path of the page.
     pub html: PathBuf,
-    /// The figures, each as SVG, PNG and CSV.
+    /// Paths of the figures, each as SVG, PNG and CSV.
     pub figures: Vec<PathBuf>,
 }

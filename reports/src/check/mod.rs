@@ -1,7 +1,7 @@
-//! Results of judging: what was checked, what was found, and what it means for the process.
+//! Results of judging: what was checked, what was found, and the exit code that follows.
 //!
-//! A decider keeps its own rules: bounds on a run's figures, intervals over repetitions, counts of comparisons.
-//! Its results are [`Check`]s, and an answer is as good as the worst of them: [`Judgement::of`].
+//! Each verb has its own rules, such as bounds on a run's figures, intervals over repetitions, or counts of
+//! comparisons. All of them produce [`Check`]s, and the worst check decides: [`Judgement::of`].
 //!
 //! - `answer`: answers of judging verbs, with their values, text and page
 mod answer;
@@ -13,33 +13,33 @@ pub use answer::{Answer, PageAnswer, Written};
 /// Result of one check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// Name of the check: an option (`max-p99`), an assertion, a claim.
+    /// Code of the check, such as an option (`max-p99`), an assertion or a claim.
     pub code: String,
-    /// Judgement of what was found.
+    /// Judgement of the value found.
     pub grade: Judgement,
-    /// Value found; `None` if the value is not defined, or no number.
+    /// Value found; `None` if it is undefined or not a number.
     pub found: Option<f64>,
-    /// Bound of the value; `None` if the check has no single number as its bound.
+    /// Bound on the value; `None` if a single number cannot express it.
     pub bound: Option<f64>,
-    /// Sentence without its full stop: what was found, and why it has this grade.
+    /// Sentence without its full stop that states what was found and why it is judged so.
     pub reason: String,
 }
 
-/// Judgement of a check or of all checks, from the best to the worst.
+/// Judgement of one check or of several; later variants are worse.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judgement {
-    /// Every check holds.
+    /// All checks hold.
     #[default]
     Pass,
-    /// A check cannot be decided, and none fails.
+    /// A check cannot be decided, but none fails.
     Inconclusive,
-    /// A check fails.
+    /// At least one check fails.
     Fail,
 }
 
 impl Check {
-    /// Returns a check that holds or fails, with what was `found` and its `bound`.
+    /// Returns a check that passes if `holds` and fails otherwise.
     #[must_use]
     pub fn of(code: &str, holds: bool, found: Option<f64>, bound: f64, reason: String) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl Check {
 }
 
 impl Judgement {
-    /// Returns the worst grade of `checks`; a pass without any.
+    /// Returns the worst grade of `checks`; a pass if there are none.
     #[must_use]
     pub fn of(checks: &[Check]) -> Self {
         checks

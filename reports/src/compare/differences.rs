@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{facts::RunFacts, text};
 
-/// Aspect in which plans differ.
+/// Aspect in which the plans of runs can differ.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aspect {
@@ -16,36 +16,36 @@ pub enum Aspect {
     Scenario,
     /// Datacenters and inter-DC links.
     Network,
-    /// Faults.
+    /// Planned faults of links.
     Faults,
-    /// Sources of flows.
+    /// Workloads and listed flows.
     Traffic,
     /// Policies and their parameters.
     Policies,
-    /// Seed of all sampled values.
+    /// Seed of all random draws.
     Seed,
     /// Number of repetitions.
     Repetitions,
     /// Scale factors.
     Scale,
-    /// Time at which the simulation stopped.
+    /// Time limit of the simulation, `--until`.
     Until,
-    /// Engine, its semantics and congestion control.
+    /// Engine with its semantics and congestion control.
     Engine,
     /// Transport, RDMA and recording settings.
     Settings,
 }
 
-/// Aspect with its value in each run.
+/// Aspect in which the runs differ, with its value in each.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Difference {
-    /// The aspect.
+    /// Aspect in which the values differ.
     pub aspect: Aspect,
-    /// Value of each run, in their order.
+    /// Values as text, in the order of the runs.
     pub values: Vec<String>,
 }
 
-/// Error of a word that names no aspect.
+/// Failure to parse the name of an aspect.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{word}` is not an aspect of a plan (hint: one of {})", ASPECTS.map(Aspect::name).join(", "))]
 pub struct ParseAspectError {
@@ -53,7 +53,7 @@ pub struct ParseAspectError {
 }
 
 impl Aspect {
-    /// Returns the word on the command line.
+    /// Returns the name of the aspect on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ impl Aspect {
         }
     }
 
-    /// Returns the aspect of a run as text; runs of equal text do not differ.
+    /// Returns an aspect of a run as text; runs with equal texts do not differ in it.
     fn value(self, run: &RunFacts, settings_of: PolicyText) -> String {
         let info = run.info();
         match self {
@@ -106,7 +106,7 @@ impl FromStr for Aspect {
     }
 }
 
-/// Returns the aspects in which the plans of `runs` differ.
+/// Lists the aspects in which the plans of `runs` differ.
 pub fn differences(runs: &[RunFacts]) -> Vec<Difference> {
     let policy_text = PolicyText::of(runs);
     let difference = |aspect: Aspect| {
@@ -121,28 +121,28 @@ pub fn differences(runs: &[RunFacts]) -> Vec<Difference> {
     if let Some(of_settings) = found.iter_mut().find(|it| it.aspect == Aspect::Settings) {
         of_settings.values = differing(&runs.iter().map(settings).collect::<Vec<_>>());
     }
-    // For one scenario, the engines have different settings, as their message sizes differ, and different scales, as
-    // the lab is a scaled copy. All values compared are in paper units.
+    // Even for the same scenario, the engines have different settings, because messages have different sizes, and
+    // different scales, because the lab is a scaled copy. All compared values are in paper units.
     if are_of_two_engines(runs) {
         found.retain(|it| !matches!(it.aspect, Aspect::Settings | Aspect::Scale));
     }
     found
 }
 
-/// True if some runs come from the kernel engine and others from the simulator.
+/// Returns true if `runs` has runs of both engines.
 pub fn are_of_two_engines(runs: &[RunFacts]) -> bool {
     let is_kernel = |run: &RunFacts| run.info().engine == EngineInfo::Kernel;
     runs.iter().any(is_kernel) && !runs.iter().all(is_kernel)
 }
 
-/// Form in which policy parameters are compared: one that all runs' records have.
+/// Form in which policy parameters are compared; it must be available in the records of all runs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum PolicyText {
-    /// Parameters in paper units.
+    /// All parameters, in paper units.
     Values,
-    /// Parameters as in the plan, with emulated times.
+    /// All parameters as in the plan, in which times are emulated.
     Planned,
-    /// Only the parameters that differ from the publication's.
+    /// Only the parameters that depart from the publication.
     Departures,
 }
 
@@ -203,7 +203,7 @@ fn faults(info: &RunInfo) -> String {
     }
 }
 
-/// Returns where flows come from; an earlier lcmp-lab's records only have their number.
+/// Describes where flows come from; an earlier lcmp-lab's records have only the number of flows.
 fn traffic(info: &RunInfo) -> String {
     match info.provenance.traffic.as_slice() {
         [] => text::count(
@@ -214,7 +214,7 @@ fn traffic(info: &RunInfo) -> String {
     }
 }
 
-/// Returns the policies with their parameters; records of an earlier lcmp-lab only have labels.
+/// Lists the policies with their parameters; records of an earlier lcmp-lab have only labels.
 fn policies(info: &RunInfo, of: PolicyText) -> String {
     let settings = &info.provenance.policies;
     if settings.is_empty() {
@@ -243,7 +243,7 @@ fn policies(info: &RunInfo, of: PolicyText) -> String {
     settings.iter().map(policy).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns `--until`'s time; an earlier lcmp-lab's records do not have it.
+/// Returns the time limit `--until` as text; records of an earlier lcmp-lab do not have it.
 fn until(info: &RunInfo) -> String {
     let asked = info.provenance.asked.as_ref();
     let until = asked.and_then(|asked| asked.options.until_ns);
@@ -261,7 +261,7 @@ fn engine(info: &RunInfo) -> String {
     }
 }
 
-/// Returns the parts of `plan.json` that no other aspect covers, by name; none without a plan.
+/// Returns the parts of `plan.json` that belong to no other aspect, by name; empty if the run has no plan.
 fn settings(run: &RunFacts) -> BTreeMap<String, String> {
     let plan = run
         .plan::<PlanSettings>()
@@ -277,12 +277,12 @@ fn settings(run: &RunFacts) -> BTreeMap<String, String> {
         .max_table_age_ns
         .map(|age| ("max_table_age_ns".to_owned(), age.to_string()));
     let mut settings: BTreeMap<String, String> = values.chain(age).collect();
-    // It follows from the flows.
+    // The deadline is derived from the flows, so it is no setting of its own.
     settings.remove("flow_deadline_ns");
     settings
 }
 
-/// Returns the settings of each run that are not the same in all.
+/// Returns, for each run, the settings that are not equal in all runs.
 fn differing(runs: &[BTreeMap<String, String>]) -> Vec<String> {
     let is_other = |name: &String| runs.iter().any(|run| run.get(name) != runs[0].get(name));
     let of_run = |run: &BTreeMap<String, String>| {
@@ -302,7 +302,7 @@ fn listed(settings: &BTreeMap<String, String>) -> String {
     entries.collect::<Vec<_>>().join(", ")
 }
 
-/// The parts of `plan.json` that no other aspect covers.
+/// Parts of `plan.json` that belong to no other aspect.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct PlanSettings {

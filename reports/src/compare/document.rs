@@ -1,4 +1,4 @@
-//! The document of a comparison.
+//! Document of a comparison of runs.
 
 use lab_units::Bytes;
 
@@ -12,7 +12,7 @@ use crate::{
     text,
 };
 
-/// Returns the document.
+/// Returns the document of the comparison, with its `figures`.
 pub fn document<'a>(comparison: &'a Comparison, figures: &'a [Captioned]) -> Document<'a> {
     let first = &comparison.runs[0];
     let others: Vec<&str> = comparison.runs[1..].iter().map(|run| &*run.name).collect();
@@ -73,7 +73,7 @@ fn differences(comparison: &Comparison) -> Vec<Block<'static>> {
     vec![Block::Facts(Medium::Any, facts)]
 }
 
-/// Returns the changes of a run against the first. Between two engines no flow is called faster or slower.
+/// Returns the changes of a run against the first. If the engines differ, no change is called faster or slower.
 fn changes(against: &Against) -> Vec<Block<'static>> {
     let mut notes = against.notes();
     let mut blocks = vec![Block::Table(Medium::Any, percentiles(against))];
@@ -94,7 +94,7 @@ fn labels(against: &Against) -> Vec<String> {
     policies.map(|it| it.policy.clone()).collect()
 }
 
-/// A percentile: its name, its value in a run and its change between runs.
+/// Percentile: its name, its value in a run, and its change between runs.
 type Percentile = (
     &'static str,
     fn(&Slowdowns) -> Option<Estimate>,
@@ -146,7 +146,7 @@ fn percentiles(against: &Against) -> Table {
         .with(against.policies.iter().map(row))
 }
 
-/// Returns the table of each flow's ratio with itself, if the runs have the same flows, and of the paper's
+/// Returns a table with the ratios of each flow with itself, if both runs have the same flows, and the paper's
 /// reductions.
 fn reductions(against: &Against) -> Table {
     const PAIRED: &str = "each flow with itself";
@@ -217,11 +217,11 @@ fn bins(bins: &[BinChange], run: &str) -> Table {
     Table::new(columns).with(bins.iter().map(row))
 }
 
-/// Note on flows that are paired with themselves.
+/// Note below a table with ratios of each flow with itself.
 const FASTER: &str =
     "Faster and slower: by more than 1 %. δ is Cliff's delta; its words are by Romano and others.";
 
-/// Note on the paper's reductions.
+/// Note below a table with the paper's reductions.
 const REDUCED: &str = "As the paper reduces: median over 20 bins of sizes of the change of the bin's median, and the \
                        largest change of a bin's P99, with the ranks and bins of its authors' scripts.";
 

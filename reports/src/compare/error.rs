@@ -1,15 +1,15 @@
-//! Errors of comparing runs.
+//! Errors of a comparison of runs.
 
 use super::differences::{Aspect, Difference};
 use crate::error::ReportError;
 
-/// Error of comparing runs.
+/// Failure to compare runs.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
     /// A run cannot be read, or the comparison cannot be written.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// The runs differ in aspects that were not named.
+    /// The plans of the runs differ in aspects that `--differs` does not name.
     #[error(
         "the runs are of different plans{} (hint: {}`--differs {}` if this is meant)",
         lines(differences),
@@ -17,29 +17,29 @@ pub enum CompareError {
         names(differences)
     )]
     OtherPlan {
-        /// The differences that were not named.
+        /// Differences in the aspects not named.
         differences: Vec<Difference>,
-        /// True if the runs are of two engines.
+        /// True if the runs are from both engines.
         two_engines: bool,
     },
-    /// Two runs have no policy in common.
+    /// Two runs have no policy in common, so nothing can be compared.
     #[error("no policy is in both: the first run has {first}, `{directory}` has {other}")]
     NoPolicy {
-        /// Policies of the first run.
+        /// Labels of the first run's policies.
         first: String,
         /// Directory of the other run.
         directory: String,
-        /// Its policies.
+        /// Labels of that run's policies.
         other: String,
     },
-    /// There is nothing to compare the first run with.
+    /// Only one run is given.
     #[error("one run alone cannot be compared (hint: lcmp-lab compare A B)")]
     OneRun,
 }
 
-/// Hint for runs of two engines.
+/// Hint for runs from both engines.
 const FIDELITY: &str =
-    "`lcmp-lab fidelity KERNEL SIM` tells how far two engines agree, flow by flow; ";
+    "`lcmp-lab fidelity KERNEL SIM` shows how far two engines agree, flow by flow; ";
 
 fn lines(differences: &[Difference]) -> String {
     let line = |it: &Difference| format!("\n  {}: {}", it.aspect.name(), it.values.join(" | "));

@@ -1,4 +1,4 @@
-//! The figure of a comparison.
+//! Figure of a comparison of runs.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::{
     text::{self, to_float},
 };
 
-/// Draws the figure into `dir`, as PNG there and as SVG to be written.
+/// Draws the figure: writes it as PNG into `dir`, and returns its SVG text.
 pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
     let figure = points(comparison);
     let caption = "Relative change of p50 and p99 of the slowdowns in each bin of flow sizes, at the \
@@ -99,7 +99,7 @@ fn points(comparison: &Comparison) -> Points {
     }
 }
 
-/// Returns a logarithmic axis of sizes.
+/// Returns a logarithmic axis of flow sizes that covers `values`.
 fn sizes(values: impl Iterator<Item = f64> + Clone) -> Axis {
     let min = values.clone().fold(f64::INFINITY, f64::min);
     let max = values.fold(0.0, f64::max);

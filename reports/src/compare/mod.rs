@@ -1,9 +1,9 @@
-//! Runs with a stated difference, per policy and size: another seed, parameter, build or network.
+//! Comparison of runs with a stated difference, such as a seed, parameter, build or network, by policy and flow size.
 //!
-//! - `differences`: the aspects in which the runs' plans differ
-//! - `schedule`: proof that two runs schedule the same flows
-//! - `policy`: the comparison of one policy in two runs
-//! - `answer`, `document`, `figures`: the comparison shown
+//! - `differences`: aspects in which the plans of runs differ
+//! - `schedule`: check that two runs schedule the same flows
+//! - `policy`: comparison of one policy in two runs
+//! - `answer`, `document`, `figures`: presentation of the comparison
 mod answer;
 mod differences;
 mod document;
@@ -32,45 +32,45 @@ use crate::{
     text,
 };
 
-/// A comparison of runs with the first one.
+/// Comparison of one or more runs with the first one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The scenario's name in the first run.
+    /// Name of the scenario in the first run.
     pub scenario: String,
-    /// The runs; the first is the base.
+    /// Origins of the runs; all others are compared with the first.
     pub runs: Vec<RunOrigin>,
-    /// Aspects in which the runs' plans differ.
+    /// Aspects in which the plans of the runs differ.
     pub differences: Vec<Difference>,
-    /// Every other run against the first.
+    /// Comparisons of each other run with the first.
     pub against: Vec<Against>,
     #[serde(skip)]
     checks: Vec<Check>,
 }
 
-/// A run against the first.
+/// Comparison of one run with the first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Against {
-    /// Name of the run: `B`.
+    /// Name of the run in texts, such as `B`.
     pub run: String,
     /// True if the runs schedule the same flows, so that each flow is compared with itself.
     pub is_paired: bool,
-    /// True if one run is from the kernel engine and the other from the simulator: a change is then a difference
-    /// between the engines, and does not make a policy better or worse.
+    /// True if one run is from the kernel engine and the other from the simulator. A change is then a difference
+    /// between engines and does not make a policy better or worse.
     pub is_of_two_engines: bool,
-    /// Runs that are not valid; if there are any, no changes are computed.
+    /// Names of the runs that are not valid; if there are any, no changes are computed.
     pub not_valid: Vec<String>,
-    /// Estimator of the changes' intervals.
+    /// Method that the intervals of changes are computed by.
     pub intervals: Intervals,
-    /// Policies that both runs have, in the first run's order.
+    /// Comparisons of the policies that both runs have, in the first run's order.
     pub policies: Vec<PolicyComparison>,
-    /// Policies that one run alone has.
+    /// Labels of the policies that only one of the runs has.
     pub in_one_run: Vec<String>,
 }
 
-/// Compares the run directories at `runs` with the first of them; they may differ in the aspects `meant`.
+/// Compares each run directory in `runs` with the first; their plans may differ in the aspects `meant`.
 ///
 /// # Errors
-/// If a run cannot be read, if the runs differ otherwise, or if two have no policy in common.
+/// If a run cannot be read, if plans differ in other aspects, or if two runs have no policy in common.
 pub fn compare(runs: &[PathBuf], meant: &[Aspect]) -> Result<Comparison, CompareError> {
     let open = |path: &PathBuf| RunFacts::open(path).map_err(ReportError::from);
     let runs: Vec<RunFacts> = runs.iter().map(open).collect::<Result<_, _>>()?;
@@ -112,7 +112,7 @@ pub fn compare(runs: &[PathBuf], meant: &[Aspect]) -> Result<Comparison, Compare
     })
 }
 
-/// Reads the flows of both runs under the policies that both have.
+/// Reads the flows of both runs, under the policies that both have.
 fn read(first: &RunFacts, other: &RunFacts) -> Result<Flows, CompareError> {
     let [base, others] = [first, other].map(|run| &run.info().policies);
     let shared: Vec<String> = base
@@ -160,7 +160,7 @@ impl Against {
         }
     }
 
-    /// Returns notes for the reader of the comparison, a sentence or two each.
+    /// Returns notes for a reader of the comparison.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -197,7 +197,7 @@ impl Against {
     }
 }
 
-/// Returns the name of the run at `index` in texts: `A` to `Z`, then numbers.
+/// Returns the name in texts of the run at `index`: `A` to `Z`, then numbers.
 fn name(index: usize) -> String {
     match u8::try_from(index) {
         Ok(index) if index < 26 => char::from(b'A' + index).to_string(),
@@ -205,9 +205,9 @@ fn name(index: usize) -> String {
     }
 }
 
-/// Note on runs of two engines.
+/// Note on a comparison of runs from both engines.
 const TWO_ENGINES: &str = "One run is of the kernel engine and one of the simulator, and all values are in paper units: a \
-                           change is a difference of the engines, not of policies. `lcmp-lab fidelity KERNEL SIM` tells \
+                           change is a difference of the engines, not of policies. `lcmp-lab fidelity KERNEL SIM` shows \
                            how far they agree, flow by flow.";
 
 #[cfg(test)]
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use crate::testing::{self, TestRun};
 
-    /// Returns a run of LCMP with one `sample_interval`, in paper units and as emulated in the lab.
+    /// Returns a run of LCMP, given its `sample_interval` in paper units and as emulated in the lab.
     fn run(engine: EngineInfo, [paper, emulated]: [&str; 2]) -> TestRun {
         let interval = ParameterValue {
             parameter: "sample_interval".to_owned(),
@@ -263,8 +263,8 @@ mod tests {
         runs.map(|run| run.dir.path().to_owned())
     }
 
-    /// The lab's interval is ten times the scenario's. In paper units both runs have the same parameters, and scales
-    /// are not compared, so the engine is the only difference.
+    /// The interval in the lab is ten times the scenario's. In paper units, the parameters are equal, and scales are
+    /// not compared, so the engine is the only difference.
     #[test]
     fn two_engines_are_compared_in_the_papers_units() {
         let kernel = run(EngineInfo::Kernel, ["1 ms", "10 ms"]);
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(
             error,
             "the runs are of different plans\n  engine: kernel | sim, semantics paper, none (hint: \
-             `lcmp-lab fidelity KERNEL SIM` tells how far two engines agree, flow by flow; `--differs engine` if \
+             `lcmp-lab fidelity KERNEL SIM` shows how far two engines agree, flow by flow; `--differs engine` if \
              this is meant)"
         );
         let compared = compare(&runs, &[Aspect::Engine]).unwrap();

@@ -1,4 +1,4 @@
-//! One policy in two runs.
+//! Comparison of one policy in two runs.
 
 use lab_units::{Bytes, Nanos};
 use serde::Serialize;
@@ -10,60 +10,60 @@ use crate::{
     stats::{self, Change, Pair, Paired, PaperReductions, Slowdowns, Statistic},
 };
 
-/// Comparison of one policy in two runs. Changes are computed only if both runs are valid: every scheduled flow
+/// Comparison of one policy in two runs. Changes are computed only if both runs are valid, so that every scheduled flow
 /// finished.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyComparison {
     /// Label of the policy.
     pub policy: String,
-    /// Flows that did not finish, in each run.
+    /// Number of flows that did not finish in each run.
     pub unfinished: [u64; 2],
-    /// Slowdowns in the first run; none if no flow finished.
+    /// Slowdowns in the first run; `None` if no flow finished.
     pub base: Option<Slowdowns>,
-    /// Slowdowns in the other run; none if no flow finished.
+    /// Slowdowns in the other run; `None` if no flow finished.
     pub other: Option<Slowdowns>,
-    /// Changes of the statistics.
+    /// Changes of p50, p99 and mean; `None` if a run is not valid.
     pub change: Option<Change>,
-    /// Ratios of each flow with itself; `None` if the runs schedule different flows, or too few.
+    /// Ratios of each flow with itself; `None` if the runs schedule different flows, or too few of them.
     pub paired: Option<Paired>,
-    /// Changes as the paper reduces its figures.
+    /// Changes computed by the paper's methods.
     pub paper: Option<PaperReductions>,
-    /// Changes by flow size.
+    /// Changes of p50 and p99 by flow size.
     pub bins: Vec<BinChange>,
 }
 
-/// A slowdown percentile in a size bin; a percentile's bins hold about equally many flows.
+/// Slowdown percentile in one size bin; all bins of a percentile have about equally many flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BinChange {
-    /// The percentile: 50 or 99.
+    /// Percentile, 50 or 99.
     pub percentile: u32,
-    /// Largest size of the bin.
+    /// Largest flow size in the bin, bytes.
     pub upper_bytes: u64,
-    /// Flows of each run.
+    /// Number of flows in the bin in each run.
     pub flows: [usize; 2],
-    /// The percentile of each run.
+    /// Value of the percentile in each run.
     pub slowdown: [f64; 2],
 }
 
 impl BinChange {
-    /// Returns the relative change.
+    /// Returns the relative change from the first run to the other.
     pub fn change(&self) -> f64 {
         self.slowdown[1] / self.slowdown[0] - 1.0
     }
 }
 
-/// Flows of a policy in one run.
+/// Flows of one policy in one run.
 struct Played {
-    /// Sorted slowdowns of the flows that finished in each repetition.
+    /// Sorted slowdowns of the finished flows, by repetition.
     repetitions: Vec<Vec<f64>>,
-    /// Size and slowdown of each flow that finished.
+    /// Size in bytes and slowdown of each finished flow.
     sizes: Vec<(u64, f64)>,
-    /// Least slowdown of each scheduled flow that did not finish.
+    /// Lower bound on the slowdown of each scheduled flow that did not finish.
     unfinished: Vec<f64>,
 }
 
 impl Played {
-    /// Returns the flows of the policy at index `policy`; `flows` are in the order of repetitions.
+    /// Returns the flows of the policy at index `policy`; `flows` must be sorted by repetition.
     fn of(flows: &[Recorded], policy: usize, unfinished: &Unfinished) -> Self {
         let of_policy: Vec<&Recorded> = flows.iter().filter(|it| it.key.policy == policy).collect();
         let finished = |flows: &[&Recorded]| -> Vec<(u64, f64)> {
@@ -97,8 +97,8 @@ impl Played {
     }
 }
 
-/// Compares the policy at index `policy` of both runs. `are_valid`: both runs are valid; `is_paired`: they
-/// schedule the same flows.
+/// Compares the policy at index `policy` in both runs. `are_valid` means that both runs are valid, `is_paired` that
+/// they schedule the same flows.
 pub fn compare(
     flows: &Flows,
     policy: usize,
@@ -135,7 +135,7 @@ pub fn compare(
     comparison
 }
 
-/// Returns the slowdowns of a policy's flows in both runs, by repetition.
+/// Returns the slowdowns of each flow in both runs, by repetition, for one policy.
 fn pairs(flows: &Flows, policy: usize) -> Vec<Vec<Pair>> {
     let pairs: Vec<[&Recorded; 2]> = flows
         .pairs()
@@ -153,8 +153,8 @@ fn pairs(flows: &Flows, policy: usize) -> Vec<Vec<Pair>> {
         .collect()
 }
 
-/// Returns both runs' percentiles in each size bin in which both have enough flows; a run is given as each flow's size
-/// and slowdown.
+/// Returns the percentiles of both runs in each size bin in which both have enough flows. Each run is a list of flow
+/// sizes and slowdowns.
 fn bins(runs: [&Vec<(u64, f64)>; 2]) -> Vec<BinChange> {
     let mut sizes: Vec<Bytes> = runs
         .into_iter()

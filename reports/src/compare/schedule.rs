@@ -1,10 +1,10 @@
-//! Schedules of runs: the flows that were scheduled, whether or not they ran.
+//! Schedules of runs: all planned flows, whether or not they ran.
 
 use lab_records::RunDir;
 use serde::Deserialize;
 
-/// True if both runs schedule the same flows: each repetition has flows of the same numbers, hosts, sizes and starts.
-/// False if the plan of one cannot be read.
+/// Returns true if both runs schedule the same flows: numbers, hosts, sizes and starts are equal in each repetition.
+/// Returns false if a plan cannot be read.
 pub fn is_same(runs: [&RunDir; 2]) -> bool {
     match runs.map(Plan::read) {
         [Some(first), Some(second)] => first.has_flows_of(&second),
@@ -12,7 +12,7 @@ pub fn is_same(runs: [&RunDir; 2]) -> bool {
     }
 }
 
-/// The part of `plan.json` that is its schedule.
+/// Part of `plan.json` that describes the schedule.
 #[derive(Deserialize)]
 struct Plan {
     nodes: Vec<Node>,
@@ -24,7 +24,7 @@ struct Node {
     name: String,
 }
 
-/// A scheduled flow. Sizes and times are in paper units, since those of a lab are rounded.
+/// Scheduled flow. Sizes and times are in paper units, because emulated ones are rounded.
 #[derive(Deserialize)]
 struct Flow {
     repetition: u32,

@@ -5,21 +5,21 @@ use maud::Markup;
 use super::{medium::Medium, table::Table};
 use crate::figures::Captioned;
 
-/// An answer: what a page, a terminal and a Markdown file show.
+/// Answer of a verb in the form that pages, terminals and Markdown files are made from.
 pub struct Document<'a> {
     /// Title, without the name of the program.
     pub title: String,
-    /// Version of lcmp-lab that writes the document.
+    /// Version of the lcmp-lab that makes the document.
     pub version: String,
-    /// Sentence on the origin of the document, at the end of a page.
+    /// Sentence on the origin of the document, shown at the end of a page.
     pub origin: &'static str,
-    /// Blocks before the first section.
+    /// Blocks that precede the first section.
     pub opening: Vec<Block<'a>>,
-    /// Sections with their titles.
+    /// Sections of the document, in order.
     pub sections: Vec<Section<'a>>,
 }
 
-/// A titled part of a document.
+/// Part of a document with a title.
 pub struct Section<'a> {
     pub(super) title: String,
     pub(super) medium: Medium,
@@ -28,40 +28,41 @@ pub struct Section<'a> {
 
 /// Part of a document.
 pub enum Block<'a> {
-    /// Subtitle, with its medium.
+    /// Subtitle within a section, shown only in its medium.
     Heading(Medium, String),
-    /// Summary in a sentence, for every medium.
+    /// Summary in one sentence; shown in every medium.
     Lead(String),
-    /// Paragraph, with its medium.
+    /// Paragraph, shown only in its medium.
     Text(Medium, String),
-    /// Explanation in small print, with its medium.
+    /// Explanation in small print, shown only in its medium.
     Note(Medium, String),
-    /// Table, with its medium.
+    /// Table, shown only in its medium.
     Table(Medium, Table),
-    /// Terms and their values, a line each, with their medium.
+    /// Terms with their values, one term per line, shown only in their medium.
     Facts(Medium, Vec<(String, Vec<String>)>),
-    /// Verdict that a reader must see first; a program writes it on standard error instead of a terminal's document.
+    /// Verdict that a reader must see first. In a terminal, the program prints it on standard error, so documents omit
+    /// it.
     Banner(Banner),
-    /// Figures; pages only.
+    /// Charts with captions; shown only on pages.
     Figures(&'a [Captioned]),
-    /// Markup, for what scripts fill or change; pages only.
+    /// Markup that scripts fill or change; shown only on pages.
     Html(Markup),
-    /// Title and file of a picture; pages only.
+    /// Title and file name of a picture; shown only on pages.
     Picture(String, String),
 }
 
-/// Verdict that a reader must see first.
+/// Verdict that a reader must see first, such as that a run is invalid.
 pub struct Banner {
-    /// True if the verdict is against the results.
+    /// True if the verdict is a reason to distrust the results.
     pub is_bad: bool,
-    /// The verdict.
+    /// Verdict as a sentence.
     pub title: String,
-    /// Its reasons.
+    /// Reasons for the verdict.
     pub items: Vec<String>,
 }
 
 impl<'a> Section<'a> {
-    /// Returns a section of every medium.
+    /// Returns a section that every medium shows.
     pub fn new(title: impl Into<String>, blocks: Vec<Block<'a>>) -> Self {
         Self {
             title: title.into(),
@@ -70,7 +71,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Returns a section that only pages have.
+    /// Returns a section that only pages show.
     pub fn of_page(title: impl Into<String>, blocks: Vec<Block<'a>>) -> Self {
         Self {
             medium: Medium::Page,
@@ -80,7 +81,7 @@ impl<'a> Section<'a> {
 }
 
 impl Banner {
-    /// Returns a banner of reasons against the results; `None` without a reason.
+    /// Returns a banner with reasons to distrust the results; `None` if `items` is empty.
     pub fn bad(title: impl Into<String>, items: Vec<String>) -> Option<Self> {
         (!items.is_empty()).then(|| Self {
             is_bad: true,

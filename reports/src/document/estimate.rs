@@ -1,4 +1,4 @@
-//! Cells of percentiles and of their changes.
+//! Table cells of percentiles and of their changes.
 
 use super::table::Cell;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Cell {
-    /// Returns the cell of a slowdown statistic, a lower bound if `at_least`.
+    /// Returns the cell of a slowdown statistic; `at_least` marks the value as a lower bound.
     pub fn level(estimate: Option<Estimate>, at_least: bool) -> Self {
         let Some(Estimate { value, interval }) = estimate else {
             return Self::none();
@@ -24,7 +24,7 @@ impl Cell {
         }
     }
 
-    /// Returns the cell of a change in a `statistic` over `flows` flows; better or worse only if `is_ranked`.
+    /// Returns the cell of a change of `statistic` over `flows` flows. It says better or worse only if `is_ranked`.
     pub fn change(
         estimate: Option<Estimate>,
         flows: usize,

@@ -1,4 +1,4 @@
-//! Documents as HTML.
+//! HTML form of documents.
 
 use maud::{Markup, html};
 
@@ -13,7 +13,7 @@ use crate::page::{
 };
 
 impl Document<'_> {
-    /// Returns the page: one file that loads nothing.
+    /// Returns the document as an HTML page, which loads no other files.
     pub fn html(&self) -> String {
         let is_first = |block: &&Block<'_>| matches!(block, Block::Lead(_) | Block::Note(..));
         let body = html! {
@@ -94,7 +94,7 @@ impl Banner {
 }
 
 impl Table {
-    /// Returns the table; nothing without rows.
+    /// Returns the table as HTML; empty if the table has no rows.
     pub fn html(&self) -> Markup {
         let shown = self.shown(Medium::is_on_page);
         let groups = self.groups(&shown);
@@ -133,7 +133,7 @@ impl Table {
         }
     }
 
-    /// Returns the neighbouring columns of each group.
+    /// Groups the shown columns: neighbours with the same group title share an entry.
     fn groups(&self, shown: &[usize]) -> Vec<(Option<&'static str>, Vec<usize>)> {
         shown
             .chunk_by(|&a, &b| self.columns[a].group == self.columns[b].group)
@@ -146,7 +146,7 @@ impl Table {
         html! { th.n[*kind == Kind::Numbers] rowspan=[rows] { (self.named(name)) } }
     }
 
-    /// Returns a text, with the colour of the policy that it names.
+    /// Returns the text of a cell, in the policy's colour if it is the label of a policy.
     fn named(&self, text: &str) -> Markup {
         if self.policies.iter().any(|policy| policy == text) {
             swatched(&self.policies, text)

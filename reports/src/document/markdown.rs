@@ -1,4 +1,4 @@
-//! Documents as Markdown.
+//! Markdown form of documents.
 
 use super::{
     block::{Block, Document, Section},
@@ -7,7 +7,7 @@ use super::{
 };
 
 impl Document<'_> {
-    /// Returns the document as Markdown; figures are files in the folder `figures` beside it.
+    /// Returns the document as Markdown, which refers to figures in the folder `figures` next to its file.
     #[must_use]
     pub fn markdown(&self, figures: &str) -> String {
         let shown = self.sections.iter().filter(|it| it.medium.is_on_page());
@@ -19,7 +19,7 @@ impl Document<'_> {
 }
 
 impl Section<'_> {
-    /// Returns the title and the blocks; nothing without a block.
+    /// Returns the section as Markdown paragraphs; empty if the section shows no block.
     fn markdown(&self, figures: &str) -> Vec<String> {
         let blocks = self.blocks.iter().filter_map(|it| it.markdown(figures));
         let mut parts: Vec<String> = blocks.collect();
@@ -71,7 +71,7 @@ impl Block<'_> {
 }
 
 impl Table {
-    /// Returns the table with a row for the heads.
+    /// Returns the table as Markdown, with a head row.
     pub fn markdown(&self) -> String {
         let shown = self.shown(Medium::is_on_page);
         let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
@@ -90,7 +90,7 @@ impl Table {
 }
 
 impl Cell {
-    /// Returns the value with its other texts, none of which ends the cell.
+    /// Returns the value and its further texts, with characters escaped that would end the cell.
     fn markdown(&self) -> String {
         let texts = [&self.text]
             .into_iter()

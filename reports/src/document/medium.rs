@@ -1,13 +1,13 @@
 //! Media that show documents.
 
-/// Media that show a part of a document.
+/// Medium that shows a part of a document.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Medium {
-    /// Every medium.
+    /// Pages and terminals.
     Any,
-    /// Pages, HTML or Markdown, which have room for explanations.
+    /// Only pages, HTML or Markdown, which have space for explanations.
     Page,
-    /// Terminals.
+    /// Only terminals.
     Terminal,
 }
 

@@ -1,7 +1,7 @@
-//! Answers as documents: built once from values, rendered for a terminal, as HTML and as Markdown.
+//! Documents: built once from values, and rendered as text for a terminal, as HTML and as Markdown.
 //!
-//! - `block`: a document and its parts; `medium`: the media that show a part
-//! - `table`: tables, the same rows for every medium; `estimate`: cells of percentiles and changes
+//! - `block`: a document and its parts; `medium`: which media show a part
+//! - `table`: tables, with equal rows in every medium; `estimate`: cells of percentiles and changes
 //! - `html`, `markdown`, `terminal`: the renderers
 mod block;
 mod estimate;

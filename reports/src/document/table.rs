@@ -1,55 +1,55 @@
-//! Tables.
+//! Tables of documents.
 
 use lab_units::show::Side;
 
 use super::medium::Medium;
 use crate::text::NONE;
 
-/// Rows of cells under named columns; the first column has the rows' names.
+/// Table of cells in named columns; the first column names the rows.
 #[derive(Clone, Debug)]
 pub struct Table {
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Vec<Cell>>,
-    /// Labels of the run's policies, whose names have their colours on a page.
+    /// Labels of the run's policies; a page shows these names in their colours.
     pub(super) policies: Vec<String>,
 }
 
-/// A column.
+/// Column of a table.
 #[derive(Clone, Debug)]
 pub struct Column {
     pub(super) name: String,
-    /// Name in a terminal, which has no groups.
+    /// Name in a terminal, where group titles are missing; `None` for the same name.
     pub(super) short: Option<String>,
-    /// Title over neighbouring columns of a page.
+    /// Title that a page shows above neighbouring columns with the same group.
     pub(super) group: Option<&'static str>,
     pub(super) kind: Kind,
     pub(super) medium: Medium,
 }
 
-/// Contents of a column.
+/// Kind of a column's contents, which determines the alignment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
-    /// Names.
+    /// Names, aligned on the left.
     Names,
-    /// Numbers.
+    /// Numbers, aligned on the right.
     Numbers,
-    /// Sentences, which a terminal shows below the row.
+    /// Sentences; a terminal shows them below the row.
     Sentences,
 }
 
-/// A cell: its value, and smaller text with it.
+/// Cell of a table: a value, and smaller texts that belong to it.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     pub(super) text: String,
-    /// Texts after the value, on a page below it.
+    /// Texts after the value; on a page they are below it.
     pub(super) after: Vec<String>,
-    /// Texts below the value, which a terminal leaves out.
+    /// Texts below the value on a page; a terminal does not show them.
     pub(super) below: Vec<String>,
     pub(super) is_bad: bool,
 }
 
 impl Table {
-    /// Returns a table without rows.
+    /// Returns a table with these columns and no rows.
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
         Self {
             columns: columns.into_iter().collect(),
@@ -58,7 +58,7 @@ impl Table {
         }
     }
 
-    /// Returns a table of texts whose first `left` columns are names and whose others are numbers.
+    /// Returns a table of texts: the first `left` columns have names, all others numbers.
     pub fn of<const N: usize>(
         heads: [&str; N],
         left: usize,
@@ -78,13 +78,13 @@ impl Table {
         Self::new(columns).with(rows.into_iter().map(|row| row.map(Cell::from)))
     }
 
-    /// Colours the names of `policies` on pages.
+    /// Makes pages show the names of `policies` in their colours.
     pub fn colored(mut self, policies: &[String]) -> Self {
         self.policies = policies.to_vec();
         self
     }
 
-    /// Adds a row with a cell for each column.
+    /// Adds a row, which must have one cell for each column.
     pub fn push(&mut self, row: impl IntoIterator<Item = Cell>) {
         let row: Vec<Cell> = row.into_iter().collect();
         debug_assert_eq!(row.len(), self.columns.len(), "a cell for each column");
@@ -97,12 +97,12 @@ impl Table {
         self
     }
 
-    /// True if the table has no rows.
+    /// Returns true if the table has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Returns the positions of the columns of a medium.
+    /// Returns the indices of the columns that a medium shows.
     pub(super) fn shown(&self, is_shown: fn(Medium) -> bool) -> Vec<usize> {
         (0..self.columns.len())
             .filter(|&at| is_shown(self.columns[at].medium))
@@ -136,19 +136,19 @@ impl Column {
         Self::new(name, Kind::Sentences)
     }
 
-    /// Puts the column under a title that it shares with its neighbours.
+    /// Puts the column under a title that it shares with neighbours.
     pub fn under(mut self, group: &'static str) -> Self {
         self.group = Some(group);
         self
     }
 
-    /// Names the column otherwise in a terminal.
+    /// Gives the column another name in terminals.
     pub fn short(mut self, name: impl Into<String>) -> Self {
         self.short = Some(name.into());
         self
     }
 
-    /// Shows the column in one medium.
+    /// Restricts the column to one medium.
     pub fn only(mut self, medium: Medium) -> Self {
         self.medium = medium;
         self
@@ -163,34 +163,34 @@ impl Column {
 }
 
 impl Cell {
-    /// Returns the cell of a missing value.
+    /// Returns the cell of a missing value, a dash.
     pub fn none() -> Self {
         NONE.into()
     }
 
-    /// Returns the cell of a value that may be missing.
+    /// Returns the cell of a value; a dash if it is `None`.
     pub fn of(value: Option<String>) -> Self {
         value.map_or_else(Self::none, Self::from)
     }
 
-    /// Returns the value alone.
+    /// Returns the value without its further texts.
     pub fn value(&self) -> &str {
         &self.text
     }
 
-    /// Adds a text after the value.
+    /// Adds a text that follows the value.
     pub fn after(mut self, text: impl Into<String>) -> Self {
         self.after.push(text.into());
         self
     }
 
-    /// Adds a text below the value.
+    /// Adds a text below the value, which only pages show.
     pub fn below(mut self, text: impl Into<String>) -> Self {
         self.below.push(text.into());
         self
     }
 
-    /// Marks the value as one against the results if `is_bad`.
+    /// Marks the value as a reason to distrust the results if `is_bad`.
     pub fn bad(mut self, is_bad: bool) -> Self {
         self.is_bad = is_bad;
         self

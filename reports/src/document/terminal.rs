@@ -1,4 +1,4 @@
-//! Documents in a terminal.
+//! Text form of documents for terminals.
 
 use lab_units::show::{self, Side};
 
@@ -9,8 +9,8 @@ use super::{
 };
 
 impl Document<'_> {
-    /// Returns the document as text in lines of at most [`show::WIDTH`] characters, but for tables that are wider. A
-    /// section without text in a terminal is left out.
+    /// Returns the document as text. Lines have at most [`show::WIDTH`] characters, except in wider tables. Sections
+    /// that a terminal shows nothing of are left out.
     #[must_use]
     pub fn terminal(&self) -> String {
         let sections = self.sections.iter();
@@ -59,8 +59,8 @@ fn block(block: &Block<'_>, width: usize) -> String {
 }
 
 impl Table {
-    /// Returns the rows in aligned columns, each with its sentences below it in lines of at most `width` characters;
-    /// empty without rows.
+    /// Returns the rows in aligned columns, each followed by its sentences in lines of at most `width` characters;
+    /// empty if the table has no rows.
     pub fn terminal(&self, width: usize) -> String {
         if self.is_empty() {
             return String::new();
@@ -95,7 +95,7 @@ impl Table {
 }
 
 impl Cell {
-    /// Returns the value with the texts after it.
+    /// Returns the value followed by the texts after it.
     fn line(&self) -> String {
         let texts = [&self.text].into_iter().chain(&self.after);
         texts.map(String::as_str).collect::<Vec<_>>().join(" ")

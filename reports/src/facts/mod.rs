@@ -1,7 +1,7 @@
-//! A run, opened once for all that judge it.
+//! A run, opened once for all code that judges it.
 //!
-//! - `run`: its records, and the reasons not to trust them
-//! - `origin`: where a compared run comes from
+//! - `run`: records of the run, and reasons to distrust them
+//! - `origin`: description of a compared run
 mod origin;
 mod run;
 

@@ -1,4 +1,4 @@
-//! Origins of runs that a question compares.
+//! Origins of compared runs.
 
 use lab_records::{EngineInfo, ScaleInfo};
 use serde::Serialize;
@@ -9,29 +9,29 @@ use crate::{
     document::{Block, Medium},
 };
 
-/// Origin of a run in a comparison, and the reasons not to trust the run.
+/// Origin of a run in a comparison, with the reasons to distrust the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunOrigin {
-    /// Name in texts: `kernel` and `simulator`, `first run` and `second run`, or a letter.
+    /// Name of the run in texts: `kernel` and `simulator`, `first run` and `second run`, or a letter.
     pub name: String,
     /// Name of the run directory.
     pub directory: String,
     /// Name of the engine: `kernel` or `sim`.
     pub engine: String,
-    /// Release of the kernel under the run.
+    /// Release of the kernel that the run was made on.
     pub kernel_release: String,
-    /// Version of lcmp-lab.
+    /// Version of the lcmp-lab that made the run.
     pub tool_version: String,
-    /// Scale factors, emulated ÷ paper.
+    /// Scale factors: emulated quantities divided by the paper's.
     pub scale: ScaleInfo,
-    /// SHA-256 of the plan.
+    /// SHA-256 of the plan's file.
     pub plan_hash: String,
-    /// Reasons not to trust the run; empty for a clean one.
+    /// Reasons to distrust the run; empty if there are none.
     pub problems: Vec<String>,
 }
 
 impl RunOrigin {
-    /// Returns the origin of a run whose tables were read.
+    /// Returns the origin of a run whose tables have been read, so that lost rows are known.
     pub(crate) fn of(run: &RunFacts, name: &str) -> Self {
         let info = run.info();
         let path = run
@@ -55,19 +55,19 @@ impl RunOrigin {
         }
     }
 
-    /// True if there is no reason to distrust the run.
+    /// Returns true if there is no reason to distrust the run.
     pub(crate) fn is_clean(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// Returns a check for each reason not to trust the run.
+    /// Returns an inconclusive check for each reason to distrust the run.
     pub(crate) fn checks(&self) -> impl Iterator<Item = Check> {
         let reason = |problem| format!("{}: {problem}", self.name);
         let problems = self.problems.iter();
         problems.map(move |it| Check::not_clean(reason(it)))
     }
 
-    /// Returns the origin as a list of facts under the run's name.
+    /// Returns the origin as document blocks: the run's name as a heading, and a list of facts.
     pub(crate) fn blocks(&self) -> [Block<'static>; 2] {
         let scale = &self.scale;
         let named = [

@@ -1,4 +1,4 @@
-//! Facts of a run: its records, and the reasons not to trust them.
+//! Facts of a run: its records, and the reasons to distrust them.
 
 use std::{
     cell::{Cell, RefCell},
@@ -14,13 +14,14 @@ use lab_records::{
 
 use crate::words;
 
-/// A run, opened once for all that judge it. Columns are read on demand; the facts keep which rows were lost.
+/// A run, opened once for all code that judges it. Columns are read on demand; lost rows are counted as tables are
+/// read.
 #[derive(Debug)]
 pub struct RunFacts {
     run: RunDir,
-    /// Number of flow rows, measured or not; `None` until the flows are read.
+    /// Number of rows in `flows.csv`, including flows that are not measured; `None` until the flows have been read.
     flows: Cell<Option<u64>>,
-    /// Number of truncated rows in each table that was read.
+    /// Number of truncated rows in each table that has been read, by file name.
     truncated: RefCell<BTreeMap<&'static str, u64>>,
 }
 
@@ -28,12 +29,12 @@ impl RunFacts {
     /// Opens the run directory at `path`.
     ///
     /// # Errors
-    /// If the directory has no records of a run that this program can read.
+    /// If the directory has no records, or records of a format that this program cannot read.
     pub fn open(path: &Path) -> Result<Self, RecordsError> {
         Ok(RunDir::open(path)?.into())
     }
 
-    /// Calls `visit` with every row of a table; see [`RunDir::visit`].
+    /// Calls `visit` with each row of a table, as [`RunDir::visit`] does.
     ///
     /// # Errors
     /// If a required table is missing, or the table has an invalid row.
@@ -47,7 +48,7 @@ impl RunFacts {
         Ok(())
     }
 
-    /// Calls `visit` with every batch of the named columns; see [`RunDir::visit_batches`].
+    /// Calls `visit` with each batch of the row type's columns that are named, as [`RunDir::visit_batches`] does.
     ///
     /// # Errors
     /// If a required table is missing, the table has an invalid field, or `visit` fails.
@@ -65,7 +66,7 @@ impl RunFacts {
         Ok(())
     }
 
-    /// Calls `visit` with every flow, measured or not; see [`RunDir::visit_flows`].
+    /// Calls `visit` with each flow, measured or not, as [`RunDir::visit_flows`] does.
     ///
     /// # Errors
     /// If the table is missing, has an invalid row, or `visit` fails.
@@ -82,8 +83,8 @@ impl RunFacts {
         Ok(())
     }
 
-    /// Calls `visit` with the policy's position and the fields of every measured flow; see
-    /// [`RunDir::visit_flow_fields`].
+    /// Calls `visit` with the fields of each measured flow and the index of its policy, as
+    /// [`RunDir::visit_flow_fields`] does.
     ///
     /// # Errors
     /// If the table is missing, or one of these fields of a row is invalid.
@@ -107,7 +108,7 @@ impl RunFacts {
         Ok(())
     }
 
-    /// Keeps the numbers of rows that were read from a table and that were truncated.
+    /// Stores how many rows of a table were read and how many were truncated.
     fn keep<R: Row>(&self, rows: u64, truncated: u64) {
         if R::FILE == FlowRow::FILE {
             self.flows.set(Some(rows));

@@ -1,4 +1,4 @@
-//! Agreement of two runs, for each policy and for all flows.
+//! Agreement of two runs, for each policy and over all flows.
 
 use lab_units::Bytes;
 use serde::Serialize;
@@ -9,40 +9,40 @@ use super::{
 };
 use crate::{size_bins::SizeBins, stats::nearest_rank, text::to_float};
 
-/// Agreement between two runs of the same flows.
+/// Agreement of two runs of the same flows, under one policy or all policies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Agreement {
-    /// Label of the policy; none for all policies' flows.
+    /// Label of the policy; `None` for the flows of all policies together.
     pub policy: Option<String>,
-    /// Flows of the plan.
+    /// Number of flows in the plan.
     pub scheduled: u64,
-    /// Flows that both runs recorded.
+    /// Number of flows that both runs recorded.
     pub recorded: u64,
-    /// Flows that finished in both runs: FCTs and slowdowns are compared of these.
+    /// Number of flows that finished in both runs; FCTs and slowdowns are compared for these.
     pub compared: u64,
-    /// Recorded flows whose data took one path in both runs.
+    /// Number of recorded flows whose data took the same path in both runs.
     pub same_data_path: u64,
-    /// Recorded flows whose acknowledgements took one path in both runs.
+    /// Number of recorded flows whose acknowledgements took the same path in both runs.
     pub same_ack_path: u64,
-    /// Recorded flows whose data and acknowledgements did.
+    /// Number of recorded flows whose data and acknowledgements both took the same paths in both runs.
     pub same_paths: u64,
-    /// Recorded flows with a path that one run does not know; it counts as another path.
+    /// Number of recorded flows with a path that one run does not know; such a path counts as different.
     pub unknown_paths: u64,
-    /// |ΔFCT| ÷ the first run's FCT; none if no flow is compared.
+    /// |ΔFCT| divided by the first run's FCT; `None` if no flow is compared.
     pub fct_difference: Option<Differences>,
-    /// Pearson's coefficient between the flows' slowdowns; none if those in one run do not vary.
+    /// Pearson's coefficient of the flows' slowdowns; `None` if those of one run do not vary.
     pub pearson: Option<f64>,
-    /// Spearman's coefficient of the flows' slowdowns.
+    /// Spearman's coefficient of the flows' slowdowns; `None` if those of one run do not vary.
     pub spearman: Option<f64>,
-    /// Bins of flow sizes that have flows, each policy's for itself.
+    /// Number of size bins that have flows; each policy has its own bins.
     pub bins: u64,
-    /// Pearson's coefficient of the bins' p50 slowdown, as in the paper's Figure 6.
+    /// Pearson's coefficient of the bins' p50 slowdowns, as in the paper's Figure 6.
     pub pearson_of_p50: Option<f64>,
-    /// Pearson's coefficient of the bins' p99 slowdown.
+    /// Pearson's coefficient of the bins' p99 slowdowns.
     pub pearson_of_p99: Option<f64>,
 }
 
-/// Relative differences of FCTs; percentiles by the nearest-rank rule.
+/// Distribution of the relative differences of FCTs; percentiles are by nearest rank.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Differences {
     /// Median.
@@ -51,37 +51,37 @@ pub struct Differences {
     pub p95: f64,
     /// 99th percentile.
     pub p99: f64,
-    /// Largest.
+    /// Maximum.
     pub max: f64,
 }
 
-/// Slowdowns of one policy's flows in one size bin.
+/// Slowdown percentiles of one policy's flows in one size bin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BinPoint {
-    /// Position of the policy.
+    /// Index of the policy.
     pub policy: usize,
-    /// Median slowdown of each run.
+    /// Median slowdown in each run.
     pub p50: [f64; 2],
-    /// 99th percentile of each run's slowdown.
+    /// 99th percentile of the slowdown in each run.
     pub p99: [f64; 2],
 }
 
 impl Agreement {
-    /// Share of recorded flows whose data and acknowledgements took one path in both runs; none if
-    /// there are none.
+    /// Returns the share of recorded flows whose data and acknowledgements took the same paths in both runs; `None` if
+    /// no flow was recorded.
     #[must_use]
     pub fn path_share(&self) -> Option<f64> {
         share(self.same_paths, self.recorded)
     }
 
-    /// Share of the plan's flows that finished in both runs; none if there are none.
+    /// Returns the share of the plan's flows that finished in both runs; `None` if the plan has no flows.
     #[must_use]
     pub fn compared_share(&self) -> Option<f64> {
         share(self.compared, self.scheduled)
     }
 
-    /// Returns the agreement between the two runs in `pairs`, for which the plan has `scheduled`
-    /// flows, with their size `bins`.
+    /// Returns the agreement of the flow pairs in `pairs`, with their size bins in `bins`; the plan has `scheduled`
+    /// flows.
     fn of<'a>(
         policy: Option<String>,
         scheduled: u64,
@@ -136,7 +136,7 @@ impl Agreement {
     }
 }
 
-/// Returns the agreement for each policy's flows, and for all.
+/// Returns the agreement for each policy, and over all flows.
 pub fn agreements(flows: &Flows, bins: &[BinPoint], scheduled: u64) -> (Vec<Agreement>, Agreement) {
     let of_policy = |(policy, label): (usize, &String)| {
         let pairs = flows.pairs().filter(|pair| pair[0].key.policy == policy);
@@ -150,8 +150,8 @@ pub fn agreements(flows: &Flows, bins: &[BinPoint], scheduled: u64) -> (Vec<Agre
     (policies, all)
 }
 
-/// Returns each policy's slowdowns by equally filled size bins: 20 as in the paper, or as many as have ten flows per
-/// policy.
+/// Returns each policy's slowdown percentiles in size bins of equal flow counts: 20 bins as in the paper, or fewer if a
+/// bin would have fewer than [`MIN_FLOWS`] flows.
 pub fn by_size(flows: &Flows) -> Vec<BinPoint> {
     let compared = flows.pairs().filter(|pair| slowdowns_of(*pair).is_some());
     let mut sizes: Vec<Bytes> = compared
@@ -205,19 +205,19 @@ impl Differences {
     }
 }
 
-/// Returns the second run's FCT less the first's, ÷ the first's; `None` if one did not finish.
+/// Returns the second run's FCT minus the first's, divided by the first's; `None` if the flow is unfinished in a run.
 pub fn difference([first, second]: [&Recorded; 2]) -> Option<f64> {
     let [first, second] = [first.fct?, second.fct?];
     let apart = to_float(first.abs_diff(second)) / to_float(first.max(1));
     Some(if second < first { -apart } else { apart })
 }
 
-/// Returns the slowdowns of a flow; `None` if either run has none.
+/// Returns the slowdowns of a flow in both runs; `None` if one run has none.
 pub fn slowdowns_of([first, second]: [&Recorded; 2]) -> Option<[f64; 2]> {
     Some([first.slowdown?, second.slowdown?])
 }
 
-/// True if the flow's data and acknowledgements took one path in both runs.
+/// Returns true if the flow's data and acknowledgements took the same paths in both runs.
 pub fn is_on_same_paths(pair: [&Recorded; 2]) -> bool {
     is_known_and_same(pair.map(|flow| flow.path))
         && is_known_and_same(pair.map(|flow| flow.ack_path))
@@ -231,6 +231,6 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| to_float(part) / to_float(whole))
 }
 
-/// Minimum number of flows per policy in a bin. A bin has the same flows of both runs, so its percentiles can be
-/// compared however few flows it has.
+/// Minimum number of flows per policy in a bin. A bin has the same flows in both runs, so its percentiles can be
+/// compared even if it has few.
 const MIN_FLOWS: usize = 10;

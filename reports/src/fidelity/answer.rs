@@ -24,7 +24,7 @@ impl Answer for Comparison {
     }
 
     fn omissions(&self) -> Vec<String> {
-        // With bounds, a policy that one run lacks has a failed check.
+        // With bounds, such a policy already has a failed check.
         if self.checks.iter().any(|check| check.bound.is_some()) {
             return Vec::new();
         }

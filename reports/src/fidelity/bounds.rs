@@ -1,54 +1,54 @@
-//! Bounds that a comparison must hold, for gates.
+//! Bounds on a comparison, which make it a gate.
 
 use std::str::FromStr;
 
 use super::{Comparison, Fidelity, agreement::Agreement, error::FidelityError};
 use crate::{check::Check, text};
 
-/// Bounds on a comparison; a bound without a policy applies to all, and one with a policy overrides
-/// it. Flows of all policies together have no bound of their own.
+/// Bounds on a comparison. A bound without a policy applies to every policy, and one with a policy overrides it. There
+/// is no bound on the flows of all policies together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounds {
-    /// Largest p50 of |ΔFCT| / FCT.
+    /// Maximum p50 of |ΔFCT| / FCT.
     pub max_p50: Vec<Bound>,
-    /// Largest p95 of |ΔFCT| / FCT.
+    /// Maximum p95 of |ΔFCT| / FCT.
     pub max_p95: Vec<Bound>,
-    /// Largest p99 of |ΔFCT| / FCT.
+    /// Maximum p99 of |ΔFCT| / FCT.
     pub max_p99: Vec<Bound>,
-    /// Largest |ΔFCT| / FCT.
+    /// Maximum |ΔFCT| / FCT of any flow.
     pub max_difference: Vec<Bound>,
-    /// Smallest share of flows on the same paths.
+    /// Minimum share of flows that took the same paths.
     pub min_paths: Vec<Bound>,
-    /// Smallest Pearson coefficient of slowdowns.
+    /// Minimum Pearson coefficient of slowdowns.
     pub min_pearson: Vec<Bound>,
-    /// Smallest share of the plan's flows that finished in both runs; all, if there is any bound.
+    /// Minimum share of the plan's flows that finished in both runs; 1 if only other bounds are given.
     pub min_compared: Vec<Bound>,
 }
 
-/// A bound for every policy, or for one.
+/// Bound for every policy, or for one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     policy: Option<String>,
     value: f64,
-    /// True if the value was given in percent.
+    /// True if the user gave the value in percent, so that messages show it so.
     is_percent: bool,
 }
 
-/// Error of a text that is not a bound.
+/// Failure to parse a bound.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not a bound (hint: write it like `98%`, `0.99` or `ecmp=100%`)")]
 pub struct ParseBoundError {
     text: String,
 }
 
-/// Side of a value that a bound is on.
+/// Side from which a bound limits a value.
 #[derive(Clone, Copy, Debug)]
 enum Side {
     Max,
     Min,
 }
 
-/// A bounded value: the bound's option, the value's name, its side and its value.
+/// Bounded value: the option's name, the name of the value, the side, and the value.
 struct Bounded<'a> {
     option: &'static str,
     name: &'static str,
@@ -92,7 +92,7 @@ impl FromStr for Bound {
 }
 
 impl Comparison {
-    /// Checks the agreement of each policy by `bounds`, too.
+    /// Adds checks of each policy's agreement against `bounds`.
     ///
     /// # Errors
     /// If a bound names a policy that is not compared.
@@ -104,14 +104,14 @@ impl Comparison {
 }
 
 impl Bounds {
-    /// True if nothing is bounded.
+    /// Returns true if there are no bounds.
     fn is_empty(&self) -> bool {
         self.bounded()
             .iter()
             .all(|bounded| bounded.bounds.is_empty())
     }
 
-    /// Checks each policy of `fidelity` against its bounds.
+    /// Checks the agreement of each policy in `fidelity` against its bounds.
     ///
     /// # Errors
     /// If a bound names a policy that is not compared.
@@ -199,7 +199,7 @@ impl Bounds {
 }
 
 impl Bounded<'_> {
-    /// Checks a policy's agreement; `None` if the policy has no bound.
+    /// Checks the agreement of one policy; `None` if no bound applies to it.
     fn check(&self, agreement: &Agreement) -> Option<Check> {
         let policy = agreement.policy.as_ref()?;
         let bound = self.bound_of(policy)?;
@@ -225,8 +225,8 @@ impl Bounded<'_> {
         Some(Check::of(self.option, holds, found, bound.value, reason))
     }
 
-    /// Returns the bound for `policy`: its own, else the one for every policy, in both cases the
-    /// last one given.
+    /// Returns the bound that applies to `policy`: its own, or else the one for every policy. Of several, the last one
+    /// given applies.
     fn bound_of(&self, policy: &str) -> Option<Bound> {
         let of = |wanted: Option<&str>| {
             self.bounds

@@ -7,14 +7,14 @@ pub fn pearson(pairs: &[[f64; 2]]) -> Option<f64> {
     let [first, second] = sides(pairs);
     let spread = (&first).std_dev() * (&second).std_dev();
     let coefficient = (&first).covariance(&second) / spread;
-    // Rounding may lead a little past the bounds.
+    // Rounding may yield a value slightly outside −1 to 1.
     coefficient
         .is_finite()
         .then(|| coefficient.clamp(-1.0, 1.0))
 }
 
-/// Returns Spearman's rank correlation coefficient of the pairs, with the mean rank for equal values;
-/// `None` if one side does not vary.
+/// Returns Spearman's rank correlation coefficient of the pairs; equal values get their mean rank. `None` if one side
+/// does not vary.
 pub fn spearman(pairs: &[[f64; 2]]) -> Option<f64> {
     let [first, second] =
         sides(pairs).map(|values| Data::new(values).ranks(RankTieBreaker::Average));
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn pearson_is_of_values_and_spearman_of_ranks() {
         let cubes = [[1.0, 1.0], [2.0, 8.0], [3.0, 27.0], [4.0, 64.0]];
-        // By hand: 104 ÷ √(5 · 2,390).
+        // Calculated by hand: 104 ÷ √(5 · 2,390).
         assert!(near(pearson(&cubes), 104.0 / (5.0f64 * 2_390.0).sqrt()));
         assert!(near(spearman(&cubes), 1.0));
         let down = cubes.map(|[x, y]| [x, -y]);
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn equal_values_share_their_mean_rank() {
-        // Ranks 1.5, 1.5, 3 and 1, 2, 3: covariance 1.5 ÷ 2, variances 1.5 ÷ 2 and 2 ÷ 2.
+        // The ranks are 1.5, 1.5, 3 and 1, 2, 3, so the covariance is 1.5 ÷ 2, and the variances are 1.5 ÷ 2 and 2 ÷ 2.
         let ties = [[5.0, 1.0], [5.0, 2.0], [7.0, 3.0]];
         assert!(near(spearman(&ties), 1.5 / (1.5f64 * 2.0).sqrt()));
     }

@@ -1,4 +1,4 @@
-//! The document of a comparison.
+//! Document that shows a comparison between two runs of one plan.
 
 use std::cmp::Reverse;
 
@@ -12,7 +12,7 @@ use crate::{
     text,
 };
 
-/// Returns the document.
+/// Returns the document of the comparison, with its `figures`.
 pub fn document<'a>(comparison: &'a Comparison, figures: &'a [Captioned]) -> Document<'a> {
     let fidelity = &comparison.fidelity;
     let [first, second] = &fidelity.runs;
@@ -60,7 +60,7 @@ fn headline(fidelity: &Fidelity) -> String {
     text + "."
 }
 
-/// Returns the banner on the bounds; `None` without bounds.
+/// Returns a banner on the bounds; `None` if there are no bounds.
 fn bounds(comparison: &Comparison) -> Option<Banner> {
     let bounded = comparison.checks.iter().filter(|it| it.bound.is_some());
     let broken = bounded.clone().filter(|it| it.grade == Judgement::Fail);
@@ -159,7 +159,7 @@ fn row(one: &Agreement) -> Vec<Cell> {
         .collect()
 }
 
-/// A value of a link in one run, and the text of the value.
+/// Function that returns a value of a link in one run, and function that formats it.
 type LinkValue = (fn(&LinkSide) -> Option<u64>, fn(u64) -> String);
 
 fn links(fidelity: &Fidelity) -> Vec<Block<'static>> {
@@ -247,7 +247,7 @@ fn in_brackets(values: [u64; 2]) -> String {
     change(values).map_or_else(String::new, |change| format!(" ({change})"))
 }
 
-/// Returns a cell with the values of both runs and the change from the first to the second.
+/// Returns a cell with the values of both runs and the relative change from the first to the second.
 fn beside(values: [Option<u64>; 2], show: fn(u64) -> String) -> Cell {
     let shown = values.map(|value| value.map_or_else(|| NONE.to_owned(), show));
     let cell = Cell::from(shown.join(" · "));
@@ -260,7 +260,7 @@ fn beside(values: [Option<u64>; 2], show: fn(u64) -> String) -> Cell {
     }
 }
 
-/// Returns the change from the first value to the second; `None` from 0, or between equal values.
+/// Formats the relative change from the first value to the second; `None` if the first is 0 or both are equal.
 fn change([first, second]: [u64; 2]) -> Option<String> {
     let is_change = first > 0 && first != second;
     is_change.then(|| text::change(text::to_float(second) / text::to_float(first) - 1.0))
@@ -309,5 +309,5 @@ fn worst_row(flow: &WorstFlow) -> [Cell; 5] {
     ]
 }
 
-/// Number of directions per policy in a page's table of links.
+/// Maximum number of link directions per policy in a page's table.
 const MAX_DIRECTIONS: usize = 4;

@@ -1,38 +1,38 @@
-//! Errors of comparing two runs.
+//! Errors when two runs of one plan are compared.
 
 use crate::error::ReportError;
 
-/// Error of comparing two runs.
+/// Failure to compare two runs of one plan.
 #[derive(Debug, thiserror::Error)]
 pub enum FidelityError {
     /// A run cannot be read, or the comparison cannot be written.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// The runs stand in the other order.
+    /// The simulator's run is given before the kernel's run.
     #[error(
         "the first run is the simulator's and the second the kernel's (hint: lcmp-lab fidelity \
          RUN_KERNEL RUN_SIM)"
     )]
     Swapped,
-    /// The runs are of different plans.
+    /// The runs do not have the same plan.
     #[error(
         "the runs are not of one plan: {what} is `{first}` in the first run and `{second}` in the \
          second (hint: lcmp-lab sim SCENARIO --scaled --scale RUN_KERNEL, with the first run's scenario, seed and flags)"
     )]
     OtherPlan {
-        /// What differs.
+        /// Fact that differs, such as `the seed`.
         what: String,
-        /// Its value in the first run.
+        /// Value of the fact in the first run.
         first: String,
-        /// Its value in the second run.
+        /// Value of the fact in the second run.
         second: String,
     },
-    /// A bound is for a policy that is not compared.
+    /// A bound names a policy that is not compared.
     #[error("a bound names policy `{policy}`, the runs have {known}")]
     UnknownPolicy {
-        /// The policy.
+        /// Policy that the bound names.
         policy: String,
-        /// The policies of both runs.
+        /// Labels of the policies that both runs have.
         known: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The figures of a comparison.
+//! Figures that show a comparison between two runs of one plan.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use crate::{
     text::{self, to_float},
 };
 
-/// Draws the figures into `dir`, as PNG there and as SVG to be written.
+/// Draws the figures: writes PNG files into `dir`, and returns the SVG texts with captions.
 pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
     let names = comparison
         .fidelity
@@ -43,13 +43,13 @@ pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, Repor
     Ok(figures)
 }
 
-/// A comparison being drawn.
+/// Inputs of the figures of a comparison.
 pub struct Drawn<'a> {
-    /// The flows.
+    /// Flows of both runs.
     pub flows: &'a Flows,
     bins: &'a [BinPoint],
     colors: Vec<RGBColor>,
-    /// Name of each run.
+    /// Name of each run in texts.
     pub names: [&'a str; 2],
     dir: &'a Path,
 }
@@ -143,7 +143,7 @@ impl Drawn<'_> {
         self.captioned(&figure, "FCT slowdown by flow size", caption.into())
     }
 
-    /// Returns a panel for each policy with the flows that `at` has a place for.
+    /// Returns a panel for each policy, with those of its flows for which `at` returns a point.
     fn panels(&self, at: impl Fn([&Recorded; 2]) -> Option<(f64, f64)>) -> Vec<DotPanel> {
         let other_path = self.flows.policies.len();
         let panel = |(policy, label): (usize, &String)| {
@@ -176,7 +176,7 @@ impl Drawn<'_> {
         self.flows.policies.iter().enumerate().map(panel).collect()
     }
 
-    /// Returns a style for each policy's flows, and one for all flows on another path.
+    /// Returns a style for the flows of each policy, and one for all flows that took different paths.
     fn styles(&self) -> Vec<DotStyle> {
         let own = self.colors.iter().map(|&color| DotStyle {
             label: String::new(),
@@ -193,7 +193,7 @@ impl Drawn<'_> {
         own.chain([other]).collect()
     }
 
-    /// Draws a figure and returns it with its texts.
+    /// Draws a figure, and returns it with its title and caption.
     pub fn captioned<F: Figure>(
         &self,
         figure: &F,
@@ -209,7 +209,7 @@ impl Drawn<'_> {
     }
 }
 
-/// Returns a logarithmic axis over positive values.
+/// Returns a logarithmic axis that covers the positive ones of `values`.
 fn axis_over(values: impl Iterator<Item = f64> + Clone) -> Axis {
     let min = values.clone().fold(f64::INFINITY, f64::min);
     let max = values.fold(0.0, f64::max);
@@ -220,7 +220,7 @@ fn axis_over(values: impl Iterator<Item = f64> + Clone) -> Axis {
     }
 }
 
-/// Returns a tick on a size axis in bytes.
+/// Converts a tick of a size axis to whole bytes.
 fn whole(tick: f64) -> u64 {
     format!("{tick:.0}").parse().unwrap_or(u64::MAX)
 }

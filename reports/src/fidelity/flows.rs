@@ -1,4 +1,4 @@
-//! The flows of two runs, side by side.
+//! Flows of two runs, paired by policy, repetition and number.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -7,64 +7,64 @@ use lab_units::{FlowId, Ratio};
 
 use crate::{error::ReportError, facts::RunFacts};
 
-/// Identity of a flow in both runs.
+/// Key of a flow, equal in both runs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Key {
-    /// Position of the policy in [`Flows::policies`].
+    /// Index of the policy in [`Flows::policies`].
     pub policy: usize,
-    /// Repetition.
+    /// Index of the repetition.
     pub repetition: u64,
     /// Number of the flow.
     pub id: u64,
 }
 
-/// Record of a flow in one run, in paper units. Names and paths are numbers of [`Names`].
+/// Record of a flow in one run, in paper units. Hosts and paths are numbers of texts in [`Names`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recorded {
-    /// Identity.
+    /// Key of the flow.
     pub key: Key,
-    /// Sending and receiving host.
+    /// Numbers of the sending and the receiving host.
     pub hosts: [u32; 2],
-    /// Size, bytes.
+    /// Flow size, bytes.
     pub size: u64,
-    /// Start, ns.
+    /// Actual start, ns.
     pub start: u64,
-    /// Start less scheduled start, ns; none if the flow never started.
+    /// Actual minus scheduled start, ns; `None` if the flow never started.
     pub lateness: Option<u64>,
-    /// FCT, ns; none if the flow did not finish.
+    /// Completion time, ns; `None` if the flow did not finish.
     pub fct: Option<u64>,
-    /// Ideal FCT, ns.
+    /// Ideal completion time, ns.
     pub ideal_fct: u64,
-    /// FCT ÷ ideal FCT.
+    /// FCT divided by ideal FCT; `None` if the flow did not finish.
     pub slowdown: Option<f64>,
-    /// Path of the data; none if it is not known.
+    /// Number of the data's path; `None` if the path is unknown.
     pub path: Option<u32>,
-    /// Path of the acknowledgements; none if it is not known.
+    /// Number of the acknowledgements' path; `None` if the path is unknown.
     pub ack_path: Option<u32>,
 }
 
-/// Texts by number.
+/// Table that assigns numbers to texts, so that equal texts are stored once.
 #[derive(Debug, Default)]
 pub struct Names {
     numbers: BTreeMap<String, u32>,
     texts: Vec<String>,
 }
 
-/// The measured flows of two runs under the policies that both have.
+/// Measured flows of two runs, under the policies that both have.
 #[derive(Debug)]
 pub struct Flows {
-    /// Policies that both runs have, in the first run's order.
+    /// Labels of the policies that both runs have, in the first run's order.
     pub policies: Vec<String>,
-    /// Names of hosts and paths.
+    /// Texts of hosts and paths.
     pub names: Names,
-    /// The flows of each run, by key.
+    /// Flows of each run, sorted by key.
     pub runs: [Vec<Recorded>; 2],
-    /// Positions in both runs of each flow that both have, by key.
+    /// Indices in both runs of each flow that both have, sorted by key.
     pairs: Vec<[usize; 2]>,
 }
 
 impl Names {
-    /// Returns the number of `text`.
+    /// Returns the number of `text`; a new text gets the next number.
     pub fn number(&mut self, text: &str) -> u32 {
         if let Some(&number) = self.numbers.get(text) {
             return number;
@@ -75,12 +75,12 @@ impl Names {
         number
     }
 
-    /// Returns the number of `text`, if it has one.
+    /// Returns the number of `text`; `None` if it has none.
     pub fn known(&self, text: &str) -> Option<u32> {
         self.numbers.get(text).copied()
     }
 
-    /// Returns the text of a number.
+    /// Returns the text with a number.
     pub fn text(&self, number: u32) -> &str {
         let index = usize::try_from(number).unwrap_or(usize::MAX);
         self.texts.get(index).map_or("", String::as_str)
@@ -88,12 +88,12 @@ impl Names {
 }
 
 impl Recorded {
-    /// Returns the scheduled start, ns.
+    /// Returns the scheduled start of the flow, ns.
     pub fn scheduled(&self) -> u64 {
         self.start.saturating_sub(self.lateness.unwrap_or(0))
     }
 
-    /// Returns the completion time, ns: the largest time for a flow that never finished.
+    /// Returns the time at which the flow finished, ns; the largest u64 for a flow that never finished.
     pub fn end(&self) -> u64 {
         self.fct
             .map_or(u64::MAX, |fct| self.start.saturating_add(fct))
@@ -101,7 +101,7 @@ impl Recorded {
 }
 
 impl Flows {
-    /// Reads the flows of two runs under `policies`.
+    /// Reads the measured flows of two runs under `policies`.
     pub fn read(runs: [&RunFacts; 2], policies: Vec<String>) -> Result<Self, ReportError> {
         let mut names = Names::default();
         let mut flows = [Vec::new(), Vec::new()];
@@ -120,14 +120,14 @@ impl Flows {
         })
     }
 
-    /// Returns each flow that both runs have, by key.
+    /// Returns each flow that both runs have, in order of keys.
     pub fn pairs(&self) -> impl Iterator<Item = [&Recorded; 2]> + Clone {
         let [first, second] = &self.runs;
         self.pairs.iter().map(|&[a, b]| [&first[a], &second[b]])
     }
 }
 
-/// Appends the flows of `batch` under `policies` to `flows`.
+/// Appends the flows in `batch` that ran under `policies` to `flows`.
 fn append(
     batch: &Batch,
     info: &RunInfo,
@@ -173,7 +173,7 @@ fn append(
     }
 }
 
-/// Returns the positions of equal keys in both sorted runs.
+/// Returns the indices of equal keys in both sorted runs.
 fn pairs([first, second]: &[Vec<Recorded>; 2]) -> Vec<[usize; 2]> {
     let mut a = 0;
     let mut b = 0;
@@ -189,7 +189,7 @@ fn pairs([first, second]: &[Vec<Recorded>; 2]) -> Vec<[usize; 2]> {
     pairs
 }
 
-/// Columns of `flows.csv` that the comparison needs.
+/// Names of the columns of `flows.csv` that the comparison reads.
 const COLUMNS: [&str; 13] = [
     "repetition",
     "flow_id",

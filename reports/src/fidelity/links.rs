@@ -1,4 +1,4 @@
-//! Links and congestion control in both runs, side by side.
+//! Links, pauses and congestion control in both runs.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
     frames::{self, DirectionSeries, LinkUse, Pauses, Rates, TimeGrid},
 };
 
-/// One direction of a link in both runs, in each over all repetitions.
+/// One direction of a link in both runs; each value is over all repetitions of a run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct LinkPair {
     /// Label of the policy.
@@ -23,72 +23,71 @@ pub struct LinkPair {
     pub from_dc: String,
     /// Datacenter that receives in this direction.
     pub to_dc: String,
-    /// The direction in each run.
+    /// Values of this direction in each run.
     pub runs: [LinkSide; 2],
 }
 
-/// One direction of a link in one run.
+/// Values of one direction of a link in one run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct LinkSide {
-    /// Bytes carried, headers and acknowledgements too.
+    /// Number of bytes carried, including headers and acknowledgements.
     pub bytes: u64,
-    /// Mean over the egress queue's samples until the later run's last flow ended, bytes; none without a sample.
+    /// Mean of the egress queue's samples until the last flow of the later run ended, bytes; `None` without samples.
     pub mean_queue_bytes: Option<u64>,
-    /// Longest sample of the egress queue, bytes; none without a sample.
+    /// Largest sample of the egress queue, bytes; `None` without samples.
     pub peak_queue_bytes: Option<u64>,
-    /// Packets ECN-marked; none if they were not counted.
+    /// Number of packets that were ECN-marked; `None` if marks were not counted.
     pub marks: Option<u64>,
-    /// Packets dropped.
+    /// Number of packets that were dropped.
     pub drops: u64,
 }
 
-/// Congestion control under one policy in both runs, of the flows whose rates both sampled in the first
-/// repetition.
+/// CNPs under one policy in both runs, for the flows whose rates both runs sampled in the first repetition.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct CnpPair {
     /// Label of the policy.
     pub policy: String,
-    /// Number of flows.
+    /// Number of these flows.
     pub flows: u64,
-    /// CNPs that their senders received in each run.
+    /// Number of CNPs that the senders of these flows received in each run.
     pub cnps: [u64; 2],
 }
 
-/// Pauses under one policy in both runs, in each over all repetitions.
+/// PFC pauses under one policy in both runs, each over all repetitions.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct PausePair {
     /// Label of the policy.
     pub policy: String,
-    /// Sum of the times that PFC paused ports in each run.
+    /// Total time for which PFC paused ports, in each run.
     pub paused_ns: [Nanos; 2],
 }
 
-/// Links and rates of both runs.
+/// Links, pauses, and rates under congestion control in both runs.
 #[derive(Debug)]
 pub struct Links {
-    /// Directions that carried a byte in a run, by policy, link and direction.
+    /// Directions of links that carried data in at least one run, by policy, link and direction.
     pub pairs: Vec<LinkPair>,
     /// CNPs by policy; empty unless both runs sampled rates.
     pub cnps: Vec<CnpPair>,
-    /// Pauses by policy; empty without PFC.
+    /// Pauses by policy; empty if the plan has no PFC.
     pub pauses: Vec<PausePair>,
-    /// Links and rates over time.
+    /// Queues of links and rates of flows over time.
     pub over_time: OverTime,
 }
 
-/// Links and rates of each run over time, in the first repetition.
+/// Queues and rates over time in the first repetition of each run.
 #[derive(Debug)]
 pub struct OverTime {
-    /// Intervals of the series: the same for both runs.
+    /// Time intervals of the series, equal for both runs.
     pub grid: TimeGrid,
-    /// Directions of links.
+    /// Series of each direction of a link, for each run.
     pub links: [Vec<DirectionSeries>; 2],
-    /// Rates of QPs.
+    /// Rates of the sending QPs, for each run.
     pub rates: [Rates; 2],
 }
 
 impl Links {
-    /// Reads two runs' links and rates under the policies of `flows`.
+    /// Reads the links and rates of both runs under the policies of `flows`.
     pub fn read(runs: [&RunFacts; 2], flows: &Flows) -> Result<Self, ReportError> {
         let ends = flows
             .runs
@@ -103,7 +102,7 @@ impl Links {
         let mut rates = [Rates::new(), Rates::new()];
         let mut pauses = [BTreeMap::new(), BTreeMap::new()];
         for (index, run) in runs.into_iter().enumerate() {
-            // Without the maxima that only a simulated port counts, so that samples meet samples.
+            // Maxima that only simulated ports record are left out, so that samples are compared with samples.
             let links = frames::links(run, &grid, &[])?;
             for one in links.uses {
                 let side = side(&one);
@@ -207,7 +206,7 @@ mod tests {
         }
     }
 
-    /// A run under `a` of a flow from dc1 to dc2 that queues `queued` bytes in turn.
+    /// Returns a run under policy `a` with one flow from dc1 to dc2, whose queue has the samples `queued`, bytes.
     fn run(queued: &[u64], marks: u64, rates: &[RateRow]) -> testing::TestRun {
         let link = sample::link("dc1", "dc2", 1, 1);
         let counter = LinkRow {
@@ -237,7 +236,7 @@ mod tests {
 
     #[test]
     fn links_are_paired_and_cnps_are_those_of_flows_that_both_sampled() {
-        // A CNP total only grows, whatever the order of rows.
+        // The total number of CNPs never falls, so the order of rows does not matter.
         let first = run(
             &[30, 10, 20],
             4,

@@ -1,11 +1,11 @@
-//! Two runs of one plan, flow by flow: the kernel's against the simulator's, or any two.
+//! Comparison between two runs of one plan, flow by flow: usually the kernel's and the simulator's.
 //!
-//! - `flows`, `same_plan`: the flows of both runs side by side, and the proof that they are the same
+//! - `flows`, `same_plan`: flows of both runs, and the check that they are the same
 //! - `agreement`, `correlation`: agreement of paths, FCTs and slowdowns
-//! - `worst`, `side`, `tables`, `sentence`: the flows that differ most, with facts that may explain them
-//! - `links`: queues, marks and CNPs of both runs
+//! - `worst`, `side`, `tables`, `sentence`: flows that differ most, with facts that may explain why
+//! - `links`: queues, marks, pauses and CNPs in both runs
 //! - `bounds`: bounds that a comparison must hold
-//! - `answer`, `document`, `figures`, `over_time`: the comparison shown
+//! - `answer`, `document`, `figures`, `over_time`: presentation of the comparison
 mod agreement;
 mod answer;
 mod bounds;
@@ -43,37 +43,37 @@ pub use links::{CnpPair, LinkPair, LinkSide, PausePair};
 pub use side::{Bottleneck, FlowSide, Queue};
 pub use worst::WorstFlow;
 
-/// A comparison between two runs of one plan.
+/// Comparison of two runs of one plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fidelity {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// SHA-256 of the scenario.
+    /// SHA-256 of the scenario's file.
     pub scenario_hash: String,
-    /// Seed of all sampled values.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// The runs.
+    /// Origins of both runs.
     pub runs: [RunOrigin; 2],
-    /// Agreement for each policy's flows, in the first run's order.
+    /// Agreement under each policy, in the first run's order.
     pub policies: Vec<Agreement>,
-    /// Agreement of all flows.
+    /// Agreement over the flows of all policies.
     pub all: Agreement,
-    /// Directions of links between datacenters that carried a byte, by policy, link and direction.
+    /// Directions of inter-DC links that carried data, by policy, link and direction.
     pub links: Vec<LinkPair>,
     /// CNPs by policy; empty unless both runs sampled rates.
     pub cnps: Vec<CnpPair>,
-    /// Pauses by policy; empty without PFC.
+    /// Pauses by policy; empty if the plan has no PFC.
     pub pauses: Vec<PausePair>,
-    /// Policies that one run alone has, with its name.
+    /// Policies that only one run has, each with the name of that run.
     pub in_one_run: Vec<(String, String)>,
-    /// Compared flows with the largest |ΔFCT| / FCT, largest first.
+    /// Compared flows with the largest |ΔFCT| / FCT, the largest first.
     pub worst: Vec<WorstFlow>,
 }
 
-/// A comparison with the flows that its figures show.
+/// Comparison with the data that its figures show.
 #[derive(Debug)]
 pub struct Comparison {
-    /// The results.
+    /// Results of the comparison.
     pub fidelity: Fidelity,
     checks: Vec<Check>,
     flows: Flows,
@@ -81,10 +81,10 @@ pub struct Comparison {
     over_time: OverTime,
 }
 
-/// Compares the run directories at `first` and `second`.
+/// Compares the run directories at `first` and `second` flow by flow.
 ///
 /// # Errors
-/// If a run cannot be read, or if the runs are not of one plan.
+/// If a run cannot be read, or the runs do not have the same plan.
 pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError> {
     let runs = [open(first)?, open(second)?];
     let [first, second] = &runs;
@@ -142,7 +142,7 @@ fn open(dir: &Path) -> Result<RunFacts, ReportError> {
     Ok(RunFacts::open(dir)?)
 }
 
-/// Returns the name of each run in texts.
+/// Returns the names of the runs in texts: by engine if the engines differ, else by order.
 fn names(runs: [&RunFacts; 2]) -> [&'static str; 2] {
     match runs.map(|run| &run.info().engine) {
         [EngineInfo::Kernel, EngineInfo::Sim(_)] => ["kernel", "simulator"],

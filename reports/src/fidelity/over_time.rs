@@ -1,4 +1,4 @@
-//! Queues and rates of both runs over each other, in time.
+//! Figures with queues and rates over time, of both runs in one strip.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Drawn<'_> {
-    /// Returns both runs' queues in the directions where they are longest.
+    /// Draws the queues of both runs in the directions in which they are longest.
     pub fn queues_over_time(&self, over_time: &OverTime) -> Result<Captioned, ReportError> {
         let mut directions: BTreeMap<[&str; 3], [Option<&DirectionSeries>; 2]> = BTreeMap::new();
         for (index, series) in over_time.links.iter().enumerate() {
@@ -65,7 +65,7 @@ impl Drawn<'_> {
         self.captioned(&figure, "Queues over time", caption)
     }
 
-    /// Returns both runs' rates of the QPs under congestion control.
+    /// Draws the rates of the QPs under congestion control in both runs.
     pub fn rates_over_time(&self, over_time: &OverTime) -> Result<Captioned, ReportError> {
         let mut flows: BTreeMap<(usize, FlowId), [Option<&RateSeries>; 2]> = BTreeMap::new();
         for (position, policy) in self.flows.policies.iter().enumerate() {
@@ -106,7 +106,7 @@ impl Drawn<'_> {
         self.captioned(&figure, "Rates over time", caption)
     }
 
-    /// Returns the strips of what has a label and a series in each run that has it.
+    /// Returns the strips of the objects that have a label, each with the series of the runs that have it.
     fn strips<T>(
         &self,
         over_time: &OverTime,

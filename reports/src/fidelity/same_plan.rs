@@ -1,7 +1,7 @@
-//! Proof that two runs are of one plan.
+//! Check that two runs have the same plan.
 //!
-//! The plans of two engines are not the same bytes: `plan.json` has the engine, and perftest moves a
-//! flow in whole messages. So facts and flows are compared, not hashes of plans.
+//! The plan files of two engines differ in bytes: `plan.json` contains the engine, and perftest sends a flow in whole
+//! messages. So facts and flows are compared, not hashes of plans.
 
 use lab_records::{EngineInfo, RunInfo, ScaleInfo};
 use lab_units::{Nanos, Ratio};
@@ -12,10 +12,11 @@ use super::{
 };
 use crate::text;
 
-/// Text of a fact that runs with the same plan share.
+/// Function that returns a fact, as text, that runs of the same plan share.
 type Fact = fn(&RunInfo) -> String;
 
-/// Returns the policies that both runs have, in the first run's order, if both runs' facts agree with one plan.
+/// Checks that the facts of both runs agree with one plan; returns the policies that both have, in the first run's
+/// order.
 pub fn shared_policies([first, second]: [&RunInfo; 2]) -> Result<Vec<String>, FidelityError> {
     if first.engine != EngineInfo::Kernel && second.engine == EngineInfo::Kernel {
         return Err(FidelityError::Swapped);
@@ -49,7 +50,7 @@ pub fn shared_policies([first, second]: [&RunInfo; 2]) -> Result<Vec<String>, Fi
     Ok(shared)
 }
 
-/// Checks that every flow that both runs have is the same flow: hosts, size, scheduled start.
+/// Checks that each flow in both runs has the same hosts, size and scheduled start.
 pub fn check_flows(flows: &Flows, infos: [&RunInfo; 2]) -> Result<(), FidelityError> {
     let scales = infos.map(|info| info.scale);
     for pair in flows.pairs() {
@@ -73,7 +74,7 @@ pub fn check_flows(flows: &Flows, infos: [&RunInfo; 2]) -> Result<(), FidelityEr
     Ok(())
 }
 
-/// True if two sizes are equal but for the rounding of emulated sizes to whole bytes and messages.
+/// Returns true if two sizes are equal except for the rounding of emulated sizes to whole bytes and messages.
 fn is_same_size(pair: [&Recorded; 2], scales: [ScaleInfo; 2]) -> bool {
     let [first, second] = pair.map(|flow| flow.size);
     let rounded = scales.map(|scale| 1 + paper(scale.size, MAX_ROUNDED_BYTES));
@@ -81,10 +82,10 @@ fn is_same_size(pair: [&Recorded; 2], scales: [ScaleInfo; 2]) -> bool {
     first.abs_diff(second) <= rounded.iter().sum::<u64>() + of_long
 }
 
-/// True if two scheduled starts are equal but for the rounding of emulated times to nanoseconds.
+/// Returns true if two scheduled starts are equal except for the rounding of emulated times to nanoseconds.
 fn is_same_start(pair: [&Recorded; 2], scales: [ScaleInfo; 2]) -> bool {
     let [first, second] = pair.map(Recorded::scheduled);
-    // A start and a lateness are rounded, in emulated and in paper time.
+    // Start and lateness are each rounded once in emulated and once in paper time.
     let rounded: u64 = scales
         .map(|scale| 2 + 2 * paper(scale.time, 1))
         .iter()
@@ -92,7 +93,7 @@ fn is_same_start(pair: [&Recorded; 2], scales: [ScaleInfo; 2]) -> bool {
     first.abs_diff(second) <= rounded
 }
 
-/// Returns an emulated quantity in paper units.
+/// Converts an emulated quantity to paper units.
 fn paper(scale: Ratio, emulated: u64) -> u64 {
     scale
         .inverse()
@@ -115,8 +116,8 @@ fn other(what: &str, [first, second]: [String; 2]) -> FidelityError {
     }
 }
 
-/// Emulated bytes by which rounding to whole messages changes the size of a flow with few messages.
+/// Maximum difference, in emulated bytes, that rounding to whole messages causes for a flow with few messages.
 const MAX_ROUNDED_BYTES: u64 = 8;
 
-/// Message size in a flow with many messages; each may be rounded by less than a byte.
+/// Message size of a flow with many messages, bytes; rounding changes each message by less than a byte.
 const MAX_MESSAGE_BYTES: u64 = 1 << 20;

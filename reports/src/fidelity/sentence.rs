@@ -1,12 +1,12 @@
-//! Sentences on flows, built from facts.
+//! Sentences that explain how a flow differs between two runs.
 
 use lab_units::{Bytes, Nanos};
 
 use super::side::{Bottleneck, FlowSide};
 use crate::text;
 
-/// Returns the facts about a flow in a sentence; where two values stand side by side, the first is
-/// from the first run.
+/// Describes how and why a flow differs, in one sentence. Of two values next to each other, the first is from the first
+/// run.
 pub fn explain(difference: f64, sides: &[FlowSide; 2], names: [&str; 2]) -> String {
     let clauses = [
         Some(paths(sides, names)),
@@ -60,8 +60,8 @@ fn shown(path: Option<&str>) -> &str {
     path.unwrap_or("an unknown path")
 }
 
-/// Returns the longest queue on the path in each run, and when it was sampled; `None` if a run has
-/// no samples there.
+/// Describes the longest queue on the path in each run with the time of its sample; `None` if a run has no samples
+/// there.
 fn queues(sides: &[FlowSide; 2]) -> Option<String> {
     let longest = |side: &FlowSide| {
         let longest = side
@@ -121,7 +121,7 @@ fn sharing(sides: &[FlowSide; 2]) -> Option<String> {
     })
 }
 
-/// Returns the late starts that matter beside the FCT.
+/// Describes late starts that are long enough to matter next to the FCT; `None` if there are none.
 fn lateness(sides: &[FlowSide; 2], names: [&str; 2]) -> Option<String> {
     let late = sides.iter().zip(names).filter_map(|(side, name)| {
         let late = side.lateness_ns?;
@@ -150,7 +150,7 @@ fn retransmissions(sides: &[FlowSide; 2], names: [&str; 2]) -> Option<String> {
     joined(again)
 }
 
-/// Returns a number of packets with its noun; `None` if there are none.
+/// Formats a number of packets with its noun; `None` if it is 0 or unknown.
 fn counted(packets: Option<u64>) -> Option<String> {
     let packets = packets.filter(|&packets| packets > 0)?;
     let packets = usize::try_from(packets).unwrap_or(usize::MAX);
@@ -162,5 +162,5 @@ fn joined(clauses: impl Iterator<Item = String>) -> Option<String> {
     (!clauses.is_empty()).then(|| clauses.join(", "))
 }
 
-/// FCT ÷ the smallest lateness that is said.
+/// A late start is mentioned if the lateness is at least the FCT divided by this number.
 const MIN_LATENESS: u64 = 10_000;

@@ -1,67 +1,67 @@
-//! Facts of a flow in one run.
+//! Facts of one flow in one run.
 
 use serde::Serialize;
 
 use super::flows::Recorded;
 
-/// Facts of a flow in one run.
+/// Facts of a flow in one run, in paper units.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowSide {
-    /// Start.
+    /// Actual start, ns.
     pub start_ns: u64,
-    /// FCT.
+    /// Completion time, ns.
     pub fct_ns: u64,
-    /// FCT ÷ ideal FCT.
+    /// FCT divided by ideal FCT; `None` if it is undefined.
     pub slowdown: Option<f64>,
-    /// Path of the data; none if it is not known.
+    /// Path of the data; `None` if it is unknown.
     pub path: Option<String>,
-    /// Path of the acknowledgements; none if it is not known.
+    /// Path of the acknowledgements; `None` if it is unknown.
     pub ack_path: Option<String>,
-    /// Start less scheduled start.
+    /// Actual minus scheduled start, ns.
     pub lateness_ns: Option<u64>,
-    /// Link of least rate on the data's path, the first of several; none if the path is not known.
+    /// Link of the lowest rate on the data's path, the first of equal ones; `None` if the path is unknown.
     pub bottleneck: Option<Bottleneck>,
-    /// Egress queue of each link on the data's path, near the flow's start; those not sampled are
-    /// left out.
+    /// Samples of the egress queues on the data's path, near the flow's start; queues without samples are left out.
     pub queues: Vec<Queue>,
-    /// Packets dropped on the data's path while the flow ran, of any flow; none if not recorded.
+    /// Number of packets, of any flow, dropped on the data's path while the flow ran; `None` if drops were not
+    /// recorded.
     pub drops: Option<u64>,
-    /// Packets retransmitted; none if the run has no story of the flow.
+    /// Number of packets that the flow retransmitted; `None` if the run recorded no events of the flow.
     pub retransmissions: Option<u64>,
 }
 
-/// One direction of a link that limits a flow.
+/// Direction of a link that limits a flow's rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bottleneck {
-    /// Datacenter that sends.
+    /// Datacenter that sends in this direction.
     pub from_dc: String,
-    /// Datacenter that receives.
+    /// Datacenter that receives in this direction.
     pub to_dc: String,
-    /// Capacity.
+    /// Capacity of the link, bit/s.
     pub rate_bps: u64,
-    /// Other flows whose data crossed the link in this direction while this flow ran.
+    /// Number of other flows whose data crossed the link in this direction while this flow ran.
     pub other_flows: u64,
 }
 
-/// A sample of an egress queue.
+/// Sample of an egress queue.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Queue {
-    /// The DCI switch.
+    /// Datacenter of the DCI switch that has the queue.
     pub switch: String,
-    /// Datacenter at the other end.
+    /// Datacenter that the queue leads to.
     pub to_dc: String,
-    /// Bytes in the queue.
+    /// Queue length, bytes.
     pub backlog_bytes: u64,
-    /// Time of the sample; the nearest to the flow's start.
+    /// Time of the sample, ns: of all samples, the one nearest to the flow's start.
     pub time_ns: u64,
 }
 
-/// A flow in one run, with the datacenters of its data's path.
+/// Flow in one run with the datacenters on its data's path.
 pub struct Placed<'a> {
     /// Label of the policy.
     pub policy: &'a str,
-    /// Record of the flow.
+    /// Record of the flow in this run.
     pub flow: &'a Recorded,
-    /// Datacenters crossed by the data; empty if they are not known.
+    /// Datacenters on the data's path, in order; empty if the path is unknown.
     pub hops: Vec<String>,
 }

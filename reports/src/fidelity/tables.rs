@@ -1,4 +1,4 @@
-//! Queues, drops and retransmissions near a few flows: one pass over each table.
+//! Queues, drops and retransmissions of a few flows, read in one pass over each table.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,16 @@ use super::{
 };
 use crate::facts::RunFacts;
 
-/// Numbers of a policy, a repetition, a datacenter and the next one.
+/// Key of a port: numbers of the policy, repetition, datacenter and next datacenter.
 type Port = [u64; 4];
 
-/// Time and value of a sample.
+/// Time of a sample, ns, and its value.
 type Sample = (u64, u64);
 
-/// Links that flows cross, by number.
+/// Directions of links that the given flows cross, by numbers.
 struct Wanted {
     names: Names,
-    /// Position of each flow that crosses the link in this direction, and the link's position in
-    /// the flow's path.
+    /// For each port: the flows that cross it, as index of the flow and index of the link in the flow's path.
     ports: BTreeMap<Port, Vec<(usize, usize)>>,
 }
 
@@ -39,7 +38,7 @@ impl Wanted {
         Self { names, ports }
     }
 
-    /// Calls `visit` with each row of `batch` on a wanted link, and the flows that cross the link.
+    /// Calls `visit` with each row of `batch` that is about one of these ports, and the flows that cross the port.
     fn each(
         &self,
         batch: &Batch,
@@ -62,7 +61,7 @@ impl Wanted {
     }
 }
 
-/// Returns, for each flow, the samples nearest to its start from each egress queue on its path.
+/// Returns, for each flow, the samples of the egress queues on its path that are nearest to its start.
 pub fn queues(run: &RunFacts, placed: &[Placed<'_>]) -> Result<Vec<Vec<Queue>>, RecordsError> {
     let wanted = Wanted::new(placed);
     let of_hops = |placed: &Placed<'_>| vec![None::<Sample>; placed.hops.len()];
@@ -109,12 +108,12 @@ pub fn queues(run: &RunFacts, placed: &[Placed<'_>]) -> Result<Vec<Vec<Queue>>, 
     Ok(placed.iter().zip(nearest).map(of_flow).collect())
 }
 
-/// Drop counters of one link around a flow.
+/// Drop counters of a link before and after a flow.
 #[derive(Clone, Copy, Default)]
 struct Around {
-    /// Last counter until the flow's start.
+    /// Last counter at or before the flow's start.
     before: Option<Sample>,
-    /// First counter from the flow's end on, else the last.
+    /// First counter at or after the flow's end; if there is none, the last counter.
     after: Option<Sample>,
 }
 
@@ -141,8 +140,8 @@ impl Around {
     }
 }
 
-/// Returns the packets dropped on the path of each flow's data while the flow ran, to the resolution
-/// of the samples.
+/// Returns the number of packets dropped on each flow's data path while the flow ran. The times of samples limit its
+/// accuracy.
 pub fn drops(run: &RunFacts, placed: &[Placed<'_>]) -> Result<Vec<Option<u64>>, RecordsError> {
     let wanted = Wanted::new(placed);
     let of_hops =
@@ -177,7 +176,7 @@ pub fn drops(run: &RunFacts, placed: &[Placed<'_>]) -> Result<Vec<Option<u64>>, 
     Ok(around.into_iter().map(sum).collect())
 }
 
-/// Returns the packets that each flow retransmitted; `None` for a flow without a story.
+/// Returns the number of packets that each flow retransmitted; `None` for a flow without recorded events.
 pub fn retransmissions(
     run: &RunFacts,
     placed: &[Placed<'_>],

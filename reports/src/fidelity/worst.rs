@@ -1,4 +1,4 @@
-//! The flows that differ most, with facts that may explain them.
+//! Flows that differ most between two runs, with facts that may explain why.
 
 use std::collections::BTreeMap;
 
@@ -14,31 +14,31 @@ use super::{
 };
 use crate::{error::ReportError, facts::RunFacts};
 
-/// A flow whose FCTs differ much, in paper units.
+/// Flow whose FCTs differ much between two runs, in paper units.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorstFlow {
     /// Label of the policy.
     pub policy: String,
-    /// Repetition.
+    /// Index of the repetition.
     pub repetition: u64,
     /// Number of the flow.
     pub flow_id: u64,
-    /// Sending host.
+    /// Name of the sending host, such as `dc1/h1`.
     pub src_host: String,
-    /// Receiving host.
+    /// Name of the receiving host.
     pub dst_host: String,
-    /// Size.
+    /// Flow size, bytes.
     pub size_bytes: u64,
-    /// The second run's FCT less the first's, ÷ the first's.
+    /// Second run's FCT minus the first's, divided by the first's.
     pub fct_difference: f64,
-    /// Record of each run.
+    /// Facts of the flow in each run.
     pub runs: [FlowSide; 2],
-    /// The facts in a sentence.
+    /// Facts as one sentence.
     pub explanation: String,
 }
 
-/// Returns the compared flows with the largest |ΔFCT| / FCT, at most [`WORST`], with the facts of
-/// both runs; `names` are those of the runs.
+/// Returns the compared flows with the largest |ΔFCT| / FCT, at most [`WORST`], with facts from both runs; `names` are
+/// the names of the runs in texts.
 pub fn worst(
     flows: &Flows,
     runs: [&RunFacts; 2],
@@ -48,7 +48,7 @@ pub fn worst(
         .pairs()
         .filter_map(|pair| Some((difference(pair)?, pair)))
         .collect();
-    // Stable: of equal differences, the first by policy, repetition and number.
+    // A stable sort keeps flows with equal differences in order of policy, repetition and number.
     found.sort_by(|(one, _), (other, _)| other.abs().total_cmp(&one.abs()));
     found.truncate(WORST);
     let mut sides = [Vec::new(), Vec::new()];
@@ -104,7 +104,7 @@ fn place<'a>(flows: &'a Flows, info: &RunInfo, flow: &'a Recorded) -> Placed<'a>
     }
 }
 
-/// Returns the facts of `placed` in one run.
+/// Returns the facts of the flows in `placed` in one run.
 fn facts(
     flows: &Flows,
     index: usize,
@@ -154,8 +154,8 @@ fn bottleneck(
     })
 }
 
-/// Counts the other flows of the run whose data crossed the link while `flow` ran: one pass over the
-/// run's flows.
+/// Counts the other flows of the run whose data crossed the link from the first to the second datacenter of `hop` while
+/// `flow` ran.
 fn others(flows: &Flows, index: usize, info: &RunInfo, flow: &Recorded, hop: [&str; 2]) -> u64 {
     let dcs: Vec<&str> = info.dcs.iter().map(|dc| dc.name.as_str()).collect();
     let mut crosses: BTreeMap<u32, bool> = BTreeMap::new();
@@ -179,5 +179,5 @@ fn others(flows: &Flows, index: usize, info: &RunInfo, flow: &Recorded, hop: [&s
     count
 }
 
-/// Number of flows that are explained.
+/// Maximum number of flows that are explained.
 pub const WORST: usize = 10;

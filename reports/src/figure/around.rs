@@ -1,4 +1,4 @@
-//! Sending rates of the switch next to a fault, over each of its links.
+//! Figure of the rates at which the switch next to a fault sends over each of its links.
 
 use plotters::{prelude::DrawingBackend, style::RGBColor};
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// Figure `around-faults`.
+/// Data of the figure `around-faults`.
 pub struct AroundFaults {
     /// Label and colour of each link.
     pub links: Vec<(String, RGBColor)>,
@@ -149,5 +149,5 @@ impl AroundFaults {
     }
 }
 
-/// Height of a panel.
+/// Height of a panel, logical pixels.
 const PANEL: f64 = 240.0;

@@ -24,20 +24,20 @@ enum Spacing {
 }
 
 impl Axis {
-    /// Returns an axis from zero to at least `max`, with its end on a tick.
+    /// Returns a linear axis from zero to at least `max`, which ends on a tick.
     pub fn from_zero(max: f64, ticks: u32) -> Self {
         let step = nice_step(max.max(f64::MIN_POSITIVE) / f64::from(ticks));
         let steps = (max / step - 1e-9).ceil().max(1.0);
         Self::linear(0.0..steps * step, step)
     }
 
-    /// Returns an axis from zero to `end`, which need not be on a tick.
+    /// Returns a linear axis from zero to `end`, which may lie between ticks.
     pub fn until(end: f64, ticks: u32) -> Self {
         let end = end.max(f64::MIN_POSITIVE);
         Self::linear(0.0..end, nice_step(end / f64::from(ticks)))
     }
 
-    /// Returns an axis from at most `start` to at least `end`, with about `ticks` ticks.
+    /// Returns a linear axis from at most `start` to at least `end`, with about `ticks` ticks.
     pub fn between(start: f64, end: f64, ticks: u32) -> Self {
         let step = nice_step((end - start).max(f64::MIN_POSITIVE) / f64::from(ticks));
         Self::linear(
@@ -77,7 +77,7 @@ impl Axis {
         Self::linear(start..end.max(start + step), step)
     }
 
-    /// Returns an axis without ticks.
+    /// Returns a linear axis over `range` without ticks.
     pub fn bare(range: Range<f64>) -> Self {
         Self {
             range,
@@ -86,18 +86,18 @@ impl Axis {
         }
     }
 
-    /// Returns the axis with other ticks.
+    /// Replaces the ticks of the axis.
     #[must_use]
     pub fn with_ticks(self, ticks: Vec<(f64, String)>) -> Self {
         Self { ticks, ..self }
     }
 
-    /// True if the axis is logarithmic.
+    /// Returns true if the axis is logarithmic.
     pub fn is_logarithmic(&self) -> bool {
         matches!(self.spacing, Spacing::Logarithmic)
     }
 
-    /// Returns the values at both ends.
+    /// Returns the values at the start and the end of the axis.
     pub fn ends(&self) -> (f64, f64) {
         (self.range.start, self.range.end)
     }
@@ -177,7 +177,7 @@ impl Axis {
     }
 }
 
-/// Unit of a time axis.
+/// Unit of a time axis, such as ms.
 pub struct TimeUnit {
     name: &'static str,
     /// Number of units in a second.
@@ -185,7 +185,7 @@ pub struct TimeUnit {
 }
 
 impl TimeUnit {
-    /// Returns the unit for times up to `seconds`.
+    /// Returns the unit that suits times up to `seconds`.
     pub fn of(seconds: f64) -> Self {
         let (name, per_second) = match seconds {
             10.0.. => ("s", 1.0),

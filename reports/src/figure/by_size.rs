@@ -1,4 +1,4 @@
-//! p50 and p99 FCT slowdown by flow size.
+//! Figure of p50 and p99 of the FCT slowdown by flow size.
 
 use lab_units::Bytes;
 use plotters::prelude::DrawingBackend;
@@ -15,22 +15,22 @@ use super::{
 };
 use crate::{error::DrawError, population::Population, stats::Statistic, text};
 
-/// Slowdowns in bins of flow sizes.
+/// Data of a figure with slowdowns by flow size.
 pub struct SizePanels {
     /// Name of the figure's files.
     pub name: &'static str,
     /// Label and style of each policy.
     pub policies: Vec<(String, Style)>,
-    /// Parameters of each policy in the legend; an empty string if none departs from the publication.
+    /// Legend text of each policy's parameters; empty if none departs from the publication.
     pub parameters: Vec<String>,
     pub panels: Vec<SizePanel>,
 }
 
-/// Percentile in bins of flow sizes.
+/// Panel of one percentile in bins of flow sizes.
 pub struct SizePanel {
     /// Percentile that the panel shows.
     pub percent: u32,
-    /// Largest size of each bin.
+    /// Largest flow size of each bin.
     pub upper: Vec<Bytes>,
     /// Values by policy and bin.
     pub bins: Vec<Vec<SizeBin>>,
@@ -39,12 +39,11 @@ pub struct SizePanel {
 /// Percentile of a policy's slowdowns in a bin.
 #[derive(Clone, Copy)]
 pub struct SizeBin {
-    /// Number of flows.
+    /// Number of scheduled flows in the bin.
     pub flows: usize,
-    /// Number of flows that finished.
+    /// Number of these flows that finished.
     pub finished: usize,
-    /// Value; `None` if the bin has too few flows for the percentile, or if the percentile lies beyond the flows that
-    /// finished.
+    /// Value of the percentile; `None` if the bin has too few flows for it, or if it lies among the unfinished flows.
     pub value: Option<f64>,
 }
 
@@ -59,7 +58,7 @@ impl SizeBin {
     }
 }
 
-/// Position and value of a bin.
+/// Horizontal position of a bin's dot on the axis, and its value.
 type Dot = (f64, f64);
 
 impl Figure for SizePanels {
@@ -179,7 +178,7 @@ impl SizePanels {
 }
 
 impl SizePanels {
-    /// True if any bin has flows that did not finish.
+    /// Returns true if any bin has flows that did not finish.
     pub fn has_unfinished(&self) -> bool {
         let mut bins = self.panels.iter().flat_map(|it| it.bins.iter().flatten());
         bins.any(|bin| bin.finished < bin.flows)
@@ -191,8 +190,8 @@ impl SizePanel {
         self.bins.iter().flatten().any(|bin| bin.value.is_some())
     }
 
-    /// Returns a policy's dots. The dots of all policies in a bin are drawn side by side, so that equal values do not
-    /// hide each other.
+    /// Returns the dots of a policy. In each bin, the dots of all policies are placed next to each other, so that equal
+    /// values do not hide one another.
     fn dots(&self, policy: usize) -> Vec<Dot> {
         let policies = text::to_float(self.bins.len() as u64);
         let side = text::to_float(policy as u64) - (policies - 1.0) / 2.0;
@@ -202,7 +201,7 @@ impl SizePanel {
             .collect()
     }
 
-    /// Returns an axis with one position per bin; where there is room, bins are labelled by their largest size.
+    /// Returns an axis with one position for each bin. Bins are labelled with their largest size where there is space.
     fn size_axis(&self, width: f64) -> Result<Axis, DrawError> {
         let labels: Vec<String> = self.upper.iter().map(|&size| text::size(size)).collect();
         let mut widest: f64 = 0.0;
@@ -221,10 +220,10 @@ impl SizePanel {
     }
 }
 
-/// Height of the figure.
+/// Height of the figure, logical pixels.
 const HEIGHT: f64 = 390.0;
 
-/// Space between two panels.
+/// Space between two panels, logical pixels.
 const GAP: f64 = 12.0;
 
 /// Share of a bin's width over which the policies' dots are spread.
@@ -234,7 +233,7 @@ const SPREAD: f64 = 0.6;
 mod tests {
     use super::*;
 
-    /// Returns panels with an empty bin and a bin with `flows` flows, `unfinished` of which did not finish.
+    /// Returns panels with an empty bin, and a bin of `flows` flows of which `unfinished` did not finish.
     fn panels(flows: usize, unfinished: usize) -> SizePanels {
         let policies = ["ecmp".to_owned()];
         let styles = crate::figure::theme::policy_styles(&policies);

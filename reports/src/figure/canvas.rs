@@ -1,4 +1,4 @@
-//! Drawing in logical pixels on any backend.
+//! Drawing in logical pixels, with any plotters backend.
 
 use plotters::{
     coord::Shift,
@@ -16,20 +16,20 @@ use super::{
 };
 use crate::error::DrawError;
 
-/// Result of drawing.
+/// Result of a drawing operation.
 pub type Drawn = Result<(), DrawError>;
 
-/// Position in logical pixels, from the upper left corner.
+/// Position in logical pixels, measured from the upper left corner.
 pub type Point = (f64, f64);
 
-/// Drawing area whose pixels are finer than logical pixels: plotters draws at whole pixels only, and a curve at whole
-/// logical pixels would be visibly stepped.
+/// Drawing area with several backend pixels per logical pixel. plotters draws at whole pixels only, and curves at whole
+/// logical pixels would look stepped.
 pub struct Canvas<'a, DB: DrawingBackend> {
     area: &'a DrawingArea<DB, Shift>,
     grain: Grain,
 }
 
-/// Scale of a backend's pixels and text.
+/// Resolution and font metrics of a backend.
 #[derive(Clone, Copy, Debug)]
 pub struct Grain {
     /// Number of the backend's pixels per logical pixel.
@@ -40,10 +40,10 @@ pub struct Grain {
     pub text_lift: f64,
 }
 
-/// Style of a text.
+/// Size, colour and anchor of a text.
 #[derive(Clone, Copy)]
 pub struct Lettering {
-    /// Em in logical pixels.
+    /// Font size: em in logical pixels.
     pub em: f64,
     pub color: RGBColor,
     /// Horizontal anchor of the text.
@@ -53,7 +53,7 @@ pub struct Lettering {
 }
 
 impl Dash {
-    /// Returns the dashes of a line through `points`.
+    /// Splits the line through `points` into its dashes.
     fn strokes(self, points: &[Point]) -> Vec<Vec<Point>> {
         if self.0.is_empty() {
             return vec![points.to_vec()];
@@ -95,14 +95,14 @@ impl Dash {
 }
 
 impl Lettering {
-    /// Returns the style with this em, colour and anchor.
+    /// Returns the style with em `em`, colour `color` and anchors `h` and `v`.
     pub fn new(em: f64, color: RGBColor, h: HPos, v: VPos) -> Self {
         Self { em, color, h, v }
     }
 }
 
 impl Grain {
-    /// Returns `length` in the backend's pixels.
+    /// Converts a length in logical pixels to the backend's pixels, rounded.
     pub fn px(&self, length: f64) -> i32 {
         #[expect(
             clippy::cast_possible_truncation,
@@ -114,7 +114,7 @@ impl Grain {
 }
 
 impl Marker {
-    /// Returns the marker of the series at `index`.
+    /// Returns the marker of the series at `index`; markers repeat if there are more series.
     pub fn of(index: usize) -> Self {
         const ALL: [Marker; 8] = [
             Marker::Circle,
@@ -141,7 +141,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
         self.area.clone().shrink(self.fine(at), self.fine(size))
     }
 
-    /// Returns `length` in the backend's pixels.
+    /// Converts a length in logical pixels to the backend's pixels, rounded.
     pub fn px(&self, length: f64) -> i32 {
         self.grain.px(length)
     }
@@ -188,12 +188,12 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             .try_for_each(|stroke| self.line(&stroke, color, width))
     }
 
-    /// Draws a line of equal dashes between two points.
+    /// Draws a line of equally long dashes between two points.
     pub fn dashes(&self, from: Point, to: Point, color: RGBColor, width: f64) -> Drawn {
         self.dashed(&[from, to], Dash(&[4.0, 4.0]), color, width)
     }
 
-    /// Fills the polygon with these `corners`; `cover` is the opacity.
+    /// Fills the polygon with the given corners; `cover` is the opacity, from 0 to 1.
     pub fn area(&self, corners: &[Point], color: RGBColor, cover: f64) -> Drawn {
         let corners: Vec<(i32, i32)> = corners.iter().map(|&corner| self.fine(corner)).collect();
         self.area
@@ -201,7 +201,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             .map_err(Into::into)
     }
 
-    /// Fills a rectangle.
+    /// Fills the rectangle between two opposite corners.
     pub fn fill(&self, from: Point, to: Point, color: RGBColor) -> Drawn {
         let corners = [self.fine(from), self.fine(to)];
         self.area
@@ -209,14 +209,14 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             .map_err(Into::into)
     }
 
-    /// Draws a white rectangle with a border.
+    /// Draws a white rectangle with a border of width `border`.
     pub fn boxed(&self, from: Point, to: Point, color: RGBColor, border: f64) -> Drawn {
         self.fill(from, to, color)?;
         let inner = (from.0 + border, from.1 + border);
         self.fill(inner, (to.0 - border, to.1 - border), PAPER)
     }
 
-    /// Draws a marker.
+    /// Draws a marker centred at `at`.
     pub fn marker(&self, marker: Marker, at: Point, radius: f64, color: RGBColor) -> Drawn {
         let corners: &[Point] = match marker {
             Marker::Circle => {
@@ -238,7 +238,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             .map_err(Into::into)
     }
 
-    /// Draws a cross through `at`; each of `ends` is one end of a line.
+    /// Draws a cross centred at `at`. For each line, `ends` has one end relative to the centre, in units of `radius`.
     fn cross(&self, ends: [Point; 2], at: Point, radius: f64, color: RGBColor) -> Drawn {
         ends.into_iter()
             .map(|(x, y)| (x * radius, y * radius))

@@ -1,4 +1,4 @@
-//! CDF of the FCT slowdown under each policy.
+//! Figure of the cumulative distribution of FCT slowdowns under each policy.
 
 use plotters::{
     prelude::DrawingBackend,
@@ -20,7 +20,8 @@ use crate::{
     text,
 };
 
-/// Figure `fct-slowdown-cdf`. Shares are of all scheduled flows, so a curve ends at the share of flows that finished.
+/// Data of the figure `fct-slowdown-cdf`. Shares are of all scheduled flows, so a curve ends at the share that
+/// finished.
 pub struct Cdf<'a> {
     /// Curves, one per policy.
     pub curves: Vec<Curve<'a>>,
@@ -30,7 +31,7 @@ pub struct Cdf<'a> {
 pub struct Curve<'a> {
     /// Label of the policy.
     pub policy: String,
-    /// Parameters of the policy in the legend; empty if none departs from the publication.
+    /// Legend text of the policy's parameters; empty if none departs from the publication.
     pub parameters: String,
     /// Style of the policy.
     pub style: Style,
@@ -41,8 +42,8 @@ pub struct Curve<'a> {
 }
 
 impl Curve<'_> {
-    /// Returns the corners of the empirical distribution function, in percent: all corners if there are few flows, else
-    /// [`MAX_RANKS`] evenly spaced ranks and the slowest flows.
+    /// Returns the corners of the empirical distribution function, as slowdown and percent. For many flows these are
+    /// only [`MAX_RANKS`] evenly spaced ranks and the slowest flows.
     fn corners(&self) -> Vec<(f64, f64)> {
         let finished = self.flows.finished();
         let len = finished.len();
@@ -60,14 +61,14 @@ impl Curve<'_> {
         corners
     }
 
-    /// Returns the 95 % interval of a percentile over the repetitions; `None` for the largest slowdown, because no flow
-    /// lies beyond it.
+    /// Returns the 95 % interval of a percentile over the repetitions; `None` for the largest slowdown, which has no
+    /// flows beyond it.
     fn interval(&self, percent: u32) -> Option<Interval> {
         let statistic = (percent < 100).then_some(Statistic::Percentile(percent))?;
         stats::estimate(self.flows.all(), &self.repetitions, statistic)?.interval
     }
 
-    /// Returns the policy's label with its number of flows: `ecmp (902 of 6,635 finished)`.
+    /// Returns the legend text of a curve, with its number of flows, such as `ecmp (902 of 6,635 finished)`.
     fn label(&self) -> String {
         let all = self.flows.len();
         let flows = if self.flows.is_finished() {
@@ -82,7 +83,7 @@ impl Curve<'_> {
         noted(&self.policy, [&self.parameters, &flows])
     }
 
-    /// Returns the share of the flows that finished, in percent.
+    /// Returns the share of scheduled flows that finished, in percent.
     fn finished_percent(&self) -> f64 {
         let count = |flows: usize| text::to_float(flows as u64);
         100.0 * count(self.flows.finished().len()) / count(self.flows.len())
@@ -194,16 +195,16 @@ impl Figure for Cdf<'_> {
     }
 }
 
-/// Width of the percentile labels.
+/// Width reserved for the percentile labels at the right, logical pixels.
 const RIGHT: f64 = 24.0;
 
-/// Maximum number of evenly spaced ranks of a curve: more would not be visible.
+/// Maximum number of evenly spaced ranks that a curve draws; more would not be visible.
 const MAX_RANKS: usize = 1_000;
 
-/// Number of slowest flows that are always drawn.
+/// Number of slowest flows that a curve draws in any case.
 const MAX_SLOWEST: usize = 50;
 
-/// Opacity of a band.
+/// Opacity of an interval's band, from 0 to 1.
 const BAND: f64 = 0.22;
 
 #[cfg(test)]

@@ -20,15 +20,15 @@ use crate::error::DrawError;
 
 /// Position and axes of a plot.
 pub struct Plot<'a> {
-    /// Upper left corner, including titles and labels.
+    /// Upper left corner of the plot, including titles and labels.
     pub at: Point,
-    /// Width and height, including titles and labels.
+    /// Width and height of the plot, including titles and labels.
     pub size: Point,
     /// Horizontal axis.
     pub x: Axis,
     /// Vertical axis.
     pub y: Axis,
-    /// Minimum width of the vertical axis's labels, so that the axes of several plots can be aligned.
+    /// Minimum width of the vertical axis's labels, which aligns the axes of several plots.
     pub min_left: f64,
     /// Title of the horizontal axis, with its unit.
     pub x_title: &'a str,
@@ -36,11 +36,11 @@ pub struct Plot<'a> {
     pub y_title: &'a str,
 }
 
-/// Plot with axes, ready for its data.
+/// Plot whose axes are drawn and to which data can be added.
 pub type Chart<'a, DB> = ChartContext<'a, DB, Cartesian2d<Axis, Axis>>;
 
 impl Plot<'_> {
-    /// Draws the plot without data.
+    /// Draws the axes, grid and titles of the plot.
     pub fn draw<'a, DB: DrawingBackend + 'a>(
         &self,
         canvas: &Canvas<'_, DB>,
@@ -63,8 +63,8 @@ impl Plot<'_> {
         Ok(chart)
     }
 
-    /// Draws tick labels and titles. plotters would align text by its bounding box, which is less precise, and rotate
-    /// the vertical axis's title, which is hard to read.
+    /// Draws tick labels and titles. plotters would align texts by their bounding boxes, which is less precise, and
+    /// would rotate the title of the vertical axis, which is hard to read.
     fn write_labels<DB: DrawingBackend>(
         &self,
         canvas: &Canvas<'_, DB>,
@@ -104,7 +104,7 @@ impl Plot<'_> {
     }
 }
 
-/// Returns the width of a vertical axis's labels and ticks.
+/// Returns the width that labels and ticks of a vertical axis need.
 pub fn label_width(axis: &Axis) -> Result<f64, DrawError> {
     let mut width: f64 = 0.0;
     for (_, label) in axis.ticks() {
@@ -113,11 +113,11 @@ pub fn label_width(axis: &Axis) -> Result<f64, DrawError> {
     Ok(width)
 }
 
-/// Length of a tick plus the space between tick and label.
+/// Distance from the axis to a tick label: length of the tick plus a space.
 const TICK_GAP: f64 = 8.0;
 
-/// Height of a title.
+/// Height of a title, logical pixels.
 const TITLE: f64 = 20.0;
 
-/// Half the width of the outermost label.
+/// Margin at the ends of the horizontal axis, for half the width of the outermost label, logical pixels.
 const MARGIN: f64 = 16.0;

@@ -1,4 +1,4 @@
-//! Fault marks on time axes.
+//! Marks of faults on time axes.
 
 use plotters::{
     prelude::DrawingBackend,
@@ -11,12 +11,12 @@ use super::{
     theme::{INK, SMALL},
 };
 
-/// Time and label of a fault.
+/// Mark of one or several faults at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultMark {
-    /// Time from the repetition's start, in seconds.
+    /// Time of the fault from the start of the repetition, seconds.
     pub at: f64,
-    /// Change and time: `dc1-dc6 cut at 20 ms`.
+    /// Changes and their time, such as `dc1-dc6 cut at 20 ms`.
     pub label: String,
 }
 
@@ -28,8 +28,8 @@ pub fn entries(faults: &[FaultMark]) -> impl Iterator<Item = Entry> + '_ {
     (1..).zip(faults).map(entry)
 }
 
-/// Draws a numbered line at each fault, between the two points that `ends` returns for the fault's time; `ends` returns
-/// `None` for a time outside the axis.
+/// Draws a numbered line for each fault. `ends` maps the time of a fault to the two end points of its line; `None` for
+/// a time outside the axis.
 pub fn draw<DB: DrawingBackend>(
     canvas: &Canvas<'_, DB>,
     faults: &[FaultMark],

@@ -1,4 +1,4 @@
-//! Legends, in rows above the data.
+//! Legends, which are laid out in rows above the data.
 
 use plotters::{
     prelude::DrawingBackend,
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::error::DrawError;
 
-/// Legend, laid out in rows.
+/// Legend whose entries are laid out in rows.
 pub struct Legend {
     entries: Vec<Entry>,
     positions: Vec<Point>,
@@ -30,22 +30,22 @@ pub struct Entry {
     pub label: String,
 }
 
-/// Symbol of data in a legend.
+/// Symbol that a legend shows for data.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {
     Bar,
     Line,
-    /// Line with these dashes.
+    /// Line with a dash pattern.
     Stroke(Dash),
-    /// Line with these dashes and markers.
+    /// Line with a dash pattern and markers.
     Marked(Dash, Marker),
-    /// Marker alone.
+    /// Marker without a line.
     Dot(Marker),
-    /// Dashed line.
+    /// Line of equal dashes, such as for a fault.
     Dashed,
 }
 
-/// Returns the text of an entry: its label, followed by the notes that are not empty, in brackets.
+/// Returns the text of an entry: its label, followed in brackets by those of the `notes` that are not empty.
 pub fn noted<const N: usize>(label: &str, notes: [&str; N]) -> String {
     let notes: Vec<&str> = notes.into_iter().filter(|note| !note.is_empty()).collect();
     match notes.as_slice() {
@@ -55,20 +55,20 @@ pub fn noted<const N: usize>(label: &str, notes: [&str; N]) -> String {
 }
 
 impl Entry {
-    /// Returns the entry for data with this colour and label.
+    /// Returns an entry with this colour, symbol and label.
     pub fn new(color: RGBColor, key: Key, label: impl Into<String>) -> Self {
         let label = label.into();
         Self { color, key, label }
     }
 
-    /// Returns the entry of a policy's lines.
+    /// Returns the entry for lines in the style of a policy.
     pub fn line(style: &Style, label: impl Into<String>) -> Self {
         Self::new(style.color, Key::Stroke(style.dash), label)
     }
 }
 
 impl Legend {
-    /// Lays out `entries` in as many rows of `width` as they need.
+    /// Lays out `entries` in as many rows of width `width` as they need.
     pub fn new(entries: Vec<Entry>, width: f64) -> Result<Self, DrawError> {
         let mut positions = Vec::new();
         let mut x = 0.0;

@@ -1,4 +1,4 @@
-//! Figures: their data, and their drawing on every backend.
+//! Figures: their data, and how they are drawn.
 
 mod around;
 mod axis;

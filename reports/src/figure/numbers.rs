@@ -1,32 +1,32 @@
-//! Numbers of a figure as CSV.
+//! CSV of the numbers that a figure shows.
 
 use std::fmt::Display;
 
-/// Table of numbers as CSV text.
+/// CSV table that grows row by row.
 pub struct Numbers(String);
 
 impl Numbers {
-    /// Returns an empty table with these column heads.
+    /// Returns a table that has only the row of column heads.
     pub fn new<const N: usize>(heads: [&str; N]) -> Self {
         let mut table = Self(String::new());
         table.row(heads.each_ref().map(|head| head as &dyn Display));
         table
     }
 
-    /// Adds a row.
+    /// Adds a row of cells.
     pub fn row<const N: usize>(&mut self, cells: [&dyn Display; N]) {
         let cells = cells.map(|cell| field(&cell.to_string()));
         self.0 += &cells.join(",");
         self.0.push('\n');
     }
 
-    /// Returns the table's text.
+    /// Returns the table as CSV text.
     pub fn into_text(self) -> String {
         self.0
     }
 }
 
-/// Returns a cell, quoted if its text contains a character that CSV must quote.
+/// Returns the text of a cell, quoted if CSV requires that.
 fn field(text: &str) -> String {
     if text.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

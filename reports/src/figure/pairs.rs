@@ -1,4 +1,4 @@
-//! Slowdowns between each pair of datacenters.
+//! Figure of slowdowns between each pair of datacenters.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{population::Population, stats::Statistic, text};
 
-/// Figure `dc-pairs`: p50, p99 and number of flows for each pair of datacenters, under each policy.
+/// Data for the figure `dc-pairs`: p50, p99 and flow count for each pair of datacenters, under each policy.
 #[derive(Clone)]
 pub struct DcPairs {
     /// Sending datacenters, one per row.
@@ -24,11 +24,11 @@ pub struct DcPairs {
     pub sinks: Vec<String>,
     /// Panels, one per policy.
     pub panels: Vec<PairPanel>,
-    /// Largest p50 of all panels.
+    /// Largest p50 over all panels, which gets the strongest colour.
     pub max: f64,
 }
 
-/// Slowdowns under one policy.
+/// Slowdowns under one policy, by pair of datacenters.
 #[derive(Clone)]
 pub struct PairPanel {
     /// Label of the policy.
@@ -39,16 +39,16 @@ pub struct PairPanel {
     pub cells: BTreeMap<(String, String), PairCell>,
 }
 
-/// Slowdowns between two datacenters.
+/// Slowdowns of the flows from one datacenter to another.
 #[derive(Clone, Copy)]
 pub struct PairCell {
-    /// Median; `None` if there are too few flows, or if the median lies beyond the flows that finished.
+    /// Median; `None` if there are too few flows, or if it lies among the unfinished flows.
     pub p50: Option<f64>,
-    /// 99th percentile; `None` if there are too few flows, or if the percentile lies beyond the flows that finished.
+    /// 99th percentile; `None` if there are too few flows, or if it lies among the unfinished flows.
     pub p99: Option<f64>,
     /// Largest slowdown; `None` if a flow did not finish.
     pub max: Option<f64>,
-    /// Number of flows.
+    /// Number of scheduled flows.
     pub flows: usize,
     /// Number of flows that finished.
     pub finished: usize,
@@ -66,7 +66,7 @@ impl PairCell {
         }
     }
 
-    /// Returns the text for the number of flows; `3 of 20` if only three of 20 flows finished.
+    /// Formats the number of flows, such as `20`, or `3 of 20` if only 3 finished.
     fn count(&self) -> String {
         let flows = text::number(self.flows as u64);
         if self.finished == self.flows {
@@ -117,7 +117,7 @@ impl DcPairs {
         Ok(())
     }
 
-    /// Draws a cell; a larger p50 gives its background a stronger colour.
+    /// Draws a cell, whose background is stronger the larger its p50 is.
     fn draw_cell<DB: DrawingBackend>(
         &self,
         canvas: &Canvas<'_, DB>,
@@ -201,20 +201,20 @@ impl Figure for DcPairs {
     }
 }
 
-/// Height of a panel's title.
+/// Height of a panel's title, logical pixels.
 const TITLE: f64 = 24.0;
 
-/// Height of the column heads.
+/// Height of the column heads, logical pixels.
 const HEAD: f64 = 18.0;
 
-/// Width of the row heads.
+/// Width of the row heads, logical pixels.
 const SIDE: f64 = 60.0;
 
-/// Height of a cell with three lines.
+/// Height of a cell with three lines, logical pixels.
 const CELL: f64 = 48.0;
 
-/// Maximum width of a cell.
+/// Maximum width of a cell, logical pixels.
 const MAX_WIDTH: f64 = 110.0;
 
-/// Space below a panel.
+/// Space below a panel, logical pixels.
 const GAP: f64 = 10.0;

@@ -1,4 +1,4 @@
-//! Dots in panels with the same axes.
+//! Figures of dots in panels that share their axes.
 
 use std::collections::BTreeSet;
 
@@ -22,12 +22,12 @@ use super::{
 };
 use crate::error::DrawError;
 
-/// Panels of dots.
+/// Data of a figure of dots.
 pub struct Points {
     /// Name of the figure's files.
     pub name: &'static str,
     pub panels: Vec<DotPanel>,
-    /// Styles of dots; later styles are drawn over earlier ones. The legend has the styles with a label and at least
+    /// Styles of dots. Later styles are drawn over earlier ones. The legend shows styles that have a label and at least
     /// one dot.
     pub styles: Vec<DotStyle>,
     /// Horizontal axis.
@@ -45,7 +45,7 @@ pub struct Points {
 /// Panel of dots.
 pub struct DotPanel {
     pub title: String,
-    /// Colour of the title.
+    /// Colour of the panel's title.
     pub color: RGBColor,
     pub dots: Vec<Dot>,
 }
@@ -53,7 +53,7 @@ pub struct DotPanel {
 /// Dot in a panel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dot {
-    /// Values on both axes.
+    /// Values of the dot on the horizontal and the vertical axis.
     pub at: (f64, f64),
     /// Index of the dot's style.
     pub style: usize,
@@ -131,7 +131,7 @@ impl Figure for Points {
 }
 
 impl Points {
-    /// Returns the number of panels side by side, and the width and height of each.
+    /// Returns the number of panels in a row, and the width and height of each.
     fn grid(&self) -> (u32, f64, f64) {
         let columns = match self.panels.len() {
             0 | 1 => return (1, WIDTH, 460.0),
@@ -189,8 +189,8 @@ impl Points {
     }
 }
 
-/// Draws one dot per style and cell of a fine grid: further dots in the same cell would not be visible and would
-/// enlarge the file.
+/// Draws one dot for each style and cell of a fine grid. More dots in a cell would not be visible but would enlarge the
+/// file.
 fn draw_dots<'a, DB: DrawingBackend>(
     canvas: &Canvas<'_, DB>,
     chart: &Chart<'_, DB>,
@@ -213,7 +213,7 @@ fn draw_dots<'a, DB: DrawingBackend>(
     Ok(())
 }
 
-/// Returns a horizontal axis of `length` without labels that would overlap other labels; the last label is kept.
+/// Removes tick labels of a horizontal axis of `length` pixels that would overlap others; the last label stays.
 fn with_room(axis: Axis, length: f64) -> Result<Axis, DrawError> {
     let mut kept: Vec<(f64, String)> = Vec::new();
     let mut free_until = f64::INFINITY;
@@ -229,16 +229,16 @@ fn with_room(axis: Axis, length: f64) -> Result<Axis, DrawError> {
     Ok(axis.with_ticks(kept))
 }
 
-/// Space between panels, and between labels.
+/// Space between panels, and between labels, logical pixels.
 const GAP: f64 = 10.0;
 
-/// Height of a panel's title.
+/// Height of a panel's title, logical pixels.
 const TITLE: f64 = 20.0;
 
-/// Approximate width of a panel's labels and margins beside its axis.
+/// Approximate width of labels and margins on both sides of a panel, logical pixels.
 const SIDES: f64 = 70.0;
 
-/// Side of a grid cell in which one dot is drawn, in logical pixels.
+/// Side of the grid cells that get at most one dot, logical pixels.
 const CELL: f64 = 1.5;
 
 #[cfg(test)]

@@ -19,27 +19,27 @@ use super::{
 };
 use crate::error::{DrawError, ReportError, write_failed};
 
-/// Figure that can be drawn on any backend.
+/// Figure that can be drawn with any plotters backend.
 pub trait Figure {
-    /// Returns the name of the figure's files.
+    /// Returns the name of the figure's files, without extension.
     fn name(&self) -> &'static str;
 
-    /// Returns the reason why there is nothing to draw, as text for the report; `None` if there is something to draw.
+    /// Returns the reason, as text for the report, why there is nothing to draw; `None` if there is.
     fn missing(&self) -> Option<String>;
 
-    /// Returns the height in logical pixels; every figure is [`WIDTH`] wide.
+    /// Returns the height in logical pixels; the width is always [`WIDTH`].
     fn height(&self) -> f64;
 
     /// Draws the figure.
     ///
     /// # Errors
-    /// If the backend fails.
+    /// If the plotters backend fails.
     fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Drawn;
 
     /// Returns the numbers that the figure shows, as CSV.
     fn numbers(&self) -> String;
 
-    /// Returns the parts between which a page may break; empty for a figure that must stay on one page.
+    /// Returns the figure in parts between which a printed page may break; empty if it must stay on one page.
     fn parts(&self) -> Vec<Self>
     where
         Self: Sized,
@@ -48,7 +48,7 @@ pub trait Figure {
     }
 }
 
-/// Drawn figure.
+/// Figure that has been drawn as SVG.
 #[derive(Clone, Debug)]
 pub struct Image {
     /// Name of the figure's files.
@@ -56,7 +56,7 @@ pub struct Image {
     /// Numbers that the figure shows, as CSV.
     pub numbers: String,
     whole: Part,
-    /// Parts between which a page may break; empty if the figure must stay on one page.
+    /// Drawn parts between which a printed page may break; empty if the figure must stay on one page.
     parts: Vec<Part>,
 }
 
@@ -68,7 +68,7 @@ struct Part {
     height: f64,
 }
 
-/// Draws `figure` as SVG, and writes a PNG into `figures_dir`.
+/// Draws `figure` as SVG, and also writes it as PNG into `figures_dir`.
 pub fn render<F: Figure>(figure: &F, figures_dir: &Path) -> Result<Image, ReportError> {
     let name = figure.name();
     let failed = |source| ReportError::Draw {
@@ -140,8 +140,7 @@ fn draw_on<DB: DrawingBackend, F: Figure>(backend: DB, figure: &F, grain: Grain)
 }
 
 impl Image {
-    /// Returns the figure without margin and font, for a page that has the font; `label` is its text for screen
-    /// readers.
+    /// Returns the figure as SVG for a page that has the font, without margin. `label` is read by screen readers.
     pub fn inline(&self, label: &str) -> PreEscaped<String> {
         let parts = match self.parts.as_slice() {
             [] => std::slice::from_ref(&self.whole),
@@ -179,7 +178,7 @@ impl Image {
     }
 }
 
-/// Returns the style sheet with the bundled font.
+/// Returns a style sheet that contains the bundled font.
 pub fn font_face() -> String {
     let font = STANDARD.encode(font::BYTES);
     format!(
@@ -187,28 +186,28 @@ pub fn font_face() -> String {
     )
 }
 
-/// Returns the contents of the `<svg>` element.
+/// Returns the contents of the `<svg>` element in an SVG document.
 fn body_of(svg: &str) -> &str {
     let start = svg.find('>').map_or(0, |end| end + 1);
     let end = svg.rfind("</svg>").unwrap_or(svg.len());
     svg[start..end].trim()
 }
 
-/// Returns width and height of a picture, margins included.
+/// Returns width and height of a picture with its margins, in the backend's pixels.
 fn pixels(height: f64, grain: Grain) -> (u32, u32) {
     let pixels = |length: f64| u32::try_from(grain.px(length + 2.0 * MARGIN)).unwrap_or(0);
     (pixels(WIDTH), pixels(height))
 }
 
-/// Scale of SVG: coordinates are tenths of a pixel.
+/// Resolution of SVG files: coordinates are in tenths of a logical pixel.
 const SVG: Grain = Grain {
     fineness: 10.0,
     font_size: font::svg_size,
     text_lift: 0.0,
 };
 
-/// Scale of PNG: twice the resolution of a standard screen. plotters puts the baseline of centred text 0.113 em below
-/// the centre, which is 0.16 em too high for lower-case letters with a height of 0.547 em.
+/// Resolution of PNG files: twice that of a standard screen. plotters puts the baseline of centred text 0.113 em below
+/// the centre, which is 0.16 em too high for lower-case letters, whose height is 0.547 em.
 const PNG: Grain = Grain {
     fineness: 2.0,
     font_size: font::bitmap_size,
@@ -217,5 +216,5 @@ const PNG: Grain = Grain {
 
 const EMPTY_HEIGHT: f64 = 120.0;
 
-/// Margin of a picture in a separate file.
+/// Margin of a picture in a file of its own, logical pixels.
 const MARGIN: f64 = 12.0;

@@ -1,4 +1,4 @@
-//! Flows by route over time, stacked.
+//! Figures of flows by route over time, as stacked layers.
 
 use plotters::{prelude::DrawingBackend, style::RGBColor};
 
@@ -14,12 +14,12 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// Panels of stacked layers, one layer per route.
+/// Data of a figure with stacked layers, one for each route.
 #[derive(Clone)]
 pub struct Stacks {
     /// Name of the figure's files.
     pub name: &'static str,
-    /// Label and colour of each route; the last layer, which has no entry here, shows all other flows.
+    /// Label and colour of each route. One more layer, the last, shows flows on other or unknown routes.
     pub routes: Vec<(String, RGBColor)>,
     /// Panels, one per policy.
     pub panels: Vec<StackPanel>,
@@ -28,18 +28,18 @@ pub struct Stacks {
     pub faults: Vec<FaultMark>,
     /// Title of the vertical axis.
     pub y_title: &'static str,
-    /// Upper end of the vertical axis.
+    /// Upper end of the vertical axis, equal for all panels.
     pub max: f64,
     /// True if the legend is drawn; later parts of a split figure have no legend.
     pub has_legend: bool,
 }
 
-/// Layers of one policy.
+/// Layers of flows under one policy.
 #[derive(Clone)]
 pub struct StackPanel {
     /// Label of the policy.
     pub policy: String,
-    /// Values of each layer in each interval, from bottom to top.
+    /// Values of each layer, from bottom to top, in each interval.
     pub layers: Vec<Vec<f64>>,
 }
 
@@ -166,7 +166,7 @@ impl Stacks {
         })
     }
 
-    /// Returns the times of a layer's corners: each interval's middle, and both ends of the axis.
+    /// Returns the times at which layers have corners: the middle of each interval, and both ends of the axis.
     fn times(&self) -> Vec<f64> {
         let middles = self
             .edges
@@ -178,5 +178,5 @@ impl Stacks {
     }
 }
 
-/// Height of a panel.
+/// Height of a panel, logical pixels.
 const PANEL: f64 = 190.0;

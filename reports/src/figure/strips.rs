@@ -1,4 +1,4 @@
-//! Link directions or flows over time: one strip per direction or flow, with one line per policy or run.
+//! Figures with a strip for each link direction or flow over time; a strip has a line for each policy or run.
 
 use plotters::{
     prelude::DrawingBackend,
@@ -18,25 +18,25 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// Strips on a common time axis.
+/// Data of a figure of strips that share a time axis.
 #[derive(Clone)]
 pub struct Strips {
     /// Name of the figure's files.
     pub name: &'static str,
-    /// Column name, in the numbers, of the object that has a strip: `direction`.
+    /// CSV column for the object of a strip, such as `direction`.
     pub of: &'static str,
-    /// Column name, in the numbers, of the object that has a line in every strip: `policy`.
+    /// CSV column for the object of a line, such as `policy`.
     pub each: &'static str,
     /// Label and style of each line.
     pub lines: Vec<(String, Style)>,
-    /// Parameters of each line in the legend; an empty string for a line without parameters.
+    /// Legend text of each line's parameters; empty if it has none.
     pub parameters: Vec<String>,
     /// Strips, from top to bottom.
     pub strips: Vec<Strip>,
     /// Times of the values, in seconds.
     pub times: Vec<f64>,
     pub faults: Vec<FaultMark>,
-    /// Title of the values, with their unit.
+    /// Title of the values in all strips, with their unit.
     pub title: &'static str,
     /// Text that replaces the figure if there are no data.
     pub missing: &'static str,
@@ -49,11 +49,11 @@ pub struct Strips {
 pub struct Strip {
     /// Direction (`dc1 → dc2`), or hosts of the flow.
     pub label: String,
-    /// Rate and delay of the link, or number of the flow.
+    /// Second label: rate and delay of the link, or number of the flow.
     pub attributes: String,
     /// True if the values are shares in percent.
     pub is_share: bool,
-    /// Values of each line at the times; `None` where there is no sample.
+    /// Values of each line at [`Strips::times`]; `None` where there is no sample.
     pub lines: Vec<Vec<Option<f64>>>,
 }
 
@@ -67,7 +67,7 @@ impl Strip {
             .fold(0.0, f64::max)
     }
 
-    /// Returns the vertical axis; for shares of at most 100 %, it ends at 100 %.
+    /// Returns the vertical axis of the strip; shares of at most 100 % get an axis up to 100 %.
     fn axis(&self) -> Axis {
         match (self.is_share, self.max()) {
             (true, 50.0..102.0) => Axis::linear(0.0..102.0, 50.0),
@@ -207,20 +207,20 @@ fn write_label<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, strip: &Strip, middl
     canvas.text(&strip.attributes, (0.0, middle + 16.0), small)
 }
 
-/// Height of a strip.
+/// Height of a strip, logical pixels.
 const STRIP: f64 = 84.0;
 
-/// Height of the values' title.
+/// Height of the values' title, logical pixels.
 const TITLE: f64 = 20.0;
 
-/// Height of the time axis, its labels and its title.
+/// Height of the time axis, its labels and its title, logical pixels.
 const AXIS: f64 = 40.0;
 
-/// Height of the axis below each strip except the last.
+/// Height of the axis below a strip that is not the last, logical pixels.
 const BELOW: f64 = 4.0;
 
-/// Largest number of strips in a figure.
+/// Maximum number of strips in a figure.
 pub const MAX_STRIPS: usize = 16;
 
-/// Number of strips in a part that fits on a page.
+/// Number of strips in each part of a figure that is split across pages.
 const PART: usize = 8;

@@ -1,8 +1,8 @@
 //! Colours, shapes and sizes of figures.
 //!
-//! The palette is Okabe and Ito's ("Color Universal Design", 2008), which people with any kind of colour vision can
-//! distinguish. Yellow and black are omitted: yellow is hardly visible on white paper, black on a dark page. The page's
-//! style sheet replaces the remaining colours in dark mode.
+//! The palette is that of Okabe and Ito ("Color Universal Design", 2008), whose colours people with any kind of colour
+//! vision can distinguish. It is used without yellow, which is hardly visible on white paper, and black, which is not
+//! visible on a dark page. In dark mode, the page's style sheet replaces the colours.
 
 use plotters::style::RGBColor;
 
@@ -15,7 +15,7 @@ pub const MUTED: RGBColor = RGBColor(0x59, 0x63, 0x6e);
 /// Colour of grid lines.
 pub const GRID: RGBColor = RGBColor(0xe4, 0xe8, 0xec);
 
-/// Colour of unused links and unnamed routes.
+/// Colour of unused links, and of routes that have no colour assigned.
 pub const UNUSED: RGBColor = RGBColor(0xb4, 0xbc, 0xc6);
 
 /// Colour of the background.
@@ -34,7 +34,7 @@ const OLIVE: RGBColor = RGBColor(0x8a, 0x8a, 0x2b);
 /// Policy colours, in order of use.
 const SERIES: [RGBColor; 8] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, WINE, OLIVE];
 
-/// Route colours, in order of use; no policy has one of these colours.
+/// Route colours, in order of use; they differ from all policy colours.
 pub const ROUTES: [RGBColor; 6] = [
     RGBColor(0xa3, 0xb8, 0x3a),
     RGBColor(0xd9, 0xc2, 0x6a),
@@ -44,7 +44,7 @@ pub const ROUTES: [RGBColor; 6] = [
     RGBColor(0x5c, 0x6b, 0x8a),
 ];
 
-/// Style of a policy's data: each of colour, dashes and marker distinguishes the policy from others.
+/// Style of a policy's data; colour, dashes and marker each suffice to distinguish it from other policies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Style {
     pub color: RGBColor,
@@ -54,7 +54,7 @@ pub struct Style {
     pub marker: Marker,
 }
 
-/// Dashes, in order of use.
+/// Dash patterns, in order of use.
 const DASHES: [Dash; 8] = [
     Dash::SOLID,
     Dash(&[9.0, 4.0]),
@@ -66,7 +66,7 @@ const DASHES: [Dash; 8] = [
     Dash(&[3.0, 6.0]),
 ];
 
-/// Returns the style of each policy.
+/// Returns the style of each of the policies, in their order.
 pub fn policy_styles(policies: &[String]) -> Vec<Style> {
     let style = |(index, color)| Style {
         color,
@@ -80,7 +80,7 @@ pub fn policy_styles(policies: &[String]) -> Vec<Style> {
         .collect()
 }
 
-/// Colours of the policies that have the same colour in every report.
+/// Colours of the policies that look the same in every report.
 const POLICIES: [(&str, RGBColor); 6] = [
     ("lcmp", BLUE),
     ("ecmp", VERMILLION),
@@ -90,7 +90,7 @@ const POLICIES: [(&str, RGBColor); 6] = [
     ("ucmp-artifact", SKY),
 ];
 
-/// Returns the colour of each policy: the policy's own colour if it has one, else the next unused colour.
+/// Returns the colour of each policy: its fixed colour if it has one, or else the next unused colour.
 pub fn policy_colors(policies: &[String]) -> Vec<RGBColor> {
     let own = |policy: &String| {
         let found = POLICIES.iter().find(|(name, _)| name == policy);
@@ -108,19 +108,19 @@ pub fn policy_colors(policies: &[String]) -> Vec<RGBColor> {
         .collect()
 }
 
-/// Name under which the bundled font is registered.
+/// Name under which the bundled font is registered in plotters.
 pub const FONT: &str = "DejaVu Sans";
 
-/// Em of axis titles, legends and panel titles.
+/// Em of axis titles, legends and panel titles, logical pixels.
 pub const TEXT: f64 = 12.0;
 
-/// Em of tick labels and marks.
+/// Em of tick labels and marks, logical pixels.
 pub const SMALL: f64 = 10.5;
 
-/// Width of every figure.
+/// Width of every figure, logical pixels.
 pub const WIDTH: f64 = 900.0;
 
-/// Returns the additional width of each line: a line that later lines cover is wider, so that it stays visible.
+/// Returns the extra width of each line; a line that later lines cover is wider, so that its edges stay visible.
 pub fn extra_widths<L: AsRef<[f64]>>(lines: &[L]) -> Vec<f64> {
     let covered = |(index, line): (usize, &L)| {
         let covers = lines[index + 1..]
@@ -132,7 +132,7 @@ pub fn extra_widths<L: AsRef<[f64]>>(lines: &[L]) -> Vec<f64> {
     lines.iter().enumerate().map(covered).collect()
 }
 
-/// True if two lines through positive values coincide within 2 %.
+/// Returns true if two lines of positive values differ by at most 2 % everywhere.
 fn coincide(one: &[f64], other: &[f64]) -> bool {
     let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 0.02 * a.abs();
     one.len() == other.len() && one.iter().zip(other).all(near)

@@ -1,4 +1,4 @@
-//! Start, end and route of each flow.
+//! Figure of the start, end and route of each flow.
 
 use plotters::{prelude::DrawingBackend, style::RGBColor};
 
@@ -14,20 +14,20 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// Figure `flow-timeline`.
+/// Data of the figure `flow-timeline`.
 pub struct Timeline {
     /// Label and colour of each route; flows on other routes are grey.
     pub routes: Vec<(String, RGBColor)>,
     /// Panels, one per policy.
     pub panels: Vec<Lane>,
     pub faults: Vec<FaultMark>,
-    /// End of the time axis, in seconds; `None` selects the last flow's end.
+    /// End of the time axis, seconds; `None` for the end of the last flow.
     pub end: Option<f64>,
     /// True if the legend is drawn; later parts of a split figure have no legend.
     pub has_legend: bool,
 }
 
-/// Flows of one policy.
+/// Bars of the flows under one policy.
 #[derive(Clone)]
 pub struct Lane {
     /// Label of the policy.
@@ -43,7 +43,7 @@ pub struct Lane {
 pub struct Bar {
     /// Start of the flow, in seconds.
     pub start: f64,
-    /// Completion, or the end of the repetition for a flow that did not finish, in seconds.
+    /// Completion of the flow, seconds; for a flow that did not finish, the end of the repetition.
     pub end: f64,
     /// True if the flow finished.
     pub is_finished: bool,
@@ -80,7 +80,7 @@ impl Timeline {
             .unwrap_or(0)
     }
 
-    /// Returns the height of one flow.
+    /// Returns the height of one flow's bar and gap, logical pixels.
     fn pitch(&self) -> f64 {
         (LANE_HEIGHT / text::to_float(self.max_flows().max(1) as u64)).clamp(1.0, 8.0)
     }
@@ -213,8 +213,8 @@ impl Timeline {
     }
 }
 
-/// Height of all bars of a panel, unless the panel has too many or too few flows.
+/// Height of all bars in a panel, logical pixels, unless there are too many or too few.
 const LANE_HEIGHT: f64 = 400.0;
 
-/// Total height of margins, tick labels and title.
+/// Height of margins, tick labels and title together, logical pixels.
 const AROUND: f64 = 80.0;

@@ -1,4 +1,4 @@
-//! Utilisation of each link under each policy.
+//! Figure of the utilisation of each link under each policy.
 
 use lab_records::LinkInfo;
 use plotters::{
@@ -21,17 +21,17 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// Figure `link-utilisation`.
+/// Data of the figure `link-utilisation`.
 pub struct Utilisation {
     /// Label and colour of each policy.
     pub policies: Vec<(String, RGBColor)>,
     /// Links, from top to bottom.
     pub links: Vec<LinkBars>,
-    /// Number of omitted links, which are less busy than the shown links.
+    /// Number of less busy links that the figure omits.
     pub left_out: usize,
-    /// Largest share on the axis, 0 to 1 or more.
+    /// Largest share of capacity that any link used; the axis ends there.
     max: f64,
-    /// Width of the link names; `None` selects the width that the shown links need.
+    /// Width of the link names, logical pixels; `None` for the width that the shown names need.
     names: Option<f64>,
     /// True if the legend is drawn; later parts of a split figure have no legend.
     has_legend: bool,
@@ -41,12 +41,12 @@ pub struct Utilisation {
 #[derive(Clone)]
 pub struct LinkBars {
     pub link: LinkInfo,
-    /// Share of capacity used in the busier direction, by policy; `None` if not measured.
+    /// Share of capacity used in the busier direction, by policy; `None` if it was not measured.
     pub shares: Vec<Option<f64>>,
 }
 
 impl Utilisation {
-    /// Returns the figure of the busiest `links`, at most [`MAX_LINKS`], in their order.
+    /// Returns the figure of the busiest of `links`, at most [`MAX_LINKS`], in their given order.
     pub fn new(policies: Vec<(String, RGBColor)>, links: Vec<LinkBars>) -> Self {
         let busiest = |bars: &LinkBars| bars.shares.iter().flatten().copied().fold(0.0, f64::max);
         let mut order: Vec<usize> = (0..links.len()).collect();
@@ -71,7 +71,7 @@ impl Utilisation {
         }
     }
 
-    /// True if a link carried more than its capacity and a shaper's burst.
+    /// Returns true if a link carried more than its capacity and the burst of a shaper allow.
     pub fn is_overfull(&self) -> bool {
         let mut shares = self
             .links
@@ -226,17 +226,17 @@ fn draw_bar<DB: DrawingBackend>(
     canvas.text(&text::percent(share), (end + 5.0, top + BAR / 2.0), value)
 }
 
-/// Returns rate and delay of a link: `200 Gbit/s · 25 ms`.
+/// Formats rate and delay of a link, such as `200 Gbit/s · 25 ms`.
 pub fn attributes(link: &LinkInfo) -> String {
     let rate = text::rate(link.rate_bps);
     let delay = text::time(link.delay_ns);
     format!("{rate} · {delay}")
 }
 
-/// Maximum number of links, which fill two pages.
+/// Maximum number of links in the figure, which fill two pages.
 const MAX_LINKS: usize = 40;
 
-/// Share above capacity that a shaper's burst can let through.
+/// Share of a link's capacity by which a shaper's burst can exceed it.
 const BURST: f64 = 0.02;
 
 /// Maximum total height of the rows in one part of a figure that is split across pages.
@@ -245,5 +245,5 @@ const PART: f64 = 900.0;
 const BAR: f64 = 15.0;
 const ROW_GAP: f64 = 12.0;
 
-/// Height of margin, tick labels and title.
+/// Height of margin, tick labels and title together, logical pixels.
 const AROUND: f64 = 72.0;

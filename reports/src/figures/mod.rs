@@ -30,10 +30,10 @@ use crate::{
     text,
 };
 
-/// Drawn figure with its texts.
+/// Drawn figure with its title and caption.
 pub struct Captioned {
     pub title: String,
-    /// Explanation of the figure; `None` if the figure has no data.
+    /// Caption; `None` if the figure has no data to explain.
     pub caption: Option<String>,
     /// Section of the page that the figure belongs to.
     pub section: Section,
@@ -54,7 +54,7 @@ pub enum Section {
 }
 
 impl Section {
-    /// Returns the section's anchor on the page.
+    /// Returns the anchor of the section on the page.
     pub fn id(self) -> &'static str {
         match self {
             Self::Slowdown => "slowdown",
@@ -65,7 +65,7 @@ impl Section {
     }
 }
 
-/// Draws all figures of `run`, several in parallel.
+/// Draws all figures of `run`, on several threads.
 pub fn draw_figures<'a>(
     run: &'a Run,
     figures_dir: &'a Path,
@@ -109,13 +109,13 @@ pub fn draw_figures<'a>(
     Ok(figures)
 }
 
-/// Plotted figure; `None` if the figure would not compare anything.
+/// Result of plotting a figure; `None` if there would be nothing to compare in it.
 type Plotted = Result<Option<Captioned>, ReportError>;
 
 struct Draw<'a> {
     run: &'a Run,
     policies: Vec<(String, Style)>,
-    /// Number of flows in first repetitions that ended after the last narrow time interval.
+    /// Number of flows in first repetitions that ended after the last narrow interval of the grid.
     ended_later: usize,
     figures_dir: &'a Path,
 }
@@ -143,7 +143,7 @@ impl Draw<'_> {
             parameters: departures::legend(&self.run.info, policy),
             style: *style,
             flows: flows.of_policy(index, self.run.info.measured_flows()),
-            // Intervals cannot be computed if any flow did not finish.
+            // If any flow did not finish, there are no intervals.
             repetitions: match flows.unfinished(index) {
                 [] => flows.slowdowns_by_repetition(index),
                 _ => Vec::new(),
@@ -219,7 +219,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Slowdown, title), caption)
     }
 
-    /// Returns the parameters of each policy, for legends.
+    /// Returns the legend text with each policy's parameters.
     fn parameters(&self) -> Vec<String> {
         self.policies
             .iter()
@@ -227,14 +227,14 @@ impl Draw<'_> {
             .collect()
     }
 
-    /// Returns each policy's slowdowns in each of `bins`.
+    /// Returns the slowdowns of each policy's flows in each of `bins`.
     fn slowdowns_by_size(&self, bins: &SizeBins) -> Vec<Vec<Population<'_>>> {
         let flows = &self.run.flows;
         let policies = 0..flows.policies.len();
         parallel::map(policies, |policy| flows.by_size(policy, bins))
     }
 
-    /// Plots the matrix of datacenter pairs; `None` if at most [`FEW_PAIRS`] pairs have flows.
+    /// Plots slowdowns between datacenters; `None` if at most [`FEW_PAIRS`] pairs have flows.
     fn dc_pairs(&self) -> Plotted {
         let panel = |(index, (policy, style)): (usize, &(String, Style))| {
             let pairs = self.run.flows.by_pair(index);
@@ -305,7 +305,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Paths, "Paths taken"), caption)
     }
 
-    /// Returns, for each link, the number of flows and their share of all bytes.
+    /// Returns the number of flows that crossed each link under a policy, and their share of all bytes.
     fn uses_of_links(&self, policy: usize) -> Vec<(u64, f64)> {
         let flows = &self.run.flows;
         let shares = flows.routes(policy);
@@ -327,7 +327,7 @@ impl Draw<'_> {
             let (counted, bytes) = over.fold((0, 0), |(flows, bytes), (share, _)| {
                 (flows + share.flows, bytes + share.bytes)
             });
-            // On a link that several of a re-routed flow's routes share, the flow is counted once.
+            // A re-routed flow may have several routes over the same link; there it is counted once.
             let again = flows.rerouted(policy).map(|own| {
                 let crossing = own.iter().filter(|(route, _)| {
                     let route = usize::try_from(*route)
@@ -388,7 +388,7 @@ impl Draw<'_> {
     }
 }
 
-/// Returns the sentence about bins in which flows did not finish; empty if all flows finished.
+/// Returns a sentence for captions if flows did not finish in some bin, else an empty text.
 fn about_unfinished(figure: &SizePanels) -> &'static str {
     if figure.has_unfinished() {
         " Percentiles include all scheduled flows of a bin; a percentile beyond the flows that \
@@ -398,13 +398,13 @@ fn about_unfinished(figure: &SizePanels) -> &'static str {
     }
 }
 
-/// Maximum number of datacenter pairs for which the matrix is omitted, because there is little to compare.
+/// Maximum number of datacenter pairs for which the matrix is omitted, because it would compare little.
 const FEW_PAIRS: usize = 2;
 
-/// Maximum number of a policy's flows for the timeline, in which each flow's bar has its own row.
+/// Maximum number of flows per policy for which the timeline is drawn, because each flow has a bar of its own.
 const MAX_BARS: usize = 100;
 
-/// Returns the panel of a percentile by policy and bin.
+/// Returns the panel of a percentile, by policy and size bin.
 fn size_panel(slowdowns: &[Vec<Population<'_>>], bins: &SizeBins, percent: u32) -> SizePanel {
     let of_policy = |policy: &Vec<Population<'_>>| {
         policy
@@ -419,7 +419,7 @@ fn size_panel(slowdowns: &[Vec<Population<'_>>], bins: &SizeBins, percent: u32) 
     }
 }
 
-/// Returns the sentence about the number of flows that a marker needs.
+/// Returns the caption's sentence on how many flows a marker needs.
 fn least_flows() -> String {
     let [p50, p99] = PERCENTS.map(|it| Statistic::Percentile(it).min_values() as u64);
     format!(

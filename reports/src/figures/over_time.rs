@@ -1,4 +1,4 @@
-//! Figures over time.
+//! Figures of a run with values over time.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -58,7 +58,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Flows, "Flows over time"), caption)
     }
 
-    /// Plots the mean number of flows under way, by route.
+    /// Plots the mean number of flows in flight over time, by route.
     pub fn flows_in_flight(&self) -> Plotted {
         let mut figure = self.stacks(
             "flows-in-flight",
@@ -99,7 +99,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Flows, "Flows in flight"), caption)
     }
 
-    /// Plots each route's share of the flows that start.
+    /// Plots the share of starting flows that each route gets over time.
     pub fn paths_over_time(&self) -> Plotted {
         let mut figure = self.stacks(
             "paths-over-time",
@@ -147,8 +147,8 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Paths, "Paths over time"), caption)
     }
 
-    /// Returns the panels of flows by route. Each `merged` intervals of the grid become one; `layers` returns a
-    /// policy's layers between the edges of these intervals.
+    /// Returns the panels of flows by route. Every `merged` intervals of the grid become one; `layers` returns the
+    /// layers of a policy between the edges of these intervals.
     fn stacks(
         &self,
         name: &'static str,
@@ -177,7 +177,7 @@ impl Draw<'_> {
         }
     }
 
-    /// Plots the utilisation of the busiest link directions.
+    /// Plots the utilisation of the busiest link directions over time.
     pub fn links_over_time(&self) -> Plotted {
         let busiest = |one: &DirectionSeries| self.run.used_while_arriving(one);
         let value =
@@ -197,7 +197,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Links, "Links over time"), caption)
     }
 
-    /// Plots the queues of the link directions with the longest queues.
+    /// Plots the queues of the link directions with the longest queues over time.
     pub fn queues_over_time(&self) -> Plotted {
         let longest = |one: &DirectionSeries| {
             text::to_float(one.queue.iter().flatten().copied().max().unwrap_or(0))
@@ -222,8 +222,8 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Links, "Queues over time"), caption)
     }
 
-    /// Returns the strips of the directions with the largest `weight`, at most [`MAX_STRIPS`], and a sentence about the
-    /// omitted directions. `merge` returns the value of intervals that become one.
+    /// Returns the strips of the at most [`MAX_STRIPS`] directions with the largest `weight`, and a sentence on those
+    /// omitted. `merge` computes the value of several intervals that become one.
     fn strips(
         &self,
         (weight, is_share): (impl Fn(&DirectionSeries) -> f64, bool),
@@ -288,7 +288,7 @@ impl Draw<'_> {
         (strips, left_out)
     }
 
-    /// Plots the rates of QPs under congestion control, and the fairness of these rates.
+    /// Plots the rates of QPs under congestion control over time, and their fairness.
     pub fn rates_over_time(&self) -> Plotted {
         let rates = &self.run.rates;
         let edges = self.run.grid.narrow_edges(STRIP_MERGED);
@@ -354,8 +354,8 @@ impl Draw<'_> {
 
     pub fn around_faults(&self) -> Plotted {
         let series = &self.run.around_faults;
-        // Each destination has one colour at all switches, in order of delay. If routes cross a single datacenter,
-        // these are the same colours as in the figure of flows over time.
+        // Each destination has the same colour at all switches, in order of delay. If routes cross a single datacenter,
+        // these are the colours of the figure of flows over time.
         let label = |one: &LinkSeries| format!("to {}", one.to_dc);
         let routes = &self.run.routes;
         let delay = |one: &LinkSeries| {
@@ -420,7 +420,7 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Links, "Around the faults"), caption)
     }
 
-    /// Returns the sentences about repetitions and times that the figure does not show; empty if the figure shows all.
+    /// Returns the caption's sentences on repetitions and times that a figure omits; empty if it omits none.
     fn beyond(&self) -> String {
         let grid = &self.run.grid;
         let mut words = match self.run.info.repetitions {
@@ -464,7 +464,7 @@ impl Draw<'_> {
     }
 }
 
-/// Returns marks for the faults of `run` that occurred before its end; faults at the same time share a mark.
+/// Returns the marks of faults that occurred before the end of `run`; faults at the same time share one.
 pub fn fault_marks(run: &Run) -> Vec<FaultMark> {
     let mut changes: BTreeMap<Nanos, Vec<String>> = BTreeMap::new();
     for fault in run.faults() {
@@ -483,14 +483,14 @@ pub fn fault_marks(run: &Run) -> Vec<FaultMark> {
     changes.into_iter().map(mark).collect()
 }
 
-/// Number of grid intervals per interval in the figure of flows in flight.
+/// Number of grid intervals that are merged into one in the figure of flows in flight.
 const IN_FLIGHT_MERGED: usize = 2;
 
-/// Number of grid intervals per interval in the figure of paths.
+/// Number of grid intervals that are merged into one in the figure of paths.
 const SHARES_MERGED: usize = 4;
 
-/// Number of grid intervals per interval in the figures of links.
+/// Number of grid intervals that are merged into one in the figures of links.
 pub const STRIP_MERGED: usize = 2;
 
-/// Share of the largest weight below which a direction gets no strip.
+/// Share of the largest weight below which a direction is omitted.
 const NEGLIGIBLE: f64 = 0.02;

@@ -1,4 +1,4 @@
-//! Groups of routes, by which flows are coloured.
+//! Groups of routes that share a colour.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub enum Groups {
 }
 
 impl Groups {
-    /// Returns the groups for the routes of `flows`; `all` has the routes of the network.
+    /// Returns the groups for the routes of `flows`; `all` knows the delays of the network's routes.
     pub fn of(flows: &Flows, all: &Routes) -> Self {
         let routes: BTreeSet<String> = flows.first_routes().iter().cloned().collect();
         if routes.len() > ROUTES.len() {
@@ -33,7 +33,7 @@ impl Groups {
                 .collect();
             return Self::Lengths(lengths.into_iter().take(ROUTES.len()).collect());
         }
-        // Routes with unknown delay come last.
+        // Routes with an unknown delay come last.
         let order = |route: &str| {
             let delay = all.delay(&all.named(route));
             delay.map_or((1, Nanos::ZERO), |delay| (0, delay))
@@ -43,8 +43,8 @@ impl Groups {
         Self::Routes(routes)
     }
 
-    /// Returns the flows of each policy's first repetition over time, by group; flows without a group are the last
-    /// group.
+    /// Returns the flows of each policy's first repetition over time, by group. Flows without a group form one more,
+    /// the last.
     pub fn flows_over_time(
         &self,
         flows: &Flows,
@@ -59,7 +59,7 @@ impl Groups {
         })
     }
 
-    /// Returns the position of the group of each route in `flows`.
+    /// Returns the index of the group of each route in `flows`.
     pub fn positions(&self, flows: &Flows, routes: &Routes) -> Positions {
         let names = flows.route_names.iter();
         Positions(
@@ -69,7 +69,7 @@ impl Groups {
         )
     }
 
-    /// True if routes with the same number of links share a colour.
+    /// Returns true if routes with the same number of links share a colour.
     pub fn is_by_length(&self) -> bool {
         matches!(self, Self::Lengths(_))
     }
@@ -82,7 +82,7 @@ impl Groups {
         }
     }
 
-    /// Returns the position of `route`'s group.
+    /// Returns the index of the group of `route`; `None` if it has none.
     fn position(&self, route: &Route) -> Option<usize> {
         match self {
             Self::Routes(routes) => routes.iter().position(|one| *one == route.text),
@@ -110,11 +110,11 @@ impl Groups {
     }
 }
 
-/// Position of each route's group, by route number; `None` for routes without a group.
+/// Index of each route's group, by route number; `None` for a route without a group.
 pub struct Positions(Vec<Option<usize>>);
 
 impl Positions {
-    /// Returns the position of the group of a flow's route; `None` if the route is unknown or has no group.
+    /// Returns the index of the group of a flow's route; `None` if the route is unknown or has no group.
     pub fn of(&self, span: &Span) -> Option<usize> {
         let route = usize::try_from(span.route?).ok()?;
         *self.0.get(route)?

@@ -1,23 +1,23 @@
-//! Choice of the flows that a page lists.
+//! Choice of the flows that a report page lists.
 
 use lab_records::{FlowFields, FlowRow};
 
-/// Chosen flows of one policy: the worst flows, and a sample.
+/// Chosen flows of one policy: the worst flows, and an evenly spaced sample.
 pub struct Chosen {
     worst: Vec<FlowRow>,
     sample: Vec<FlowRow>,
-    /// Slowdown from which on a flow may be one of the worst flows.
+    /// Slowdown below which a flow is certainly none of the worst.
     threshold: f64,
     seen: usize,
-    /// Interval of the sample: one in `every` flows is kept.
+    /// Spacing of the sample: one in `every` flows is kept.
     every: usize,
-    /// Maximum number of worst flows that are kept.
+    /// Maximum number of worst flows.
     room: usize,
 }
 
 impl Chosen {
-    /// Creates an empty choice from about `expected` flows; at most `room` worst flows and a sample of about `room`
-    /// flows are kept.
+    /// Returns an empty choice for about `expected` flows. It keeps at most `room` worst flows and a sample of about
+    /// `room` flows.
     pub fn new(expected: u64, room: usize) -> Self {
         let expected = usize::try_from(expected).unwrap_or(usize::MAX);
         Self {
@@ -34,7 +34,7 @@ impl Chosen {
         }
     }
 
-    /// Adds a flow with its [`badness`]; its row is parsed only if the flow may be kept.
+    /// Offers a flow with its [`badness`]; its row is parsed only if the flow may be kept.
     pub fn add<E>(
         &mut self,
         badness: f64,
@@ -52,7 +52,7 @@ impl Chosen {
         Ok(())
     }
 
-    /// Returns the kept flows, sorted by repetition and id.
+    /// Returns the chosen flows, sorted by repetition and number.
     pub fn into_rows(mut self) -> Vec<FlowRow> {
         self.keep_worst();
         let mut rows = self.worst;
@@ -61,7 +61,7 @@ impl Chosen {
         rows
     }
 
-    /// Keeps the worst flows: first flows that started and did not finish, then flows with the largest slowdowns.
+    /// Drops all but the worst flows: those that started but did not finish, then those with the largest slowdowns.
     fn keep_worst(&mut self) {
         let badness = |row: &FlowRow| badness(row.fields());
         self.worst.sort_by(|a, b| {
@@ -75,8 +75,8 @@ impl Chosen {
     }
 }
 
-/// Returns the sort key of the worst flows: the slowdown; infinity for a flow that started and did not finish; 0 for a
-/// flow that never started, which shows nothing about the policy.
+/// Returns the key that sorts flows by badness: the slowdown, infinity for a flow that started but did not finish, or 0
+/// for a flow that never started, which reveals nothing about the policy.
 pub fn badness(flow: FlowFields<'_>) -> f64 {
     match (flow.slowdown, flow.has_started()) {
         (Some(slowdown), _) => slowdown,
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(chosen(8, 4), (0..8).collect::<Vec<_>>());
         let many = chosen(1_000, 10);
         assert_eq!(many.len(), 20);
-        // The flow that did not finish, the slowest flow, and every hundredth flow are kept.
+        // Kept are the flow that did not finish, the slowest flow, and every hundredth flow.
         assert!([7, 100, 900].iter().all(|id| many.contains(id)));
         let slowest = (0..1_000).find(|id| id * 37 % 1_000 == 999).unwrap();
         assert!(many.contains(&slowest));

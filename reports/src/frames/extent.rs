@@ -1,11 +1,11 @@
-//! End times of a run's repetitions, and link use while flows start.
+//! End times of a run's repetitions, and use of links while flows start.
 
 use lab_records::{ArrivalUse, DirectionUse, FlowFields, LinkRow, RepetitionEnds, RunInfo};
 use lab_units::{Bytes, Nanos};
 
 use crate::{error::ReportError, facts::RunFacts};
 
-/// Repetition ends and link use under each policy.
+/// End of each repetition, and use of links, under each policy.
 #[derive(Clone, Debug, Default)]
 pub struct Extent(Vec<PolicyExtent>);
 
@@ -16,18 +16,18 @@ struct PolicyExtent {
 }
 
 impl Extent {
-    /// Creates an empty extent for `policies` policies.
+    /// Returns an empty extent for `policies` policies.
     pub fn new(policies: usize) -> Self {
         Self(vec![PolicyExtent::default(); policies])
     }
 
-    /// Adds a flow of a policy.
+    /// Takes a flow of a policy into account.
     pub fn flow(&mut self, policy: usize, flow: FlowFields<'_>) {
         self.0[policy].ends.flow(flow);
         self.0[policy].arrivals.flow(flow);
     }
 
-    /// Adds the counters of links; all flows must be added before.
+    /// Reads the counters of links; all flows must have been added before.
     pub fn read_counters(&mut self, run: &RunFacts) -> Result<(), ReportError> {
         let policies = &run.info().policies;
         run.visit_batches::<LinkRow, ReportError>(&COLUMNS, |batch| {
@@ -53,24 +53,24 @@ impl Extent {
         Ok(())
     }
 
-    /// Returns the end of a repetition under a policy.
+    /// Returns the time at which a repetition ended under a policy.
     pub fn end(&self, policy: usize, repetition: u32) -> Nanos {
         self.0[policy].ends.of(repetition)
     }
 
-    /// Returns the latest end of a repetition under any policy.
+    /// Returns the latest end of any repetition under any policy.
     pub fn last_end(&self) -> Nanos {
         let ends = self.0.iter().map(|policy| policy.ends.last());
         ends.max().unwrap_or_default()
     }
 
-    /// Returns the use of each link direction under a policy; `info` has the links' rates.
+    /// Returns the use of each link direction under a policy while flows start; `info` has the rates of links.
     pub fn uses(&self, policy: usize, info: &RunInfo) -> Vec<DirectionUse> {
         self.0[policy].arrivals.uses(info)
     }
 }
 
-/// Columns that are read from `links.csv`.
+/// Names of the columns that are read from `links.csv`.
 const COLUMNS: [&str; 7] = [
     "policy",
     "repetition",

@@ -1,4 +1,4 @@
-//! Flows of a run in memory, and the queries of figures and tables.
+//! Flows of a run in memory, with the queries that figures and tables need.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,32 +25,32 @@ use crate::{
     stats::Statistic,
 };
 
-/// Flows of a run.
+/// Flows of a run, by policy.
 pub struct Flows {
     /// Labels of the policies.
     pub policies: Vec<String>,
-    /// Counts of measured flows under each policy.
+    /// Counts of the measured flows under each policy.
     pub counts: Vec<FlowCounts>,
-    /// Counts of all flows under each policy.
+    /// Counts of all flows, measured or not, under each policy.
     pub recorded: Vec<FlowCounts>,
-    /// Worst flows and a sample of the flows of each policy, at most [`MAX_SHOWN`] in total, sorted by policy,
-    /// repetition and id.
+    /// Flows that the page lists: the worst flows and a sample of each policy, at most [`MAX_SHOWN`] in total, sorted
+    /// by policy, repetition and number.
     pub shown: Vec<FlowRow>,
-    /// Largest lateness of a start against the schedule; `None` if no flow started.
+    /// Largest delay of a flow's start against its schedule; `None` if no flow started.
     pub max_lateness: Option<Nanos>,
-    /// Largest error bound of a measured FCT; `None` if unknown.
+    /// Largest error bound of a measured FCT; `None` if it is unknown.
     pub max_resolution: Option<Nanos>,
-    /// Bins of measured flows' sizes with about equally many flows, for each of [`PERCENTS`].
+    /// Size bins with about equally many measured flows, for each of [`PERCENTS`].
     pub bins: [SizeBins; 2],
-    /// Bins of measured flows' sizes between round sizes.
+    /// Size bins between round sizes.
     pub log_bins: SizeBins,
-    /// Names of the routes, by route number; initial routes of flows come first.
+    /// Names of the routes by route number; routes on which flows began come first.
     pub route_names: Vec<String>,
-    /// Number of initial routes.
+    /// Number of routes on which flows began.
     first_routes: usize,
-    /// Ends of the repetitions, and link use while flows start.
+    /// Ends of the repetitions, and use of links while flows start.
     pub extent: Extent,
-    /// Sending and receiving datacenters, by the number of each pair.
+    /// Sending and receiving datacenter of each pair, by the pair's number.
     pairs: Vec<(String, String)>,
     /// Flows of each policy.
     of_policies: Vec<PolicyFlows>,
@@ -59,31 +59,31 @@ pub struct Flows {
 /// Times and route of a flow that started.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Span {
-    /// Start time.
+    /// Start of the flow from the start of the repetition.
     pub start: Nanos,
-    /// Completion; the end of the repetition if the flow did not finish.
+    /// Completion of the flow; the end of the repetition if it did not finish.
     pub end: Nanos,
     /// True if the flow finished.
     pub is_finished: bool,
-    /// Number of the route; `None` if unknown.
+    /// Number of the flow's first route; `None` if it is unknown.
     pub route: Option<u32>,
 }
 
-/// Collector of flows, row by row.
+/// Reader that collects flows row by row.
 struct Reader<'a> {
     info: &'a RunInfo,
     flows: Flows,
     routes: RouteNumbers<'a>,
     pairs: Pairs,
-    /// Flows that the page shows one by one, by policy.
+    /// Flows that the page lists, by policy.
     chosen: Vec<Chosen>,
     unfinished: Unfinished,
-    /// Position of the last row's policy, which is usually the next row's policy, too.
+    /// Index of the policy of the last row; the next row usually has the same policy.
     policy: usize,
 }
 
 impl Flows {
-    /// Reads `run`'s flows.
+    /// Reads the flows of `run`.
     pub fn read(run: &RunFacts, routes: &Routes) -> Result<Self, ReportError> {
         let policies = run.info().policies.clone();
         let count = policies.len();
@@ -119,19 +119,19 @@ impl Flows {
         Ok(reader.finish())
     }
 
-    /// Returns policy, repetition and id of each flow that the page shows.
+    /// Returns policy, repetition and number of each flow that the page lists.
     pub fn shown_keys(&self) -> BTreeSet<FlowKey> {
         let key = |row: &FlowRow| (row.policy.clone(), row.repetition, row.flow_id.0);
         self.shown.iter().map(key).collect()
     }
 
-    /// Returns the hosts of a flow, `dc1/h1 → dc2/h1`, if the page shows it.
+    /// Returns the hosts of a flow, such as `dc1/h1 → dc2/h1`; `None` if the page does not list it.
     pub fn hosts(&self, flow: FlowId) -> Option<String> {
         let row = self.shown.iter().find(|row| row.flow_id == flow)?;
         Some(format!("{} → {}", row.src_host, row.dst_host))
     }
 
-    /// Returns the largest number of flows that a policy has, measured or not.
+    /// Returns the largest number of flows, measured or not, that a policy has.
     pub fn max_flows(&self) -> usize {
         let counts = self.recorded.iter().map(|counts| counts.flows);
         usize::try_from(counts.max().unwrap_or(0)).unwrap_or(usize::MAX)
@@ -149,12 +149,12 @@ impl Flows {
         total
     }
 
-    /// Returns the sorted slowdowns of a policy's finished flows.
+    /// Returns the slowdowns of a policy's finished flows, sorted.
     pub fn slowdowns(&self, policy: usize) -> &[f64] {
         &self.of_policies[policy].slowdowns
     }
 
-    /// Returns the sorted slowdowns of a policy's finished flows in each repetition.
+    /// Returns the slowdowns of a policy's finished flows, sorted, by repetition.
     pub fn slowdowns_by_repetition(&self, policy: usize) -> Vec<Vec<f64>> {
         let of = &self.of_policies[policy];
         let last = of.flows.iter().rfind(|flow| flow.slowdown.is_some());
@@ -169,7 +169,7 @@ impl Flows {
         last.map_or(0, |flow| flow.repetition + 1)
     }
 
-    /// Returns the slowdowns of a policy's `scheduled` flows, some of which may have no row.
+    /// Returns the slowdowns of a policy's flows; `scheduled` may be larger than the number of rows.
     pub fn of_policy(&self, policy: usize, scheduled: u64) -> Population<'_> {
         let scheduled = scheduled.max(self.counts[policy].flows);
         let scheduled = usize::try_from(scheduled).unwrap_or(usize::MAX);
@@ -188,7 +188,7 @@ impl Flows {
         self.of_policies[policy].groups(count, bin)
     }
 
-    /// Returns the routes of a policy's flows, in descending order of bytes.
+    /// Returns the routes of a policy's flows, those with the most bytes first.
     pub fn routes(&self, policy: usize) -> &[RouteShare] {
         &self.of_policies[policy].routes
     }
@@ -199,12 +199,12 @@ impl Flows {
         flows.filter(|flow| flow.route.is_some()).count() as u64
     }
 
-    /// Returns the initial routes of flows.
+    /// Returns the names of the routes on which flows began.
     pub fn first_routes(&self) -> &[String] {
         &self.route_names[..self.first_routes]
     }
 
-    /// Returns, for each re-routed flow of a policy, the numbers of its routes and the bytes on each.
+    /// Returns the route numbers of each re-routed flow of a policy, with the bytes on each route.
     pub fn rerouted(&self, policy: usize) -> impl Iterator<Item = &[(u32, u64)]> {
         self.of_policies[policy]
             .rerouted
@@ -212,19 +212,19 @@ impl Flows {
             .map(Vec::as_slice)
     }
 
-    /// True if the records have the routes of at least one re-routed flow.
+    /// Returns true if the records have the routes of at least one re-routed flow.
     pub fn has_rerouted(&self) -> bool {
         self.of_policies.iter().any(|of| !of.rerouted.is_empty())
     }
 
-    /// Returns the started flows of a policy's first repetition, sorted by start and id.
+    /// Returns the flows of a policy's first repetition that started, sorted by start and number.
     pub fn spans(&self, policy: usize) -> Vec<Span> {
         let mut spans: Vec<Span> = self.first_repetition(policy).collect();
         spans.sort_by_key(|span| span.start);
         spans
     }
 
-    /// Returns the started flows of a policy's first repetition.
+    /// Returns the flows of a policy's first repetition that started.
     pub fn first_repetition(&self, policy: usize) -> impl Iterator<Item = Span> {
         let flows = self.of_policies[policy].all();
         let end = self.extent.end(policy, 0);
@@ -246,7 +246,7 @@ impl Flows {
             .count()
     }
 
-    /// Returns the times at which the flows of first repetitions ended, ns; for an unfinished flow, the end of its
+    /// Returns the end of each flow in first repetitions, ns; for an unfinished flow, this is the end of the
     /// repetition.
     pub fn ends(&self) -> impl Iterator<Item = u64> {
         let spans = (0..self.policies.len()).flat_map(|policy| self.first_repetition(policy));
@@ -260,7 +260,7 @@ impl Flows {
         ends.max().unwrap_or_default()
     }
 
-    /// Returns the start of the last flow that started.
+    /// Returns the start time of the last flow that started.
     pub fn last_start(&self) -> Nanos {
         self.started()
             .map(|flow| flow.start)
@@ -268,7 +268,7 @@ impl Flows {
             .unwrap_or_default()
     }
 
-    /// Returns the completion of the last flow that finished.
+    /// Returns the completion time of the last flow that finished.
     pub fn last_completion(&self) -> Nanos {
         self.started()
             .filter_map(Flow::end)
@@ -292,7 +292,7 @@ impl Flows {
         flows.filter(|flow| flow.has_started)
     }
 
-    /// Returns the number of datacenter pairs that have flows.
+    /// Returns the number of pairs of datacenters between which there are flows.
     pub fn pair_count(&self) -> usize {
         self.pairs.len()
     }
@@ -434,8 +434,8 @@ mod tests {
         assert_eq!((flows.counts[1].flows, flows.total().finished), (3, 2));
     }
 
-    /// Flow 0 starts before the measured window and flow 3 after it: both load the network, but slowdowns, sizes and
-    /// pairs exclude them.
+    /// Flow 0 starts before the measured window, and flow 3 after it. Both load the network, but slowdowns, sizes and
+    /// pairs leave them out.
     #[test]
     fn only_flows_of_the_window_are_measured() {
         let row = |id, size| FlowRow {
@@ -591,7 +591,7 @@ mod tests {
         assert_eq!(flows.shown.len(), MAX_SHOWN);
         let key = |row: &FlowRow| (row.policy.clone(), row.repetition, row.flow_id);
         assert!(flows.shown.is_sorted_by_key(key));
-        // No flow finished, so all are equally bad, and the first flows are kept.
+        // No flow finished, so all are equally bad, and the first ones are kept.
         assert_eq!(flows.shown[0].flow_id.0, 1);
     }
 }

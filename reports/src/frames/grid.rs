@@ -1,4 +1,4 @@
-//! Time intervals in which a run is shown.
+//! Time intervals in which a run's first repetition is shown.
 
 use lab_units::Nanos;
 use polars::prelude::*;
@@ -14,8 +14,8 @@ pub struct TimeGrid {
 }
 
 impl TimeGrid {
-    /// Returns the intervals for flows that ended at `ends` and faults until `last_fault`. The narrow intervals end
-    /// after nine tenths of the flows have ended and all faults have occurred.
+    /// Returns the intervals for flows that ended at `ends`, ns, and faults up to `last_fault`. The narrow intervals
+    /// end after nine tenths of the flows have ended and all faults have occurred.
     pub fn new(mut ends: Vec<u64>, last_fault: Option<Nanos>) -> Self {
         let fault = last_fault.map_or(0, Nanos::get);
         let last = ends.iter().max().copied().unwrap_or(0);
@@ -49,19 +49,19 @@ impl TimeGrid {
         NARROW
     }
 
-    /// Returns the start of interval `index`, ns; for [`len`](Self::len), the end of the last interval.
+    /// Returns the start of the interval at `index`, ns; for [`len`](Self::len), the end of the last interval.
     pub fn edge(&self, index: usize) -> u64 {
         let wide = index.saturating_sub(NARROW) as u64;
         self.narrow * index.min(NARROW) as u64 + self.wide * wide
     }
 
-    /// Returns the edges of narrow intervals after each `merged` intervals have become one, as indices for
+    /// Returns the edges of the narrow intervals, with every `merged` intervals as one. The edges are indices for
     /// [`edge`](Self::edge).
     pub fn narrow_edges(&self, merged: usize) -> Vec<usize> {
         (0..=NARROW).step_by(merged).collect()
     }
 
-    /// Returns the middle between each edge and the next, in seconds.
+    /// Returns the middle between each of `edges` and the next one, seconds.
     pub fn middles(&self, edges: &[usize]) -> Vec<f64> {
         let middle = |edge: &[usize]| {
             let [start, end] = [edge[0], edge[1]].map(|edge| self.edge(edge));
@@ -70,7 +70,7 @@ impl TimeGrid {
         edges.windows(2).map(middle).collect()
     }
 
-    /// Returns the index of the interval that contains `time`; for a time after the last interval, the last index.
+    /// Returns the index of the interval that contains `time`, ns; later times belong to the last interval.
     pub fn index(&self, time: u64) -> usize {
         let focus = self.edge(NARROW);
         let index = if time < focus {
@@ -83,12 +83,12 @@ impl TimeGrid {
             .min(self.len() - 1)
     }
 
-    /// Returns an expression that computes [`index`](Self::index) for a column of times.
+    /// Returns a polars expression that computes [`index`](Self::index) for a column of times.
     pub fn index_of(&self, column: &str) -> Expr {
         let focus = self.edge(NARROW);
         let time = || col(column);
         let narrow = quotient(time(), self.narrow);
-        // The numbers are unsigned, so the subtraction wraps for times before the focus; the condition excludes these.
+        // The numbers are unsigned, so the subtraction wraps for times before the focus; `when` leaves these out.
         let after = when(time().lt(lit(focus)))
             .then(lit(0u64))
             .otherwise(time() - lit(focus));
@@ -101,7 +101,7 @@ impl TimeGrid {
     }
 }
 
-/// Merges the known values between each edge and the next into one; `None` if no value is known.
+/// Merges the known values between each edge and the next with `merge`; `None` where no value is known.
 pub fn merged(
     edges: &[usize],
     value: impl Fn(usize) -> Option<f64>,
@@ -114,26 +114,26 @@ pub fn merged(
     edges.windows(2).map(one).collect()
 }
 
-/// Returns the mean of `known`, for [`merged`].
+/// Returns the mean of `known`; an argument for [`merged`].
 pub fn mean(known: &[f64]) -> f64 {
     known.iter().sum::<f64>() / to_float(known.len() as u64)
 }
 
-/// Returns the largest of `known`, which are not negative, for [`merged`].
+/// Returns the largest of `known`, which must not be negative; an argument for [`merged`].
 pub fn largest(known: &[f64]) -> f64 {
     known.iter().copied().fold(0.0, f64::max)
 }
 
-/// Returns the integer quotient of two numbers; the polars feature for floor division is not enabled.
+/// Returns an expression for the integer quotient, because the polars feature for floor division is not enabled.
 fn quotient(number: Expr, by: u64) -> Expr {
     let rest = number.clone() % lit(by);
     ((number - rest) / lit(by)).cast(DataType::UInt64)
 }
 
-/// Number of narrow intervals.
+/// Number of narrow intervals, in which most flows end.
 const NARROW: usize = 240;
 
-/// Number of wide intervals.
+/// Number of wide intervals, which cover the rest of the repetition.
 const WIDE: usize = 80;
 
 #[cfg(test)]

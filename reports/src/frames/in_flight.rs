@@ -1,12 +1,12 @@
-//! Flows of a repetition in time intervals.
+//! Numbers of flows in flight, started and finished over time.
 
 use super::{Span, TimeGrid};
 use crate::text::to_float;
 
-/// Flows of one policy in time intervals, by route group.
+/// Flows of one policy over time, by group of routes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowsOverTime {
-    /// Mean number of flows under way in each interval, by group.
+    /// Mean number of flows in flight in each interval, by group.
     pub under_way: Vec<Vec<f64>>,
     /// Number of flows that started in each interval, by group.
     pub started: Vec<Vec<u32>>,
@@ -14,7 +14,8 @@ pub struct FlowsOverTime {
     pub finished: Vec<u32>,
 }
 
-/// Returns the flows of `spans` in time intervals; `group_of` returns a span's group, less than `groups`.
+/// Counts the flows in `spans` per interval of `grid`; `group_of` returns the index of a flow's group, less than
+/// `groups`.
 pub fn flows_over_time(
     grid: &TimeGrid,
     spans: impl IntoIterator<Item = Span>,
@@ -43,8 +44,8 @@ pub fn flows_over_time(
         let share = |time: u64, index: usize| {
             to_float(time.saturating_sub(grid.edge(index))) / width(index)
         };
-        // A flow is added to all intervals from its start to its end; the parts of the first and last interval before
-        // its start and after its end are subtracted.
+        // A flow counts fully in all intervals from its start to its end. Then the parts of the first and last interval
+        // before its start and after its end are subtracted.
         entered[group][first] += 1.0;
         within[group][first] -= share(start, first);
         entered[group][last + 1] -= 1.0;
@@ -71,7 +72,7 @@ mod tests {
 
     #[test]
     fn flows_count_for_the_share_of_an_interval_that_they_are_under_way() {
-        // The intervals have 1 µs.
+        // Each interval lasts 1 µs.
         let grid = TimeGrid::new(vec![240_000], None);
         let span = |start, end, is_finished| Span {
             start: Nanos::new(start),

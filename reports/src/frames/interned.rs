@@ -1,17 +1,17 @@
-//! Numbers that stand for texts shared by many flows.
+//! Numbers for texts that many flows share.
 
 use std::collections::BTreeMap;
 
 use crate::route::Routes;
 
-/// Numbers of the paths' routes, from 0.
+/// Table that numbers routes from 0, in order of their first use.
 pub struct RouteNumbers<'a> {
     routes: &'a Routes,
     names: Vec<String>,
     of_path: BTreeMap<String, u32>,
 }
 
-/// Numbers of datacenter pairs, from 0.
+/// Table that numbers pairs of datacenters from 0.
 #[derive(Default)]
 pub struct Pairs {
     names: Vec<(String, String)>,
@@ -19,7 +19,7 @@ pub struct Pairs {
 }
 
 impl<'a> RouteNumbers<'a> {
-    /// Creates an empty numbering of the routes in `routes`.
+    /// Returns a table without numbers for the routes in `routes`.
     pub fn new(routes: &'a Routes) -> Self {
         Self {
             routes,
@@ -28,7 +28,7 @@ impl<'a> RouteNumbers<'a> {
         }
     }
 
-    /// Returns the number of `path`'s route; both directions of a path have the same route.
+    /// Returns the number for the route of `path`; both directions of a path have the same route.
     pub fn number(&mut self, path: &str) -> u32 {
         if let Some(&known) = self.of_path.get(path) {
             return known;
@@ -52,14 +52,14 @@ impl<'a> RouteNumbers<'a> {
         self.names.len()
     }
 
-    /// Returns the routes, by number.
+    /// Returns the names of the routes, by number.
     pub fn into_names(self) -> Vec<String> {
         self.names
     }
 }
 
 impl Pairs {
-    /// Returns the number of a pair.
+    /// Returns the number of a pair of datacenters.
     pub fn number(&mut self, src: &str, dst: &str) -> u32 {
         let known = self.of_pair.get(src).and_then(|sinks| sinks.get(dst));
         if let Some(&known) = known {
@@ -72,7 +72,7 @@ impl Pairs {
         number
     }
 
-    /// Returns the pairs, by number.
+    /// Returns the pairs of datacenters, by number.
     pub fn into_names(self) -> Vec<(String, String)> {
         self.names
     }

@@ -1,4 +1,4 @@
-//! Totals of links and their queues.
+//! Totals of links and of their queues.
 
 use std::collections::BTreeMap;
 
@@ -25,32 +25,32 @@ pub struct LinkUse {
     pub from_dc: String,
     /// Datacenter that receives in this direction.
     pub to_dc: String,
-    /// Bytes carried.
+    /// Number of bytes carried.
     pub bytes: u64,
-    /// Packets dropped.
+    /// Number of packets dropped.
     pub drops: u64,
-    /// Packets ECN-marked; `None` if not counted.
+    /// Number of packets that were ECN-marked; `None` if marks were not counted.
     pub marks: Option<u64>,
-    /// Longest queue in bytes: the maximum that the port recorded, else the longest sample; `None` without either.
+    /// Longest queue, bytes: the maximum that the port recorded, or else the largest sample; `None` without either.
     pub peak_queue_bytes: Option<u64>,
-    /// True if the longest queue is a sample: between samples the queue may have been longer.
+    /// True if `peak_queue_bytes` is a sample, so that the queue may have been longer between samples.
     pub is_peak_sampled: bool,
-    /// Mean queue over the samples until the grid's end, in whole bytes; `None` without a sample.
+    /// Mean of the queue samples until the end of the grid, in whole bytes; `None` without samples.
     pub mean_queue_bytes: Option<u64>,
 }
 
-/// Totals and series of links.
+/// Totals and time series of links.
 pub struct Links {
     /// Totals of all link directions, sorted by policy, link and direction.
     pub uses: Vec<LinkUse>,
-    /// All link directions over time, sorted by link, direction and policy.
+    /// Values of all link directions over time, sorted by link, direction and policy.
     pub over_time: Vec<DirectionSeries>,
-    /// Counters of the links around the run's faults.
+    /// Counters of the links next to the run's faults.
     pub around_faults: Vec<LinkSeries>,
 }
 
-/// Reads the tables of links and queues: totals, series in the intervals of `grid`, and series around the run's faults.
-/// `ports` has the longest queues that ports recorded.
+/// Reads the tables of links and queues: totals, series in the intervals of `grid`, and series next to the run's
+/// faults. `ports` has the longest queues that ports recorded.
 pub fn links(run: &RunFacts, grid: &TimeGrid, ports: &[PortTotal]) -> Result<Links, ReportError> {
     let around = SeriesQuery::new(run.info());
     let around = |frame| around.apply(frame);
@@ -68,7 +68,8 @@ pub fn links(run: &RunFacts, grid: &TimeGrid, ports: &[PortTotal]) -> Result<Lin
     })
 }
 
-/// Reduces counters to one row per direction and repetition. Counters never decrease, so the largest is the last.
+/// Reduces counters to one row for each direction and repetition. Counters never decrease, so the largest value is the
+/// last.
 fn counters(rows: LazyFrame) -> LazyFrame {
     rows.group_by(KEYS.map(col))
         .agg(["tx_bytes", "drops", "marks"].map(|name| col(name).max()))
@@ -80,7 +81,7 @@ fn peaks(rows: LazyFrame) -> LazyFrame {
         .agg([col("backlog_bytes").max()])
 }
 
-/// Reduces queue samples until the end of `grid` to their sum, for each policy, switch and next-hop datacenter.
+/// Reduces queue samples until the end of `grid` to sum and count, for each policy, switch and next-hop datacenter.
 fn sums(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
     rows.filter(col("time_ns").lt_eq(lit(grid.edge(grid.len()))))
         .group_by(QUEUE_KEYS.map(col))
@@ -91,9 +92,9 @@ fn sums(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
         ])
 }
 
-/// Counters of one link direction in one repetition.
+/// Last counters of one link direction in one repetition.
 struct Counters {
-    /// Policy, link and datacenters.
+    /// Policy, link, sending and receiving datacenter.
     direction: [String; 4],
     bytes: u64,
     drops: u64,
@@ -165,13 +166,13 @@ fn read_counters(frame: &DataFrame) -> PolarsResult<Vec<Counters>> {
     Ok(marks.map_while(row).collect())
 }
 
-/// Columns that identify a direction of a link in one repetition.
+/// Columns that identify a link direction in one repetition.
 const KEYS: [&str; 5] = ["policy", "link", "from_dc", "to_dc", "repetition"];
 
-/// Columns that identify an egress queue.
+/// Columns that identify an egress queue under one policy.
 const QUEUE_KEYS: [&str; 3] = ["policy", "switch", "to_dc"];
 
-/// Columns that are read from `links.csv`.
+/// Names of the columns that are read from `links.csv`.
 const COLUMNS: [&str; 9] = [
     "policy",
     "link",
@@ -184,7 +185,7 @@ const COLUMNS: [&str; 9] = [
     "marks",
 ];
 
-/// Columns that are read from `queues.csv`.
+/// Names of the columns that are read from `queues.csv`.
 const QUEUE_COLUMNS: [&str; 6] = [
     "policy",
     "repetition",
@@ -211,7 +212,7 @@ mod tests {
         links(&run.dir, &grid, &[]).unwrap().uses
     }
 
-    /// Returns the counter of `dc1-dc2` from dc1 to dc2, with `bytes` bytes after `time` seconds.
+    /// Returns a counter of the link `dc1-dc2`, from dc1 to dc2, that has reached `bytes` after `time` seconds.
     fn counter(policy: &str, repetition: u32, time: u64, bytes: u64) -> LinkRow {
         LinkRow {
             repetition,
@@ -231,7 +232,7 @@ mod tests {
         assert_eq!(link_uses(&[], &[]), []);
     }
 
-    /// The table has more batches than are reduced together, so reduced parts are reduced again.
+    /// The table has more batches than are reduced at once, so reduced parts are reduced again.
     #[test]
     fn a_table_of_many_batches_is_reduced_like_one() {
         let count = 4 * lab_records::columns::BATCH_ROWS as u64 + 5;

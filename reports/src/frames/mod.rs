@@ -1,7 +1,7 @@
 //! Queries on a run's tables with polars.
 //!
-//! A large table is reduced batch by batch, so that memory grows with the result and not with the table. Only integers
-//! are summed and every result is sorted by its keys, so results do not depend on the number of threads.
+//! A large table is reduced batch by batch, so memory depends on the size of the result, not of the table. Only
+//! integers are summed, and every result is sorted by its keys, so results do not depend on the number of threads.
 
 mod chosen;
 mod extent;
@@ -40,8 +40,8 @@ pub use unfinished::Unfinished;
 /// Reads the named columns of `R`'s table and reduces them with each of `queries`.
 ///
 /// A query is applied to every batch, and again to the concatenated results of several batches. So its result must have
-/// the same columns as its input, and reducing the parts first must not change the result, as with filters, maxima and
-/// sums. The column [`ROWS`] is 1 in every row read, so its sum is the number of rows.
+/// the same columns as its input, and reducing parts first must not change the result, as is true of filters, maxima
+/// and sums. The column [`ROWS`] is 1 in every row that is read, so its sum is the number of rows.
 pub fn reduce<R: Row, const N: usize>(
     run: &RunFacts,
     columns: &[&str],
@@ -74,17 +74,17 @@ pub fn reduce<R: Row, const N: usize>(
     Ok(frames.expect("a frame for each query"))
 }
 
-/// Number of decisions of one policy with one reason.
+/// Number of decisions under one policy for one reason.
 pub struct DecisionCount {
     /// Label of the policy.
     pub policy: String,
-    /// Trigger and rule: `new_flow/scored`.
+    /// Trigger and rule of the decisions, such as `new_flow/scored`.
     pub reason: String,
     /// Number of decisions.
     pub count: u64,
 }
 
-/// Reads the numbers of decisions, sorted by policy and reason.
+/// Reads the number of decisions for each policy and reason, sorted by both.
 pub fn decisions(run: &RunFacts) -> Result<Vec<DecisionCount>, ReportError> {
     let count = |frame: LazyFrame| {
         let keys = [col("policy"), col("reason")];
@@ -134,20 +134,20 @@ fn empty<R: Row>(columns: &[&str]) -> PolarsResult<DataFrame> {
     DataFrame::new(0, named.map(column).chain([rows]).collect())
 }
 
-/// Returns the texts of a column; an empty text for a missing value.
+/// Returns the texts of a column, with an empty text for a missing value.
 fn texts(frame: &DataFrame, name: &str) -> PolarsResult<impl Iterator<Item = String>> {
     let texts = frame.column(name)?.str()?.iter();
     Ok(texts.map(|text| text.unwrap_or_default().to_owned()))
 }
 
-/// Returns the numbers of a column; 0 for a missing value.
+/// Returns the numbers of a column, with 0 for a missing value.
 fn numbers(frame: &DataFrame, name: &str) -> PolarsResult<impl Iterator<Item = u64>> {
     let numbers = frame.column(name)?.u64()?.iter();
     Ok(numbers.map(Option::unwrap_or_default))
 }
 
-/// Column of ones in every frame of a batch.
+/// Name of a column of ones that each batch gets, to count rows.
 const ROWS: &str = "rows";
 
-/// Maximum number of batches whose results are kept before they are reduced together.
+/// Maximum number of batches whose results are kept before they are reduced to one.
 const MAX_UNMERGED: u32 = 4;

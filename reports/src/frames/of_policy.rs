@@ -9,23 +9,23 @@ use crate::population::Population;
 /// Flows of one policy.
 #[derive(Default)]
 pub struct PolicyFlows {
-    /// Measured flows; after [`finish`](Self::finish), sorted by repetition and id.
+    /// Measured flows; sorted by repetition and number once [`finish`](Self::finish) has been called.
     pub flows: Vec<Flow>,
     /// Flows outside the measured window, in the same order.
     pub unmeasured: Vec<Flow>,
     /// Sorted slowdowns of the measured flows that finished.
     pub slowdowns: Vec<f64>,
-    /// Lower bound on the slowdown of each scheduled flow that did not finish.
+    /// Lower bounds on the slowdowns of scheduled flows that did not finish.
     pub unfinished: Vec<f64>,
-    /// Routes, in descending order of bytes.
+    /// Routes of the flows, those with the most bytes first.
     pub routes: Vec<RouteShare>,
-    /// Route numbers and bytes on each route of every re-routed flow, by repetition and id.
+    /// Route numbers and bytes on each route of each re-routed flow, by repetition and flow number.
     pub rerouted: BTreeMap<(u32, u32), Vec<(u32, u64)>>,
-    /// Positions of the flows that finished, in ascending order of slowdown.
+    /// Indices of the finished flows, in ascending order of slowdown.
     by_slowdown: Vec<u32>,
 }
 
-/// One flow: 72 bytes.
+/// Flow in memory; it is kept small (72 bytes), because runs have millions.
 #[derive(Clone, Copy)]
 pub struct Flow {
     pub repetition: u32,
@@ -33,7 +33,7 @@ pub struct Flow {
     pub size: Bytes,
     pub start: Nanos,
     pub fct: Option<Nanos>,
-    /// Number of the route on which the flow began; `None` if the route is unknown.
+    /// Number of the route on which the flow began; `None` if it is unknown.
     pub route: Option<u32>,
     pub has_started: bool,
     pub slowdown: Option<f64>,
@@ -41,20 +41,20 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Returns repetition and id, which identify a flow under every policy.
+    /// Returns repetition and number, which identify a flow under every policy.
     pub fn key(&self) -> (u32, u32) {
         (self.repetition, self.id)
     }
 
-    /// Returns the time of completion; `None` if the flow did not finish.
+    /// Returns the completion time; `None` if the flow did not finish.
     pub fn end(&self) -> Option<Nanos> {
         Some(self.start.saturating_add(self.fct?))
     }
 }
 
 impl PolicyFlows {
-    /// Sorts the flows, which are usually almost sorted, and computes the other fields from them; `route_names` has the
-    /// routes by number.
+    /// Sorts the flows, which are usually almost sorted, and computes the other fields from them. `route_names` has the
+    /// names of routes by number.
     pub fn finish(&mut self, route_names: &[String]) {
         self.flows.sort_by_key(Flow::key);
         self.unmeasured.sort_by_key(Flow::key);
@@ -66,10 +66,10 @@ impl PolicyFlows {
         self.routes = self.shares(route_names);
     }
 
-    /// Returns the slowdowns of the flows in `count` groups.
+    /// Returns the slowdowns of the flows in each of `count` groups.
     ///
-    /// The groups are determined in the order of the flows first: reading flows in the order of slowdowns would cause a
-    /// cache miss per flow.
+    /// Groups are first determined in the order of the flows, because reading flows in the order of slowdowns would
+    /// cause a cache miss for each flow.
     pub fn groups(&self, count: usize, group_of: impl Fn(&Flow) -> u32) -> Vec<Population<'_>> {
         if count == 1 {
             return vec![Population::new(self.slowdowns.as_slice(), self.flows.len())];
@@ -123,7 +123,7 @@ impl PolicyFlows {
     }
 }
 
-/// Returns a number as an index.
+/// Converts a number to an index.
 pub fn index(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
@@ -135,6 +135,6 @@ pub struct RouteShare {
     pub route: String,
     /// Number of flows.
     pub flows: u64,
-    /// Bytes of the flows' data that took the route.
+    /// Number of bytes of the flows' data that took the route.
     pub bytes: u64,
 }

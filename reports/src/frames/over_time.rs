@@ -1,4 +1,4 @@
-//! Links and their queues in time intervals, in the first repetition.
+//! Utilisation and queues of links over time, in the first repetition.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use polars::prelude::*;
 use super::{grid::TimeGrid, numbers, texts};
 use crate::text::to_float;
 
-/// One link direction over time, under one policy.
+/// Values of one link direction over time, under one policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionSeries {
     /// Label of the policy.
@@ -22,15 +22,15 @@ pub struct DirectionSeries {
     pub to_dc: String,
     /// Share of capacity used in each interval; `None` after the last sample.
     pub utilisation: Vec<Option<f64>>,
-    /// Longest queue sampled in each interval, in bytes; `None` without a sample.
+    /// Longest sample of the queue in each interval, bytes; `None` without a sample.
     pub queue: Vec<Option<u64>>,
-    /// Packets ECN-marked in each interval.
+    /// Number of packets that were ECN-marked in each interval.
     pub marks: Vec<f64>,
-    /// Packets dropped in each interval.
+    /// Number of packets that were dropped in each interval.
     pub drops: Vec<f64>,
 }
 
-/// Counters at one time.
+/// Counters of a link at one time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     time: f64,
@@ -39,7 +39,7 @@ struct Sample {
     drops: f64,
 }
 
-/// Reduces counters to the last one in each interval of `grid`.
+/// Reduces counters to the last ones in each interval of `grid`.
 pub fn counters_over_time(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
     let largest = ["time_ns", "tx_bytes", "drops", "marks"].map(|name| col(name).max());
     of_first_repetition(grid, rows)
@@ -47,7 +47,7 @@ pub fn counters_over_time(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
         .agg(largest)
 }
 
-/// Reduces queue samples to the longest queue in each interval of `grid`.
+/// Reduces queue samples to the largest in each interval of `grid`.
 pub fn queues_over_time(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
     of_first_repetition(grid, rows)
         .group_by([POLICY, "switch", "to_dc", "repetition", INTERVAL].map(col))
@@ -59,7 +59,7 @@ fn of_first_repetition(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
         .with_columns([grid.index_of("time_ns").alias(INTERVAL)])
 }
 
-/// Returns the series of the reduced tables, sorted by link, direction and policy; `info` has the links' rates.
+/// Returns the series of the reduced tables, sorted by link, direction and policy; `info` has the rates of links.
 pub fn over_time(
     info: &RunInfo,
     grid: &TimeGrid,
@@ -108,7 +108,7 @@ pub fn over_time(
     Ok(series.collect())
 }
 
-/// Queues in each interval, by policy, switch and next datacenter.
+/// Longest queue sampled in each interval, by policy, switch and next-hop datacenter.
 type Queues = BTreeMap<(String, String, String), Vec<Option<u64>>>;
 
 fn read_queues(grid: &TimeGrid, frame: &DataFrame) -> PolarsResult<Queues> {
@@ -134,7 +134,7 @@ fn utilisation(grid: &TimeGrid, samples: &[Sample], rates: Option<&LinkRates>) -
     bytes.into_iter().enumerate().map(of).collect()
 }
 
-/// Returns `bytes` ÷ the bytes that the link could carry between two times; 0 if the link could carry nothing.
+/// Returns `bytes` divided by the bytes that the link could carry between two times; 0 if it could carry nothing.
 fn share(bytes: f64, rates: Option<&LinkRates>, between: [f64; 2]) -> f64 {
     let until = |nanos| rates.map_or(0, |rates| rates.capacity_until(whole_nanos(nanos)));
     let [from, to] = between.map(until);
@@ -151,7 +151,7 @@ fn share(bytes: f64, rates: Option<&LinkRates>, between: [f64; 2]) -> f64 {
     }
 }
 
-/// Converts the time of a sample, which is not negative, to whole nanoseconds.
+/// Converts the time of a sample, which must not be negative, to whole nanoseconds.
 fn whole_nanos(time: f64) -> Nanos {
     #[expect(
         clippy::cast_possible_truncation,
@@ -161,7 +161,7 @@ fn whole_nanos(time: f64) -> Nanos {
     Nanos::new(time as u64)
 }
 
-/// Returns the increase of a counter in each interval, interpolated between samples.
+/// Returns the increase of a counter in each interval, interpolated linearly between samples.
 fn increases(grid: &TimeGrid, samples: &[Sample], of: fn(&Sample) -> f64) -> Vec<f64> {
     let edges = (0..=grid.len()).map(|edge| to_float(grid.edge(edge)));
     let counts: Vec<f64> = edges.map(|edge| at(samples, edge, of)).collect();
@@ -201,7 +201,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the rates of a link with `gbit` Gbit/s and `faults`, each given as time and new rate.
+    /// Returns the rates of a link that has `gbit` Gbit/s at first; each of `faults` is a time and the link's new rate.
     fn rates(gbit: u64, faults: Vec<(u64, u64)>) -> LinkRates {
         let link = sample::link("dc1", "dc2", gbit, 1);
         let fault = |(nanos, gbit)| FaultInfo {
@@ -218,8 +218,7 @@ mod tests {
         LinkRates::of(&info, &link.name).expect("the link")
     }
 
-    /// A link of 100 Gbit/s has 10 Gbit/s from 100 µs on and is fully used: it carries 12.5 bytes per nanosecond, then
-    /// 1.25.
+    /// A fully used link has 100 Gbit/s, or 12.5 bytes per nanosecond; from 100 µs on, it has a tenth of that.
     #[test]
     fn a_full_link_is_full_before_and_after_a_fault_of_its_rate() {
         let grid = TimeGrid::new(vec![240_000], None);
@@ -255,7 +254,7 @@ mod tests {
         let samples = [sample(60_500.0, 60_500.0), sample(120_000.0, 60_500.0)];
         let rates = rates(8, Vec::new());
         let used = utilisation(&grid, &samples, Some(&rates));
-        // The capacity is 1 byte per nanosecond.
+        // The capacity of the link is 1 byte per nanosecond.
         let is_near = |index: usize, share: f64| {
             used[index].is_some_and(|used: f64| (used - share).abs() < 1e-9)
         };

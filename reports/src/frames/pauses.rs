@@ -1,7 +1,7 @@
-//! Pauses of ports by priority flow control.
+//! Pauses of ports by priority flow control (PFC).
 //!
-//! A resume ends the pause before it, whatever lies between them in the table: one pass with the
-//! paused ports in a map. A query would have to sort and hold all frames; `SPEED.md` has numbers.
+//! A resume ends the pause before it, whatever rows are between them. So one pass over the table suffices, with the
+//! paused ports in a map. A query would have to sort all rows and hold them in memory; `SPEED.md` has numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,20 +11,20 @@ use lab_units::Nanos;
 use super::TimeGrid;
 use crate::facts::RunFacts;
 
-/// Node and interface of a port.
+/// Key of a port: node and interface.
 type Port = (String, String);
 
-/// Pauses under one policy.
+/// Pauses of all ports under one policy.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Pauses {
     /// Number of pause frames.
     pub count: u64,
-    /// Total time for which each port was paused, over all priorities and repetitions. A pause without a resume adds no
-    /// time, because the table does not have the run's end.
+    /// Total time for which each port was paused, over all priorities and repetitions. A pause that no resume ends adds
+    /// no time, because the table does not contain the end of the run.
     pub ports: BTreeMap<Port, Nanos>,
-    /// Sum over all ports of the paused time in each interval of the first repetition, ns.
+    /// Paused time of all ports together in each interval of the first repetition, ns.
     pub over_time: Vec<u64>,
-    /// Ports with a pause that no resume ended.
+    /// Ports that have a pause without a resume.
     pub endless: BTreeSet<Port>,
 }
 
@@ -40,7 +40,7 @@ pub fn pauses(run: &RunFacts, grid: &TimeGrid) -> Result<BTreeMap<String, Pauses
                 let pauses = policies.entry(key.0.clone()).or_default();
                 pauses.count += 1;
                 pauses.ports.entry(key.2.clone()).or_default();
-                // A pause frame for a paused priority prolongs the pause.
+                // A pause frame for a priority that is already paused prolongs the pause.
                 since.entry(key).or_insert(row.time_ns);
             }
             PfcEvent::Resume => {
@@ -65,7 +65,7 @@ pub fn pauses(run: &RunFacts, grid: &TimeGrid) -> Result<BTreeMap<String, Pauses
 }
 
 impl Pauses {
-    /// Adds a pause to the intervals that it overlaps.
+    /// Adds a pause from `since` to `until` to the intervals that it overlaps.
     fn add_over_time(&mut self, grid: &TimeGrid, since: Nanos, until: Nanos) {
         self.over_time.resize(grid.len(), 0);
         let first = grid.index(since.get());
@@ -77,14 +77,14 @@ impl Pauses {
         }
     }
 
-    /// Returns the port that was paused longest, with its paused time.
+    /// Returns the port that was paused for longest, and for how long.
     pub fn longest(&self) -> Option<(&Port, Nanos)> {
         let ports = self.ports.iter().map(|(port, time)| (port, *time));
-        // Of ports with equal times, the first by name is returned.
+        // Of ports with equal times, this returns the first by name.
         ports.rev().max_by_key(|(_, time)| *time)
     }
 
-    /// Returns the sum of all ports' paused times.
+    /// Returns the paused time of all ports together.
     pub fn total(&self) -> Nanos {
         let times = self.ports.values().copied();
         times.fold(Nanos::ZERO, Nanos::saturating_add)

@@ -11,23 +11,24 @@ use crate::facts::RunFacts;
 pub struct PortTotal {
     /// Label of the policy.
     pub policy: String,
-    /// Host or switch.
+    /// Name of the host or switch that has the port.
     pub node: String,
-    /// Node at the other end.
+    /// Name of the node at the other end of the port's link.
     pub peer: String,
-    /// Longest egress queue, in bytes.
+    /// Longest egress queue, bytes.
     pub peak_queue_bytes: u64,
-    /// Packets ECN-marked.
+    /// Number of packets that were ECN-marked.
     pub marks: u64,
-    /// Packets dropped.
+    /// Number of packets that were dropped.
     pub drops: u64,
-    /// Times that priority flow control paused the port.
+    /// Number of times that priority flow control paused the port.
     pub pauses: u64,
-    /// Time that the port was paused, ns.
+    /// Total time for which the port was paused, ns.
     pub paused_ns: u64,
 }
 
-/// Reads all ports' totals, by policy, node and peer. Only the simulator counts them.
+/// Reads the totals of all ports, sorted by policy, node and peer; empty for the kernel engine, which does not count
+/// them.
 pub fn ports(run: &RunFacts) -> Result<Vec<PortTotal>, RecordsError> {
     let mut ports = BTreeMap::new();
     run.visit(|row: PortRow| {

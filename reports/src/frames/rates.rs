@@ -8,30 +8,30 @@ use lab_units::FlowId;
 use super::TimeGrid;
 use crate::{facts::RunFacts, text};
 
-/// Rates in the first repetition, by policy and flow.
+/// Rates of QPs in the first repetition, by policy and flow.
 pub type Rates = BTreeMap<String, FlowRates>;
 
-/// Rates under one policy, by flow.
+/// Rates of QPs under one policy, by flow.
 pub type FlowRates = BTreeMap<FlowId, RateSeries>;
 
-/// Rate of one flow's QP.
+/// Rate over time of one flow's sending QP.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RateSeries {
     /// Mean of the samples in each narrow interval of a run's grid, bit/s; `None` without a sample.
     pub means: Vec<Option<f64>>,
-    /// Number of CNPs received until the last sample.
+    /// Number of CNPs that the sender had received by the last sample.
     pub cnps: u64,
 }
 
-/// Samples of a flow.
+/// Samples of one flow's QP, as they are read.
 #[derive(Default)]
 struct Samples {
-    /// Sum and number of samples in each interval.
+    /// Sum and number of the samples in each interval.
     sums: Vec<(f64, u32)>,
     cnps: u64,
 }
 
-/// Reads the rates in the first repetition.
+/// Reads the rates of QPs in the first repetition.
 pub fn rates(run: &RunFacts, grid: &TimeGrid) -> Result<Rates, RecordsError> {
     let mut flows: BTreeMap<(String, FlowId), Samples> = BTreeMap::new();
     run.visit(|row: RateRow| {
@@ -86,7 +86,7 @@ mod tests {
             (FlowId(0), series([Some(4.0), Some(6.0), Some(5.0)])),
             (FlowId(7), series([Some(4.0), Some(2.0), None])),
         ]);
-        // (6 + 2)² ÷ (2 · (36 + 4)) = 0.8; for a single flow there is no index.
+        // (6 + 2)² ÷ (2 · (36 + 4)) = 0.8. A single flow has no index.
         assert_eq!(jains_index(&flows), [Some(1.0), Some(0.8), None]);
     }
 }

@@ -1,4 +1,4 @@
-//! Link counters over time around a run's faults.
+//! Link counters over time next to a run's faults.
 
 use lab_records::{FaultInfo, LinkInfo, RunInfo};
 use lab_units::Nanos;
@@ -16,21 +16,21 @@ pub struct LinkSeries {
     pub from_dc: String,
     /// Datacenter that receives in this direction.
     pub to_dc: String,
-    /// Counters, in order of time.
+    /// Values of the counter, in order of time.
     pub counters: Vec<Counter>,
 }
 
 /// Value of a counter at one time.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counter {
-    /// Time from the repetition's start, ns.
+    /// Time from the start of the repetition, ns.
     pub time: u64,
-    /// Bytes carried since the repetition's start.
+    /// Number of bytes carried since the start of the repetition.
     pub bytes: u64,
 }
 
-/// Filter for the counters that show the effect of faults: for each faulty link, the counters of the switch at the end
-/// with more links, which can send over other links instead.
+/// Filter for the counters that show the effect of faults. For each faulty link, these are the counters of the switch
+/// at the end with more links, which can send over other links instead.
 pub struct SeriesQuery {
     dcs: Vec<String>,
     until: Nanos,
@@ -54,7 +54,7 @@ impl SeriesQuery {
         }
     }
 
-    /// Keeps the rows of the first repetition that the series need.
+    /// Keeps the rows of the first repetition that a series needs.
     pub fn apply(&self, rows: LazyFrame) -> LazyFrame {
         let sent_by = |dc: &String| col("from_dc").eq(lit(dc.clone()));
         let is_near = self.dcs.iter().map(sent_by).reduce(Expr::or);
@@ -99,8 +99,8 @@ pub fn series(rows: &DataFrame) -> PolarsResult<Vec<LinkSeries>> {
     Ok(series.collect())
 }
 
-/// Keeps every 2^n-th counter, with the smallest n for which fewer than [`MAX_COUNTERS`] remain. Counters never
-/// decrease, so the next counter includes the bytes of omitted counters.
+/// Keeps every 2^n-th counter, with the smallest n that leaves fewer than [`MAX_COUNTERS`]. No bytes are lost, because
+/// counters never decrease and the next one includes those of omitted ones.
 fn thinned(counters: impl ExactSizeIterator<Item = Counter>) -> Vec<Counter> {
     let mut every = 1;
     while counters.len() / every >= MAX_COUNTERS {
@@ -110,7 +110,7 @@ fn thinned(counters: impl ExactSizeIterator<Item = Counter>) -> Vec<Counter> {
 }
 
 impl LinkSeries {
-    /// Returns start and end in seconds, and rate in bytes per second, of each span between consecutive counters.
+    /// Returns the start and end, in seconds, and the rate, in bytes per second, of each span between two counters.
     pub fn rates(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
         let before = std::iter::once(Counter::default()).chain(self.counters.iter().copied());
         let spans = before.zip(&self.counters);
@@ -138,8 +138,8 @@ fn end_with_more_links<'a>(link: &'a LinkInfo, links: &[LinkInfo]) -> &'a String
     }
 }
 
-/// Returns the start and end of the time that shows the effect of `faults`. On both sides of the faults it includes
-/// either the time between the first and the last fault or the time before the first fault, whichever is longer.
+/// Returns the start and end of the time that shows the effect of `faults`. Before the first and after the last fault,
+/// it includes the time between these two or the time before the first, whichever is longer.
 pub fn time_around(faults: &[FaultInfo]) -> (Nanos, Nanos) {
     let times = faults.iter().map(|fault| fault.time_ns);
     let (Some(first), Some(last)) = (times.clone().min(), times.max()) else {
@@ -149,7 +149,7 @@ pub fn time_around(faults: &[FaultInfo]) -> (Nanos, Nanos) {
     (first.saturating_sub(around), last.saturating_add(around))
 }
 
-/// Maximum number of counters in a series, twice as many as a figure needs.
+/// Maximum number of counters in a series, twice as many as a figure can show.
 const MAX_COUNTERS: usize = 800;
 
 #[cfg(test)]
@@ -196,7 +196,7 @@ mod tests {
                 row("dc2", "dc3", 500, 20),
                 row("dc1", "dc3", 500, 20),
                 row("dc2", "dc3", 1_000, 60),
-                // This counter is too long after the fault.
+                // This counter is too long after the last fault.
                 row("dc2", "dc3", 1_201, 99),
             ],
         );

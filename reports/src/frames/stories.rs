@@ -1,4 +1,4 @@
-//! Decisions for chosen flows, and numbers of repeated decisions over time.
+//! Decisions on chosen flows, and numbers of repeated decisions over time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,36 +7,36 @@ use lab_records::DecisionRow;
 use super::TimeGrid;
 use crate::{error::ReportError, facts::RunFacts};
 
-/// Policy, repetition and id of a flow.
+/// Key of a flow: policy, repetition and flow number.
 pub type FlowKey = (String, u32, u32);
 
-/// Decision for a chosen flow.
+/// Decision of a DCI switch on a chosen flow.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Decision {
-    /// Time, ns.
+    /// Time from the start of the repetition, ns.
     pub time: u64,
-    /// The DCI switch.
+    /// Datacenter of the DCI switch.
     pub switch: String,
-    /// Trigger and rule of the decision.
+    /// Trigger and rule of the decision, such as `new_flow/scored`.
     pub reason: String,
-    /// Next-hop datacenter, C_path, C_cong and total cost of each candidate, and true if the candidate was kept.
+    /// For each candidate: next-hop datacenter, C_path, C_cong, total cost, and whether it was kept.
     pub candidates: Vec<(String, u64, u64, u64, bool)>,
-    /// Next-hop datacenter of the chosen candidate; `None` if no candidate was chosen.
+    /// Next-hop datacenter of the chosen candidate; `None` if none was chosen.
     pub chosen: Option<String>,
 }
 
-/// Decisions of a run, as far as the report page needs them.
+/// Decisions that a report page shows.
 #[derive(Default)]
 pub struct Stories {
-    /// Decisions for each chosen flow, in order of time.
+    /// Decisions on each chosen flow, in order of time.
     pub of_flows: BTreeMap<FlowKey, Vec<Decision>>,
-    /// Policies with at least one decision whose costs are not 0; policies that only hash have costs of 0.
+    /// Policies that compute costs: at least one of their decisions has a cost other than 0.
     pub scored: BTreeSet<String>,
     /// Number of repeated decisions in each interval of the first repetition, by policy.
     pub again: BTreeMap<String, Vec<u32>>,
 }
 
-/// Reads the decisions for `flows`. The table is read by columns, because only few rows are for these flows.
+/// Reads the decisions on `flows`. The table is read by columns, because few of its rows are about these flows.
 pub fn stories(
     run: &RunFacts,
     flows: &BTreeSet<FlowKey>,
@@ -105,10 +105,10 @@ fn number(value: Option<u64>) -> u64 {
     value.unwrap_or(0)
 }
 
-/// Triggers of decisions for flows that already had a next hop: fast failover and flow ageing.
+/// Triggers of repeated decisions, on flows that already had a next hop: fast failover and flow ageing.
 const AGAIN: [&str; 2] = ["failover", "age"];
 
-/// Columns that are read from `decisions.csv`.
+/// Names of the columns that are read from `decisions.csv`.
 const COLUMNS: [&str; 12] = [
     "policy",
     "repetition",

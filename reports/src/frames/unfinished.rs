@@ -1,4 +1,4 @@
-//! Lower bounds on the slowdowns of flows without an FCT.
+//! Lower bounds on the slowdowns of flows that did not finish.
 
 use lab_records::RunDir;
 use lab_units::{Nanos, Ratio};
@@ -7,16 +7,16 @@ use crate::text;
 
 /// Facts about a run that bound the slowdowns of its unfinished flows.
 pub struct Unfinished {
-    /// Time at which unfinished flows were still under way; `None` if unknown.
+    /// Paper time until which unfinished flows had been running; `None` if it is unknown.
     until: Option<Nanos>,
-    /// Number of scheduled and measured flows per policy.
+    /// Number of scheduled and measured flows under each policy.
     scheduled: u64,
-    /// Paper time ÷ emulated time.
+    /// Paper time divided by emulated time.
     time: Ratio,
 }
 
 impl Unfinished {
-    /// Returns the facts of `run`. The time is unknown for an interrupted run, which may have ended before its
+    /// Returns the facts of `run`. For an interrupted run the time is unknown, because it may have ended before its
     /// `--until`.
     pub fn of(run: &RunDir) -> Self {
         let info = run.info();
@@ -39,14 +39,14 @@ impl Unfinished {
         if slowdown > 1.0 { slowdown } else { 1.0 }
     }
 
-    /// Returns the number of a policy's scheduled and measured flows without a row; `recorded` is the number with a
-    /// row.
+    /// Returns how many of a policy's scheduled and measured flows have no row, given the number `recorded` that have
+    /// one.
     pub fn unrecorded(&self, recorded: usize) -> usize {
         let scheduled = usize::try_from(self.scheduled).unwrap_or(usize::MAX);
         scheduled.saturating_sub(recorded)
     }
 
-    /// Converts an emulated time to paper time.
+    /// Converts emulated time to paper time.
     pub fn paper_time(&self, emulated: Nanos) -> Nanos {
         Nanos::new(self.time.scale_nearest(emulated.get()))
     }
@@ -69,8 +69,8 @@ mod tests {
         };
         let until = Some(Nanos::from_millis(10));
         assert_eq!(least(until, 4), 3.0);
-        // The bound is 1 if less than the ideal FCT has passed, if the flow was scheduled to start later, or if the
-        // time is unknown.
+        // The bound is 1 if less than the ideal FCT has passed, if the flow should have started later, or if the time
+        // is unknown.
         assert_eq!(
             [least(until, 9), least(until, 11), least(None, 4)],
             [1.0; 3]

@@ -1,11 +1,11 @@
-//! Frame of every page: head, style, and figures with their captions.
+//! Frame of every page: head and styles, and figures with captions.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::live;
 use crate::{figure::font_face, figures::Captioned};
 
-/// Returns a page that loads nothing, with this title and body, as lcmp-lab of this version writes it.
+/// Returns a page with this title and body, which loads no other files and names the version of lcmp-lab.
 pub fn document(title: &str, version: &str, body: &Markup) -> String {
     let html = html! {
         (DOCTYPE)
@@ -28,7 +28,7 @@ pub fn document(title: &str, version: &str, body: &Markup) -> String {
     html.into_string() + "\n"
 }
 
-/// Returns a figure with its title and caption, and links to its files in `folder`.
+/// Returns a figure with its title and caption, and with links to its files in `folder`.
 pub fn captioned(figure: &Captioned, folder: &str) -> Markup {
     let name = figure.image.name;
     html! {
@@ -49,8 +49,8 @@ pub fn captioned(figure: &Captioned, folder: &str) -> Markup {
 
 const STYLE: &str = include_str!("style.css");
 
-/// Returns the content security policy: nothing is loaded, only the page's own scripts run; styles and
-/// the font are in the page.
+/// Returns the content security policy of pages: nothing may be loaded, and only the page's own scripts may run. Styles
+/// and the font are in the page.
 fn security_policy() -> String {
     let scripts = live::allowed_scripts();
     format!(

@@ -12,7 +12,7 @@ use crate::{
     text, words,
 };
 
-/// Returns the run in one line.
+/// Describes the run in one line: start, engine or kernel, and seed.
 pub fn headline(run: &Run) -> String {
     let info = &run.info;
     let location = match (&info.engine, info.location) {
@@ -65,7 +65,7 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
     }
 }
 
-/// Returns the time in which flows start and end; in a run whose flows did not all finish, the time that it covers.
+/// Describes the times at which flows start and end; if some did not finish, the time that the run covers.
 fn times(run: &Run) -> String {
     let flows = &run.flows;
     let counts = run.flows.total();
@@ -112,8 +112,8 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// Flows start at 0, 3 and 8 ms; the run is cut at 4 ms, when the first has finished, and before a link is. The
-    /// link has carried the 50 MB that fit at 100 Gbit/s.
+    /// Flows start at 0, 3 and 8 ms. The run is cut at 4 ms, after the first flow has finished and before a link fails.
+    /// The link has carried 50 MB, which is its capacity in 4 ms at 100 Gbit/s.
     #[test]
     fn a_cut_run_covers_the_time_until_its_end() {
         let millis = Nanos::from_millis;

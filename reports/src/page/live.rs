@@ -1,8 +1,8 @@
-//! The interactive part of the page: one time axis for flows, links, queues, decisions and faults, and the flow table
-//! with the flows' stories.
+//! Interactive part of the page: flows, links, queues, decisions and faults on one time axis, and a table of flows with
+//! each flow's decisions.
 //!
-//! Charts are drawn by uPlot, which is in the page like its data. Without scripts, the page has the figures
-//! and a table of the worst flows.
+//! Charts are drawn by uPlot, whose script is in the page, like the data. Without scripts, the page shows only the
+//! figures and a table of the worst flows.
 
 use std::collections::BTreeMap;
 
@@ -24,25 +24,25 @@ use crate::{
     text::to_float,
 };
 
-/// Scripts of the page, in the order that they run.
+/// Scripts of the page, in the order in which they run.
 const SCRIPTS: [&str; 2] = [
     include_str!("../../assets/uplot/uPlot.iife.min.js"),
     include_str!("live.js"),
 ];
 
-/// Style sheets of the interactive part.
+/// Style sheets of the charts.
 pub const STYLES: [&str; 2] = [
     include_str!("../../assets/uplot/uPlot.min.css"),
     include_str!("live.css"),
 ];
 
-/// Returns the sources of a content security policy that allow the page's own scripts and no others.
+/// Returns the sources in a content security policy that allow exactly the page's own scripts, by their hashes.
 pub fn allowed_scripts() -> String {
     let hash = |script: &&str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(script)));
     SCRIPTS.iter().map(hash).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the section with the shared axis of time; hidden without scripts.
+/// Returns the section with the common time axis, which is hidden unless scripts run.
 pub fn timeline() -> Markup {
     html! {
         div id="timeline" hidden {
@@ -59,9 +59,9 @@ pub fn timeline() -> Markup {
     }
 }
 
-/// Returns the data and the scripts, for the end of the page.
+/// Returns the data and the scripts, which belong at the end of the page.
 pub fn scripts(run: &Run) -> Result<Markup, ReportError> {
-    // In a script element only `</` and `<!--` could end or change the text.
+    // In a script element, only `</` and `<!--` could end or change the text, so `<` is escaped.
     let data = data(run)?.replace('<', "\\u003c");
     Ok(html! {
         script type="application/json" id="run-data" { (PreEscaped(data)) }
@@ -71,26 +71,26 @@ pub fn scripts(run: &Run) -> Result<Markup, ReportError> {
 
 #[derive(Serialize)]
 struct Data {
-    /// Starts and, last, end of the intervals, ms.
+    /// Starts of the intervals, followed by the end of the last one, ms.
     edges: Vec<f64>,
-    /// Start of the last flow, and end of the narrow intervals, ms.
+    /// Start of the last flow, ms; `focus` is the end of the narrow intervals, ms.
     last: f64,
     focus: f64,
     policies: Vec<Policy>,
     routes: Vec<Named>,
     faults: Vec<Fault>,
-    /// Values by policy and interval.
+    /// Mean number of flows in flight, by policy and interval.
     flight: Vec<Series<f64>>,
     finished: Vec<Series<u32>>,
     paused: Vec<Series<f64>>,
     again: Vec<Series<u32>>,
-    /// Started flows by policy, route and interval.
+    /// Number of flows that start, by policy, group of routes and interval.
     started: Vec<Vec<Series<u32>>>,
     directions: Vec<Direction>,
     flows: FlowTable,
 }
 
-/// Values of the intervals; none if all are zero.
+/// Values in each interval; `None`, which takes less space, if all are zero.
 type Series<T> = Option<Vec<T>>;
 
 #[derive(Serialize)]
@@ -98,7 +98,7 @@ struct Policy {
     name: String,
     color: String,
     dash: &'static [f64],
-    /// True if the policy's decisions have costs that are not 0.
+    /// True if the policy computes costs: its decisions have costs other than 0.
     scored: bool,
 }
 
@@ -114,22 +114,22 @@ struct Fault {
     label: String,
 }
 
-/// One direction of a link, with values by policy and interval.
+/// Direction of a link, with values by policy and interval.
 #[derive(Serialize)]
 struct Direction {
     name: String,
     about: String,
     from: String,
     to: String,
-    /// Per mille of the capacity.
+    /// Utilisation in thousandths of the capacity.
     util: Vec<Series<Option<f64>>>,
-    /// Longest sample, kB.
+    /// Largest sample of the queue, kB.
     queue: Vec<Series<Option<f64>>>,
     marks: Vec<Series<f64>>,
     drops: Vec<Series<f64>>,
 }
 
-/// The chosen flows by column; texts are positions in `names`, times are ms.
+/// Listed flows, one array per column. Texts are indices into `names`, times are in ms.
 #[derive(Default, Serialize)]
 struct FlowTable {
     names: Vec<String>,
@@ -148,7 +148,7 @@ struct FlowTable {
     status: Vec<usize>,
     reason: Vec<Option<usize>>,
     late: Vec<Option<f64>>,
-    /// Decisions of each flow: time, switch, reason, candidates, chosen.
+    /// Decisions on each flow: time, switch, reason, candidates, and chosen next hop.
     stories: Vec<Vec<Story>>,
 }
 
@@ -160,7 +160,7 @@ type Story = (
     Option<usize>,
 );
 
-/// Numbers for texts, in order of first use.
+/// Table that numbers texts in the order of their first use.
 #[derive(Default)]
 struct Names {
     numbers: BTreeMap<String, usize>,
@@ -251,7 +251,7 @@ fn named(name: String, color: RGBColor) -> Named {
     }
 }
 
-/// Returns the busiest directions, the busiest first.
+/// Returns at most [`MAX_DIRECTIONS`] link directions, the busiest first.
 fn directions(run: &Run) -> Vec<Direction> {
     let of_direction = run
         .over_time
@@ -380,7 +380,7 @@ fn unless_zero<T: Copy + Default + PartialEq>(values: Vec<T>) -> Series<T> {
         .then_some(values)
 }
 
-/// Returns a time in milliseconds, to a microsecond.
+/// Converts a time in ns to ms, rounded to microseconds.
 fn millis(nanos: u64) -> f64 {
     rounded(to_float(nanos) / 1e6, 1_000.0)
 }
@@ -389,5 +389,5 @@ fn rounded(value: f64, parts: f64) -> f64 {
     (value * parts).round() / parts
 }
 
-/// Maximum number of directions: more would make a large page.
+/// Maximum number of link directions in the data, because more would make the page large.
 const MAX_DIRECTIONS: usize = 40;

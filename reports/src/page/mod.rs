@@ -1,4 +1,4 @@
-//! The HTML page: one file that loads nothing and runs only its own scripts.
+//! HTML page of a run: one file that loads no others and runs only its own scripts.
 
 pub(crate) mod frame;
 mod header;
@@ -63,7 +63,7 @@ pub fn page(asked: &Asked<'_>) -> Result<String, ReportError> {
     Ok(document(&title, &run.info.tool_version, &body))
 }
 
-/// Returns the list of sections and figures, with links.
+/// Returns the table of contents, with links to sections and figures.
 fn contents(asked: &Asked<'_>, answers: &[(&Question, Markup)]) -> Markup {
     html! {
         nav aria-label="contents" {

@@ -1,11 +1,11 @@
-//! Labels of policies with their colours.
+//! Labels of policies, with the policies' colours.
 
 use maud::{Markup, html};
 use plotters::style::RGBColor;
 
 use crate::figure::theme::policy_colors;
 
-/// Returns the label of one of `policies` after its colour.
+/// Returns the label of a policy, preceded by a patch of its colour.
 pub fn swatched(policies: &[String], policy: &str) -> Markup {
     let colors = policy_colors(policies);
     let index = policies.iter().position(|label| label == policy);

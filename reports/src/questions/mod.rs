@@ -1,8 +1,8 @@
-//! Questions that a run's records answer.
+//! Questions that the records of a run answer.
 //!
-//! A question is a folder here, and a line in [`QUESTIONS`]. Its [`blocks`](Question::blocks) are a section of the run's
-//! page and a part of the text at the run's end; its [`values`](Question::values), if it has any, are a key of
-//! `summary.json`, and so of `--json`.
+//! A question is a folder of this module and a line in [`QUESTIONS`]. Its [`blocks`](Question::blocks) form a section
+//! of the run's page, and a part of the text at the run's end. Its [`values`](Question::values), if it has any, are
+//! under its key in `summary.json` and in the output of `--json`.
 //!
 //! - `question`: the question and what it is asked of
 //! - `results`: the policies' slowdowns and their changes; `slowdown`: slowdowns by flow size and by datacenter pair
@@ -26,7 +26,7 @@ pub use self::question::{Asked, Question};
 pub use self::results::summary;
 pub use self::run::semantics;
 
-/// Questions in the order of the page and of the text at the run's end.
+/// All questions, in the order of the page and of the text at the run's end.
 pub const QUESTIONS: [Question; 7] = [
     results::QUESTION,
     slowdown::QUESTION,

@@ -3,7 +3,7 @@
 //! - `statistic`: percentiles and means, and the number of flows that each needs
 //! - `repetitions`: intervals by Student and Welch
 //! - `paired`: ratios of the same flows in two runs, and effect sizes
-//! - `paper`: the reductions that the paper reports
+//! - `paper`: reductions computed as in the paper
 
 mod paired;
 mod paper;
@@ -17,17 +17,17 @@ pub use paper::{PaperReductions, bins as paper_bins, reductions};
 pub use repetitions::{Interval, replicates, student, student_margin, welch};
 pub use statistic::{Statistic, nearest_rank};
 
-/// Value with its 95 % interval over repetitions.
+/// Value with its 95 % interval over the repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Value of all repetitions together.
+    /// Value over all repetitions together.
     pub value: f64,
-    /// Interval; `None` for a single repetition, or for a lower bound.
+    /// 95 % interval; `None` for a single repetition, or if the value is a lower bound.
     pub interval: Option<Interval>,
 }
 
 impl Estimate {
-    /// Returns a value without an interval.
+    /// Returns an estimate of a value without an interval.
     pub(crate) const fn exact(value: f64) -> Self {
         Self {
             value,
@@ -48,16 +48,16 @@ impl Estimate {
     }
 }
 
-/// Meaning of a relative change in slowdown, by its interval.
+/// Meaning of a relative change in slowdown, derived from its interval.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Meaning {
-    /// The interval is below zero.
+    /// The interval lies below zero.
     Better,
-    /// The interval is above zero.
+    /// The interval lies above zero.
     Worse,
-    /// The interval is within 1 %.
+    /// The interval lies within 1 % of zero.
     Same,
-    /// The interval holds zero.
+    /// The interval contains zero.
     Unknown,
 }
 
@@ -65,7 +65,7 @@ impl Meaning {
     /// All meanings.
     pub const ALL: [Self; 4] = [Self::Better, Self::Worse, Self::Same, Self::Unknown];
 
-    /// Returns the meaning in words.
+    /// Returns the meaning as text.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -77,25 +77,25 @@ impl Meaning {
     }
 }
 
-/// Relative change below which two slowdowns are the same in practice.
+/// Relative change below which two slowdowns count as the same.
 pub const SAME: f64 = 0.01;
 
-/// Estimator of intervals.
+/// Method by which intervals are computed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub enum Intervals {
-    /// Student's interval: both sides of a change have the same flows in each repetition.
+    /// Student's t: both sides of a change have the same flows in each repetition.
     #[serde(rename = "student-t over repetitions")]
     Student,
-    /// Welch's interval: the two runs have different flows.
+    /// Welch's t: the two runs have different flows.
     #[serde(rename = "welch-t over the repetitions of both runs")]
     Welch,
-    /// No intervals: a single repetition is one draw of arrivals.
+    /// No intervals: a single repetition is only one draw of arrivals.
     #[serde(rename = "none: one draw of arrivals")]
     OneDraw,
 }
 
 impl Intervals {
-    /// Returns the estimator of a run's intervals.
+    /// Returns the method for the intervals of a run.
     #[must_use]
     pub const fn of(repetitions: u32) -> Self {
         match repetitions {
@@ -104,8 +104,8 @@ impl Intervals {
         }
     }
 
-    /// Returns the estimator of changes between runs with these numbers of repetitions; `is_paired` if both
-    /// have the same flows.
+    /// Returns the method for changes between two runs, given their numbers of repetitions; `is_paired` if both have
+    /// the same flows.
     #[must_use]
     pub const fn between([base, other]: [u32; 2], is_paired: bool) -> Self {
         match (base, other) {
@@ -115,7 +115,7 @@ impl Intervals {
         }
     }
 
-    /// Returns the explanation of the brackets, or of their absence, in one or two sentences.
+    /// Returns one or two sentences that explain the intervals in brackets, or why there are none.
     #[must_use]
     pub const fn note(self) -> &'static str {
         match self {
@@ -139,21 +139,21 @@ impl Intervals {
 /// ([`Statistic::min_values`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowdowns {
-    /// Number of flows.
+    /// Number of scheduled flows.
     pub flows: usize,
-    /// True if the statistics are lower bounds, because some flows did not finish and are included with a lower bound
-    /// on their slowdown.
+    /// True if the statistics are lower bounds, because unfinished flows are included with a lower bound on their
+    /// slowdown.
     pub at_least: bool,
     pub p50: Option<Estimate>,
     pub p95: Option<Estimate>,
     pub p99: Option<Estimate>,
     pub mean: Option<Estimate>,
-    /// Largest slowdown.
+    /// Largest slowdown of a flow.
     pub max: f64,
 }
 
-/// Returns the statistics of a policy's slowdowns from the sorted slowdowns of each repetition's finished flows and a
-/// lower bound for each unfinished flow; `None` if no flow finished.
+/// Returns the statistics of a policy's slowdowns, given the sorted slowdowns of each repetition's finished flows, and
+/// a lower bound for each unfinished flow; `None` if no flow finished.
 #[must_use]
 pub fn slowdowns(repetitions: &[Vec<f64>], unfinished: &[f64]) -> Option<Slowdowns> {
     let mut all = repetitions.concat();
@@ -180,11 +180,11 @@ pub fn slowdowns(repetitions: &[Vec<f64>], unfinished: &[f64]) -> Option<Slowdow
     })
 }
 
-/// Changes of slowdown, other ÷ base − 1; −0.4 is a reduction by 40 %. A change is `None` if either side has fewer
-/// flows than the statistic needs ([`Statistic::min_values`]).
+/// Relative changes of slowdown, other ÷ base − 1, such as −0.4 for a reduction by 40 %. A change is `None` if either
+/// side has fewer flows than the statistic needs ([`Statistic::min_values`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// Number of flows; if the two runs have different flows, the smaller number.
+    /// Number of flows on each side; the smaller one if they differ.
     pub flows: usize,
     pub p50: Option<Estimate>,
     pub p95: Option<Estimate>,
@@ -192,8 +192,8 @@ pub struct Change {
     pub mean: Option<Estimate>,
 }
 
-/// Returns the changes between slowdowns of the same flows, sorted in each repetition, with Student's intervals from
-/// the repetitions' own changes.
+/// Returns the changes between slowdowns of the same flows, with Student's intervals over the repetitions' own changes.
+/// The slowdowns are sorted in each repetition.
 #[must_use]
 pub fn change(base: &[Vec<f64>], other: &[Vec<f64>]) -> Change {
     change_by(base, other, |value, [base, other]| {
@@ -202,7 +202,8 @@ pub fn change(base: &[Vec<f64>], other: &[Vec<f64>]) -> Change {
     })
 }
 
-/// Returns the changes between slowdowns of different flows, sorted in each repetition, with Welch's intervals.
+/// Returns the changes between slowdowns of different flows, with Welch's intervals. The slowdowns are sorted in each
+/// repetition.
 #[must_use]
 pub fn change_between(base: &[Vec<f64>], other: &[Vec<f64>]) -> Change {
     change_by(base, other, |value, [base, other]| {
@@ -210,7 +211,7 @@ pub fn change_between(base: &[Vec<f64>], other: &[Vec<f64>]) -> Change {
     })
 }
 
-/// Returns the changes. `interval` computes the interval around the logarithm of a ratio, given the logarithms of both
+/// Returns the changes; `interval` computes the interval around the logarithm of a ratio, from the logarithms of both
 /// sides' replicates.
 fn change_by(
     base: &[Vec<f64>],
@@ -237,9 +238,8 @@ fn change_by(
     }
 }
 
-/// Returns the statistic of positive values with Student's interval; `None` if there are fewer values than the
-/// statistic needs. The values are sorted, both in each repetition and in `all`, which has the values of all
-/// repetitions.
+/// Returns a statistic of positive values with Student's interval; `None` if there are fewer values than it needs.
+/// Values are sorted, in each repetition and in `all`, which has those of all repetitions.
 pub fn estimate(all: &[f64], repetitions: &[Vec<f64>], statistic: Statistic) -> Option<Estimate> {
     let value = shown(all, statistic)?;
     let interval = student(value.ln(), &log_replicates(repetitions, statistic));
@@ -249,14 +249,14 @@ pub fn estimate(all: &[f64], repetitions: &[Vec<f64>], statistic: Statistic) -> 
     })
 }
 
-/// Returns the statistic of `sorted`; `None` if there are fewer values than the statistic needs.
+/// Returns a statistic of `sorted`; `None` if there are fewer values than it needs.
 #[must_use]
 pub fn shown(sorted: &[f64], statistic: Statistic) -> Option<f64> {
     let is_enough = sorted.len() >= statistic.min_values();
     statistic.of(sorted).filter(|_| is_enough)
 }
 
-/// Returns the values of all repetitions, sorted.
+/// Returns the values of all repetitions together, sorted.
 fn pooled(repetitions: &[Vec<f64>]) -> Vec<f64> {
     let mut all = repetitions.concat();
     all.sort_by(f64::total_cmp);
@@ -292,22 +292,23 @@ mod tests {
         }
     }
 
-    /// The medians 2, 4 and 8 have the logarithms 0.6931, 1.3863 and 2.0794, s = 0.6931, half width 4.3027 · 0.6931 /
-    /// √3 = 1.7219; the pooled median is 4: 4 ÷ e^1.7219 = 0.7148 to 4 · e^1.7219 = 22.38.
+    /// The medians 2, 4 and 8 have the logarithms 0.6931, 1.3863 and 2.0794, so s = 0.6931, and the half width is
+    /// 4.3027 · 0.6931 / √3 = 1.7219. The pooled median is 4, so the interval is from 4 ÷ e^1.7219 = 0.7148 to 4 ·
+    /// e^1.7219 = 22.38.
     #[test]
     fn a_percentile_over_three_repetitions_has_students_interval_of_the_logarithms() {
         let repetitions = [equal(10, 2.0), equal(10, 4.0), equal(10, 8.0)];
         let found = slowdowns(&repetitions, &[]).unwrap();
         assert_near(found.p50.unwrap(), 4.0, 0.7148, 22.38);
         assert_eq!((found.flows, found.at_least, found.max), (30, false, 8.0));
-        // A p95 needs more than 30 flows.
+        // A p95 is missing, because it needs more than 30 flows.
         assert_eq!((found.p95, found.p99), (None, None));
         assert_eq!(found.mean.unwrap().value, 14.0 / 3.0);
     }
 
-    /// The repetitions' ratios 1/2, 1/4 and 1/2 have the logarithms −0.6931, −1.3863 and −0.6931, s = 0.4002, half
-    /// width 4.3027 · 0.4002 / √3 = 0.9942. Pooled: 4 to 1, −75 %; 0.25 ÷ e^0.9942 − 1 = −0.9075, 0.25 · e^0.9942 − 1 =
-    /// −0.3244.
+    /// The ratios of the repetitions are 1/2, 1/4 and 1/2. Their logarithms are −0.6931, −1.3863 and −0.6931, so s =
+    /// 0.4002, and the half width is 4.3027 · 0.4002 / √3 = 0.9942. The pooled medians are 4 and 1, a change of −75 %.
+    /// The bounds are 0.25 ÷ e^0.9942 − 1 = −0.9075 and 0.25 · e^0.9942 − 1 = −0.3244.
     #[test]
     fn a_change_of_the_same_flows_has_the_interval_of_the_repetitions_own_changes() {
         let base = [equal(10, 2.0), equal(10, 4.0), equal(10, 8.0)];
@@ -318,8 +319,9 @@ mod tests {
         assert_eq!((found.flows, found.p99), (30, None));
     }
 
-    /// Logarithms of the medians: 0, 0.6931 and 1.3863 against 2.0794 and 2.0794. Standard errors²: 0.6931² / 3 and 0;
-    /// ν = 2, t = 4.3027, half width 4.3027 · 0.4002 = 1.7219. Pooled: 2 to 8, +300 %: 4 ÷ e^1.7219 − 1 = −0.2852.
+    /// The logarithms of the medians are 0, 0.6931 and 1.3863 on one side, and 2.0794 twice on the other. The squares
+    /// of the standard errors are 0.6931² / 3 and 0, so ν = 2, t = 4.3027, and the half width is 4.3027 · 0.4002 =
+    /// 1.7219. The pooled medians are 2 and 8, a change of +300 %, and the lower bound is 4 ÷ e^1.7219 − 1 = −0.2852.
     #[test]
     fn a_change_between_different_flows_has_welchs_interval() {
         let base = [equal(10, 1.0), equal(10, 2.0), equal(10, 4.0)];
@@ -332,8 +334,8 @@ mod tests {
 
     #[test]
     fn flows_that_did_not_finish_make_lower_bounds_without_intervals() {
-        // Twelve of 20 flows finished: the median is the tenth value of eight lower bounds of 1, six slowdowns of 2 and
-        // six of 3.
+        // Twelve of 20 flows finished. The median is the tenth of these values: eight lower bounds of 1, six slowdowns
+        // of 2, and six of 3.
         let repetitions = [equal(6, 2.0), equal(6, 3.0)];
         let found = slowdowns(&repetitions, &equal(8, 1.0)).unwrap();
         let bound = Estimate {

@@ -7,20 +7,20 @@ use super::{Estimate, Statistic, estimate, pooled, statistic::float};
 /// Slowdowns of one flow in two runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// Slowdown in the base.
+    /// Slowdown in the base run.
     pub base: f64,
     /// Slowdown in the other run.
     pub other: f64,
 }
 
-/// Comparison of the same flows in two runs.
+/// Comparison of two runs of the same flows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Paired {
-    /// Number of flows.
+    /// Number of flows that both runs have.
     pub pairs: usize,
-    /// Median of the flows' ratios, other ÷ base; `None` if there are too few flows.
+    /// Median of the flows' ratios, other ÷ base; `None` if a median needs more flows.
     pub median_ratio: Option<Estimate>,
-    /// Geometric mean of the flows' ratios.
+    /// Geometric mean of the flows' ratios, other ÷ base.
     pub mean_ratio: Estimate,
     /// Share of flows that are faster in the other run by more than [`SAME`].
     pub faster: f64,
@@ -29,25 +29,25 @@ pub struct Paired {
     /// Cliff's delta: probability that a flow of the other run is slower than a flow of the base, minus the probability
     /// that it is faster. Range −1 to 1; negative if the other run is faster.
     pub cliffs_delta: f64,
-    /// Effect size by Cliff's delta.
+    /// Effect size that corresponds to Cliff's delta.
     pub effect: Effect,
 }
 
-/// Effect size by the absolute value of Cliff's delta, with the bounds of Romano and others (2006): 0.147, 0.33, 0.474.
+/// Effect size by the absolute value of Cliff's delta; the bounds are those of Romano and others (2006).
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
-    /// Less than 0.147.
+    /// |δ| below 0.147.
     Negligible,
-    /// Less than 0.33.
+    /// |δ| from 0.147 to below 0.33.
     Small,
-    /// Less than 0.474.
+    /// |δ| from 0.33 to below 0.474.
     Medium,
-    /// 0.474 or more.
+    /// |δ| of at least 0.474.
     Large,
 }
 
-/// Compares the flows of each repetition; `None` if there are fewer flows than a mean needs.
+/// Compares the slowdowns of the same flows, by repetition; `None` if there are fewer flows than a mean needs.
 pub fn paired(repetitions: &[Vec<Pair>]) -> Option<Paired> {
     let ratios: Vec<Vec<f64>> = repetitions
         .iter()
@@ -83,7 +83,7 @@ impl Effect {
         }
     }
 
-    /// Returns the effect size in a word.
+    /// Returns the effect size as a word.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -149,8 +149,8 @@ mod tests {
         assert!(found.cliffs_delta > 0.4, "{}", found.cliffs_delta);
     }
 
-    /// A base with 1, 2, 3 and another run with 2, 3, 4 make nine pairs: in six the other run is slower, in one it is
-    /// faster.
+    /// A base of 1, 2, 3 and another run of 2, 3, 4 form nine pairs. The other run is slower in six of them and faster
+    /// in one.
     #[test]
     fn cliffs_delta_counts_all_pairs() {
         let delta = cliffs_delta(&pairs(&[(1.0, 2.0), (2.0, 3.0), (3.0, 4.0)]));

@@ -8,10 +8,10 @@
 
 use serde::Serialize;
 
-/// Changes of slowdown, reduced as in the paper.
+/// Changes of slowdown, computed as in the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PaperReductions {
-    /// Number of bins with flows.
+    /// Number of size bins that have flows.
     pub bins: usize,
     /// Median over the bins of the relative change of the bin's median; −0.4 is a reduction by 40 %.
     pub median_bin_p50: f64,
@@ -20,14 +20,14 @@ pub struct PaperReductions {
 }
 
 impl PaperReductions {
-    /// True if every bin has flows, as in the paper.
+    /// Returns true if every size bin has flows, as in the paper.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.bins == BINS
     }
 }
 
-/// Returns the changes from `base` to `other`, with flows given as size and slowdown; `None` if either has no flows.
+/// Returns the changes from `base` to `other`, which are lists of flow size and slowdown; `None` if one is empty.
 #[must_use]
 pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<PaperReductions> {
     let base = bins(base);
@@ -58,8 +58,8 @@ pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<Paper
     })
 }
 
-/// Returns p50 and p99 of each bin, with flows given as size and slowdown; `None` for a bin without flows. Flows of
-/// equal size are assigned to bins in their given order.
+/// Returns p50 and p99 of each size bin of `flows`, given as size and slowdown; `None` for a bin without flows. Flows
+/// of equal size are assigned to bins in their given order.
 #[must_use]
 pub fn bins(flows: Vec<(u64, f64)>) -> Vec<Option<[f64; 2]>> {
     let flows = flows.into_iter().enumerate();
@@ -85,15 +85,15 @@ pub fn bins(flows: Vec<(u64, f64)>) -> Vec<Option<[f64; 2]>> {
     edges.windows(2).map(bin).collect()
 }
 
-/// Flow to be assigned to a bin.
+/// Flow that is to be assigned to a size bin.
 struct Flow {
-    /// Size, and position among all flows.
+    /// Flow size, and index among all flows, which orders equal sizes.
     order: (u64, usize),
     slowdown: f64,
 }
 
-/// Moves the flows that a sort would put between each edge and the next to between these edges, in any order; a full
-/// sort would take several times as long. The first edge is the position of the first of `flows`.
+/// Moves the flows so that those between two edges are the same as after a sort, in any order; sorting completely would
+/// take several times as long. Edges are indices among all flows; the first is that of `flows[0]`.
 fn part(flows: &mut [Flow], edges: &[usize]) {
     let middle = edges.len() / 2;
     let at = edges[middle] - edges[0];

@@ -15,7 +15,7 @@ use statrs::{
 
 use super::{Statistic, statistic::float};
 
-/// 95 % interval.
+/// 95 % interval of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower end.
@@ -41,15 +41,15 @@ impl Interval {
     }
 }
 
-/// Returns the statistic of each repetition, given as sorted values: the sample for [`student`] and [`welch`].
-/// Repetitions without values are omitted.
+/// Returns a statistic of each repetition's sorted values, the sample for [`student`] and [`welch`]. Repetitions
+/// without values are left out.
 #[must_use]
 pub fn replicates(repetitions: &[Vec<f64>], statistic: Statistic) -> Vec<f64> {
     let values = repetitions.iter().map(|sorted| statistic.of(sorted));
     values.flatten().collect()
 }
 
-/// Returns the standard error of the pooled value from its replicates.
+/// Returns the standard error of the pooled value, computed from its replicates.
 fn standard_error(replicates: &[f64]) -> f64 {
     replicates.std_dev() / float(replicates.len()).sqrt()
 }
@@ -78,8 +78,8 @@ pub fn welch(value: f64, base: &[f64], other: &[f64]) -> Option<Interval> {
     let freedoms = [freedom(base)?, freedom(other)?];
     let variances = [base, other].map(|replicates| standard_error(replicates).powi(2));
     let variance = variances[0] + variances[1];
-    // Welch–Satterthwaite equation. If the replicates of each run are equal, the interval has zero width, whatever the
-    // degrees of freedom.
+    // This is the Welch–Satterthwaite equation. If the replicates of each run are equal, the interval has zero width,
+    // whatever the degrees of freedom.
     let parts = [0, 1].map(|at| variances[at].powi(2) / freedoms[at]);
     let freedom = if variance > 0.0 {
         variance.powi(2) / (parts[0] + parts[1])
@@ -90,7 +90,7 @@ pub fn welch(value: f64, base: &[f64], other: &[f64]) -> Option<Interval> {
     Some(Interval::around(value, half))
 }
 
-/// Returns a sample's degrees of freedom; `None` if the sample's spread is unknown.
+/// Returns the degrees of freedom of a sample; `None` if it has fewer than two values, or one that is not finite.
 fn freedom(replicates: &[f64]) -> Option<f64> {
     let is_sample = replicates.len() > 1 && replicates.iter().all(|it| it.is_finite());
     is_sample.then(|| float(replicates.len() - 1))
@@ -115,7 +115,7 @@ mod tests {
         assert!(apart < 1e-3, "{found:?}, expected {low} to {high}");
     }
 
-    /// The mean is 2, s = 1, standard error 1 / √3 = 0.5774; t(0.975; 2) = 4.3027 in Student's table.
+    /// The mean is 2, s = 1, and the standard error is 1 / √3 = 0.5774; t(0.975; 2) = 4.3027 in Student's table.
     #[test]
     fn three_replicates_have_students_interval() {
         assert_near(student(2.0, &[1.0, 2.0, 3.0]), 2.0 - 2.484, 2.0 + 2.484);

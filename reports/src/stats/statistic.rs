@@ -1,18 +1,18 @@
 //! Slowdown statistics, and the number of flows that each statistic needs.
 
-/// Statistic of values.
+/// Statistic of a list of values.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Statistic {
-    /// Percentile by the nearest-rank rule, 1 to 99.
+    /// Percentile, from 1 to 99, by nearest rank.
     Percentile(u32),
     /// Arithmetic mean.
     Mean,
-    /// Geometric mean, of positive values.
+    /// Geometric mean; all values must be positive.
     GeometricMean,
 }
 
 impl Statistic {
-    /// Median.
+    /// Median, the 50th percentile.
     pub const P50: Self = Self::Percentile(50);
     /// 95th percentile.
     pub const P95: Self = Self::Percentile(95);
@@ -20,7 +20,7 @@ impl Statistic {
     pub const P99: Self = Self::Percentile(99);
 
     /// Returns the minimum number of values for which the statistic is shown: a percentile needs ten values beyond it,
-    /// and a mean needs ten values.
+    /// and a mean needs ten in total.
     #[must_use]
     pub const fn min_values(self) -> usize {
         match self {
@@ -33,7 +33,7 @@ impl Statistic {
         }
     }
 
-    /// Returns the statistic of `sorted`, even if it has few values; `None` if it has no values.
+    /// Returns the statistic of `sorted`, even if there are few values; `None` if there are none.
     #[must_use]
     pub fn of(self, sorted: &[f64]) -> Option<f64> {
         match self {

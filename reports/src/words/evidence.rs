@@ -1,4 +1,4 @@
-//! Evidence of a run in sentences without their full stops.
+//! Sentences, without their full stops, on a run's evidence.
 
 use lab_records::{
     Evidence, Failover, FlowTables, HashCounts, LcmpCounts, Mechanism, PolicyEvidence, Sampling,
@@ -10,7 +10,7 @@ use lab_units::{
 
 use super::{NO_CHOICE, percent};
 
-/// Returns the counts of a policy's mechanism, samples and failovers in a sentence.
+/// Describes a policy's counts: its mechanism, samples and failovers.
 pub fn policy(evidence: &PolicyEvidence) -> String {
     let mut parts = vec![mechanism(&evidence.mechanism)];
     parts.extend(evidence.sampling.iter().map(sampling));
@@ -18,7 +18,7 @@ pub fn policy(evidence: &PolicyEvidence) -> String {
     parts.join("; ")
 }
 
-/// Returns the reason why a failover has a lab time beside the paper's time, if one has.
+/// Returns the reason why failovers have a lab time next to the paper time; `None` if none has one.
 pub fn failover_note(evidence: &Evidence) -> Option<&'static str> {
     let failovers = evidence
         .policies
@@ -39,7 +39,8 @@ fn sampling(counts: &Sampling) -> String {
     if counts.decisions > 0 {
         let stale = commas(counts.stale);
         let decisions = commas(counts.decisions);
-        sentence += &format!(", {stale} of {decisions} decisions by one older than its interval");
+        sentence +=
+            &format!(", {stale} of {decisions} decisions used a sample older than its interval");
     }
     if counts.stale > 0 {
         sentence += &format!(", by {} at most", about_time(counts.overdue_ns));
@@ -47,7 +48,7 @@ fn sampling(counts: &Sampling) -> String {
     sentence
 }
 
-/// Returns the counts of flow tables; events that never happened are left out.
+/// Describes the counts of the flow tables; events that never happened are left out.
 pub fn tables(counts: &FlowTables) -> String {
     let mut sentence = format!(
         "flow tables: {} forwarded by their flow's entry, {} (at most {}/s at a switch), at most {} in a table",
@@ -92,7 +93,7 @@ fn failover(cut_off: &Failover) -> String {
     }
 }
 
-/// Returns the words for a range of times.
+/// Formats a range of times, or one time if both ends are equal.
 fn between(first: Nanos, last: Nanos) -> String {
     if first == last {
         about_time(first)
@@ -298,7 +299,7 @@ mod tests {
             stale: 20,
             overdue_ns: Nanos::new(13_400),
         };
-        insta::assert_snapshot!(sampling(&counts), @"10 of 1,000 samples of queues late, 20 of 2,000 decisions by one older than its interval, by 13.4 µs at most");
+        insta::assert_snapshot!(sampling(&counts), @"10 of 1,000 samples of queues late, 20 of 2,000 decisions used a sample older than its interval, by 13.4 µs at most");
         let buckets = Sampling {
             decisions: 0,
             stale: 0,

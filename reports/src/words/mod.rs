@@ -1,10 +1,10 @@
-//! Values of records in words: sentences without their full stops.
+//! Sentences, without their full stops, for values in records.
 //!
-//! Records hold codes and figures; all English about them is here.
+//! Records contain codes and figures; all English text about them is in this module.
 //!
-//! - `reason`: reasons not to trust a run
-//! - `warning`: limits to what a ranking by a run shows
-//! - `evidence`: policies' mechanisms at work
+//! - `reason`: reasons to distrust a run
+//! - `warning`: limits to how far a run can rank policies
+//! - `evidence`: evidence that policies' mechanisms were at work
 mod evidence;
 mod reason;
 mod warning;
@@ -16,7 +16,7 @@ pub use evidence::{failover_note, policy, tables};
 pub use reason::{reason, reasons};
 pub use warning::warning;
 
-/// Returns the window of the measured flows and their number; `None` if all flows are measured.
+/// Describes the time window and number of the measured flows; `None` if all flows are measured.
 pub fn measured(info: &RunInfo) -> Option<String> {
     let measured = info.measured.as_ref()?;
     Some(format!(
@@ -27,7 +27,7 @@ pub fn measured(info: &RunInfo) -> Option<String> {
     ))
 }
 
-/// Returns a share in percent, with a decimal below ten.
+/// Formats a share in percent, with one decimal place below 10 %.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent < 9.95 {
@@ -37,5 +37,5 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// Sentence on a run whose flows met no switch with two next hops.
+/// Sentence on a run in which no flow passed a switch with several next hops.
 const NO_CHOICE: &str = "no decision among several next hops";

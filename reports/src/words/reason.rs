@@ -1,4 +1,4 @@
-//! Reasons not to trust a run in sentences without their full stops.
+//! Sentences, without their full stops, for reasons to distrust a run.
 
 use lab_records::{Reason, ReasonCode, Verdict};
 use lab_units::{
@@ -6,12 +6,12 @@ use lab_units::{
     show::{about_time, commas, counted},
 };
 
-/// Returns the reasons of a verdict, a sentence each.
+/// Returns a sentence for each reason of a verdict.
 pub fn reasons(verdict: &Verdict) -> Vec<String> {
     verdict.reasons.iter().map(reason).collect()
 }
 
-/// Returns a reason in a sentence.
+/// Returns the sentence for a reason.
 pub fn reason(reason: &Reason) -> String {
     let subject = reason.subject.as_deref().unwrap_or_default();
     let value = reason.value.unwrap_or_default();
@@ -29,12 +29,12 @@ pub fn reason(reason: &Reason) -> String {
     };
     match reason.code {
         ReasonCode::DidNotEnd => {
-            "the run did not end: it was interrupted, or is still going on".to_owned()
+            "the run did not end: it was interrupted, or is still running".to_owned()
         }
         ReasonCode::UnfinishedFlows => format!("{} did not finish", of("flow")),
         ReasonCode::UnrecordedFlows => format!("{} recorded", of("scheduled flow")),
         ReasonCode::ImpossibleSlowdowns => format!(
-            "{} with a slowdown under 1 (none can have: the ideal FCT or the measurement is wrong)",
+            "{} with a slowdown under 1 (impossible: the ideal FCT or the measurement is wrong)",
             of("flow")
         ),
         ReasonCode::EngineProblem => subject.to_owned(),

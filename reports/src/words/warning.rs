@@ -1,4 +1,4 @@
-//! Warnings about a ranking in sentences without their full stops.
+//! Sentences, without their full stops, for warnings about a ranking.
 
 use lab_records::{BusyLink, OfferedLoad, Silence, Warning};
 use lab_units::show::commas;
@@ -6,7 +6,7 @@ use lab_units::show::commas;
 use super::{NO_CHOICE, percent};
 use crate::text::to_float;
 
-/// Returns a warning in a sentence.
+/// Returns the sentence for a warning.
 pub fn warning(warning: &Warning) -> String {
     match warning {
         Warning::LittleLoad(OfferedLoad {
@@ -59,7 +59,7 @@ fn silent(silence: Silence) -> String {
             "candidates whose delays or rates differ more, or another `max_delay`, which separates them",
         ),
         Silence::OneNextHop { decisions } => format!(
-            "all {} decisions took one next hop: this run says nothing about a spread",
+            "all {} decisions took one next hop: this run does not test the spread of flows",
             commas(decisions)
         ),
         Silence::UnfairHash { p_value } => format!(
@@ -67,11 +67,11 @@ fn silent(silence: Silence) -> String {
              spread these flows"
         ),
         Silence::FlowAgeing { flows } => format!(
-            "flow ageing re-routed 0 of {} flows: this run says nothing about more than minimum delay",
+            "flow ageing re-routed 0 of {} flows: this run does not test more than minimum delay",
             commas(flows)
         ),
         Silence::Splits { decisions } => format!(
-            "0 of {} decisions came after a split that changed a table: this run says nothing about traffic engineering",
+            "0 of {} decisions came after a split that changed a table: this run does not test traffic engineering",
             commas(decisions)
         ),
     }
@@ -79,9 +79,9 @@ fn silent(silence: Silence) -> String {
 
 fn cost(cost: &str, decisions: u64, about: &str, hint: &str) -> String {
     match decisions {
-        0 => format!("{NO_CHOICE}: this run says nothing about {about}"),
+        0 => format!("{NO_CHOICE}: this run does not test {about}"),
         decisions => format!(
-            "{cost} changed 0 of {} decisions: this run says nothing about {about} (hint: {hint})",
+            "{cost} changed 0 of {} decisions: this run does not test {about} (hint: {hint})",
             commas(decisions)
         ),
     }

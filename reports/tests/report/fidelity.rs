@@ -1,4 +1,4 @@
-//! Comparison of two runs: laws, the page's text, facts about the flows that differ most.
+//! Tests of a comparison of two runs: its laws, the page's text, and facts about the flows that differ most.
 
 use std::{fs, path::PathBuf};
 
@@ -12,14 +12,14 @@ use lab_units::{Bytes, FlowId, Nanos};
 
 use crate::{html, readme, synthetic::Synthetic};
 
-/// A kernel run with 60 flows under each of two policies, and the simulator's run of the same plan.
+/// Kernel's run with 60 flows under each of two policies, and the simulator's run with the same plan.
 struct Twins {
     kernel: Synthetic,
     sim: Synthetic,
 }
 
 impl Twins {
-    /// Returns runs in which all flows are alike and none started late.
+    /// Returns runs in which all flows are equal and none started late.
     fn new() -> Self {
         let mut kernel = Synthetic::testbed(60);
         for flow in &mut kernel.flows {
@@ -36,7 +36,7 @@ impl Twins {
         Self { kernel, sim }
     }
 
-    /// Returns runs that differ as the engines do: FCTs a little, one a lot, three paths, late starts.
+    /// Returns runs that differ as engines do: most FCTs a little and one much, three paths, and some late starts.
     fn different() -> Self {
         let mut twins = Self::new();
         for (index, flow) in (0u64..).zip(&mut twins.sim.flows) {
@@ -46,7 +46,7 @@ impl Twins {
         for flow in &mut twins.kernel.flows {
             let late = Nanos::new(1_000 * (1 + u64::from(flow.flow_id.0 % 3)));
             flow.start_ns = flow.start_ns.saturating_add(late);
-            // The lab's clock is ten times slower.
+            // In the lab, times are ten times longer than in the paper.
             flow.launch_lateness_ns = Some(Nanos::new(late.get() * 10));
         }
         let slow = twins.sim.flow_mut("lcmp", 7);
@@ -75,7 +75,7 @@ impl Twins {
     }
 }
 
-/// Returns the checks that fail.
+/// Returns the checks of the bounds that fail.
 fn failed(bounds: &Bounds, fidelity: &Fidelity) -> Vec<Check> {
     let mut checks = bounds.checks(fidelity).expect("known policies");
     checks.retain(|it| it.grade == Judgement::Fail);
@@ -92,7 +92,8 @@ fn set_fct(flow: &mut FlowRow, fct: u64) {
     flow.slowdown = FlowRow::slowdown_of(Nanos::new(fct), flow.ideal_fct_ns);
 }
 
-/// A sample of the first flow's rate under `ecmp`.
+/// Returns a rate sample of the first flow under `ecmp`, taken after `tenths` tenths of a second, with `cnps` CNPs so
+/// far.
 fn rate(tenths: u64, cnps: u64) -> RateRow {
     let link = sample::link("dc1", "dc2", 40, 5);
     RateRow {
@@ -218,7 +219,7 @@ fn runs_of_other_plans_are_refused_with_what_differs() {
 fn rounding_to_messages_and_nanoseconds_is_the_same_plan() {
     let mut twins = Twins::new();
     let row = twins.sim.flow_mut("lcmp", 7);
-    // Five emulated bytes, two hundred times as many in paper units.
+    // Five emulated bytes are 200 times as many in paper units.
     row.size_bytes = Bytes::new(row.size_bytes.get() + 1_000);
     row.start_ns = row.start_ns.saturating_add(Nanos::new(1));
     twins.fidelity("rounded");

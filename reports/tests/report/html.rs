@@ -1,6 +1,6 @@
-//! Text and well-formedness of a page.
+//! Text of an HTML page, and checks that the page is well-formed.
 
-/// Returns the text of `page`: a line for each block, without figures and styles.
+/// Returns the text of `page`, one line for each block element, without figures and styles.
 pub fn text(page: &str) -> String {
     let page = without(&without_code(page), "<svg", "</svg>");
     let mut text = String::new();
@@ -41,14 +41,14 @@ pub fn without_code(page: &str) -> String {
     without(&without(page, "<style", "</style>"), "<script", "</script>")
 }
 
-/// Returns `text` escaped as in a page.
+/// Returns `text` with the characters escaped that HTML requires.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('\'', "&apos;")
 }
 
-/// Panics unless tags are closed in the right order and attributes are quoted.
+/// Panics unless all tags are closed in the right order and all attributes are quoted.
 pub fn assert_well_formed(page: &str) {
     let page = without_code(page);
     let mut open: Vec<&str> = Vec::new();
@@ -73,7 +73,7 @@ pub fn assert_well_formed(page: &str) {
     assert_eq!(open, Vec::<&str>::new());
 }
 
-/// True for `rect`, which maud writes as a void element in a swatch, and for `input`.
+/// Returns true for `rect`, which maud writes as a void element in a swatch, and for `input`.
 fn is_void(name: &str) -> bool {
     ["rect", "input"].contains(&name)
 }
@@ -104,7 +104,7 @@ fn without(page: &str, start: &str, end: &str) -> String {
     kept + rest
 }
 
-/// Returns escaped text as it was.
+/// Returns the text whose escaped form is `text`.
 pub fn unescape(text: &str) -> String {
     let text = text.replace("&lt;", "<").replace("&gt;", ">");
     text.replace("&quot;", "\"").replace("&amp;", "&")

@@ -1,4 +1,4 @@
-//! Layout of the page in a browser, at desk, tablet and telephone widths.
+//! Test of the page's layout in a browser, at the widths of a desktop, tablet and telephone.
 
 use std::{fs, path::Path, process::Command};
 
@@ -6,10 +6,10 @@ use lab_reports::render;
 
 use crate::{html, synthetic::Synthetic, thirteen};
 
-/// Script that finds what does not fit.
+/// Script that finds elements that do not fit into the page.
 const PROBE: &str = include_str!("layout.js");
 
-/// Widths of the window, pixels.
+/// Window widths to test, pixels.
 const WIDTHS: [u32; 3] = [1_400, 900, 400];
 
 #[test]
@@ -38,8 +38,8 @@ fn the_page_fits_its_window_and_no_label_overlaps_another() {
     }
 }
 
-/// Returns a page with `page` in frames of all widths, which collects their findings: a browser's window
-/// has a minimum width.
+/// Returns a page that shows `page` in a frame of each width and collects their findings, because a browser window has
+/// a minimum width.
 fn in_frames(page: &str) -> String {
     let frame = |width: &u32| {
         format!("<iframe src=\"{page}\" style=\"width:{width}px;height:1000px;border:0\"></iframe>")
@@ -56,7 +56,7 @@ fn in_frames(page: &str) -> String {
     )
 }
 
-/// Returns the page with the probe, and without the policy that keeps other scripts out.
+/// Returns the page with the probe script, and without the security policy that would block it.
 fn with_probe(page: &str) -> String {
     let (head, rest) = page
         .split_once("<meta http-equiv=\"Content-Security-Policy\"")
@@ -66,7 +66,7 @@ fn with_probe(page: &str) -> String {
     page.replace("</body>", &format!("<script>{PROBE}</script></body>"))
 }
 
-/// Returns what the probe found at all widths.
+/// Runs the browser on a page and returns what the probe found at all widths.
 fn findings(browser: &str, page: &Path) -> String {
     let profile = tempfile::tempdir().expect("a directory");
     let output = Command::new(browser)

@@ -1,4 +1,4 @@
-//! Reports of synthetic runs.
+//! Tests of reports on synthetic runs.
 
 mod fidelity;
 mod html;

@@ -1,4 +1,4 @@
-//! Contents of reports.
+//! Tests of the contents of reports.
 
 use std::{
     fs,
@@ -83,7 +83,7 @@ fn a_run_that_is_not_valid_opens_with_its_reasons() {
     insta::assert_snapshot!(banner.join("\n"), @r"
     Invalid run: these numbers are not those of the scenario.
     doubtful: 2 of 88 flows did not finish
-    invalid: 1 of 86 flows with a slowdown under 1 (none can have: the ideal FCT or the measurement is wrong)
+    invalid: 1 of 86 flows with a slowdown under 1 (impossible: the ideal FCT or the measurement is wrong)
     invalid: the agent of `dc4` ended early
     doubtful: 1 of 88 flows launched late
     ");
@@ -104,7 +104,7 @@ fn a_run_without_rows_has_a_report() {
     assert_eq!(report.summary.policies[0].slowdown, None);
     let text = html::text(&html);
     for sentence in [
-        "the run did not end: it was interrupted, or is still going on",
+        "the run did not end: it was interrupted, or is still running",
         "0 of 88 scheduled flows recorded",
         "no flow finished",
         "no link was measured",
@@ -199,7 +199,7 @@ fn the_page_loads_nothing_and_runs_only_its_own_scripts() {
     }
 }
 
-/// Returns the page and its figures as text.
+/// Returns the texts of the page and of its figures.
 fn pages(report: &Report, html: String) -> Vec<String> {
     let is_svg = |file: &&PathBuf| file.extension().is_some_and(|end| end == "svg");
     let svgs = report.figures.iter().filter(is_svg);

@@ -1,4 +1,4 @@
-//! `README.md` names every column and figure, in order.
+//! Test that `README.md` names every column and figure, in order.
 
 use lab_records::{
     DecisionRow, FlowRow, LinkRow, PathRow, PfcRow, PortRow, QueueRow, RateRow, Row, SplitRow,
@@ -7,7 +7,7 @@ use lab_records::{
 
 const README: &str = include_str!("../../README.md");
 
-/// Names in backquotes in the first cells of the table that follows `heading`.
+/// Returns the names in backquotes in the first column of the table below `heading`.
 pub fn first_cells(heading: &str) -> Vec<&'static str> {
     let (_, section) = README.split_once(heading).expect("the heading");
     let lines = section

@@ -14,12 +14,12 @@ use lab_sample as sample;
 use lab_sample::ROUTES;
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
-/// Paper ÷ emulated size.
+/// Paper size divided by emulated size.
 const SIZE_SCALE: u64 = 200;
-/// Emulated ÷ paper time.
+/// Emulated time divided by paper time.
 const TIME_SCALE: u64 = 10;
 
-/// A synthetic run, for tests to change and write.
+/// Synthetic run, which tests change and then write.
 #[derive(Clone)]
 pub struct Synthetic {
     pub info: RunInfo,
@@ -33,7 +33,7 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// Returns the testbed with `count` flows of each policy.
+    /// Returns a run of the testbed with `count` flows under each policy.
     pub fn testbed(count: u32) -> Self {
         let mut run = Self {
             info: info(count),
@@ -60,7 +60,7 @@ impl Synthetic {
         run
     }
 
-    /// Lets `flow` of `policy` time out.
+    /// Makes flow `flow` under `policy` end with a time-out.
     pub fn give_up(&mut self, policy: &str, flow: u32) {
         let row = self.flow_mut(policy, flow);
         row.status = FlowStatus::TimedOut;
@@ -68,7 +68,7 @@ impl Synthetic {
         (row.fct_ns, row.slowdown, row.emu_fct_ns) = (None, None, None);
     }
 
-    /// Returns `flow`'s row under `policy`.
+    /// Returns the row of flow `flow` under `policy`.
     pub fn flow_mut(&mut self, policy: &str, flow: u32) -> &mut FlowRow {
         self.flows
             .iter_mut()
@@ -76,7 +76,7 @@ impl Synthetic {
             .expect("the flow")
     }
 
-    /// Writes the run directory of the test `name`, which stays there for inspection.
+    /// Writes the run directory of the test `name`, which is kept for inspection.
     pub fn write(&self, name: &str) -> PathBuf {
         let results = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join("reports")
@@ -154,7 +154,7 @@ fn end() -> RunEnd {
     }
 }
 
-/// Returns the certificate for both directions of a link.
+/// Returns the certificate rows for both directions of a link.
 fn certified(link: &LinkInfo) -> [CertifiedRow; 2] {
     let rate = link.rate_bps.get() / (SIZE_SCALE * TIME_SCALE);
     let delay = link.delay_ns.get() * TIME_SCALE;
@@ -167,7 +167,7 @@ fn certified(link: &LinkInfo) -> [CertifiedRow; 2] {
     })
 }
 
-/// Returns a flow between hosts of DC1 and DC8. Its FCT follows from its route, plus queueing.
+/// Returns a flow between hosts of DC1 and DC8, whose FCT is that of its route plus a random queueing delay.
 fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
     let size = 20_000_000 * (1 + random.below(12)) + 1_000_000 * random.below(20);
     let start = u64::from(id) * 200_000_000 / u64::from(count) + random.below(3_000_000);
@@ -179,11 +179,11 @@ fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
     let queueing = random.below(1_000);
     let route = match policy {
         "ecmp" => any,
-        // The lower half by cost, and rarely the fourth.
+        // This policy takes the lower half by cost, and rarely the fourth candidate.
         _ => [4, 4, 4, 2, 2, 2, 2, 0, 0, 5][usize::try_from(best).expect("an index")],
     };
     let (middle, gbit, delay_ms) = ROUTES[usize::try_from(route).expect("an index")];
-    // Ideal: the path of least delay, 10 ms one way, 40 Gb/s.
+    // The ideal FCT is that of the path of least delay: 10 ms one way, 40 Gbit/s.
     let ideal = 20_000_000 + size * 8 / 40;
     let crowd = if policy == "ecmp" { 900 } else { 500 };
     let sending = size * 8 / gbit;
@@ -222,7 +222,7 @@ fn ends_of(flow: &FlowRow) -> (u64, u64) {
     (flow.start_ns.get(), flow.start_ns.get() + fct.get())
 }
 
-/// Returns counters every `step`: each flow's bytes are spread evenly over its time.
+/// Returns link counters at every `step`, with the bytes of each flow spread evenly over its time.
 pub fn link_rows(policy: &str, links: &[LinkInfo], flows: &[FlowRow], step: Nanos) -> Vec<LinkRow> {
     let last = flows.iter().map(|flow| ends_of(flow).1).max().unwrap_or(0);
     let times = (0..=last / step.get() + 1).map(|sample| sample * step.get());
@@ -294,7 +294,7 @@ fn decision(flow: &FlowRow) -> DecisionRow {
     }
 }
 
-/// Linear congruential generator with Knuth's MMIX constants: the same numbers everywhere.
+/// Linear congruential generator with Knuth's MMIX constants, which gives equal numbers on every machine.
 pub struct Random(pub u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! A synthetic run of the simulator: the paper's 13 datacenters, all to all, five policies.
+//! Synthetic run of the simulator: the paper's 13 datacenters, all-to-all traffic, five policies.
 
 use lab_records::{
     Clock, Conduct, DcPath, EngineInfo, FlowRow, Location, PfcEvent, PfcRow, Phase, RunEnd,
@@ -10,7 +10,7 @@ use lab_units::{Bytes, FlowId, Nanos, Ratio};
 
 use crate::synthetic::{Random, Synthetic, link_rows};
 
-/// Policies, and the number of shortest routes that each one's flows choose from.
+/// Labels of the policies, and the number of shortest routes that flows choose from under each one.
 const POLICIES: [(&str, u64); 5] = [
     ("ecmp", 4),
     ("lcmp", 1),
@@ -19,7 +19,7 @@ const POLICIES: [(&str, u64); 5] = [
     ("wcmp", 4),
 ];
 
-/// Returns the run, with `count` flows of each policy.
+/// Returns the run, with `count` flows under each policy.
 pub fn run(count: u32) -> Synthetic {
     let info = info(count);
     let mut run = Synthetic {
@@ -104,7 +104,7 @@ fn end() -> RunEnd {
     }
 }
 
-/// Returns a flow between two datacenters, over one of its first `choice` shortest routes.
+/// Returns a flow between two datacenters, on one of the first `choice` of their shortest routes.
 fn flow(random: &mut Random, policy: &str, choice: u64, id: u32, count: u32) -> FlowRow {
     let mut dc = || u32::try_from(1 + random.below(13)).expect("a DC");
     let src = dc();
@@ -154,7 +154,7 @@ fn flow(random: &mut Random, policy: &str, choice: u64, id: u32, count: u32) -> 
     }
 }
 
-/// Returns all routes of the fewest hops.
+/// Returns all routes with the fewest hops from `src` to `dst`.
 fn shortest_routes(src: u32, dst: u32) -> Vec<Vec<u32>> {
     let mut routes = vec![vec![src]];
     loop {
@@ -194,7 +194,7 @@ fn delay_ms(route: &[u32]) -> u64 {
     route.windows(2).map(leg).sum()
 }
 
-/// Returns pauses at a leaf, more of a policy that spreads flows wider.
+/// Returns pauses at a leaf switch, more for a policy that spreads flows more widely.
 fn pauses(policy: &str, choice: u64) -> Vec<PfcRow> {
     let row = |(number, event): (u64, PfcEvent)| PfcRow {
         policy: policy.into(),

@@ -1,4 +1,4 @@
-//! The verdict on a run: one test of each reason, at its bound and beyond.
+//! Tests of the verdict on a run: one test per reason, with values at and beyond its bound.
 
 use lab_records::{
     Certification, CertifiedRow, ChangeKind, Clock, Conduct, CpuWatch, EngineInfo, FaultInfo,
@@ -9,7 +9,7 @@ use lab_reports::words;
 use lab_sample as sample;
 use lab_units::{BitsPerSec, Nanos};
 
-/// Judges the sample run of 200 flows after `change`.
+/// Judges the sample run of 200 flows, modified by `change`.
 fn judge(change: impl FnOnce(&mut RunInfo, &mut RunEnd, &mut FlowCounts)) -> Verdict {
     let mut info = sample::info();
     let mut end = sample::end();
@@ -28,7 +28,7 @@ fn judge(change: impl FnOnce(&mut RunInfo, &mut RunEnd, &mut FlowCounts)) -> Ver
     Verdict::of(&info, Some(&end), &counts)
 }
 
-/// Asserts the grade and that the one reason has `words`.
+/// Asserts that the verdict has this grade and a single reason, whose text contains `words`.
 #[track_caller]
 fn assert_reason(verdict: &Verdict, grade: Grade, words: &str) {
     assert_eq!(verdict.grade, grade, "{verdict:?}");
@@ -39,7 +39,7 @@ fn assert_reason(verdict: &Verdict, grade: Grade, words: &str) {
     }
 }
 
-/// Asserts the grades that a figure leaves: within its bound, out of it, and far out.
+/// Asserts a figure's grades for three values: within its bound, beyond it, and far beyond it.
 #[track_caller]
 fn assert_grades<T: Copy>(
     words: &str,
@@ -422,7 +422,7 @@ fn deviations_of_switches_and_hosts_are_doubtful() {
     }
 }
 
-/// The numbers are sound, but a ranking based on them means little.
+/// The numbers are correct, but they hardly suffice to rank policies.
 #[test]
 fn a_workload_that_was_not_offered_leaves_a_run_valid_and_is_named() {
     let mut warnings = Vec::new();

@@ -1,4 +1,4 @@
-//! A batch: the answer to each wish, found or made.
+//! A batch of wanted runs: each is answered by an ended run that serves, or by a new one.
 
 use std::{
     borrow::Borrow,
@@ -10,19 +10,19 @@ use std::{
 use super::{BatchProgress, Found, Make, Reuse, Wanted};
 use crate::{failure::Failure, terminal::note};
 
-/// Batch of runs.
+/// Batch of wanted runs.
 pub struct Batch<M> {
     make: M,
     found: Found,
-    /// Failures of runs that may be reused, so that none is tried twice.
+    /// Failures of runs that could have been reused, so that none is tried twice in a batch.
     failed: BTreeMap<Reuse, Failure>,
-    /// Message of the failure after an interruption.
+    /// Message of every failure after an interruption.
     interruption: &'static str,
 }
 
 impl<M: Make> Batch<M> {
-    /// Returns a batch that makes runs by `make` if none of `found` may serve; an interruption is reported as
-    /// `interruption`.
+    /// Returns a batch that reuses the ended runs in `found` and makes all others by `make`; `interruption` is the
+    /// message of the failures after an interruption.
     pub fn new(make: M, found: Found, interruption: &'static str) -> Self {
         Self {
             make,
@@ -32,13 +32,13 @@ impl<M: Make> Batch<M> {
         }
     }
 
-    /// Returns the ended run that may serve for `wanted`.
+    /// Returns the directory of an ended run that serves for `wanted`; `None` if it must be made.
     pub fn found(&self, wanted: &Wanted) -> Option<&Path> {
         self.found.run(&wanted.reuse)
     }
 
-    /// Returns the run directory of each wish, or its failure, in the order of the wishes. A run is made when its answer
-    /// is taken. After an interruption, every answer is a failure with exit code 4.
+    /// Returns an iterator over the run directory of each wanted run, or its failure, in the same order. A missing run
+    /// is made when the iterator reaches it. After an interruption, every further item is a failure with exit code 4.
     pub fn answers<W: Borrow<Wanted>>(
         &mut self,
         wishes: &[W],
@@ -55,7 +55,7 @@ impl<M: Make> Batch<M> {
         })
     }
 
-    /// Returns the answer to one wish.
+    /// Returns the run directory of a single wanted run, or its failure.
     pub fn only(&mut self, wanted: &Wanted) -> Result<PathBuf, Failure> {
         self.answer(wanted, &mut BatchProgress::of(1), false)
     }
@@ -86,7 +86,7 @@ impl<M: Make> Batch<M> {
             Ok(run) => self.found.add(wanted.reuse.clone(), run.clone()),
             Err(_) if wanted.reuse == Reuse::Never => {}
             Err(failure) => {
-                note(&format!("not made: {}: {}", wanted.name, failure.message));
+                note(&format!("run failed: {}: {}", wanted.name, failure.message));
                 self.failed.insert(wanted.reuse.clone(), failure.clone());
             }
         }
@@ -112,12 +112,12 @@ mod tests {
     use super::*;
     use crate::failure::Exit;
 
-    /// Maker whose runs are directories that are named after their wishes.
+    /// Maker for tests: the directory of a run has the name of the wanted run.
     #[derive(Default)]
     struct Fake {
         made: Vec<String>,
         failing: BTreeSet<&'static str>,
-        /// Number of runs until a signal arrives, during the last of them.
+        /// Number of the run, counted from 1, during which a signal arrives; `None` for no signal.
         interrupted_at: Option<usize>,
     }
 
@@ -139,7 +139,7 @@ mod tests {
         Batch::new(make, Found::default(), "the batch was interrupted")
     }
 
-    /// Returns wishes that a run of the same name may serve.
+    /// Returns wanted runs that ended runs of the same name may serve for.
     fn wishes(names: &[&str]) -> Vec<Wanted> {
         let wanted = |name: &&str| Wanted {
             reuse: Reuse::SamePlan((*name).to_owned()),

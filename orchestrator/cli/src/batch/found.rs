@@ -10,18 +10,18 @@ use lab_records::{EngineInfo, Grade, Outcome, RunDir, RunInfo, listing};
 use super::Reuse;
 use crate::failure::Failure;
 
-/// Ended runs by their identity; for equal identities, the newest.
+/// Ended runs by their identity; of several runs with the same identity, the newest.
 #[derive(Default)]
 pub struct Found(BTreeMap<Reuse, PathBuf>);
 
 impl Found {
-    /// Reads the ended runs in `results`. Runs that cannot be read cannot serve and are left out.
+    /// Reads the ended runs in `results`; runs that cannot be read are left out.
     pub fn read(results: &Path) -> Result<Self, Failure> {
         let runs = listing::list(results).map_err(|error| Failure::records(&error))?;
         let mut found = Self::default();
         for run in runs {
             let Ok(file) = run.file else { continue };
-            // A run with a problem was interrupted, or its engine failed; an invalid one has no values.
+            // A run with a problem was interrupted or its engine failed, and an invalid run has no usable values.
             let serves =
                 |it: &Outcome| it.end.problems.is_empty() && it.verdict.grade != Grade::Invalid;
             if !file.outcome.as_ref().is_some_and(serves) {
@@ -34,12 +34,12 @@ impl Found {
         Ok(found)
     }
 
-    /// Returns the run that may serve.
+    /// Returns the directory of the run with the identity `reuse`; `None` if there is none.
     pub fn run(&self, reuse: &Reuse) -> Option<&Path> {
         self.0.get(reuse).map(PathBuf::as_path)
     }
 
-    /// Adds an ended run.
+    /// Adds an ended run, unless its identity is [`Reuse::Never`].
     pub fn add(&mut self, reuse: Reuse, run: PathBuf) {
         if reuse != Reuse::Never {
             self.0.insert(reuse, run);
@@ -47,7 +47,7 @@ impl Found {
     }
 }
 
-/// Returns the identity of the run in `dir`; `None` if its plan has another version's format.
+/// Returns the identity of the run in `dir`; `None` if the plan of a simulation has another version's format.
 fn identity(dir: &Path, info: &RunInfo) -> Option<Reuse> {
     match info.engine {
         EngineInfo::Sim(_) => {

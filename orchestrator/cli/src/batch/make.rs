@@ -13,22 +13,22 @@ use crate::{
     verbs::{sim, up},
 };
 
-/// Maker of runs.
+/// Maker of runs, such as this process or a job of a cluster.
 pub trait Make {
-    /// Makes a run, or the first run of a sweep, and returns its directory, without a report.
+    /// Performs a run, or the first run of a sweep, and returns its directory, which has no report yet.
     fn make(&mut self, wanted: &Wanted) -> Result<PathBuf, Failure>;
 
-    /// True if a signal has ended the batch: the last run may be incomplete, and no other begins.
+    /// Returns true after a signal: the last run may be incomplete, and no other run may begin.
     fn is_interrupted(&self) -> bool {
         terminal::is_interrupted()
     }
 }
 
-/// Maker of runs in this process, by either engine.
+/// Maker that performs runs in this process, with either engine.
 pub struct Here<'a> {
-    /// Flags of every verb; runs go to their results directory.
+    /// Flags of every verb; the run directories are created in its `results`.
     pub global: &'a Global,
-    /// Threads of a simulation; `None` for one per core.
+    /// Number of threads of a simulation; `None` for one per core.
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -52,9 +52,9 @@ impl Make for Here<'_> {
             (EngineRequest::Kernel, None) => {
                 up::run(&UpArgs::of(request).map_err(Failure::usage)?, self.global)
             }
-            // A guest reads the scenario from the host's files.
+            // A guest reads the scenario from the host's files, so the scenario must be in one.
             (EngineRequest::Kernel, Some(_)) => Err(Failure::usage(format_args!(
-                "{}: a lab runs only a scenario that is in a file",
+                "{}: a lab can run only a scenario from a file",
                 wanted.name
             ))),
         }?;

@@ -1,7 +1,8 @@
-//! Batches: from wanted runs to run directories, in the order of the wishes.
+//! Batches: a run directory for each wanted run, in the order of the wanted runs.
 //!
-//! An ended run in the results directory serves for a wanted one if both have the same identity, which is known before
-//! the run. So an interrupted batch needs no state of its own: started again, it makes only the missing runs.
+//! An ended run in the results directory serves for a wanted one if both have the same identity, which can be computed
+//! before the run. So an interrupted batch needs no stored state: when it is started again, it makes only the missing
+//! runs.
 //!
 //! - `wanted`: a wanted run as plain data, with the identity of runs that may serve instead
 //! - `found`: index of the ended runs in a results directory
@@ -9,11 +10,12 @@
 //! - `answers`: the batch itself
 //! - `progress`: its line on standard error
 //!
-//! Runs share no memory. A maker elsewhere (a process of its own, a job of a cluster) implements [`Make`]: it gets a
-//! [`Wanted`], which serde can write to a file, and returns the directory of the run in the results directory. A run
-//! counts only once `run.json` has its outcome, which is written last, by rename; a maker that copies the directory
-//! from another machine renames it into place as a whole. To run several at once, a maker needs one function that starts
-//! a run and one that waits for it: [`Batch::answers`] gets all wishes beforehand and returns the answers in their order.
+//! Runs share no memory. Another maker, such as one that starts a process or a cluster job, implements [`Make`]: it
+//! gets a [`Wanted`], which serde can write to a file, and returns a directory in the results directory. A run counts
+//! only once `run.json` has its outcome, which is written last, by rename; a maker that copies the directory from
+//! another machine must rename it into place as a whole. To perform several runs at once, a maker needs one function
+//! that starts a run and one that waits for it: [`Batch::answers`] knows all wanted runs beforehand and returns the
+//! answers in their order.
 
 mod answers;
 mod found;

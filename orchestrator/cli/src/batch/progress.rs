@@ -1,23 +1,23 @@
-//! Progress of a batch in one line.
+//! Progress of a batch, shown as one line.
 
 use std::time::Duration;
 
 use crate::progress::about;
 
-/// Progress of a batch.
+/// Counts and times of a batch's runs so far.
 #[derive(Debug, Default)]
 pub struct BatchProgress {
     total: u32,
     done: u32,
     found: u32,
-    /// Runs that were made, whether or not they failed.
+    /// Number of runs that were performed, including failed ones.
     made: u32,
-    /// Time that making them took.
+    /// Total time of the performed runs.
     took: Duration,
 }
 
 impl BatchProgress {
-    /// Returns the progress of a batch with `total` runs, before the first one ends.
+    /// Returns the progress of a batch of `total` runs before the first one ends.
     pub fn of(total: usize) -> Self {
         Self {
             total: u32::try_from(total).unwrap_or(u32::MAX),
@@ -25,25 +25,26 @@ impl BatchProgress {
         }
     }
 
-    /// Counts a run that was found.
+    /// Counts an ended run that was reused.
     pub fn found(&mut self) {
         self.done += 1;
         self.found += 1;
     }
 
-    /// Counts a run that failed before and is not tried again.
+    /// Counts a wanted run that failed before in this batch and is not tried again.
     pub fn failed_before(&mut self) {
         self.done += 1;
     }
 
-    /// Counts a run that was made in the time `took`.
+    /// Counts a run that was performed and took the time `took`.
     pub fn made(&mut self, took: Duration) {
         self.done += 1;
         self.made += 1;
         self.took += took;
     }
 
-    /// Returns the line; the remaining runs are expected to take as long as those that were made.
+    /// Returns the progress line. Its estimate assumes that each remaining run takes as long as the mean of the
+    /// performed ones.
     pub fn line(&self) -> String {
         let mut line = format!("batch: {} of {} runs", self.done, self.total);
         if self.found > 0 {

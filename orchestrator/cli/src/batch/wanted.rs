@@ -1,4 +1,4 @@
-//! A wanted run, and the runs that may serve instead.
+//! Wanted runs, and the identity of ended runs that may serve instead.
 
 use std::path::Path;
 
@@ -15,42 +15,42 @@ use crate::{
     run_dir,
 };
 
-/// A wanted run.
+/// Wanted run of a batch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Wanted {
-    /// Name for messages.
+    /// Name of the run in messages.
     pub name: String,
-    /// Request for the run.
+    /// Request that the run is performed by.
     pub request: RunRequest,
-    /// Scenario in place of the file at the request's path; messages still show the path.
+    /// Scenario that replaces the file at the request's path; `None` to read the file. Messages show the path.
     pub derived: Option<Derived>,
     /// Ended runs that may serve instead of a new one.
     pub reuse: Reuse,
 }
 
-/// Scenario that is not in a file.
+/// Scenario that exists only in memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Derived {
     /// YAML text.
     pub text: String,
-    /// Texts of the files that the scenario names.
+    /// Texts of the files that the scenario names, by their paths.
     pub files: Files,
 }
 
-/// Ended runs that may serve instead of a new one, by their identity.
+/// Identity by which an ended run serves for a wanted one: both must be equal.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub enum Reuse {
-    /// No run: the new run measures the program that makes it.
+    /// No ended run serves, because the new run measures the program that performs it.
     Never,
-    /// Simulations of the same plan.
+    /// Simulations with the same plan hash and end time serve.
     SamePlan(String),
-    /// Lab runs of all repetitions and policies of the same scenario; their scale depends on the place's capacity, so
-    /// their plans differ.
+    /// Lab runs of the same scenario with the same repetitions and policies serve. Their plans may differ, because an
+    /// automatic scale depends on the capacity of the place.
     SameScenario(String),
 }
 
 impl Wanted {
-    /// Returns the wish for a new run.
+    /// Returns a wanted run for which no ended run serves.
     pub fn new_run(name: String, request: RunRequest) -> Self {
         Self {
             name,
@@ -60,7 +60,7 @@ impl Wanted {
         }
     }
 
-    /// Returns the wish for a run of the derived scenario `loaded`, or for an ended run that is the same.
+    /// Returns the wanted run of the derived scenario `loaded`; an ended run with the same identity serves.
     /// Fails on a scenario that cannot be planned, with exit code 2.
     pub fn derived(name: String, request: RunRequest, loaded: Loaded) -> Result<Self, Failure> {
         Ok(Self {
@@ -73,7 +73,7 @@ impl Wanted {
         })
     }
 
-    /// Returns the wish for a run of the scenario's file, or for an ended run that is the same.
+    /// Returns the wanted run of the request's scenario file; an ended run with the same identity serves.
     /// Fails on a scenario that cannot be read or planned, with exit code 2.
     pub fn of_file(name: String, request: RunRequest) -> Result<Self, Failure> {
         let loaded = load::load(&request.scenario)?;
@@ -85,7 +85,7 @@ impl Wanted {
 }
 
 impl Derived {
-    /// Returns the parsed scenario; messages call it `path`.
+    /// Parses the scenario; `path` names it in messages.
     pub fn loaded(&self, path: &Path) -> Result<Loaded, Failure> {
         let name = path.display().to_string();
         Ok(Loaded {
@@ -97,7 +97,7 @@ impl Derived {
 }
 
 impl Reuse {
-    /// Returns the runs that may serve for `request`, whose scenario is `loaded`.
+    /// Returns the identity of the run that `request` asks for, whose scenario is `loaded`.
     fn of_request(request: &RunRequest, loaded: &Loaded) -> Result<Self, Failure> {
         let arguments = ScenarioArgs::of(request).map_err(Failure::usage)?;
         let loaded = loaded.clone().first_run(&arguments.overrides);
@@ -119,7 +119,8 @@ impl Reuse {
         }
     }
 
-    /// Returns the simulations of `plan` that ended at the same virtual time, by `--until` or with the last flow.
+    /// Returns the identity of simulations of `plan` that end at the virtual time `until`; `None` for the last flow's
+    /// end.
     pub fn of_plan(plan: Plan, until: Option<Nanos>) -> Self {
         let identity = run_dir::identity(plan);
         Self::SamePlan(match until {
@@ -128,7 +129,7 @@ impl Reuse {
         })
     }
 
-    /// Returns the lab runs for which the run with the facts `info` may serve.
+    /// Returns the identity of the lab run with the facts `info`.
     pub fn of_lab_run(info: &RunInfo) -> Self {
         let policies = info.policies.iter().map(String::as_str);
         let scenario = [&*info.scenario, &*info.scenario_hash];

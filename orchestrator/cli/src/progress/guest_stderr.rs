@@ -1,4 +1,4 @@
-//! Standard error of a guest, on the host.
+//! Standard error of a guest, as received by the host.
 
 use std::{
     cell::RefCell,
@@ -7,14 +7,14 @@ use std::{
 
 use super::{Progress, relay::decode};
 
-/// Receiver of a guest's standard error, on the host: separates progress messages from other lines.
+/// Receiver of a guest's standard error on the host, which separates progress messages from other lines.
 pub struct GuestStderr<'a> {
     progress: &'a RefCell<Progress>,
     line: Vec<u8>,
 }
 
 impl<'a> GuestStderr<'a> {
-    /// Returns a receiver that applies messages to `progress`.
+    /// Returns a receiver that applies progress messages to `progress`.
     #[must_use]
     pub const fn new(progress: &'a RefCell<Progress>) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Write for GuestStderr<'_> {
         Ok(bytes.len())
     }
 
-    /// Keeps an incomplete line, which may become a message.
+    /// Writes nothing, because an incomplete line may still become a progress message.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -1,10 +1,10 @@
-//! Progress of a run on standard error, and the times of its phases.
+//! Progress of a run on standard error, and the durations of its phases.
 //!
-//! A guest sends its progress to the host, which shows it and times the phases: the guest's virtual
-//! clock jumps during waits for the host and is meaningful only while flows run.
+//! A guest sends its progress to the host, which shows it and measures the phases: the guest's virtual clock jumps
+//! while the guest waits for the host, and is meaningful only while flows run.
 //!
 //! - `screen`: bars on a terminal, lines elsewhere
-//! - `remaining`: time that the rest of a run takes
+//! - `remaining`: estimate of the remaining time of a run
 //! - `relay`: progress messages from a guest to the host
 //! - `guest_stderr`: receiver of these messages, on the host
 
@@ -30,23 +30,23 @@ use self::{
     screen::Screen,
 };
 
-/// Progress of a run.
+/// Progress of a run: its phases so far, and the one in progress.
 pub struct Progress {
     output: Output,
     phase: Option<OpenPhase>,
     phases: Vec<Phase>,
-    /// True if the clock of this process is virtual.
+    /// True if the clock of this process is a guest's virtual clock.
     is_virtual: bool,
     remaining: Remaining,
 }
 
-/// Output of progress: this process's standard error, or messages to the host.
+/// Output of progress: this process's standard error, or messages from a guest to the host.
 enum Output {
     Screen(Screen),
     Host(Relay),
 }
 
-/// Phase that has not ended.
+/// Phase that has begun but not ended.
 struct OpenPhase {
     name: String,
     since: Instant,
@@ -55,7 +55,7 @@ struct OpenPhase {
 }
 
 impl Progress {
-    /// Returns the progress of this process's run.
+    /// Returns the progress of a run that this process begins now.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -71,7 +71,7 @@ impl Progress {
         }
     }
 
-    /// Expects flows to be run `times` times from now on: once for each policy and repetition.
+    /// Starts the estimate of the remaining time: flows will run `times` times, once per policy and repetition.
     pub fn expect(&mut self, times: u64) {
         self.remaining = Remaining::of(times, Instant::now());
         if let Output::Host(relay) = &self.output {
@@ -79,7 +79,7 @@ impl Progress {
         }
     }
 
-    /// Ends the current phase and begins one of `total` steps.
+    /// Ends the current phase and begins the phase `name`, which has `total` steps.
     pub fn begin(&mut self, name: &str, total: u64) {
         self.end_phase(false);
         self.phase = Some(OpenPhase {
@@ -97,14 +97,14 @@ impl Progress {
         }
     }
 
-    /// Shows the progress of a lab's creation.
+    /// Shows how many steps of a lab's creation are done.
     pub fn built(&mut self, at: lab_kernel::lab::Progress) {
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         let step = at.phase.to_string();
         self.set(count(at.done), count(at.total), &step, false);
     }
 
-    /// Shows an event of the run.
+    /// Shows an event of the run, such as the end of a flow.
     pub fn show(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Phase { name, steps } => self.begin(name, *steps),
@@ -113,19 +113,19 @@ impl Progress {
                     .phase
                     .as_ref()
                     .map_or((1, 1), |open| (open.done + 1, open.total));
-                // Lines for hundreds of steps would hide the phases.
+                // A line for each of hundreds of steps would hide the phases.
                 self.set(done, total, text, is_milestone(done, total));
             }
             RunEvent::FlowsEnd => self.end_phase(true),
         }
     }
 
-    /// Writes a line above the bar.
+    /// Writes a line to standard error, above the progress bar.
     pub fn say(&self, text: &str) {
         self.write(format!("{text}\n").as_bytes());
     }
 
-    /// Ends the progress and returns the phases with their times; empty in a guest.
+    /// Ends the progress and returns the phases with their durations; empty in a guest, whose host has them.
     pub fn finish(&mut self) -> Vec<Phase> {
         self.end_phase(false);
         if let Output::Screen(screen) = &self.output {
@@ -134,7 +134,7 @@ impl Progress {
         std::mem::take(&mut self.phases)
     }
 
-    /// Applies a progress message of a guest.
+    /// Applies a progress message from a guest.
     fn apply(&mut self, message: Message) {
         match message {
             Message::Begin { name, total } => self.begin(&name, total),
@@ -149,7 +149,7 @@ impl Progress {
         }
     }
 
-    /// Writes bytes to standard error, above the bar.
+    /// Writes bytes to standard error, above the progress bar.
     fn write(&self, bytes: &[u8]) {
         match &self.output {
             Output::Screen(screen) => screen.write(bytes),
@@ -180,7 +180,7 @@ impl Progress {
         }
     }
 
-    /// Ends the open phase; a virtual clock's time is recorded only if flows ran in the phase.
+    /// Ends the open phase. A duration by the virtual clock is recorded only if flows ran in the phase.
     fn end_phase(&mut self, has_flows: bool) {
         let took = self.phase.as_ref().map(|open| nanos(open.since.elapsed()));
         self.close(took.filter(|_| has_flows && self.is_virtual));
@@ -207,7 +207,7 @@ impl Progress {
     }
 }
 
-/// Returns the line for an ended phase.
+/// Formats the line that announces the end of a phase.
 fn ended(phase: &Phase) -> String {
     let took = lab_units::show::about_time(phase.took_ns);
     let aside = phase.virtual_ns.map_or_else(String::new, |time| {
@@ -219,18 +219,18 @@ fn ended(phase: &Phase) -> String {
     format!("{:>10}  done in {took}{aside}\n", phase.name)
 }
 
-/// Returns true at each quarter of a phase, the last step included.
+/// Returns true if step `done` completes a quarter of the phase's `total` steps.
 fn is_milestone(done: u64, total: u64) -> bool {
     total > 0 && done * 4 / total > (done - 1) * 4 / total
 }
 
-/// Returns a duration with a unit and two significant digits.
+/// Formats a duration with a unit and two significant digits, such as `2.3 s`.
 #[must_use]
 pub fn about(time: Duration) -> String {
     lab_units::show::about_time(nanos(time))
 }
 
-/// Returns a duration in ns, at most 584 years.
+/// Converts a duration to nanoseconds, at most `u64::MAX` (584 years).
 pub fn nanos(time: Duration) -> Nanos {
     Nanos::new(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }

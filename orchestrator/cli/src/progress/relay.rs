@@ -1,35 +1,35 @@
 //! Progress messages from a guest to the host: JSON lines among the other lines of standard error.
 //!
-//! Each message begins with the record separator of JSON text sequences (RFC 7464); no other line of
-//! the lab does.
+//! Each message begins with the record separator of JSON text sequences (RFC 7464, U+001E), which no other line of a
+//! lab begins with.
 
 use lab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::screen;
 
-/// Progress message.
+/// Progress message from a guest.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Message {
     /// Start of a phase with `total` steps.
     Begin { name: String, total: u64 },
-    /// Number of the phase's steps that are done.
+    /// Number of the phase's steps that are done, with a text to show.
     Step {
         done: u64,
         total: u64,
         text: String,
         is_milestone: bool,
     },
-    /// End of the phase, with its virtual time if flows ran in it, ns.
+    /// End of the phase; `virtual_ns` is its duration by the guest's virtual clock, `None` if no flows ran in it.
     End { virtual_ns: Option<Nanos> },
-    /// Number of times that flows will run.
+    /// Number of times that flows will run: policies times repetitions.
     Expect { times: u64 },
 }
 
-/// Sender of progress messages, in the guest.
+/// Sender of progress messages in a guest.
 pub(super) struct Relay {
-    /// True if the host draws bars; otherwise it shows only milestones.
+    /// True to send every step, because the host draws bars; false to send only milestones.
     all_steps: bool,
 }
 
@@ -40,7 +40,7 @@ impl Relay {
         }
     }
 
-    /// Sends a message if the host shows it: each byte costs CPU time of the guest.
+    /// Sends a message if the host would show it, because each byte sent costs the guest CPU time.
     pub(super) fn send(&self, message: &Message) {
         let is_shown = match message {
             Message::Step { is_milestone, .. } => self.all_steps || *is_milestone,

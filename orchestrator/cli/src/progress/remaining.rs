@@ -2,19 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-/// Numbers of flow runs that have ended and that are expected; all take about the same time.
+/// Counts of runs of flows: those that have ended and those expected. All are assumed to take the same time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Remaining {
     expected: u32,
     done: u32,
-    /// Start of the first run.
+    /// Time at which the first run began; `None` before it.
     since: Option<Instant>,
-    /// End of the last run that has ended.
+    /// Time at which the latest run ended; `None` before the first end.
     last: Option<Instant>,
 }
 
 impl Remaining {
-    /// Expects flows to be run `times` times from `now` on.
+    /// Returns counts for flows that will run `times` times, starting at `now`.
     pub(super) fn of(times: u64, now: Instant) -> Self {
         Self {
             expected: u32::try_from(times).unwrap_or(u32::MAX),
@@ -23,7 +23,7 @@ impl Remaining {
         }
     }
 
-    /// Counts the end of a phase, if flows ran in it.
+    /// Counts the end of a phase at `now`, if flows ran in it.
     pub(super) fn ended(&mut self, phase: &str, now: Instant) {
         if phase.ends_with("flows") {
             self.done += 1;
@@ -31,7 +31,7 @@ impl Remaining {
         }
     }
 
-    /// Returns the remaining time; `None` before the first run has ended and after the last.
+    /// Estimates the remaining time; `None` before the first run of flows has ended and after the last.
     pub(super) fn left(&self, now: Instant) -> Option<Duration> {
         let since = self.since?;
         let last = self.last?;

@@ -1,4 +1,4 @@
-//! Progress on standard error: a bar on a terminal, lines elsewhere.
+//! Progress on standard error: a bar on a terminal, lines otherwise.
 
 use std::{
     env,
@@ -10,7 +10,7 @@ use lab_guest::inside;
 
 use crate::terminal::{note, visible};
 
-/// Standard error with a bar, if it is a terminal.
+/// Standard error, with a progress bar if it is a terminal.
 pub(super) struct Screen {
     bar: Option<ProgressBar>,
 }
@@ -32,7 +32,7 @@ impl Screen {
         }
     }
 
-    /// Shows the number of a phase's steps that are done; without a bar, only milestones.
+    /// Shows that `done` of the phase's `total` steps are done; without a bar, only milestones are shown.
     pub(super) fn set(&self, name: &str, done: u64, total: u64, text: &str, is_milestone: bool) {
         match &self.bar {
             Some(bar) => {
@@ -45,14 +45,14 @@ impl Screen {
         }
     }
 
-    /// Removes the bar of a phase that has ended.
+    /// Removes the bar of a phase.
     pub(super) fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
 
-    /// Writes bytes above the bar.
+    /// Writes bytes to standard error, above the bar.
     pub(super) fn write(&self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         let text = visible(&text);
@@ -63,11 +63,11 @@ impl Screen {
     }
 }
 
-/// Template for a phase with a number of steps, and one for a phase without.
+/// indicatif templates for a phase with a number of steps, and for one without.
 const COUNTED: &str = "{prefix:>10} {bar:30.cyan/dim} {pos}/{len} {msg}";
 const UNCOUNTED: &str = "{prefix:>10} {spinner} {msg}";
 
-/// Returns a bar of `length` by a constant indicatif template, or `None` where none can be drawn.
+/// Returns a bar of `length` with a constant indicatif template; `None` if standard error is no terminal.
 pub fn bar(length: u64, template: &'static str) -> Option<ProgressBar> {
     draws_bars().then(|| {
         let target = ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND);
@@ -82,7 +82,7 @@ fn style(template: &'static str) -> ProgressStyle {
     style.progress_chars("━━╌")
 }
 
-/// Returns true if standard error is a terminal, or the host's standard error is one.
+/// Returns true if standard error is a terminal; in a guest, if the host's standard error is one.
 pub(super) fn draws_bars() -> bool {
     match env::var(inside::PROGRESS_VARIABLE).as_deref() {
         Ok("bar") => true,
@@ -91,10 +91,10 @@ pub(super) fn draws_bars() -> bool {
     }
 }
 
-/// Writes to standard error; a failure is ignored.
+/// Writes bytes to standard error and ignores a failure.
 pub(super) fn write(bytes: &[u8]) {
     let _ = io::stderr().lock().write_all(bytes);
 }
 
-/// Redraws of a bar per second.
+/// Maximum number of redraws of a bar per second.
 pub const REDRAWS_PER_SECOND: u8 = 5;

@@ -1,4 +1,4 @@
-//! `lcmp-lab account`: memory and operations of a DCI switch, beside the paper's count (Sec. 4).
+//! `lcmp-lab account`: memory and operations of a DCI switch, next to the paper's counts (Sec. 4).
 
 mod counts;
 mod show;
@@ -38,7 +38,7 @@ pub fn run(arguments: &ScenarioArgs, json: bool) -> Outcome {
     terminal::show(json, &account, show::text)
 }
 
-/// Returns the largest flow table of the scenario's policies, in rows.
+/// Returns the number of rows of the largest flow table among the scenario's policies.
 fn flow_table_entries(plan: &Plan) -> u32 {
     let tables = plan.policies.iter().filter_map(|run| run.policy.lcmp());
     tables

@@ -33,7 +33,7 @@ pub fn import(arguments: &ImportArgs) -> Outcome {
         routes,
         arguments.max_delay,
     )?;
-    // Flows of another topology, for example, are refused here and not by the next verb.
+    // Wrong inputs, such as flows of another topology, are refused here and not by a later verb.
     let options = PlanOptions {
         engine: Engine::Sim,
         ..PlanOptions::default()
@@ -42,8 +42,8 @@ pub fn import(arguments: &ImportArgs) -> Outcome {
     caller::write_to(arguments.output.as_deref(), &loaded.text)
 }
 
-/// Returns the scenario of `topology`, `flows` and `routes`; the latter two are paths with the names
-/// by which the scenario refers to them.
+/// Returns the scenario made from `topology`, `flows` and `routes`. The latter two are paths, each with the name that
+/// the scenario uses for it.
 /// Fails on a file that cannot be read or parsed, with exit code 2.
 pub fn loaded(
     topology: &Path,
@@ -75,7 +75,8 @@ pub fn loaded(
     })
 }
 
-/// Returns the order of equal next hops in `plan` by the routing table that its scenario names.
+/// Returns the order of equal-cost next hops, read from the routing table that the scenario of `plan` names; `None`
+/// without a table.
 /// Fails on a table that cannot be parsed or applied to the plan, with exit code 2.
 pub fn order(loaded: &Loaded, plan: &Plan) -> Result<Option<NextHopOrder>, Failure> {
     let Some(name) = &loaded.scenario.transport.routes else {
@@ -88,7 +89,7 @@ pub fn order(loaded: &Loaded, plan: &Plan) -> Result<Option<NextHopOrder>, Failu
     }))
 }
 
-/// Returns a scenario name of letters, digits and `-` for a file.
+/// Returns a scenario name for a file: its name with only letters, digits and `-`.
 pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let name: String = stem
@@ -107,9 +108,9 @@ pub fn name_of(path: &Path) -> String {
     }
 }
 
-/// Returns the relative path from `folder` to `file`.
+/// Returns the path of `file` relative to `folder`.
 fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
-    // A bare name has an empty parent, which is not a path.
+    // The parent of a bare file name is an empty path, which stands for the working directory.
     let is_bare = folder.as_os_str().is_empty();
     let folder = load::absolute(if is_bare { Path::new(".") } else { folder })?;
     let absolute = load::absolute(file)?;
@@ -121,7 +122,7 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     Ok(path.display().to_string())
 }
 
-/// Maximum length of a scenario's name; run directory names cut longer ones.
+/// Maximum length of a scenario's name; longer names would be cut in the names of run directories.
 const MAX_NAME: usize = 32;
 
 #[cfg(test)]

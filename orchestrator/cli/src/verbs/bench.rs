@@ -1,4 +1,4 @@
-//! `lcmp-lab bench`: speed of this tool.
+//! `lcmp-lab bench`: speed of lab creation, decisions, forwarding, failover and traffic generation.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -42,7 +42,7 @@ struct LabTimes {
     down_ms: Vec<u128>,
 }
 
-/// Measures the creation and removal of a lab, without delay lines, so that it runs on every kernel.
+/// Measures how long the creation and removal of a lab take. Delays are left out, so that it runs on every kernel.
 fn bench_lab(arguments: &BenchArgs, global: &Global) -> Outcome {
     let cancel = CancellationToken::new();
     terminal::cancel_on_signal(&cancel).during("listen to signals")?;
@@ -113,7 +113,7 @@ struct DecisionTimes {
 
 fn bench_decision(json: bool) -> Outcome {
     let selftest = lab_switchd::selftest(SELFTEST_CASES, SELFTEST_SEED)
-        .during("hold the switch program against its reference")?;
+        .during("compare the switch program with its reference")?;
     let cost = lab_bench::decision(CANDIDATES, RUNS).during("measure decisions")?;
     let new_flows = cost.new_flow.iter();
     if json {
@@ -139,14 +139,14 @@ fn bench_decision(json: bool) -> Outcome {
         .map(|(policy, cost)| (format!("new flow, {policy}"), *cost))
         .collect();
     rows.push(("pinned flow".to_owned(), cost.hit));
-    rows.push(("not its business".to_owned(), cost.passed));
+    rows.push(("packet passed on".to_owned(), cost.passed));
     print(&format!(
         "{} candidates, {} packets each:",
         cost.candidates, cost.runs
     ));
     for (name, cost) in rows {
         print(&format!(
-            "  {name:<24} {:>5} ns median, {:>5} ns least, {:>5} ns p99",
+            "  {name:<24} {:>5} ns median, {:>5} ns minimum, {:>5} ns p99",
             cost.median_ns, cost.min_ns, cost.p99_ns
         ));
     }

@@ -1,4 +1,4 @@
-//! `lcmp-lab bundle`: a run directory as one file.
+//! `lcmp-lab bundle`: packs a run directory into one file.
 
 use std::{
     fs::{self, File},
@@ -23,12 +23,12 @@ use crate::{
     terminal::show,
 };
 
-/// Result of packing, for `--json`.
+/// Result of packing a run, for `--json`.
 #[derive(Serialize)]
 struct Packed<'a> {
-    /// The bundle.
+    /// Path of the bundle.
     bundle: &'a Path,
-    /// SHA-256 of the bundle, in hexadecimal digits.
+    /// SHA-256 of the bundle, in lower-case hexadecimal digits.
     sha256: String,
     /// Size of the bundle, in bytes.
     bytes: u64,
@@ -46,7 +46,7 @@ pub fn bundle(arguments: &BundleArgs, global: &Global) -> Outcome {
             arguments.run.display()
         )));
     }
-    // Whoever receives the bundle cannot repair the run.
+    // A run with damaged rows is refused, because whoever receives the bundle cannot repair it.
     check_tables(&records).map_err(|error| Failure::records(&error))?;
     let name = run.file_name().unwrap_or_default().to_string_lossy();
     let output = match &arguments.output {
@@ -59,7 +59,7 @@ pub fn bundle(arguments: &BundleArgs, global: &Global) -> Outcome {
         tool_commit: env!("LCMP_LAB_COMMIT").to_owned(),
         started_at: seconds(records.started_at().into()),
     };
-    // The folder alone is checked: `create_new` refuses a link at the path itself.
+    // Only the folder is checked, because `create_new` refuses a link at the path itself.
     let folder = output.parent().unwrap_or(Path::new(""));
     caller::check_links(folder).during(format_args!("write `{}`", output.display()))?;
     let file = File::create_new(&output).map_err(|error| {
@@ -70,7 +70,7 @@ pub fn bundle(arguments: &BundleArgs, global: &Global) -> Outcome {
     })?;
     let packed = pack(&run, origin, BufWriter::new(file));
     if packed.is_err() {
-        // An incomplete bundle is of no use.
+        // An incomplete bundle is removed, because it is of no use.
         let _ = fs::remove_file(&output);
     }
     let manifest = packed.map_err(failure)?;
@@ -106,7 +106,7 @@ fn text(packed: &Packed<'_>) -> String {
     )
 }
 
-/// Returns the failure of a bundle; a refused bundle is a usage error.
+/// Converts an error of packing or unpacking; a rejected bundle is a usage error.
 pub fn failure(error: BundleError) -> Failure {
     if error.is_of_machine() {
         Failure::of(&error)
@@ -115,7 +115,7 @@ pub fn failure(error: BundleError) -> Failure {
     }
 }
 
-/// Returns the SHA-256 and the size of a file.
+/// Returns the SHA-256 and the size in bytes of a file.
 pub fn digest(file: &mut File) -> io::Result<(String, u64)> {
     file.rewind()?;
     let mut file = Digesting::new(file);

@@ -1,4 +1,4 @@
-//! `lcmp-lab compare`: runs with a stated difference, per policy and size.
+//! `lcmp-lab compare`: compares runs that differ in a stated way, per policy and flow size.
 
 use std::path::Path;
 

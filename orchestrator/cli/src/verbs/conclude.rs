@@ -1,4 +1,4 @@
-//! End of every judging verb: the page, the answer as text or JSON, the checks that do not hold, the exit code.
+//! Last step of every verb that judges: writes the page, prints the answer, and reports the checks that do not hold.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `lcmp-lab coverage`: how often a run's intervals hold the true value.
+//! `lcmp-lab coverage`: how often a run's intervals contain the true value.
 
 use std::path::Path;
 
@@ -12,18 +12,18 @@ use crate::{
     terminal::{note, print, print_json},
 };
 
-/// Result of a study, for `--json`.
+/// Result of a coverage study, for `--json`.
 #[derive(Serialize)]
 struct Output<'a> {
     #[serde(flatten)]
     coverage: &'a Coverage,
-    /// Smallest share of intervals that hold the true value.
+    /// Smallest share, over the rows, of intervals that contain the true value.
     least_held: f64,
-    /// `pass`, or `fail` under `--min`.
+    /// `fail` if that share is below `--min`, else `pass`.
     verdict: Exit,
     /// Exit code of the process.
     exit: u8,
-    /// The run.
+    /// Path of the run directory.
     run: &'a Path,
 }
 
@@ -54,7 +54,7 @@ pub fn coverage(arguments: &CoverageArgs, global: &Global) -> Outcome {
     }
     if exit == Exit::Failed {
         note(&format!(
-            "{} of the intervals of a row hold the true value, fewer than {} (hint: more \
+            "{} of the intervals of a row contain the true value, fewer than {} (hint: more \
              repetitions)",
             percent(least),
             percent(min),
@@ -76,7 +76,7 @@ fn failure(error: &CoverageError) -> Failure {
     }
 }
 
-/// Returns the table of the study, with an explanation of its columns.
+/// Returns the table of a coverage study, with an explanation of its columns.
 fn text(coverage: &Coverage) -> String {
     let first = coverage.rows.first().map_or("", |row| &row.policy);
     let heads = [
@@ -123,7 +123,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-const WORDS: &str = "value: groups whose 95 % interval holds the value over all repetitions; A/A: pairs of groups \
+const WORDS: &str = "value: groups whose 95 % interval contains the value over all repetitions; A/A: pairs of groups \
      whose change holds zero; −10 %, −20 %: pairs in which slowdowns that much smaller are called better, and (wrong) \
      worse; against: groups whose change between the policies holds the change over all repetitions, and (wrong) has \
      the other sign.";

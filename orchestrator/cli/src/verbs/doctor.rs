@@ -1,4 +1,4 @@
-//! `lcmp-lab doctor` and `provision`: list and install what this machine lacks for labs.
+//! `lcmp-lab doctor` and `provision`: list and install what labs need and this machine lacks.
 
 use std::{os::unix::process::ExitStatusExt, path::Path, process::Command};
 
@@ -17,19 +17,19 @@ use crate::{
     verbs::measure,
 };
 
-/// Findings by the location of labs that they matter for.
+/// Findings about this machine, grouped by where a lab would run.
 #[derive(Debug, Serialize)]
 struct Examination {
-    /// Location where `up` runs labs on this machine; `None` if labs cannot run.
+    /// Place where `up` would run a lab on this machine; `None` if it cannot run one.
     #[serde(rename = "place")]
     location: Option<Location>,
-    /// Requirements of all labs.
+    /// Findings that concern every lab.
     everywhere: Vec<Finding>,
-    /// Requirements of a lab on this kernel.
+    /// Findings that concern a lab on this kernel.
     here: Vec<Finding>,
-    /// Requirements of a guest; `None` if labs run on this kernel.
+    /// Findings that concern a lab in a guest; `None` if labs run on this kernel.
     guest: Option<Vec<Finding>>,
-    /// State of KVM; `None` if labs run on this kernel, or without a kernel to try it with.
+    /// State of KVM; `None` if labs run on this kernel, or if there is no guest kernel to test it with.
     kvm: Option<KvmVerdict>,
 }
 
@@ -46,8 +46,8 @@ pub fn doctor(arguments: &DoctorArgs, global: &Global) -> Outcome {
     })
 }
 
-/// Measures the capacity of a place and prints it. Nothing is stored: a plan fits a measured capacity only if
-/// `--scale-for` names it.
+/// Measures the capacity of a place and prints it. Nothing is stored: only `--scale-for` makes a plan fit a measured
+/// capacity.
 fn measure(place: &PlaceArgs, global: &Global) -> Outcome {
     let measurement = measure::measure(place, None, global)?;
     terminal::show(global.json, &measurement, measure::text)
@@ -63,7 +63,7 @@ fn examine(results: &Path) -> Examination {
         location,
         everywhere,
         here,
-        // The trial boot takes the programs of a guest.
+        // The trial boot that tests KVM needs the programs of a guest.
         kvm: guest
             .as_deref()
             .is_some_and(|guest| !fails(guest))
@@ -89,7 +89,7 @@ fn fails(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.level == Level::Fail)
 }
 
-/// Returns the requirements for a guest, and the effect of the SoftRoCE in its kernel on a lab.
+/// Returns the findings about a guest, and the effect on a lab of the SoftRoCE in its kernel.
 fn needs(cache: &Path) -> Vec<Finding> {
     let release = place::kernel_release(Place::GuestVirtual, cache);
     let needs = probe::needs(cache).into_iter().map(need);
@@ -105,7 +105,7 @@ fn need(need: Need) -> Finding {
     }
 }
 
-/// Returns the findings that are not `ok`, or `all` findings, by the location of labs, and the place where labs run.
+/// Returns the findings, only those that are not `ok` unless `all`, with a line on where labs run.
 fn text(examination: &Examination, all: bool) -> String {
     let here = ("requirements of a lab on this kernel", &examination.here);
     let mut sections = vec![("requirements of every lab", &examination.everywhere), here];
@@ -124,7 +124,7 @@ fn text(examination: &Examination, all: bool) -> String {
     text + &conclusion(examination)
 }
 
-/// Returns the place where `up` runs labs, or the verb that works without a lab.
+/// States where `up` would run labs; if nowhere, names the verb that works without a lab.
 fn conclusion(examination: &Examination) -> String {
     match examination.location {
         Some(Location::Here) => "labs run on this kernel".to_owned(),
@@ -146,10 +146,11 @@ fn conclusion(examination: &Examination) -> String {
     }
 }
 
-/// Runs `lcmp-lab provision`: installs everything that is missing, or lists it.
+/// Runs `lcmp-lab provision`: installs everything that is missing, or only lists it.
 pub fn provision(arguments: &ProvisionArgs) -> Outcome {
     let mut command = Command::new("bash");
-    // The script's text is constant; the user's options are arguments. `--run-only` builds nothing.
+    // No option can inject a command: the script is constant, and options are passed as arguments. `--run-only` skips
+    // what only a build needs.
     command.args(["-c", SCRIPT, NAME, "--run-only"]);
     let options = [
         (arguments.check, "--check"),
@@ -174,10 +175,10 @@ pub fn provision(arguments: &ProvisionArgs) -> Outcome {
     }))
 }
 
-/// Provisioning script of the repository, so that the program alone can install everything.
+/// Provisioning script of the repository, included so that the program alone can install everything.
 const SCRIPT: &str = include_str!("../../../../vagrant/provision.sh");
 
-/// Name of the script in its messages.
+/// Name of the script in its own messages.
 const NAME: &str = "lcmp-lab provision";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `lcmp-lab explain`: a DCI switch's decision for given queues and dead links.
+//! `lcmp-lab explain`: decision of a DCI switch, given queues and failed links.
 
 use std::{collections::BTreeSet, net::Ipv4Addr};
 
@@ -27,7 +27,7 @@ pub fn run(arguments: &ExplainArgs, json: bool) -> Outcome {
     })
 }
 
-/// Returns the unscaled plan, whose quantities are in paper units.
+/// Plans the scenario without scaling, so that all quantities are in paper units.
 fn plan(arguments: &ExplainArgs) -> Result<Plan, Failure> {
     let loaded = load::load(&arguments.scenario)?;
     let options = PlanOptions {
@@ -67,7 +67,7 @@ fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>
         .collect();
     all.ok_or_else(|| {
         Failure::usage(format_args!(
-            "the switch of `{}` decides nothing for `{}`: it is the same datacenter, or it has no \
+            "the switch of `{}` makes no decision for `{}`, which is the same datacenter or has no \
              hosts",
             arguments.from, arguments.to
         ))
@@ -85,7 +85,8 @@ fn dc(plan: &Plan, name: &str) -> Result<DcId, Failure> {
     })
 }
 
-/// Returns the neighbour `name` of `from`: the switch of `from` has links and queues only to neighbours.
+/// Returns the datacenter `name`, which must be a neighbour of `from`: a switch has links and queues only to
+/// neighbours.
 fn neighbour(plan: &Plan, from: DcId, name: &str) -> Result<DcId, Failure> {
     let found = dc(plan, name)?;
     let neighbours = neighbours(plan, from);
@@ -116,7 +117,7 @@ fn neighbours(plan: &Plan, from: DcId) -> BTreeSet<DcId> {
     others.map(|node| plan.nodes[node.index()].dc).collect()
 }
 
-/// Warns of each neighbour in the question that is not a candidate, so that its state has no effect.
+/// Warns of each neighbour that the user gave a state for but that is not a candidate, so that its state has no effect.
 fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = DcId>) {
     let row = plan.switches[from.index()].towards(to);
     let Some(row) = row else { return };
@@ -135,7 +136,7 @@ fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = 
     }
 }
 
-/// Parses a queue at `from` such as `dc6=600MB:20MB:40`.
+/// Parses the state of a queue at `from`, such as `dc6=600MB:20MB:40` (bytes, trend, samples over the threshold).
 fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Failure> {
     let Some((name, state)) = text.split_once('=') else {
         return Err(Failure::usage(format_args!(
@@ -148,7 +149,7 @@ fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Fail
     ))
 }
 
-/// Returns the flow between the requested hosts, by default between the first hosts that have such flows.
+/// Returns the flow between the given hosts; hosts that are not given default to the first ones with such a flow.
 fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<FlowTuple, Failure> {
     let asked = |name: &Option<String>| name.as_deref().map(|name| host(plan, name)).transpose();
     let src = asked(&arguments.src)?;
@@ -169,7 +170,7 @@ fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<Fl
         let host = plan.dcs[dc.index()].hosts.first()?;
         Some(&plan.nodes[host.index()])
     };
-    // A transit datacenter has no hosts of its own.
+    // A transit datacenter has no hosts, so the flow may start or end elsewhere.
     let others = (0u32..).map(DcId).take(plan.dcs.len());
     let sender = || {
         others
@@ -185,7 +186,7 @@ fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<Fl
     })
 }
 
-/// Returns true if data from `src` to `to` can pass the switch of `via`.
+/// Returns true if data from `src` to `to` can pass through the switch of `via`.
 fn passes(plan: &Plan, src: DcId, via: DcId, to: DcId) -> bool {
     let next_dcs = |at: DcId| {
         let row = plan.switches[at.index()].towards(to);

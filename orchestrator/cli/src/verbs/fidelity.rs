@@ -1,4 +1,4 @@
-//! `lcmp-lab fidelity`: two runs of one plan, flow by flow.
+//! `lcmp-lab fidelity`: compares two runs of one plan flow by flow.
 
 use lab_reports::fidelity::{self, Bounds, FidelityError};
 

@@ -1,4 +1,4 @@
-//! Verbs without effects: `check`, `plan`, `graph`, `schema`.
+//! Verbs that change nothing: `check`, `plan`, `graph`, `schema`.
 
 use lab_kernel::lower::{self, LowerOptions};
 use lab_plan::Plan;
@@ -92,7 +92,7 @@ pub fn schema() -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// Prints an automatic scale and the flows' time at that scale on standard error.
+/// Prints the factors of an automatic scale, and the time that flows take with them, on standard error.
 pub fn show_auto_scale(plan: &Plan) {
     let Some(auto) = &plan.auto_scale else {
         return;
@@ -111,7 +111,7 @@ pub fn show_auto_scale(plan: &Plan) {
     ));
 }
 
-/// Prints a warning on standard error if the plan's scale is automatic and fits a place other than the run's.
+/// Warns on standard error if the plan's automatic scale fits another place than `place`, where the run takes place.
 pub fn warn_of_place(plan: &Plan, place: Place) {
     let Some(auto) = &plan.auto_scale else {
         return;

@@ -1,4 +1,4 @@
-//! Verbs for existing labs: `status`, `exec`, `tune`, `down`, and the agent of their switches.
+//! Verbs for existing labs: `status`, `exec`, `tune`, `down`; also `switchd`, the agent of a lab's switch.
 
 use std::{
     collections::BTreeMap,
@@ -45,7 +45,7 @@ pub fn status(global: &Global) -> Outcome {
     show(global.json, &labs, |labs| table(labs))
 }
 
-/// Returns the failure for a name that is not in `labs`.
+/// Returns the failure for a lab name that is not in `labs`, with a hint.
 fn no_lab(name: &LabName, labs: &[Status]) -> Failure {
     let names: Vec<&str> = labs.iter().map(|lab| lab.lab.as_str()).collect();
     let hint = match (
@@ -63,7 +63,7 @@ fn no_lab(name: &LabName, labs: &[Status]) -> Failure {
 pub fn exec(arguments: &ExecArgs, global: &Global) -> Outcome {
     let (lab, status) = find(global)?;
     match status {
-        // The journal of a lab whose owner was killed at its first step has no nodes.
+        // If the owner was killed at its first step, the journal has no nodes yet.
         Some(status) if status.state == LabState::Dead && status.switches == 0 => {
             Err(Failure::environment(format_args!(
                 "lab `{lab}` is dead (hint: `lcmp-lab down {lab}`)"
@@ -74,13 +74,13 @@ pub fn exec(arguments: &ExecArgs, global: &Global) -> Outcome {
     }
 }
 
-/// Executes the command in place of this process.
+/// Replaces this process by the command, run in the node's namespaces.
 fn exec_here(lab: &LabName, arguments: &ExecArgs) -> Outcome {
     let ready =
         lab::node_command(lab, &arguments.node, &arguments.command).map_err(enter_failure)?;
     if ready.runs_in_root() {
         note(&format!(
-            "`{}` is an RDMA host in the root namespace: the command runs there",
+            "`{}` is an RDMA host, which is in the root namespace: the command runs there",
             arguments.node
         ));
     }
@@ -95,7 +95,7 @@ fn exec_here(lab: &LabName, arguments: &ExecArgs) -> Outcome {
     Err(enter_failure(error))
 }
 
-/// Returns the exit code of shells for a command that cannot be started.
+/// Returns the exit code that shells use for a command that cannot be started: 127 if it does not exist, else 126.
 fn not_started(cause: &io::Error) -> i32 {
     match cause.kind() {
         io::ErrorKind::NotFound => 127,
@@ -103,7 +103,7 @@ fn not_started(cause: &io::Error) -> i32 {
     }
 }
 
-/// Runs the same verb in the lab's guest, and ends this process with the command's exit code.
+/// Runs `exec` in the lab's guest, and ends this process with the command's exit code.
 fn exec_in_guest(lab: &Status, arguments: &ExecArgs) -> Outcome {
     let name = &lab.lab;
     if lab.state == LabState::Dead {
@@ -138,7 +138,7 @@ fn unreachable_hint(error: &io::Error) -> &'static str {
     }
 }
 
-/// Returns a usage failure for wrong arguments, and an environment failure for a failed system call.
+/// Makes wrong arguments a usage failure, and a failed system call a failure of this machine.
 fn enter_failure(error: EnterError) -> Failure {
     let failure: fn(String) -> Failure = match &error {
         EnterError::NoLab { .. } if inside::is_inside() => {
@@ -182,7 +182,7 @@ pub fn tune(arguments: &TuneArgs, global: &Global) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// Runs the same verb in the lab's guest.
+/// Runs `tune` in the lab's guest.
 fn tune_in_guest(lab: &Status, arguments: &TuneArgs, global: &Global) -> Outcome {
     let program = env::current_exe().during("find this program")?;
     let mut command: Vec<OsString> = vec![program.into(), "tune".into()];
@@ -237,7 +237,7 @@ fn forget(lab: &LabName) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// Runs the agent of a DCI switch by the configuration on standard input, until a signal ends it.
+/// Runs the agent of a DCI switch with the configuration on standard input, until a signal ends it.
 pub fn switchd() -> Outcome {
     let mut text = String::new();
     io::stdin()
@@ -264,7 +264,7 @@ fn down_text(lab: &LabName, result: Result<Vec<UndoError>, DownError>) -> (Strin
     }
 }
 
-/// Returns the named lab, or the only one of this machine, with its status if it exists.
+/// Returns the lab that `--lab` names, or else the only one on this machine, with its status if it exists.
 fn find(global: &Global) -> Result<(LabName, Option<Status>), Failure> {
     let name = named_or_only(global.lab.as_deref())?;
     let status = lab::status()
@@ -274,7 +274,7 @@ fn find(global: &Global) -> Result<(LabName, Option<Status>), Failure> {
     Ok((name, status))
 }
 
-/// Returns the named lab, or the only one of this machine.
+/// Returns `name`, or else the name of the only lab on this machine.
 fn named_or_only(name: Option<&str>) -> Result<LabName, Failure> {
     if let Some(name) = name {
         return name.parse().map_err(Failure::usage);
@@ -295,8 +295,8 @@ fn named_or_only(name: Option<&str>) -> Result<LabName, Failure> {
     }
 }
 
-/// Returns a table of labs with the names that the user knows: lab, scenario and run. For a lab that needs a decision,
-/// its problem takes the place of the run.
+/// Returns the table that `status` prints. For a lab that needs the user's attention, the problem or a hint replaces
+/// the run directory.
 fn table(labs: &[Status]) -> String {
     if labs.is_empty() {
         return "no labs".to_owned();
@@ -330,7 +330,7 @@ fn row(lab: &Status) -> [String; 5] {
     ]
 }
 
-/// Returns `path` relative to the working directory if `path` is inside it.
+/// Returns `path` relative to the working directory if it is inside it, else unchanged.
 fn from_here(path: &Path) -> &Path {
     let here = env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok())

@@ -1,4 +1,4 @@
-//! One file for each group of verbs.
+//! Verbs of the command line, one module for each group.
 
 pub mod account;
 pub mod artifact;

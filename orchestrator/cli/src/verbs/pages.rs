@@ -40,7 +40,7 @@ fn write_pages(command: Command, folder: &Path) -> io::Result<()> {
     let page = Man::new(command);
     let mut text = Vec::new();
     page.render(&mut text)?;
-    // Examples and tables keep their lines.
+    // Lines of examples and tables must not be joined.
     let text = String::from_utf8_lossy(&text).replace(".SH EXTRA\n", ".SH NOTES\n.nf\n");
     caller::write(&folder.join(page.get_filename()), text.as_bytes())
 }

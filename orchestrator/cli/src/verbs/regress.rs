@@ -1,5 +1,4 @@
-//! `lcmp-lab regress`: runs a suite, checks its assertions, gates it against a baseline, and keeps its
-//! history.
+//! `lcmp-lab regress`: runs a suite, checks its assertions, compares it with a baseline, and appends to its history.
 
 use std::{
     path::{Path, PathBuf},
@@ -44,20 +43,20 @@ struct Regressed {
     changes: Vec<String>,
 }
 
-/// A suite with its scenarios' assertions.
+/// Suite with the assertions of its scenarios.
 struct Loaded {
     suite: Suite,
     engine: Engine,
-    /// The suite's cases, each with the assertions and policies of its scenario.
+    /// Cases of the suite, each with its scenario's assertions and policies.
     cases: Vec<LoadedCase>,
 }
 
-/// A case with its scenario.
+/// Case of a suite with facts from its scenario.
 struct LoadedCase {
     scenario: PathBuf,
-    /// Assertions of the case and its scenario.
+    /// Assertions of the case, followed by those of its scenario.
     expectations: Vec<Expectation>,
-    /// Number of policies that the case runs.
+    /// Number of policies under which the case's flows run.
     policies: usize,
 }
 
@@ -74,14 +73,14 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
         None => global.results.join(format!("history-{}", suite.suite.name)),
     };
     caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
-    // An unreadable history is refused before hours of runs whose values could not be appended to it.
+    // A damaged history is refused now, not after hours of runs whose values could not be appended.
     history::read(&dir).map_err(|error| Failure::records(&error))?;
     let mut outcome = SuiteOutcome {
         suite: suite.suite.name.clone(),
         cases: Vec::new(),
     };
     let mut rows = Vec::new();
-    // Baselines are read before the runs as well: in the same directory, a new run would be the newest of its case.
+    // Baselines are read before the runs, because a new run in the same directory would be the newest of its case.
     let baselines = suite.baselines(arguments.baseline.as_deref())?;
     let wanted = suite.wanted();
     let here = Here {
@@ -150,7 +149,7 @@ impl Answer for Regressed {
 }
 
 impl Loaded {
-    /// Reads a suite and the scenarios of its cases, and checks the names in assertions.
+    /// Reads a suite and the scenarios of its cases, and checks the names that assertions use.
     fn read(path: &Path, engine: Engine) -> Result<Self, Failure> {
         let path = load::locate(path);
         let text = load::read_text(&path, limits::MAX_SCENARIO_BYTES)?;
@@ -171,7 +170,7 @@ impl Loaded {
         })
     }
 
-    /// Returns a wish for a new run of each case: a suite measures the program that runs it.
+    /// Returns a wanted run for each case. Ended runs are not reused, because a suite tests the program that runs it.
     fn wanted(&self) -> Vec<Wanted> {
         let cases = self.suite.cases.iter().zip(&self.cases);
         let wanted = cases.map(|(case, loaded)| {
@@ -188,7 +187,7 @@ impl Loaded {
         wanted.collect()
     }
 
-    /// Tags the run in `dir` as the case's, and returns the directory with the run's flows.
+    /// Tags the run in `dir` with the case, and returns the directory with the run's flows.
     fn samples(&self, case: &Case, dir: PathBuf) -> Result<(PathBuf, Samples), Failure> {
         let mut tags = listing::tags(&dir).during("read the tags")?;
         tags.insert(tag(&self.suite, case));
@@ -199,8 +198,8 @@ impl Loaded {
         Ok((dir, samples))
     }
 
-    /// Returns each case's newest run in the baseline's `results`, `Some(None)` if it has no run of the case; `None`
-    /// without a baseline.
+    /// Returns the newest run of each case in the baseline's directory `results`: `None` without a baseline,
+    /// `Some(None)` if the baseline has no run of the case.
     fn baselines(&self, results: Option<&Path>) -> Result<Vec<Option<Option<Samples>>>, Failure> {
         let baseline = |case| results.map(|dir| self.newest(case, dir)).transpose();
         let baselines: Result<_, _> = self.suite.cases.iter().map(baseline).collect();
@@ -210,7 +209,7 @@ impl Loaded {
     fn newest(&self, case: &Case, results: &Path) -> Result<Option<Samples>, RecordsError> {
         let tag = tag(&self.suite, case);
         for listed in listing::list(results)?.iter().rev() {
-            // A run whose tags cannot be read may be the baseline, so it is an error.
+            // A run whose tags cannot be read might be the baseline, so it is an error.
             if listing::tags(&listed.path)?.contains(&tag) {
                 return Samples::read(&RunFacts::open(&listed.path)?).map(Some);
             }
@@ -235,7 +234,7 @@ impl Loaded {
 }
 
 impl LoadedCase {
-    /// Reads the scenario of a case and checks the names in the case's assertions.
+    /// Reads the scenario of a case and checks the names that the case's assertions use.
     fn read(at: &str, suite: &Suite, case: &Case, path: PathBuf) -> Result<Self, Failure> {
         let tag = tag(suite, case);
         if !listing::is_tag(&tag) {
@@ -288,12 +287,12 @@ impl LoadedCase {
     }
 }
 
-/// Returns the tag of a case's runs.
+/// Returns the tag that marks runs of a case: names of the suite and the case.
 fn tag(suite: &Suite, case: &Case) -> String {
     format!("case:{}/{}", suite.name, case.name)
 }
 
-/// Returns the checks against a baseline; without a run to compare with, one inconclusive check.
+/// Returns the checks against a baseline; if it cannot be compared, one inconclusive check with the reason.
 fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<Check> {
     let no_baseline =
         |detail: &str| vec![Check::inconclusive("against baseline", detail.to_owned())];
@@ -304,7 +303,7 @@ fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<C
             base.doubts.join("; ")
         )),
         Some(base) if base.info.scenario_hash != samples.info.scenario_hash => {
-            no_baseline("the baseline is of another version of the scenario")
+            no_baseline("the baseline has another version of the scenario")
         }
         Some(base) if base.info.seed != samples.info.seed => {
             no_baseline("the baseline has another seed")
@@ -316,7 +315,7 @@ fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<C
     }
 }
 
-/// Returns a check for each reason not to trust a run.
+/// Returns an inconclusive check for each reason to distrust a run.
 fn clean(samples: &Samples) -> Vec<Check> {
     samples
         .doubts
@@ -330,7 +329,7 @@ fn not_run(failure: &Failure) -> Check {
     Check::inconclusive("run", failure.message.clone())
 }
 
-/// Adds `rows` to the history and returns its changes of level and its page.
+/// Appends `rows` to the history in `dir`, and writes its page; returns the level changes and the path of the page.
 fn keep_history(
     dir: &Path,
     suite: &str,

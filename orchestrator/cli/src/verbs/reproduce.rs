@@ -1,4 +1,4 @@
-//! `lcmp-lab reproduce`: the paper's figures, by the runs that are there and those that are missing.
+//! `lcmp-lab reproduce`: the paper's figures, from existing runs and new ones.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -57,7 +57,7 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
     conclude(&report, Some(&page), global.json)
 }
 
-/// Returns the figures that the words name, in order.
+/// Returns the figures that the arguments name, in the paper's order and without repeats.
 fn figures(words: &[FigureArg]) -> Vec<Figure> {
     let is_asked = |figure: &Figure| {
         words.contains(&FigureArg::All) || words.contains(&FigureArg::One(*figure))
@@ -65,8 +65,7 @@ fn figures(words: &[FigureArg]) -> Vec<Figure> {
     Figure::ALL.into_iter().filter(is_asked).collect()
 }
 
-/// Checks that the artifact contains published flows of the requested cases, and warns about the files that are
-/// missing.
+/// Checks that the artifact has published flows for the requested cases, and warns about missing files.
 fn check_artifact(dir: Option<&Path>, asked: &[&Case]) -> Result<(), Failure> {
     let Some(dir) = dir else { return Ok(()) };
     let shown = dir.display();
@@ -97,7 +96,7 @@ fn check_artifact(dir: Option<&Path>, asked: &[&Case]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the command line without the paths of this machine.
+/// Returns the command line without paths of this machine, which the report quotes.
 fn command(arguments: &ReproduceArgs) -> String {
     let figures = arguments.figures.iter().map(|word| match word {
         FigureArg::All => "all",
@@ -150,23 +149,23 @@ fn write(report: &Report, dir: &Path) -> Result<PathBuf, Failure> {
     Ok(page)
 }
 
-/// Choice of the run that stands for a case.
+/// Run that provides the values of a case from one source.
 struct Choice {
     case: &'static Case,
     source: Source,
     played: Played,
-    /// Run that is wanted, or the reason why none is.
+    /// Wanted run, or the reason why there is none.
     wanted: Result<Wanted, String>,
 }
 
-/// The runs that are there, and those that this process makes.
+/// Runs of the reproduction, reused or made by this process.
 struct Work<'a> {
     arguments: &'a ReproduceArgs,
-    /// Folder of the paper's scenarios.
+    /// Folder that has the paper's scenarios.
     scenarios: PathBuf,
     engine: Engine,
     batch: Batch<Here<'a>>,
-    /// Runs of the lab's testbed by load.
+    /// Wanted runs of the lab's testbed by load, such as `0.3`.
     testbed: BTreeMap<&'static str, Wanted>,
 }
 
@@ -195,7 +194,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Returns the runs of the cases, found or made.
+    /// Reuses or makes the runs of all cases and returns their values.
     fn runs(&mut self, cases: &[&'static Case]) -> Result<Vec<CaseRuns>, Failure> {
         let mut choices = Vec::new();
         for case in cases {
@@ -227,7 +226,7 @@ impl<'a> Work<'a> {
         Ok(runs)
     }
 
-    /// Returns the published flows of a case, with the order of equal next hops if it is there, too.
+    /// Returns the published flows of a case and, if available, the routing table; `None` without an artifact or file.
     fn published_flows(&self, case: &Case) -> Option<(&'static str, Option<&'static str>)> {
         let dir = self.arguments.artifact.as_ref()?;
         let (flows, routes) = case.flows?;
@@ -235,8 +234,8 @@ impl<'a> Work<'a> {
         Some((Some(flows).filter(is_there)?, routes.filter(is_there)))
     }
 
-    /// Returns the choice of a case's simulation: `--quick` uses an ended run of the whole duration, or else a
-    /// short one with drawn flows. Fails on a scenario that cannot be changed or planned.
+    /// Returns the simulation to use for a case. With `--quick`, an ended run of the whole duration is reused; if there
+    /// is none, a short one with random flows is wanted. Fails on a scenario that cannot be modified or planned.
     fn simulated(&self, case: &'static Case, source: Source) -> Result<Choice, Failure> {
         let mut variant = Variant {
             is_fair: source == Source::Fair,
@@ -259,13 +258,13 @@ impl<'a> Work<'a> {
             wanted: if is_made {
                 Ok(wanted)
             } else {
-                Err("there is no run of it (hint: --engine sim)".to_owned())
+                Err("no run exists (hint: --engine sim makes it)".to_owned())
             },
         })
     }
 
-    /// Returns the wish for the simulation of a case's scenario with the changes of `variant`; published flows are in
-    /// the artifact.
+    /// Returns the wanted simulation of a case's scenario, modified by `variant`. Published flows are read from the
+    /// artifact.
     fn wanted(&self, case: &Case, variant: &Variant<'_>) -> Result<Wanted, Failure> {
         let path = self.scenarios.join(format!("{}.yaml", case.scenario));
         let text = load::read_text(&path, limits::MAX_SCENARIO_BYTES)?;
@@ -287,7 +286,7 @@ impl<'a> Work<'a> {
         Wanted::derived(name, RunRequest::new(path, Engine::Sim), loaded)
     }
 
-    /// Returns the choice of a case's run in the lab.
+    /// Returns the lab run to use for a case.
     fn emulated(&self, case: &'static Case) -> Choice {
         Choice {
             case,
@@ -300,7 +299,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Returns the wish for the lab's run of a case, or the reason why there is none.
+    /// Returns the wanted lab run of a case, or the reason why there is none.
     fn wanted_of_lab(&self, case: &Case) -> Result<Wanted, String> {
         let Some(load) = case.lab_load else {
             let reason = case.figure.beyond_lab();
@@ -311,9 +310,10 @@ impl<'a> Work<'a> {
         if self.batch.found(wanted).is_some() {
             Ok(wanted.clone())
         } else if self.engine != Engine::Kernel {
-            Err("there is no run of the lab (hint: --engine kernel)".to_owned())
+            Err("no lab run exists (hint: --engine kernel makes it)".to_owned())
         } else if self.arguments.quick {
-            let reason = "a tenth of the duration is not made in the lab (hint: leave out --quick)";
+            let reason =
+                "the lab makes no runs with a tenth of the duration (hint: leave out --quick)";
             Err(reason.to_owned())
         } else {
             Ok(wanted.clone())
@@ -353,7 +353,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Returns the request for a run of the lab's testbed at a load.
+/// Returns the request for a run of the lab's testbed at a load such as `0.3`.
 fn testbed_at(scenarios: &Path, load: &str) -> Result<RunRequest, Failure> {
     let load = load.parse().map_err(Failure::usage)?;
     Ok(RunRequest {
@@ -381,5 +381,5 @@ fn measured(run: &Path, case: &Case, played: Played) -> Result<Measured, String>
 const INTERRUPTED: &str =
     "the reproduction was interrupted (hint: the same command reuses the runs that have ended)";
 
-/// The lab's testbed at the paper's loads.
+/// File name of the scenario of the lab's testbed, which has the paper's loads.
 const TESTBED: &str = "testbed.yaml";

@@ -1,4 +1,4 @@
-//! Verbs of run directories: `report`, and `flow`, which shows one flow with its decisions and events.
+//! Verbs of a single run directory: `report`, and `flow`, which shows one flow with its decisions and events.
 
 use std::fmt::Write;
 
@@ -21,27 +21,27 @@ use crate::{
 #[derive(Debug, Serialize)]
 struct FlowRecords {
     flow: FlowRow,
-    /// Decisions of DCI switches, in order of time.
+    /// Decisions of DCI switches on the flow, in order of time.
     decisions: Vec<Choice>,
-    /// Events of the flow in order of time; empty if they were not recorded.
+    /// Events of the flow in order of time; empty if the run recorded none.
     story: Vec<StoryRow>,
 }
 
-/// A decision with its candidates.
+/// Decision of a DCI switch with its candidates.
 #[derive(Debug, Serialize)]
 struct Choice {
     time_ns: u64,
     switch: String,
-    /// True if the decision is for the flow's acknowledgements.
+    /// True if the decision concerns the flow's acknowledgements, not its data.
     is_ack: bool,
     reason: String,
     candidates: Vec<Scores>,
 }
 
-/// A candidate of a decision.
+/// Candidate of a decision with its scores.
 #[derive(Debug, Serialize)]
 struct Scores {
-    /// DC of the next hop.
+    /// Name of the datacenter at the next hop.
     to_dc: String,
     c_path: u8,
     c_cong: u8,
@@ -83,7 +83,7 @@ pub fn flow(arguments: &FlowArgs, global: &Global) -> Outcome {
     show(global.json, &flows, |flows| text(flows))
 }
 
-/// Reads each table once and returns the flow's rows by policy.
+/// Reads each table once and returns the records of the flow under each policy.
 fn read_flows(run: &RunDir, arguments: &FlowArgs) -> Result<Vec<FlowRecords>, Failure> {
     let id = FlowId(arguments.id);
     let asked = arguments.policy.as_deref();
@@ -136,7 +136,7 @@ fn unknown(run: &RunDir, arguments: &FlowArgs) -> Failure {
             "the run has no policy `{policy}`, it has {policies}"
         )),
         _ => Failure::usage(format_args!(
-            "`{}` has no flow {}: {} are numbered from 0 (a flow without a row had not begun when \
+            "`{}` has no flow {}: {} are numbered from 0 (a flow without a row had not started when \
              the run ended)",
             arguments.run.display(),
             arguments.id,
@@ -165,12 +165,13 @@ impl Choice {
     }
 }
 
-/// Returns true if a decision is for the flow's data, not for its acknowledgements.
+/// Returns true if a decision concerns the flow's data, not its acknowledgements.
 fn is_for_data(row: &DecisionRow, flow: &FlowRow) -> bool {
     if row.switch == flow.src_dc || row.switch == flow.dst_dc {
         return row.switch == flow.src_dc;
     }
-    // Records have no addresses of hosts: the path with a hop from the switch to the chosen DC decides.
+    // Records have no host addresses. So the direction is the one whose path has the hop from the switch to the chosen
+    // DC.
     let crosses = |path: &Option<DcPath>| {
         let (Some(path), Some(chosen)) = (path, &row.chosen) else {
             return false;
@@ -181,7 +182,7 @@ fn is_for_data(row: &DecisionRow, flow: &FlowRow) -> bool {
     crosses(&flow.path) || !crosses(&flow.ack_path)
 }
 
-/// Returns the flow's records as text, one section per policy.
+/// Returns the records of a flow as text, with one section per policy.
 fn text(flows: &[FlowRecords]) -> String {
     let mut text = String::new();
     if let Some(records) = flows.first() {
@@ -258,7 +259,7 @@ fn decision(choice: &Choice) -> String {
         (false, false) => "",
     };
     let candidates = choice.candidates.iter();
-    // A policy that hashes computes no costs.
+    // A policy that only hashes computes no costs.
     let mut costs = candidates.clone().map(|it| (it.c_path, it.cost));
     if costs.all(|costs| costs == (0, 0)) {
         let head = ["next DC", ""].map(ToOwned::to_owned);

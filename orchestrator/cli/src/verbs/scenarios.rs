@@ -1,4 +1,4 @@
-//! `lcmp-lab scenarios`: the built-in scenarios, listed or copied to be changed.
+//! `lcmp-lab scenarios`: lists the built-in scenarios, or copies them so that the user can change them.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::{
     terminal::{note, show},
 };
 
-/// A built-in scenario.
+/// Row of the list of built-in scenarios.
 #[derive(Serialize)]
 struct Row {
     name: String,
@@ -49,7 +49,7 @@ fn rows() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// Writes all built-in files into a new folder.
+/// Copies all built-in files into the new folder `folder`.
 fn copy(folder: &Path) -> Outcome {
     let action = format!("copy the scenarios into `{}`", folder.display());
     if folder.exists() {
@@ -67,5 +67,5 @@ fn copy(folder: &Path) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// Folder of the suites, which are not scenarios.
+/// Folder of the suites, which the list of scenarios leaves out.
 const SUITES: &str = "suites";

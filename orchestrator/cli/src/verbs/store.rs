@@ -1,4 +1,4 @@
-//! `lcmp-lab runs`: lists, tags and deletes the run directories of `--results`.
+//! `lcmp-lab runs`: lists, tags and deletes the run directories in `--results`.
 
 use std::{
     collections::BTreeSet,
@@ -35,7 +35,7 @@ struct Entry {
     size_bytes: u64,
 }
 
-/// Facts of a run.
+/// Facts from a run's `run.json`.
 #[derive(Debug, Serialize)]
 struct Facts {
     started_at: UtcTime,
@@ -46,7 +46,7 @@ struct Facts {
     flows: u64,
     #[serde(rename = "standing")]
     verdict: RunVerdict,
-    /// Reasons of the verdict.
+    /// Reasons for the verdict.
     reasons: Vec<Reason>,
 }
 
@@ -126,12 +126,13 @@ fn delete(runs: &[PathBuf], filter: &RunFilter, all: bool, global: &Global) -> O
     Ok(Exit::Pass)
 }
 
-/// Returns the run directory that `run` names: by its path, or by its name in the results or a unique beginning of it.
+/// Returns the directory of the run that `run` names: by a path, by its name in the results, or by a unique beginning
+/// of that name.
 fn find(run: &Path, global: &Global) -> Result<PathBuf, Failure> {
     let is_run = |path: &Path| path.join(lab_records::directory::RUN_FILE).is_file();
     for path in [global.results.join(run), run.to_owned()] {
         if is_run(&path) {
-            // `latest` names its target.
+            // The link `latest` stands for the run that it points to.
             return path.canonicalize().during("find the run");
         }
     }
@@ -170,7 +171,7 @@ impl Entry {
         }
     }
 
-    /// True if the run matches the filter; a run that cannot be read matches by its tags only.
+    /// Returns true if the run matches the filter. For a run that cannot be read, only its tags count.
     fn matches(&self, filter: &RunFilter) -> bool {
         let facts = self.facts.as_ref();
         let is = |holds: &dyn Fn(&Facts) -> bool| facts.is_some_and(holds);
@@ -225,7 +226,7 @@ impl Facts {
     }
 }
 
-/// Returns the beginning of a message as one line: the message may quote the file.
+/// Shortens a message to the beginning of its first line, because it may quote the damaged file.
 fn one_line(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     match line.char_indices().nth(MAX_PROBLEM) {
@@ -272,7 +273,7 @@ fn text(entries: &[Entry]) -> String {
     )
 }
 
-/// Maximum length of a problem in the list of runs, in characters.
+/// Maximum length of a problem in the list of runs, characters.
 const MAX_PROBLEM: usize = 300;
 
 #[cfg(test)]

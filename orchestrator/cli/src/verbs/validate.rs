@@ -1,4 +1,4 @@
-//! `lcmp-lab validate`: Figure 1 of the paper, simulated and compared with its authors' outputs.
+//! `lcmp-lab validate`: simulates Figure 1 of the paper and compares it with the authors' published outputs.
 
 use std::{
     fmt::Write,
@@ -32,7 +32,7 @@ use crate::{
     terminal::note,
 };
 
-/// Comparison of a policy with its published output.
+/// Comparison of one policy with its published output.
 struct Comparison {
     label: &'static str,
     flows: Agreement,
@@ -50,9 +50,9 @@ struct Validated<'a> {
 pub fn validate(arguments: &ValidateArgs, json: bool) -> Outcome {
     let files = Files(&arguments.artifact);
     let (mut plan, order) = plan(&files)?;
-    // Sampling period of the artifact's monitor.
+    // This is the sampling period of the artifact's monitor.
     plan.measure.links_ns = Nanos::from_millis(1);
-    // The comparison needs no records, so the replays stay in memory, and a signal may end the process at once.
+    // Results stay in memory, because the comparison needs no records. A signal may end the process at once.
     let mut progress = BatchProgress::of(POLICIES.len());
     let mut runs = Vec::new();
     for (policy, (label, output)) in POLICIES.into_iter().enumerate() {
@@ -101,7 +101,7 @@ impl Answer for Validated<'_> {
     }
 }
 
-/// Directory of the artifact.
+/// Paths of files in the artifact's directory.
 struct Files<'a>(&'a Path);
 
 impl Files<'_> {
@@ -119,7 +119,7 @@ impl Files<'_> {
     }
 }
 
-/// Returns Figure 1's plan and its order of equal next hops.
+/// Returns the plan of Figure 1, and the order of equal-cost next hops from the artifact's routing table.
 fn plan(files: &Files<'_>) -> Result<(Plan, Option<NextHopOrder>), Failure> {
     let loaded = artifact::loaded(
         &files.path(TOPOLOGY),
@@ -285,10 +285,10 @@ fn number(flows: usize) -> f64 {
 const LINKS_HEADING: &str =
     "  average link utilisation, with a Gbit of 2^30 bit as the published averages have it:\n";
 
-/// Maximum relative difference between FCTs for half of the flows.
+/// Maximum of |ΔFCT| / FCT for half of the flows.
 const P50: f64 = 1e-3;
 
-/// Maximum relative difference between FCTs for 99 % of the flows.
+/// Maximum of |ΔFCT| / FCT for 99 % of the flows.
 const P99: f64 = 0.03;
 
 /// Name of the checks of links.

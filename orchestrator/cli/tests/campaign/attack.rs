@@ -1,4 +1,4 @@
-//! Attacks, generated from a seed, so that each attack can be generated again.
+//! Attacks on runs. They are generated from a seed, so that each one can be repeated.
 
 use std::{fmt, process::Command, str::FromStr};
 
@@ -7,14 +7,14 @@ use nix::{
     unistd::Pid,
 };
 
-/// Place in which the attacked lab runs.
+/// Verb that is attacked, and the kernel that its lab runs on.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Place {
     /// `up` in a guest.
     Guest,
     /// `bench lab` on this kernel.
     Kernel,
-    /// `up` on this kernel, which has all features of a lab because it is a guest's kernel.
+    /// `up` on the kernel of a guest that the campaign boots, which has all modules of a lab.
     Native,
 }
 
@@ -22,23 +22,23 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Fault {
     Signal(Signal),
-    /// The process gets no more memory.
+    /// The process cannot allocate more memory.
     Memory,
-    /// The process can open no more files.
+    /// The process cannot open more files.
     Descriptors,
 }
 
 /// Process into which the fault is injected.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Victim {
-    /// The process that owns the lab.
+    /// Process that owns the lab.
     Owner,
-    /// The guest's QEMU.
+    /// QEMU of the lab's guest.
     Machine,
-    /// `down` of a lab whose owner was killed.
+    /// `down` for a lab whose owner was killed before.
     Down,
-    /// The owner. Afterwards a foreign process takes one of the lab's names, so that `down` is incomplete, and then the
-    /// inodes that `down` frees.
+    /// Process that owns the lab. After its death, foreign processes take one of the lab's names, so that `down` is
+    /// incomplete, and then the inodes that `down` frees.
     Names,
 }
 
@@ -49,14 +49,14 @@ pub struct Attack {
     pub number: u64,
     pub victim: Victim,
     pub fault: Fault,
-    /// Moment of the attack, in thousandths of the undisturbed run's duration or flow count.
+    /// Time of the attack, in thousandths of the undisturbed run's duration or, if `is_in_flows`, its flow count.
     pub moment: u64,
-    /// True if the moment is counted in flows that are shown as ended, because no flows end during most of a run.
+    /// True to count flows that are shown as ended instead of time, because no flow ends during most of a run.
     pub is_in_flows: bool,
 }
 
 impl Attack {
-    /// Generates attack `number` at a place.
+    /// Generates attack number `number` at a place.
     pub fn draw(place: Place, number: u64, seed: u64) -> Self {
         let salt = match place {
             Place::Guest => 0,
@@ -80,7 +80,7 @@ impl Attack {
         }
     }
 
-    /// Returns the attack's kind, as shown in the table.
+    /// Returns the name of the attack's kind in the table of results.
     pub fn kind(&self) -> String {
         let fault = match self.fault {
             Fault::Signal(signal) => signal.as_str().trim_start_matches("SIG"),
@@ -98,7 +98,7 @@ impl Attack {
 }
 
 impl Fault {
-    /// Injects the fault into a process; does nothing if the process has already ended.
+    /// Injects the fault into a process; no effect if the process has already ended.
     pub fn inject(self, process: Pid) {
         let limit = match self {
             Self::Signal(signal) => {
@@ -145,7 +145,7 @@ impl FromStr for Place {
     }
 }
 
-/// Kinds of attacks, used in turn. The first kinds leave no time to clean up.
+/// Kinds of attacks on guests, used in turn. Those that leave the process no time to clean up come first.
 const GUEST_KINDS: [(Victim, Fault); 10] = [
     (Victim::Machine, Fault::Signal(Signal::SIGKILL)),
     (Victim::Owner, Fault::Signal(Signal::SIGKILL)),
@@ -169,7 +169,7 @@ const KERNEL_KINDS: [(Victim, Fault); 8] = [
     (Victim::Owner, Fault::Descriptors),
 ];
 
-/// SplitMix64 (<https://prng.di.unimi.it/splitmix64.c>).
+/// Returns the next number of SplitMix64 (<https://prng.di.unimi.it/splitmix64.c>).
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

@@ -1,4 +1,4 @@
-//! Foreign objects whose names and addresses resemble those of a lab.
+//! Foreign objects with names and addresses like a lab's, which no attack may touch.
 
 use std::{
     fs,
@@ -7,8 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Foreign objects: a namespace with an interface and a process, and a file under `/run`. Dropping the value removes
-/// them.
+/// Foreign objects: a namespace with an interface and a process, and a file under `/run`. They are removed when this
+/// value is dropped.
 pub struct Decoy {
     netns: String,
     file: PathBuf,
@@ -69,21 +69,22 @@ impl Drop for Decoy {
     }
 }
 
-/// Foreign processes in namespaces with a name or inodes of a dead lab. Dropping the value ends them.
+/// Foreign processes in namespaces that have a name or an inode of a dead lab. They are ended when this value is
+/// dropped.
 #[derive(Default)]
 pub struct Strangers {
     processes: Vec<Child>,
-    /// Namespace under one of the lab's names.
+    /// Name of one of the lab's namespaces that a foreign namespace has taken; `None` before that.
     netns: Option<String>,
 }
 
 impl Strangers {
-    /// Creates a namespace with a process under one of the lab's names.
+    /// Creates a foreign namespace with a process under one of the lab's names.
     pub fn take_name(&mut self, lab: &str) {
         let Some(name) = made(lab).into_iter().find(|name| is_netns(name)) else {
             return;
         };
-        // A process keeps the inode in use, so the new namespace has another inode.
+        // The process keeps the inode in use, so `down` cannot mistake the namespace for the lab's.
         self.enter(&name);
         ip(&format!("netns del {name}"));
         ip(&format!("netns add {name}"));
@@ -91,7 +92,7 @@ impl Strangers {
         self.netns = Some(name);
     }
 
-    /// Creates as many namespaces as the lab had, each with a process. They reuse the inodes that have become free.
+    /// Creates as many namespaces as the lab had, each with a process; they get the inodes that have become free.
     pub fn take_inodes(&mut self, lab: &str) {
         for _ in made(lab) {
             let mut stranger = Command::new("unshare");
@@ -133,7 +134,7 @@ impl Drop for Strangers {
     }
 }
 
-/// Returns the namespaces that a lab's journal names.
+/// Returns the names of the namespaces in a lab's journal.
 fn made(lab: &str) -> Vec<String> {
     let journal = fs::read_to_string(format!("/run/lcmp-lab/{lab}/journal")).unwrap_or_default();
     let made = |line: &str| {

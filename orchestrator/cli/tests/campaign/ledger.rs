@@ -1,4 +1,4 @@
-//! Results of attacks.
+//! Results of the attacks of a campaign.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 
 use super::attack::{Attack, Place};
 
-/// Damage caused by an attack.
+/// Damage that an attack caused to a run.
 #[derive(Clone, Debug, Default)]
 pub struct Harm {
     /// Number of flows that were shown as ended before the attack.
@@ -23,7 +23,7 @@ pub struct Harm {
 }
 
 impl Harm {
-    /// Returns the number of flows that were shown as ended but have no row.
+    /// Returns the number of flows that were shown as ended but have no row in the records.
     fn lost(&self) -> u64 {
         self.shown.saturating_sub(self.kept)
     }
@@ -39,7 +39,7 @@ impl Harm {
     }
 }
 
-/// Results so far. They are also appended to a file if one is given, one line each.
+/// Results so far. If a file is given, each result is also appended to it as a line.
 #[derive(Debug, Default)]
 pub struct Ledger {
     results: Vec<(Place, u64, String, Harm)>,
@@ -47,7 +47,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Continues with the results in a file, which need not exist.
+    /// Returns the results in a file, to which later ones are appended. The file need not exist.
     pub fn go_on(file: PathBuf) -> Self {
         let text = fs::read_to_string(&file).unwrap_or_default();
         let results = text.lines().filter_map(parse).collect();
@@ -88,7 +88,7 @@ impl Ledger {
             .push((attack.place, attack.number, attack.kind(), harm));
     }
 
-    /// Adds the result in a line that another campaign printed; ignores other lines.
+    /// Adds a result from a line that a campaign in a guest printed; ignores all other lines.
     pub fn add_said(&mut self, text: &str) {
         if let Some((_, line)) = text.split_once(SAID) {
             self.write(line);
@@ -108,7 +108,7 @@ impl Ledger {
         }
     }
 
-    /// Returns the failures, one per line.
+    /// Returns the attacks that caused damage, one per line.
     pub fn failures(&self) -> Vec<String> {
         self.results
             .iter()
@@ -119,7 +119,7 @@ impl Ledger {
             .collect()
     }
 
-    /// Returns the results by place and kind.
+    /// Returns the results as a table, by place and kind of attack.
     pub fn table(&self) -> String {
         let mut kinds: BTreeMap<(Place, &str), [u64; 6]> = BTreeMap::new();
         for (place, _, kind, harm) in &self.results {
@@ -152,7 +152,7 @@ impl Ledger {
     }
 }
 
-/// Text in front of each printed result.
+/// Text that precedes each result in the output of a campaign.
 const SAID: &str = " of the run: ";
 
 fn moment(attack: &Attack) -> f64 {

@@ -1,10 +1,10 @@
-//! Campaign of attacks on labs. Whatever ends a run, and whenever: every flow that was shown as ended has a row, all
-//! remaining records can be read, no object of the lab remains, and no foreign object is removed.
+//! Campaign of attacks on labs. Whatever ends a run, at whatever time: every flow that was shown as ended has a row,
+//! all records can be read, no object of the lab remains, and no foreign object is removed.
 //!
 //! - `attack`: an attack and its moment, generated from a seed
 //! - `target`: the attacked run, in a guest or on this kernel
 //! - `decoy`: foreign objects, which no attack may affect
-//! - `neighbour`: another lab that stays up, and another user who tries to harm it
+//! - `neighbour`: another lab that stays up, and another user who tries to damage it
 //! - `ledger`: results of attacks, as a table and as a file from which a campaign can continue
 
 #[path = "../common/mod.rs"]
@@ -48,9 +48,9 @@ fn a_few_attacks_lose_no_row_and_leave_nothing() {
     judge(&ledger, seed());
 }
 
-/// `LCMP_LAB_ATTACKS` is the number of attacks on guests (100), with as many on labs in this kernel and a fifth as many
-/// on labs in a guest's kernel; `LCMP_LAB_SEED` is the seed (1); `LCMP_LAB_LEDGER` is a file for the results, from
-/// which a later campaign continues.
+/// Environment variables: `LCMP_LAB_ATTACKS` is the number of attacks on guests (default 100); there are as many on
+/// labs on this kernel, and a fifth as many on labs on a guest's kernel. `LCMP_LAB_SEED` is the seed (1).
+/// `LCMP_LAB_LEDGER` is a file for the results, from which a later campaign continues.
 #[test]
 #[ignore = "it takes an hour"]
 fn a_campaign_of_attacks_loses_no_row_and_leaves_nothing() {
@@ -60,7 +60,7 @@ fn a_campaign_of_attacks_loses_no_row_and_leaves_nothing() {
     let _alone = alone();
     let count = number("LCMP_LAB_ATTACKS").unwrap_or(100);
     if lab_guest::inside::is_inside() {
-        // The campaign that started this one evaluates the results.
+        // In a guest, the results are only printed; the campaign that booted the guest judges them.
         return run(&mut Ledger::default(), &[(Place::Native, count)], seed());
     }
     let mut ledger = match env::var_os("LCMP_LAB_LEDGER") {
@@ -80,7 +80,7 @@ fn a_campaign_of_attacks_loses_no_row_and_leaves_nothing() {
     judge(&ledger, seed());
 }
 
-/// Runs the campaign on labs that run directly on a guest's kernel, and adds its results.
+/// Boots a guest, runs the campaign on labs on its kernel, and adds the results.
 fn run_in_a_guest(ledger: &mut Ledger, count: u64) {
     let test = env::current_exe().unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -126,14 +126,14 @@ fn run(ledger: &mut Ledger, attacks: &[(Place, u64)], seed: u64) {
     }
 }
 
-/// Prints the table, and fails if any attack caused damage.
+/// Prints the table of results, and fails if any attack caused damage.
 fn judge(ledger: &Ledger, seed: u64) {
     eprintln!("{}", ledger.table());
     let failures = ledger.failures();
     assert!(failures.is_empty(), "seed {seed}:\n{}", failures.join("\n"));
 }
 
-/// Waits until no other test of this file runs, because the tests share the labs' names and check for remaining
+/// Waits until no other test in this file runs, because the tests use the same lab names and check for left-over
 /// objects.
 fn alone() -> MutexGuard<'static, ()> {
     static TESTS: Mutex<()> = Mutex::new(());
@@ -149,7 +149,7 @@ fn number(variable: &str) -> Option<u64> {
     Some(text.parse().expect("the variable is a number"))
 }
 
-/// Returns the command for a lab.
+/// Returns a command of the program for the lab `lab`.
 fn lcmp_lab(lab: &str, results: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"));
     command

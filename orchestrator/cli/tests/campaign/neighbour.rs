@@ -1,4 +1,4 @@
-//! A lab that must survive attacks on other labs, and attacks by another user of this machine.
+//! A lab that must survive attacks on other labs and attempts by another user of this machine to damage it.
 
 use std::{
     fs::{self, Permissions},
@@ -16,7 +16,7 @@ use super::{
     lcmp_lab,
 };
 
-/// Lab that is kept in a guest while other labs are attacked, or while another user attacks it.
+/// Lab that is kept in a guest while other labs are attacked.
 pub struct Neighbour {
     results: tempfile::TempDir,
 }
@@ -56,8 +56,8 @@ impl Drop for Neighbour {
     }
 }
 
-/// Shell commands that an unprivileged user tries. `$lab` is the lab, `$run` its directory, and the program is in the
-/// working directory.
+/// Shell commands that an unprivileged user tries, and that must fail. `$lab` is the lab's name, `$run` is its
+/// directory, and the program is in the working directory.
 const TRIES: &[&str] = &[
     "./lcmp-lab down $lab",
     "./lcmp-lab down --all",
@@ -72,7 +72,7 @@ const TRIES: &[&str] = &[
     "mv $run $run-mine",
     "mkdir /run/lcmp-lab/another",
     "ln -s /etc/passwd /run/lcmp-lab/another",
-    // Whoever can open a file can lock it, and thereby block everybody else.
+    // A user who can open a file can also lock it, which would block all others.
     "for file in /run/lcmp-lab/.lock $run/journal; do flock -n $file true && exit 0; done; exit 1",
     "for owner in $(pgrep -f lcmp-lab -u root) $(pgrep -f qemu-system); do kill $owner && exit 0; done; exit 1",
 ];
@@ -115,8 +115,8 @@ fn as_nobody(folder: &Path, text: &str) -> Outcome {
     shell.output().unwrap().into()
 }
 
-/// Returns the names, owners, modes and sizes of the lab's files under `/run`, including any that another user has
-/// added.
+/// Returns names, owners, modes and sizes of the files in the lab's directory under `/run`, including files that
+/// another user has added.
 fn state() -> Vec<String> {
     fn add(path: &Path, all: &mut Vec<String>) {
         let file = fs::symlink_metadata(path).unwrap();

@@ -1,4 +1,4 @@
-//! Runs that are attacked.
+//! Runs that the campaign attacks.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +29,7 @@ use super::{
     ledger::Harm,
 };
 
-/// Kind of attacked run, and its duration without an attack.
+/// Kind of run to attack, with its duration without an attack.
 pub struct Target {
     place: Place,
     scenario: PathBuf,
@@ -50,14 +50,14 @@ impl Target {
         }
     }
 
-    /// Runs it once without an attack to measure its duration.
+    /// Runs it once without an attack, to measure the duration.
     pub fn timed(mut self) -> Self {
         let results = tempfile::tempdir().unwrap();
         let started = Instant::now();
         let output = self.command(results.path()).output().unwrap();
         self.takes = started.elapsed();
         let out = Outcome::from(output);
-        // Directly on an emulated machine's kernel, a run is too slow to be valid.
+        // On the kernel of an emulated machine, a run is too slow to be valid.
         let is_ended = out.exit == Some(0) || self.place == Place::Native && out.exit == Some(4);
         assert!(is_ended, "{out:?}");
         self
@@ -81,7 +81,7 @@ impl Target {
         lcmp_lab(self.lab(), results, words)
     }
 
-    /// Starts the run, which prints its progress to standard error.
+    /// Starts the run as a child process, which prints its progress on standard error.
     fn start(&self, results: &Path) -> Child {
         let mut command = self.command(results);
         command
@@ -91,7 +91,7 @@ impl Target {
         command.spawn().unwrap()
     }
 
-    /// Starts the run, attacks it, and returns the damage.
+    /// Starts the run, attacks it, and returns the damage done.
     pub fn attack(&self, attack: &Attack) -> Harm {
         let results = tempfile::tempdir().unwrap();
         let mut run = self.start(results.path());
@@ -116,8 +116,8 @@ impl Target {
         harm
     }
 
-    /// Fills the disk of a run's results once the first flows are shown as ended; returns the end of
-    /// the run, and the damage found once there is space again.
+    /// Fills the disk with the results once the first flows are shown as ended. Returns the outcome of the run, and the
+    /// damage found after space was freed.
     pub fn fill_disk(&self) -> (Outcome, Harm) {
         let results = SmallDisk::mount();
         let mut run = self.start(results.path());
@@ -128,7 +128,7 @@ impl Target {
             let line = line.unwrap();
             if let Some((phase, done)) = progress(&line) {
                 if shown.is_empty() {
-                    // The write fails when the disk is full.
+                    // The write is expected to fail once the disk is full.
                     let _ = fs::write(&filler, vec![0; SmallDisk::BYTES]);
                 }
                 shown.insert(phase.to_owned(), done);
@@ -174,7 +174,7 @@ impl Target {
                 run.wait().unwrap();
                 let mut strangers = Strangers::default();
                 strangers.take_name(self.lab());
-                // The second `down` retries an incomplete first one.
+                // A second `down` must complete an incomplete first one.
                 for _ in 0..2 {
                     let _ = self.down(results).status();
                     strangers.assert_untouched();
@@ -194,7 +194,7 @@ impl Target {
     fn clean_up(&self, attack: &Attack, results: &Path, harm: &mut Harm) {
         if attack.fault.is_sudden() && attack.victim != Victim::Machine {
             let code = self.down(results).status().unwrap().code();
-            // Before its first step and after its last step, the run has no lab.
+            // Before its first step and after its last one, the run has no lab to take down.
             if !matches!(code, Some(0 | 2)) {
                 harm.left.push(format!("down ended with {code:?}"));
             }
@@ -207,7 +207,7 @@ impl Target {
             }
             if since.elapsed() > PATIENCE {
                 harm.left.extend(left);
-                // The next attack needs the lab's name.
+                // The next attack uses the same lab name.
                 let _ = self.down(results).status();
                 return;
             }
@@ -215,7 +215,7 @@ impl Target {
         }
     }
 
-    /// Returns all objects and processes that have the lab's name.
+    /// Lists all objects and processes on this machine that carry the lab's name.
     fn left(&self, results: &Path) -> Vec<String> {
         let lab = self.lab();
         let mut left = processes_of(results);
@@ -235,14 +235,14 @@ impl Target {
         left
     }
 
-    /// Counts the remaining rows, and reads the run with the verbs of a user.
+    /// Counts the rows that are left, and reads the run with the verbs that a user would call.
     fn read(&self, results: &Path, harm: &mut Harm) {
         let runs = fs::read_dir(results)
             .unwrap()
             .map(|run| run.unwrap())
             .filter(|run| run.file_type().unwrap().is_dir());
         for run in runs.map(|run| run.path()) {
-            // A run that ended before its lab was up has no description.
+            // A run that ended before its lab was up has no `run.json`.
             if run.join("run.json").exists() {
                 harm.unreadable = self.read_run(&run, results, harm).err();
             }
@@ -266,7 +266,7 @@ impl Target {
     }
 }
 
-/// File system in memory, with the free space that `up` requires for a run. Dropping the value unmounts it.
+/// File system in memory, just large enough for `up` to start. It is unmounted when this value is dropped.
 struct SmallDisk(TempDir);
 
 impl SmallDisk {
@@ -292,7 +292,8 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Reads the progress of a run to its end on a thread, and counts the flows that are shown as ended.
+/// Reads the progress of a run on a thread until its end; returns the thread and the number of flows shown as ended so
+/// far.
 fn follow(run: &mut Child) -> (JoinHandle<()>, Arc<AtomicU64>) {
     let stderr = BufReader::new(run.stderr.take().unwrap());
     let sum = Arc::new(AtomicU64::new(0));
@@ -309,7 +310,7 @@ fn follow(run: &mut Child) -> (JoinHandle<()>, Arc<AtomicU64>) {
     (thread, shown)
 }
 
-/// Returns the phase of flows and their number of `ecmp flows  40/160 flow 39 finished, …`.
+/// Parses a progress line such as `ecmp flows  40/160 flow 39 finished, …`; returns the phase and the number of flows.
 fn progress(line: &str) -> Option<(&str, u64)> {
     let (phase, rest) = line.trim_start().split_once(" flows  ")?;
     let (done, _) = rest.split_once('/')?;
@@ -326,7 +327,8 @@ fn children(process: Pid) -> Vec<Pid> {
         .collect()
 }
 
-/// Returns the processes whose command line or environment contains a results directory: the run's and its guest's.
+/// Lists the processes whose command line or environment contains the results directory, which are those of the run and
+/// its guest.
 fn processes_of(results: &Path) -> Vec<String> {
     let results = results.to_str().unwrap().as_bytes();
     let names_it = |file: PathBuf| {
@@ -342,7 +344,7 @@ fn processes_of(results: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Returns the scenario of attacked guests: the smallest network, with flows that last some seconds.
+/// Returns the scenario of the attacked guests: the smallest network, with flows that last a few seconds.
 fn scenario_text() -> String {
     let smoke = fs::read_to_string(root().join("scenarios/smoke.yaml")).unwrap();
     let (topology, _) = smoke.split_once("traffic:").unwrap();
@@ -365,11 +367,11 @@ fn scenario_text() -> String {
     )
 }
 
-/// Number of flows per policy of a run in a guest. Progress is shown after each quarter of the flows.
+/// Number of flows per policy in a run in a guest. Progress is shown after each quarter of them.
 const FLOWS: u64 = 160;
 
-/// Number of policies of a run in a guest.
+/// Number of policies in a run in a guest.
 const POLICIES: u64 = 2;
 
-/// Maximum time until all objects of an attacked lab have disappeared.
+/// Maximum time until all objects of an attacked lab must have disappeared.
 const PATIENCE: Duration = Duration::from_secs(60);

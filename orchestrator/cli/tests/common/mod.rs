@@ -1,4 +1,4 @@
-//! Helpers for tests of the command.
+//! Helpers shared by the tests of the command.
 #![allow(dead_code, reason = "no test uses all helpers")]
 
 use std::{
@@ -14,7 +14,7 @@ use nix::{
     unistd::Pid,
 };
 
-/// Outcome of a command.
+/// Exit code and output of a command that has ended.
 #[derive(Debug)]
 pub struct Outcome {
     pub exit: Option<i32>,
@@ -38,19 +38,19 @@ pub fn root() -> PathBuf {
     here.join("../..").canonicalize().unwrap()
 }
 
-/// Copies the program into `folder` through another process, because a program that any thread of this process has open
-/// for writing cannot be run.
+/// Copies the program into `folder` with a separate process: a program that a thread of this process has open for
+/// writing cannot be run.
 pub fn copy_program(folder: &Path) {
     let mut copy = Command::new("cp");
     copy.arg(env!("CARGO_BIN_EXE_lcmp-lab")).arg(folder);
     assert!(copy.status().unwrap().success());
 }
 
-/// ID of user and group `nobody`.
+/// ID of the user and of the group `nobody`.
 pub const NOBODY: u32 = 65_534;
 
-/// Returns the command in `folder` with an empty environment, so that its output does not depend on the
-/// terminal or the user.
+/// Returns a command of the program in `folder`, with an empty environment, so that its output depends on neither the
+/// terminal nor the user.
 pub fn command_in(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"));
     command
@@ -61,7 +61,7 @@ pub fn command_in(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs the command in the root of the workspace, with run directories in `results`.
+/// Runs a command of the program in the root of the workspace, with its run directories in `results`.
 pub fn lcmp_lab(results: &Path, arguments: &[&str]) -> Outcome {
     let output = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"))
         .current_dir(root())
@@ -87,7 +87,8 @@ pub fn write_long_scenario(folder: &Path) {
     .unwrap();
 }
 
-/// Runs `command` and interrupts it when a run in `results` has rows of five flows; returns the outcome and the run.
+/// Runs `command` and interrupts it once a run in `results` has rows for five flows; returns its outcome and the run
+/// directory.
 pub fn interrupt_at_flows(mut command: Command, results: &Path) -> (Outcome, PathBuf) {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
@@ -108,8 +109,8 @@ pub fn interrupt_at_flows(mut command: Command, results: &Path) -> (Outcome, Pat
     (child.wait_with_output().unwrap().into(), run)
 }
 
-/// If no lab can run on this machine, neither on its kernel nor in a guest, prints that `test` is skipped and returns
-/// true.
+/// Returns true if no lab can run on this machine, neither on its kernel nor in a guest, and prints that `test` is
+/// skipped.
 pub fn skips_without_a_lab(test: &str) -> bool {
     let obstacle = obstacle();
     if let Some(obstacle) = &obstacle {

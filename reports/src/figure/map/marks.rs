@@ -1,4 +1,4 @@
-//! Datacenter boxes and link labels.
+//! Boxes of datacenters and labels of links on the map.
 
 use lab_map::Area;
 use lab_records::{DcInfo, LinkInfo};
@@ -16,7 +16,7 @@ use super::super::{
 };
 use crate::{error::DrawError, text};
 
-/// Returns half the width and half the height of a datacenter's box.
+/// Returns half the width and half the height of the box of `dc`.
 pub fn box_of(dc: &DcInfo) -> Result<Point, DrawError> {
     let name = font::width(&dc.name, TEXT)?;
     if dc.hosts.is_empty() {
@@ -26,7 +26,7 @@ pub fn box_of(dc: &DcInfo) -> Result<Point, DrawError> {
     Ok((width / 2.0 + 9.0, 20.0))
 }
 
-/// Draws the box of `dc` at `area`.
+/// Draws the box of the datacenter `dc` into `area`.
 pub fn draw_dc<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, dc: &DcInfo, area: &Area) -> Drawn {
     let (x, y) = area.middle;
     let (width, height) = area.half;
@@ -54,16 +54,16 @@ fn hosts_of(dc: &DcInfo) -> String {
     text::count(dc.hosts.len(), "host")
 }
 
-/// Label of a link.
+/// Label of a link on the map.
 pub struct Label {
     lines: Vec<String>,
     is_taken: bool,
-    /// Half the width and half the height of the label.
+    /// Half the width and half the height of the label, logical pixels.
     pub half: Point,
 }
 
 impl Label {
-    /// Returns the label of a link that carried `flows` flows with `share` of all bytes.
+    /// Returns the label of a link over which `flows` flows and the share `share` of all bytes passed.
     pub fn new(link: &LinkInfo, flows: u64, share: f64, narrow: bool) -> Result<Self, DrawError> {
         let lines = match (flows, narrow) {
             (0, false) => vec!["not taken".into(), attributes(link)],
@@ -90,7 +90,7 @@ impl Label {
         })
     }
 
-    /// Draws the label on a white rectangle, which covers the link's line.
+    /// Draws the label on a white rectangle, which covers the line of the link.
     pub fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>, (x, y): Point) -> Drawn {
         let (width, height) = self.half;
         canvas.fill((x - width, y - height), (x + width, y + height), PAPER)?;
@@ -113,5 +113,5 @@ impl Label {
     }
 }
 
-/// Height of a text line.
+/// Height of a line of text in a label, logical pixels.
 const LINE: f64 = SMALL * 1.25;

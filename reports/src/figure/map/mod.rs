@@ -1,4 +1,4 @@
-//! Map of the inter-DC links with the paths of flows under each policy.
+//! Figure of the inter-DC links, with the paths of flows under each policy.
 
 mod grid;
 mod marks;
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// Figure `paths`.
+/// Data of the figure `paths`.
 pub struct PathMap {
     pub dcs: Vec<DcInfo>,
     pub links: Vec<LinkInfo>,
@@ -34,18 +34,18 @@ pub struct PathMap {
     pub panels: Vec<Panel>,
 }
 
-/// Paths of one policy's flows.
+/// Paths of the flows under one policy.
 #[derive(Clone)]
 pub struct Panel {
     /// Label of the policy.
     pub policy: String,
     /// Colour of the policy.
     pub color: RGBColor,
-    /// Number of flows whose path is known.
+    /// Number of flows with a known path.
     pub known: u64,
-    /// Number of flows whose path is unknown.
+    /// Number of flows with an unknown path.
     pub unknown: u64,
-    /// For each link, both directions together: number of flows, and their share of all bytes.
+    /// Number of flows and their share of all bytes on each link, both directions together.
     pub uses: Vec<(u64, f64)>,
 }
 
@@ -117,7 +117,7 @@ impl PathMap {
         })
     }
 
-    /// Returns the lines and labels of the links.
+    /// Returns the lines and labels of all links in a panel.
     fn edges(&self, panel: &Panel, grid: &Grid, top: f64) -> Result<Vec<Edge>, DrawError> {
         let mut edges = Vec::new();
         for (at, &(flows, share)) in panel.uses.iter().enumerate() {
@@ -133,7 +133,7 @@ impl PathMap {
         Ok(edges)
     }
 
-    /// Returns the map of the datacenters and `edges`.
+    /// Returns the map of the datacenters with `edges`.
     fn map(&self, edges: &[Edge], grid: &Grid, top: f64) -> Result<Map, DrawError> {
         let area = |(index, dc): (usize, &DcInfo)| {
             Ok(Area {
@@ -151,7 +151,7 @@ impl PathMap {
         })
     }
 
-    /// Returns the line of a link, from the end with more links to the other end; `None` if an end is not on the map.
+    /// Returns the line of a link, which starts at the end with more links; `None` if an end is not on the map.
     fn curve(&self, at: usize, grid: &Grid, top: f64) -> Option<Curve> {
         let link = &self.links[at];
         let index = |name: &str| self.dcs.iter().position(|dc| dc.name == name);
@@ -175,7 +175,7 @@ fn draw_title<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, panel: &Panel, top: f
     canvas.text(&text, (29.0, middle), title)
 }
 
-/// Link on the map.
+/// Link on the map, with its line and label.
 struct Edge {
     curve: Curve,
     label: Label,
@@ -183,7 +183,7 @@ struct Edge {
     share: f64,
 }
 
-/// Painter of a panel's map.
+/// Painter that draws the map of a panel.
 struct PanelPainter<'a, 'b, DB: DrawingBackend> {
     canvas: &'a Canvas<'b, DB>,
     dcs: &'a [DcInfo],
@@ -237,7 +237,7 @@ mod tests {
         }
     }
 
-    /// Asserts that all labels are inside the figure and overlap neither each other nor the datacenters.
+    /// Asserts that all labels are inside the figure, and that they overlap neither each other nor a datacenter.
     fn assert_readable(map: &PathMap) {
         let grid = map.grid();
         let edges = map.edges(&map.panels[0], &grid, 0.0).unwrap();

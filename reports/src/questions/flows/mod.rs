@@ -1,4 +1,4 @@
-//! The table of flows and their stories.
+//! Table of flows, in which each flow opens its decisions and queues.
 
 use lab_records::{DcPath, FlowRow};
 use lab_units::{Nanos, show::counted};
@@ -13,7 +13,7 @@ use crate::{
     text,
 };
 
-/// Single flows over time.
+/// Question on single flows over time.
 pub const QUESTION: Question = Question {
     id: "flows",
     title: "What happened to single flows?",
@@ -28,7 +28,7 @@ pub const QUESTION: Question = Question {
     values: None,
 };
 
-/// Returns the flow table: the worst flows, which scripts replace by all flows on the page.
+/// Returns the table of the worst flows, which scripts replace by the table of all flows that the page has.
 fn table(run: &Run) -> Markup {
     let all = run.flows.counts.iter().map(|counts| counts.flows).sum();
     let shown = &run.flows.shown;
@@ -56,7 +56,7 @@ fn table(run: &Run) -> Markup {
     }
 }
 
-/// Returns the worst flows of each policy.
+/// Returns the worst flows of each policy, at most [`MAX_WORST`].
 fn worst(run: &Run) -> Vec<&FlowRow> {
     let mut worst = Vec::new();
     for policy in &run.flows.policies {
@@ -73,7 +73,7 @@ fn worst(run: &Run) -> Vec<&FlowRow> {
     worst
 }
 
-/// Number of each policy's flows in the table without scripts.
+/// Maximum number of flows per policy in the table that is shown without scripts.
 const MAX_WORST: usize = 5;
 
 fn rows(run: &Run, flows: &[&FlowRow]) -> Table {

@@ -1,4 +1,4 @@
-//! Certificate of the lab's links: asked, measured, bound.
+//! Certificate of a lab's links: planned value, measured value and bound.
 
 use lab_records::CertifiedRow;
 
@@ -7,7 +7,7 @@ use crate::{
     text,
 };
 
-/// Returns the measured directions; a direction out of bounds has its problem below it.
+/// Returns the certificate; a direction that is out of bounds has its problem below it.
 pub fn blocks<'a>(rows: &[CertifiedRow]) -> Vec<Block<'a>> {
     if rows.is_empty() {
         let text = "The links were not measured.".to_owned();
@@ -28,10 +28,10 @@ pub fn blocks<'a>(rows: &[CertifiedRow]) -> Vec<Block<'a>> {
     ]
 }
 
-const EXPLANATION: &str = "Measured, and under it what was asked for with the bound of the difference. Emulated \
-                           values: what the packets meet, which is the scenario's times the scale. Queues are in \
-                           packets of the largest size, to one packet; one without a measured value is too long to \
-                           be filled, and its limit is read back from the kernel.";
+const EXPLANATION: &str = "Each cell has the measured value and, below it, the planned value with the bound on the \
+                           difference. Values are emulated: the scenario's, multiplied by the scale. Queues are in \
+                           packets of the largest size and may differ by one; a queue without a measured value is \
+                           too long to be filled, so its limit is read back from the kernel.";
 
 fn directions(rows: &[CertifiedRow]) -> Table {
     let has_problem = rows.iter().any(|row| row.problem.is_some());
@@ -69,7 +69,7 @@ fn directions(rows: &[CertifiedRow]) -> Table {
                 text::time(row.emu_delay_bound_ns),
             )),
             spread.below(format!("at most {}", text::time(row.emu_spread_bound_ns))),
-            queue.below(format!("{} asked", text::number(row.queue_packets))),
+            queue.below(format!("{} planned", text::number(row.queue_packets))),
             format!("{} of {}", text::number(row.lost), text::number(row.sent)).into(),
             text::number(row.disordered).into(),
         ];

@@ -1,4 +1,4 @@
-//! Measurements and totals of links and ports.
+//! Certificate and totals of links, and totals of ports.
 
 mod certificate;
 
@@ -16,7 +16,7 @@ use crate::{
     text,
 };
 
-/// Use of links and queues.
+/// Question on the use of links and queues.
 pub const QUESTION: Question = Question {
     id: "links",
     title: "How full were links and queues?",
@@ -30,9 +30,9 @@ fn blocks<'a>(asked: &Asked<'a>) -> Vec<Block<'a>> {
     let heading = |text: &str| Block::Heading(Medium::Page, text.to_owned());
     let table = |table| Block::Table(Medium::Page, table);
     let mut blocks = vec![asked.figures(&QUESTION)];
-    // A simulated link needs no measurement.
+    // Simulated links are exact and need no certificate.
     if matches!(run.info.engine, EngineInfo::Kernel) {
-        blocks.push(heading("Certificate: asked, measured, bound"));
+        blocks.push(heading("Certificate: planned, measured, bound"));
         blocks.extend(certificate::blocks(&run.certificate));
     }
     blocks.push(heading("Carried"));
@@ -99,7 +99,7 @@ fn carried(run: &Run) -> Table {
         .with(directions.map(row))
 }
 
-/// Returns the table of the ports with the longest queues and pauses.
+/// Returns the table of the ports with the longest queues or pauses.
 fn ports(run: &Run) -> Table {
     let busiest = |policy: &String| {
         let of_policy = run.ports.iter().filter(|it| it.policy == *policy);
@@ -126,9 +126,9 @@ fn ports(run: &Run) -> Table {
         .with(run.flows.policies.iter().flat_map(busiest).map(row))
 }
 
-/// Returns the table of pauses by priority flow control.
+/// Returns the table of pauses by priority flow control, with a row per policy.
 fn paused(run: &Run) -> Table {
-    let numbers = ["pauses", "ports", "time, added up"].map(Column::numbers);
+    let numbers = ["pauses", "ports", "total time"].map(Column::numbers);
     let columns = [Column::names("policy")].into_iter().chain(numbers);
     let row = |policy: &String| {
         let pauses = run.pauses.get(policy)?;
@@ -170,5 +170,5 @@ fn use_cell(run: &Run, policy: &str, link: &str, from: &str) -> Cell {
     more.into_iter().flatten().fold(carried, Cell::below)
 }
 
-/// Number of ports per policy in the ports table.
+/// Maximum number of ports per policy in the table of ports.
 const MAX_PORTS: usize = 8;

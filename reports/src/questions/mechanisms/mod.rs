@@ -1,4 +1,4 @@
-//! Evidence that each policy's mechanism acted: the flows that met, the load, and what each policy did.
+//! Evidence that each policy's mechanism acted: concurrent flows, the load, and counts for each policy.
 
 use lab_records::{Evidence, Met, PolicyEvidence};
 
@@ -8,7 +8,7 @@ use crate::{
     text, words,
 };
 
-/// Evidence that the run exercised what it ranks.
+/// Question on whether the run exercised the policies that it ranks.
 pub const QUESTION: Question = Question {
     id: "mechanisms",
     title: "Did each policy's mechanism act?",
@@ -41,7 +41,7 @@ fn blocks<'a>(asked: &Asked<'a>) -> Vec<Block<'a>> {
     blocks
 }
 
-/// Returns the table of the flows that met under each policy; on pages with the policies' mechanisms.
+/// Returns the table of flows that were active at once under each policy; on pages, also of the policies' mechanisms.
 fn table(evidence: &Evidence) -> Table {
     let columns = [
         Column::names("policy").short("at work"),
@@ -79,7 +79,7 @@ fn row(policy: &PolicyEvidence) -> [Cell; 6] {
     ]
 }
 
-/// Returns the load in a sentence; none without workloads.
+/// Describes the offered load in a sentence; `None` without workloads.
 pub fn load(evidence: &Evidence) -> Option<String> {
     let covered = evidence.covered?;
     let mut parts: Vec<String> = evidence

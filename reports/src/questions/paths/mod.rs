@@ -1,4 +1,4 @@
-//! Paths that flows took.
+//! Paths that flows took, and bytes on each.
 
 mod routes;
 mod shares;
@@ -6,7 +6,7 @@ mod shares;
 use super::Question;
 use crate::document::{Block, Medium};
 
-/// Paths that flows took.
+/// Question on the paths that flows took.
 pub const QUESTION: Question = Question {
     id: "paths",
     title: "Which paths did flows take?",

@@ -1,4 +1,4 @@
-//! Flows and bytes on each route.
+//! Table of flows and bytes on each route, for the page.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{
     text,
 };
 
-/// Returns the table of routes, the least delay first.
+/// Returns the table of routes, in order of increasing delay.
 pub fn blocks<'a>(run: &Run) -> Vec<Block<'a>> {
     let mut shares: BTreeMap<(u8, Nanos, String), BTreeMap<&str, &RouteShare>> = BTreeMap::new();
     let policies = &run.flows.policies;

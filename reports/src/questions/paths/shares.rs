@@ -1,4 +1,4 @@
-//! Shares of bytes and flows on each route.
+//! Shares of bytes and flows on each route, for the text at the run's end and for `summary.json`.
 
 use serde_json::{Value, json};
 
@@ -8,18 +8,18 @@ use crate::{
     text::{self, WIDTH},
 };
 
-/// Shares of bytes and flows on each route under each policy.
+/// Shares of a policy's bytes and flows that each route carried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathShares {
-    /// Routes of the flows, shortest delay first.
+    /// Routes of the flows, in order of increasing delay.
     routes: Vec<String>,
-    /// Policies, each with its shares of bytes and flows on every route.
+    /// Labels of the policies, each with its shares of bytes and flows on every route.
     policies: Vec<(String, Vec<(f64, f64)>)>,
-    /// True if re-routed flows count on several routes.
+    /// True if some flows were re-routed and count on several routes.
     has_rerouted: bool,
 }
 
-/// Returns the shares of `run`'s routes.
+/// Returns the shares on the routes of `run`.
 pub fn of(run: &Run) -> PathShares {
     let flows = &run.flows;
     let mut routes: Vec<String> = Vec::new();
@@ -59,8 +59,8 @@ pub fn of(run: &Run) -> PathShares {
 }
 
 impl PathShares {
-    /// Returns the shares for a terminal, in percent of bytes and, in brackets, of flows: a table if it fits, else each
-    /// policy's largest shares. Empty if there are fewer than two routes.
+    /// Returns the shares for a terminal: percent of bytes and, in brackets, of flows. This is a table if it fits, or
+    /// else a line with the largest shares of each policy. Empty if there are fewer than two routes.
     pub fn blocks<'a>(&self) -> Vec<Block<'a>> {
         if self.routes.len() < 2 {
             return Vec::new();
@@ -73,7 +73,7 @@ impl PathShares {
         blocks
     }
 
-    /// Returns each policy's share of bytes and of flows, from 0 to 1, on each route that has any.
+    /// Returns each policy's shares of bytes and flows, from 0 to 1, on each route that it used.
     pub fn values(&self) -> Value {
         let policy = |(policy, shares): &(String, Vec<(f64, f64)>)| {
             let taken = self.routes.iter().zip(shares);
@@ -135,8 +135,8 @@ impl PathShares {
         ]
     }
 
-    /// Returns the ends of all routes and each route without its ends, if all have the same ends; else `None` and the
-    /// whole routes.
+    /// If all routes have the same ends, returns these and the routes without them; otherwise `None` and the whole
+    /// routes.
     fn short_names(&self) -> (Option<String>, Vec<String>) {
         let split = |route: &String| {
             let (first, rest) = route.split_once('-')?;
@@ -154,7 +154,7 @@ impl PathShares {
     }
 }
 
-/// Returns the shares of bytes and flows in percent, `41 (17)`; a dash for a route without flows.
+/// Formats the shares of bytes and flows in percent, such as `41 (17)`; a dash for a route without flows.
 fn cell((bytes, flows): (f64, f64)) -> String {
     if flows == 0.0 {
         return "-".to_owned();
@@ -166,7 +166,7 @@ fn cell((bytes, flows): (f64, f64)) -> String {
     format!("{} ({})", percent(bytes), percent(flows))
 }
 
-/// Maximum number of routes in a table, or in a policy's line.
+/// Maximum number of routes in a table, or in the line of a policy.
 const MAX_COLUMNS: usize = 6;
 
 #[cfg(test)]
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(shares(&names[..1], false, &[("ecmp", &even[..1])]), "");
     }
 
-    /// Two of three flows, and 1.5 of 2 MB, took the route over dc2; dc3's route has no flow.
+    /// The route via dc2 carried two of three flows and 1.5 of 2 MB; the route via dc3 carried no flow.
     #[test]
     fn values_are_shares_of_the_routes_with_flows() {
         let policies = vec![(

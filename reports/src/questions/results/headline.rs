@@ -1,5 +1,5 @@
-//! Headline of a run: the policy with the lowest p99, its changes against the first policy, and its rank among
-//! all.
+//! Headline of a run: the policy with the lowest p99, its changes against the first policy, and its rank among all
+//! policies.
 
 use lab_records::{Grade, Reason};
 
@@ -9,38 +9,38 @@ use crate::{
     text, words,
 };
 
-/// Inputs of a headline.
+/// Inputs that the headline is computed from.
 pub struct Headline<'a> {
     /// Verdict on the run.
     pub verdict: Grade,
-    /// Reasons not to trust the run.
+    /// Reasons to distrust the run.
     pub reasons: &'a [Reason],
-    /// Number of warnings about a ranking by this run: limits to what it shows.
+    /// Number of warnings that limit how far this run can rank policies.
     pub warnings: usize,
-    /// Policies of the run; changes are against the first.
+    /// Policies of the run; changes are computed against the first.
     pub policies: &'a [PolicySummary],
-    /// Sorted slowdowns of each policy's finished flows, by repetition.
+    /// Sorted slowdowns of each policy's finished flows, by policy and repetition.
     pub slowdowns: &'a [Vec<Vec<f64>>],
-    /// True if the run has a single draw of arrivals, so no intervals.
+    /// True if the run has one draw of arrivals and therefore no intervals.
     pub is_one_draw: bool,
 }
 
-/// Order of the policies by one percentile.
+/// Ranking of the policies by one percentile.
 struct Ranking {
     name: &'static str,
-    /// Policies from the lowest value to the highest.
+    /// Indices of the policies, from the lowest value to the highest.
     order: Vec<usize>,
-    /// Policies that are not shown to be above the lowest.
+    /// Indices of the policies that are not shown to be above the lowest one.
     level: Vec<usize>,
 }
 
 impl Headline<'_> {
-    /// Returns the answer, a few sentences.
+    /// Returns the headline in a few sentences.
     ///
-    /// The answer of a run that is not valid says so first, and ranks nothing. For a percentile of too few flows it
-    /// gives the number of flows needed. With one draw of arrivals the values are those of this draw, and no policy is
-    /// called better or worse. With several, a policy is best only if the interval of every other policy's change
-    /// against it shows that policy to be worse.
+    /// For a run that is not valid, the headline begins with that and ranks nothing. If flows are too few for a
+    /// percentile, it gives the number needed. With one draw of arrivals, values only hold for this draw, and no policy
+    /// is called better or worse. With several draws, a policy is called best only if, for every other policy, the
+    /// interval of the change shows that the other is worse.
     pub fn words(&self) -> String {
         if self.verdict != Grade::Valid {
             return self.not_valid();
@@ -94,7 +94,7 @@ impl Headline<'_> {
         format!("{draw}{}", sentences.join(" "))
     }
 
-    /// Returns the verdict on a valid run, with the number of warnings.
+    /// Returns the sentence on a valid run, with the number of warnings.
     fn valid(&self) -> String {
         match self.warnings {
             0 => "Valid.".to_owned(),
@@ -120,7 +120,7 @@ impl Headline<'_> {
         format!("{grade} run, which ranks no policy{reason}.")
     }
 
-    /// Returns the change of a policy's percentiles against the first policy.
+    /// Describes the change of a policy's percentiles against the first policy.
     fn against_first(&self, policy: usize, rankings: &[&Ranking]) -> String {
         let base = &self.policies[0].policy;
         let mut parts = Vec::new();
@@ -138,7 +138,7 @@ impl Headline<'_> {
         format!("{}: {}", self.policies[policy].policy, parts.join(", "))
     }
 
-    /// Returns the rank of a policy among all, by each percentile.
+    /// Describes the rank of a policy among all policies, by each percentile.
     fn places(&self, policy: usize, rankings: &[&Ranking]) -> String {
         let best = if self.is_one_draw { "lowest" } else { "best" };
         let count = self.policies.len();
@@ -161,8 +161,8 @@ impl Headline<'_> {
         places.join(", ")
     }
 
-    /// Returns the sentence on the policies next to the lowest; `None` if the run has only two policies, or if the next
-    /// one is level with the lowest.
+    /// Returns the sentence on the policies after the lowest; `None` if there are only two policies, or if the next one
+    /// is level with the lowest.
     fn next(&self, ranking: &Ranking) -> Option<String> {
         let next = *ranking.order.get(1).filter(|_| ranking.order.len() > 2)?;
         if ranking.level.contains(&next) {
@@ -181,7 +181,7 @@ impl Headline<'_> {
         })
     }
 
-    /// Returns the order of the policies by a percentile; `None` if a policy has too few flows for that percentile.
+    /// Ranks the policies by a percentile; `None` if a policy has too few flows for it.
     fn ranking(&self, name: &'static str) -> Option<Ranking> {
         let value = |policy: usize| Some((self.value(policy, name)?, policy));
         let mut values: Vec<(f64, usize)> =
@@ -216,8 +216,8 @@ impl Headline<'_> {
         }
     }
 
-    /// True if the second policy of a pair is shown to be above the first: by the interval of the change or, with one
-    /// draw, by at least the 1 % within which values count as the same.
+    /// Returns true if the second policy of the pair is shown to be above the first. With several draws, the interval
+    /// of the change decides; with one draw, at least 1 % is needed, because smaller differences count as none.
     fn is_above(&self, pair: [usize; 2], name: &str) -> bool {
         let change = self.change(pair, name);
         change.is_some_and(|it| match it.meaning() {
@@ -248,13 +248,13 @@ impl Headline<'_> {
         let [p50, p99] =
             [Statistic::P50, Statistic::P99].map(|it| text::number(it.min_values() as u64));
         format!(
-            "{} are few; a p50 needs {p50} and a p99 {p99}",
+            "{} are too few: a p50 needs {p50} and a p99 {p99}",
             text::count(fewest, "flow")
         )
     }
 }
 
-/// Returns a change in words: `p99 61 % below ecmp's [58, 63]`.
+/// Describes a change, such as `p99 61 % below ecmp's [58, 63]`.
 fn in_words(name: &str, change: Estimate, whose: &str) -> String {
     let whose = if whose.is_empty() {
         String::new()
@@ -288,7 +288,7 @@ fn or_its(whose: &str) -> &str {
     if whose.is_empty() { " its" } else { whose }
 }
 
-/// Returns an interval on one side of zero without signs, the smaller change first: `[58, 63]`.
+/// Formats an interval that does not contain zero, without signs and with the smaller change first, such as `[58, 63]`.
 fn bounds(Interval { low, high }: Interval) -> String {
     let (low, high) = if high < 0.0 {
         (-high, -low)
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
     use crate::stats::change;
 
-    /// Returns one repetition with 1,000 flows for each pair of p50 and p99.
+    /// Returns one repetition of 1,000 flows for each pair of p50 and p99.
     fn draws(pairs: &[(f64, f64)]) -> Vec<Vec<f64>> {
         let draw = |&(p50, p99): &(f64, f64)| {
             let mut flows = vec![p50; 900];
@@ -343,7 +343,7 @@ mod tests {
         .words()
     }
 
-    /// Returns a valid run's answer from p50 and p99 in each policy's repetitions.
+    /// Returns the answer of a valid run, given p50 and p99 in each repetition of each policy.
     fn ranked(policies: &[(&str, &[(f64, f64)])]) -> String {
         let policies: Vec<_> = policies
             .iter()
@@ -352,9 +352,10 @@ mod tests {
         asked(Grade::Valid, &policies)
     }
 
-    /// Ratios of the p99: 19/50, 20/50 and 21/50, so −60 %; logarithms −0.968, −0.916 and −0.868, s = 0.0500, half
-    /// width 4.303 · 0.0500 / √3 = 0.1244. The pooled p99 is the 2,970th of 3,000 values, of which 100 are 21: 21/50, −58 %.
-    /// 0.42 · e^−0.1244 − 1 = −0.629, 0.42 · e^0.1244 − 1 = −0.524.
+    /// The ratios of the p99 are 19/50, 20/50 and 21/50, with a mean of −60 %. Their logarithms are −0.968, −0.916 and
+    /// −0.868, so s = 0.0500, and the half width is 4.303 · 0.0500 / √3 = 0.1244. The pooled p99 is the 2,970th of
+    /// 3,000 values, of which 100 are 21, so its change is 21/50, or −58 %. The bounds are 0.42 · e^−0.1244 − 1 =
+    /// −0.629 and 0.42 · e^0.1244 − 1 = −0.524.
     #[test]
     fn several_draws_say_by_how_much_and_the_place() {
         let found = ranked(&[
@@ -430,7 +431,7 @@ mod tests {
         let few = vec![vec![1.0; 12]];
         assert_eq!(
             asked(Grade::Valid, &[("ecmp", few.clone()), ("lcmp", few)]),
-            "No statement: 12 flows are few; a p50 needs 20 and a p99 1,000. Valid."
+            "No statement: 12 flows are too few: a p50 needs 20 and a p99 1,000. Valid."
         );
         let some = vec![vec![2.0; 44]];
         assert_eq!(
@@ -439,7 +440,7 @@ mod tests {
                 &[("ecmp", some.clone()), ("lcmp", vec![vec![1.0; 44]])]
             ),
             "In this draw, lcmp: p50 50 % below ecmp's; lowest of 2 on p50. No statement on the p99: 44 flows \
-             are few; a p50 needs 20 and a p99 1,000. Valid."
+             are too few: a p50 needs 20 and a p99 1,000. Valid."
         );
         let found = asked(Grade::Doubtful, &[("ecmp", some)]);
         assert_eq!(

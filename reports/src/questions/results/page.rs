@@ -12,7 +12,7 @@ use crate::{
     text,
 };
 
-/// Returns the tables of results with their notes.
+/// Returns the tables of slowdowns and changes, with notes.
 pub fn blocks<'a>(asked: &Asked<'_>) -> Vec<Block<'a>> {
     let summary = asked.summary;
     let heading = |text: String| Block::Heading(Medium::Page, text);
@@ -125,7 +125,7 @@ fn changes(asked: &Asked<'_>) -> Table {
         .with(asked.summary.policies.iter().filter_map(row))
 }
 
-/// Returns a note about the policies under which packets were lost: their slowest flows waited for
+/// Returns a note on the policies under which inter-DC links lost packets, because their slowest flows waited for
 /// retransmissions.
 fn about_losses(run: &Run) -> Option<String> {
     let drops = |policy: &String| {
@@ -146,7 +146,7 @@ fn about_losses(run: &Run) -> Option<String> {
     let counts = end.and_then(|end| go_backs(end, policies));
     let note = format!(
         "Packets lost on inter-DC links: {}. The FCTs of the flows that lost them contain retransmissions, and \
-         retransmission time-outs where the last packets were lost: such a tail tells of time-outs more than of \
+         retransmission time-outs where the last packets were lost: such a tail reflects time-outs more than \
          paths.",
         lossy.join(", ")
     );
@@ -159,7 +159,7 @@ fn about_losses(run: &Run) -> Option<String> {
     )
 }
 
-/// Returns the sentence that counts each policy's go-backs and time-outs, if they were counted.
+/// Returns a sentence with each policy's numbers of go-backs and time-outs; `None` if none were counted.
 fn go_backs(end: &RunEnd, policies: &[String]) -> Option<String> {
     let least = if end.lab.is_some() { "at least " } else { "" };
     let counts: Vec<String> = policies
@@ -173,7 +173,7 @@ fn go_backs(end: &RunEnd, policies: &[String]) -> Option<String> {
             })
         })
         .collect();
-    (!counts.is_empty()).then(|| format!("Times that senders went back: {}.", counts.join("; ")))
+    (!counts.is_empty()).then(|| format!("Go-backs of senders: {}.", counts.join("; ")))
 }
 
 #[cfg(test)]
@@ -196,7 +196,7 @@ mod tests {
             .into();
         insta::assert_snapshot!(
             go_backs(&end, &policies).unwrap_or_default(),
-            @"Times that senders went back: lcmp 1,234, 56 of them at a time-out; ucmp 7, 0 of them at a time-out."
+            @"Go-backs of senders: lcmp 1,234, 56 of them at a time-out; ucmp 7, 0 of them at a time-out."
         );
         end.lab = Some(LabWork::default());
         let text = go_backs(&end, &policies).unwrap_or_default();

@@ -11,8 +11,8 @@ use crate::{
     text::{self, WIDTH, grouped},
 };
 
-/// Returns the FCT slowdowns of all policies, each with its parameters that differ from the paper's, their changes
-/// against the first policy, and notes on both.
+/// Returns the FCT slowdowns of all policies with the parameters that depart from the paper, their changes against the
+/// first policy, and notes on both.
 pub fn blocks<'a>(summary: &Summary) -> Vec<Block<'a>> {
     let mut blocks = vec![Block::Table(Medium::Terminal, slowdowns(summary))];
     blocks.extend(changes(summary));
@@ -26,7 +26,7 @@ fn slowdowns(summary: &Summary) -> Table {
         let percentiles = it.slowdown.into_iter().flat_map(|it| [it.p50, it.p99]);
         percentiles.flatten().any(|it| it.interval.is_some())
     });
-    // Where cells have intervals, they align on the left: the values' ends would not stand one below the other.
+    // With intervals the cells have different lengths, so they are aligned on the left.
     let percentile = |name: &str| {
         if has_intervals {
             Column::names(format!("{name} [95 %]"))
@@ -66,7 +66,7 @@ fn slowdown_row(policy: &PolicySummary) -> [Cell; 6] {
     ]
 }
 
-/// Returns a value and its interval.
+/// Formats a value, followed by its interval if it has one.
 fn cell(estimate: &Estimate) -> String {
     let value = rounded(estimate.value);
     match estimate.interval {
@@ -75,9 +75,8 @@ fn cell(estimate: &Estimate) -> String {
     }
 }
 
-/// Returns the changes of p50 and p99 against the first policy with their meaning in words: in one line
-/// for each policy where they fit, else in one for each percentile. A run that is not valid has
-/// none.
+/// Returns the changes of p50 and p99 against the first policy, with their meaning in words. Each policy has one line,
+/// or two if one is too narrow. A run that is not valid has a note instead.
 fn changes<'a>(summary: &Summary) -> Option<Block<'a>> {
     let (first, others) = summary.policies.split_first()?;
     if others.is_empty() {
@@ -111,7 +110,7 @@ fn changes<'a>(summary: &Summary) -> Option<Block<'a>> {
     Some(Block::Table(Medium::Terminal, table))
 }
 
-/// Returns a slowdown with three significant digits, whole from 100 on.
+/// Formats a slowdown with three significant digits, without decimal places from 100 on.
 fn rounded(value: f64) -> String {
     let decimals = match value {
         ..9.995 => 2,
@@ -121,7 +120,7 @@ fn rounded(value: f64) -> String {
     grouped(format!("{value:.decimals$}"))
 }
 
-/// Returns the notes that a reader of the tables needs.
+/// Returns the notes below the tables.
 fn notes(summary: &Summary) -> Vec<String> {
     let shown: Vec<Slowdowns> = summary
         .policies
@@ -156,7 +155,7 @@ mod tests {
         stats::{self, Intervals, Meaning},
     };
 
-    /// Slowdowns of `len` flows from `low` to `high`.
+    /// Returns `len` slowdowns, spread evenly from `low` to `high`.
     fn values(len: u32, low: f64, high: f64) -> Vec<f64> {
         let at = |index: u32| low + (high - low) * (f64::from(index) / f64::from(len - 1)).powi(3);
         (0..len).map(at).collect()
@@ -200,7 +199,7 @@ mod tests {
         text
     }
 
-    /// True if the text calls a change better, worse or the same.
+    /// Returns true if the text calls a change better, worse or the same.
     fn ranks(text: &str) -> bool {
         Meaning::ALL.iter().any(|it| text.contains(it.name()))
     }

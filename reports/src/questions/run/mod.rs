@@ -1,4 +1,4 @@
-//! Scenario, engine, machine and course of the run.
+//! Facts of the run: scenario, engine, machine and course.
 
 use lab_records::{
     Clock, EngineInfo, GuestCpu, LiveChange, Location, Phase, PolicySettings, RunEnd, RunInfo,
@@ -14,7 +14,7 @@ use crate::{
     text,
 };
 
-/// Origin of the records.
+/// Question on the origin of the records.
 pub const QUESTION: Question = Question {
     id: "run",
     title: "How was the run made?",
@@ -77,11 +77,11 @@ fn facts(run: &Run) -> Vec<Fact> {
     let command = || fact("command", provenance.command.join(" "));
     facts.extend((!provenance.command.is_empty()).then(command));
     facts.extend(listed("traffic", provenance.traffic.clone()));
-    facts.extend(listed("taken for granted", provenance.assumed.clone()));
+    facts.extend(listed("assumed", provenance.assumed.clone()));
     let settings = provenance.policies.iter();
     facts.extend(settings.map(|it| fact(&it.policy, parameters(it))));
     facts.push(fact("began", run.started_at.to_string()));
-    let never_ended = "no: it was interrupted, or is still going on";
+    let never_ended = "no: it was interrupted, or is still running";
     facts.extend(match &run.end {
         Some(end) => ended(run, end),
         None => vec![fact("ended", never_ended)],
@@ -107,7 +107,7 @@ fn version(info: &RunInfo) -> String {
     }
 }
 
-/// Returns the changes made while flows ran, besides the scenario's faults.
+/// Describes the changes made to the lab while flows ran, apart from the scenario's faults.
 fn changes(end: &RunEnd) -> Vec<String> {
     let change = |change: &LiveChange| {
         let mut text = change.text.clone();
@@ -142,7 +142,7 @@ fn engine(run: &Run) -> Vec<Fact> {
     }
 }
 
-/// Returns the words for the semantics of a simulation.
+/// Returns the semantics of a simulation as words that follow "semantics".
 pub fn semantics(semantics: Semantics) -> &'static str {
     match semantics {
         Semantics::Paper => "of the paper",
@@ -150,8 +150,8 @@ pub fn semantics(semantics: Semantics) -> &'static str {
     }
 }
 
-/// Returns a policy's parameters in words, in paper units, with the lab's emulated value beside each that differs.
-/// Records of an earlier lcmp-lab only have the plan's parameters, with emulated times.
+/// Lists a policy's parameters in paper units, each followed by the lab's emulated value if that differs. Records of an
+/// earlier lcmp-lab only have the plan's parameters, with emulated times.
 fn parameters(settings: &PolicySettings) -> String {
     if settings.values.is_empty() {
         return match &settings.parameters {
@@ -167,7 +167,7 @@ fn parameters(settings: &PolicySettings) -> String {
         .join(", ")
 }
 
-/// Returns parameters of the plan as names and values; the unit at the end of a name moves to its value.
+/// Lists parameters of the plan with their values; a unit at the end of a name moves to the value.
 fn planned(value: &Value) -> String {
     let joined = |parts: Vec<String>| parts.join(", ");
     match value {
@@ -184,7 +184,7 @@ fn planned(value: &Value) -> String {
     }
 }
 
-/// Returns a parameter of the plan with its unit.
+/// Formats a parameter of the plan with its value and unit.
 fn quantity(name: &str, value: &Value) -> String {
     let number = value.as_u64();
     let shown = |unit: &str, show: &dyn Fn(u64) -> Option<String>| {
@@ -198,7 +198,7 @@ fn quantity(name: &str, value: &Value) -> String {
         .unwrap_or_else(|| format!("{name} {}", planned(value)))
 }
 
-/// Returns the congestion control of all policies, or each policy's if they differ.
+/// Returns the congestion control of all policies, or of each policy if they differ.
 fn congestion_control(info: &RunInfo, sim: &SimInfo) -> String {
     match sim.cc.as_slice() {
         [] => "unknown".to_owned(),
@@ -214,7 +214,7 @@ fn congestion_control(info: &RunInfo, sim: &SimInfo) -> String {
     }
 }
 
-/// Returns the work of the simulator and its speed.
+/// Describes the simulator's work and its speed.
 fn simulated(work: &SimWork) -> String {
     let per_second = |count: u64| {
         let seconds = text::to_float(work.wall_ns.get().max(1)) / 1e9;
@@ -253,7 +253,7 @@ fn ended(run: &Run, end: &RunEnd) -> Vec<Fact> {
     facts
 }
 
-/// Returns a phase with its duration, also in virtual time if its flows ran in a guest.
+/// Formats a phase with its duration, followed by the virtual time if flows ran in it in a guest.
 fn phase(phase: &Phase) -> String {
     let aside = phase.virtual_ns.map_or_else(String::new, |time| {
         format!(" ({} by the lab's clock)", text::time(time))
@@ -293,7 +293,7 @@ fn flows(run: &Run) -> String {
     )
 }
 
-/// Returns the error bounds of starts and FCTs; none for the simulator, which has no error.
+/// Describes the error bounds of starts and FCTs; `None` for the simulator, whose values are exact.
 fn exactness(run: &Run) -> Option<String> {
     if matches!(run.info.engine, EngineInfo::Sim(_)) {
         return None;
@@ -310,7 +310,7 @@ fn exactness(run: &Run) -> Option<String> {
     (!known.is_empty()).then(|| format!("{}, emulated", known.join(", ")))
 }
 
-/// Returns the number of decisions for each reason, by policy.
+/// Lists the number of decisions for each reason, by policy.
 fn decisions(run: &Run) -> String {
     let policies = &run.flows.policies;
     let position = |policy: &str| policies.iter().position(|label| label == policy);
@@ -329,14 +329,14 @@ fn warnings(run: &Run) -> Option<Fact> {
     listed(&counted(all.len() as u64, "warning"), all)
 }
 
-/// A term with its values.
+/// Term with its values, as a list of facts has them.
 type Fact = (String, Vec<String>);
 
 fn fact(term: &str, value: impl Into<String>) -> Fact {
     (term.to_owned(), vec![value.into()])
 }
 
-/// Returns a fact with several values; `None` without a value.
+/// Returns a fact with several values; `None` if `values` is empty.
 fn listed(term: &str, values: Vec<String>) -> Option<Fact> {
     (!values.is_empty()).then(|| (term.to_owned(), values))
 }
@@ -348,7 +348,7 @@ mod tests {
 
     use super::*;
 
-    /// Names of the plan's parameters end with a unit or `_percent`, which moves to the value. Records of this version
+    /// Names of parameters in the plan end with a unit or `_percent`, which moves to the value. Records of this version
     /// have values in paper units.
     #[test]
     fn parameters_have_units_and_the_labs_are_marked() {

@@ -1,8 +1,8 @@
-//! Slowdowns by flow size and by datacenter pair.
+//! Slowdowns by flow size and by pair of datacenters.
 
 use super::Question;
 
-/// Distributions of the slowdowns.
+/// Question on the distributions of slowdowns.
 pub const QUESTION: Question = Question {
     id: "slowdown",
     title: "Which flows gain, and which lose?",

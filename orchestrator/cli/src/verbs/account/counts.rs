@@ -1,4 +1,4 @@
-//! Counts of an account.
+//! Memory and operation counts that `account` shows.
 
 use lab_abi::rows::{CandidateRow, FlowEntry, FlowKey, PortRow};
 use lab_plan::account::{Counted, SwitchAccount};
@@ -6,37 +6,37 @@ use lab_policy::lcmp::{PortState, PortThresholds};
 use lab_switchd::account::{MapAccount, ProgramAccount};
 use serde::Serialize;
 
-/// Account of a scenario's switches.
+/// Memory and operations of a scenario's switches.
 #[derive(Debug, Serialize)]
 pub struct Account {
-    /// Example of the paper.
+    /// Counts of the paper's own example.
     pub paper: Counted,
-    /// Switches of the scenario, by the paper's count.
+    /// Counts for each switch of the scenario, by the paper's rules.
     pub switches: Vec<SwitchAccount>,
-    /// Bytes of one row of each kind in this program.
+    /// Bytes that this program uses for each kind of row.
     pub rows: RowBytes,
-    /// Tables of the switch program, on one CPU.
+    /// Maps of the switch program; per-CPU maps are counted for one CPU.
     pub tables: Vec<MapAccount>,
-    /// Switch program, if the kernel loads it.
+    /// Size of the switch program; `None` if the kernel does not load it here.
     pub program: Option<ProgramAccount>,
-    /// Reason why the program is unknown.
+    /// Reason why `program` is `None`.
     pub program_unknown: Option<String>,
 }
 
-/// Bytes per row, for each kind, from the declarations that program and agent share.
+/// Bytes per row of each kind, as declared in the code that switch program and agent share.
 #[derive(Debug, Serialize)]
 pub struct RowBytes {
-    /// State of a port, in the agent.
+    /// State of a port in the agent, such as its queue's level and trend.
     pub port_state: usize,
-    /// Row of a port in the switch table.
+    /// Row of a port in the switch program's table.
     pub port_row: usize,
-    /// Thresholds of a port, in the agent.
+    /// Congestion thresholds of a port in the agent.
     pub port_thresholds: usize,
-    /// Key of a flow.
+    /// Key of a flow: its 5-tuple.
     pub flow_key: usize,
-    /// Entry of a flow.
+    /// Entry of a flow in the flow cache, without its key.
     pub flow_entry: usize,
-    /// Candidate: port, score and buckets.
+    /// Candidate next hop: port, score and buckets.
     pub candidate: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Text form of an account.
+//! Account as text.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use lab_units::show::{Side, commas, sides, table};
 
 use super::counts::{Account, RowBytes};
 
-/// Returns the paper's count beside this program's, then each switch, then the program.
+/// Returns the paper's counts next to this program's, followed by each switch and by the switch program.
 pub fn text(account: &Account) -> String {
     let mut text = String::new();
     rows(&mut text, &account.rows, account.paper);
@@ -20,7 +20,7 @@ pub fn text(account: &Account) -> String {
             let why = why.as_deref().unwrap_or("it was not loaded");
             let _ = writeln!(
                 text,
-                "\nThe switch program is not known here: {why} (hint: it takes root and BPF)"
+                "\nThe size of the switch program is unknown: {why} (hint: it takes root and BPF)"
             );
         }
     }
@@ -128,7 +128,7 @@ fn switches(text: &mut String, account: &Account) {
     );
 }
 
-/// Returns a count like `6 · 15 + 15 = 105`.
+/// Formats the operations of a decision, such as `6 · 15 + 15 = 105`.
 fn operations(counted: &Counted) -> String {
     let each = PRIMITIVES_PER_CANDIDATE;
     let sort = counted.operations - counted.candidates * each;
@@ -141,10 +141,10 @@ fn operations(counted: &Counted) -> String {
 fn of_program(text: &mut String, program: &ProgramAccount) {
     let verified = match program.verified_instructions {
         Some(count) => format!(
-            "the verifier walked {} over all paths through them",
+            "the verifier processed {} over all paths",
             commas(count.into())
         ),
-        None => "this kernel does not tell how many the verifier walked".to_owned(),
+        None => "this kernel does not report how many the verifier processed".to_owned(),
     };
     let _ = writeln!(
         text,

@@ -1,4 +1,4 @@
-//! Measurement on this kernel.
+//! Measurement of the kernel that this process runs on.
 
 use std::{
     ffi::OsString,
@@ -31,8 +31,8 @@ use crate::{
     verbs::up,
 };
 
-/// Measures this kernel with `flows` one-packet flows, and then with few flows that together have [`BULK_PACKETS`]
-/// packets for each one.
+/// Measures this kernel with two loads: `flows` flows of one packet, then [`BULK_FLOWS`] large flows that together have
+/// [`BULK_PACKETS`] times as many packets.
 ///
 /// # Errors
 /// If the lab cannot be brought up or down, or a flow does not finish.
@@ -124,7 +124,7 @@ impl Bench {
         let report = runtime
             .block_on(runner.run())
             .map_err(|error| Failure::environment(with_causes(&error)))?;
-        // Rows are in their file once the writer is gone.
+        // Dropping the writer flushes the rows to their file.
         drop(writer);
         let rows = lab_records::RunDir::open(records)
             .during("read the records")?
@@ -135,7 +135,7 @@ impl Bench {
     }
 }
 
-/// Returns the plan of `flows` flows that start at once over links that are faster than any kernel.
+/// Returns a plan of `flows` flows that start at the same time, over links faster than any kernel can forward.
 fn plan(flows: u32, size: Bytes) -> Plan {
     let mut scenario = scenario();
     if let Some(Traffic::Flows(specs)) = scenario.traffic.first_mut() {
@@ -145,7 +145,7 @@ fn plan(flows: u32, size: Bytes) -> Plan {
     }
     let mut plan = lab_plan::resolve(&scenario, SCENARIO, &Files::new(), &PlanOptions::default())
         .expect("the built-in scenario can be planned");
-    // Packets wait for the busy CPU much longer than links explain.
+    // Packets wait for the busy CPU much longer than the delays of links would suggest.
     plan.rdma.qp_timeout = PATIENT_QP_TIMEOUT;
     plan.rdma.flow_deadline_ns = DEADLINE;
     plan
@@ -156,7 +156,7 @@ fn scenario() -> Scenario {
     scenario.expect("the built-in scenario is valid")
 }
 
-/// Returns the load of the flows in `rows`.
+/// Returns the measured load of the flows in `rows`.
 fn measured(plan: &Plan, rows: &[FlowRow], report: &RunReport) -> Result<MeasuredLoad, Failure> {
     let unfinished = rows.iter().find(|row| !row.status.is_finished());
     if let Some(row) = unfinished {
@@ -186,31 +186,31 @@ fn measured(plan: &Plan, rows: &[FlowRow], report: &RunReport) -> Result<Measure
     })
 }
 
-/// Number of links between the two hosts.
+/// Number of links on the path between the two hosts.
 pub const LINKS: u32 = 3;
 
 const NAME: &str = "generator";
 
-/// Directory of the records, in memory.
+/// Directory of the records, on a file system in memory.
 const RECORDS: &str = "/run/lcmp-lab-measure";
 
-/// Payload of a full packet.
+/// Payload of a full packet, bytes.
 const PACKET: Bytes = Bytes::new(4_096);
 
-/// Flows of the bulk load: with SoftRoCE's window of 128 packets each, the path never runs empty.
+/// Number of flows in the bulk load; with SoftRoCE's window of 128 packets each, they always keep the path busy.
 const BULK_FLOWS: u32 = 8;
 
-/// Packets of the bulk load for each flow of one packet.
+/// Number of packets in the bulk load per packet of the small load.
 const BULK_PACKETS: u64 = 6;
 
-/// Exponent of the QPs' timeout: 8.6 s.
+/// Time-out exponent of the QPs: 4.096 µs · 2^21, about 8.6 s.
 const PATIENT_QP_TIMEOUT: u8 = 21;
 
-/// Time after which a flow is given up.
+/// Time after which an unfinished flow is given up.
 const DEADLINE: Nanos = Nanos::from_millis(600_000);
 
-/// Two hosts, three links, and one flow, which is repeated. Neither samples of queues nor records take time
-/// that is not scaled.
+/// Scenario of the measurement: two hosts, three links, and one flow, which is repeated. It is not scaled, and its
+/// samples are rare, so that they take hardly any time.
 const SCENARIO: &str = "
 name: generator
 topology:

@@ -1,29 +1,29 @@
-//! Result of a measurement.
+//! Result of a measurement of a place.
 
 use lab_plan::{Capacity, MeasuredLoad};
 use serde::{Deserialize, Serialize};
 
-/// Measurement of a place.
+/// Measured speed of a place.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measurement {
-    /// Release of the kernel that carried the packets.
+    /// Release of the kernel that forwarded the packets.
     pub kernel_release: String,
-    /// Links between the two hosts.
+    /// Number of links on the path between the two hosts.
     pub links: u32,
     /// Measured capacity of the place.
     pub capacity: Capacity,
-    /// Value of `--scale-for` that names the capacity.
+    /// Value for `--scale-for` that stands for this capacity.
     pub scale_for: String,
-    /// The two loads.
+    /// Measurements with the two loads.
     #[serde(flatten)]
     pub loads: Loads,
 }
 
-/// Loads of a measurement.
+/// Measurements with the two kinds of load.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Loads {
-    /// Flows of one packet.
+    /// Load of many flows with one packet each.
     pub small: MeasuredLoad,
-    /// Few flows of many packets.
+    /// Load of a few flows with many packets each.
     pub bulk: MeasuredLoad,
 }

@@ -1,8 +1,8 @@
-//! `bench generator` and `doctor --measure`: flows a second, packets a second and bits a second of a place.
+//! `bench generator` and `doctor --measure`: flows, packets and bits per second that a place can carry.
 //!
-//! A lab of two datacenters with a host each carries two loads of flows that start at once: many flows of
-//! one packet, and a few large ones. The links are faster than any kernel forwards, so that the place is
-//! busy throughout.
+//! A lab of two datacenters with one host each carries two loads, one after the other: many flows of one packet, then a
+//! few large flows. All flows of a load start together, and the links are faster than any kernel can forward, so that
+//! the CPU is busy throughout.
 //!
 //! - `inside`: the measurement on the kernel that this process runs on
 //! - `measurement`, `show`: result of the measurement, and its table
@@ -30,7 +30,7 @@ use crate::{
 pub use measurement::{Loads, Measurement};
 pub use show::text;
 
-/// Measures the place that `arguments` ask for, with `flows` flows of one packet.
+/// Measures the place that `arguments` select; `flows` is the number of one-packet flows, `None` for the default.
 ///
 /// # Errors
 /// If the machine lacks that place, or the lab or a flow fails.
@@ -73,7 +73,7 @@ pub fn measure(
     })
 }
 
-/// Runs the hidden verb that measures the kernel that this process runs on.
+/// Runs the hidden verb `measure-here`, which measures the kernel that this process runs on.
 pub fn here(arguments: &MeasureArgs, global: &Global) -> Outcome {
     print_json(&inside::run(arguments.flows, global)?);
     Ok(Exit::Pass)
@@ -90,7 +90,7 @@ pub fn bench(arguments: &PlaceArgs, flows: Option<u32>, global: &Global) -> Outc
     Ok(Exit::Pass)
 }
 
-/// Boots a guest, measures in it and fills in the wall-clock times, which only the host knows.
+/// Boots a guest, measures in it, and adds the wall-clock times, which only the host knows.
 fn in_guest(arguments: &PlaceArgs, flows: u32, global: &Global) -> Result<Loads, Failure> {
     let cache = place::guest_cache(arguments)?;
     if let Some(finding) = probe::lacking(&cache).first() {
@@ -101,7 +101,7 @@ fn in_guest(arguments: &PlaceArgs, flows: u32, global: &Global) -> Result<Loads,
     }
     let program = env::current_exe().during("find this program")?;
     let cwd = env::current_dir().during("find the working directory")?;
-    // Only this user can access the folder, and nobody can guess its name.
+    // The folder has a random name and permits access only to this user.
     let folder = tempfile::Builder::new()
         .prefix("lcmp-lab-measure-")
         .tempdir()
@@ -125,10 +125,10 @@ fn in_guest(arguments: &PlaceArgs, flows: u32, global: &Global) -> Result<Loads,
     let loads: Loads = match (code, serde_json::from_slice(&output)) {
         (0, Ok(loads)) => loads,
         _ => {
-            // Kept for the user, who reads the console log and removes the folder.
+            // The folder is kept, because the user needs the console log in it.
             let _ = folder.keep();
             return Err(Failure::environment(format_args!(
-                "the measurement in the guest ended with exit code {code} (its console: {})",
+                "the measurement in the guest ended with exit code {code} (console log: {})",
                 console.display()
             )));
         }
@@ -144,8 +144,8 @@ fn in_guest(arguments: &PlaceArgs, flows: u32, global: &Global) -> Result<Loads,
     })
 }
 
-/// Returns a load with the wall-clock time that its phase took, if the lab's clock was virtual. The idle
-/// time in which the clock jumps to the first start takes none.
+/// Returns a load with the wall-clock time of its phase, if the lab's clock was virtual. The idle time before the first
+/// start takes no wall-clock time, because the virtual clock jumps over it.
 fn with_wall(load: MeasuredLoad, phase: Option<&Phase>) -> MeasuredLoad {
     let took = phase.filter(|phase| phase.virtual_ns.is_some());
     MeasuredLoad {
@@ -154,10 +154,10 @@ fn with_wall(load: MeasuredLoad, phase: Option<&Phase>) -> MeasuredLoad {
     }
 }
 
-/// Flows of one packet under emulation: some ten seconds.
+/// Number of one-packet flows in an emulated guest, which take about ten seconds.
 const EMULATED_FLOWS: u32 = 2_000;
 
-/// Flows of one packet on a real processor.
+/// Number of one-packet flows on this kernel or under KVM.
 const NATIVE_FLOWS: u32 = 10_000;
 
 #[cfg(test)]

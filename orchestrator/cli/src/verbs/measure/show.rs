@@ -1,4 +1,4 @@
-//! Table of a measurement.
+//! Measurement of a place as a table.
 
 use lab_plan::MeasuredLoad;
 use lab_units::{
@@ -8,7 +8,7 @@ use lab_units::{
 
 use super::measurement::Measurement;
 
-/// Returns a measurement as text: both loads, the cost of a flow, packet and gigabyte, and the capacity.
+/// Returns a measurement as text: both loads, the CPU time per flow, packet and gigabyte, and the capacity.
 pub fn text(measurement: &Measurement) -> String {
     let capacity = &measurement.capacity;
     let head = format!(
@@ -54,7 +54,7 @@ fn row(name: &str, load: &MeasuredLoad, is_small: bool) -> [String; 8] {
     ]
 }
 
-/// Returns the CPU time that a flow, a packet on a link, and a gigabyte each take.
+/// Returns the CPU time per flow, per packet on a link, and per gigabyte.
 fn costs(measurement: &Measurement) -> String {
     let small = &measurement.loads.small;
     let bulk = &measurement.loads.bulk;
@@ -79,7 +79,7 @@ fn costs(measurement: &Measurement) -> String {
     )
 }
 
-/// Returns the wall-clock time per flow, and per packet and link; empty if the lab's clock is the real one.
+/// Returns the wall-clock times per flow, and per packet on a link; empty if the lab's clock is real.
 fn wall(measurement: &Measurement) -> String {
     let capacity = &measurement.capacity;
     match capacity.place.clock() {

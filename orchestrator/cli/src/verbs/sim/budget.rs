@@ -1,4 +1,4 @@
-//! Estimated cost of a simulation, and refusal if it is too large.
+//! Estimated cost of a simulation, and refusal of a simulation that is too large.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use lab_units::Bytes;
 use super::meter::short;
 use crate::{failure::Failure, progress::nanos};
 
-/// Estimated cost of a plan's simulation.
+/// Estimated cost of simulating a plan.
 #[derive(Clone, Debug)]
 pub struct Budget {
-    /// Estimates of one policy's job, by repetition.
+    /// Estimates for one policy's job in each repetition; all policies cost the same.
     repetitions: Vec<Estimate>,
     policies: u64,
 }
 
 impl Budget {
-    /// Estimates the simulation of `plan` until `until`.
+    /// Estimates the simulation of `plan` until `until`; `None` until the last flow has ended.
     pub fn of(plan: &Plan, until: Option<SimTime>) -> Result<Self, Failure> {
         let estimates = (0..plan.repetitions).map(|n| Estimate::of(plan, n, until));
         Ok(Self {
@@ -30,14 +30,14 @@ impl Budget {
         })
     }
 
-    /// Returns the estimate for one policy's job in a repetition.
+    /// Returns the estimate for one policy's job in the repetition with this index.
     pub fn of_repetition(&self, repetition: u32) -> Estimate {
         let index = usize::try_from(repetition).unwrap_or(usize::MAX);
         self.repetitions.get(index).copied().unwrap_or_default()
     }
 
-    /// Checks the estimate against the free memory of this machine and the maximum time.
-    /// Fails if the estimate exceeds one of them, and shows it.
+    /// Checks the estimate against the free memory of this machine and [`MAX_TIME`].
+    /// Fails if it exceeds one of them, with the estimate in the message.
     pub fn check(&self) -> Result<(), Failure> {
         let available = available_memory();
         if self.memory() > available {
@@ -49,7 +49,7 @@ impl Budget {
         }
         if self.time() > MAX_TIME {
             return Err(Failure::usage(format_args!(
-                "{}, more than the {} that are allowed (hint: {HINT})",
+                "{}, more than the maximum of {} (hint: {HINT})",
                 self.words(),
                 about_hours(MAX_TIME),
             )));
@@ -70,7 +70,7 @@ impl Budget {
         )
     }
 
-    /// Returns the memory of the largest repetition; one is simulated at a time.
+    /// Returns the memory for the largest repetition, because repetitions are simulated one after the other.
     fn memory(&self) -> Bytes {
         let each = self.repetitions.iter().map(|estimate| estimate.memory);
         each.max().unwrap_or(Bytes::ZERO)
@@ -84,7 +84,7 @@ impl Budget {
         Duration::from_secs(self.packet_hops() / PACKET_HOPS_PER_SECOND)
     }
 
-    /// Returns the sum of `count` over all policies and repetitions.
+    /// Returns the sum of `count` over the jobs of all policies and repetitions.
     fn total(&self, count: fn(&Estimate) -> u64) -> u64 {
         let once = self
             .repetitions
@@ -104,11 +104,11 @@ fn about_hours(time: Duration) -> String {
 
 const HINT: &str = "--until, fewer flows: `duration`, `load` or `max_flows`";
 
-/// Rate of one thread, measured on a simulation as large as the paper's Figure 1, with records;
-/// `reports/SPEED.md` names the machine.
+/// Speed of one thread, measured with records on a simulation as large as the paper's Figure 1; `reports/SPEED.md`
+/// names the machine.
 const PACKET_HOPS_PER_SECOND: u64 = 9_000_000;
 
-/// Maximum estimated time of a simulation; a longer one is most often a mistake in the scenario.
+/// Maximum estimated duration; a longer simulation is most often due to a mistake in the scenario.
 const MAX_TIME: Duration = Duration::from_secs(24 * 3_600);
 
 #[cfg(test)]

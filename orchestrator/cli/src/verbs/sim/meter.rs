@@ -1,4 +1,4 @@
-//! Progress of a simulation on standard error: a bar on a terminal, lines elsewhere.
+//! Progress of a simulation on standard error: a bar on a terminal, lines otherwise.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::{
     terminal::note,
 };
 
-/// Progress of a simulation's jobs.
+/// Progress display of a simulation, one job after the other.
 pub struct Meter {
     bar: Option<ProgressBar>,
     paper: PaperUnits,
@@ -19,12 +19,12 @@ pub struct Meter {
     expected: Estimate,
     until: Option<SimTime>,
     since: Instant,
-    /// Time of the last message.
+    /// Time of the latest line, where no bar is drawn.
     shown: Instant,
 }
 
 impl Meter {
-    /// Returns the progress for a plan with `scale`.
+    /// Returns a display that converts times to paper units by `scale`.
     pub fn new(scale: &Scale) -> Self {
         let now = Instant::now();
         Self {
@@ -38,7 +38,7 @@ impl Meter {
         }
     }
 
-    /// Begins a job.
+    /// Begins the job `name`, whose estimate is `expected`.
     pub fn begin(&mut self, name: &str, expected: Estimate, options: &RunOptions) {
         name.clone_into(&mut self.name);
         self.expected = expected;
@@ -51,7 +51,7 @@ impl Meter {
         }
     }
 
-    /// Shows the progress of the job, at most `REDRAWS_PER_SECOND` times a second.
+    /// Shows the progress of the job; calls that come sooner than a redraw are ignored.
     pub fn show(&mut self, progress: Progress) {
         let every = match self.bar {
             Some(_) => Duration::from_millis(1_000 / u64::from(REDRAWS_PER_SECOND)),
@@ -81,7 +81,7 @@ impl Meter {
         }
     }
 
-    /// Ends the job.
+    /// Replaces the progress of the ended job by a line with its totals.
     pub fn end(&self, outcome: &Outcome, took: Duration) {
         let text = format!(
             "{:>10}  {}/{} flows in {}: {} virtual, {} events/s, {} packet-hops/s",
@@ -102,7 +102,8 @@ impl Meter {
         }
     }
 
-    /// Returns the completed share, in [`PARTS`]: of packets or of time, whichever is larger.
+    /// Returns the job's completed share in units of 1/[`PARTS`]. Packet-hops or virtual time count, whichever share is
+    /// larger.
     fn share(&self, progress: &Progress) -> u64 {
         let by_packets = part(progress.work.packet_hops, self.expected.packet_hops);
         let part_of = |until: SimTime| part(progress.now.picos(), until.picos());
@@ -115,7 +116,7 @@ impl Meter {
     }
 }
 
-/// Returns `done` of `all` in [`PARTS`], at most `PARTS - 1`.
+/// Returns `done` / `all` in units of 1/[`PARTS`], at most `PARTS - 1`.
 fn part(done: u64, all: u64) -> u64 {
     let part = u128::from(done) * u128::from(PARTS) / u128::from(all.max(1));
     u64::try_from(part).unwrap_or(PARTS).min(PARTS - 1)
@@ -140,7 +141,7 @@ fn per_second(count: u64, time: Duration) -> u64 {
     u64::try_from(u128::from(count) * 1_000_000_000 / nanos).unwrap_or(u64::MAX)
 }
 
-/// Returns a count with a decimal prefix: `12.8 M`.
+/// Formats a count with one decimal place and a decimal prefix, such as `12.8 M`.
 pub fn short(count: u64) -> String {
     let (unit, name) = match count {
         0..10_000 => return count.to_string(),
@@ -153,10 +154,10 @@ pub fn short(count: u64) -> String {
     format!("{}.{} {name}", tenths / 10, tenths % 10)
 }
 
-/// Length of the bar, characters.
+/// Resolution of the completed share, and length of the bar in steps.
 const PARTS: u64 = 10_000;
 
-/// Time between lines where no bar is drawn.
+/// Time between two progress lines where no bar is drawn.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

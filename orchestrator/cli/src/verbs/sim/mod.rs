@@ -1,4 +1,4 @@
-//! `lcmp-lab sim`: simulates the plan in virtual time.
+//! `lcmp-lab sim`: simulates a scenario's plan in virtual time.
 //!
 //! - `budget`: estimated cost of a simulation, and the refusal of too large ones
 //! - `meter`: progress of a simulation
@@ -47,14 +47,14 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
     })
 }
 
-/// Simulates a scenario, or the first run of its sweep, and returns the run directory, without a report.
+/// Simulates a scenario, or the first run of its sweep, and returns the run directory, which has no report yet.
 pub fn run(arguments: &SimArgs, global: &Global) -> Result<PathBuf, Failure> {
     let (path, loaded) = loaded(arguments)?;
     run_loaded(arguments, global, &path, loaded)
 }
 
-/// Simulates the scenario `loaded`, or the first run of its sweep, with all other `arguments`, and returns the run
-/// directory, without a report. Messages call the scenario `path`.
+/// Simulates the scenario `loaded`, or the first run of its sweep, with the options `arguments`, and returns the run
+/// directory, which has no report yet. Messages call the scenario `path`.
 pub fn run_loaded(
     arguments: &SimArgs,
     global: &Global,
@@ -66,8 +66,8 @@ pub fn run_loaded(
     simulate(arguments, overrides, global, path, loaded)
 }
 
-/// Simulates a loaded scenario, which messages call `path`, and returns the run directory, without a
-/// report.
+/// Simulates a scenario without a sweep, which messages call `path`, and returns the run directory, which has no report
+/// yet.
 pub fn simulate(
     arguments: &SimArgs,
     overrides: &Overrides,
@@ -108,7 +108,7 @@ pub fn simulate(
     .run(global)
 }
 
-/// Returns the scenario and its path for messages.
+/// Reads the scenario, or makes it from the artifact's files, and returns it with its path for messages.
 fn loaded(arguments: &SimArgs) -> Result<(PathBuf, Loaded), Failure> {
     if let [topology, flows] = arguments.artifact.as_slice() {
         let named = |path: &PathBuf| path.display().to_string();
@@ -125,7 +125,7 @@ fn loaded(arguments: &SimArgs) -> Result<(PathBuf, Loaded), Failure> {
     Ok((path, loaded))
 }
 
-/// Returns the flows that `--story` names.
+/// Returns the filter for the flows that `--story` names.
 fn traced_flows(words: &[StoryArg], plan: &Plan) -> Result<TraceFilter, Failure> {
     let mut flows = BTreeSet::new();
     for word in words {
@@ -148,19 +148,19 @@ fn traced_flows(words: &[StoryArg], plan: &Plan) -> Result<TraceFilter, Failure>
     Ok(TraceFilter::Flows(flows))
 }
 
-/// Inputs of a simulation.
+/// Inputs of a simulation that do not change while it runs.
 struct Simulation {
-    /// Order of equal next hops, if a routing table was given.
+    /// Order of equal-cost next hops; `None` if the scenario names no routing table.
     order: Option<NextHopOrder>,
     loaded: Loaded,
     plan: Plan,
     options: RunOptions,
     budget: Budget,
-    /// Options of the command line, for the records.
+    /// Options of the command line, as the records store them.
     asked: Asked,
 }
 
-/// Work and times of the jobs that have ended.
+/// Sums over the jobs that have ended.
 #[derive(Default)]
 struct Done {
     phases: Vec<Phase>,
@@ -169,9 +169,9 @@ struct Done {
     virtual_time: Nanos,
     wall: Duration,
     retransmissions: BTreeMap<String, Retransmissions>,
-    /// Deviations of switches, among them losses despite PFC, and under PFC the recovery of hosts.
+    /// Deviations of switches, such as losses despite PFC, and recovery work of hosts.
     conduct: Conduct,
-    /// Names of the jobs that were not started, if the simulation was interrupted.
+    /// Names of the jobs that were not started if the simulation was interrupted; `None` if it was not.
     interrupted: Option<Vec<String>>,
 }
 
@@ -183,7 +183,7 @@ impl Simulation {
         self.run_in(&dir, &plan_hash, now).map_err(|failure| {
             let kept = if failure.no_room {
                 format!(
-                    "\n(what is written is kept: `lcmp-lab report {}`)",
+                    "\n(the rows written so far are kept: `lcmp-lab report {}`)",
                     dir.display()
                 )
             } else {
@@ -197,7 +197,7 @@ impl Simulation {
         Ok(dir)
     }
 
-    /// Runs the simulation and writes its results to the run directory `dir`.
+    /// Runs all jobs and writes the results into the run directory `dir`.
     fn run_in(&self, dir: &Path, plan_hash: &str, now: SystemTime) -> Result<(), Failure> {
         let stop = CancellationToken::new();
         terminal::on_signal(&stop, "interrupted: keeping what is finished", "writing")
@@ -232,14 +232,14 @@ impl Simulation {
             changes: Vec::new(),
         };
         let finished = records.finish(end).during("finish the records");
-        // If there is no space for the rows, there is none for the outcome either.
+        // If there was no space for rows, there is none for the outcome either.
         if let Some(failure) = failure {
             return Err(failure);
         }
         finished.map(drop)
     }
 
-    /// Runs every repetition of every policy until `stop` is cancelled.
+    /// Runs the jobs of all repetitions and policies until `stop` is cancelled.
     fn run_all(
         &self,
         records: &mut RunWriter,
@@ -272,7 +272,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Returns a job for every repetition of every policy.
+    /// Returns the jobs: one for each policy in each repetition.
     fn jobs(&self) -> impl Iterator<Item = Job<'_>> {
         let policies = 0..self.plan.policies.len();
         policies.flat_map(move |policy| {
@@ -313,7 +313,7 @@ impl Done {
         });
     }
 
-    /// Adds the losses of a job under PFC, where switches must drop nothing, as reasons to doubt the run.
+    /// Adds the losses in a job under PFC, where switches must not drop packets, as reasons to distrust the run.
     fn add_losses(&mut self, name: &str, outcome: &SimOutcome) {
         let work = outcome.work;
         let drops = (ReasonCode::DroppedDespitePfc, work.buffer_drops);
@@ -335,12 +335,12 @@ impl Done {
     }
 }
 
-/// Returns the problem text of an interrupted simulation; jobs that were not started have no rows.
+/// Describes an interruption; `not_begun` are the names of jobs that were not started and have no rows.
 fn interruption(not_begun: &[String]) -> String {
     match not_begun {
         [] => "the run was interrupted".to_owned(),
         runs => format!(
-            "the run was interrupted; not begun, so without rows: {}",
+            "the run was interrupted; jobs not started: {}",
             runs.join(", ")
         ),
     }
@@ -353,12 +353,12 @@ fn failure(error: &RecordError) -> Failure {
     }
 }
 
-/// Converts paper time to the plan's emulated time.
+/// Converts a time in paper units to the simulator's emulated time.
 fn emulated(plan: &Plan, paper: Nanos) -> SimTime {
     Nanos::new(plan.scale.time.scale_nearest(paper.get())).into()
 }
 
-/// Returns the peak resident set size of this process.
+/// Returns the peak resident set size of this process; `None` if the kernel does not report it.
 fn peak_memory() -> Option<Bytes> {
     let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
     let kibibytes = u64::try_from(usage.max_rss()).ok()?;

@@ -1,7 +1,7 @@
-//! Rows that a guest sends to the host: appended bytes, with the name of their table.
+//! Table rows that a guest sends to the host: each message has the name of a table and the bytes appended to it.
 //!
-//! The guest sends each append as a header, the table's file name and the bytes. The host appends the bytes
-//! to the same table in the run directory, before it shows that a flow has ended.
+//! For each append, the guest sends a header, the file name of the table, and the bytes. The host appends the bytes to
+//! the same table in the run directory before it shows that a flow has ended.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use lab_records::{FlowRow, Row};
 
 use crate::{run_dir, terminal::note};
 
-/// Returns the message for `bytes` that were appended to `table`.
+/// Returns the message that `bytes` were appended to the table file `table`.
 pub(super) fn message(table: &str, bytes: &[u8]) -> Vec<u8> {
     let mut message = Vec::with_capacity(HEADER + table.len() + bytes.len());
     for count in [table.len(), bytes.len()] {
@@ -26,18 +26,18 @@ pub(super) fn message(table: &str, bytes: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Host's copy of a guest's tables, in the run directory.
+/// Host's copy of a guest's tables in the run directory.
 pub(super) struct Tables {
     dir: PathBuf,
     files: BTreeMap<String, File>,
-    /// Beginning of a message whose end has not arrived.
+    /// Beginning of a message that has not arrived completely.
     partial: Vec<u8>,
-    /// True once a flow has its row.
+    /// True once a row of `flows.csv` has arrived.
     has_flows: bool,
 }
 
 impl Tables {
-    /// Returns the tables in `dir`, which the guest has begun or will begin.
+    /// Returns the tables in the run directory `dir`. Their files may not exist yet.
     pub(super) fn new(dir: &Path) -> Self {
         Self {
             dir: dir.to_owned(),
@@ -54,7 +54,7 @@ impl Tables {
         })?;
         if table == FlowRow::FILE && !self.has_flows {
             self.has_flows = true;
-            // The rows matter more than the link to them.
+            // A failure to update the link is only a warning, because the rows matter more.
             if let Err(failure) = run_dir::make_latest(&self.dir) {
                 note(&format!("warning: {}", failure.message));
             }
@@ -81,7 +81,7 @@ impl Write for Tables {
     }
 }
 
-/// Appends to a table's file: all bytes, or none if there is too little space.
+/// Appends bytes to the file of a table: all of them, or none if space is lacking.
 fn append(
     files: &mut BTreeMap<String, File>,
     table: &str,
@@ -105,10 +105,10 @@ fn append(
     written
 }
 
-/// Table, appended bytes and the bytes after a message.
+/// Parts of a received message: name of the table, appended bytes, and the bytes after the message.
 type Split<'a> = (&'a str, &'a [u8], &'a [u8]);
 
-/// Splits the first message off; `None` if it is incomplete.
+/// Splits the first message off `bytes`; `None` if it has not arrived completely.
 fn split(bytes: &[u8]) -> io::Result<Option<Split<'_>>> {
     let Some((header, rest)) = bytes.split_at_checked(HEADER) else {
         return Ok(None);
@@ -134,7 +134,7 @@ fn split(bytes: &[u8]) -> io::Result<Option<Split<'_>>> {
     }
 }
 
-/// Returns true for the file name of a table: a guest may write no other file of the host.
+/// Returns true if `name` can be a table's file name. A guest may write no other file of the host.
 fn is_table(name: &str) -> bool {
     let stem = name.strip_suffix(".csv").unwrap_or_default();
     !stem.is_empty() && stem.bytes().all(|byte| byte.is_ascii_lowercase())
@@ -143,17 +143,17 @@ fn is_table(name: &str) -> bool {
 fn malformed() -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
-        "the guest sent a message that does not append to a table",
+        "the guest sent a malformed message instead of table rows",
     )
 }
 
-/// Bytes before a message's table: the lengths of the table's name and of the appended bytes.
+/// Size of a message's header, bytes: two u32 with the lengths of the table's name and the appended bytes.
 const HEADER: usize = 8;
 
-/// Maximum length of a table's name, bytes.
+/// Maximum length of a table's file name, bytes.
 const MAX_NAME: usize = 64;
 
-/// Maximum size of one append, bytes: a thousand times a writer's buffer.
+/// Maximum size of one append, bytes: a thousand times a writer's buffer, so that only a damaged header exceeds it.
 const MAX_APPENDED: usize = 16 << 20;
 
 #[cfg(test)]

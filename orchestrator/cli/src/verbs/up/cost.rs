@@ -1,4 +1,4 @@
-//! Cost of a run: the estimate next to the actual cost.
+//! Cost of a run's flows: the estimate next to the actual values.
 
 use lab_plan::{Capacity, PlaceEstimate, Plan, estimate_at};
 use lab_records::{Phase, RunEnd};
@@ -7,8 +7,8 @@ use lab_units::{
     show::{self, about_time, commas, sides},
 };
 
-/// Returns a table with `plan`'s estimated cost at a place with `capacity` next to the actual cost of a run with this
-/// `end`.
+/// Returns a table with the estimated cost of `plan`'s flows at a place with this `capacity`, next to the actual cost.
+/// `end` is the end of the run.
 pub fn table(plan: &Plan, capacity: &Capacity, end: &RunEnd) -> String {
     text(&estimate_at(plan, capacity), capacity, end)
 }
@@ -56,7 +56,7 @@ fn text(estimate: &PlaceEstimate, capacity: &Capacity, end: &RunEnd) -> String {
     format!("\n{}{place}", show::table(0, sides(1), &rows))
 }
 
-/// True for a phase in which flows ran.
+/// Returns true if flows ran in the phase.
 fn is_of_flows(phase: &Phase) -> bool {
     phase.name.ends_with(" flows")
 }

@@ -1,4 +1,4 @@
-//! Decides where `up` runs a lab, or why it cannot run, before anything is created.
+//! Decides where `up` runs a lab, or why it cannot, before anything is created.
 
 use std::fmt;
 
@@ -8,31 +8,31 @@ use lab_plan::Plan;
 
 use crate::{args::UpArgs, failure::Failure, place};
 
-/// Facts about this machine that the decision depends on.
+/// Facts about this machine that decide where a lab runs.
 #[derive(Debug)]
 pub struct Machine {
     /// True if this process runs as root.
     pub is_root: bool,
-    /// Modules and rights that a lab needs and this kernel lacks.
+    /// Modules and rights that a lab needs and that this kernel lacks.
     pub kernel_lacks: Vec<Finding>,
-    /// State of the results directory.
+    /// State of the results directory, such as its free space.
     pub results: Finding,
-    /// Things that the plan's guest needs and this machine lacks; empty if no guest is used.
+    /// Requirements of the plan's guest that this machine lacks; empty if no guest is used.
     pub guest_lacks: Vec<GuestFinding>,
 }
 
-/// Location of a run.
+/// Place of a run and, for a guest, its owner.
 #[derive(Debug, Eq, PartialEq)]
 pub enum Location {
-    /// This kernel.
+    /// On this kernel.
     Here,
-    /// A guest that this process owns.
+    /// In a guest that this process owns.
     Guest,
-    /// A guest that a background process owns, since the lab is kept.
+    /// In a guest that a background process owns, because the lab outlives this process.
     KeptGuest,
 }
 
-/// Returns the location of the run that `arguments` ask for.
+/// Decides where the run with the options `arguments` takes place.
 ///
 /// # Errors
 /// If this machine lacks anything for the run, with exit code 3.
@@ -84,7 +84,7 @@ pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failu
     }
 }
 
-/// Returns the failure of a machine that cannot run the lab, which names the verb that can do without one.
+/// Returns the failure of a machine that cannot run the lab, with the verb that needs no lab as an alternative.
 fn cannot(arguments: &UpArgs, what: impl fmt::Display) -> Failure {
     let scenario = arguments.scenario.scenario.display();
     Failure::environment(format_args!(
@@ -92,7 +92,7 @@ fn cannot(arguments: &UpArgs, what: impl fmt::Display) -> Failure {
     ))
 }
 
-/// Returns the reason why a lab runs in a guest, or `None` if a guest was only asked for.
+/// Returns the reason why a lab runs in a guest; `None` if this kernel lacks nothing and the user asked for a guest.
 pub fn guest_reason(kernel_lacks: &[Finding]) -> Option<String> {
     let subjects: Vec<&str> = kernel_lacks
         .iter()
@@ -109,7 +109,7 @@ pub fn guest_reason(kernel_lacks: &[Finding]) -> Option<String> {
 /// Checks that the kernel engine can run every policy of `plan`.
 ///
 /// # Errors
-/// If it cannot run a policy, with exit code 2; the message names the first one.
+/// If the kernel engine cannot run a policy, with exit code 2. The message names the first such policy.
 pub fn check_policies(plan: &Plan) -> Result<(), Failure> {
     let mut policies = plan.policies.iter();
     match policies.find_map(|run| Some((&run.label, run.policy.not_in_kernel()?))) {
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// A machine that has everything, or a kernel without one module.
+    /// Returns a machine that has everything, except one kernel module if `has_module` is false.
     fn machine(has_module: bool) -> Machine {
         let missing = Finding::fail("netem", "there is no module", "delays");
         Machine {

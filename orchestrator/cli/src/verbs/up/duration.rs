@@ -1,9 +1,9 @@
-//! Duration of `up` from its start to its report: an estimate before it starts, and a comparison with the actual times
-//! after it.
+//! Duration of `up` from its start to its report: estimated before the run, and compared with the actual times after
+//! it.
 //!
-//! Each part is estimated from the sizes in the plan and the default costs of the place. One factor from earlier runs at
-//! the place corrects all parts: the speed of the machine and its other load cannot be known from a plan. Nothing but
-//! messages depends on the estimate.
+//! Each part is estimated from sizes in the plan and default costs of the place. One factor, learnt from earlier runs
+//! at the place, corrects all parts: a plan does not reveal the speed of the machine or its other load. The estimate
+//! only appears in messages.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,16 +17,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::progress::nanos;
 
-/// Part of an `up`, in order.
+/// Part of an `up`, in order of time.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Part {
-    /// Start and end of the program and its guest.
+    /// Start and end of the program and of its guest.
     Guest,
-    /// Making and removing the lab.
+    /// Creation and removal of the lab.
     Lab,
-    /// Measurement of the links.
+    /// Measurement of the links for the certificate.
     Links,
-    /// Agents and connections before each policy's and repetition's flows.
+    /// Start of agents and connections, before the flows of each policy and repetition.
     Agents,
     Flows,
     Report,
@@ -53,7 +53,7 @@ impl Part {
         }
     }
 
-    /// Returns the part that a phase in the records belongs to.
+    /// Returns the part of an `up` to which a recorded phase belongs.
     fn of(phase: &Phase) -> Self {
         match phase.name.as_str() {
             "links" => Self::Links,
@@ -64,36 +64,36 @@ impl Part {
     }
 }
 
-/// Times of the parts.
+/// Duration of each part.
 type Times = BTreeMap<Part, Nanos>;
 
-/// Weighted sums of earlier runs' times at a place. Each new run halves the weight of those before it.
+/// Sums of estimated and actual times of earlier runs at a place. Each new run halves the weight of those before it.
 ///
-/// The sums are over whole runs, not over each part: a factor for one part would reflect mostly the runs at hand, and
-/// the factor for the flows of many short runs is wrong for a long run.
+/// The sums are over whole runs. A factor for each part would fit only runs like the latest ones: the factor for the
+/// flows of many short runs is wrong for a long run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experience {
     runs: u32,
-    /// Time estimated from the costs of the place alone.
+    /// Sum of the times estimated from the default costs of the place.
     estimated_ns: Nanos,
-    /// Actual time.
+    /// Sum of the actual times.
     happened_ns: Nanos,
 }
 
-/// Duration of an `up` that has not begun.
+/// Estimated duration of an `up` that has not started.
 #[derive(Debug)]
 pub struct Estimate {
-    /// Times estimated from the costs of the place alone.
+    /// Times estimated from the default costs of the place.
     by_costs: Times,
-    /// Times corrected by earlier runs.
+    /// The same times, multiplied by the correction factor from earlier runs.
     times: Times,
-    /// Number of earlier runs.
+    /// Number of earlier runs that the correction is based on.
     runs: u32,
 }
 
 impl Estimate {
-    /// Estimates an `up` of `plan` at `place` with this `experience`.
+    /// Estimates an `up` of `plan` at `place`, corrected by `experience`.
     pub fn new(plan: &Plan, place: Place, experience: &Experience) -> Self {
         let by_costs = by_costs(plan, place);
         let times = by_costs
@@ -106,7 +106,7 @@ impl Estimate {
         }
     }
 
-    /// Returns the sentence that `up` prints first.
+    /// Returns the sentence with the estimate, which `up` prints before it starts.
     pub fn sentence(&self) -> String {
         let parts: Vec<String> = self
             .times
@@ -126,7 +126,7 @@ impl Estimate {
         )
     }
 
-    /// Returns a table of the estimated times next to the actual times in `happened`.
+    /// Returns a table of the estimated times next to the actual ones.
     pub fn table(&self, happened: &Happened) -> String {
         let row = |name: &str, estimated: Nanos, happened: Nanos| {
             [name.to_owned(), about_time(estimated), about_time(happened)]
@@ -150,12 +150,13 @@ impl Estimate {
     }
 }
 
-/// Duration of an `up` that has ended.
+/// Actual duration of an `up` that has ended, by part.
 #[derive(Debug)]
 pub struct Happened(Times);
 
 impl Happened {
-    /// Returns the times of an `up` that took `total`, including `report` for its report, with `phases` in between.
+    /// Returns the times of an `up` that took `total` with its report, which took `report`; `phases` are those of its
+    /// run.
     pub fn new(phases: &[Phase], report: Duration, total: Duration) -> Self {
         let mut times = Times::new();
         for phase in phases {
@@ -170,7 +171,7 @@ impl Happened {
 }
 
 impl Experience {
-    /// Returns `time` multiplied by the correction factor from earlier runs.
+    /// Returns `time` multiplied by the correction factor, the ratio of actual to estimated times in earlier runs.
     fn correct(&self, time: Nanos) -> Nanos {
         let estimated = u128::from(self.estimated_ns.get());
         if estimated == 0 {
@@ -180,7 +181,7 @@ impl Experience {
         Nanos::new(u64::try_from(corrected).unwrap_or(u64::MAX))
     }
 
-    /// Adds a run to the experience.
+    /// Adds a run to the sums, and halves the weight of earlier runs.
     pub fn add(&mut self, estimate: &Estimate, happened: &Happened) {
         let more = |sum: Nanos, times: &Times| {
             let time: Nanos = times.values().copied().sum();
@@ -225,33 +226,33 @@ fn by_costs(plan: &Plan, place: Place) -> Times {
     ])
 }
 
-/// Costs of a place, in wall-clock time.
+/// Default costs of a place, in wall-clock time.
 struct Costs {
-    /// Start and end of the program and its guest, excluding the time per row.
+    /// Start and end of the program and its guest, without the time per row.
     guest: Nanos,
-    /// Time per flow of a policy to conclude and copy the records in the guest.
+    /// Time per flow and policy for evaluating and copying the records in the guest.
     guest_row: Nanos,
-    /// Making and removing a node with its links.
+    /// Creation and removal of a node with its links.
     node: Nanos,
-    /// Measurement of one link direction.
+    /// Measurement of one direction of a link.
     direction: Nanos,
-    /// Start of an agent: the kernel verifies its program.
+    /// Start of an agent, mostly for the kernel to verify the switch program.
     agent: Nanos,
-    /// Connections before the flows of a policy and repetition.
+    /// Set-up of connections before the flows of a policy and repetition.
     connections: Nanos,
-    /// Report, excluding the time per row.
+    /// Report, without the time per row.
     report: Nanos,
-    /// Time per flow of a policy in the report.
+    /// Time per flow and policy in the report.
     row: Nanos,
 }
 
 impl Costs {
-    /// Returns the costs of a place. The costs of emulated guests fit runs on two cores; all others are guesses, which
-    /// the first run corrects.
+    /// Returns the costs of a place. Those of emulated guests were fitted to runs on two cores; all others are guesses,
+    /// which the first run corrects.
     ///
-    /// Seconds of each part of runs in the emulated guest, estimated and then actual; the times of flows are at
-    /// [`Capacity::default_of`]. The testbed at load 30 % began beside other programs, which caused most of its agents'
-    /// time:
+    /// The table shows seconds, estimated and then actual, for each part of runs in the emulated guest. The flows are
+    /// estimated by [`Capacity::default_of`]. Other programs ran during the first half of the testbed at load 30 %,
+    /// which explains most of its time for agents:
     ///
     /// | run | guest | lab | links | agents | report |
     /// |---|---|---|---|---|---|
@@ -286,7 +287,7 @@ impl Costs {
     }
 }
 
-/// Minimum time of a part that the sentence names, ns.
+/// Minimum duration of a part that the sentence mentions, ns.
 const MIN_SHOWN: u64 = 1_000_000_000;
 
 #[cfg(test)]
@@ -303,7 +304,8 @@ mod tests {
         }
     }
 
-    /// Six nodes, three of which are switches, and five links: two between datacenters and one for each host.
+    /// Returns a plan with six nodes, of which three are switches, and five links: two between datacenters and one for
+    /// each host.
     fn plan() -> Plan {
         const SCENARIO: &str = "
 name: t
@@ -323,7 +325,8 @@ scale: { rate: 1/2000, time: 100 }
         lab_plan::resolve(&scenario, SCENARIO, &files, &PlanOptions::default()).unwrap()
     }
 
-    /// 10 s + 6 · 180 ms + 10 · 150 ms + 4 · (3 · 2 s + 1.2 s) + flows + 0.3 s, and 0.65 ms for each of four rows.
+    /// Expected total: 10 s + 6 · 180 ms + 10 · 150 ms + 4 · (3 · 2 s + 1.2 s) + flows + 0.3 s, and 0.65 ms for each of
+    /// four rows.
     #[test]
     fn the_parts_follow_from_the_plan_and_add_up() {
         let plan = plan();
@@ -371,8 +374,8 @@ scale: { rate: 1/2000, time: 100 }
         );
     }
 
-    /// The first run took twice as long as estimated, so the estimate of the next is doubled. If the next run takes as
-    /// long as the costs alone predict, the factor becomes (2 / 2 + 1) / (1 / 2 + 1) = 4/3.
+    /// The first run takes twice as long as estimated, so the next estimate is doubled. If the next run takes as long
+    /// as the default costs predict, the factor becomes (2 / 2 + 1) / (1 / 2 + 1) = 4/3.
     #[test]
     fn earlier_runs_correct_the_estimate() {
         let plan = plan();
@@ -409,7 +412,7 @@ scale: { rate: 1/2000, time: 100 }
         );
     }
 
-    /// A factor for the flows alone would be 0 here, and a long run would seem short.
+    /// A separate factor for the flows would be 0 here, and the estimate for a long run would be far too short.
     #[test]
     fn a_part_far_from_its_estimate_corrects_all_parts_by_one_factor() {
         let plan = plan();

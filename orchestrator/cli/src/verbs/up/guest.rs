@@ -1,4 +1,4 @@
-//! `up` in a guest: the host boots a guest that runs the lab of the plan in the run directory.
+//! `up` in a guest: the host boots a guest, which runs the lab of the plan in the run directory.
 
 use std::{
     cell::RefCell,
@@ -37,15 +37,15 @@ pub fn run(request: &Request, global: &Global) -> Result<PathBuf, Failure> {
     prepared.finish(code, observed)
 }
 
-/// Boots a guest and runs the lab in it; calls `then` with the guest and the run directory if the lab was kept. The
-/// guest of an interrupted run is ended, with or without a lab in it.
+/// Boots a guest and runs the lab in it. If the lab is kept, calls `then` with the guest and the run directory. After
+/// an interruption the guest is ended, whether or not it has a lab.
 pub fn run_and_stay(
     request: &Request,
     global: &Global,
     then: impl FnOnce(StayingGuest<'_>, &Path) -> Result<(), GuestError>,
 ) -> Result<PathBuf, Failure> {
     let (signals, prepared) = Prepared::new(request, global)?;
-    // Standard output carries the result of the run to the caller.
+    // Standard output is reserved for the result of the run, which the caller reads.
     let ((code, guest), observed) = prepared.run(&mut io::stderr(), |guest, sinks| {
         lab_guest::run_and_stay(guest, signals, sinks)
     })?;
@@ -56,14 +56,14 @@ pub fn run_and_stay(
     Ok(dir)
 }
 
-/// Returns the exec socket of a lab in a guest. The socket is removed with the lab's directory, even
-/// if the owner of the lab is killed.
+/// Returns the path of the exec socket of a lab in a guest. It lies in the lab's directory and is removed with it, even
+/// if the lab's owner is killed.
 pub fn exec_socket(lab: &LabName) -> PathBuf {
     journal::directory(lab).join("exec.sock")
 }
 
-/// Runs a guest by `run`, forwards its standard output and its outbox, shows its progress, and returns what the host
-/// observed.
+/// Boots a guest with `run`, passes on its standard output and outbox, and shows its progress. Returns the result with
+/// what the host observed.
 pub fn show_guest<'a, T>(
     guest: &'a GuestRequest,
     (stdout, outbox): (&mut dyn Write, &mut dyn Write),
@@ -87,15 +87,15 @@ pub fn show_guest<'a, T>(
     Ok((ended.map_err(guest_failure)?, Observed { phases, changes }))
 }
 
-/// Returns the variables of this process that commands in a guest inherit.
+/// Returns the environment variables of this process that commands in a guest inherit.
 pub fn passed_environment() -> Vec<(String, String)> {
     let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     PASSED_VARIABLES.iter().filter_map(variable).collect()
 }
 
-/// Reservation, run directory and request of a guest that has not booted.
+/// Reservation, run directory and boot request of a guest that has not been booted.
 struct Prepared {
-    /// Reservation of the lab's name; no lab object is created on this kernel.
+    /// Reservation of the lab's name on the host. No object of the lab exists on this kernel.
     _reservation: Reservation,
     dir: PathBuf,
     _handover: Handover,
@@ -104,14 +104,14 @@ struct Prepared {
 
 /// Facts of a run that only the host knows.
 pub struct Observed {
-    /// Phases of the lab in host time.
+    /// Phases of the lab with their durations by the host's clock.
     pub phases: Vec<Phase>,
-    /// Commands that `exec` ran.
+    /// Commands that `exec` ran in the guest.
     changes: Vec<LiveChange>,
 }
 
 impl Prepared {
-    /// Prepares a run; also returns the signal queue, which exists before the run's first object.
+    /// Prepares a run, and returns the signal queue, which must exist before the first object of the run.
     fn new(request: &Request, global: &Global) -> Result<(Signals, Self), Failure> {
         let signals = Signals::listen().during("listen to signals")?;
         if terminal::is_interrupted() {
@@ -137,7 +137,8 @@ impl Prepared {
         Ok((signals, prepared))
     }
 
-    /// Runs the guest by `run`, keeps its rows, shows its progress, and returns what the host observed.
+    /// Boots the guest with `run`, stores its rows, shows its progress, and returns the result with what the host
+    /// observed.
     fn run<'a, T>(
         &'a self,
         stdout: &mut dyn Write,
@@ -159,18 +160,18 @@ impl Prepared {
         })
     }
 
-    /// Returns the number of flows with a row.
+    /// Returns the number of rows in the flow table, 0 if it cannot be read.
     fn flows(&self) -> usize {
         let flows = RunDir::open(&self.dir).and_then(|run| run.flows());
         flows.map_or(0, |flows| flows.rows.len())
     }
 
-    /// Returns true if the run ended, or at least a flow did.
+    /// Returns true if the run has ended, or at least one flow has.
     fn has_results(&self) -> bool {
         RunDir::open(&self.dir).is_ok_and(|run| run.outcome().is_some()) || self.flows() > 0
     }
 
-    /// True if the records are those of a run that was interrupted.
+    /// Returns true if the records say that the run was interrupted.
     fn was_interrupted(&self) -> bool {
         let run = RunDir::open(&self.dir);
         run.is_ok_and(|run| run.outcome().is_some_and(|it| it.end.is_interrupted))
@@ -192,14 +193,14 @@ impl Prepared {
         }
         let console = console_log(&self.dir);
         let message = format_args!(
-            "the lab in the guest ended with exit code {code} before it had results (its console: {})",
+            "the lab in the guest ended with exit code {code} before it had results (console log: {})",
             console.display()
         );
         Err(Failure::guest(code, message))
     }
 }
 
-/// Returns the record of a command that `exec` runs in the guest.
+/// Returns the record of a command that `exec` runs in the guest; `None` for other events.
 fn exec_change(event: &GuestEvent) -> Option<LiveChange> {
     let GuestEvent::ExecStarted { words } = event else {
         return None;
@@ -252,7 +253,7 @@ fn guest_request(request: &Request, dir: &Path, log: &str) -> Result<GuestReques
     Ok(guest)
 }
 
-/// Returns the memory of a guest for `plan`.
+/// Returns the memory that a guest needs to run `plan`.
 pub fn memory(plan: &Plan) -> Bytes {
     lab_guest::memory_for(plan.estimate.memory_bytes)
 }
@@ -279,15 +280,15 @@ fn show(progress: &Progress, event: &GuestEvent) {
     }
 }
 
-/// Returns the path of the guest's console log in a run directory.
+/// Returns the path of the guest's console log in the run directory `dir`.
 pub fn console_log(dir: &Path) -> PathBuf {
     dir.join("console.log")
 }
 
-/// Environment variables that the command in the guest inherits.
+/// Names of the environment variables that commands in a guest inherit.
 const PASSED_VARIABLES: [&str; 5] = ["PATH", "HOME", "TERM", "LANG", RECORDING_VARIABLE];
 
-/// Exit codes from the guest's part of an `up` that has kept its lab.
+/// Exit codes of the guest's part of `up` that mean that the lab was kept.
 const KEPT_CODES: [u8; 3] = [
     Exit::Pass.code(),
     Exit::Inconclusive.code(),

@@ -1,4 +1,4 @@
-//! `up` on this kernel; also the part of an `up` that runs inside a guest.
+//! `up` on this kernel, and the part of `up` that runs inside a guest.
 
 use std::{
     env,
@@ -50,9 +50,9 @@ pub fn run(request: &Request, results: &Path) -> Result<PathBuf, Failure> {
     Ok(dir)
 }
 
-/// Runs the guest's part of `up`: records are written to memory, which leaves the virtual clock alone.
-/// Their rows go to the host as they are written, by the guest's outbox; before the first row and after the
-/// last one, all records are copied to `dir`.
+/// Runs the guest's part of `up`. Records are written to memory, because disk access would make the virtual clock jump.
+/// Each row goes to the host through the outbox as it is written. All records are copied to `dir` before the first row
+/// and after the last one.
 pub fn run_in_guest(guest: &GuestTask, plan: &Plan, dir: &Path) -> Outcome {
     fs::create_dir_all(STAGED_RECORDS).during(format_args!("make `{STAGED_RECORDS}`"))?;
     preload()?;
@@ -74,7 +74,7 @@ pub fn run_in_guest(guest: &GuestTask, plan: &Plan, dir: &Path) -> Outcome {
 /// Run of a lab on this kernel.
 struct Run<'a> {
     task: &'a Task,
-    /// Plan in slot 0.
+    /// Plan before it is relabelled for the lab's slot.
     plan: &'a Plan,
     plan_hash: &'a str,
     records: Records<'a>,
@@ -84,16 +84,16 @@ struct Run<'a> {
     cancel: CancellationToken,
 }
 
-/// Owner of the records.
+/// Destination of the records.
 enum Records<'a> {
-    /// This process, which writes the run directory `dir`.
+    /// Run directory `dir`, which this process writes itself.
     Here { request: &'a Request, dir: &'a Path },
-    /// The host of this guest.
+    /// Host of this guest, which gets a copy.
     OfHost(Host<'a>),
 }
 
 impl Records<'_> {
-    /// Returns the directory that records are written to.
+    /// Returns the directory that this process writes records to.
     fn dir(&self) -> &Path {
         match self {
             Self::Here { dir, .. } => dir,
@@ -101,14 +101,14 @@ impl Records<'_> {
         }
     }
 
-    /// Completes the records before their first row: adds the inputs of the run, or copies its facts to the host.
+    /// Completes the records before the first row: stores the inputs of the run, or copies its facts to the host.
     fn begin(&self, records: &mut RunWriter) -> Result<(), Failure> {
         match self {
             Self::Here { request, dir } => {
                 request.keep_inputs(dir)?;
                 run_dir::make_latest(dir)
             }
-            // If the guest is killed, these facts and the rows until then are left of the run.
+            // If the guest is killed, the host still has these facts and the rows until then.
             Self::OfHost(host) => {
                 host.copy(self.dir())
                     .during("copy the facts of the run to the host")?;
@@ -118,7 +118,7 @@ impl Records<'_> {
         }
     }
 
-    /// Completes the records after their last row.
+    /// Copies the records to the host after the last row, if this is a guest.
     fn end(&self) -> Result<(), Failure> {
         match self {
             Self::Here { .. } => Ok(()),
@@ -127,17 +127,16 @@ impl Records<'_> {
     }
 }
 
-/// Host of a guest, which the records go to.
+/// Access from a guest to its host's copy of the records.
 struct Host<'a> {
-    /// Run directory on the host. The virtual clock jumps while files are copied there, so that nothing is copied while
-    /// flows run.
+    /// Run directory on the host. Copying there makes the virtual clock jump, so nothing is copied while flows run.
     dir: &'a Path,
-    /// Outbox of appended rows, which costs flows a copy in memory.
+    /// Outbox for appended rows; sending a row costs only a copy in memory.
     outbox: Arc<Mutex<Outbox>>,
 }
 
 impl Host<'_> {
-    /// Sends all that is appended to tables from now on.
+    /// Sends every row that is appended to a table from now on.
     fn follow(&self, records: &mut RunWriter) {
         let outbox = self.outbox.clone();
         records.mirror_to(move |table, bytes| {
@@ -145,10 +144,10 @@ impl Host<'_> {
         });
     }
 
-    /// Copies the records in `staged`. A copy replaces the one before only once it is complete, so that the
-    /// records stay readable if the disk becomes full. The file that makes a directory a run comes last.
+    /// Copies the records in `staged` to the host. Each file is replaced only by a complete copy, so that the records
+    /// stay readable if the disk becomes full. `run.json`, which makes the directory a run, is copied last.
     fn copy(&self, staged: &Path) -> io::Result<()> {
-        // A row that is still under way would be appended to the copy, which has it.
+        // Rows in the outbox must arrive first: the copied tables contain them, and they would be appended again.
         lock(&self.outbox).drain();
         let entries = fs::read_dir(staged)?.collect::<io::Result<Vec<_>>>()?;
         let (last, first): (Vec<_>, Vec<_>) = entries
@@ -160,7 +159,7 @@ impl Host<'_> {
             let copied = fs::copy(staged.join(name), &partial)
                 .and_then(|_| fs::rename(&partial, self.dir.join(name)));
             if copied.is_err() {
-                // A partial copy would take up space on a full disk.
+                // A partial copy must not take up space on a full disk.
                 let _ = fs::remove_file(&partial);
             }
             copied?;
@@ -242,7 +241,7 @@ impl<'a> Run<'a> {
         plan: &Plan,
         progress: &mut Progress,
     ) -> Result<Lab, Failure> {
-        // The pacer, which all hosts share, is in the root namespace.
+        // The pacer is shared by all hosts, so it needs them in the root namespace.
         let hosts = match plan.transport.cc.in_lab() {
             Some(_) => HostPlacement::RootNamespace,
             None => {
@@ -266,7 +265,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Measures every link.
+    /// Measures every link of the lab and returns the rows of the certificate.
     fn certify(&self, lab: &mut Lab) -> Result<Vec<CertifiedRow>, Failure> {
         let place = Place::of(self.setting.location, self.setting.clock);
         lab.certify(&place.link_bounds(), &self.cancel)
@@ -276,7 +275,7 @@ impl<'a> Run<'a> {
             })
     }
 
-    /// Fails if a link is out of its bounds, unless `--uncertified` accepts such a lab.
+    /// Fails if a link is out of its bounds, unless the user accepts that with `--uncertified`.
     fn hold(&self, certificate: &[CertifiedRow], links: &Certification) -> Result<(), Failure> {
         let out: Vec<String> = certificate
             .iter()
@@ -306,7 +305,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         Err(Failure::environment(format_args!(
-            "the lab is not the scenario's: {text}\n(hint: `--uncertified` goes on, and the run is at most \
+            "the lab does not match the scenario: {text}\n(hint: `--uncertified` runs it anyway; the run is then at best \
              doubtful)"
         )))
     }
@@ -327,7 +326,7 @@ impl<'a> Run<'a> {
             programs: self.task.objects.clone(),
         };
         let mut recording = self.recording()?;
-        // A single thread handles events in the same order in every run.
+        // With a single thread, events are handled in the same order in every run.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -361,7 +360,7 @@ impl<'a> Run<'a> {
         Ok(report)
     }
 
-    /// Creates the file that the run's inputs are recorded in, if the environment asks for a recording.
+    /// Creates the file for recorded inputs if [`RECORDING_VARIABLE`] is set; otherwise returns `None`.
     fn recording(&self) -> Result<Option<BufWriter<File>>, Failure> {
         if env::var_os(RECORDING_VARIABLE).is_none() {
             return Ok(None);
@@ -389,7 +388,7 @@ impl<'a> Run<'a> {
         phases: Vec<Phase>,
         ending: Ending,
     ) -> Result<RunOutcome, Failure> {
-        // In a guest, this time is of the guest's clock, and the host replaces it.
+        // In a guest, this is the guest's time, which the host replaces by its own.
         let ended_at = UtcTime::new(self.started + self.since.elapsed());
         let evidence = lab_recorder::evidence(plan, records.dir()).during("read the records")?;
         let end = ending.report.end(ended_at, evidence);
@@ -409,7 +408,7 @@ impl<'a> Run<'a> {
         };
         let finished = records.finish(end).during("finish the records");
         let copied = self.records.end();
-        // If there is no space for the rows, there is none for the outcome either.
+        // If there was no space for rows, there is none for the outcome either.
         if let Some(failure) = ending.failure {
             return Err(failure);
         }
@@ -418,17 +417,17 @@ impl<'a> Run<'a> {
     }
 }
 
-/// End of a run and its lab.
+/// Result of a run and its lab's removal.
 struct Ending {
     report: RunReport,
-    /// Problems with the run, then with its lab.
+    /// Problems of the run, followed by those of its lab.
     problems: Vec<String>,
-    /// Failure with all problems and the exit code of the first.
+    /// Failure with all problems as its message and the first one's exit code; `None` if there is no problem.
     failure: Option<Failure>,
 }
 
 impl Ending {
-    /// Combines a run's end with its lab's end: objects that were not removed do not hide the run's own problems.
+    /// Combines the two results. Objects that could not be removed do not hide the run's own problems.
     fn of(run: Result<RunReport, Failure>, lab: Result<(), Failure>) -> Self {
         let (report, of_run) = match run {
             Ok(report) => (report, None),
@@ -449,12 +448,12 @@ impl Ending {
     }
 }
 
-/// Takes a lab down.
+/// Takes a lab down and fails if objects are left.
 fn take_down(lab: Lab) -> Result<(), Failure> {
     all_removed(&lab.down())
 }
 
-/// Fails with the names of the objects that are `left` after a lab's removal.
+/// Fails if objects are left after a lab's removal; the message names them.
 pub fn all_removed(left: &[UndoError]) -> Result<(), Failure> {
     let left: Vec<String> = left.iter().map(ToString::to_string).collect();
     if left.is_empty() {
@@ -466,7 +465,7 @@ pub fn all_removed(left: &[UndoError]) -> Result<(), Failure> {
     )))
 }
 
-/// Copies the programs of the run into the guest's memory, so that no flow waits for the host's disk.
+/// Reads the programs of the run into the guest's page cache, so that no flow waits for the host's disk.
 pub fn preload() -> Result<(), Failure> {
     let tools = lab_units::Tool::PERFTEST.map(|tool| Path::new("/usr/bin").join(tool.name()));
     let providers =
@@ -481,7 +480,7 @@ pub fn preload() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the CPU time of this kernel since boot.
+/// Returns the CPU time of this kernel since boot; `None` if it cannot be read.
 pub fn guest_cpu() -> Option<GuestCpu> {
     let cpu = inside::cpu_usage().ok()?;
     Some(GuestCpu {
@@ -494,22 +493,22 @@ fn environment(error: impl std::error::Error + 'static) -> Failure {
     Failure::of(&error)
 }
 
-/// Links that an error names.
+/// Maximum number of links that an error lists.
 const MAX_LINKS: usize = 5;
 
-/// Name of a record's copy until the copy is complete.
+/// Name of an incomplete copy of a record file.
 const PARTIAL_COPY: &str = ".copy";
 
-/// Environment variable that makes `up` record the inputs of a run beside its rows, for the tests of `lab-kernel`.
+/// Environment variable that makes `up` record the inputs of a run next to its rows, for the tests of `lab-kernel`.
 pub(super) const RECORDING_VARIABLE: &str = "LCMP_LAB_RECORDING";
 
-/// File of a run directory with the recorded inputs, one JSON line each.
+/// File in a run directory with the recorded inputs, one JSON object per line.
 const RECORDING_FILE: &str = "recording.jsonl";
 
-/// Directory of the records in the guest's memory.
+/// Directory of the records in the guest, on a file system in memory.
 const STAGED_RECORDS: &str = "/run/lcmp-lab-records";
 
-/// Failure of a run that a signal ended.
+/// Returns the failure of a run that a signal interrupted.
 pub(super) fn interrupted() -> Failure {
     Failure::interrupted("the run was interrupted; the lab was taken down")
 }

@@ -3,7 +3,7 @@
 //! - `cost`, `duration`: estimates for the flows and for the whole run, next to the actual values
 //! - `decide`: location of the run and reasons for a refusal, a pure function of facts
 //! - `here`, `guest`: the run on this kernel and in a guest
-//! - `task`: the planned run, as each process that takes part in it gets it
+//! - `task`: the planned run, as it is passed to each process that takes part in it
 //! - `appended`: rows on their way out of a guest
 //! - `owner`: the background process that owns the guest of a kept lab
 
@@ -54,7 +54,7 @@ pub use here::{guest_cpu, preload};
 
 /// Runs `lcmp-lab up`.
 pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
-    // From here on a signal asks `up` to undo everything that it has made so far.
+    // From here on, a signal makes `up` undo everything that it has made so far.
     terminal::heed_signals().during("listen to signals")?;
     let loaded = load::load(&arguments.scenario.scenario)?;
     let overrides = &arguments.scenario.overrides;
@@ -104,11 +104,11 @@ fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcom
     if let Some(kept) = kept {
         kept.take_down(&request.task.lab)?;
     }
-    // The interrupted `up` is incomplete even if the run itself was not interrupted.
+    // `up` was interrupted and is incomplete, even if the run itself was not.
     Ok(concluded?.or(Exit::Inconclusive))
 }
 
-/// Runs a scenario's lab and returns the run directory, without a report.
+/// Runs a scenario's lab and returns the run directory, which has no report yet.
 pub fn run(arguments: &UpArgs, global: &Global) -> Result<PathBuf, Failure> {
     terminal::heed_signals().during("listen to signals")?;
     let (is_root, kernel_lacks) = kernel_lacks();
@@ -117,21 +117,21 @@ pub fn run(arguments: &UpArgs, global: &Global) -> Result<PathBuf, Failure> {
     Ok(run_at_place((arguments, global), &request, is_root, kernel_lacks, || ())?.dir)
 }
 
-/// Runs the guest's part of `up`; plan and task are in `dir`, the host's run directory.
+/// Runs the guest's part of `up`; plan and task are files in `dir`, the host's run directory.
 pub fn in_guest(dir: &Path) -> Outcome {
     terminal::heed_signals().during("listen to signals")?;
     let (guest, plan) = GuestTask::read(dir)?;
     here::run_in_guest(&guest, &plan, dir)
 }
 
-/// Runs as the background process that owns a kept guest; process `caller` started it.
+/// Runs the background process that owns a kept guest; `caller` is the ID of the process that started it.
 pub fn as_owner(caller: i32, global: &Global) -> Outcome {
     terminal::heed_signals().during("listen to signals")?;
     owner::own(caller, global)
 }
 
-/// Returns true if this process runs as root, and what this kernel lacks; without root, modules cannot be
-/// probed.
+/// Returns true if this process runs as root, and the findings about what this kernel lacks. Without root, modules
+/// cannot be probed.
 fn kernel_lacks() -> (bool, Vec<KernelFinding>) {
     let is_root = nix::unistd::geteuid().is_root();
     let lacks = if is_root {
@@ -142,7 +142,7 @@ fn kernel_lacks() -> (bool, Vec<KernelFinding>) {
     (is_root, lacks)
 }
 
-/// Calls `announce`, then runs the lab at the place where it can run.
+/// Calls `announce`, then runs the lab on this kernel or in a guest, as [`decide`] finds.
 fn run_at_place(
     (arguments, global): (&UpArgs, &Global),
     request: &Request,
@@ -177,24 +177,24 @@ fn run_at_place(
     ran.map_err(Failure::of_run)
 }
 
-/// Run whose flows have ended.
+/// Run whose flows have ended, before its report.
 struct Ran {
-    /// Run directory.
+    /// Path of the run directory.
     dir: PathBuf,
-    /// Lab that stays up.
+    /// Kept lab; `None` if the lab was taken down.
     kept: Option<Kept>,
 }
 
-/// Lab that stays up after its run.
+/// Lab that stays up after its run, by where it runs.
 enum Kept {
-    /// Lab on this kernel.
+    /// On this kernel.
     Here,
-    /// Guest that this child of the process owns, or that it has just ended.
+    /// In a guest whose owner is this child process.
     InGuestOf(Child),
 }
 
 impl Kept {
-    /// Takes the lab down after a signal that arrived before `up` had returned.
+    /// Takes the lab down because of a signal that arrived before `up` had returned.
     fn take_down(self, lab: &LabName) -> Result<(), Failure> {
         match self {
             Self::Here => {
@@ -202,7 +202,7 @@ impl Kept {
                     .during(format_args!("take lab `{lab}` down"))?;
                 here::all_removed(&left)?;
             }
-            // The signal was forwarded to the owner, which ends its guest.
+            // The signal was forwarded to the owner, which ends the guest and then itself.
             Self::InGuestOf(mut owner) => {
                 owner.wait().during("wait for the owner of the guest")?;
             }
@@ -212,11 +212,11 @@ impl Kept {
     }
 }
 
-/// Message on a signal after the flows have ended.
+/// Message for a signal that arrives after the flows have ended.
 const REPORTING: &str = "interrupted: the report is being written";
 
 impl Request {
-    /// Plans the run that `arguments` ask for.
+    /// Plans the run that the command line describes.
     fn new(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Result<Self, Failure> {
         let ScenarioArgs {
             scenario: path,
@@ -250,7 +250,7 @@ impl Request {
     }
 }
 
-/// Returns the capacity of `place`: the one that the command line names for this place, or the default.
+/// Returns the capacity of `place`: the one that `--scale-for` gives for this place, or the default.
 fn capacity(arguments: &UpArgs, place: Place) -> Capacity {
     let named = arguments.scenario.overrides.scale_for;
     named
@@ -281,10 +281,10 @@ impl Machine {
     }
 }
 
-/// Returns the things that a guest for `plan` needs and this machine lacks.
+/// Returns the requirements of a guest for `plan` that this machine lacks.
 fn guest_lacks(plan: &Plan, cache: &Path) -> Vec<Finding> {
     let mut lacks = probe::lacking(cache);
-    // The memory of this plan's guest counts, not that of the smallest guest.
+    // The memory for this plan's guest is checked, not that for the smallest guest.
     lacks.retain(|finding| !matches!(finding, Finding::NoMemory { .. }));
     lacks.extend(probe::lacking_memory(guest::memory(plan)));
     lacks

@@ -1,8 +1,8 @@
-//! `up --keep` in a guest: a background process owns the guest, so that `up` can return.
+//! `up --keep` in a guest: a background process owns the guest, so that `up` can end before it.
 //!
-//! QEMU dies with the process that started it. `up` therefore starts an owner process, writes the request with the plan
-//! to the owner's standard input, and the owner starts QEMU. `up` forwards signals to the owner, reads the result of
-//! the run from the owner's standard output, a pipe, and concludes the run. A signal before `up` has returned ends the
+//! QEMU ends with the process that started it. So `up` starts an owner process and sends it the request, with the plan,
+//! on its standard input; the owner starts QEMU. `up` forwards signals to the owner, reads the result of the run from
+//! the owner's standard output, which is a pipe, and writes the report. A signal before `up` has returned ends the
 //! owner and its guest, even if the lab in the guest was kept.
 
 use std::{
@@ -35,16 +35,16 @@ use crate::{
     terminal::{self, note},
 };
 
-/// Result of the run, from the owner to the process that started it.
+/// Result of a run, sent from the owner to `up`.
 #[derive(Debug, Deserialize, Serialize)]
 enum RunResult {
-    /// Directory with the records of a run whose flows have ended.
+    /// Run whose flows have ended; path of the directory with its records.
     Ended(PathBuf),
-    /// Failure of a run without records.
+    /// Run that failed without records.
     Failed(Failure),
 }
 
-/// Starts an owner; returns the run directory and the owner once the flows have ended.
+/// Starts an owner process and waits until the flows have ended; returns the run directory and the owner.
 pub fn start(request: &Request, global: &Global) -> Result<(PathBuf, Child), Failure> {
     let program = std::env::current_exe().during("find this program")?;
     let mut command = Command::new(program);
@@ -56,12 +56,13 @@ pub fn start(request: &Request, global: &Global) -> Result<(PathBuf, Child), Fai
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     in_own_session(&mut command);
-    // Created before the owner: a signal that arrives while the owner starts is queued until its process ID is known.
+    // The queue is created before the owner, so that a signal that arrives while the owner starts is kept until its
+    // process ID is known.
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).during("listen to signals")?;
     let mut owner = command.spawn().during("start the owner of the guest")?;
     forward_signals(signals, Pid::from_raw(owner.id().cast_signed()));
     if let Some(stdin) = owner.stdin.take() {
-        // The write fails if the owner has ended early; the missing result then shows the end, below.
+        // The write fails if the owner has ended early; the missing result below then reports it.
         let _ = serde_json::to_writer(BufWriter::new(stdin), request);
     }
     let mut result = Vec::new();
@@ -75,7 +76,7 @@ pub fn start(request: &Request, global: &Global) -> Result<(PathBuf, Child), Fai
         Ok(RunResult::Failed(failure)) => Err(failure),
         Err(_) => {
             let status = owner.wait().during("wait for the owner of the guest")?;
-            // The signal may have arrived before the owner handled signals.
+            // The signal may have arrived before the owner could handle signals.
             if terminal::is_interrupted() {
                 return Err(interrupted());
             }
@@ -86,8 +87,8 @@ pub fn start(request: &Request, global: &Global) -> Result<(PathBuf, Child), Fai
     }
 }
 
-/// Starts `command` in its own session: a Ctrl-C on the terminal reaches only this process, which forwards it, and
-/// never a kept lab.
+/// Starts `command` in a session of its own, so that Ctrl-C on the terminal reaches only this process, which forwards
+/// it, and never a kept lab.
 #[expect(unsafe_code, reason = "a hook between fork and exec has no safe form")]
 fn in_own_session(command: &mut Command) {
     let hook = || setsid().map(drop).map_err(io::Error::from);
@@ -97,17 +98,17 @@ fn in_own_session(command: &mut Command) {
     }
 }
 
-/// Forwards signals to the owner, which ends its guest, as long as this process runs.
+/// Forwards signals to the owner, which then ends its guest, for as long as this process runs.
 fn forward_signals(mut signals: Signals, owner: Pid) {
     thread::spawn(move || {
         for signal in signals.forever() {
-            // An owner that has ended closes its standard output, which `start` sees.
+            // The signal cannot be sent if the owner has ended; `start` sees that by its closed standard output.
             let _ = Signal::try_from(signal).and_then(|signal| kill(owner, signal));
         }
     });
 }
 
-/// Runs as the owner that process `caller` started, for the request on standard input.
+/// Runs the owner process: reads the request of process `caller` from standard input.
 pub fn own(caller: i32, global: &Global) -> Outcome {
     // Until the lab is kept, the owner ends with its caller.
     prctl::set_pdeathsig(Signal::SIGTERM).during("follow the caller")?;
@@ -127,19 +128,19 @@ pub fn own(caller: i32, global: &Global) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// Detaches from the caller and serves exec sessions until a signal ends this process.
+/// Detaches from the caller, and serves exec sessions until a signal ends this process.
 fn stay(guest: StayingGuest<'_>, dir: &Path) -> Result<(), GuestError> {
     detach(dir).map_err(GuestError::host)?;
     let served = guest.serve();
     if let Err(error) = &served {
-        // Standard error leads nowhere any more.
+        // Standard error is closed by now, so the error goes to the console log.
         let console = lab_files::append(&guest::console_log(dir));
         let _ = console.and_then(|mut console| writeln!(console, "lcmp-lab: {error}"));
     }
     served
 }
 
-/// Sends the result and drops the caller's streams and its death signal.
+/// Sends the result, closes the streams shared with the caller, and no longer ends with the caller.
 fn detach(dir: &Path) -> io::Result<()> {
     prctl::set_pdeathsig(None)?;
     send(&RunResult::Ended(dir.to_owned()));
@@ -153,14 +154,14 @@ fn detach(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends the result of the run to the caller. After a detached owner's first result, standard output
-/// is `/dev/null`.
+/// Sends the result of the run to the caller. In a detached owner, standard output is `/dev/null`, so a second result
+/// has no effect.
 fn send(result: &RunResult) {
     let sent = serde_json::to_vec(result)
         .map_err(io::Error::from)
         .and_then(|text| io::stdout().write_all(&text))
         .and_then(|()| io::stdout().flush());
     if let Err(error) = sent {
-        note(&format!("the caller has ended: {error}"));
+        note(&format!("cannot send the result to the caller: {error}"));
     }
 }

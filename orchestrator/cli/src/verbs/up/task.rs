@@ -1,5 +1,5 @@
-//! Planned run of a lab: `up` plans the run once, and each process of this program that takes part in the run gets the
-//! plan and the task.
+//! Planned run of a lab. `up` plans the run once, and passes the plan and the task to each process of this program that
+//! takes part in the run.
 
 use std::{
     fs,
@@ -24,57 +24,57 @@ use crate::{
     programs, run_dir,
 };
 
-/// Planned run of a lab, for this kernel or a guest's.
+/// Planned run of a lab, on this kernel or in a guest.
 #[derive(Deserialize, Serialize)]
 pub struct Request {
-    /// Task of the run.
+    /// Options of the run that its plan does not contain.
     pub task: Task,
-    /// Plan in slot 0, which a lab relabels for its slot.
+    /// Plan before it is relabelled for the lab's slot.
     pub plan: Plan,
-    /// Text of the scenario.
+    /// YAML text of the scenario.
     pub scenario: String,
-    /// Texts of the files that the scenario names.
+    /// Texts of the files that the scenario names, by their paths.
     pub files: Files,
-    /// Place that the command line asks for.
+    /// Place options of the command line.
     pub place: PlaceArgs,
 }
 
-/// Options of a run that its plan does not have, and the origin of its records.
+/// Options of a run that its plan does not contain, and the origin for its records.
 #[derive(Clone, Deserialize, Serialize)]
 pub struct Task {
     /// Name of the lab.
     pub lab: LabName,
     /// True if the lab stays up after its flows.
     pub keep: bool,
-    /// True if flows run even if links are out of their bounds.
+    /// True if flows run even if a link is out of its bounds.
     pub uncertified: bool,
-    /// Absolute path of the scenario's folder, which the paths of eBPF objects are relative to.
+    /// Absolute path of the scenario's folder; the paths of eBPF objects are relative to it.
     pub objects: PathBuf,
-    /// Origin of the run.
+    /// Origin of the run, for its records.
     pub provenance: Provenance,
 }
 
 impl Request {
-    /// Writes the plan and its inputs into the run directory `dir`.
+    /// Writes the plan, the scenario and its files into the run directory `dir`.
     pub fn keep_inputs(&self, dir: &Path) -> Result<(), Failure> {
         run_dir::write_inputs(dir, &self.plan, &self.scenario, &self.files)?;
         programs::keep(dir, &self.plan, &self.task.objects)
     }
 }
 
-/// Task of a guest: a file in the run directory, beside the plan.
+/// Task of a guest, which the host writes into the run directory, next to the plan.
 #[derive(Deserialize, Serialize)]
 pub struct GuestTask {
-    /// Task of the run.
+    /// Options of the run.
     pub task: Task,
-    /// SHA-256 of the plan's file, in hex.
+    /// SHA-256 of the plan's file, in lower-case hexadecimal digits.
     pub plan_hash: String,
-    /// Start of the run by the host's clock.
+    /// Start of the run by the host's clock, because the guest's clock differs.
     pub started_at: UtcTime,
 }
 
 impl GuestTask {
-    /// Returns the guest's task for a run that started at `now` and whose plan file has the hash `plan_hash`.
+    /// Returns the task of a guest for a run that started at `now`; `plan_hash` is the hash of the plan's file.
     pub fn new(task: &Task, plan_hash: String, now: SystemTime) -> Self {
         Self {
             task: task.clone(),
@@ -83,13 +83,13 @@ impl GuestTask {
         }
     }
 
-    /// Writes the file into the run directory `dir`.
+    /// Writes the task's file into the run directory `dir`.
     pub fn write(&self, dir: &Path) -> Result<(), Failure> {
         let text = serde_json::to_vec(self).expect("a task is plain data");
         draft::replace(&dir.join(TASK_FILE), &text).during("write the guest's task")
     }
 
-    /// Reads the file in the run directory `dir`, and the plan beside it.
+    /// Reads the task and the plan from the run directory `dir`.
     ///
     /// # Errors
     /// If a file cannot be read, or the plan is not the one that the host wrote.
@@ -110,14 +110,14 @@ impl GuestTask {
         Ok((task, plan))
     }
 
-    /// Removes the file from the run directory `dir`, after the guest has read it or has ended.
+    /// Removes the task's file from the run directory `dir`, once the guest has read it or has ended.
     pub fn remove(dir: &Path) {
-        // A file that is left does no harm: bundles leave hidden files out.
+        // A file that remains does no harm, because bundles leave out hidden files.
         let _ = fs::remove_file(dir.join(TASK_FILE));
     }
 }
 
-/// File of the guest's task.
+/// Name of the task's file in a run directory.
 const TASK_FILE: &str = ".task.json";
 
 #[cfg(test)]
@@ -137,7 +137,7 @@ mod tests {
         lab_plan::resolve(&scenario, SCENARIO, &Files::new(), &options).unwrap()
     }
 
-    /// Writes a plan and the guest's task for it into `dir`, as the host does.
+    /// Writes a plan and a guest's task into `dir`, as the host does.
     fn write(dir: &Path) -> GuestTask {
         let plan = plan();
         run_dir::write_inputs(dir, &plan, SCENARIO, &Files::new()).unwrap();

@@ -1,7 +1,7 @@
-//! `lcmp-lab verify`: checks a bundle, derives its numbers again, runs its scenario again.
+//! `lcmp-lab verify`: checks a bundle, derives its numbers again, and can run its scenario again.
 //!
 //! - `rerun`: the second run, and its comparison with the first
-//! - `work`: the directory of the unpacked run and the second one
+//! - `work`: the directory for the unpacked run and the second run
 
 mod rerun;
 mod work;
@@ -28,20 +28,20 @@ use crate::{
     verbs::{bundle, conclude::conclude},
 };
 
-/// Values of a verification, for `--json`.
+/// Result of a verification, for `--json`.
 #[derive(Serialize)]
 struct Verified {
-    /// Name of the run.
+    /// Name of the run directory that was packed.
     run: String,
-    /// SHA-256 of the bundle.
+    /// SHA-256 of the bundle, in lower-case hexadecimal digits.
     sha256: String,
-    /// Version and commit of the program that packed it.
+    /// Version and commit of the program that packed the bundle.
     packed_by: [String; 2],
     /// Number of figures whose numbers were derived again.
     figures: usize,
-    /// Numbers that differ from those derived from the rows.
+    /// Stored numbers that differ from those derived from the rows.
     differences: Vec<Difference>,
-    /// Second run; `None` without `--rerun`.
+    /// Comparison with a second run; `None` without `--rerun`.
     rerun: Option<Rerun>,
     /// Manifest of the bundle.
     #[serde(skip)]
@@ -116,7 +116,7 @@ impl Answer for Verified {
     }
 }
 
-/// Returns a failed check for each difference, or one that holds.
+/// Returns a failed check for each of the `differences`; if there is none, a check that passes.
 fn same(code: &str, differences: Vec<String>) -> Vec<Check> {
     let check = |grade, reason| Check {
         code: code.to_owned(),

@@ -1,4 +1,4 @@
-//! The scenario of a bundle, run again by its engine at its place.
+//! Second run of a bundle's scenario, with the same engine at the same kind of place.
 
 use std::{
     collections::BTreeMap,
@@ -32,16 +32,16 @@ use crate::{
 pub struct Rerun {
     /// True if the second run agrees with the first.
     pub agrees: bool,
-    /// First difference between the plans.
+    /// First difference between the two plans; `None` if they are equal.
     plan: Option<String>,
-    /// Comparison of each table's rows.
+    /// Differences between the rows of both runs, by table.
     tables: Vec<TableDifference>,
-    /// Bounds that the kernel engine's FCTs and paths exceed.
+    /// Bounds on FCTs and paths that the two runs exceed; empty for a simulation, whose rows must be equal.
     broken: Vec<String>,
 }
 
 impl Rerun {
-    /// Returns the reasons why the second run does not agree with the first; empty if it does.
+    /// Returns the reasons why the second run does not agree with the first; empty if it agrees.
     pub fn differences(&self) -> Vec<String> {
         if self.agrees {
             return Vec::new();
@@ -54,13 +54,13 @@ impl Rerun {
         differing.map(difference).collect()
     }
 
-    /// True if both runs have the same rows.
+    /// Returns true if all rows of both runs are equal.
     pub fn is_exact(&self) -> bool {
         self.tables.iter().all(TableDifference::is_same)
     }
 }
 
-/// Runs the scenario of the unpacked run again and compares the rows.
+/// Runs the scenario of the unpacked run again and compares its plan and rows.
 pub fn rerun(work: &Work, global: &Global) -> Result<Rerun, Failure> {
     let kept = open(&work.at(KEPT))?;
     let global = Global {
@@ -75,7 +75,7 @@ pub fn rerun(work: &Work, global: &Global) -> Result<Rerun, Failure> {
     let wanted = wanted(&kept, work)?;
     let dir = Batch::new(here, Found::default(), INTERRUPTED).only(&wanted)?;
     let again = open(&dir)?;
-    // A lab's guest can be interrupted alone.
+    // A signal may interrupt the guest of a lab but not this process.
     if again.outcome().is_none_or(|it| it.end.is_interrupted) {
         return Err(Failure::interrupted(INTERRUPTED));
     }
@@ -102,7 +102,7 @@ fn open(dir: &Path) -> Result<RunDir, Failure> {
     RunDir::open(dir).map_err(|error| Failure::records(&error))
 }
 
-/// Returns the request that repeats the run of `kept`; an automatic scale fits the same capacity again.
+/// Returns the request that repeats the run in `kept`. An automatic scale is fitted to the same capacity again.
 fn once_more(kept: &RunDir) -> Result<RunRequest, Failure> {
     let capacity = plan(kept)?.auto_scale.map(|auto| named(auto.capacity));
     let scenario = kept.path().join(SCENARIO_FILE);
@@ -111,8 +111,8 @@ fn once_more(kept: &RunDir) -> Result<RunRequest, Failure> {
     })
 }
 
-/// Returns the `--scale-for` argument of a capacity. A default of another version of lcmp-lab is given by its times, as
-/// a measured capacity is.
+/// Returns the value of `--scale-for` for a capacity. If the capacity is another version's default, it is given by its
+/// times, like a measured one.
 fn named(capacity: Capacity) -> String {
     let is_measured = capacity != Capacity::default_of(capacity.place);
     let named = Capacity {
@@ -122,8 +122,8 @@ fn named(capacity: Capacity) -> String {
     named.argument()
 }
 
-/// Returns a request to run `kept`'s scenario again in the same place. A simulation reads the scenario from memory; a
-/// lab run reads it from files in `work`.
+/// Returns the wanted second run of `kept`'s scenario at the same place. A simulation reads the scenario from memory, a
+/// lab run from files in `work`.
 fn wanted(kept: &RunDir, work: &Work) -> Result<Wanted, Failure> {
     let mut wanted = Wanted::new_run(kept.info().scenario.clone(), once_more(kept)?);
     match wanted.request.engine {
@@ -146,7 +146,7 @@ fn plan(run: &RunDir) -> Result<Plan, Failure> {
         .ok_or_else(|| missing(PLAN_FILE))
 }
 
-/// Returns the texts of the files that the scenario names.
+/// Returns the texts of the files that the scenario names, by their paths.
 fn inputs(kept: &RunDir) -> Result<BTreeMap<String, String>, Failure> {
     let text = directory::read_text(kept.path(), INPUTS_FILE);
     let Some(text) = text.map_err(|error| Failure::records(&error))? else {
@@ -156,8 +156,8 @@ fn inputs(kept: &RunDir) -> Result<BTreeMap<String, String>, Failure> {
         .map_err(|error| Failure::usage(format_args!("`{INPUTS_FILE}`: {error}")))
 }
 
-/// Writes the scenario, the files and the eBPF objects that it names into `dir`, and returns the scenario's
-/// path, which is as many folders below `dir` as its files' names go up. A name that leads out of `dir` is refused.
+/// Writes the scenario, its files and its eBPF objects below `dir`, and returns the scenario's path. The scenario lies
+/// as many folders deep as the names of its files go up. A name that would still leave `dir` is refused.
 fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     let mut inputs = programs::kept(kept.path())?;
     let texts = self::inputs(kept)?.into_iter();
@@ -192,8 +192,7 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     Ok(dir.join(base.join(SCENARIO_FILE)))
 }
 
-/// Returns the path of `name` from the folder `base`, without `..`; `None` if it leads out of the root that `base` is
-/// relative to.
+/// Returns the path of `name` relative to the root of `base`, without `..` parts; `None` if it leaves that root.
 fn inside(base: &Path, name: &str) -> Option<PathBuf> {
     let mut path = base.to_owned();
     for component in Path::new(name).components() {
@@ -217,20 +216,20 @@ fn missing(name: &str) -> Failure {
     Failure::usage(format_args!("the bundle's run has no `{name}`"))
 }
 
-/// Returns the first difference between the plans of both runs.
+/// Returns the first difference between the plans of both runs; `None` if they are equal.
 fn compare_plans(kept: &RunDir, again: &RunDir) -> Result<Option<String>, Failure> {
     let kept = plan(kept)?;
     let again = plan(again)?;
     let what = if kept.scenario_hash == again.scenario_hash {
         "another plan of the same scenario"
     } else {
-        "the plan is of another scenario, or of other files that it names"
+        "the plan has another scenario, or other files that the scenario names"
     };
     let difference = kept.difference(again);
     Ok(difference.map(|difference| format!("{what}: {difference}")))
 }
 
-/// Returns the bounds of the kernel engine that do not hold between two runs.
+/// Returns the bounds for two runs of the kernel engine that these two exceed.
 fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> {
     let bound = |text: &str| vec![text.parse().expect("a bound")];
     let bounds = Bounds {
@@ -272,7 +271,7 @@ pub fn text(rerun: &Rerun) -> String {
 
 fn difference(it: &TableDifference) -> String {
     format!(
-        "{}: of {} rows {} differ, {} are missing, {} are new",
+        "{}: of {} rows, {} differ, {} are missing and {} are new",
         it.table,
         commas(it.rows.unwrap_or(0)),
         commas(it.changed),

@@ -1,4 +1,4 @@
-//! Directory of a verification.
+//! Directory that a verification works in.
 
 use std::{fs, path::PathBuf};
 
@@ -9,10 +9,10 @@ use crate::{
     temporary::Temporary,
 };
 
-/// Directory of a verification.
+/// Directory for the unpacked run and the second run.
 pub struct Work {
     path: PathBuf,
-    /// Temporary folder of the unpacked bundle; `None` if the command line names a directory.
+    /// Guard of a temporary directory; `None` if `--output` names the directory.
     pub temporary: Option<Temporary>,
 }
 
@@ -41,5 +41,5 @@ impl Work {
     }
 }
 
-/// Folder of the unpacked run.
+/// Name of the folder with the unpacked run.
 pub const KEPT: &str = "run";
