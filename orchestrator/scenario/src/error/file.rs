@@ -38,7 +38,7 @@ pub enum CdfError {
     Empty,
 }
 
-/// Problem in a flow file.
+/// Problem in a flow file of the artifact's format.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum FlowFileError {
     #[error("the file has no flows (hint: the first row is the number of flows)")]

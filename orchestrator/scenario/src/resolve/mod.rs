@@ -1,5 +1,5 @@
-//! Conversion of raw shapes into the model: parses the texts, fills in defaults, and checks that values are consistent.
-//! A problem does not end the conversion, so that all problems are reported together.
+//! Conversion of a parsed text into a [`Scenario`]: parses values, fills in defaults, and checks consistency. It goes
+//! on after a problem, so that all problems are reported together.
 
 pub(crate) mod context;
 pub(crate) mod expectations;
@@ -25,7 +25,7 @@ use crate::{
     yaml::{At, Text, WordOr},
 };
 
-/// Resolves `raw`, which was parsed from `source`.
+/// Converts `raw`, the form in which the scenario `source` is written, into a scenario.
 pub(crate) fn resolve(
     source: SourceText<'_>,
     raw: &raw::Scenario,
@@ -123,7 +123,7 @@ fn scale(
     }
 }
 
-/// Parses a factor of the scale; `hint` returns the hint for a factor out of `bounds`.
+/// Parses a scale factor; `hint` returns the hint for a factor outside `bounds`.
 fn factor(
     context: &mut Context<'_>,
     text: &Text<Ratio>,
