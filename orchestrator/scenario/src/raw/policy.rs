@@ -30,7 +30,7 @@ pub enum PolicyBody {
     Buckets(&'static BucketPolicy),
     UniformCost(Parameters<UcmpConfig>),
     Splits(Parameters<TeConfig>),
-    /// Parameters of LCMP, or of one of its ablations.
+    /// Parameters for LCMP or an ablation of it.
     Scores(&'static lab_policy::Policy, Parameters<LcmpConfig>),
     Own(Own),
     /// Path of an eBPF object, relative to the scenario.
