@@ -200,7 +200,7 @@ fn rows_of_a_lab_in_another_slot_give_the_same_evidence() {
     assert_eq!(evidence(&plan.in_slot(3)), own);
 }
 
-/// 6.25 MB flows, half of 100 Gbit/s, start every millisecond for 8 ms, and the time limit of 5 ms allows five of them.
+/// 6.25 MB flows, half of 100 Gbit/s, start every millisecond for 8 ms, and the time limit at 5 ms allows five flows.
 /// 31.25 MB in 5 ms are 50 Gbit/s, and the fifth flow starts at five eighths of the duration at the latest.
 #[test]
 fn a_cut_run_offers_the_load_of_the_workloads_flows_that_started() {
@@ -659,8 +659,8 @@ fn one_way(policies: &str, more: &str) -> String {
     )
 }
 
-/// Returns the bytes of each flow's data on each of its paths under `policy`, from the path rows of a re-routed flow or
-/// else from its flow row.
+/// Returns the data bytes of each flow on each of its paths under `policy`, from the path rows if the flow was
+/// re-routed, else from its flow row.
 fn path_bytes(dir: &Path, policy: &str) -> Vec<(FlowId, String, u64)> {
     let paths: Vec<PathRow> = rows(dir);
     let flows: Vec<FlowRow> = rows(dir);

@@ -194,7 +194,7 @@ transport: {{ {transport} }}
     }
 }
 
-/// Four repetitions of a 10 MB flow cross a link that loses 1 % of its packets and marks half of the queued ones.
+/// Four repetitions of a 10 MB flow over a link that loses 1 % of its packets and marks half the queued ones.
 ///
 /// Each repetition has at least 2,442 packets, each of which is lost independently. Two repetitions lose the same
 /// packets with a probability below 0.99^(2 · 2,442) = 10^-21, so each repetition has its own FCT and its own marks.
