@@ -45,7 +45,7 @@ impl RunSetting {
     }
 }
 
-/// Returns the facts of a run of `plan`; `plan_hash` is the hash of the plan's text. The caller adds the provenance.
+/// Returns the facts for a run of `plan`; `plan_hash` is the hash of the plan's text. The caller adds the provenance.
 #[must_use]
 pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
     let dc_name = |node: NodeId| {

@@ -364,7 +364,7 @@ impl<'a> RowMaker<'a> {
         row
     }
 
-    /// Returns the row of a split; `buckets` has the port and the number of hash buckets of each candidate.
+    /// Returns the row of a split; `buckets` has each candidate's port with its number of hash buckets.
     #[must_use]
     pub fn split(&self, split: Split, buckets: &[(PortId, u16)]) -> SplitRow {
         SplitRow {

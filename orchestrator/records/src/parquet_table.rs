@@ -38,8 +38,7 @@ use crate::{
     rows::{Column, Kind},
 };
 
-/// Number of rows above which a table becomes a Parquet file: as CSV, it takes tens of megabytes, as Parquet a tenth of
-/// that.
+/// Number of rows above which a table becomes a Parquet file: as CSV it takes tens of megabytes, as Parquet a tenth.
 pub const LARGE_TABLE_ROWS: u64 = 250_000;
 
 /// Name of the threads that decode tables.

@@ -74,7 +74,7 @@ impl Flows {
     }
 
     /// Returns the number of flows with known paths, and how many of these shared a link direction with another flow
-    /// while both were active; `ends` gives the ends of the repetitions.
+    /// while both were active; `ends` gives each repetition's end.
     pub fn overlapping(&self, ends: &RepetitionEnds) -> (u64, u64) {
         let mut by_link: BTreeMap<_, Vec<Span>> = BTreeMap::new();
         let mut known = 0;

@@ -1,4 +1,4 @@
-//! Pearson's chi-square test of a hash: compares the next hops' shares of decisions with their shares of the buckets.
+//! Pearson's chi-square test of a hash: compares each next hop's share in decisions with its share in the buckets.
 //!
 //! The statistic has the chi-square distribution only if the expected counts are large enough, so cells (next hops with
 //! expected and observed decisions) are pooled until each has at least five expected decisions (Cochran, Biometrics 10,
