@@ -155,8 +155,8 @@ pub(super) fn capped_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     let rate = nic.emu.rate_bps.get();
     (rate > MAX_RATE_BPS).then(|| {
         let text = format!(
-            "`{}` has a rate of {}, but DCQCN's implementation supports at most {}, so no QP sends faster (hint: a \
-             slower `host_link`, or another `cc`)",
+            "`{}` has {}, but DCQCN's implementation supports rates up to {}, so no QP sends faster (hint: a slower \
+             `host_link`, or another `cc`)",
             nic.name,
             about_rate(rate),
             about_rate(MAX_RATE_BPS),
