@@ -123,7 +123,7 @@ pub enum PlanError {
         path: String,
         /// Value in paper units.
         paper: String,
-        /// Scale factor.
+        /// Scale factor that applies to the value.
         scale: Ratio,
         hint: &'static str,
     },
@@ -137,7 +137,7 @@ pub enum PlanError {
         path: String,
         /// Value in paper units.
         paper: String,
-        /// Scale factor.
+        /// Scale factor that applies to the value.
         scale: Ratio,
         /// Emulated value after rounding.
         emulated: String,
@@ -167,7 +167,7 @@ pub enum PlanError {
         path: String,
         /// Value in paper units.
         paper: String,
-        /// Scale factor.
+        /// Scale factor that applies to the value.
         scale: Ratio,
         hint: &'static str,
     },

@@ -75,7 +75,7 @@ pub(crate) fn with_path_costs(
 }
 
 impl Change {
-    /// Returns the emulated time of the change from the repetition's start.
+    /// Returns the emulated time of the change, relative to the repetition's start.
     pub const fn at(&self) -> Nanos {
         self.fault.at_ns
     }

@@ -343,7 +343,7 @@ pub struct Flow {
     pub dst: NodeId,
     /// Size of the flow in paper units.
     pub paper_size_bytes: Bytes,
-    /// Start from the repetition's start, in paper time.
+    /// Start time relative to the repetition's start, in paper time.
     pub paper_start_ns: Nanos,
     /// Bytes that an engine transfers: `messages · message_bytes`, the scaled size rounded to whole messages.
     pub size_bytes: Bytes,
@@ -351,7 +351,7 @@ pub struct Flow {
     pub messages: u32,
     /// Size of each message in bytes.
     pub message_bytes: Bytes,
-    /// Start from the repetition's start, emulated.
+    /// Start time relative to the repetition's start, emulated.
     pub start_ns: Nanos,
     /// Round-trip time of one full packet and its ACK on the path with the least delay and empty queues.
     pub base_rtt_ns: Nanos,
@@ -444,9 +444,9 @@ impl MeasuredWindow {
 /// Link change while flows run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct FaultPlan {
-    /// Time of the change from the repetition's start, emulated.
+    /// Time of the change relative to the repetition's start, emulated.
     pub at_ns: Nanos,
-    /// Time of the change from the repetition's start, in paper time.
+    /// Time of the change relative to the repetition's start, in paper time.
     pub paper_at_ns: Nanos,
     pub link: LinkId,
     pub change: FaultChange,

@@ -26,7 +26,7 @@ use crate::{
 /// Options of a plan, from the command line.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PlanOptions {
-    /// Seed that replaces the scenario's; `None` to keep the latter.
+    /// Seed that replaces the scenario's; `None` to keep the scenario's.
     pub seed: Option<u64>,
     /// Labels of the policies to run; `None` for all policies of the scenario.
     pub policies: Option<Vec<String>>,
@@ -34,7 +34,7 @@ pub struct PlanOptions {
     /// True if a plan for the simulator applies the scenario's `scale`, for comparison with the kernel engine; a plan
     /// for the kernel engine always applies it.
     pub is_scaled: bool,
-    /// Factors of rates and times that replace the scenario's `scale`; `None` to keep the latter.
+    /// Factors of rates and times that replace the scenario's `scale`; `None` to keep the scenario's.
     pub scale: Option<(Ratio, Ratio)>,
     /// Capacity of the place of the run, for an automatic scale and cost estimates.
     pub capacity: Capacity,

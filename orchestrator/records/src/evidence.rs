@@ -129,7 +129,7 @@ pub struct FlowTables {
 pub struct Failover {
     /// Links that were cut at the same time.
     pub links: Vec<String>,
-    /// Time of the cut from the repetition's start, in paper time.
+    /// Time of the cut relative to the repetition's start, in paper time.
     pub at_ns: Nanos,
     /// Number of decisions for flows that were pinned to a dead port.
     pub decisions: u64,

@@ -149,7 +149,7 @@ pub struct LinkInfo {
 /// Fault at an inter-DC link.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct FaultInfo {
-    /// Time of the fault from the repetition's start, in paper time.
+    /// Time of the fault relative to the repetition's start, in paper time.
     pub time_ns: Nanos,
     /// Name of the link.
     pub link: String,

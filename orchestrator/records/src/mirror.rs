@@ -1,4 +1,4 @@
-//! Copy of the bytes that are appended to a run's tables, for a receiver while the run goes on.
+//! Mirror of a run's tables: passes all bytes that are appended to them to a receiver while the run goes on.
 
 use std::{
     fmt,

@@ -31,9 +31,9 @@ pub struct Provenance {
 /// policies and scale. A repeat of the run needs all of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// Load in place of that of the workloads that list loads; `None` for the scenario's.
+    /// Load that replaces the load of the workloads that list loads; `None` to keep the scenario's.
     pub load: Option<Ratio>,
-    /// Options of the simulation. In a run of the kernel engine, `is_scaled` is true and the others have their
+    /// Options of the simulation. In a run of the kernel engine, `is_scaled` is true and the other options have their
     /// defaults.
     #[serde(flatten)]
     pub options: SimRequest,
@@ -85,7 +85,7 @@ pub struct LiveChange {
     pub policy: Option<String>,
     /// Repetition that was running, from 0; `None` if only the time of day is known.
     pub repetition: Option<u32>,
-    /// Time from the repetition's start in paper time; `None` if only the time of day is known.
+    /// Time relative to the repetition's start, in paper time; `None` if only the time of day is known.
     pub time_ns: Option<Nanos>,
     /// Time of day of the change; `None` if the run's clock is not the host's.
     pub at: Option<UtcTime>,

@@ -140,7 +140,7 @@ impl PolicyEvidence {
 }
 
 impl Mechanism {
-    /// Returns this mechanism if it never acted; see [`PolicyEvidence::silent`].
+    /// Returns the policy's mechanism if it never acted; see [`PolicyEvidence::silent`].
     fn silence(&self, max_p_value: f64) -> Option<Silence> {
         match *self {
             Self::Lcmp(ref counts) => counts.silence(),

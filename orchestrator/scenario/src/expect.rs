@@ -74,7 +74,7 @@ pub enum Expr {
     Number(f64),
     /// Result of the run, such as `lcmp.p99`.
     Metric {
-        /// Label of the policy; `None` for the sum over all policies.
+        /// Label of the policy; `None` for all policies together.
         policy: Option<String>,
         metric: Metric,
     },

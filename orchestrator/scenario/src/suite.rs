@@ -30,7 +30,7 @@ pub struct Case {
     pub scenario: String,
     /// Labels of the policies to run; empty for all policies of the scenario.
     pub policies: Vec<String>,
-    /// Number of repetitions that replaces the scenario's; `None` to keep the latter.
+    /// Number of repetitions that replaces the scenario's; `None` to keep the scenario's.
     pub repetitions: Option<u32>,
     /// Assertions that are checked in addition to the scenario's own.
     pub expect: Vec<Expectation>,
@@ -38,7 +38,7 @@ pub struct Case {
     pub line: usize,
 }
 
-/// Form in which a suite is written.
+/// A suite as it is written, with unparsed values.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawSuite {
@@ -46,7 +46,7 @@ struct RawSuite {
     cases: At<Vec<At<RawCase>>>,
 }
 
-/// Form in which a case of a suite is written.
+/// A case of a suite as it is written, with unparsed values.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawCase {

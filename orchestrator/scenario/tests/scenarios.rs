@@ -333,7 +333,7 @@ fn every_parameter_can_be_set() {
     assert_eq!(labelled.label.as_deref(), Some("tuned"));
 }
 
-/// Returns a value of `domain` that is no link's default.
+/// Returns a value of `domain` that is not the default of any link.
 fn unusual(domain: Domain) -> Value {
     match domain {
         Domain::Flag => Value::Flag(true),

@@ -10,7 +10,7 @@
 //! - [`dice`][]: random numbers for losses and marks
 //! - [`cc`][]: congestion control of a sending QP
 //! - [`te`][]: TE controller
-//! - [`semantics`][]: rules in which the paper and the artifact differ
+//! - [`semantics`][]: rules that differ between the paper and the artifact
 //!
 //! Execution:
 //! - [`event`][]: event queue

@@ -16,7 +16,7 @@ use crate::time::SimTime;
 /// TE controller, shared by the partitions of all datacenters.
 #[derive(Debug)]
 pub struct TeController {
-    /// Time between two ticks.
+    /// Virtual time between two ticks.
     pub interval: SimTime,
     /// Next hops by switch and row: destination datacenter, and ports towards it.
     rows: Vec<Vec<(u32, Vec<u32>)>>,

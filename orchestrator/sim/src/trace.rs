@@ -73,7 +73,7 @@ pub struct FlowEnd {
 /// Decision of a DCI switch about one flow.
 #[derive(Clone, Debug)]
 pub struct DecisionEvent {
-    /// Time of the decision.
+    /// Virtual time of the decision.
     pub at: SimTime,
     /// Datacenter of the switch.
     pub dc: u32,
@@ -107,7 +107,7 @@ pub struct SplitEvent {
 /// Counters of a port at one time.
 #[derive(Clone, Copy, Debug)]
 pub struct PortSample {
-    /// Time of the sample.
+    /// Virtual time of the sample.
     pub at: SimTime,
     /// Simulator's number of the port.
     pub port: u32,
@@ -120,7 +120,7 @@ pub struct PortSample {
 /// State of a port's egress queue at one time.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueSample {
-    /// Time of the sample.
+    /// Virtual time of the sample.
     pub at: SimTime,
     /// Simulator's number of the port.
     pub port: u32,
@@ -133,7 +133,7 @@ pub struct QueueSample {
 /// Counters of a DCI switch at one time.
 #[derive(Clone, Copy, Debug)]
 pub struct SwitchSample {
-    /// Time of the sample.
+    /// Virtual time of the sample.
     pub at: SimTime,
     /// Datacenter of the switch.
     pub dc: u32,
@@ -150,7 +150,7 @@ pub struct SwitchSample {
 /// State of a sending QP's congestion control at one time.
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {
-    /// Time of the sample.
+    /// Virtual time of the sample.
     pub at: SimTime,
     /// Index of the flow among the run's flows.
     pub flow: u32,
@@ -161,7 +161,7 @@ pub struct RateSample {
 /// Arrival of a PFC frame at a port.
 #[derive(Clone, Copy, Debug)]
 pub struct PfcSignal {
-    /// Time of arrival.
+    /// Virtual time of the arrival.
     pub at: SimTime,
     /// Simulator's number of the port that is paused or resumed.
     pub port: u32,
@@ -173,7 +173,7 @@ pub struct PfcSignal {
 /// Departure of a packet from a datacenter: a flow's first packet, or the first one after re-routing.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
-    /// Time at which the switch forwards the packet.
+    /// Virtual time at which the switch forwards the packet.
     pub at: SimTime,
     /// Index of the flow among the run's flows.
     pub flow: u32,
@@ -188,7 +188,7 @@ pub struct Hop {
 /// Event of a flow that the trace filter includes.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowEvent {
-    /// Time of the event.
+    /// Virtual time of the event.
     pub at: SimTime,
     /// Index of the flow among the run's flows.
     pub flow: u32,
@@ -196,7 +196,7 @@ pub struct FlowEvent {
     pub event: StoryEvent,
     /// Simulator's number of the node at which the event happens.
     pub node: u32,
-    /// New rate in bit/s; `None` unless the rate changed.
+    /// New rate in bit/s; `None` if the event did not change the rate.
     pub rate: Option<u64>,
     /// Number of the packet concerned; `None` if the event concerns no single packet.
     pub packet: Option<u32>,

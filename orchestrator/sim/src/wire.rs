@@ -21,7 +21,7 @@ pub struct Wire {
     older: Vec<Fifo>,
     /// Time at which the last packet was received.
     received: SimTime,
-    /// True while packets may have to wait because others arrive at the same time.
+    /// True while packets may have to wait because other packets arrive at the same time.
     is_crowded: bool,
 }
 

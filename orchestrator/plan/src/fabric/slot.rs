@@ -46,7 +46,7 @@ fn relabel_port(port: &mut Port, id: PortId, from: u8, to: u8) {
     port.addr = address::in_slot(port.addr, to);
 }
 
-/// Returns `prefix` moved to `slot`. The prefix of a default route is no lab address and stays unchanged.
+/// Returns `prefix` moved to `slot`. The prefix of a default route is not a lab address, and stays unchanged.
 const fn prefix(prefix: Prefix, slot: u8) -> Prefix {
     Prefix {
         addr: address::in_slot(prefix.addr, slot),

@@ -177,7 +177,7 @@ fn send_message(pipe: &mut Pipe<'_>, ready: u128, transfer: &Transfer, is_last: 
     pipe.send(ready, frame::data(last_payload, last_extra))
 }
 
-/// Link state of a flow's path in both directions.
+/// Links of a flow's data path, and of the path in the opposite direction.
 struct Both<'a> {
     forward: Pipe<'a>,
     backward: Pipe<'a>,

@@ -218,8 +218,8 @@ fn read<'a>(
     }
 }
 
-/// Returns the number and the size of the messages that carry a flow of `paper` bytes. No message exceeds rxe's
-/// maximum; a perftest flow has at least five messages, the fewest that perftest accepts.
+/// Returns the number and the size of the messages that carry a flow of `paper` bytes. No message exceeds rxe's maximum
+/// size; a perftest flow has at least five messages, the fewest that perftest accepts.
 pub(crate) fn messages(scale: Ratio, paper: Bytes, tool: Tool) -> (u32, Bytes) {
     let min = if tool == Tool::Verbs { 1 } else { MESSAGES };
     let scaled = u128::from(paper.get()) * u128::from(scale.numerator());

@@ -1,4 +1,4 @@
-//! Standalone FCT: the FCT of a flow alone by which the authors' code divides to get slowdowns.
+//! Standalone FCT: the FCT of a flow alone, which the authors' code uses as the denominator of slowdowns.
 //!
 //! Slowdowns are comparable with the published ones only if they use this reference. It is computed for the path with
 //! the least delay between two hosts, or, among equal delays, the most capacity:

@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
 fn names() -> Vec<String> {
     let entries = fs::read_dir(folder()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    // `testbed.yaml` is no figure: it runs in the lab.
+    // `testbed.yaml` is not a figure: it runs in the lab.
     let is_figure = |name: &String| name.starts_with("fig") && name.ends_with(".yaml");
     let mut names: Vec<String> = names.filter(is_figure).collect();
     names.sort();

@@ -67,7 +67,7 @@ fn flows_without_a_choice() {
         .replace("policies:", &format!("{beyond}policies:"));
     let to_dc5 = beyond.replace("to: dc4/h1", "to: dc5/h1");
     assert_eq!(one_path(&to_dc5), [""; 0]);
-    // Half of the flows have no choice, which is no majority.
+    // Half of the flows have no choice, which is not a majority.
     let also = |count: usize| {
         let more = ", { from: dc4/h1, to: dc5/h1, size: 20 MB }".repeat(count);
         beyond.replace("size: 20 MB }", &format!("size: 20 MB }}{more}"))

@@ -11,7 +11,7 @@ row! {
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time of the sample, from the repetition's start.
+        /// Time of the sample, relative to the repetition's start.
         pub time_ns: Nanos,
         /// Name of the link, such as `dc1-dc2`.
         pub link: String,
@@ -42,7 +42,7 @@ row! {
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time of the sample, from the repetition's start.
+        /// Time of the sample, relative to the repetition's start.
         pub time_ns: Nanos,
         /// Name of the DCI switch.
         pub switch: String,
@@ -78,7 +78,7 @@ row! {
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time of the sample, from the repetition's start.
+        /// Time of the sample, relative to the repetition's start.
         pub time_ns: Nanos,
         /// Name of the DCI switch.
         pub switch: String,
@@ -118,7 +118,7 @@ row! {
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time of the sample, from the repetition's start.
+        /// Time of the sample, relative to the repetition's start.
         pub time_ns: Nanos,
         /// Flow that the QP sends.
         pub flow_id: FlowId,
@@ -142,7 +142,7 @@ row! {
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time at which the counters were read, from the repetition's start.
+        /// Time at which the counters were read, relative to the repetition's start.
         pub time_ns: Nanos,
         /// Host or switch to which the port belongs.
         pub node: String,

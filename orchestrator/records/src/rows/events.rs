@@ -14,7 +14,7 @@ row! {
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time of the decision, from the repetition's start.
+        /// Time of the decision, relative to the repetition's start.
         pub time_ns: Nanos,
         /// Name of the DCI switch.
         pub switch: String,
@@ -56,8 +56,8 @@ row! {
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time at which the controller installed the split, from the repetition's start; the same for all switches in
-        /// a controller interval.
+        /// Time at which the controller installed the split, relative to the repetition's start; the same for all
+        /// switches in a controller interval.
         pub time_ns: Nanos,
         /// Name of the DCI switch.
         pub switch: String,
@@ -77,7 +77,7 @@ row! {
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time of the arrival, from the repetition's start.
+        /// Time of the arrival, relative to the repetition's start.
         pub time_ns: Nanos,
         /// Host or switch to which the port belongs.
         pub node: String,
@@ -114,7 +114,7 @@ row! {
         pub repetition: u32,
         /// Flow that the event concerns.
         pub flow_id: FlowId,
-        /// Time of the event, or of the first event in the row, from the repetition's start.
+        /// Time of the event, or of the first event in the row, relative to the repetition's start.
         pub time_ns: Nanos,
         /// Kind of the event.
         pub event: StoryEvent,

@@ -34,7 +34,7 @@ row! {
         pub dst_dc: String,
         /// Size of the flow.
         pub size_bytes: Bytes,
-        /// Start from the repetition's start; the scheduled start if the flow never started.
+        /// Start time, relative to the repetition's start; the scheduled start if the flow never started.
         pub start_ns: Nanos,
         /// Flow completion time, from the start to the last ACK at the sender; empty if the flow did not finish.
         pub fct_ns: Option<Nanos>,
@@ -57,7 +57,7 @@ row! {
         pub launch_lateness_ns: Option<Nanos>,
         /// Number of bytes that were transferred, emulated.
         pub emu_size_bytes: Bytes,
-        /// Start from the repetition's start, emulated; the scheduled start if the flow never started.
+        /// Start time, relative to the repetition's start, emulated; the scheduled start if the flow never started.
         pub emu_start_ns: Nanos,
         /// FCT in emulated time, as measured; empty if the flow did not finish.
         pub emu_fct_ns: Option<Nanos>,
@@ -86,7 +86,7 @@ pub struct FlowFields<'a> {
     pub dst_dc: &'a str,
     /// Size of the flow.
     pub size_bytes: Bytes,
-    /// Start from the repetition's start; the scheduled start if the flow never started.
+    /// Start time, relative to the repetition's start; the scheduled start if the flow never started.
     pub start_ns: Nanos,
     /// Flow completion time; `None` if the flow did not finish.
     pub fct_ns: Option<Nanos>,
@@ -166,7 +166,7 @@ impl FlowFields<'_> {
         self.launch_lateness_ns.is_some() || self.fct_ns.is_some()
     }
 
-    /// Returns the time of completion, from the repetition's start; `None` if the flow did not finish.
+    /// Returns the time of completion, relative to the repetition's start; `None` if the flow did not finish.
     #[must_use]
     pub fn end(&self) -> Option<Nanos> {
         Some(self.start_ns.saturating_add(self.fct_ns?))
@@ -193,8 +193,9 @@ impl FlowFields<'_> {
 
     /// Returns true if the FCT is less than the ideal FCT by more than its maximum error.
     ///
-    /// Always false with the artifact's semantics, where such an FCT is no error: the authors' ideal FCT assumes full
-    /// packets on the path with the least delay, but a flow may have smaller packets or take a path with more capacity.
+    /// Always false with the artifact's semantics, where such an FCT is not an error: the authors' ideal FCT assumes
+    /// full packets on the path with the least delay, but a flow may have smaller packets or take a path with more
+    /// capacity.
     #[must_use]
     pub fn is_too_fast(&self) -> bool {
         let known_to = self.emu_fct_resolution_ns.unwrap_or(Nanos::ZERO);

@@ -119,7 +119,7 @@ pub const LATE_LAUNCHES: Bound = Bound::new(0.0, 0.1);
 pub const LATE_SAMPLES: Bound = Bound::new(0.01, 0.5);
 
 /// Bounds on the share of the CPU in use while flows ran, on the virtual clock. Above the first bound, packets wait
-/// while the CPU handles others; near full use, the lab was slower than its own clock.
+/// while the CPU handles other packets; near full use, the lab was slower than its own clock.
 pub const GUEST_CPU: Bound = Bound::new(0.9, 0.98);
 
 /// Bounds on the share of all CPU time in use, in the busiest second, on real clocks. Softirqs forward packets without
@@ -135,7 +135,7 @@ pub const STEAL: Bound = Bound::new(0.02, 0.2);
 pub const SOFTIRQ: Bound = Bound::new(0.8, 0.98);
 
 /// Bounds on the mean number of tasks per CPU that waited for a CPU while flows ran; each waits for the time slices of
-/// others.
+/// other tasks.
 pub const WAITING: Bound = Bound::new(0.25, 2.0);
 
 /// Bounds on the share of the watchdog's wake-ups that were late by more than [`WATCHDOG_LATE`]. The watchdog sleeps
@@ -193,7 +193,8 @@ impl ReasonCode {
             | Self::EngineProblem
             | Self::UncertifiedLinks
             | Self::AlteredLab => None,
-            // Unfinished flows may be a policy's own result, but then the policy cannot be compared with others.
+            // Unfinished flows may be a policy's own result, but then the policy cannot be compared with other
+            // policies.
             Self::UnfinishedFlows
             | Self::HostWaits
             | Self::UnexplainedRetries

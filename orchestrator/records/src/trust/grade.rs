@@ -15,7 +15,7 @@ pub enum Grade {
     Valid,
     /// A figure is outside its bound; read the reasons before using the results.
     Doubtful,
-    /// The results are not those of the scenario, or there are none.
+    /// The results are not results of the scenario, or there are none.
     Invalid,
 }
 

@@ -193,7 +193,7 @@ fn a_row_is_bounded_before_it_is_in_memory() {
         assert!(refused.contains("at line 3"), "{refused:.200}");
         assert!(memory < 48 << 20, "{memory} bytes");
     }
-    // The last row has no line end: its writer died while writing it, or the file is no table.
+    // The last row has no line end: its writer died while writing it, or the file is not a table.
     fs::write(&path, whole.clone() + &"x".repeat(1_000)).expect("a table");
     let table = run.table::<FlowRow>().expect("a table");
     assert_eq!((table.rows.len(), table.truncated), (2, 1));

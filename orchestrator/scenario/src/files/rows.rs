@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::{Finding, SourceText, excerpt};
 
-/// Row of a text, or one field of a row.
+/// Row of a text file, or one field of such a row.
 #[derive(Clone)]
 pub(super) struct Part<'a> {
     source: SourceText<'a>,

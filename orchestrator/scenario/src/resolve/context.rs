@@ -94,7 +94,7 @@ impl<'a> Context<'a> {
     ) -> Option<T> {
         match read {
             Ok(value) if contains(&value) => return Some(value),
-            // The value's bounds are narrower than those of its type, so the message shows the former.
+            // The value's bounds are narrower than the type's, so the message shows the value's.
             Err(ProblemKind::NotWholeNumber { found, .. }) => {
                 let bounds = bounds();
                 let kind = ProblemKind::NotWholeNumber { found, bounds };
@@ -186,7 +186,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Checks that a mapping has exactly one of its alternative keys, each of which is named like its field.
+/// Checks that a mapping has exactly one of its alternative keys, each of which has the name of its field.
 macro_rules! one_key {
     ($context:expr, $range:expr, $raw:expr, $($key:literal: $field:ident),+ $(,)?) => {
         $context.one_key($range, &[$(($key, $raw.$field.as_ref().is_some())),+])

@@ -25,7 +25,7 @@ use crate::{
     yaml::{At, Text, WordOr},
 };
 
-/// Converts `raw`, the form in which the scenario `source` is written, into a scenario.
+/// Converts `raw`, the parsed form of the text `source`, into a scenario.
 pub(crate) fn resolve(
     source: SourceText<'_>,
     raw: &raw::Scenario,

@@ -77,7 +77,7 @@ fn conflict(context: &mut Context<'_>, range: &Range<usize>, texts: &Texts, erro
     context.problem(&range, ProblemKind::Parameter { error, unset });
 }
 
-/// Adds a problem for each parameter that only the preset other than `preset` has.
+/// Adds a problem for each set parameter that `preset` does not have.
 pub(super) fn refuse_other_preset<S>(
     context: &mut Context<'_>,
     raw: &Parameters<S>,

@@ -88,7 +88,7 @@ impl<'a> Locator<'a> {
         starts
     }
 
-    /// Returns the byte range of the value at `path`; for a list or mapping, that of its key.
+    /// Returns the byte range of the value at `path`; for a list or mapping, the byte range of its key.
     pub fn value(self, path: &str) -> Option<Range<usize>> {
         let mut walk = Walk::default();
         let mut found = None;
@@ -217,7 +217,7 @@ impl Walk {
         let mut path = String::new();
         for open in &self.open {
             match open {
-                // Before its first child, the path is that of the list or mapping itself.
+                // Before its first child, the path is the path of the list or mapping itself.
                 Open::List { next: 0 } | Open::Mapping { key: None, .. } => {}
                 Open::List { next } => {
                     let _ = write!(path, "[{}]", next - 1);

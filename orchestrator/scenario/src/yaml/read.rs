@@ -164,7 +164,7 @@ fn syntax_hint(message: &str) -> Option<&'static str> {
     known.map(|(_, hint)| *hint)
 }
 
-/// Returns the user's term for a node type of which the parser speaks.
+/// Converts the parser's name of an expected node type into words for users.
 fn shape(expected: &str) -> &str {
     match expected {
         "mapping start" => "a mapping of keys",

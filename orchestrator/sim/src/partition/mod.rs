@@ -141,7 +141,8 @@ pub struct Telemetry {
 const PATH_PRIME: u32 = 16_777_619;
 
 impl Telemetry {
-    /// Appends the telemetry of the switch port `port`, unless the packet already holds that of `room` switches.
+    /// Appends the telemetry of the switch port `port`, unless the packet already holds the telemetry of `room`
+    /// switches.
     fn push(&mut self, port: u32, hop: IntHop, room: usize) {
         self.path.id = (self.path.id ^ port).wrapping_mul(PATH_PRIME);
         if self.hops.len() < room {

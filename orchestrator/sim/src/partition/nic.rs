@@ -14,7 +14,7 @@ use crate::{
     trace::TraceFilter,
 };
 
-/// State of a NIC beyond that of its port.
+/// State of a NIC in addition to its port's state.
 pub(super) struct Nic {
     pub scheduler: QpScheduler,
     /// QPs whose pacer's first packet is due and waits for the NIC, in order (profile `rxe` with PFC).

@@ -60,7 +60,7 @@ impl<'w> EventRows<'w> {
         Self { context, rows }
     }
 
-    /// Returns the datacenters at the two ends of a port's link, that of the port first.
+    /// Returns the datacenters at the two ends of a port's link, the port's own first.
     pub fn hop(&self, port: u32) -> (DcId, DcId) {
         let ports = &self.context.network.ports;
         let facts = &ports[port as usize];

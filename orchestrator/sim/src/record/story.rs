@@ -11,7 +11,8 @@ pub struct Stories {
 }
 
 impl Stories {
-    /// Adds an event of `flow`. If it does not repeat the previous event, returns the latter's row, which is complete.
+    /// Adds an event of `flow`. If it does not repeat the previous event, returns the previous event's row, which is
+    /// complete.
     pub fn add(&mut self, flow: u32, row: StoryRow) -> Option<StoryRow> {
         if let Some(last) = self.open.get_mut(&flow)
             && repeats(last, &row)

@@ -1,5 +1,5 @@
-//! Rules in which the paper's text and the artifact's code differ. A run has one set of rules, never a mixture. [`Rxe`]
-//! has the paper's rules with the kernel engine's hosts.
+//! Rules that differ between the paper's text and the artifact's code. A run has one set of rules, never a mixture.
+//! [`Rxe`] has the paper's rules with the kernel engine's hosts.
 //!
 //! Each set of rules is a type without values, so that the packet loop is compiled per set, without branches.
 //! Addresses, keys and next hops are computed once, before a run.
@@ -21,9 +21,9 @@ pub use rxe::Rxe;
 
 /// One set of rules for the simulated network.
 pub trait SemanticsRules: Copy + Send + Sync + 'static {
-    /// Bytes of a data packet's headers, without those of congestion control.
+    /// Bytes of a data packet's headers, without the headers of congestion control.
     const DATA_HEADER_BYTES: u32;
-    /// Number of bytes to a multiple of which payloads are padded.
+    /// Alignment of payloads in bytes: they are padded to a multiple of this number.
     const PAYLOAD_ALIGN: u32;
     /// Wire bytes of an ACK or NACK.
     const ACK_BYTES: u32;

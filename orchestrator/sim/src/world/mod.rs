@@ -66,8 +66,7 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub largest_window: u64,
     /// Transport of all hosts.
     pub transport: Transport,
-    /// Virtual time by which partitions may run ahead of each other: the shortest inter-DC delay or, if shorter, the TE
-    /// interval.
+    /// Lookahead of the partitions in virtual time: the shortest inter-DC delay or, if shorter, the TE interval.
     pub lookahead: SimTime,
     semantics: PhantomData<S>,
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use lab_plan::{Flow, Plan, WirePlan, frame};
 use lab_units::{Bytes, DcId, LinkId, Nanos};
 
-/// Time by which the longest round trip between each two datacenters exceeds [`Flow::base_rtt_ns`], the round trip on
-/// the path with the least delay at the start.
+/// Time by which the longest round trip between two datacenters exceeds [`Flow::base_rtt_ns`], the round trip on the
+/// path with the least delay at the start.
 pub(crate) struct Detours<'p> {
     plan: &'p Plan,
     /// Time of a full packet and its ACK on each link, at its longest.
@@ -65,7 +65,8 @@ impl<'p> Detours<'p> {
         self.plan.switches[from.index()].towards(to)
     }
 
-    /// Returns the round trips from `from` to `to`; `nearer` has those of the datacenters with fewer hops to `to`.
+    /// Returns the round trips from `from` to `to`; `nearer` has the round trips of datacenters with fewer hops to
+    /// `to`.
     fn trips(&self, from: DcId, to: DcId, nearer: &BTreeMap<DcId, Trips>) -> Trips {
         let candidates = self.row(from, to).map_or(&[][..], |row| &row.candidates);
         let behind = |dc| nearer.get(&dc).copied().unwrap_or_default();

@@ -103,7 +103,7 @@ fn assert_fair(measured: &Measured) {
 }
 
 /// DCQCN's fixed point is one queue length between the marking thresholds, at which both flows have the same rate (Zhu
-/// et al., "ECN or Delay", CoNEXT '16). As published, there is no window.
+/// et al., "ECN or Delay", CoNEXT '16). The run has no window, as published.
 #[test]
 fn dcqcn_shares_the_link_and_keeps_the_queue_between_its_thresholds() {
     let measured = Measured::of(&two_flows("dcqcn, window: none", 10, RED));

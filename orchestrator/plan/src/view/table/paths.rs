@@ -1,4 +1,4 @@
-//! Table of the paths from each datacenter to the others.
+//! Table of the paths between datacenters.
 
 use std::{collections::BTreeMap, fmt::Display};
 
