@@ -42,7 +42,7 @@ pub enum RecordsError {
         own: u32,
     },
     /// A `run.json` that cannot be parsed or written.
-    #[error("`{}` is not a run's description", path.display())]
+    #[error("`{}` does not describe a run", path.display())]
     Json {
         path: PathBuf,
         source: serde_json::Error,
@@ -58,8 +58,7 @@ pub enum RecordsError {
     Write { path: PathBuf, source: csv::Error },
     /// A Parquet copy of a table that cannot be written or read.
     #[error(
-        "`{}` is not a Parquet table (hint: a `.csv` beside it is read without it; else run the scenario \
-         again)",
+        "`{}` is not a Parquet table (hint: remove it if the table's `.csv` is beside it; else run the scenario again)",
         path.display()
     )]
     Parquet { path: PathBuf, source: ParquetError },

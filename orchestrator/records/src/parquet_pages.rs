@@ -54,7 +54,7 @@ impl ChunkReader for Pages {
         if end <= self.bytes {
             self.file.get_bytes(start, length)
         } else {
-            Err(refused("a page ends after the file"))
+            Err(refused("a page extends beyond the end of the file"))
         }
     }
 }
@@ -202,7 +202,7 @@ impl<'a, R: Read> Fields<'a, R> {
                 return Ok(bits);
             }
         }
-        Err(refused("a number of a page's header has no end"))
+        Err(refused("a number in a page's header is too long"))
     }
 
     fn byte(&mut self) -> Result<u8, ParquetError> {
@@ -305,7 +305,7 @@ mod tests {
             // A second number of values, with an explicit field id.
             (9, &[0x05, 2, 0xff, 0x7f], "out of order"),
             (0, &[0x16], "a field that no table has"),
-            (3, &[0xff; 12], "has no end"),
+            (3, &[0xff; 12], "is too long"),
         ] {
             let mut header = DATA.to_vec();
             header.splice(at..=at, bytes.iter().copied());

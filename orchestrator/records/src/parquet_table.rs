@@ -415,7 +415,9 @@ fn read_values<T: DataType, V>(
     while read < rows {
         let (more, ..) = reader.read_records(rows - read, Some(&mut levels), None, &mut values)?;
         if more == 0 {
-            return Err(ParquetError::General(format!("{read} of {rows} values")));
+            return Err(ParquetError::General(format!(
+                "it has only {read} of {rows} values"
+            )));
         }
         read += more;
     }

@@ -212,7 +212,7 @@ fn cpu_time() -> Duration {
 }
 
 fn usage() -> nix::sys::resource::Usage {
-    getrusage(UsageWho::RUSAGE_SELF).expect("the process has used something")
+    getrusage(UsageWho::RUSAGE_SELF).expect("the process has used CPU time")
 }
 
 /// Observer that ignores all events.

@@ -20,7 +20,7 @@ pub enum SimError {
         count: usize,
     },
     /// User-defined policy that is not compiled into this program.
-    #[error("no policy `{name}` is compiled in")]
+    #[error("no user-defined policy `{name}` is compiled into this program")]
     NoOwnPolicy {
         /// Name of the requested policy.
         name: String,
@@ -37,7 +37,7 @@ pub enum SimError {
     /// Flow with more packets than there are sequence numbers.
     #[error(
         "flow {flow} of {bytes} B has more packets than the {} that sequence numbers can count \
-         (hint: a larger `transport.payload`)",
+         (hint: raise `transport.payload`)",
         u32::MAX
     )]
     FlowTooLong {

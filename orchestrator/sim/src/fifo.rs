@@ -185,7 +185,10 @@ impl Default for Fifo {
 #[inline]
 #[cfg_attr(
     target_arch = "x86_64",
-    expect(unsafe_code, reason = "the instruction is there as an unsafe function")
+    expect(
+        unsafe_code,
+        reason = "the standard library offers this instruction only as an unsafe function"
+    )
 )]
 pub(crate) fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]

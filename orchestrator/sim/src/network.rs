@@ -249,7 +249,7 @@ impl WireClock {
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "the whole part is under 2^43, the fraction is the low 32 bits"
+        reason = "the whole part is below 2^43, and the fraction is the low 32 bits"
     )]
     pub fn new(rate: u64) -> Self {
         let scaled = (8_000_000_000_000_u128 << 32).div_ceil(u128::from(rate.max(1)));

@@ -173,9 +173,8 @@ fn forwarding(inspection: &Inspection<'_>) -> Option<Warning> {
     // An automatic scale fits the capacity of its place, which may exceed the reference guest's.
     (percent > FULL_PERCENT && inspection.auto_scale.is_none()).then(|| {
         let text = format!(
-            "flows and samples of the busiest second take {percent} % of what the reference guest does \
-             in one (hint: raise `scale.time`, lower `scale.rate` or `load`, sample less often by \
-             `measure`)"
+            "the flows and samples of the busiest second need {percent} % of the reference guest's CPU (hint: raise \
+             `scale.time`, lower `scale.rate` or `load`, sample less often by `measure`)"
         );
         warning("forwarding", text)
     })

@@ -51,8 +51,8 @@ pub(super) fn artifact_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
                  all of the authors' code: queues are sampled every {} (theirs: at each decision, \
                  once per candidate), flows are known by five-tuple (theirs: by 32 bits, which flows \
                  share), equal costs are ordered by delay (theirs: by port), and flows leave a dead \
-                 port (theirs stay) (hint: `transport: {{ semantics: artifact }}` and `lcmp-lab sim` \
-                 do as they do)",
+                 port (theirs stay) (hint: `transport: {{ semantics: artifact }}` and `lcmp-lab sim` reproduce their \
+                 code)",
                 about_time(interval)
             );
             warning("artifact-in-kernel", text)

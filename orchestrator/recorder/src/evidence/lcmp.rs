@@ -203,7 +203,8 @@ pub(super) mod tests {
             sport,
             dport: ROCE_PORT,
         };
-        let decision = decide(&candidates, flow_hash(tuple, 7), config).expect("one is alive");
+        let decision =
+            decide(&candidates, flow_hash(tuple, 7), config).expect("one candidate is alive");
         let names: Vec<String> = (0..candidates.len()).map(|at| format!("dc{at}")).collect();
         let scored = decision.candidates();
         DecisionRow {

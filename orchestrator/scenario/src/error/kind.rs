@@ -145,7 +145,7 @@ pub enum ProblemKind {
     #[error("datacenter `{name}` has both `hosts` and `fabric` (hint: remove one of the two)")]
     HostsAndFabric { name: String },
     #[error(
-        "the datacenters so far have {found} hosts, but all datacenters together may have {}",
+        "the datacenters up to this one have {found} hosts, but all datacenters together may have at most {}",
         limits::MAX_HOSTS
     )]
     TooManyHosts { found: u64 },
@@ -176,7 +176,7 @@ pub enum ProblemKind {
     NoHosts { name: String },
     #[error("all-to-all traffic needs two datacenters with hosts, but there are {found}")]
     TooFewSenders { found: usize },
-    #[error("both ends are in `{dc}`, but flows go between datacenters")]
+    #[error("both ends are in `{dc}`, but traffic must go to another datacenter")]
     SameDc { dc: String },
     #[error("`{from}` sends to `{to}` twice, first on line {first_line} (hint: add up the loads)")]
     DuplicatePair {
@@ -186,7 +186,9 @@ pub enum ProblemKind {
     },
     #[error("the load {load} is listed twice (hint: `repetitions` runs a load several times)")]
     DuplicateLoad { load: Ratio },
-    #[error("a scenario has one sweep: this list differs from the sweep on line {first_line}")]
+    #[error(
+        "a scenario can have only one sweep, but this list of loads differs from the sweep on line {first_line}"
+    )]
     OtherSweep { first_line: usize },
     #[error("`{found}` is not a host (hint: hosts are written like `dc1/h1`)")]
     NotAHost { found: String },
@@ -218,7 +220,7 @@ pub enum ProblemKind {
     },
     #[error(
         "{error}{}",
-        unset.map_or_else(String::new, |key| format!(" (hint: `{key}` has the preset's value; set both)"))
+        unset.map_or_else(String::new, |key| format!(" (hint: `{key}` still has the preset's value; set both)"))
     )]
     Parameter {
         error: ParameterError,

@@ -215,7 +215,7 @@ fn preset_schema(is_policy: bool) -> Schema {
 fn label_schema() -> Schema {
     json_schema!({
         "type": "string",
-        "description": "Name in records and plots instead of the policy's, to tell variants apart.",
+        "description": "Name in records and plots instead of the policy's own, to distinguish variants of a policy.",
         "pattern": limits::NAME_PATTERN,
         "maxLength": limits::MAX_LABEL,
     })

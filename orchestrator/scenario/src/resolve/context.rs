@@ -186,7 +186,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Checks that a mapping has exactly one of its alternative keys, each of which has the name of its field.
+/// Checks that a mapping has exactly one of its alternative keys. The keys have the same names as their fields.
 macro_rules! one_key {
     ($context:expr, $range:expr, $raw:expr, $($key:literal: $field:ident),+ $(,)?) => {
         $context.one_key($range, &[$(($key, $raw.$field.as_ref().is_some())),+])

@@ -109,7 +109,9 @@ fn scale(
     let rate = factor(context, rate, &limits::rate_factors(), |rate| {
         match rate.inverse().filter(|_| rate > Ratio::ONE) {
             Some(inverse) => {
-                format!("did you mean `{inverse}`? A lab is no faster than its network")
+                format!(
+                    "did you mean `{inverse}`? A lab cannot be faster than the network that it emulates"
+                )
             }
             None => "emulated rate / paper rate, such as `1/2000`".to_owned(),
         }

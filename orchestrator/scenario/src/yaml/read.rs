@@ -145,10 +145,10 @@ fn without_location(error: &Error) -> String {
 /// Returns a hint about the usual cause of a parser message that is hard to understand.
 fn syntax_hint(message: &str) -> Option<&'static str> {
     const HINTS: &[(&str, &str)] = &[
-        ("tab", "indent with blanks"),
+        ("tab", "indent with spaces"),
         (
             "mapping values are not allowed",
-            "quote values that have a colon and a blank in them, and start the keys of a mapping in \
+            "quote values that contain a colon and a space, and start the keys of a mapping in \
              one column",
         ),
         (

@@ -104,7 +104,7 @@ impl Qp {
         parameters: &C::Parameters,
     ) {
         let now = self.now;
-        let bytes = u32::try_from(step.bytes).expect("it is small");
+        let bytes = u32::try_from(step.bytes).expect("a step has few bytes");
         match step.action {
             Action::Sent => control.on_sent(now, bytes, parameters),
             Action::Acked => {

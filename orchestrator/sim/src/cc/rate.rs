@@ -8,7 +8,7 @@ use lab_units::{BitsPerSec, Ratio};
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "rates are under 2^53 bit/s; the fraction is to be cut off, and the cast saturates"
+    reason = "rates are under 2^53 bit/s; the cast cuts the fraction off and saturates"
 )]
 pub(super) fn times(rate: BitsPerSec, factor: f64) -> BitsPerSec {
     whole((rate.get() as f64 * factor) as u64)
@@ -20,7 +20,7 @@ pub(super) fn times(rate: BitsPerSec, factor: f64) -> BitsPerSec {
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "rates are under 2^53 bit/s; the fraction is to be cut off, and the cast saturates"
+    reason = "rates are under 2^53 bit/s; the cast cuts the fraction off and saturates"
 )]
 pub(super) fn over(rate: BitsPerSec, divisor: f64) -> BitsPerSec {
     whole((rate.get() as f64 / divisor) as u64)

@@ -179,7 +179,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Processes all events before `end`.
     pub fn run_until(&mut self, end: SimTime) {
         while let Some(event) = self.events.next_before(end) {
-            debug_assert!(event.at >= self.now, "time goes forward");
+            debug_assert!(
+                event.at >= self.now,
+                "events are processed in order of time"
+            );
             self.now = event.at;
             self.work.events += 1;
             match event.kind {

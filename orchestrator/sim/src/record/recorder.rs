@@ -107,8 +107,7 @@ impl<'w> Recorder<'w> {
             // A QP with a time-out continues until it finishes or fails, so an unfinished flow here has no time-out.
             (EndReason::Stuck | EndReason::Finished, _) => (
                 FlowStatus::TimedOut,
-                "one of its packets was lost and is not retransmitted (hint: \
-                 transport.retransmit_timeout)"
+                "one of its packets was lost and is not retransmitted (hint: set transport.retransmit_timeout)"
                     .to_owned(),
             ),
         };
@@ -131,8 +130,8 @@ impl<'w> Recorder<'w> {
             HostProfile::Rnic => (
                 FlowStatus::Failed,
                 format!(
-                    "its QP gave up at {}: {MAX_TIMEOUTS} retries got no answer (hint: was its path cut? \
-                     transport.retransmit_timeout is the time of each)",
+                    "its QP gave up at {}: {MAX_TIMEOUTS} retries got no answer (hint: was its path cut? each retry \
+                     waits for transport.retransmit_timeout)",
                     self.rows.paper_time(at)
                 ),
             ),

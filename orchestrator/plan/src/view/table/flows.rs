@@ -39,7 +39,7 @@ pub(super) fn section(plan: &Plan) -> String {
     text.push_str(&load(plan));
     let rdma = &plan.rdma;
     let facts = format!(
-        "{} of {} B packets, traffic class 0x{:02x}; QPs wait {}; a flow is given up after {}",
+        "{} of {} B packets, traffic class 0x{:02x}; QPs time out after {}; an unfinished flow is aborted after {}",
         rdma.tool,
         rdma.path_mtu,
         rdma.traffic_class,
@@ -92,7 +92,7 @@ fn load(plan: &Plan) -> String {
         peak,
     } = load.ideal_concurrency;
     facts.push(format!(
-        "at ideal FCTs {}.{:02} flows at once, {peak} at most",
+        "at ideal FCTs, {}.{:02} flows at once on average, {peak} at most",
         mean / 100,
         mean % 100
     ));

@@ -44,7 +44,7 @@ pub const fn free(shared: u64, used: u64) -> u32 {
 /// Returns the low 32 bits of `value`.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "the authors' code keeps 32 bits, which is what this is for"
+    reason = "the authors' code keeps only 32 bits"
 )]
 const fn low(value: u64) -> u32 {
     value as u32
