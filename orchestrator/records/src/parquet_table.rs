@@ -416,7 +416,7 @@ fn read_values<T: DataType, V>(
         let (more, ..) = reader.read_records(rows - read, Some(&mut levels), None, &mut values)?;
         if more == 0 {
             return Err(ParquetError::General(format!(
-                "it has only {read} of {rows} values"
+                "a column has only {read} of {rows} values"
             )));
         }
         read += more;

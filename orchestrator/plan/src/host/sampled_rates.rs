@@ -16,8 +16,8 @@ pub struct SampledRates {
 }
 
 impl SampledRates {
-    /// Selects the largest flows of a repetition, and the lowest ids among flows of equal size. Returns `None` without
-    /// DCQCN as published, which both engines implement.
+    /// Selects the largest flows of a repetition, and the lowest ids among flows of equal size. Returns `None` unless
+    /// the congestion control is DCQCN, which both engines implement.
     #[must_use]
     pub fn of(plan: &Plan, repetition: u32) -> Option<Self> {
         let dcqcn = plan.transport.cc.in_lab()?;

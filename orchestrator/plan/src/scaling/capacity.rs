@@ -2,7 +2,7 @@
 //! measured or by default.
 //!
 //! Two loads measure a place: many flows of one packet, and a few large flows. All flows of a load start at once, so
-//! that the CPU is busy from the first start to the last end. See `lcmp-lab doctor --measure`.
+//! that the place is fully busy from the first start to the last end. See `lcmp-lab doctor --measure`.
 //!
 //! A measured capacity is used only if the command line names it, so that a scenario and a command line give the same
 //! plan on every machine.
@@ -24,14 +24,15 @@ pub struct Capacity {
     pub place: Place,
     /// True if the capacity was measured; false if it is the default of this kind of place.
     pub is_measured: bool,
-    /// CPU time for a flow's queue pairs, decisions and records, independent of the flow's size.
+    /// Busy time per flow, for its queue pairs, decisions and records, independent of its size: the inverse of the
+    /// maximum number of flows per second.
     pub flow_ns: Nanos,
-    /// CPU time for a packet on one link.
+    /// Busy time per packet on one link: the inverse of the maximum number of such packets per second.
     pub hop_ns: Nanos,
-    /// Wall-clock time of a flow, independent of its size; equal to [`Self::flow_ns`] on the real clock. In an emulator
-    /// it is long for the number of instructions, because the emulator must translate the code of new processes again.
+    /// Busy time per flow by the wall clock, independent of its size; equal to [`Self::flow_ns`] on the real clock. In
+    /// an emulator it is long for the number of instructions, because the emulator translates the code again.
     pub flow_wall_ns: Nanos,
-    /// Wall-clock time of a packet on one link; equal to [`Self::hop_ns`] on the real clock.
+    /// Busy time per packet on one link by the wall clock; equal to [`Self::hop_ns`] on the real clock.
     pub hop_wall_ns: Nanos,
 }
 
@@ -243,7 +244,7 @@ pub enum ParseCapacityError {
     },
 }
 
-/// Maximum time per flow or packet in a capacity; no kernel is slower.
+/// Maximum busy time per flow or packet in a capacity; no kernel is slower.
 const MAX_TIME: Nanos = Nanos::from_millis(10_000);
 
 impl fmt::Display for Capacity {

@@ -20,7 +20,7 @@ use crate::{
 /// Estimated cost of a plan's flows at a place, for all policies and repetitions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PlaceEstimate {
-    /// CPU time that the flows take, by the lab's clock.
+    /// Time for which the flows keep the place busy, by the lab's clock.
     pub busy_ns: Nanos,
     /// Wall-clock time of the flows, if no policy overloads a path.
     pub wall_ns: Nanos,
@@ -78,7 +78,7 @@ pub(crate) fn at_place(inputs: &EstimateInputs<'_>, capacity: &Capacity) -> Plac
 }
 
 /// Returns the wall-clock time of `runs` runs that each take `lab` by the lab's clock if nothing is overloaded, and
-/// that need `busy` of CPU time in total, in wall-clock seconds.
+/// that keep the place busy for `busy` of wall-clock time in total.
 pub(crate) fn wall(capacity: &Capacity, busy: Nanos, lab: Nanos, runs: u64) -> Nanos {
     match capacity.place.clock() {
         // A virtual clock skips idle time.
@@ -148,7 +148,7 @@ fn offers(inputs: &EstimateInputs<'_>) -> Vec<Offer> {
     offers.collect()
 }
 
-/// Returns the maximum percentage of the place's capacity that flows and samples use in any second.
+/// Returns the maximum percentage of a second for which flows and samples keep the place busy.
 fn busiest_percent(inputs: &EstimateInputs<'_>, offers: &[Offer], costs: &Costs) -> u32 {
     if offers.is_empty() {
         return 0;
@@ -157,7 +157,8 @@ fn busiest_percent(inputs: &EstimateInputs<'_>, offers: &[Offer], costs: &Costs)
     peak_percent(offers, costs).saturating_add(percent(sampling.get(), WINDOW.get()))
 }
 
-/// Returns the CPU time of agents and recorders in one policy's run, whose repetitions take `span` each.
+/// Returns the time for which agents and recorders keep the place busy in one policy's run, whose repetitions take
+/// `span` each.
 fn sampling(inputs: &EstimateInputs<'_>, span: Nanos, costs: &Costs) -> Nanos {
     saturating_times(
         sampling_once(inputs, span, costs),

@@ -1,4 +1,4 @@
-//! Packets that flows offer, their CPU cost, and the busiest second.
+//! Packets that flows offer, the time for which they keep a place busy, and the busiest second.
 
 use lab_units::{Nanos, Ratio, Tool};
 
@@ -46,25 +46,25 @@ impl Offer {
     }
 }
 
-/// CPU times of single operations at a place.
+/// Busy times of single operations at a place: for each, the time in which the place can do nothing else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
-    /// CPU time of a packet on one link.
+    /// Busy time per packet on one link.
     hop: Nanos,
-    /// CPU time of a data packet in its host's pacer.
+    /// Busy time per data packet in its host's pacer.
     pacing: Nanos,
-    /// CPU time of a flow's two end points, from creation to removal.
+    /// Busy time for a flow's two end points, from creation to removal.
     flow: Nanos,
-    /// CPU time of a flow's end points while flows run; it excludes perftest's processes, which start earlier.
+    /// Busy time for a flow's end points while flows run; it excludes perftest's processes, which start earlier.
     flow_in_time: Nanos,
-    /// CPU time per wake-up of an agent or a recorder.
+    /// Busy time per wake-up of an agent or a recorder.
     pub wake_up: Nanos,
-    /// CPU time per link whose queue a switch reads at a wake-up.
+    /// Busy time per link whose queue a switch reads at a wake-up.
     pub read_link: Nanos,
 }
 
 impl Costs {
-    /// Returns the costs on the reference guest.
+    /// Returns the busy times on the reference guest.
     pub const fn reference(tool: Tool) -> Self {
         let (flow, flow_in_time) = match tool {
             Tool::Verbs => (REFERENCE_FLOW, REFERENCE_FLOW),
@@ -82,18 +82,18 @@ impl Costs {
         }
     }
 
-    /// Returns the costs at a place with `capacity`, in time of the lab's clock.
+    /// Returns the busy times at a place with `capacity`, by the lab's clock.
     pub fn at(capacity: &Capacity, tool: Tool) -> Self {
         Self::of(capacity.flow_ns, capacity.hop_ns, tool)
     }
 
-    /// Returns the costs at a place with `capacity`, in wall-clock time.
+    /// Returns the busy times at a place with `capacity`, by the wall clock.
     pub fn on_the_wall(capacity: &Capacity, tool: Tool) -> Self {
         Self::of(capacity.flow_wall_ns, capacity.hop_wall_ns, tool)
     }
 
-    /// Computes costs from the measured times of a flow and of a packet on one link. Other costs are scaled from the
-    /// reference guest like a packet's, except for the cost of a process, which calibrates its clock for a fixed time.
+    /// Computes busy times from those measured for a flow and for a packet on one link. The others are scaled from the
+    /// reference guest like a packet's, except for a process's, which calibrates its clock for a fixed time.
     fn of(flow_ns: Nanos, hop_ns: Nanos, tool: Tool) -> Self {
         let reference = Self::reference(tool);
         let like_a_packet = |cost: Nanos| {
@@ -115,14 +115,14 @@ impl Costs {
         }
     }
 
-    /// Returns the CPU time of an offer's packets.
+    /// Returns the time for which an offer's packets keep a place busy.
     fn packets(&self, offer: &Offer) -> Nanos {
         let hops = saturating_times(self.hop, offer.packet_hops);
         hops.saturating_add(saturating_times(self.pacing, offer.paced_packets))
     }
 }
 
-/// Returns the CPU time of all packets and end points of `offers`.
+/// Returns the time for which the packets and end points of `offers` keep a place busy.
 pub(crate) fn busy(offers: &[Offer], costs: &Costs) -> Nanos {
     let packets = offers
         .iter()
@@ -131,7 +131,7 @@ pub(crate) fn busy(offers: &[Offer], costs: &Costs) -> Nanos {
     packets.saturating_add(saturating_times(costs.flow, count(offers.len())))
 }
 
-/// Returns the maximum percentage of a place's CPU that `offers` use within any [`WINDOW`].
+/// Returns the maximum percentage of any [`WINDOW`] for which `offers` keep a place busy.
 ///
 /// `offers` are sorted by repetition, then start. Each offer is spread evenly over its span. Flows that share a link
 /// may offer more than the link can carry, so the result is an upper bound.

@@ -93,8 +93,8 @@ pub enum CcPlan {
 }
 
 impl CcPlan {
-    /// Returns DCQCN's parameters if a lab can run this congestion control: programs on the hosts implement the
-    /// published DCQCN, and no other control exists for SoftRoCE.
+    /// Returns DCQCN's parameters if this is the congestion control. Programs on a lab's hosts implement DCQCN, and
+    /// SoftRoCE has no other congestion control.
     #[must_use]
     pub const fn in_lab(&self) -> Option<&DcqcnConfig> {
         match self {

@@ -80,9 +80,9 @@ impl Demand {
         u64::from(messages) * frame::packets(bytes, mtu)
     }
 
-    /// Returns a full packet's serialisation time on the slowest link, in ten-thousandths of the shortest round trip, a
-    /// lower bound of every FCT. Only the scale of sizes matters: a factor of rates divides the serialisation time, a
-    /// factor of times multiplies the round trip.
+    /// Returns the largest ratio of a full packet's serialisation time to the round trip over all host pairs, in
+    /// ten-thousandths; every FCT exceeds a round trip. Only the scale of sizes matters: a factor of rates divides the
+    /// serialisation time, a factor of times multiplies the round trip.
     pub fn packet_permyriad(&self, size: Ratio) -> u64 {
         let bits = u128::from(self.packet_bits) * u128::from(size.denominator());
         let product = self

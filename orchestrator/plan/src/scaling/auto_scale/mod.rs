@@ -202,8 +202,8 @@ impl Search<'_> {
         Err(refusal)
     }
 
-    /// Returns the maximum percentage of the place's capacity that `offers` use in any second when times are scaled by
-    /// `time`.
+    /// Returns the maximum percentage of the place's capacity that `offers` use in any second when times are multiplied
+    /// by `time`.
     fn peak_percent(&self, time: Ratio, offers: &[Offer]) -> u32 {
         let slow: Vec<Offer> = offers.iter().map(|offer| offer.stretched(time)).collect();
         offer::peak_percent(&slow, &self.place_costs())
@@ -284,8 +284,8 @@ fn series() -> impl Iterator<Item = Ratio> {
 /// Maximum wall-clock time of a run, for which a user waits.
 const MAX_WALL: Nanos = Nanos::from_millis(600_000);
 
-/// Maximum share of the place's capacity in any second, in percent. The rest is headroom for bursts within the second
-/// and for retransmissions.
+/// Maximum percentage of the place's capacity that may be used in any second. The rest is headroom for bursts within
+/// the second and for retransmissions.
 const MAX_PERCENT: u32 = 50;
 
 /// Maximum serialisation time of one packet, in ten-thousandths of the shortest FCT.
