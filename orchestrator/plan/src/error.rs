@@ -24,7 +24,7 @@ pub enum PlanError {
     /// Reference to a name that no object of the scenario has.
     #[error("`{path}`: there is no {what} `{name}`{hint}")]
     Unknown {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
         /// Kind of object that the name should denote, such as `host`.
         what: &'static str,
@@ -51,7 +51,7 @@ pub enum PlanError {
     /// File that the scenario names but whose text is not among [`Files`](lab_scenario::Files).
     #[error("`{path}`: the text of `{file}` is missing")]
     MissingFile {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
         /// Path of the file as written in the scenario.
         file: String,
@@ -59,7 +59,7 @@ pub enum PlanError {
     /// Errors in a file that the scenario names.
     #[error("`{path}`: {source}")]
     File {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
         /// Errors in the file, each with its line.
         source: ScenarioErrors,
@@ -86,15 +86,15 @@ pub enum PlanError {
     /// Datacenter that should send or receive flows but has no hosts.
     #[error("`{path}`: `{dc}` has no hosts (hint: set `topology.dcs[].hosts`)")]
     NoHosts {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Name of the datacenter.
+        /// Name of the datacenter without hosts.
         dc: String,
     },
     /// Workload between all datacenters, of which fewer than two have hosts.
     #[error("`{path}`: fewer than two datacenters have hosts")]
     NoPairs {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
     },
     /// More flows than a plan may hold, or more arrivals than a workload may sample.
@@ -103,7 +103,7 @@ pub enum PlanError {
          `duration`, `load` or `repetitions`)"
     )]
     TooManyFlows {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
         /// Maximum number of flows, and of arrivals.
         max: usize,
@@ -111,17 +111,17 @@ pub enum PlanError {
     /// Flow from a host to itself.
     #[error("`{path}`: host `{host}` sends to itself")]
     SelfFlow {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Name of the host.
+        /// Name of the host that is both source and destination.
         host: String,
     },
     /// Quantity that becomes 0 when scaled to emulated units.
     #[error("`{path}` is {paper}, which becomes 0 at a scale of {scale} (hint: {hint})")]
     Vanishes {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Value in paper units.
+        /// Value before scaling, in paper units.
         paper: String,
         /// Scale factor that applies to the value.
         scale: Ratio,
@@ -133,9 +133,9 @@ pub enum PlanError {
          more than 1/{tolerance} (hint: {hint})"
     )]
     Inexact {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Value in paper units.
+        /// Value before scaling, in paper units.
         paper: String,
         /// Scale factor that applies to the value.
         scale: Ratio,
@@ -163,9 +163,9 @@ pub enum PlanError {
     /// Quantity that exceeds 64 bits when scaled to emulated units.
     #[error("`{path}` is {paper}, which overflows at a scale of {scale} (hint: {hint})")]
     Overflows {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Value in paper units.
+        /// Value before scaling, in paper units.
         paper: String,
         /// Scale factor that applies to the value.
         scale: Ratio,
@@ -196,7 +196,7 @@ pub enum PlanError {
     /// Policy parameter outside the range that the switch program supports.
     #[error("`{path}`: {why}")]
     Parameter {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
         /// Description with the value, its bounds and a hint.
         why: String,

@@ -110,7 +110,7 @@ pub struct Dc {
     pub legacy: bool,
 }
 
-/// An IPv4 prefix.
+/// IPv4 prefix of addresses in the lab.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Prefix {
     /// First address of the prefix.
@@ -129,7 +129,7 @@ impl Prefix {
     }
 }
 
-/// Role of a node.
+/// Role of a node in its datacenter.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -143,7 +143,7 @@ pub enum Role {
     Host,
 }
 
-/// A node of the lab.
+/// Node of the lab: a host or a switch.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// Name: `dc1` for a DCI switch; `dc1/s1`, `dc1/l1`, `dc1/h1` for a spine, leaf and host behind it.
@@ -179,7 +179,7 @@ pub struct Route {
     pub via: Vec<PortId>,
 }
 
-/// Kind of link.
+/// Kind of a link, by the nodes at its ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
@@ -194,7 +194,7 @@ pub enum LinkKind {
 /// Full-duplex link with the same parameters in both directions.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// Name: `dc1-dc2`, `dc1-dc1/h1`.
+    /// Name of the link, such as `dc1-dc2` or `dc1-dc1/h1`.
     pub name: String,
     pub kind: LinkKind,
     /// Node at end `a`.
@@ -332,10 +332,10 @@ impl PolicyRun {
     }
 }
 
-/// One RDMA flow.
+/// RDMA flow that is scheduled in one repetition.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
-    /// Position in [`Plan::flows`].
+    /// Id of the flow, its position in [`Plan::flows`].
     pub id: FlowId,
     /// Repetition of the flow, from 0.
     pub repetition: u32,
@@ -457,11 +457,11 @@ pub struct FaultPlan {
 /// New candidates for one destination at one switch under one policy, after a link change.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PathCostUpdate {
-    /// Position in [`Plan::policies`].
+    /// Index of the policy in [`Plan::policies`].
     pub policy: usize,
-    /// Position in [`Plan::switches`].
+    /// Index of the switch in [`Plan::switches`].
     pub switch: usize,
-    /// Position in [`Switch::destinations`].
+    /// Index of the destination in [`Switch::destinations`].
     pub destination: usize,
     /// All candidates for the destination, by increasing one-way delay after the change, then port.
     pub candidates: Vec<ScoredCandidate>,

@@ -12,7 +12,7 @@ use crate::{
     yaml::{self, At, Locator, Maybe, Text},
 };
 
-/// List of scenarios with assertions.
+/// Suite: a list of scenarios with assertions, which `lcmp-lab regress` runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Suite {
     /// Name of the suite.

@@ -141,7 +141,7 @@ fn cpu_of(row: &str) -> u64 {
     seconds.replace('.', "").parse().unwrap_or(u64::MAX)
 }
 
-/// Measured cost of one run.
+/// CPU time, memory and amount of work that one run took.
 struct Measured {
     cpu: Duration,
     wall: Duration,

@@ -14,7 +14,7 @@ pub enum SimError {
     /// Index at which the plan has no policy.
     #[error("the plan has {count} policies and no policy at index {index}")]
     NoPolicy {
-        /// Requested index.
+        /// Index that was requested.
         index: usize,
         /// Number of policies in the plan.
         count: usize,

@@ -111,9 +111,9 @@ pub struct PortSample {
     pub at: SimTime,
     /// Simulator's number of the port.
     pub port: u32,
-    /// Counters since the run's start.
+    /// Counters of the port since the run's start.
     pub counts: Counts,
-    /// Current rate of the link.
+    /// Rate of the port's link at this time.
     pub rate: BitsPerSec,
 }
 

@@ -61,8 +61,8 @@ impl Wire {
         }
     }
 
-    /// Returns the queue in `older` whose first packet arrives before all others. If two arrive at the same time, the
-    /// one that was sent first wins.
+    /// Returns the queue in `older` whose first packet arrives before all others; `None` if that packet is in `newest`.
+    /// If two arrive at the same time, the one that was sent first wins.
     #[inline]
     fn first_older(&self, pool: &mut Pool<WirePacket>) -> Option<usize> {
         if self.older.is_empty() {

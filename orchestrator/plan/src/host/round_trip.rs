@@ -13,7 +13,7 @@ use crate::{
 /// Longest emulated round trips over all pairs of hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct RoundTrips {
-    /// Round trip with empty queues.
+    /// Longest round trip with empty queues.
     pub base: Nanos,
     /// Round trip with every egress queue full in both directions, or filled with the data of all flows if that is
     /// less.

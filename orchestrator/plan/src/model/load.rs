@@ -41,7 +41,7 @@ pub struct SenderLoad {
 /// Flows from lists and flow files, over all repetitions.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct ListedFlows {
-    /// Number of flows.
+    /// Number of listed flows.
     pub flows: u64,
     /// Sum of the flows' sizes, in paper units.
     pub paper_bytes: Bytes,
@@ -84,7 +84,7 @@ impl LoadPlan {
     }
 }
 
-/// Number of concurrent flows.
+/// Number of flows that run at the same time: mean and maximum.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Concurrency {
     /// Mean number from the first start to the last end, in hundredths of a flow.

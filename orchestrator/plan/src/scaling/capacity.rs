@@ -24,8 +24,8 @@ pub struct Capacity {
     pub place: Place,
     /// True if the capacity was measured; false if it is the default of this kind of place.
     pub is_measured: bool,
-    /// Busy time per flow, for its queue pairs, decisions and records, independent of its size: the inverse of the
-    /// maximum number of flows per second.
+    /// Busy time per flow, for its queue pairs, decisions and records: the inverse of the maximum number of flows per
+    /// second, whatever their size.
     pub flow_ns: Nanos,
     /// Busy time per packet on one link: the inverse of the maximum number of such packets per second.
     pub hop_ns: Nanos,

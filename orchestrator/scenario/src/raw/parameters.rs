@@ -23,7 +23,7 @@ use crate::{
 pub struct Parameters<S> {
     /// Preset that gives the defaults.
     pub preset: Option<Text<Preset>>,
-    /// Name in records and plots.
+    /// Name of the policy in records and plots.
     pub label: Option<Text<String>>,
     pub texts: Texts,
     set: PhantomData<S>,

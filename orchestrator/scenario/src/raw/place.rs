@@ -19,7 +19,7 @@ use super::parameters::{Key, Texts, parameter_schema, require};
 pub struct With<P> {
     /// Values of the mapping's own keys.
     pub own: P,
-    /// Unparsed values of the parameters.
+    /// Unparsed values of the parameters that the mapping sets.
     pub texts: Texts,
 }
 

@@ -127,7 +127,7 @@ fn connected(
     }
 }
 
-/// Resolves the faults.
+/// Resolves the list `faults`.
 pub(super) fn faults(
     context: &mut Context<'_>,
     network: &Network,

@@ -37,7 +37,7 @@ use super::{
 };
 use crate::time::SimTime;
 
-/// DCTCP's parameters, converted for computation.
+/// DCTCP's parameters, with ratios as floats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// Gain g of the moving average α.

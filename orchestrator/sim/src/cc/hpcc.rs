@@ -56,7 +56,7 @@ use crate::{
     time::SimTime,
 };
 
-/// HPCC's parameters, converted for computation.
+/// HPCC's parameters, with ratios as floats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     semantics: Semantics,
@@ -186,7 +186,8 @@ impl CongestionControl for Hpcc {
 }
 
 impl Hpcc {
-    /// Sets `T` to the base RTT of `path`; returns true if there was no path before, or another one.
+    /// Sets `T` to the base RTT of `path`; returns true, and resets `U` to 1, if there was no path before or another
+    /// one.
     fn is_path_new(&mut self, path: &PathFacts) -> bool {
         if path.base_rtt != self.base_rtt {
             self.base_rtt = path.base_rtt;

@@ -36,7 +36,7 @@ use super::{
 };
 use crate::time::SimTime;
 
-/// TIMELY's parameters, converted for computation.
+/// TIMELY's parameters, with ratios as floats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     step: Step,

@@ -74,7 +74,7 @@ impl EventKind {
     }
 }
 
-/// Scheduled event.
+/// Scheduled event: time, kind and index.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Event {
     /// Virtual time of the event.

@@ -311,7 +311,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
 }
 
 impl Candidate {
-    /// Returns a candidate with constant attributes, for ECMP, under which all candidates cost the same.
+    /// Returns a candidate with constant attributes, for ports that are all equally good.
     const fn uniform(port: u32) -> Self {
         let rate = BitsPerSec::new(1).expect("it is not zero");
         Self {

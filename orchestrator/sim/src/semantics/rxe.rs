@@ -40,7 +40,7 @@ pub const MAX_NOT_ACKED: u32 = 65;
 /// Maximum number of packets that a QP has in its pacer: one more than `RXE_INFLIGHT_SKBS_PER_QP_HIGH` = 64.
 pub const MAX_PACED: usize = 65;
 
-/// Number of packets in a full pacer's remainder below which the QP refills it: `RXE_INFLIGHT_SKBS_PER_QP_LOW`.
+/// Number of packets in the pacer below which the QP refills it: `RXE_INFLIGHT_SKBS_PER_QP_LOW`.
 pub const REFILL_PACED: usize = 16;
 
 /// Rules of the paper, with SoftRoCE hosts.

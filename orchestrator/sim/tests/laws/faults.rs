@@ -33,8 +33,8 @@ fn a_new_delay_applies_to_packets_sent_later() {
 }
 
 /// Simulates two hosts on each side of a 100 Gbit/s link whose delay is `delay` until 10 ms, and 1 ms afterwards.
-/// dc1/h1 sends `early` bytes from time 0, and dc1/h2 sends `late`, a start and a size. Both go to dc2/h1 through its
-/// port of 100 Gbit/s, which has room for 100 kB.
+/// dc1/h1 sends `early` full packets from time 0; dc1/h2 sends `late`, a number of bytes and the time of their start.
+/// Both go to dc2/h1 through its port of 100 Gbit/s, which has room for 100 kB.
 fn shortened(delay: &str, early: u64, late: (u64, &str), more: &str) -> Run {
     let (bytes, start) = late;
     let early = early * 4_096;
