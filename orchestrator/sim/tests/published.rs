@@ -52,7 +52,9 @@ fn replay_all(directory: &Path, plan: &Plan) -> Vec<Replay> {
     (0..POLICIES.len()).map(policy).collect()
 }
 
-/// |ΔFCT| / FCT is at most 0.1 % for half of the flows and at most 3 % for 99 % of them. The remaining difference is due to random numbers: the artifact draws other ones for its marks. Link utilisations differ by at most 1 %.
+/// The relative difference |ΔFCT| / FCT is at most 0.1 % for half of the flows and at most 3 % for 99 % of them. The
+/// remaining difference is due to random numbers: the artifact draws other ones for its marks. Link utilisations differ
+/// by at most 1 %.
 #[test]
 fn every_policy_agrees_with_the_published_outputs() {
     let Some(directory) = beside(

@@ -227,7 +227,7 @@ pub enum ParseCapacityError {
     /// A time cannot be parsed.
     #[error(transparent)]
     Quantity(#[from] ParseQuantityError),
-    /// A time is zero or longer than [`MAX_TIME`].
+    /// A time is zero or longer than 10 s.
     #[error("a capacity's time is {time}; it must be 1 ns to {MAX_TIME}")]
     Time { time: Nanos },
     /// The number of times does not match the clock of the place: two on the real clock, four on the virtual clock.

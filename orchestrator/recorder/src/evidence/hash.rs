@@ -216,8 +216,8 @@ mod tests {
         counts_of(&[shares.to_vec()])
     }
 
-    /// Example from Wikipedia, "Pearson's chi-squared test": a die is thrown 60 times, with counts 5, 8, 9, 8, 10 and
-    /// 20. Against a fair die, χ² is 13.4 and p is 0.0199.
+    /// Example from Wikipedia, "Pearson's chi-squared test": a die is thrown 60 times and shows its sides 5, 8, 9, 8,
+    /// 10 and 20 times. Against a fair die, χ² is 13.4 and p is 0.0199.
     #[test]
     fn the_p_value_of_an_unfair_die() {
         let die = counts(&[(1, 5), (1, 8), (1, 9), (1, 8), (1, 10), (1, 20)]);

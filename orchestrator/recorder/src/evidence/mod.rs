@@ -235,8 +235,8 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// Compares the paths of the flows of `policy` with their paths under the run's LCMP policy without C_cong (`beta`
-    /// = 0): the one that differs only in `beta` if it exists, else the first.
+    /// Compares the paths of the flows of `policy` with their paths under the run's LCMP policy without C_cong
+    /// (`beta: 0`): the one that differs only in `beta` if it exists, else the first.
     fn against_rm_beta(&self, policy: &PolicyWitness<'_>) -> Option<lab_records::PathDifference> {
         let config = policy.run.policy.lcmp()?;
         if config.beta == 0 {
