@@ -256,7 +256,7 @@ pub(crate) fn check_length(column: &str, bytes: usize) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!(
-            "column `{column}` has a text of {bytes} bytes, at most {MAX_FIELD} are allowed"
+            "column `{column}` has a text of {bytes} bytes, but at most {MAX_FIELD} are allowed"
         ))
     }
 }

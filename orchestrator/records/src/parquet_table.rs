@@ -208,7 +208,7 @@ fn rows(group: &RowGroupMetaData) -> Result<usize, ParquetError> {
         Ok(rows)
     } else {
         Err(ParquetError::General(format!(
-            "a row group of {} rows, at most {BATCH_ROWS} are allowed",
+            "a row group has {} rows, but at most {BATCH_ROWS} are allowed",
             group.num_rows()
         )))
     }

@@ -11,7 +11,7 @@
 //! use         = [policy "."] "path(" dc "," dc ")" "uses" dc [">=" number "%"]
 //! ```
 //!
-//! A `-` between letters is part of a name, as in `te-100ms.p99`; a subtraction needs blanks around the `-`.
+//! A `-` between letters is part of a name, as in `te-100ms.p99`; a subtraction needs spaces around the `-`.
 
 use std::fmt;
 

@@ -22,11 +22,11 @@ use crate::{
 pub struct PlaceEstimate {
     /// Time for which the flows keep the place busy, by the lab's clock.
     pub busy_ns: Nanos,
-    /// Wall-clock time of the flows, if no policy overloads a path.
+    /// Wall-clock time for which flows run, if no policy overloads a path.
     pub wall_ns: Nanos,
     /// Sum over data packets and ACKs of the number of links that each crosses, without retransmissions.
     pub packet_hops: u64,
-    /// Time of the flows by the lab's clock, if no policy overloads a path.
+    /// Time for which flows run, by the lab's clock, if no policy overloads a path.
     pub lab_ns: Nanos,
     /// Maximum percentage of the place's capacity that packets use in any second of the lab's clock.
     pub peak_percent: u32,

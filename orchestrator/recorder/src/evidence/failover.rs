@@ -13,8 +13,8 @@ pub(super) struct Failovers {
 }
 
 impl Failovers {
-    /// Creates empty counts for all link cuts of the plan; `is_real` is true if switches need real time to detect a
-    /// cut.
+    /// Creates empty counts for all link cuts of the plan; `is_real` is true in the lab, whose switches need time to
+    /// detect a cut.
     pub fn new(plan: &Plan, is_real: bool) -> Self {
         let mut cuts: Vec<Failover> = Vec::new();
         let is_cut = |change| matches!(change, FaultChange::Down);

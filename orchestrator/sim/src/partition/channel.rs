@@ -14,8 +14,8 @@ pub struct Channel {
     telemetry: Vec<Telemetry>,
 }
 
-/// Batch of up to [`BATCH_PACKETS`] packets. A window sends about a hundred batches; the receiving partition reuses
-/// emptied ones.
+/// Batch of up to [`BATCH_PACKETS`] packets. About a hundred batches are sent per window of the parallel simulation;
+/// the receiving partition reuses the emptied ones.
 pub(super) type Batch = Vec<WirePacket>;
 
 /// Maximum number of packets in a batch, 32 kB.

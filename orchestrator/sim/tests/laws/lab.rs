@@ -21,8 +21,9 @@ pub const ACK: u64 = 4_960;
 /// Delay of a link between a host and its switch, in picoseconds.
 pub const HOST_DELAY: u64 = 1_000_000;
 
-/// Picoseconds per microsecond; the next constant has those per millisecond.
+/// One microsecond in picoseconds.
 pub const MICRO: u64 = 1_000_000;
+/// One millisecond in picoseconds.
 pub const MILLI: u64 = 1_000 * MICRO;
 
 /// Links of a topology with two equal paths from dc1 to dc4, via dc2 and via dc3.
