@@ -141,7 +141,7 @@ fn explain_refuses_unknown_names() {
             "{elsewhere}"
         );
     }
-    assert!(ask(&["dc8", "--queues", "dc6=much"]).contains("`much` is not a queue"));
+    assert!(ask(&["dc8", "--queues", "dc6=much"]).contains("`much` is not a queue state"));
     assert!(ask(&["dc8", "--src", "dc1/h9"]).contains("there is no host `dc1/h9`"));
     let elsewhere = ask(&["dc8", "--src", "dc8/h1"]);
     assert!(

@@ -19,11 +19,11 @@ parameters! {
         utilisation: Ratio = ratio(95, 100);
         /// Number of additive raises before a multiplicative raise (maxStage); if 0, all raises are multiplicative.
         max_stage: u32 = 5, 0 => { domain: numbers(0, MAX_STAGES) };
-        /// Additive raise: the window increase W_AI per round trip, given as a rate.
+        /// Additive increase of the window per round trip (W_AI), given as a rate.
         additive_rate_bps: BitsPerSec = megabits(50);
-        /// Minimum rate.
+        /// Minimum rate of a QP.
         min_rate_bps: BitsPerSec = megabits(100);
-        /// Number of hops for which packets have telemetry fields.
+        /// Maximum number of hops whose telemetry (INT) a packet can carry.
         int_hops: u32 = 5, 64 => {
             domain: numbers(1, 64),
             derived: Some("the number of switches on the longest path, at least 5"),

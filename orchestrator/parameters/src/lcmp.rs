@@ -8,9 +8,9 @@ use crate::{
     value::{Domain, Field, INTERVALS, Value, numbers},
 };
 
-/// Number of classes in every level table.
+/// Number of classes into which capacities and queue lengths are divided.
 ///
-/// The level scores, capacity classes and queue levels are all tenths, as in the paper's example.
+/// Level scores, capacity classes and queue levels are all tenths, as in the paper's example.
 pub const LEVELS: usize = 10;
 
 /// Maximum exponent of `max_delay`: 2^40 µs are twelve days, and delay · 255 still fits in 64 bits.
@@ -19,17 +19,19 @@ pub const MAX_DELAY_SHIFT: u8 = 40;
 /// Maximum number of rows in a flow table, as in the paper's deployment: 1.2 MB of 24-byte entries.
 pub const MAX_FLOW_TABLE_ENTRIES: u32 = 50_000;
 
-/// Additional rows in a switch's flow map, beyond the capacity of the flow table. They hold flows that arrive before
-/// the least recently seen flows are evicted. The largest map has 2^16 rows.
+/// Additional rows in a switch's flow map, beyond the capacity of the flow table, for flows that arrive before the next
+/// eviction of the least recently seen flows. The largest map has 2^16 rows.
 pub const FLOW_TABLE_HEADROOM: u32 = (1 << 16) - MAX_FLOW_TABLE_ENTRIES;
 
-/// Right shifts of a weighted sum; larger shifts would always yield 0.
+/// Permitted right shifts of a weighted sum of scores. The largest sum, of three scores, is 3 · 255 · 255, which has 18
+/// bits.
 const SCORE_SHIFTS: Domain = numbers(0, 16);
 
-/// Right shifts of the 32-bit trend and the 32-bit duration counter.
+/// Permitted right shifts of the 32-bit queue trend and the 32-bit duration counter.
 const STATE_SHIFTS: Domain = numbers(0, 31);
 
-/// Published delays from which the delay score is 255 (32 and 64 ms), as powers of two in the unit of each preset.
+/// Published values of `max_delay`, 32 and 64 ms: as the nearest powers of two in µs (preset `paper`) and in ms
+/// (`artifact`).
 const PUBLISHED_MAX_DELAYS: [Value; 4] = [
     Value::Time(micros(1 << 15)),
     Value::Time(micros(1 << 16)),
@@ -82,20 +84,21 @@ parameters! {
         };
         /// Right shift of the congestion cost (Eq. 5): the weighted sum is divided by 2^`s_cong`.
         s_cong: u8 = 2 => { is_tunable: true, domain: SCORE_SHIFTS };
-        /// Delay from which the delay score is 255: a power of two, in microseconds with the preset `paper`, in
-        /// milliseconds with `artifact`. Candidates with longer delays have equal scores.
+        /// Delay at and above which the delay score is 255: a power of two, in microseconds with the preset `paper`, in
+        /// milliseconds with `artifact`. Candidates with longer delays have equal delay scores.
         max_delay_ns: Nanos = micros(1 << 15), millis(1 << 5) => {
             domain: INTERVALS,
             is_scaled: false,
             published: published("32 or 64 ms", "section 3.2", &PUBLISHED_MAX_DELAYS),
         };
-        /// Capacity that is divided into tenths, the capacity classes; a path of this capacity has the best score.
-        /// The artifact calls it `MAX_BW`.
+        /// Capacity whose tenths are the capacity classes; a path of this capacity has the best capacity score. The
+        /// artifact calls it `MAX_BW`.
         max_capacity_bps: BitsPerSec = megabits(400_000) => {
             derived: Some("the maximum rate of an inter-DC link"),
             is_scaled: false,
         };
-        /// Shift K of the queue trend: each sample adds 2^-K of its growth and decays the old trend by 2^-K.
+        /// Shift K of the queue trend, a moving average: each sample adds growth · 2^-K and decays the old trend by
+        /// 2^-K.
         trend_shift: u8 = 3 => {
             is_tunable: true,
             domain: STATE_SHIFTS,
@@ -104,11 +107,13 @@ parameters! {
         /// Right shift from the duration counter to its level: the level is the number of samples at or above
         /// `high_water`, divided by 2^`duration_shift`.
         duration_shift: u8 = 2 => { is_tunable: true, domain: STATE_SHIFTS };
-        /// Queue level from which the duration counter rises, ⌈0.8 · 255⌉ by default; must be above `low_water`.
+        /// Queue level at or above which a sample raises the duration counter, ⌈0.8 · 255⌉ by default; must be above
+        /// `low_water`.
         high_water: u8 = 204 => { is_tunable: true, domain: numbers(1, 255) };
-        /// Queue level up to which the duration counter falls, ⌊0.4 · 255⌋ by default; must be below `high_water`.
+        /// Queue level at or below which a sample lowers the duration counter, ⌊0.4 · 255⌋ by default; must be below
+        /// `high_water`.
         low_water: u8 = 102 => { is_tunable: true, domain: numbers(0, 254) };
-        /// Buffer size that is divided into tenths, the queue levels.
+        /// Buffer size whose tenths are the queue levels.
         #[serde(default)]
         level_buffer_bytes: Option<Bytes> = None => {
             only: Some(Preset::Paper),
@@ -125,7 +130,7 @@ parameters! {
             derived: Some("five times the longest base RTT, at least 1 s of emulated time"),
         };
         /// Capacity of the flow table. At each sample of the queues, the least recently seen flows beyond this number
-        /// are evicted; the next packet of an evicted flow is decided like a first packet.
+        /// are evicted; the switch routes the next packet of an evicted flow as if it were the flow's first.
         flow_table_entries: u32 = MAX_FLOW_TABLE_ENTRIES => {
             domain: numbers(1, MAX_FLOW_TABLE_ENTRIES as u64),
             published: published(
@@ -134,26 +139,26 @@ parameters! {
                 &[Value::Number(MAX_FLOW_TABLE_ENTRIES as u64)],
             ),
         };
-        /// Rule for how many of m live candidates are kept, cheapest first. `half`: ⌈m/2⌉ candidates, and all that
-        /// cost as much as the last of these. `half-strict`: ⌈m/2⌉. `floor`: ⌊m/2⌋, at least one. `floor-or-all`:
-        /// ⌊m/2⌋, or all if that is less than two, as in the authors' code.
+        /// Rule for how many of m live candidates remain for the flow hash, cheapest first. `half`: ⌈m/2⌉ candidates,
+        /// and all that cost as much as the last one. `half-strict`: ⌈m/2⌉. `floor`: ⌊m/2⌋, at least one.
+        /// `floor-or-all`: ⌊m/2⌋, or all if that is less than two, as in the authors' code.
         #[serde(default)]
         keep: Keep = Keep::Half => { only: Some(Preset::Paper) };
-        /// Congestion cost from which a candidate counts as highly congested; if all candidates are highly congested,
-        /// the cheapest one is chosen.
+        /// Congestion cost at and above which a candidate counts as highly congested. If all candidates are highly
+        /// congested, the cheapest one is chosen, without hashing.
         congested_threshold: u8 = 204 => { is_tunable: true, only: Some(Preset::Paper) };
-        /// Total cost from which a candidate is dropped.
+        /// Total cost at and above which a candidate is excluded from the choice.
         drop_threshold: u8 = 204 => { is_tunable: true, only: Some(Preset::Artifact) };
     }
     conflicts [water_marks, max_delay, weights]
 }
 
-/// Rule for how many candidates are kept.
+/// Rule for how many of the live candidates, cheapest first, remain for the flow hash.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Keep {
-    /// ⌈m/2⌉ of m candidates, and all that tie with the last of these.
+    /// ⌈m/2⌉ of m candidates, and all that cost as much as the last one.
     #[default]
     Half,
     /// ⌈m/2⌉ of m candidates.
@@ -165,13 +170,13 @@ pub enum Keep {
 }
 
 impl Keep {
-    /// All rules, in the order of their numbers in the switch program.
+    /// All rules; a rule's index is its number in the switch program.
     pub const ALL: [Self; 4] = [Self::Half, Self::HalfStrict, Self::Floor, Self::FloorOrAll];
 
     /// Names of the rules in scenarios, in the order of [`Self::ALL`].
     const WORDS: &'static [&'static str] = &["half", "half-strict", "floor", "floor-or-all"];
 
-    /// Returns how many of `alive` candidates are kept, before ties.
+    /// Returns the number of candidates kept out of `alive`, without candidates that are kept only because they tie.
     #[must_use]
     pub const fn of(self, alive: usize) -> usize {
         match (self, alive / 2) {
@@ -182,7 +187,7 @@ impl Keep {
         }
     }
 
-    /// Returns true if candidates that tie with the last kept candidate are also kept.
+    /// Returns true if candidates that cost as much as the last kept candidate are also kept.
     #[must_use]
     pub const fn keeps_ties(self) -> bool {
         matches!(self, Self::Half)
@@ -206,7 +211,8 @@ impl Field for Keep {
 }
 
 impl LcmpConfig {
-    /// Returns the rule for how many candidates are kept; with the preset `artifact`, the rule of the authors' code.
+    /// Returns the rule that applies: `keep` with the preset `paper`, `floor-or-all` of the authors' code with
+    /// `artifact`.
     #[must_use]
     pub const fn keep_rule(&self) -> Keep {
         match self.preset {
@@ -217,7 +223,7 @@ impl LcmpConfig {
 
     /// Returns the defaults of the preset `paper` for a topology whose fastest inter-DC link has `max_capacity`.
     ///
-    /// `idle_timeout_ns` is five times the longest base RTT in the 8-DC testbed.
+    /// `idle_timeout_ns` is the 8-DC testbed's value, five times its longest base RTT.
     #[must_use]
     pub const fn paper(max_capacity: BitsPerSec) -> Self {
         Self {
@@ -232,7 +238,7 @@ impl LcmpConfig {
         Self::ARTIFACT
     }
 
-    /// Checks each value, and that all values are consistent.
+    /// Checks that each value is in its domain and that the values are consistent.
     pub fn validate(&self) -> Result<(), ParameterError> {
         self.check()
     }
@@ -252,7 +258,7 @@ pub const fn delay_of_shift(shift: u8, preset: Preset) -> Nanos {
     Nanos::new(delay_unit(preset).0 << shift)
 }
 
-/// Returns the unit in which `preset` counts delays, in ns, and the name of the unit.
+/// Returns the unit of `max_delay` in `preset`: its length in ns, and its name.
 const fn delay_unit(preset: Preset) -> (u64, &'static str) {
     match preset {
         Preset::Paper => (1_000, "us"),
@@ -260,8 +266,8 @@ const fn delay_unit(preset: Preset) -> (u64, &'static str) {
     }
 }
 
-/// Checks the order of the two water marks; between them the counter is constant. If they were equal, it would both
-/// rise and fall.
+/// Checks that `low_water` is below `high_water`. A queue level between them leaves the duration counter unchanged; if
+/// they were equal, that level would both raise and lower the counter.
 fn water_marks(config: &LcmpConfig) -> Option<ParameterError> {
     let low = config.low_water;
     let high = config.high_water;
@@ -272,7 +278,7 @@ fn water_marks(config: &LcmpConfig) -> Option<ParameterError> {
     })
 }
 
-/// Checks that the delay at which the score saturates is a power of two, because the score is computed by a shift.
+/// Checks that `max_delay` is a power of two of the preset's unit, because the delay score is computed by a shift.
 fn max_delay(config: &LcmpConfig) -> Option<ParameterError> {
     let (unit, name) = delay_unit(config.preset);
     let delay = config.max_delay_ns.get();
@@ -324,7 +330,7 @@ mod tests {
         }
     }
 
-    /// Checks ⌈m/2⌉, ⌊m/2⌋, and ⌊m/2⌋ or all, for m from 1 to 6.
+    /// Numbers of kept candidates under each rule, for m from 1 to 6 candidates.
     #[test]
     fn rules_of_the_half_differ_for_few_and_for_odd_numbers() {
         let kept = |rule: Keep| [1, 2, 3, 4, 5, 6].map(|alive| rule.of(alive));
@@ -337,8 +343,8 @@ mod tests {
         }
     }
 
-    /// Published values are 32 and 64 ms; the preset `paper` counts microseconds, and its nearest powers of two are
-    /// accepted.
+    /// The published 32 and 64 ms do not count as a departure, nor do the nearest powers of two in microseconds, which
+    /// the preset `paper` needs.
     #[test]
     fn published_delays_are_no_departure() {
         let parameter = LcmpConfig::PARAMETERS

@@ -1,12 +1,12 @@
 //! Parameters of links, transport, policies and congestion controls, each declared once.
 //!
-//! A declaration names a parameter, its type, meaning, range and defaults. The scenario's reader, its JSON Schema and
-//! reference, the plan with its scaling and tables, and `tune` all use the declarations. To add a parameter, add a
+//! A declaration names a parameter, its type, meaning, range and defaults. The scenario reader, the JSON Schema, the
+//! parameter reference, the plan (scaling and tables) and `tune` all use these declarations. To add a parameter, add a
 //! declaration and the code that uses the value.
 //!
 //! Must not contain: clocks, floats, I/O, allocation.
 //!
-//! - [`value`][]: [`Value`] of a parameter and its [`Domain`]
+//! - [`value`][]: [`Value`]s of parameters and their [`Domain`]s
 //! - [`set`][]: [`Parameter`], [`ParameterSet`], and the macro that declares a set of parameters
 //! - [`limits`][]: bounds that several parameters share
 //! - [`link`][]: parameters of links and their queues

@@ -6,12 +6,12 @@ use lab_units::{Bytes, Nanos, Semantics};
 
 use crate::value::{Domain, Value};
 
-/// Source of a set's defaults, and of its algorithm if the two sources differ in it.
+/// Source of a parameter set's defaults, and of its algorithm where paper and artifact differ.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Preset {
-    /// Published paper.
+    /// Paper in which the policy or congestion control was published.
     #[default]
     Paper,
     /// NS-3 code of LCMP's authors, including its integer wrap-arounds.
@@ -29,7 +29,7 @@ impl Preset {
     }
 }
 
-/// Converts semantics to the preset of a congestion control that does not name one.
+/// Returns the preset that a congestion control without a `preset` key gets under these semantics.
 impl From<Semantics> for Preset {
     fn from(semantics: Semantics) -> Self {
         match semantics {
@@ -48,11 +48,11 @@ impl fmt::Display for Preset {
 /// Value of a parameter according to the policy's publication.
 #[derive(Clone, Copy, Debug)]
 pub struct Published {
-    /// The value in the publication's words.
+    /// Value as the publication words it, such as `3, and 0 in rm-alpha`.
     pub words: &'static str,
     /// Section of the publication that gives the value.
     pub place: &'static str,
-    /// Published values; empty if the value depends on the topology.
+    /// Published values in the parameter's type; empty if the value depends on the topology.
     pub values: &'static [Value],
 }
 
@@ -76,11 +76,11 @@ pub struct Parameter {
     pub name: &'static str,
     /// Key in a plan: the name of the field.
     pub field: &'static str,
-    /// Description in full sentences; each line begins with a blank.
+    /// Description in full sentences, from the field's doc comment; each line starts with a space.
     pub doc: &'static str,
     /// Type and range of permitted values.
     pub domain: Domain,
-    /// Preset whose algorithm has the parameter; `None` if both have it.
+    /// The only preset whose algorithm has the parameter; `None` if both presets have it.
     pub only: Option<Preset>,
     /// Description of the default in the preset `paper`, if the default depends on the topology.
     pub derived: Option<&'static str>,
@@ -94,7 +94,7 @@ pub struct Parameter {
     pub is_tunable: bool,
     /// True if a fault may change the parameter while flows run.
     pub is_changeable: bool,
-    /// True if a scenario must set the parameter unless something else does.
+    /// True if a scenario that sets this group of parameters must give the parameter a value.
     pub is_required: bool,
 }
 
@@ -118,7 +118,7 @@ impl Parameter {
     }
 
     /// Returns true if `value` differs from the published values or, for a parameter without published values, from
-    /// `default`.
+    /// `default`, the default of the preset `paper`.
     #[must_use]
     pub fn departs(&self, value: Value, default: Option<Value>) -> bool {
         match self.published {
@@ -127,7 +127,7 @@ impl Parameter {
         }
     }
 
-    /// Returns true if the algorithm of `preset` has the parameter.
+    /// Returns true if the algorithm of `preset` uses the parameter.
     #[must_use]
     pub fn is_of(&self, preset: Preset) -> bool {
         self.only.is_none_or(|only| only == preset)
@@ -136,12 +136,12 @@ impl Parameter {
 
 /// Parameters of one policy or congestion control, with their values.
 pub trait ParameterSet: Clone + Sized + 'static {
-    /// Name of the policy or congestion control as spelled in its publication.
+    /// Name of the policy or congestion control as its publication spells it, for headings and errors.
     const TITLE: &'static str;
     /// Keys in a scenario: `preset` and `label` if the set has them, then the parameters' names.
     const KEYS: &'static [&'static str];
     const PARAMETERS: &'static [Parameter];
-    /// Checks that involve several parameters.
+    /// Checks of conditions that involve several parameters, such as the order of two thresholds.
     const CONFLICTS: &'static [Conflict<Self>];
 
     /// Returns the defaults of `preset`; a default that depends on the topology has a placeholder.
@@ -155,7 +155,8 @@ pub trait ParameterSet: Clone + Sized + 'static {
 
     /// Checks that every value is in its domain and that all values are consistent.
     ///
-    /// Domains are in paper units. A scaled parameter may be in emulated units, so it is only checked not to be zero.
+    /// Domains are in paper units. A scaled parameter may be in emulated units, so the only check is that it is not
+    /// zero.
     fn check(&self) -> Result<(), ParameterError> {
         for parameter in Self::PARAMETERS {
             match self.get(parameter.name) {
@@ -171,11 +172,11 @@ pub trait ParameterSet: Clone + Sized + 'static {
     }
 }
 
-/// Check that involves several parameters of a set.
+/// Check that involves several parameters of a set; returns the error if they are inconsistent.
 pub type Conflict<S> = fn(&S) -> Option<ParameterError>;
 
 impl Parameter {
-    /// Checks that `value`, in paper units, is permitted for the parameter. The error names the value and the domain.
+    /// Checks that `value`, in paper units, is in the parameter's domain. The error names the value and the domain.
     pub fn check(&self, value: Value) -> Result<(), ParameterError> {
         if self.domain.contains(value) {
             return Ok(());
@@ -222,7 +223,7 @@ pub enum ParameterError {
 }
 
 impl ParameterError {
-    /// Returns the names of the parameters concerned.
+    /// Returns the names of the parameters concerned; a single parameter is named twice.
     #[must_use]
     pub const fn names(&self) -> [&'static str; 2] {
         match self {
@@ -233,7 +234,7 @@ impl ParameterError {
     }
 }
 
-/// Returns the name of a field without its unit suffix.
+/// Returns the name of a field without its unit suffix, such as `t_low` for `t_low_ns`.
 pub(crate) const fn without_unit(field: &'static str) -> &'static str {
     let unit = match field.as_bytes() {
         [.., b'_', b'n', b's'] => "_ns",
@@ -245,7 +246,7 @@ pub(crate) const fn without_unit(field: &'static str) -> &'static str {
     field.split_at(field.len() - unit.len()).0
 }
 
-/// Returns `head`, followed by the names of `parameters`; `N` is the total number.
+/// Returns `head`, followed by the names of `parameters`; `N` is the number of keys in total.
 pub(crate) const fn keys<const N: usize>(
     head: &[&'static str],
     parameters: &[Parameter],
@@ -267,10 +268,10 @@ pub(crate) const fn keys<const N: usize>(
 ///
 /// `field: type = default of the paper, default of the artifact => { … };`
 ///
-/// The second default is left out if it equals the first. The braces hold the fields of [`Parameter`] that differ
-/// from [`Parameter::new`]. `(label)`: scenarios may give the set a label, as for policies. `by preset`: there are
-/// two presets. `#[serde(default)]`: plans of earlier versions lack the field. `beside`: fields that are themselves
-/// sets, which reading and scaling handle separately.
+/// The second default is left out if it equals the first. The braces hold the fields of [`Parameter`] that differ from
+/// [`Parameter::new`]. `(label)`: scenarios may give the set a label, as for policies. `by preset`: the set has a field
+/// `preset`. `#[serde(default)]`: plans of earlier versions lack the field. `beside`: fields that are parameter sets
+/// themselves, which reading and scaling handle separately.
 macro_rules! parameters {
     (
         $(#[doc = $about:literal])*
@@ -297,7 +298,7 @@ macro_rules! parameters {
         #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
         pub struct $set {
             $(
-                /// Source of the defaults, and of the algorithm if the two sources differ in it.
+                /// Source of the defaults, and of the algorithm where paper and artifact differ.
                 pub $preset: $crate::set::Preset,
             )?
             $(
@@ -372,7 +373,7 @@ macro_rules! parameters {
 }
 pub(crate) use parameters;
 
-/// Expands to the last of one or two expressions.
+/// Expands to the second expression if there is one, else to the first.
 macro_rules! last {
     ($one:expr) => {
         $one
@@ -388,19 +389,18 @@ mod tests {
     use super::*;
     use crate::{DcqcnConfig, LcmpConfig, TimelyConfig, limits::micros};
 
-    /// Returns the names of the parameters that the checks reject after `change`.
+    /// Returns the names of the parameters that `check` rejects after `change`; empty strings if it rejects none.
     fn refused<S: ParameterSet>(mut set: S, change: impl FnOnce(&mut S)) -> [&'static str; 2] {
         change(&mut set);
         let checked = set.check();
         checked.map_or_else(|error| error.names(), |()| [""; 2])
     }
 
-    /// The plan of a lab has parameters in emulated units, which may lie outside the domain that is given in paper
-    /// units.
+    /// A lab's plan has parameters in emulated units, which may lie outside a domain in paper units.
     #[test]
     fn a_scaled_parameter_may_have_any_value_but_zero() {
         let dcqcn = |change: fn(&mut DcqcnConfig)| refused(DcqcnConfig::PAPER, change);
-        // In paper units, the domains begin at 100 ns, and end at one hour and 1 TB.
+        // In paper units, times must be from 100 ns to one hour, and sizes at most 1 TB.
         assert_eq!(dcqcn(|set| set.alpha_interval_ns = Nanos::new(1)), [""; 2]);
         assert_eq!(
             dcqcn(|set| set.alpha_interval_ns = Nanos::new(u64::MAX)),

@@ -18,9 +18,10 @@ parameters! {
     pub struct TimelyConfig by preset = "TIMELY" {
         /// Number of acknowledged bytes between two updates of the rate.
         segment_bytes: Bytes = Bytes::new(16_000) => { only: Some(Preset::Paper) };
-        /// Weight of a new round-trip difference in the average (α).
+        /// Weight of the newest round-trip difference in the moving average (α).
         difference_weight: Ratio = ratio(875, 1_000);
-        /// Share by which a rate is cut (β).
+        /// Multiplicative decrease factor (β): the weight of the gradient, or of the excess over `t_high`, in a rate
+        /// cut.
         decrease: Ratio = ratio(8, 10);
         /// Round-trip time below which the rate is always raised (T_low); at most `t_high`.
         t_low_ns: Nanos = micros(50);
@@ -28,19 +29,19 @@ parameters! {
         t_high_ns: Nanos = micros(500);
         /// Round-trip time of an empty network, the unit of the gradient.
         min_rtt_ns: Nanos = micros(20);
-        /// Regular increase of the rate (δ).
+        /// Increase of the rate per regular raise (δ).
         additive_rate_bps: BitsPerSec = megabits(10), megabits(50);
-        /// Increase of the rate after `hyper_after` consecutive raises.
+        /// Increase of the rate per raise after `hyper_after` consecutive raises (hyperactive increase).
         hyper_rate_bps: BitsPerSec = megabits(50), megabits(100);
-        /// Number of consecutive raises before the larger ones.
+        /// Number of consecutive raises by δ before raises by `hyper_rate`.
         hyper_after: u32 = 5 => { domain: numbers(0, MAX_STAGES) };
-        /// Minimum rate.
+        /// Minimum rate of a QP.
         min_rate_bps: BitsPerSec = megabits(100);
     }
     conflicts [thresholds]
 }
 
-/// Checks that no round-trip time is both below the lower threshold and above the upper one.
+/// Checks that `t_low` is at most `t_high`.
 fn thresholds(config: &TimelyConfig) -> Option<ParameterError> {
     let low = config.t_low_ns;
     let high = config.t_high_ns;

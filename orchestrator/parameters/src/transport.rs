@@ -29,19 +29,19 @@ parameters! {
                 "`bdp`; in `up` and `sim --scaled` with `cc: none` or `cc: dcqcn`, SoftRoCE's 128 packets",
             ),
         };
-        /// Switches send ACKs before data, in the strict class.
+        /// If true, switches send ACKs before data, in the strict-priority class.
         ack_priority: bool = false;
         /// Time after which a receiver repeats its NACK for a packet that is still missing; `none` for a single NACK
         /// per gap.
         #[serde(default)]
         nack_interval_ns: Timer = Timer::NONE, Timer(Some(Nanos::new(500_000)));
-        /// Time without an acknowledgement after which a QP retransmits, or `none`. `up` and `sim --scaled` scale
-        /// this time and then round it up to 4.096 us times a power of two.
+        /// Time without an acknowledgement after which a QP retransmits; `none` for no such timeout. `up` and
+        /// `sim --scaled` scale this time and then round it up to 4.096 us times a power of two.
         retransmit_timeout_ns: Timer = Timer::NONE => {
             derived: Some("twice the longest round trip with full queues"),
         };
-        /// Switches pause their upstream neighbours instead of dropping packets. In the lab, only DCI switches do so,
-        /// only towards their hosts, and only with `cc: dcqcn`.
+        /// If true, switches pause their upstream neighbours instead of dropping packets. In the lab, only DCI switches
+        /// send pauses, only to their hosts, and only with `cc: dcqcn`.
         pfc: bool = false, true;
         /// Shared buffer of a leaf or spine switch with PFC.
         fabric_buffer_bytes: Bytes = LinkConfig::PAPER.buffer_bytes, Bytes::new(32 << 20) => { domain: BUFFERS };
@@ -51,7 +51,7 @@ parameters! {
     conflicts []
 }
 
-/// Minimum payload of a full packet, and minimum size of a window.
+/// Minimum payload of a full packet, and minimum size of a window, in bytes.
 const MIN_PAYLOAD: u64 = 64;
 
 const BUFFERS: Domain = Domain::Size {
@@ -64,9 +64,10 @@ const BUFFERS: Domain = Domain::Size {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Window {
-    /// QPs have no limit.
+    /// No limit.
     None,
-    /// Maximum bandwidth-delay product of the plan, including its faults, in proportion to the QP's rate.
+    /// Maximum bandwidth-delay product over all paths of the plan, including those after faults, in proportion to the
+    /// QP's rate.
     Bdp,
     /// Fixed number of bytes.
     Bytes(Bytes),

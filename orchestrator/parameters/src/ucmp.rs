@@ -22,8 +22,8 @@ parameters! {
             domain: Domain::Time { min: Nanos::ZERO, max: MAX_INTERVAL },
             is_scaled: false,
         };
-        /// Flow ageing: a flow is re-routed to the cheapest path for the bytes sent so far. Without it, a flow keeps
-        /// the path of its first packet, for which only the delay counts, and the policy is labelled `min-delay`.
+        /// Flow ageing: if true, a flow is re-routed to the cheapest path for the bytes sent so far. Without it, a flow
+        /// keeps the path of its first packet, for which only the delay counts, and the policy is labelled `min-delay`.
         ageing: bool = true => {
             published: published("true", "Li et al.", &[Value::Flag(true)]),
         };
@@ -32,6 +32,6 @@ parameters! {
 }
 
 impl UcmpConfig {
-    /// Default parameters.
+    /// Default parameters; UCMP has no presets.
     pub const DEFAULT: Self = Self::PAPER;
 }

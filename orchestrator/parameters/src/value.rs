@@ -6,7 +6,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use crate::limits;
 
-/// Value of a parameter.
+/// Value of a parameter, with its unit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(untagged))]
@@ -62,7 +62,7 @@ pub enum Domain {
     Hundredths { max: u64 },
     /// Closed set of words.
     Words(&'static [&'static str]),
-    /// A quantity, or a word instead of the quantity.
+    /// Quantity in the inner domain, or one of the words.
     WordOr {
         words: &'static [&'static str],
         quantity: &'static Self,
@@ -70,7 +70,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// Returns true if `value` is permitted for the parameter.
+    /// Returns true if `value` has the domain's type and is in its range.
     #[must_use]
     pub fn contains(self, value: Value) -> bool {
         match (self, value) {
@@ -120,13 +120,13 @@ fn list(f: &mut fmt::Formatter<'_>, words: &[&str]) -> fmt::Result {
         .try_for_each(|(before, word)| write!(f, "{before}`{word}`"))
 }
 
-/// Range of the intervals of a switch agent.
+/// Range of a switch agent's intervals, such as the one between two queue samples.
 pub(crate) const INTERVALS: Domain = Domain::Time {
     min: limits::MIN_INTERVAL,
     max: limits::MAX_INTERVAL,
 };
 
-/// Range of the intervals and timeouts of the transport.
+/// Range of the transport's intervals and timeouts.
 pub(crate) const TIMERS: Domain = Domain::Time {
     min: limits::MIN_TIMER,
     max: limits::MAX_TIMER,
@@ -137,21 +137,21 @@ pub(crate) const fn numbers(min: u64, max: u64) -> Domain {
     Domain::Number { min, max }
 }
 
-/// Fraction stored as whole hundredths.
+/// Fraction stored as a whole number of hundredths.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
 pub struct Hundredths(pub u16);
 
-/// Type of a field in a set.
+/// Rust type of a field in a parameter set, such as `u8` or `Nanos`.
 pub trait Field: Copy {
     /// Domain of a parameter of this type if its declaration gives no domain.
     const DOMAIN: Domain;
 
-    /// Returns the value of the field; `None` if the field has no value.
+    /// Returns the field as a parameter value; `None` for an `Option` without a value.
     fn value(self) -> Option<Value>;
 
-    /// Returns a field that holds `value`; `None` if the type cannot hold it.
+    /// Returns the field for `value`; `None` if the type cannot hold it.
     fn from_value(value: Value) -> Option<Self>;
 }
 
@@ -238,7 +238,7 @@ mod tests {
         Value::Ratio(Ratio::new(numerator, denominator).expect("not a division by zero"))
     }
 
-    /// Multiples of 0.01 up to ten; 10.00 is the last one.
+    /// In the domain are multiples of 0.01 from 0 to 10.00.
     #[test]
     fn hundredths_end_at_their_maximum_and_have_two_decimals() {
         let domain = Domain::Hundredths { max: 10 };

@@ -1,34 +1,35 @@
-//! Errors of planning a scenario.
+//! Errors found while a scenario is resolved into a plan.
 
 use lab_scenario::ScenarioErrors;
 use lab_units::{Nanos, Place, Ratio};
 
-/// Error of planning a scenario.
+/// Reason why a scenario cannot be resolved into a plan.
 ///
-/// A parsed scenario is consistent in itself; these errors need its names, numbers and files together.
+/// The parser has checked each value and name by itself; these errors appear only when names, numbers and files are
+/// combined.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// Number of objects exceeds the address plan.
+    /// More objects of one kind than the address plan has numbers for.
     #[error("{object} has {count} {what}, but the address plan holds at most {max}")]
     TooMany {
-        /// Object that has too many parts.
+        /// Object that has too many parts, such as a datacenter.
         object: String,
-        /// Kind of part that is counted, in the plural.
+        /// Kind of the counted parts, in the plural.
         what: &'static str,
         /// Number of parts in the scenario.
         count: u64,
-        /// Maximum that the address plan holds.
+        /// Maximum number of parts that the address plan holds.
         max: u64,
     },
-    /// Name that no object of the scenario has.
+    /// Reference to a name that no object of the scenario has.
     #[error("`{path}`: there is no {what} `{name}`{hint}")]
     Unknown {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Kind of object that the name should denote.
+        /// Kind of object that the name should denote, such as `host`.
         what: &'static str,
         name: String,
-        /// Hint in parentheses after a blank, or an empty string.
+        /// Hint in parentheses, after a space; an empty string if there is none.
         hint: String,
     },
     /// Two datacenters without a path between them.
@@ -42,28 +43,28 @@ pub enum PlanError {
          lengthen the traffic)"
     )]
     NothingMeasured {
-        /// Description of the window.
+        /// Description of the window: its bounds in paper time.
         window: String,
-        /// Scheduled start of the last flow.
+        /// Scheduled start of the last flow, in paper time.
         last: Nanos,
     },
-    /// File named in the scenario whose text the caller did not pass.
+    /// File that the scenario names but whose text is not among [`Files`](lab_scenario::Files).
     #[error("`{path}`: the text of `{file}` is missing")]
     MissingFile {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
         /// Path of the file as written in the scenario.
         file: String,
     },
-    /// File named in the scenario that has errors.
+    /// Errors in a file that the scenario names.
     #[error("`{path}`: {source}")]
     File {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Errors by line of the file.
+        /// Errors in the file, each with its line.
         source: ScenarioErrors,
     },
-    /// Row of a flow file that names a host which the topology does not have.
+    /// Row of a flow file with a host that the topology lacks.
     #[error(
         "`{file}`, line {line}: host {host} is host {number} of datacenter {dc}, but {lack} \
          (hint: these files number 16 hosts per datacenter, from 0)"
@@ -75,25 +76,25 @@ pub enum PlanError {
         line: usize,
         /// Host id in the file.
         host: u32,
-        /// Datacenter of the host, from 1.
+        /// Number of the host's datacenter, from 1.
         dc: u32,
         /// Number of the host in the datacenter, from 1.
         number: u32,
-        /// Description of the hosts that the topology has.
+        /// Description of the hosts that the topology has, for the message.
         lack: String,
     },
-    /// Datacenter without hosts that should send or receive.
+    /// Datacenter that should send or receive flows but has no hosts.
     #[error("`{path}`: `{dc}` has no hosts (hint: set `topology.dcs[].hosts`)")]
     NoHosts {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Name of the datacenter.
+        /// Name of the datacenter without hosts.
         dc: String,
     },
-    /// Workload without pairs of datacenters: fewer than two have hosts.
+    /// Workload between all datacenters, of which fewer than two have hosts.
     #[error("`{path}`: fewer than two datacenters have hosts")]
     NoPairs {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
     },
     /// More flows than a plan may hold, or more arrivals than a workload may sample.
@@ -102,49 +103,49 @@ pub enum PlanError {
          `duration`, `load` or `repetitions`)"
     )]
     TooManyFlows {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Maximum of flows and of arrivals.
+        /// Maximum number of flows, and of arrivals.
         max: usize,
     },
-    /// Flow whose source is its destination.
+    /// Flow from a host to itself.
     #[error("`{path}`: host `{host}` sends to itself")]
     SelfFlow {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Name of the host.
+        /// Name of the host that is both source and destination.
         host: String,
     },
-    /// Quantity that scales to zero.
+    /// Quantity that becomes 0 when scaled to emulated units.
     #[error("`{path}` is {paper}, which becomes 0 at a scale of {scale} (hint: {hint})")]
     Vanishes {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Value in paper units.
+        /// Value before scaling, in paper units.
         paper: String,
-        /// Scale factor.
+        /// Scale factor that applies to the value.
         scale: Ratio,
         hint: &'static str,
     },
-    /// Quantity that rounding to the emulated unit would change too much.
+    /// Quantity that would change too much when rounded to whole emulated units.
     #[error(
         "`{path}` is {paper}, which at a scale of {scale} is rounded to {emulated} and changed by \
          more than 1/{tolerance} (hint: {hint})"
     )]
     Inexact {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Value in paper units.
+        /// Value before scaling, in paper units.
         paper: String,
-        /// Scale factor.
+        /// Scale factor that applies to the value.
         scale: Ratio,
-        /// The nearest emulated value.
+        /// Emulated value after rounding.
         emulated: String,
-        /// Inverse of the tolerated relative change.
+        /// Inverse of the tolerated relative change: 100 means 1 %.
         tolerance: u64,
         hint: &'static str,
     },
-    /// More next hops than a switch can choose among.
+    /// More next hops on shortest paths than a switch can choose among.
     #[error(
         "`{from}` has {found} next hops on shortest paths to `{to}`, but a switch chooses among at most {max} \
          (hint: remove some of its links, or one of theirs to `{to}`)"
@@ -156,29 +157,29 @@ pub enum PlanError {
         to: String,
         /// Number of next hops on shortest paths.
         found: usize,
-        /// Maximum number of next hops.
+        /// Maximum number of next hops among which a switch can choose.
         max: usize,
     },
-    /// Quantity that exceeds 64 bits when scaled.
+    /// Quantity that exceeds 64 bits when scaled to emulated units.
     #[error("`{path}` is {paper}, which overflows at a scale of {scale} (hint: {hint})")]
     Overflows {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Value in paper units.
+        /// Value before scaling, in paper units.
         paper: String,
-        /// Scale factor.
+        /// Scale factor that applies to the value.
         scale: Ratio,
         hint: &'static str,
     },
-    /// Scale factors whose product is zero or exceeds 64 bits.
+    /// Scale factors whose product, the factor of sizes, is zero or exceeds 64 bits.
     #[error(
         "`scale`: sizes would be scaled by {rate} · {time}, which is 0 or too fine a fraction (hint: use rounder \
          factors)"
     )]
     Scale {
-        /// Factor of rates.
+        /// Scale factor of rates.
         rate: Ratio,
-        /// Factor of times.
+        /// Scale factor of times.
         time: Ratio,
     },
     /// Scenario that no automatic scale fits.
@@ -187,42 +188,42 @@ pub enum PlanError {
          time }}`)"
     )]
     NoScale {
-        /// Place where the scenario should run.
+        /// Place where the scenario should run, such as a guest.
         place: Place,
-        /// Description of the bound that no scale keeps.
+        /// Description of the bound that every scale exceeds.
         why: &'static str,
     },
-    /// Policy parameter out of the range that the switch program supports.
+    /// Policy parameter outside the range that the switch program supports.
     #[error("`{path}`: {why}")]
     Parameter {
-        /// YAML path in the scenario.
+        /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Description with the value, its bound and a hint.
+        /// Description with the value, its bounds and a hint.
         why: String,
     },
-    /// Empty list of policies.
+    /// Scenario without any policy to run.
     #[error("`policies` has no policy to run")]
     NoPolicies,
-    /// Round trip longer than the longest QP time-out.
+    /// Round trip for which even the longest transport time-out of a QP is too short.
     #[error(
         "the longest round trip with full queues is {round_trip}, but a QP waits at most {max} \
          (hint: lower `scale.time` or the buffers)"
     )]
     QpTimeout {
-        /// Longest round trip with full queues.
+        /// Longest emulated round trip with full queues.
         round_trip: Nanos,
-        /// Longest QP time-out.
+        /// Longest transport time-out of a QP.
         max: Nanos,
     },
-    /// Requested retransmission time-out longer than the longest QP time-out.
+    /// Requested retransmission time-out that exceeds the longest transport time-out of a QP.
     #[error(
         "`transport.retransmit_timeout` is {requested} emulated, but a QP waits at most {max} (hint: lower \
          it or `scale.time`)"
     )]
     RequestedTimeout {
-        /// Requested time-out.
+        /// Requested time-out, scaled to emulated time.
         requested: Nanos,
-        /// Longest QP time-out.
+        /// Longest transport time-out of a QP.
         max: Nanos,
     },
 }

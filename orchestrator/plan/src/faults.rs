@@ -1,4 +1,4 @@
-//! Link changes while flows run.
+//! Faults: link changes while flows run.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::{
     path_costs::PathCosts,
 };
 
-/// Link change with the link's parameters after it.
+/// A link change with its time, and with the link's parameters after it.
 pub(crate) struct Change {
     fault: FaultPlan,
     /// Parameters of the link after the change, in paper units; `None` if the change cuts or repairs the link.
     paper: Option<LinkConfig>,
 }
 
-/// Returns the link changes by time, then by position in the scenario. A fault between two datacenters changes every
+/// Returns the link changes by time, then by position in the scenario. A fault that names two datacenters changes every
 /// link between them.
 pub(crate) fn resolve(
     scenario: &Scenario,
@@ -29,8 +29,8 @@ pub(crate) fn resolve(
 ) -> Result<Vec<Change>, PlanError> {
     let mut faults: Vec<(usize, &Fault)> = scenario.faults.iter().enumerate().collect();
     faults.sort_by_key(|(index, fault)| (fault.at, *index));
-    // Parameters of each link so far, in paper units: a change keeps the values of earlier changes that it does not
-    // set.
+    // Current parameters of each changed link, in paper units. A change keeps values of earlier changes that it does
+    // not set itself.
     let mut wires: BTreeMap<LinkId, LinkConfig> = BTreeMap::new();
     let mut changes = Vec::new();
     for (index, fault) in faults {
@@ -55,7 +55,7 @@ pub(crate) fn resolve(
     Ok(changes)
 }
 
-/// Returns the faults of a plan: `changes` with the path costs that the control plane updates after each change.
+/// Returns the faults of a plan: `changes`, each with the path costs that the control plane distributes after it.
 pub(crate) fn with_path_costs(
     changes: Vec<Change>,
     network: &Network,
@@ -65,7 +65,7 @@ pub(crate) fn with_path_costs(
     let mut scores = PathCosts::new(network, switches, policies);
     let mut faults = Vec::with_capacity(changes.len());
     for Change { mut fault, paper } in changes {
-        // Path costs do not depend on liveness, which switches detect themselves.
+        // A cut or repair changes no path costs, because switches detect link states themselves.
         if let Some(wire) = paper {
             fault.path_cost_updates = scores.provision(fault.link, wire.rate_bps, wire.delay_ns)?;
         }
@@ -75,12 +75,13 @@ pub(crate) fn with_path_costs(
 }
 
 impl Change {
-    /// Returns the emulated time of the change.
+    /// Returns the emulated time of the change, relative to the repetition's start.
     pub const fn at(&self) -> Nanos {
         self.fault.at_ns
     }
 
-    /// Applies the new rate and delay to the link in `network`; returns false if the change sets neither.
+    /// Applies the change's rate and delay to the link in `network`; returns true if the emulated rate or delay differs
+    /// from before.
     pub fn apply(&self, network: &mut Network) -> bool {
         let (Some(paper), FaultChange::Wire(emu)) = (self.paper, self.fault.change) else {
             return false;

@@ -4,8 +4,7 @@
 //! flow's start, size and ideal FCT. [`resolve`](resolve()) makes the plan from a scenario, the texts of the files that
 //! the scenario names, and [`PlanOptions`]. The same arguments give the same bytes on every machine.
 //!
-//! Must not contain: clocks, kernel, threads, file system, unnamed randomness, or floats that are stored without being
-//! converted to integers.
+//! Must not contain: clocks, kernel calls, threads, file access, randomness without a seed, or floats in a plan.
 //!
 //! Folders: `fabric` (datacenters, links, addresses), `host`, `switch`, `traffic`, `scaling`, `view` (text forms). The
 //! crate's root re-exports the modules of these folders, so that paths do not name the folder.
@@ -14,16 +13,16 @@
 //! - [`model`][]: the plan itself
 //! - [`address`][]: names, addresses and numbers, which differ between the labs of a machine
 //! - `slot`: relabelling of a plan for the slot of a lab, [`Plan::in_slot`]
-//! - `difference`: the first difference of two plans, [`Plan::difference`]
+//! - `difference`: the first difference between two plans, [`Plan::difference`]
 //! - [`frame`][]: wire sizes of RoCEv2 packets
 //! - [`ideal`][]: the ideal FCT of a flow
 //! - [`pfc`][]: headroom of priority flow control
-//! - [`standalone`][]: the authors' reference for slowdowns
+//! - [`standalone`][]: the FCT that the authors' code takes as the reference of slowdowns
 //! - [`rdma`][]: QP settings
 //! - [`FlowTablePlan`][]: flow tables
 //! - [`size_thresholds`](size_thresholds())[]: UCMP flow ageing
 //! - [`timer_wheel`][]: the kernel's timers
-//! - [`transport`][]: the simulator's hosts and switches
+//! - [`transport`][]: transport of hosts and buffers of switches in the simulator
 //! - [`error`][]: errors of planning
 //!
 //! Steps of `resolve`, from top to bottom:
@@ -31,16 +30,17 @@
 //! - `paths`, `routes`: next hops and their attributes; kernel routes
 //! - `schedule`, `demand`, `workload`, `drafts`, `sample`: flows, sampled or listed
 //! - `networks`: rates and delays between faults, for ideal FCTs
-//! - `connection`, `source_addrs`: five-tuples of flows, and the addresses that they need
-//! - `load`: the rate that workloads request, and the rate that flows offer
-//! - `auto_scale`, `scale`, `paper_units`: similitude, with a scale that is pinned or fits the [`Capacity`] of a place
-//! - `round_trip`, `policy`, `faults`, `path_costs`: parts that depend on the emulated network
-//! - `estimate`, `offer`, `warnings`: cost, also [at a place](estimate_at()), and facts to know before trusting results
+//! - `connection`, `source_addrs`: five-tuples of flows, and additional addresses that these need
+//! - `load`: the load that workloads request, and the load that their flows offer
+//! - `auto_scale`, `scale`, `paper_units`: scaling, with factors that are given or that fit the [`Capacity`] of a place
+//! - `round_trip`, `policy`, `faults`, `path_costs`: parts of the plan that depend on the emulated network
+//! - `estimate`, `offer`, `warnings`: cost of a run, also [at a given place](estimate_at()), and warnings about the
+//!   results
 //!
-//! Text forms: [`render_table`][], [`render_svg`][]. Decisions of the switches: [`explain`](explain())[]; state of the
-//! switches: [`account`][].
+//! Text forms: [`render_table`][], [`render_svg`][]. [`explain`](explain()) shows the decisions of the switches,
+//! [`account`][] their memory.
 //!
-//! Quantities are in paper units if a name says so, else emulated; see [`Scale`].
+//! A quantity is emulated unless its name contains `paper`; see [`Scale`].
 //!
 //! ```
 //! let text = "

@@ -1,8 +1,7 @@
 //! Types of the plan.
 //!
-//! Tables are vectors indexed by the ids of [`lab_units::ids`]; their order is part of the plan. Values named `paper`
-//! are the scenario's, values named `emu` are scaled for an engine. Every other quantity is emulated unless its name
-//! says otherwise.
+//! Tables are vectors indexed by the ids of [`lab_units::ids`]; their order is part of the plan. A quantity is
+//! emulated, that is, scaled for an engine, unless its name contains `paper`.
 
 use std::{net::Ipv4Addr, ops::Range};
 
@@ -35,20 +34,20 @@ pub struct Plan {
     pub description: String,
     /// SHA-256 over the scenario's text and the texts of all files that it names, in hexadecimal.
     pub scenario_hash: String,
-    /// Seed of all random samples.
+    /// Seed from which all random numbers of the plan are drawn.
     pub seed: u64,
-    /// Slot of the machine. It selects the address block, table numbers and interface prefix that keep labs apart; see
-    /// [`crate::address`]. 0 in records; a lab runs the plan [in its own slot](Plan::in_slot).
+    /// Lab slot on the machine. It selects the address block, routing tables and interface names that keep labs apart;
+    /// see [`crate::address`]. 0 in records; a lab runs the plan [in its own slot](Plan::in_slot).
     pub slot: u8,
-    /// Factors from paper units to emulated quantities.
+    /// Factors by which paper units become emulated units.
     pub scale: Scale,
-    /// Rationale of the scale, if it is automatic.
+    /// Rationale of the scale; `None` if the scenario gives the factors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_scale: Option<AutoScale>,
     pub dcs: Vec<Dc>,
-    /// DCI switches, spines, leaves and hosts.
+    /// DCI switches, then spines, leaves and hosts.
     pub nodes: Vec<Node>,
-    /// Links; ports are their ends.
+    /// Links; each end of a link is a port.
     pub links: Vec<Link>,
     /// Ports, two for each link: [`LinkId::port_a`] and [`LinkId::port_b`].
     pub ports: Vec<Port>,
@@ -60,20 +59,20 @@ pub struct Plan {
     pub repetitions: u32,
     /// The flow schedule of all repetitions, by repetition, then start, then id.
     pub flows: Vec<Flow>,
-    /// Load that the workloads request and the flows offer.
+    /// Load that the workloads request, and load that their flows offer.
     pub load: LoadPlan,
     pub rdma: Rdma,
-    /// Transport and buffers in the simulator.
+    /// Transport of hosts and buffers of switches.
     pub transport: TransportPlan,
-    /// Recording intervals.
+    /// Recording intervals, and the window of measured flows.
     pub measure: MeasurePlan,
-    /// Age after which a switch's tables are stale, emulated.
+    /// Emulated age beyond which a switch's tables count as stale.
     pub max_table_age_ns: Nanos,
     /// Link changes while flows run, by time.
     pub faults: Vec<FaultPlan>,
-    /// Cost of a run.
+    /// Estimated cost of a run.
     pub estimate: Estimate,
-    /// Facts to know before trusting results.
+    /// Warnings that a reader should know before trusting the results.
     pub warnings: Vec<Warning>,
 }
 
@@ -111,7 +110,7 @@ pub struct Dc {
     pub legacy: bool,
 }
 
-/// An IPv4 prefix.
+/// IPv4 prefix of addresses in the lab.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Prefix {
     /// First address of the prefix.
@@ -130,21 +129,21 @@ impl Prefix {
     }
 }
 
-/// Role of a node.
+/// Role of a node in its datacenter.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Switch at the edge of a datacenter, where policies act.
+    /// Switch at the edge of a datacenter, where the policies choose inter-DC paths.
     DciSwitch,
-    /// Upper tier of the fabric.
+    /// Switch in the upper tier of a datacenter's fabric.
     Spine,
-    /// Lower tier of the fabric.
+    /// Switch in the lower tier of a datacenter's fabric, to which hosts are attached.
     Leaf,
     /// An RDMA host with one NIC.
     Host,
 }
 
-/// A node of the lab.
+/// Node of the lab: a host or a switch.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// Name: `dc1` for a DCI switch; `dc1/s1`, `dc1/l1`, `dc1/h1` for a spine, leaf and host behind it.
@@ -155,12 +154,12 @@ pub struct Node {
     pub dc: DcId,
     /// Address of a host's NIC; loopback address of any other node.
     pub addr: Ipv4Addr,
-    /// Additional addresses of a host's NIC, for flows whose five-tuple would otherwise equal an earlier flow's.
+    /// Additional addresses of a host's NIC, for flows whose five-tuple would otherwise equal that of an earlier flow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub further_addrs: Vec<Ipv4Addr>,
     /// Ports of the node, in the order of their links.
     pub ports: Vec<PortId>,
-    /// Kernel routes: every destination outside the node, with all equal-hop next hops.
+    /// Kernel routes to every destination outside the node, with all next hops on shortest paths.
     pub routes: Vec<Route>,
 }
 
@@ -176,15 +175,15 @@ impl Node {
 pub struct Route {
     /// Destination: a DC's prefix, a host's or switch's /32, or a host's default route.
     pub to: Prefix,
-    /// Egress ports over which the kernel hashes flows.
+    /// Egress ports among which the kernel hashes flows.
     pub via: Vec<PortId>,
 }
 
-/// Kind of link.
+/// Kind of a link, by the nodes at its ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
-    /// Link between two DCI switches: rate and queue are at the switch, the delay is on the fiber.
+    /// Link between two DCI switches. Rate limit and queue are on the switches, the delay is on the fiber between them.
     InterDc,
     /// Link between two switches of one datacenter's fabric.
     Fabric,
@@ -195,22 +194,22 @@ pub enum LinkKind {
 /// Full-duplex link with the same parameters in both directions.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// Name: `dc1-dc2`, `dc1-dc1/h1`.
+    /// Name of the link, such as `dc1-dc2` or `dc1-dc1/h1`.
     pub name: String,
     pub kind: LinkKind,
-    /// The node at end `a`.
+    /// Node at end `a`.
     pub a: NodeId,
-    /// The node at end `b`.
+    /// Node at end `b`.
     pub b: NodeId,
-    /// Parameters in paper units.
+    /// Parameters of the link in paper units.
     pub paper: WirePlan,
-    /// Emulated parameters.
+    /// Parameters of the link in emulated units.
     pub emu: WirePlan,
 }
 
 impl Link {
     /// Returns the packet limit of netem at a node with `role` on a link inside a DC, in frames of `frame` bytes. A
-    /// host waits for its NIC and never drops, so its limit exceeds the sum of all QPs' windows.
+    /// host's limit exceeds the windows of all its QPs together, because a host waits for its NIC and never drops.
     #[must_use]
     pub fn queue_packets(&self, role: Role, frame: Bytes) -> u32 {
         let wire = &self.emu;
@@ -222,7 +221,7 @@ impl Link {
         }
     }
 
-    /// Returns the bytes that the egress queue holds at a node with `role`, emulated.
+    /// Returns the emulated size in bytes of the egress queue at a node with `role`.
     #[must_use]
     pub const fn queue_bytes(&self, role: Role) -> Bytes {
         match role {
@@ -235,16 +234,16 @@ impl Link {
 const HOST_QUEUE_PACKETS: u32 = 1_000_000;
 const HOST_QUEUE_BYTES: Bytes = Bytes::new(1 << 30);
 
-/// One end of a link.
+/// One end of a link, with its interface.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Port {
-    /// Node that has the port.
+    /// Node to which the port belongs.
     pub node: NodeId,
-    /// Interface name: at most 15 characters and different from the names in other slots of the machine.
+    /// Interface name: at most 15 characters, and unique among all slots of the machine.
     pub interface: String,
     /// MAC address, derived from the slot and the port id.
     pub mac: Mac,
-    /// Address of this link end, for routes and traceroute; on a host, the host's own address.
+    /// Address of this link end, for routes and traceroute; on a host, this is the host's own address.
     pub addr: Ipv4Addr,
 }
 
@@ -270,47 +269,48 @@ impl Switch {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Destination {
     pub dc: DcId,
-    /// Number of links between DCI switches on each path.
+    /// Number of inter-DC links on each path.
     pub hops: u32,
-    /// Equal-hop next hops, by increasing one-way delay, then port.
+    /// Next hops on shortest paths, by increasing one-way delay, then port.
     pub candidates: Vec<Candidate>,
 }
 
-/// Next hop towards a DC, with the attributes of the best path through it: the path with the least delay among all
-/// equal-hop paths, then with the most capacity.
+/// Next hop towards a datacenter, with the attributes of its best path: among all shortest paths through it, the one
+/// with the least delay, then the most capacity.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Egress port towards the next hop.
     pub port: PortId,
     /// Datacenter of the next hop.
     pub next_dc: DcId,
-    /// End-to-end one-way delay between the DCI switches, in paper time.
+    /// One-way delay of the path between the two DCI switches, in paper time.
     pub paper_delay_ns: Nanos,
-    /// Smallest link capacity of the path, in paper units.
+    /// Smallest capacity of a link on the path, in paper units.
     pub paper_bottleneck_bps: BitsPerSec,
-    /// Delay of the first link alone, in paper time (the artifact's notion).
+    /// Delay of the path's first link alone, in paper time; the artifact scores this one.
     pub paper_first_link_delay_ns: Nanos,
-    /// Capacity of the first link alone, in paper units (the artifact's notion).
+    /// Capacity of the path's first link alone, in paper units; the artifact scores this one.
     pub paper_first_link_bps: BitsPerSec,
 }
 
-/// Run of one policy.
+/// Policy with the label and the tables of its run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PolicyRun {
     /// Name of the policy in records and plots.
     pub label: String,
-    /// Policy with its parameters. Times are emulated; `max_delay_ns` and `max_capacity_bps`, which affect only path
-    /// scores, are in paper units.
+    /// Policy with its parameters. Times are emulated, except `max_delay_ns`, which like `max_capacity_bps` is in paper
+    /// units.
     pub policy: PolicyPlan,
-    /// C_path by switch, destination and candidate, in the order of [`Plan::switches`]; empty under a policy without
-    /// path scores.
+    /// Path cost C_path by switch, destination and candidate, in the order of [`Plan::switches`]; empty if the policy
+    /// has no path costs.
     pub path_scores: Vec<Vec<Vec<u8>>>,
-    /// Hash buckets by switch, destination and candidate; empty under a policy that gives each candidate one bucket.
+    /// Number of hash buckets by switch, destination and candidate; empty if the policy gives each candidate one
+    /// bucket.
     pub buckets: Vec<Vec<Vec<u16>>>,
 }
 
 impl Candidate {
-    /// Returns the path through the next hop; `hops` is the path's number of links.
+    /// Returns the attributes of the path through this next hop; `hops` is its number of inter-DC links.
     #[must_use]
     pub const fn path(&self, hops: u32) -> Path {
         Path {
@@ -332,47 +332,47 @@ impl PolicyRun {
     }
 }
 
-/// One RDMA flow.
+/// RDMA flow that is scheduled in one repetition.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
-    /// Position in [`Plan::flows`].
+    /// Id of the flow, its position in [`Plan::flows`].
     pub id: FlowId,
     /// Repetition of the flow, from 0.
     pub repetition: u32,
     pub src: NodeId,
     pub dst: NodeId,
-    /// Size in paper units.
+    /// Size of the flow in paper units.
     pub paper_size_bytes: Bytes,
-    /// Start in paper time, from the repetition's start.
+    /// Start time relative to the repetition's start, in paper time.
     pub paper_start_ns: Nanos,
-    /// Bytes that the engine transfers: `messages · message_bytes`, the scaled size rounded to whole messages.
+    /// Bytes that an engine transfers: `messages · message_bytes`, the scaled size rounded to whole messages.
     pub size_bytes: Bytes,
     /// Number of messages of the flow.
     pub messages: u32,
-    /// Bytes of each message.
+    /// Size of each message in bytes.
     pub message_bytes: Bytes,
-    /// Start, emulated, from the repetition's start.
+    /// Start time relative to the repetition's start, emulated.
     pub start_ns: Nanos,
     /// Round-trip time of one full packet and its ACK on the path with the least delay and empty queues.
     pub base_rtt_ns: Nanos,
-    /// FCT of this flow alone on the fastest path that the tables allow.
+    /// FCT of this flow alone, on the fastest path that the switches' tables allow.
     pub ideal_fct_ns: Nanos,
-    /// True if the flow is from a list or a flow file and therefore not part of a workload's load.
+    /// True if the flow comes from a list or a flow file, and so is not part of a workload's load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_listed: bool,
 }
 
 impl Flow {
-    /// Returns the number of packets of the flow's messages.
+    /// Returns the number of data packets that the flow's messages take.
     #[must_use]
     pub fn packets(&self, path_mtu: u32) -> u64 {
         u64::from(self.messages) * frame::packets(self.message_bytes, path_mtu)
     }
 
-    /// Returns an upper bound of the wire bytes of the flow's data.
+    /// Returns an upper bound for the wire bytes of the flow's data packets.
     ///
-    /// In full packets of the smallest MTU, headers take less than a sixteenth; each message also has one packet that
-    /// is not full.
+    /// Headers add less than a sixteenth to a full packet even at the smallest MTU; each message also has one packet
+    /// that is not full.
     pub(crate) fn max_wire_bytes(&self) -> Bytes {
         let payload = self.size_bytes.get();
         let partial = u64::from(self.messages) * frame::data(0, frame::RETH);
@@ -380,10 +380,10 @@ impl Flow {
     }
 }
 
-/// QP settings.
+/// QP settings that all flows of a plan share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Rdma {
-    /// Program that generates the flows.
+    /// Load generator, a perftest program such as `ib_write_bw`.
     pub tool: Tool,
     /// RoCE path MTU in bytes.
     pub path_mtu: u32,
@@ -394,18 +394,18 @@ pub struct Rdma {
     /// `retransmit_timeout`; if that is not set, it is over twice the longest round trip with full queues, so that no
     /// retransmission is spurious.
     pub qp_timeout: u8,
-    /// Time from a flow's start after which the flow is aborted if unfinished.
+    /// Time after a flow's start at which the flow is aborted if it is unfinished.
     pub flow_deadline_ns: Nanos,
 }
 
-/// Recording intervals, emulated, and the window of measured flows.
+/// Recording intervals in emulated time, and the window of measured flows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct MeasurePlan {
-    /// Recording interval of egress queues of DCI switches.
+    /// Time between two samples of the DCI switches' egress queues.
     pub queues_ns: Nanos,
-    /// Recording interval of bytes carried by inter-DC links.
+    /// Time between two samples of the inter-DC links' byte counters.
     pub links_ns: Nanos,
-    /// Recording interval of DCI switch counters.
+    /// Time between two samples of the DCI switches' counters.
     pub switches_ns: Nanos,
     /// Window of measured flows; `None` if all flows are measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -417,13 +417,13 @@ pub struct MeasurePlan {
 pub struct MeasuredWindow {
     /// Earliest start of a measured flow, in paper time.
     pub paper_from_ns: Nanos,
-    /// Start from which flows are no longer measured, in paper time.
+    /// Time at and after which flows that start are not measured, in paper time; `None` without an end.
     pub paper_to_ns: Option<Nanos>,
 }
 
 impl MeasuredWindow {
-    /// Returns the ids of the measured flows in `flows`, the flows of a plan: one range per repetition that has
-    /// measured flows, because ids are ordered by repetition and start.
+    /// Returns the ids of the measured flows among `flows`, a plan's flows. Ids are ordered by repetition and start, so
+    /// each repetition contributes at most one range.
     #[must_use]
     pub fn ids(&self, flows: &[Flow]) -> Vec<Range<u32>> {
         let is_in = |flow: &&Flow| {
@@ -444,41 +444,41 @@ impl MeasuredWindow {
 /// Link change while flows run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct FaultPlan {
-    /// Time of the change from the repetition's start, emulated.
+    /// Time of the change relative to the repetition's start, emulated.
     pub at_ns: Nanos,
-    /// Time of the change from the repetition's start, in paper time.
+    /// Time of the change relative to the repetition's start, in paper time.
     pub paper_at_ns: Nanos,
     pub link: LinkId,
     pub change: FaultChange,
-    /// New candidate rows for every policy whose tables depend on the rates and delays of links.
+    /// New candidate rows, for every policy whose tables depend on link rates and delays.
     pub path_cost_updates: Vec<PathCostUpdate>,
 }
 
-/// Candidates for one destination at one switch after a link change.
+/// New candidates for one destination at one switch under one policy, after a link change.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PathCostUpdate {
-    /// Position in [`Plan::policies`].
+    /// Index of the policy in [`Plan::policies`].
     pub policy: usize,
-    /// Position in [`Plan::switches`].
+    /// Index of the switch in [`Plan::switches`].
     pub switch: usize,
-    /// Position in [`Switch::destinations`].
+    /// Index of the destination in [`Switch::destinations`].
     pub destination: usize,
     /// All candidates for the destination, by increasing one-way delay after the change, then port.
     pub candidates: Vec<ScoredCandidate>,
 }
 
-/// Next hop, the best path through it, and the path's cost under a policy.
+/// Next hop with the best path through it, its path cost and its hash buckets under a policy.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct ScoredCandidate {
-    /// Next hop with the attributes of its best path.
+    /// Next hop with the attributes of the best path through it.
     pub candidate: Candidate,
-    /// C_path; 0 if the policy has no path scores.
+    /// Path cost C_path; 0 if the policy has no path costs.
     pub c_path: u8,
-    /// Number of hash buckets.
+    /// Number of hash buckets of the candidate.
     pub buckets: u16,
 }
 
-/// Change of a link by a fault, emulated.
+/// Change that a fault makes to a link, in emulated units.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultChange {
@@ -486,12 +486,12 @@ pub enum FaultChange {
     Down,
     /// The link is restored.
     Up,
-    /// The link gets a new rate and delay line.
+    /// The link gets a new rate, delay or loss.
     Wire(WirePlan),
 }
 
 impl FaultChange {
-    /// Returns the kind of the change for records.
+    /// Returns the kind of change as records name it.
     #[must_use]
     pub const fn kind(self) -> LinkChange {
         match self {
@@ -502,31 +502,31 @@ impl FaultChange {
     }
 }
 
-/// Estimated cost of the plan's run.
+/// Estimated cost of one run of the plan.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Data packets of one policy's run over all repetitions.
+    /// Number of data packets in all repetitions under one policy.
     pub data_packets: u64,
-    /// Data and ACK packets, each multiplied by the number of links that it crosses.
+    /// Sum over data packets and ACKs of the number of links that each crosses.
     pub packet_hops: u64,
-    /// CPU time of one policy's run on the reference guest (10^9 instructions per second).
+    /// CPU time of all repetitions under one policy, on the reference guest with 10^9 instructions per second.
     pub cpu_ns: Nanos,
-    /// Time from a repetition's start to the ideal end of its last flow.
+    /// Time from a repetition's start to the ideal end of its last flow, the maximum over the repetitions.
     pub span_ns: Nanos,
-    /// Memory for queues, delay lines and processes.
+    /// Memory for queues, delay lines and processes, in bytes.
     pub memory_bytes: Bytes,
-    /// Maximum share of the reference guest's CPU that packets and samples take within one second, in percent.
+    /// Maximum share of the reference guest's CPU that packets and samples need in any second, in percent.
     pub forwarding_percent: u32,
     /// Share of flows whose emulated size is under one packet, in percent.
     pub sub_packet_flows_percent: u32,
-    /// Longest serialisation time of a full packet relative to the shortest inter-DC delay, in percent.
+    /// Longest serialisation time of a full packet divided by the shortest inter-DC delay, in percent.
     pub packet_vs_delay_percent: u32,
 }
 
-/// Fact to know before trusting results.
+/// Fact that a reader should know before trusting results.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
-    /// Stable name: `rxe-window`, `delay-score-ties`, …
+    /// Stable identifier of the warning, such as `rxe-window` or `delay-score-ties`.
     pub code: String,
     /// Warning text, with numbers and a hint.
     pub text: String,

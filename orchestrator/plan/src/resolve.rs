@@ -23,31 +23,31 @@ use crate::{
     warnings::{self, Inspection},
 };
 
-/// Inputs of a plan besides the scenario.
+/// Options of a plan, from the command line.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PlanOptions {
-    /// Seed that replaces the scenario's.
+    /// Seed that replaces the scenario's; `None` to keep the scenario's.
     pub seed: Option<u64>,
     /// Labels of the policies to run; `None` for all policies of the scenario.
     pub policies: Option<Vec<String>>,
     pub engine: Engine,
-    /// True if a plan for the simulator uses the scenario's `scale`, so that it can be compared with the kernel engine;
-    /// a plan for the kernel engine always uses it.
+    /// True if a plan for the simulator applies the scenario's `scale`, for comparison with the kernel engine; a plan
+    /// for the kernel engine always applies it.
     pub is_scaled: bool,
-    /// Factors of rates and times that replace the scenario's `scale`.
+    /// Factors of rates and times that replace the scenario's `scale`; `None` to keep the scenario's.
     pub scale: Option<(Ratio, Ratio)>,
-    /// Capacity that an automatic scale is chosen for.
+    /// Capacity of the place of the run, for an automatic scale and cost estimates.
     pub capacity: Capacity,
 }
 
 impl PlanOptions {
-    /// Returns true if the plan is scaled, so that unset transport parameters follow SoftRoCE.
+    /// Returns true if unset transport parameters follow SoftRoCE, that is, if the plan is scaled.
     pub(crate) fn follows_rxe(&self) -> bool {
         self.engine == Engine::Kernel || self.is_scaled
     }
 }
 
-/// Resolves `scenario` into a plan for engines, in slot 0.
+/// Resolves `scenario` into a plan for slot 0.
 ///
 /// `source_text` is the text from which `scenario` was read; `files` contains the texts of the files that the scenario
 /// names, by their paths as written. The same arguments give the same plan on every machine.
@@ -226,7 +226,7 @@ pub fn resolve(
     })
 }
 
-/// Returns the window of measured flows; `None` if the scenario has none.
+/// Returns the window of measured flows; `None` if the scenario has no window. Fails if no flow starts in it.
 fn measured_window(measure: &Measure, flows: &[Flow]) -> Result<Option<MeasuredWindow>, PlanError> {
     if measure.from == Nanos::ZERO && measure.to.is_none() {
         return Ok(None);
@@ -245,7 +245,7 @@ fn measured_window(measure: &Measure, flows: &[Flow]) -> Result<Option<MeasuredW
     Ok(Some(window))
 }
 
-/// Returns the SHA-256 of the scenario's text and the files that it names; each text is preceded by its length.
+/// Returns the SHA-256 of the scenario's text and of the files that it names. Each text is preceded by its length.
 fn hash(scenario: &Scenario, source_text: &str, files: &Files) -> String {
     let texts = lab_scenario::files(scenario)
         .into_iter()

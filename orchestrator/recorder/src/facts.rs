@@ -1,4 +1,4 @@
-//! Facts of a run, from its plan and its location, clock and engine.
+//! Facts of a run, derived from its plan, location, clock and engine.
 
 use lab_plan::{
     FaultChange, PaperUnits, Plan,
@@ -13,11 +13,11 @@ use lab_units::{BitsPerSec, NodeId};
 /// Location, clock and engine of a run.
 #[derive(Clone, Debug)]
 pub struct RunSetting {
-    /// Release of the kernel on which the program runs, as `uname -r` prints it.
+    /// Release of this program's kernel, as `uname -r` prints it.
     pub kernel_release: String,
     /// This machine or a guest.
     pub location: Location,
-    /// Clock of the run.
+    /// Clock that measures the run's times.
     pub clock: Clock,
     /// Accelerator of the guest, such as `kvm`; `None` outside a guest.
     pub accel: Option<String>,
@@ -26,7 +26,7 @@ pub struct RunSetting {
 }
 
 impl RunSetting {
-    /// Returns location, clock and engine for a simulation of `plan` on `threads` threads in this process.
+    /// Returns the setting of a simulation of `plan` on `threads` threads in this process.
     #[must_use]
     pub fn simulated(plan: &Plan, threads: usize, kernel_release: String) -> Self {
         let cc = plan.transport.cc.name();
@@ -45,7 +45,7 @@ impl RunSetting {
     }
 }
 
-/// Returns the facts of a run of `plan`, whose text has the hash `plan_hash`; the caller adds the provenance.
+/// Returns the facts for a run of `plan`; `plan_hash` is the hash of the plan's text. The caller adds the provenance.
 #[must_use]
 pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
     let dc_name = |node: NodeId| {
@@ -138,7 +138,7 @@ fn fault_info(plan: &Plan, fault: &FaultPlan) -> FaultInfo {
     }
 }
 
-/// Returns the paper rate of `link`: the scenario's rate unless a fault changed the emulated rate.
+/// Returns a link's rate in paper units: the scenario's, unless a fault has changed the emulated rate.
 pub(crate) fn paper_rate(paper: &PaperUnits, emulated: BitsPerSec, link: &Link) -> BitsPerSec {
     if emulated == link.emu.rate_bps {
         link.paper.rate_bps

@@ -1,14 +1,14 @@
-//! Hops: next datacenters of a flow's packets at each switch, initially and after each re-routing.
+//! Hops of a flow: the next datacenter at each switch, initially and after each re-routing.
 
 use lab_plan::model::Plan;
 use lab_records::DcPath;
 use lab_units::{DcId, PortId};
 
-/// Hops of one direction of a flow: the next datacenter that each switch chose, and the packet from which on it was
-/// chosen.
+/// Hops in one direction of a flow: for each choice of a switch, the next datacenter and the first packet that went
+/// there.
 ///
-/// The path of a flow is its initial path. Fast failover, flow ageing and a full flow table may re-route an active
-/// flow.
+/// Fast failover, flow ageing and a full flow table may re-route an active flow, which then has several hops at a
+/// switch.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Hops(Vec<Hop>);
 
@@ -16,18 +16,18 @@ pub struct Hops(Vec<Hop>);
 struct Hop {
     from: DcId,
     to: DcId,
-    /// Number of the flow's first packet that took the hop.
+    /// Number of the first packet that took the hop.
     packet: u64,
 }
 
-/// Range of a flow's bytes that took one path, from `start` to before `end`.
+/// Range of a flow's bytes that took the same path, from `start` up to, but not including, `end`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PathRange {
-    /// The path.
+    /// Path that these bytes took.
     pub path: DcPath,
-    /// Offset of the first byte.
+    /// Offset of the range's first byte in the flow.
     pub start: u64,
-    /// Offset after the last byte.
+    /// Offset after the range's last byte in the flow.
     pub end: u64,
 }
 
@@ -36,16 +36,16 @@ pub struct PathRange {
 pub struct Packets {
     /// Number of messages.
     pub messages: u64,
-    /// Number of packets in each message.
+    /// Number of packets in one message.
     pub of_message: u64,
-    /// Size of each message, in bytes.
+    /// Bytes of each message.
     pub message_bytes: u64,
-    /// Payload of each packet except the last packet of a message, in bytes.
+    /// Payload bytes of each packet, except the last one of a message.
     pub payload: u64,
 }
 
 impl Packets {
-    /// Returns the offset in the flow of a packet's first byte.
+    /// Returns the offset in the flow at which the packet's payload starts.
     fn first_byte(self, packet: u64) -> u64 {
         let of_message = self.of_message.max(1);
         packet / of_message * self.message_bytes + packet % of_message * self.payload
@@ -53,11 +53,10 @@ impl Packets {
 }
 
 impl Hops {
-    /// Adds the hop from one datacenter to another, which the flow takes from the packet with the 0-based number
-    /// `packet` on.
+    /// Adds the hop from one datacenter to another that the flow takes from packet number `packet`, counted from 0, on.
     ///
-    /// Ignores a hop inside a datacenter. Packets that the sender repeats after go-back-N are counted only on the hop
-    /// that they took first.
+    /// A hop inside a datacenter is ignored. Packets that are sent again by go-back-N count only on the hop that they
+    /// took first.
     pub fn add(&mut self, from: DcId, to: DcId, packet: u64) {
         let last = self.0.iter().rfind(|hop| hop.from == from);
         if from == to || last.is_some_and(|last| last.to == to) {
@@ -69,8 +68,8 @@ impl Hops {
 
     /// Returns the flow's initial path.
     ///
-    /// A switch with a single candidate needs no recorded hop. Returns `None` if the hop at a switch with several
-    /// candidates is unknown, or if the hops form a loop.
+    /// Where a switch has a single candidate, no recorded hop is needed. Returns `None` if the hop at a switch with
+    /// several candidates is unknown, or if the hops form a loop.
     #[must_use]
     pub fn path(&self, plan: &Plan, from: DcId, to: DcId) -> Option<DcPath> {
         let crossed = self.walk([from, to], |at| {
@@ -79,7 +78,7 @@ impl Hops {
         Some(path_over(plan, &crossed))
     }
 
-    /// Returns the paths that the bytes of the flow took, in the order of the bytes; omits bytes whose path is unknown.
+    /// Returns the paths that the flow's bytes took, in the order of bytes; bytes whose path is unknown are left out.
     #[must_use]
     pub fn ranges(&self, plan: &Plan, [from, to]: [DcId; 2], packets: Packets) -> Vec<PathRange> {
         let count = packets.messages * packets.of_message;
@@ -141,8 +140,8 @@ impl Hops {
         hop.map(|hop| hop.to)
     }
 
-    /// Returns the hop of a packet at the switch of `dc`. The first packet on its way to a switch may be lost or
-    /// overtaken, so packets before the switch's first recorded hop are assumed to take that hop.
+    /// Returns the next datacenter of a packet at the switch of `dc`. The first packet to a switch may be lost or
+    /// overtaken, so packets before the first recorded hop are assumed to take that hop.
     fn at(&self, dc: DcId, packet: u64) -> Option<DcId> {
         let hop = self
             .0
@@ -175,7 +174,8 @@ fn only_hop(plan: &Plan, at: DcId, to: DcId) -> Option<DcId> {
 mod tests {
     use super::*;
 
-    /// Returns the path from datacenter 1 to 4 with these hops; without a recorded hop, 2 and 3 send to 4.
+    /// Returns the path from datacenter 1 to 4 with the recorded hops `hops`; without a recorded hop, datacenters 2 and
+    /// 3 send to 4.
     fn path(hops: &[(u32, u32)]) -> Option<Vec<u32>> {
         let mut found = Hops::default();
         for (packet, &(from, to)) in (0..).zip(hops) {
@@ -192,7 +192,7 @@ mod tests {
             (&[][..], None),
             (&[(1, 2)], Some(vec![1, 2, 4])),
             (&[(1, 2), (2, 3)], Some(vec![1, 2, 3, 4])),
-            // The flow is re-routed after its start.
+            // The flow is re-routed after it has started.
             (&[(1, 2), (1, 3), (3, 4)], Some(vec![1, 2, 4])),
             (&[(1, 1), (1, 3), (4, 4)], Some(vec![1, 3, 4])),
             (&[(1, 2), (2, 1)], None),
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Returns the path ranges of 100 packets from datacenter 1 to 4, for hops given as `(from, to, packet)`.
+    /// Returns the path ranges of 100 packets from datacenter 1 to 4; hops are `(from, to, packet)`.
     fn ranges(hops: &[(u32, u32, u64)]) -> Vec<(Vec<u32>, u64, u64)> {
         let mut found = Hops::default();
         for &(from, to, packet) in hops {
@@ -215,7 +215,7 @@ mod tests {
             .collect()
     }
 
-    /// A message of 10,000 B has ten packets: nine with 1,024 B, the last with 784 B.
+    /// A message of 10,000 B has ten packets: nine with 1,024 B, and the last one with 784 B.
     #[test]
     fn a_packets_first_byte_follows_whole_messages() {
         let packets = Packets {
@@ -232,7 +232,7 @@ mod tests {
     fn packets_take_the_hops_in_force_when_they_were_sent_first() {
         for (hops, expected) in [
             (&[(1, 2, 0)][..], vec![(vec![1, 2, 4], 0, 100)]),
-            // Two switches re-route; the second affects only packets that reach it.
+            // Two switches re-route the flow; the second one affects only packets that reach it.
             (
                 &[(1, 2, 0), (1, 3, 40), (3, 2, 40), (3, 4, 70)],
                 vec![
@@ -241,7 +241,7 @@ mod tests {
                     (vec![1, 3, 4], 70, 100),
                 ],
             ),
-            // The flow returns to its initial path; one of the decisions changes nothing.
+            // The flow returns to its initial path; one of the decisions changed nothing.
             (
                 &[(1, 2, 0), (1, 3, 10), (1, 3, 20), (1, 2, 30)],
                 vec![
@@ -250,12 +250,12 @@ mod tests {
                     (vec![1, 2, 4], 30, 100),
                 ],
             ),
-            // The sender goes back to packet 20 after it has sent all packets up to 50.
+            // The sender goes back to packet 20 after it has sent the packets up to 50.
             (
                 &[(1, 2, 0), (1, 3, 50), (1, 2, 20)],
                 vec![(vec![1, 2, 4], 0, 100)],
             ),
-            // The first packet that reaches 3 is not the first packet sent to 3.
+            // The first packet that arrives at 3 is not the first one sent there.
             (&[(1, 3, 0), (3, 2, 5)], vec![(vec![1, 3, 2, 4], 0, 100)]),
             (&[], vec![]),
         ] {

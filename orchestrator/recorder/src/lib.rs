@@ -1,4 +1,4 @@
-//! Records of a run of either engine: converts the plan and the measurements to run facts and rows.
+//! Records of a run: converts the plan and the measurements of either engine to run facts and rows.
 //!
 //! Both engines measure in emulated units and identify nodes, ports and datacenters by the plan's ids. This crate
 //! converts ids to names and values to paper units, so that a row has the same meaning for both engines.
@@ -6,7 +6,7 @@
 //! Must not contain: clocks, kernel interfaces, file access (which belongs to `lab-records`), or code for one engine
 //! only.
 //!
-//! - [`facts`][]: a plan as the facts of `run.json`
+//! - [`facts`][]: facts of a run for `run.json`, from its plan
 //! - [`rows`][]: measurements as rows
 //! - [`hops`][]: paths of flows, and the bytes on each path
 //! - [`evidence`](evidence())[]: the load on the network, and the actions of each policy's mechanism

@@ -1,6 +1,7 @@
-//! Conversion of measurements to rows, with names instead of the plan's ids and with paper units beside emulated units.
+//! Conversion of measurements to rows, which have names instead of the plan's ids, and paper units beside emulated
+//! ones.
 //!
-//! All times in arguments are emulated and count from the repetition's start.
+//! All times in arguments are emulated and relative to the repetition's start.
 
 use std::net::Ipv4Addr;
 
@@ -17,7 +18,7 @@ use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, NodeId, PortId, Semantic
 
 use crate::{facts::paper_rate, hops::PathRange};
 
-/// Rows that are not yet written, by table.
+/// Rows that have not been written yet, by table.
 #[derive(Debug, Default)]
 pub struct RowBatch {
     pub decisions: Vec<DecisionRow>,
@@ -34,7 +35,7 @@ pub struct RowBatch {
 }
 
 impl RowBatch {
-    /// Appends all rows to their tables.
+    /// Appends all rows to their tables in the run directory.
     ///
     /// # Errors
     /// If a table cannot be written.
@@ -55,60 +56,60 @@ impl RowBatch {
     }
 }
 
-/// Converter of measurements to rows, for one repetition of a policy.
+/// Converter of measurements to rows, for one policy and repetition.
 #[derive(Debug)]
 pub struct RowMaker<'a> {
     pub plan: &'a Plan,
-    /// Conversion to paper units.
+    /// Factors for conversion to paper units.
     pub paper: PaperUnits,
     policy: &'a str,
     repetition: u32,
     generator: FlowGenerator<'a>,
-    /// Sampling interval of the queues; `None` if the policy does not sample queues.
+    /// Emulated interval between queue samples; `None` if the policy does not sample queues.
     sample_interval: Option<Nanos>,
-    /// Paper time of each switch's last row, and the number of decisions until then.
+    /// Paper time of each switch's latest row, and the switch's number of decisions until then.
     switches: Vec<(Nanos, u64)>,
 }
 
 /// Program that generated the flows of a run, and its transport.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowGenerator<'a> {
-    /// Name of the program.
+    /// Name of the program, as in the column `generator`.
     pub program: &'a str,
-    /// Name of the congestion control.
+    /// Name of the congestion control, as in the column `cc`.
     pub congestion_control: &'a str,
-    /// Semantics of the simulated network; `None` in the kernel engine.
+    /// Semantics of the simulated network; `None` for the kernel engine.
     pub semantics: Option<Semantics>,
 }
 
-/// Result of a flow.
+/// Measured result of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowResult {
-    /// Measured start; the planned start for a flow that never started.
+    /// Measured start; the planned start if the flow never started.
     pub start: Nanos,
-    /// FCT; `None` for a flow that did not finish.
+    /// Measured FCT; `None` if the flow did not finish.
     pub fct: Option<Nanos>,
-    /// Bound on the error of the FCT; `None` if unknown.
+    /// Maximum error of the FCT; `None` if unknown.
     pub fct_resolution: Option<Nanos>,
-    /// Measured start minus planned start; `None` for a flow that never started.
+    /// Measured start minus planned start; `None` if the flow never started.
     pub lateness: Option<Nanos>,
     pub status: FlowStatus,
-    /// Reason why the flow did not finish; empty for a finished flow.
+    /// Reason why the flow did not finish; empty if it did.
     pub reason: String,
-    /// Initial path of the data; `None` if unknown.
+    /// Initial path of the flow's data; `None` if unknown.
     pub path: Option<DcPath>,
-    /// Initial path of the acknowledgements; `None` if unknown.
+    /// Initial path of the flow's ACKs; `None` if unknown.
     pub ack_path: Option<DcPath>,
 }
 
-/// Decision of a DCI switch.
+/// Decision of a DCI switch about a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Decision {
     /// Time of the decision.
     pub time: Nanos,
     /// Datacenter of the switch.
     pub dc: DcId,
-    /// Flow of the packet; `None` if the packet does not belong to a scheduled flow.
+    /// Flow to which the packet belongs; `None` if it belongs to no scheduled flow.
     pub flow: Option<FlowId>,
     /// Source address of the packet.
     pub src: Ipv4Addr,
@@ -116,33 +117,33 @@ pub struct Decision {
     pub dst: Ipv4Addr,
     /// UDP source port of the packet.
     pub sport: u16,
-    /// Trigger of the decision.
+    /// Reason why a decision was needed.
     pub trigger: Trigger,
-    /// Rule that the decision followed.
+    /// Rule by which the candidate was chosen.
     pub rule: Rule,
-    /// Age of the queue sample from which C_cong was computed.
+    /// Age of the queue sample from which C_cong was computed, in emulated time.
     pub signal_age: Nanos,
-    /// Chosen port; `None` if no port was chosen.
+    /// Egress port that was chosen; `None` if none was.
     pub chosen: Option<PortId>,
 }
 
-/// Congestion control state of a sending QP.
+/// Congestion-control state of a sending QP.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct QpRate {
-    /// Current rate, R_C.
+    /// Current rate R_C.
     pub rate: BitsPerSec,
-    /// Target rate, R_T.
+    /// Target rate R_T.
     pub target: BitsPerSec,
-    /// Congestion estimate α, in Q30.
+    /// Congestion estimate α, with 30 fractional bits.
     pub alpha_q30: u32,
-    /// CNPs received since the flow's start.
+    /// Number of CNPs received since the flow's start.
     pub cnps: u64,
 }
 
-/// Time, switch and destination of a split that traffic engineering installs.
+/// Split that traffic engineering installs: its time, switch and destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Split {
-    /// Time of the controller's tick.
+    /// Time of the controller's tick, at which the split is installed.
     pub time: Nanos,
     /// Datacenter of the switch.
     pub dc: DcId,
@@ -150,44 +151,44 @@ pub struct Split {
     pub to_dc: DcId,
 }
 
-/// Costs of one candidate in a decision.
+/// Costs of a candidate in a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct CandidateScore {
-    /// C_path.
+    /// Path cost C_path.
     pub c_path: u8,
-    /// C_cong.
+    /// Congestion cost C_cong.
     pub c_cong: u8,
-    /// C, the total cost.
+    /// Total cost C.
     pub cost: u32,
-    /// True if the candidate was kept, so that it could be chosen.
+    /// True if the candidate was kept, so that the hash could choose it.
     pub is_kept: bool,
 }
 
 /// Counters of one direction of a link since the repetition's start.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkCounters {
-    /// Bytes sent.
+    /// Number of bytes sent.
     pub tx_bytes: Bytes,
-    /// Packets sent.
+    /// Number of packets sent.
     pub tx_packets: u64,
-    /// Packets dropped.
+    /// Number of packets dropped.
     pub drops: u64,
-    /// Packets ECN-marked; `None` if the engine does not count marks.
+    /// Number of packets marked with ECN; `None` if the engine does not count marks.
     pub marks: Option<u64>,
 }
 
 /// Totals of a port at the end of a repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct PortTotals {
-    /// Bytes sent.
+    /// Number of bytes sent.
     pub tx_bytes: Bytes,
-    /// Packets sent.
+    /// Number of packets sent.
     pub tx_packets: u64,
-    /// Packets ECN-marked.
+    /// Number of packets marked with ECN.
     pub marks: u64,
-    /// Packets dropped.
+    /// Number of packets dropped.
     pub drops: u64,
-    /// Largest length of the egress queue.
+    /// Maximum length of the egress queue in bytes.
     pub peak_queue: Bytes,
     /// Number of times that priority flow control paused the port.
     pub pauses: u64,
@@ -195,29 +196,29 @@ pub struct PortTotals {
     pub paused: Nanos,
 }
 
-/// LCMP's levels of an egress queue; all are 0 under other policies.
+/// LCMP's levels of an egress queue, 0 to 255; all are 0 under other policies.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLevels {
-    /// Q, the level of the queue's length.
+    /// Queue level Q, from the queue length.
     pub queue: u8,
-    /// T, the level of the queue's trend.
+    /// Trend level T, from the queue's growth.
     pub trend: u8,
-    /// D, the level of the queue's duration.
+    /// Duration level D, from the time for which the queue has been full.
     pub duration: u8,
-    /// C_cong.
+    /// Congestion cost C_cong.
     pub congestion: u8,
 }
 
 /// Counters of a DCI switch since the repetition's start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SwitchCounters {
-    /// Counters of packets and decisions.
+    /// Numbers of packets and decisions.
     pub counters: Counters,
-    /// Flows in the flow table.
+    /// Number of flows in the flow table.
     pub occupancy: u64,
-    /// Flows evicted from a full flow table.
+    /// Number of flows evicted from a table over its capacity.
     pub evicted: u64,
-    /// Idle flows removed by flow-cache garbage collection.
+    /// Number of idle flows that flow-cache garbage collection removed.
     pub expired: u64,
     /// Counts of the switch's agent; `None` in the simulator, whose agents never restart and whose samples are never
     /// late.
@@ -227,16 +228,16 @@ pub struct SwitchCounters {
 /// Counts of a switch's agent since the repetition's start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AgentCounts {
-    /// Restarts after the agent was killed.
+    /// Number of restarts after the agent was killed.
     pub restarts: u64,
-    /// Samples of the queues.
+    /// Number of queue samples taken.
     pub samples: u64,
-    /// Samples that began later than the next one was due.
+    /// Number of queue samples that were taken only after the next one was due.
     pub late_samples: u64,
 }
 
 impl<'a> RowMaker<'a> {
-    /// Creates the converter for a repetition of the policy with the label `policy`.
+    /// Creates the converter for one repetition of the policy labelled `policy`.
     #[must_use]
     pub fn new(
         plan: &'a Plan,
@@ -255,7 +256,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of a flow.
+    /// Returns the row of `flow` with its measured result.
     #[must_use]
     pub fn flow(&self, flow: &Flow, result: FlowResult) -> FlowRow {
         let node = |node: NodeId| &self.plan.nodes[node.index()];
@@ -291,8 +292,8 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns a row for each path of a re-routed flow, in the order of the flow's bytes; empty for a flow whose data
-    /// took a single path.
+    /// Returns a row for each path of a re-routed flow, in the order of the flow's bytes; empty if all data took one
+    /// path.
     #[must_use]
     pub fn paths(&self, flow: FlowId, ranges: &[PathRange]) -> Vec<PathRow> {
         let mut rows: Vec<PathRow> = Vec::new();
@@ -325,7 +326,8 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of a decision among `ports`, each with its scores; the row keeps their order.
+    /// Returns the row of a decision among candidates, each given as its port with its scores; the row keeps their
+    /// order.
     #[must_use]
     pub fn decision(
         &self,
@@ -362,7 +364,7 @@ impl<'a> RowMaker<'a> {
         row
     }
 
-    /// Returns the row of a split; `buckets` has each candidate's port and number of hash buckets.
+    /// Returns the row of a split; `buckets` has each candidate's port with its number of hash buckets.
     #[must_use]
     pub fn split(&self, split: Split, buckets: &[(PortId, u16)]) -> SplitRow {
         SplitRow {
@@ -379,7 +381,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of the link direction that leaves `port`; `rate` is the link's current rate.
+    /// Returns the row of the link direction that starts at `port`; `rate` is the link's current rate.
     #[must_use]
     pub fn link(
         &self,
@@ -468,7 +470,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of a DCI switch; its decisions per second are those since the row before.
+    /// Returns the row of a DCI switch; its decisions per second are those since the switch's previous row.
     pub fn switch(&mut self, time: Nanos, dc: DcId, counts: SwitchCounters) -> SwitchRow {
         let SwitchCounters {
             counters, agent, ..
@@ -512,7 +514,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of a flow's event at `node`, without peer, rate and offset.
+    /// Returns the row of a flow's event at `node`; the caller sets peer, rate and offset.
     #[must_use]
     pub fn story(&self, time: Nanos, flow: FlowId, event: StoryEvent, node: String) -> StoryRow {
         StoryRow {

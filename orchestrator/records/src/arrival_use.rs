@@ -1,4 +1,4 @@
-//! Link use while flows start.
+//! Use of links while flows start.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use lab_units::{Bytes, Nanos};
 
 use crate::{BusyLink, FlowFields, LinkRates, RunInfo};
 
-/// Link use under one policy while flows start. In each repetition the measured time runs from the repetition's start
-/// to the first counter sample at or after the last flow's start; if there is no such sample, to the last sample.
+/// Link use under one policy while flows start. In each repetition, the measured time begins at its start and ends at
+/// the first counter sample at or after the last flow's start or, without such a sample, at the last one.
 ///
-/// The use of a direction is the mean over the repetitions. All flows must be added before the first counter.
+/// A direction's use is the mean over the repetitions. All flows must be added before the first counter.
 #[derive(Clone, Debug, Default)]
 pub struct ArrivalUse {
-    /// Time of the last start, by repetition.
+    /// Start of the last flow, by repetition.
     last_starts: BTreeMap<u32, Nanos>,
-    /// Counters at the end of the measured time, by direction and repetition.
+    /// Byte counters at the end of the measured time, by direction and repetition.
     counters: BTreeMap<Direction, BTreeMap<u32, Counter>>,
 }
 
-/// Link name, sending datacenter, receiving datacenter.
+/// Link direction: link name, sending datacenter, receiving datacenter.
 type Direction = [String; 3];
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,7 +27,7 @@ struct Counter {
     bytes: Bytes,
 }
 
-/// Use of one link direction.
+/// Use of one link direction while flows start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionUse {
     /// Name of the link.
@@ -41,7 +41,7 @@ pub struct DirectionUse {
 }
 
 impl ArrivalUse {
-    /// Adds a flow.
+    /// Adds a flow, whose start may extend the measured time.
     pub fn flow(&mut self, flow: FlowFields<'_>) {
         if flow.has_started() {
             let last = self.last_starts.entry(flow.repetition).or_default();
@@ -49,20 +49,20 @@ impl ArrivalUse {
         }
     }
 
-    /// Adds a sample of a direction's counter; samples must come in order of time.
+    /// Adds a sample of a direction's byte counter; samples must come in order of time.
     pub fn counter(&mut self, repetition: u32, direction: [&str; 3], time: Nanos, bytes: Bytes) {
         let Some(&last_start) = self.last_starts.get(&repetition) else {
             return;
         };
         let of_direction = self.counters.entry(direction.map(str::to_owned));
         let known = of_direction.or_default().entry(repetition).or_default();
-        // If all flows start at time zero, the first interval between samples is measured.
+        // If all flows start at time zero, the measured time is the first interval between samples.
         if known.time < last_start.max(Nanos::new(1)) && time > known.time {
             *known = Counter { time, bytes };
         }
     }
 
-    /// Returns the use of each sampled direction, by link and direction; `info` has the links' rates.
+    /// Returns the use of each sampled direction, ordered by link and direction; `info` gives the links' rates.
     #[must_use]
     pub fn uses(&self, info: &RunInfo) -> Vec<DirectionUse> {
         let of = |(direction, counters): (&Direction, &BTreeMap<u32, Counter>)| {
@@ -96,7 +96,7 @@ impl ArrivalUse {
 }
 
 impl Counter {
-    /// Returns bytes counted ÷ bytes that the link could carry.
+    /// Returns the bytes counted ÷ the bytes that the link could have carried until then.
     #[expect(
         clippy::cast_precision_loss,
         reason = "reports show fewer digits than a float has"

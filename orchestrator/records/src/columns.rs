@@ -1,4 +1,5 @@
-//! Batches of typed columns: readers of both file formats fill them; rows and data frames are built from them.
+//! Typed columns of a table in batches: readers of both file formats fill them, and rows and data frames are made from
+//! them.
 
 use std::ops::Range;
 
@@ -14,14 +15,14 @@ use serde::{
 use crate::rows::{Column, Kind};
 pub use crate::texts::Texts;
 
-/// Consecutive rows of one table, column by column; at most [`BATCH_ROWS`].
+/// Consecutive rows of one table, stored by column; at most [`BATCH_ROWS`] rows.
 #[derive(Debug)]
 pub struct Batch {
     columns: Vec<(Column, Values)>,
     lines: Vec<u64>,
 }
 
-/// Values of one column, one per row; `None` where the row has no value.
+/// Values of one column, one entry per row; `None` where the row has no value.
 #[derive(Debug)]
 pub enum Values {
     Integers(Vec<Option<u64>>),
@@ -50,7 +51,7 @@ impl Batch {
         }
     }
 
-    /// Appends one row; `texts` has one text per column, and an empty text means no value.
+    /// Appends one row. `texts` has one text per column; an empty text means no value.
     pub(crate) fn push<'a>(
         &mut self,
         texts: impl Iterator<Item = &'a str>,
@@ -65,13 +66,13 @@ impl Batch {
         Ok(())
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// True if the batch has no rows.
+    /// Returns true if the batch has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
@@ -123,12 +124,12 @@ impl Batch {
         found.map(|(_, values)| values)
     }
 
-    /// Returns the 1-based line in a CSV file, or the row number in a Parquet file, of the row at `index`.
+    /// Returns the row's line in a CSV file, from 1, or its row number in a Parquet file.
     pub(crate) fn line(&self, index: usize) -> u64 {
         self.lines[index]
     }
 
-    /// Returns the positions of the named columns, in the order of `names`.
+    /// Returns the indices of the columns `names`, in the order of `names`.
     ///
     /// # Panics
     /// If a name is not a column of the batch.
@@ -142,14 +143,14 @@ impl Batch {
         names.iter().map(place).collect()
     }
 
-    /// Returns the row at `index`; the batch's columns must be the fields of `R`, in the same order.
+    /// Parses the row at `index` as an `R`; the batch's columns must be the fields of `R`, in the same order.
     pub(crate) fn row<'a, R: Deserialize<'a>>(&'a self, index: usize) -> Result<R, Error> {
         let fields = self.columns.iter().map(|(_, values)| values.value(index));
         R::deserialize(SeqDeserializer::new(fields))
     }
 
-    /// Returns an `R` made from some columns of the row at `index`; the fields of `R` are the columns at `places`, in
-    /// that order.
+    /// Parses some columns of the row at `index` as an `R`; `places` has the column index for each field of `R`, in
+    /// order.
     pub(crate) fn part<'a, R: Deserialize<'a>>(
         &'a self,
         places: &[usize],
@@ -187,7 +188,7 @@ impl Values {
     }
 }
 
-/// One field of one row, as serde reads it.
+/// One field of one row, as input for serde.
 #[derive(Clone, Copy)]
 enum Value<'a> {
     None,
@@ -249,25 +250,25 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 }
 
-/// Checks that a text of `column` is not too long.
+/// Checks that a text in `column` is not longer than [`MAX_FIELD`].
 pub(crate) fn check_length(column: &str, bytes: usize) -> Result<(), String> {
     if bytes <= MAX_FIELD {
         Ok(())
     } else {
         Err(format!(
-            "column `{column}` has a text of {bytes} bytes, at most {MAX_FIELD} are allowed"
+            "column `{column}` has a text of {bytes} bytes, but at most {MAX_FIELD} are allowed"
         ))
     }
 }
 
-/// Maximum number of bytes in a field: far more than any name, reason or candidate list needs.
+/// Maximum length of a field in bytes, far more than any name, reason or candidate list needs.
 const MAX_FIELD: usize = (1 << 16) - 1;
 
-/// Maximum number of characters of an invalid value that an error message quotes.
+/// Maximum number of characters of an invalid value that an error quotes.
 const MAX_SHOWN: usize = 40;
 
-/// Number of bytes in the rows after which a batch ends; a batch of [`BATCH_ROWS`] short rows is smaller.
+/// Number of bytes in a batch's rows at which the batch ends early; [`BATCH_ROWS`] short rows take less.
 pub(crate) const MAX_BATCH_BYTES: usize = 64 << 20;
 
-/// Maximum number of rows in a batch, and in a Parquet file's row group: about 20 MB of the widest table.
+/// Maximum number of rows in a batch and in a row group of a Parquet file: about 20 MB in the widest table.
 pub const BATCH_ROWS: usize = 1 << 16;

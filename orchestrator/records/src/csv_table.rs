@@ -15,8 +15,8 @@ use crate::{
     rows::Column,
 };
 
-/// Calls `visit` with each batch of `columns` from the table at `path`, in order, and returns the
-/// number of truncated rows at the end.
+/// Calls `visit` with each batch of `columns` from the table at `path`, in order, and returns the number of truncated
+/// rows at the table's end, 0 or 1.
 ///
 /// A writer ends every row with a line feed. If the last row has no line feed, its writer died while writing the row:
 /// the row is counted as truncated and omitted, even if its fields could be parsed. A row of more than [`MAX_ROW`]
@@ -55,7 +55,7 @@ pub(crate) fn read<E: From<RecordsError>>(
         match reader.read_record(&mut record) {
             Ok(true) => {}
             Ok(false) => break,
-            // The file was cut off at a line feed inside quotes: the last row has too few fields.
+            // The file ends at a line feed inside quotes, so the last row has too few fields.
             Err(error) if is_short(&error) && is_at_end(&mut reader) => {
                 is_cut_in_quotes = true;
                 break;
@@ -84,7 +84,7 @@ pub(crate) fn read<E: From<RecordsError>>(
     Ok(truncated.max(is_cut_in_quotes.into()))
 }
 
-/// Opens the file at `path` up to its last line feed. Returns 1 with it if bytes follow the last line feed, else 0.
+/// Opens the file at `path` up to its last line feed; also returns 1 if bytes follow the last line feed, else 0.
 fn open_whole_lines(path: &Path) -> io::Result<(io::Take<File>, u64)> {
     let mut file = lab_files::open(path, Links::Refuse)?;
     let length = file.seek(SeekFrom::End(0))?;
@@ -119,7 +119,7 @@ fn is_at_end<F: Read>(reader: &mut csv::Reader<Bounded<F>>) -> bool {
     matches!(reader.read_record(&mut StringRecord::new()), Ok(false))
 }
 
-/// Returns the error for the row at `line`; if `error` has a line number, that number takes precedence.
+/// Returns the error for the row at `line`; a line number that `error` gives itself takes precedence.
 fn row_error(path: &Path, line: u64, error: csv::Error) -> RecordsError {
     RecordsError::Row {
         path: path.to_owned(),

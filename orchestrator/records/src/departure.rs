@@ -1,41 +1,40 @@
-//! Policy parameters that differ from the publication.
+//! Policy parameters whose values differ from the policy's publication.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Parameter whose value differs from the publication's value or, where the publication gives no value, from our
-/// reading of the publication.
+/// Parameter whose value differs from the publication or, where the publication gives no value, from our reading of it.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Departure {
-    /// Name of the parameter in scenarios.
+    /// Name of the parameter, as in scenarios.
     pub parameter: String,
-    /// Value in paper units.
+    /// Value of the parameter in paper units.
     pub value: String,
-    /// Value from which the parameter departs.
+    /// Value that the parameter would have without the departure.
     #[serde(flatten)]
     pub reference: Reference,
 }
 
-/// Value from which a parameter departs, in words.
+/// Reference value of a parameter, as text.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reference {
-    /// Value in the publication.
+    /// Value that the publication gives.
     Paper(String),
-    /// Default of a parameter for which the publication gives no value.
+    /// Our default, for a parameter for which the publication gives no value.
     OurReading(String),
 }
 
 impl Departure {
-    /// Returns the parameter with its value: `max_delay 524 ms`.
+    /// Returns the parameter with its value, such as `max_delay 524 ms`.
     #[must_use]
     pub fn short(&self) -> String {
         format!("{} {}", self.parameter, self.value)
     }
 }
 
-/// Formats the parameter as in `max_delay 524 ms (paper: 32 or 64 ms)`.
+/// Formats the parameter with its reference, such as `max_delay 524 ms (paper: 32 or 64 ms)`.
 impl fmt::Display for Departure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (source, value) = match &self.reference {

@@ -1,4 +1,4 @@
-//! Files of a run directory, and the names of run directories: `results/20261121T093000Z-8dc-1f2e3d4c`.
+//! Names of files in a run directory, and names of run directories: `results/20261121T093000Z-8dc-1f2e3d4c`.
 
 use std::{
     collections::BTreeMap,
@@ -17,13 +17,12 @@ use crate::{
     error::{Operation, RecordsError},
 };
 
-/// Format of the run directory except its plan. This lcmp-lab writes only this format and reads all formats from
-/// [`OLDEST_FORMAT`] on. Every change of a column, a key or a meaning increases the number; see the crate's rules for
-/// [formats](crate#formats).
+/// Format number of run directories, except for their plan. This lcmp-lab writes only this format and reads all formats
+/// from [`OLDEST_FORMAT`] on. Every change of a column, a key or a meaning increases the number; see the crate's rules
+/// for [formats](crate#formats).
 ///
 /// - 1: runs of the kernel engine
-/// - 2: simulated runs: `semantics` of flows, `tx_packets` and `marks` of links, `pfc.csv`,
-///   `story.csv`
+/// - 2: simulated runs: `semantics` of flows, `tx_packets` and `marks` of links, `pfc.csv`, `story.csv`
 /// - 3: `switches.csv`, `ports.csv`
 /// - 5: `certificate.csv`, the grade of a verdict, and the figures that decide the grade
 /// - 6: `rates.csv`, and the flow tables in the evidence
@@ -33,48 +32,48 @@ use crate::{
 /// - 9: no sentences in the verdict: its warnings about a ranking follow from the evidence
 pub const FORMAT_VERSION: u32 = 9;
 
-/// Oldest format that this lcmp-lab reads. In it the counts of switches and hosts are sentences; all other keys and
+/// Oldest format that this lcmp-lab can read. In it, counts of switches and hosts are sentences; all other keys and
 /// columns that a reader needs are the same as in [`FORMAT_VERSION`].
 pub const OLDEST_FORMAT: u32 = 7;
 
-/// File of the run's facts and outcome.
+/// File with the facts of a run and its outcome.
 pub const RUN_FILE: &str = "run.json";
 
-/// File of the scenario's text.
+/// File with the scenario's text.
 pub const SCENARIO_FILE: &str = "scenario.yaml";
 
-/// File of the plan.
+/// File with the plan, as JSON.
 pub const PLAN_FILE: &str = "plan.json";
 
-/// Directory of the figures.
+/// Directory with the run's figures.
 pub const FIGURES_DIR: &str = "figures";
 
-/// File with the numbers of the closing table, in the format of `--json`.
+/// File with the numbers of the table that a run prints at its end, in the format of `--json`.
 pub const SUMMARY_FILE: &str = "summary.json";
 
-/// File with the contents of the text files that the scenario names, by name.
+/// File with the texts of the files that the scenario names, by path, as a JSON object.
 pub const INPUTS_FILE: &str = "inputs.json";
 
-/// File with the eBPF objects that the scenario names, by name, in base64.
+/// File with the eBPF objects that the scenario names, by path, in base64.
 pub const PROGRAMS_FILE: &str = "programs.json";
 
-/// File of the report.
+/// File with the report on the run.
 pub const REPORT_FILE: &str = "report.html";
 
-/// Maximum size of [`RUN_FILE`] in bytes: ten times what the links, faults and evidence of the largest lab need.
+/// Maximum size of [`RUN_FILE`] in bytes, ten times the need of the largest lab's links, faults and evidence.
 pub const MAX_RUN_FILE: u64 = 16 << 20;
 
-/// Maximum size of [`PLAN_FILE`] in bytes: twice what a million flows need.
+/// Maximum size of [`PLAN_FILE`] in bytes, twice the need of a million flows.
 pub const MAX_PLAN: u64 = 1 << 30;
 
-/// Maximum size in bytes of any other text file: [`INPUTS_FILE`] with four files of the largest size still fits.
+/// Maximum size of any other text file in bytes; [`INPUTS_FILE`] with four inputs of the maximum size still fits.
 pub const MAX_TEXT: u64 = 256 << 20;
 
-/// Link to the newest run, beside the run directories.
+/// Name of the symbolic link to the newest run, beside the run directories.
 pub const LATEST: &str = "latest";
 
-/// Creates an empty run directory under `results_dir`, named after `now`, the scenario and the plan's hash. Does not
-/// move `latest`; [`point_latest`] does so once the run has records.
+/// Creates an empty run directory under `results_dir`, named after `now`, the scenario and the plan's hash. The link
+/// `latest` stays; [`point_latest`] moves it once the run has records.
 ///
 /// # Errors
 /// If a directory cannot be created.
@@ -89,7 +88,7 @@ pub fn create_run_dir(
     Ok(results_dir.join(name))
 }
 
-/// Points `latest` in `results_dir` at the run directory `run_name`; the link is replaced atomically.
+/// Points the link `latest` in `results_dir` to the run directory `run_name`, atomically.
 ///
 /// # Errors
 /// If the link cannot be created, for example because `latest` is a directory.
@@ -105,8 +104,8 @@ pub fn point_latest(results_dir: &Path, run_name: &str) -> Result<(), RecordsErr
     })
 }
 
-/// Reads the text file `name` in the run directory `run_dir`; `None` if there is no such file. Refuses a symbolic link,
-/// which could point anywhere.
+/// Reads the text file `name` in the run directory `run_dir`; `None` if there is no such file. A symbolic link is
+/// refused, because it could point to any file.
 ///
 /// # Errors
 /// If the file cannot be read, is not a regular file, is not UTF-8, or is larger than [`MAX_TEXT`] ([`MAX_PLAN`] for
@@ -146,7 +145,8 @@ pub fn write_texts(
     write_text(run_dir, name, &(text + "\n"))
 }
 
-/// Reads the plan of the run directory `run_dir` as a `T` without a check of its format; `None` if there is no plan.
+/// Deserialises the plan of the run directory `run_dir` as a `T`, without checking its format; `None` if there is no
+/// plan.
 pub(crate) fn read_plan<T: DeserializeOwned>(run_dir: &Path) -> Result<Option<T>, RecordsError> {
     let path = run_dir.join(PLAN_FILE);
     let file = match lab_files::open(&path, Links::Refuse) {
@@ -161,7 +161,7 @@ pub(crate) fn read_plan<T: DeserializeOwned>(run_dir: &Path) -> Result<Option<T>
     }
 }
 
-/// Writes `text` to `path` atomically: a reader sees either the old file or the new one.
+/// Writes `text` to `path` atomically: a reader sees either the old file or the complete new one.
 pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), RecordsError> {
     draft::replace(path, text.as_bytes()).map_err(Operation::Replace.failed(path))
 }
@@ -177,8 +177,8 @@ fn run_name(now: SystemTime, scenario: &str, plan_hash: &str) -> String {
     format!("{}-{scenario}-{hash}", UtcTime::new(now).file_name())
 }
 
-/// Creates the directory `name`, or `name-2` and so on if a run that started in the same second has that name. Returns
-/// the name of the created directory.
+/// Creates the directory `name`. If another run that started in the same second has this name, tries `name-2` and so
+/// on. Returns the name of the created directory.
 fn make_run_dir(results_dir: &Path, name: &str) -> Result<String, RecordsError> {
     for attempt in 1..=MAX_SAME_SECOND {
         let name = match attempt {
@@ -196,10 +196,10 @@ fn make_run_dir(results_dir: &Path, name: &str) -> Result<String, RecordsError> 
     unreachable!("the last attempt returns")
 }
 
-/// Maximum number of characters of a scenario's name in a directory's name.
+/// Maximum number of characters of the scenario's name in a directory name.
 const MAX_NAME: usize = 32;
 
-/// Number of digits of the plan's hash in a directory's name.
+/// Number of digits of the plan's hash in a directory name.
 const SHORT_HASH: usize = 8;
 
 /// Maximum number of runs of one plan that start in the same second.

@@ -1,4 +1,4 @@
-//! End times of a run's repetitions.
+//! End times of repetitions, from a run's records.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use crate::FlowFields;
 
 /// End of each repetition under one policy, in paper time: the latest flow start, flow end or sample of link counters.
 ///
-/// Engines sample the counters until the repetition ends, so a flow that started and did not finish was under way until
+/// Engines sample the counters until the repetition ends, so a flow that started and did not finish was active until
 /// the last sample.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RepetitionEnds(BTreeMap<u32, Nanos>);
 
 impl RepetitionEnds {
-    /// Adds a flow.
+    /// Adds a flow's start and end.
     pub fn flow(&mut self, flow: FlowFields<'_>) {
         if flow.has_started() {
             self.at(flow.repetition, flow.end().unwrap_or(flow.start_ns));
@@ -33,7 +33,7 @@ impl RepetitionEnds {
         self.0.get(&repetition).copied().unwrap_or_default()
     }
 
-    /// Returns the latest end of a repetition.
+    /// Returns the latest end of all repetitions.
     #[must_use]
     pub fn last(&self) -> Nanos {
         self.0.values().max().copied().unwrap_or_default()

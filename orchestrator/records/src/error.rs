@@ -1,29 +1,29 @@
-//! Errors that occur while reading and writing run directories.
+//! Errors of reading and writing run directories.
 
 use std::{io, path::PathBuf};
 
 use parquet::errors::ParquetError;
 
-/// Error that occurs while reading or writing a run directory.
+/// Reason why a run directory cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordsError {
     /// A file system operation failed.
     #[error("cannot {operation} `{}`", path.display())]
     Io {
         operation: Operation,
-        /// File or directory that the operation was for.
+        /// File or directory that the operation concerned.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The directory is not a run directory.
+    /// A directory that is not a run directory, because it has no `run.json`.
     #[error(
         "`{}` is not a run directory: it has no `run.json` (hint: runs are the directories under \
          `results/`, the newest is `results/latest`)",
         path.display()
     )]
     NotARun { path: PathBuf },
-    /// The file has a format that this lcmp-lab cannot read.
+    /// A file in a format that this lcmp-lab cannot read.
     #[error(
         "`{}` has format {found}, which this lcmp-lab (format {own}) cannot read (hint: {})",
         path.display(),
@@ -36,45 +36,44 @@ pub enum RecordsError {
     OtherFormat {
         /// Path of `run.json` or `plan.json`.
         path: PathBuf,
-        /// Format of the file.
+        /// Format number of the file.
         found: u32,
-        /// Format that this program writes.
+        /// Format number that this program writes.
         own: u32,
     },
-    /// `run.json` cannot be parsed or written.
-    #[error("`{}` is not a run's description", path.display())]
+    /// A `run.json` that cannot be parsed or written.
+    #[error("`{}` does not describe a run", path.display())]
     Json {
         path: PathBuf,
         source: serde_json::Error,
     },
-    /// `plan.json` is not a plan.
+    /// A `plan.json` that is not a plan.
     #[error("`{}` is not a plan: line {}", path.display(), source.line())]
     Plan {
         path: PathBuf,
         source: serde_json::Error,
     },
-    /// A row cannot be written.
+    /// A row that cannot be written.
     #[error("cannot write a row to `{}`", path.display())]
     Write { path: PathBuf, source: csv::Error },
-    /// A Parquet copy cannot be written or read.
+    /// A Parquet copy of a table that cannot be written or read.
     #[error(
-        "`{}` is not a Parquet table (hint: a `.csv` beside it is read without it; else run the scenario \
-         again)",
+        "`{}` is not a Parquet table (hint: remove it if the table's `.csv` is beside it; else run the scenario again)",
         path.display()
     )]
     Parquet { path: PathBuf, source: ParquetError },
-    /// A row cannot be parsed, and it is not a truncated last row.
+    /// A row that cannot be parsed, other than a truncated last row.
     #[error("`{}` cannot be read at line {line}", path.display())]
     Row {
         path: PathBuf,
-        /// 1-based line in a CSV table; row number in a Parquet table.
+        /// Line in a CSV table, from 1; row number in a Parquet table.
         line: u64,
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
 impl RecordsError {
-    /// True if the machine failed to write the records; false if the records themselves are at fault.
+    /// Returns true if the machine failed to write the records, false if the records themselves are at fault.
     #[must_use]
     pub const fn is_of_machine(&self) -> bool {
         match self {
@@ -89,7 +88,7 @@ impl RecordsError {
         }
     }
 
-    /// Returns the kind of the operating system's error; `None` if the cause is not such an error.
+    /// Returns the kind of the underlying I/O error; `None` if the cause is another one.
     #[must_use]
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
         match self {
@@ -111,18 +110,18 @@ impl RecordsError {
     }
 }
 
-/// An operation on the file system.
+/// Operation on the file system, for messages.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Operation {
     CreateDir,
     CreateFile,
     Read,
     Write,
-    /// Sync a file to the disk.
+    /// Write a file's data to the disk.
     Sync,
     /// Replace a symbolic link or a file.
     Replace,
-    /// Delete a file or a directory.
+    /// Delete a file or directory.
     Delete,
 }
 

@@ -1,5 +1,4 @@
-//! Evidence that a run exercised what it ranks: the load on the network, and the actions of each policy's own
-//! mechanism.
+//! Evidence that a run tested what it ranks: the load on the network, and how often each policy's own mechanism acted.
 //!
 //! A policy whose mechanism never acted gives the results of a simpler policy, so its rank shows nothing about the
 //! mechanism.
@@ -7,32 +6,32 @@
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Evidence of a run.
+/// Evidence that a run tested what it ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Offered load of each datacenter; empty without workloads.
+    /// Offered load of each sending datacenter; empty without workloads.
     #[serde(default)]
     pub load: Vec<OfferedLoad>,
-    /// Last start of a workload's flow ÷ duration of the workloads, minimum over all repetitions; `None` without
-    /// workloads. Flows that had not started when the run ended are not counted.
+    /// Start of the last workload flow ÷ duration of the workloads, the minimum over all repetitions; `None` without
+    /// workloads. Flows that had not started when the run ended do not count.
     #[serde(default)]
     pub covered: Option<f64>,
-    /// Flows from lists and flow files, which are not part of the load.
+    /// Flows from lists and flow files, which do not count towards the load.
     #[serde(default)]
     pub listed: ListedFlows,
-    /// Evidence of each policy, in the order of the scenario.
+    /// Evidence for each policy, in the scenario's order.
     #[serde(default)]
     pub policies: Vec<PolicyEvidence>,
 }
 
-/// Load of one sending datacenter, as a fraction of the workload's `load_base`.
+/// Load of one sending datacenter, as a fraction of its workload's `load_base`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OfferedLoad {
     pub dc: String,
     /// Load that the workloads specify.
     pub requested: f64,
-    /// Load that the workloads' flows offered over the workloads' duration; if the run ended before all flows had
-    /// started, over the time until the run ended.
+    /// Load that the flows offered over the workloads' duration or, if the run ended before all flows had started, over
+    /// the time until then.
     pub offered: f64,
 }
 
@@ -41,115 +40,116 @@ pub struct OfferedLoad {
 pub struct ListedFlows {
     /// Number of flows.
     pub flows: u64,
-    /// Sum of their sizes.
+    /// Sum of the flows' sizes in paper units.
     pub bytes: Bytes,
 }
 
-/// Evidence of one policy, over all repetitions.
+/// Evidence for one policy, over all repetitions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolicyEvidence {
     /// Label of the policy.
     pub policy: String,
-    /// Flows under way at the same time.
+    /// Concurrency of the flows, and their use of links.
     pub met: Met,
-    /// The policy's mechanism.
+    /// Counts of the actions of the policy's own mechanism.
     pub mechanism: Mechanism,
-    /// Queue samples, and decisions based on them; `None` in the simulator, whose samples are never late.
+    /// Counts of queue samples and of decisions based on them; `None` in the simulator, whose samples are never late.
     #[serde(default)]
     pub sampling: Option<Sampling>,
-    /// Flow tables of the switches; `None` if no switch has an agent.
+    /// Counts of the switches' flow tables; `None` if no switch has an agent.
     pub tables: Option<FlowTables>,
-    /// Failover after each link cut, in order of time.
+    /// Failover after each link cut, by time.
     #[serde(default)]
     pub failovers: Vec<Failover>,
-    /// Number of finished flows for which the responsible switch recorded no decision.
+    /// Number of finished flows for which the switch of their source datacenter recorded no decision.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub undecided: u64,
 }
 
-/// Flows under way at the same time, and the use of links by them. A flow that did not finish was under way until its
-/// repetition's end, see [`RepetitionEnds`](crate::RepetitionEnds).
+/// Concurrency of flows and their use of links. A flow that did not finish counts as active until the end of its
+/// repetition; see [`RepetitionEnds`](crate::RepetitionEnds).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Met {
-    /// Mean number of flows under way, from the first start to the last end.
+    /// Mean number of active flows from the first start to the last end.
     pub mean_concurrency: f64,
-    /// Largest number of flows under way.
+    /// Maximum number of flows that were active at the same time.
     pub peak_concurrency: u64,
     /// Number of flows that started and whose path is known.
     pub flows: u64,
-    /// Number of these flows that shared a link direction with another flow while both were under way.
+    /// Number of these flows that shared a link direction with another flow while both were active.
     pub overlapping: u64,
-    /// Busiest link direction while flows start, see [`ArrivalUse`](crate::ArrivalUse); `None` without a sample.
+    /// Busiest link direction while flows start; see [`ArrivalUse`](crate::ArrivalUse). `None` without a sample.
     pub busiest: Option<BusyLink>,
 }
 
-/// Queue samples at all switches, and the age of the samples on which decisions were based.
+/// Counts of queue samples at all switches, and of decisions based on them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Sampling {
     /// Number of samples.
     pub samples: u64,
-    /// Number of samples that began after the next sample was due.
+    /// Number of samples that were taken only after the next one was due.
     pub late_samples: u64,
     /// Number of decisions that used C_cong; 0 under policies that do not sample queues.
     pub decisions: u64,
-    /// Number of these decisions whose sample was older than one sampling interval.
+    /// Number of these decisions whose sample was older than a sampling interval.
     pub stale: u64,
-    /// Largest age of a decision's sample beyond one sampling interval.
+    /// Maximum time by which a decision's sample was older than a sampling interval.
     pub overdue_ns: Nanos,
 }
 
-/// Flow tables of all DCI switches with an agent, summed over switches and repetitions.
+/// Counts of the flow tables at all DCI switches with an agent, summed over switches and repetitions.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct FlowTables {
-    /// Packets forwarded by a flow table entry.
+    /// Number of packets forwarded by a flow table entry.
     pub hits: u64,
-    /// Number of decisions that the switches counted.
+    /// Number of decisions, as counted by the switches.
     pub decisions: u64,
-    /// Number of counted decisions without a row in `decisions.csv`; 0 in the simulator, which loses no rows.
+    /// Number of these decisions that have no row in `decisions.csv`; 0 in the simulator, which loses no rows.
     pub unrecorded: u64,
-    /// Largest decision rate of a switch between two rows, per second of paper time.
+    /// Maximum number of decisions per second of paper time at one switch, between two rows.
     pub peak_decisions_per_s: u64,
     /// Number of decisions made because a flow's port was dead.
     pub failovers: u64,
-    /// Number of decisions by a fallback rule, including stale decisions.
+    /// Number of decisions by a fallback rule, including those with stale inputs.
     pub fallbacks: u64,
-    /// Number of decisions with stale tables or signals.
+    /// Number of decisions with stale tables or stale queue samples.
     pub stale: u64,
-    /// Largest number of flows in a switch's table.
+    /// Maximum number of flows in one switch's table.
     pub peak_flows: u64,
-    /// Flows evicted from a full table.
+    /// Number of flows evicted from a table that was over its capacity.
     pub evicted: u64,
-    /// Idle flows removed by flow-cache garbage collection.
+    /// Number of idle flows that flow-cache garbage collection removed.
     pub expired: u64,
-    /// Restarts of killed agents.
+    /// Number of restarts of agents that had been killed.
     pub restarts: u64,
 }
 
-/// Re-routing of flows away from dead ports after links were cut, over all repetitions.
+/// Re-routing of flows from dead ports after a link cut, over all repetitions.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Failover {
-    /// Links that were cut at this time.
+    /// Links that were cut at the same time.
     pub links: Vec<String>,
-    /// Time of the cut, from the repetition's start.
+    /// Time of the cut relative to the repetition's start, in paper time.
     pub at_ns: Nanos,
-    /// Number of decisions for packets whose flow was pinned to a dead port.
+    /// Number of decisions for flows that were pinned to a dead port.
     pub decisions: u64,
-    /// Times of the first and last decision; `None` without decisions.
+    /// Times from the cut to the first and the last of these decisions; `None` without decisions.
     pub span: Option<FailoverSpan>,
 }
 
-/// Times from a cut to the first and to the last decision that it caused.
+/// Times from a cut to the first and the last decision that it caused.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct FailoverSpan {
-    /// Time from the cut to the first decision.
+    /// Time from the cut to the first decision, in paper time.
     pub first_ns: Nanos,
-    /// Time from the cut to the last decision.
+    /// Time from the cut to the last decision, in paper time.
     pub last_ns: Nanos,
-    /// Both times as measured in the lab, unscaled; `None` in the simulator, whose switches detect a cut at once.
+    /// Both times as measured in the lab, in emulated time; `None` in the simulator, whose switches detect a cut at
+    /// once.
     pub lab_ns: Option<(Nanos, Nanos)>,
 }
 
-/// Link direction and its use.
+/// Link direction with its use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BusyLink {
     /// Datacenter that sends in this direction.
@@ -160,67 +160,66 @@ pub struct BusyLink {
     pub utilisation: f64,
 }
 
-/// Counts of the actions that distinguish a policy from a simpler one. Only decisions for the first data packet of a
-/// flow, between several candidates, are counted.
+/// Counts of the actions by which a policy differs from a simpler one. They only include decisions between several
+/// candidates, for the first data packet of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mechanism {
-    /// LCMP: its decisions compared with decisions without one of its two costs.
+    /// LCMP: its decisions, compared with decisions without one of the two costs.
     Lcmp(LcmpCounts),
-    /// Hash over buckets: the next hops' shares of the decisions.
+    /// Hash over buckets: each next hop's share of the decisions.
     Hash(HashCounts),
-    /// UCMP with flow ageing.
+    /// UCMP with flow ageing: flows that it re-routed.
     FlowAgeing {
         /// Number of flows with a decision.
         flows: u64,
         /// Number of these flows that flow ageing re-routed.
         rerouted: u64,
     },
-    /// Minimum delay: UCMP without flow ageing.
+    /// UCMP without flow ageing: decisions for the least delay.
     MinDelay {
         /// Number of decisions.
         decisions: u64,
         /// Number of decisions for the candidate with the least delay.
         least_delay: u64,
     },
-    /// Traffic engineering.
+    /// Traffic engineering: splits that it installed.
     Splits(SplitCounts),
-    /// A policy whose mechanism is unknown to the program.
+    /// Policy whose mechanism this program does not know.
     Unknown {
         /// Number of decisions.
         decisions: u64,
     },
 }
 
-/// LCMP's decisions, compared with the same decisions without one of its costs.
+/// Counts of LCMP's decisions, compared with the same decisions without one of the costs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LcmpCounts {
     /// Number of decisions by LCMP's own rules.
     pub decisions: u64,
-    /// Number of decisions that the records do not explain, for example after a change of parameters; no other count
-    /// includes them.
+    /// Number of decisions that differ from what the records imply, for example after parameters were tuned; the other
+    /// counts exclude them.
     pub unexplained: u64,
-    /// Decisions that would be different with `alpha` = 0, that is without C_path; `None` if `alpha` is 0.
+    /// Decisions that would change with `alpha` = 0, without C_path; `None` if `alpha` is 0.
     pub path: Option<Changed>,
-    /// Decisions that would be different with `beta` = 0, that is without C_cong; `None` if `beta` is 0.
+    /// Decisions that would change with `beta` = 0, without C_cong; `None` if `beta` is 0.
     pub congestion: Option<Changed>,
-    /// Flows whose path differs from their path under the run's LCMP policy with `beta` = 0; `None` if the run has no
-    /// such policy.
+    /// Flows with another path than under the run's LCMP policy with `beta` = 0; `None` if the run has no such policy.
     pub against_rm_beta: Option<PathDifference>,
 }
 
-/// Numbers of decisions that would be different without one cost.
+/// Numbers of decisions that would change without one of the costs.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Changed {
-    /// The set of kept candidates differs.
+    /// Number of decisions for which the set of kept candidates would change.
     pub kept: u64,
-    /// The set or the order of the kept candidates differs; the hash indexes this list.
+    /// Number of decisions for which the set or the order of kept candidates would change; the hash indexes this list.
     pub order: u64,
-    /// The chosen next hop differs.
+    /// Number of decisions for which the chosen next hop would change.
     pub next_hop: u64,
 }
 
-/// Number of flows that take different paths under two policies.
+/// Number of flows whose paths differ between two policies.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PathDifference {
     /// Label of the other policy.
@@ -231,40 +230,40 @@ pub struct PathDifference {
     pub differ: u64,
 }
 
-/// The next hops' shares of the decisions, compared with their shares of the buckets.
+/// Counts of decisions by next hop, compared with the next hops' shares of the hash buckets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HashCounts {
-    /// Number of decisions; if the plan has faults, only decisions before the first fault, after which a next hop may
-    /// be dead.
+    /// Number of decisions. If the plan has faults, only those before the first fault, because a next hop may be dead
+    /// afterwards.
     pub decisions: u64,
-    /// True if the plan has a fault.
+    /// True if the plan has faults.
     #[serde(default)]
     pub has_fault: bool,
-    /// Number of next hops with buckets, summed over the switches' destinations that have several next hops.
+    /// Number of next hops with buckets, over all switches and all their destinations with several next hops.
     pub next_hops: u64,
     /// Number of these next hops that were chosen at least once.
     pub used: u64,
-    /// Largest difference between a next hop's share of its destination's decisions and its share of the buckets.
+    /// Maximum difference between a next hop's share of the decisions for its destination and its share of the buckets.
     pub largest_difference: f64,
-    /// Probability that a fair hash gives a larger chi-square; `None` if no destination has several next hops, or if
-    /// all decisions are untested.
+    /// Probability that a fair hash gives a larger chi-square value; `None` if no destination has several next hops, or
+    /// if no decision could be tested.
     pub p_value: Option<f64>,
-    /// Number of decisions that the chi-square omits, because fewer than two next hops, or pools of next hops, have
-    /// five expected decisions each.
+    /// Number of decisions left out of the chi-square test, because fewer than two next hops (or pools) have five
+    /// expected decisions each.
     #[serde(default)]
     pub untested: u64,
 }
 
-/// Splits that traffic engineering installed.
+/// Counts of splits that traffic engineering installed, and of decisions after them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct SplitCounts {
-    /// Number of controller intervals that ended with the installation of a split.
+    /// Number of controller intervals at whose end a split was installed.
     pub installed: u64,
-    /// Number of these intervals in which a table changed.
+    /// Number of these intervals whose split changed a switch's table.
     pub changed: u64,
-    /// Number of decisions.
+    /// Number of decisions in all repetitions.
     pub decisions: u64,
-    /// Number of decisions after the first split in their repetition that changed a table.
+    /// Number of decisions after the first split that changed a table, in the same repetition.
     pub after_first: u64,
 }
 

@@ -1,4 +1,4 @@
-//! History of a suite: a table to which every run appends rows, and its Parquet copy.
+//! History of a suite: a table to which each run of the suite appends rows, and its Parquet copy.
 
 use std::{io::Write, path::Path};
 
@@ -9,7 +9,7 @@ use crate::{
     rows::{HistoryRow, Row},
 };
 
-/// Appends rows to the history in `dir`, which is made with its first row, and writes its Parquet copy.
+/// Appends rows to the history in `dir`, which is created with its first row, and updates its Parquet copy.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -34,7 +34,7 @@ pub fn append(dir: &Path, rows: &[HistoryRow]) -> Result<(), RecordsError> {
     let text = writer
         .into_inner()
         .expect("a vector is flushed without errors");
-    // All rows are appended in one write; if the write is cut off, a reader ignores the last, incomplete row.
+    // All rows are appended by one write. If the write is cut off, readers ignore the incomplete last row.
     let mut file = lab_files::append(&path).map_err(Operation::CreateFile.failed(&path))?;
     file.write_all(&text)
         .map_err(Operation::Write.failed(&path))?;

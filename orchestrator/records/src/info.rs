@@ -1,4 +1,4 @@
-//! Facts of a run that are known before its first flow.
+//! Facts of a run that are known before its first flow starts.
 
 use std::ops::Range;
 
@@ -7,39 +7,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::Provenance;
 
-/// Facts of a run that are known before its first flow: scenario, versions, engine and network.
+/// Facts of a run that are known before its first flow starts: scenario, versions, engine and network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// Name of the scenario.
     pub scenario: String,
     /// Description of the scenario.
     pub description: String,
-    /// SHA-256 of the scenario's text and of every file that the scenario names, in hex.
+    /// SHA-256 of the scenario's text and of every file that it names, in hexadecimal.
     pub scenario_hash: String,
-    /// SHA-256 of `plan.json`, in hex.
+    /// SHA-256 of `plan.json`, in hexadecimal.
     pub plan_hash: String,
     /// Version of lcmp-lab.
     pub tool_version: String,
-    /// Release of the kernel on which the run took place, as `uname -r` prints it; with the kernel engine, this kernel
-    /// forwarded the packets.
+    /// Kernel release, as `uname -r` prints it, where the run took place. In the kernel engine, this kernel forwarded
+    /// the packets.
     pub kernel_release: String,
-    /// Engine of the run.
+    /// Engine of the run, with its settings.
     pub engine: EngineInfo,
-    /// Kernel on which the run took place: this machine's or a guest's.
+    /// Location of the run: on this machine's kernel or in a guest.
     #[serde(rename = "place")]
     pub location: Location,
-    /// Clock by which the run's times are measured.
+    /// Clock that measured the run's times.
     pub clock: Clock,
     /// Accelerator of the guest: `kvm` or `tcg`; `None` outside a guest.
     pub accel: Option<String>,
     /// Scale factors, emulated ÷ paper.
     pub scale: ScaleInfo,
-    /// Location and capacity for which the scale was chosen automatically, in words: the location's default capacity,
-    /// or a measured capacity with the `--scale-for` option that selects it. `None` if the scenario or the command line
-    /// gives the factors.
+    /// Place and capacity for which the scale was chosen automatically, as text: a place's default capacity, or a
+    /// measured capacity as `--scale-for` takes it. `None` if the scenario or the command line gives the factors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_fits: Option<String>,
-    /// Seed of all sampled values.
+    /// Seed of all random numbers in the plan.
     pub seed: u64,
     /// Number of repetitions per policy.
     pub repetitions: u32,
@@ -47,41 +46,41 @@ pub struct RunInfo {
     pub policies: Vec<String>,
     /// Number of scheduled flows, over all repetitions; each policy runs all of them.
     pub scheduled_flows: u64,
-    /// Flows that percentiles and comparisons include; `None` if they include all.
+    /// Flows that percentiles and comparisons include; `None` if they include all flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<MeasuredFlows>,
     /// Datacenters, in the order of the plan.
     pub dcs: Vec<DcInfo>,
     /// Inter-DC links, in the order of the plan.
     pub links: Vec<LinkInfo>,
-    /// Faults, in order of time.
+    /// Faults by time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultInfo>,
-    /// Error caused by the unscaled packet size.
+    /// Inaccuracy that results from packets that are not scaled.
     pub granularity: Granularity,
-    /// Warnings from planning.
+    /// Warnings of the plan.
     pub warnings: Vec<String>,
-    /// Origin of the run.
+    /// Origin of the run: program, command line, policies.
     #[serde(default)]
     pub provenance: Provenance,
 }
 
-/// Flows that are scheduled to start in the measured window, in paper time.
+/// Flows that are scheduled to start in the window of measured flows; times are paper time.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredFlows {
-    /// Earliest scheduled start.
+    /// Earliest scheduled start in the window.
     pub from_ns: Nanos,
     /// End of the window: flows scheduled at or after this time are not measured. `None` if the window has no end.
     pub to_ns: Option<Nanos>,
-    /// Ids of the flows, in ascending order.
+    /// Ids of the measured flows, as ascending ranges.
     pub ids: Vec<Range<u32>>,
 }
 
-/// An engine with its settings.
+/// Engine of a run with its settings.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineInfo {
-    /// The Linux kernel, with network namespaces, tc, SoftRoCE and eBPF.
+    /// The Linux kernel with network namespaces, tc, SoftRoCE and eBPF.
     Kernel,
     /// The simulator.
     Sim(SimInfo),
@@ -94,7 +93,7 @@ pub struct SimInfo {
     pub semantics: Semantics,
     /// Congestion control of each policy's senders, in the order of [`RunInfo::policies`].
     pub cc: Vec<String>,
-    /// Number of threads; the results do not depend on it.
+    /// Number of threads, which has no influence on the results.
     pub threads: u32,
 }
 
@@ -102,11 +101,11 @@ pub struct SimInfo {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Location {
-    /// This machine's kernel.
+    /// On this machine's kernel.
     #[default]
     Here,
-    /// The kernel of a QEMU guest. This machine has only the lab's directory, and the lab ends when its owner process
-    /// ends.
+    /// In a QEMU guest, with its own kernel. On this machine there is only the lab's directory, and the lab ends with
+    /// its owner process.
     Guest,
 }
 
@@ -121,7 +120,7 @@ pub struct ScaleInfo {
     pub size: Ratio,
 }
 
-/// Datacenter of the scenario.
+/// Datacenter of a scenario.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct DcInfo {
     pub name: String,
@@ -130,56 +129,56 @@ pub struct DcInfo {
     pub legacy: bool,
 }
 
-/// Inter-DC link of the scenario.
+/// Inter-DC link of a scenario, in paper units.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct LinkInfo {
-    /// Name: `dc1-dc2`.
+    /// Name of the link, such as `dc1-dc2`.
     pub name: String,
-    /// Datacenter at one end.
+    /// Name of the datacenter at one end.
     pub a: String,
-    /// Datacenter at the other end.
+    /// Name of the datacenter at the other end.
     pub b: String,
-    /// Rate of each direction.
+    /// Rate in each direction.
     pub rate_bps: BitsPerSec,
     /// One-way propagation delay.
     pub delay_ns: Nanos,
-    /// Size of the egress queue at each end.
+    /// Size of the egress queue at each end, in bytes.
     pub buffer_bytes: Bytes,
 }
 
-/// Fault of an inter-DC link.
+/// Fault at an inter-DC link.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct FaultInfo {
-    /// Time of the fault, from a repetition's start.
+    /// Time of the fault relative to the repetition's start, in paper time.
     pub time_ns: Nanos,
     /// Name of the link.
     pub link: String,
-    /// Effect of the fault on the link.
+    /// Kind of change that the fault makes.
     pub change: LinkChange,
-    /// Rate of each direction from the fault on; `None` if the fault does not change the rate, and in runs of earlier
-    /// versions, which are read as if the scenario's rate stayed in force.
+    /// Rate in each direction after the fault. `None` if the fault leaves the rate, and in runs of earlier versions,
+    /// whose link rates are read as constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<BitsPerSec>,
 }
 
-/// Error caused by the unscaled packet size.
+/// Inaccuracy that results from packets that are not scaled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Granularity {
-    /// Share of flows whose emulated size is less than one packet, in percent.
+    /// Percentage of flows whose emulated size is less than one packet.
     pub sub_packet_flows_percent: u32,
     /// Longest serialisation time of a full packet ÷ shortest inter-DC delay, in percent.
     pub packet_vs_delay_percent: u32,
 }
 
 impl RunInfo {
-    /// Returns the number of flow rows in a complete run: each policy runs the whole schedule.
+    /// Returns the number of flow rows of a complete run, in which each policy runs the whole schedule.
     #[must_use]
     pub fn total_flows(&self) -> u64 {
         let policies = u64::try_from(self.policies.len()).unwrap_or(u64::MAX);
         self.scheduled_flows.saturating_mul(policies)
     }
 
-    /// True if percentiles and comparisons include the flow.
+    /// Returns true if percentiles and comparisons include the flow.
     #[must_use]
     pub fn is_measured(&self, flow: FlowId) -> bool {
         self.measured.as_ref().is_none_or(|measured| {

@@ -3,29 +3,28 @@
 //! Engines write a run directory with [`RunWriter`] during a run; reports read it with [`RunDir`]. If the writer dies,
 //! all complete rows of the directory can still be read.
 //!
-//! Must not contain: engines, plotting, clocks (the time is passed in), or files outside the
-//! results directory.
+//! Must not contain: engines, plotting, clocks (the time is passed in), or files outside the results directory.
 //!
-//! - [`info`], [`run_end`]: facts of a run before its first and after its last flow
-//! - [`outcome`]: facts after the last flow, with the verdict
-//! - [`trust`][]: the verdict on a run, and the bounds of the figures that decide it
+//! - [`info`], [`run_end`]: facts of a run that are known before its first flow starts, and after its last flow ends
+//! - [`outcome`]: outcome of a finished run, with the verdict
+//! - [`trust`][]: verdict on a run, and the bounds on the figures that decide it
 //! - [`provenance`][]: program, command line and policies of a run, and changes made while it ran
 //! - [`request`][]: requests for runs, also to repeat an earlier run; `sim_request`: options of a simulation
 //! - `departure`: policy parameters that differ from the publication
-//! - [`evidence`][]: counts that show whether a run exercised what it ranks
+//! - [`evidence`][]: counts that show whether a run tested what it ranks
 //! - [`run_file`]: `run.json`, which contains the format version, the facts and the outcome
 //! - [`arrival_use`][]: link use while flows start
 //! - [`ends`][]: end times of a run's repetitions
 //! - [`rows`]: the tables' rows; `reports/README.md` explains every column
 //! - [`directory`]: file names, the format version, and the link to the latest run
-//! - `format`: check of format numbers
+//! - `format`: check of a file's format number
 //! - [`listing`][]: runs of a results directory, their tags and sizes
 //! - [`history`][]: history of a suite
 //! - [`writer`], [`reader`]: writing and reading a run directory; `mirror`: copies of tables while they are written
 //! - [`columns`]: batches of typed columns; `texts`: text columns; `csv_table`, [`parquet_table`]: readers of the two
 //!   file formats; `parquet_pages`: checks of Parquet pages
 //! - [`sample`][]: a small run for tests
-//! - [`time`]: times of day as text
+//! - [`time`]: dates and times as text
 //!
 //! # Formats
 //!

@@ -1,20 +1,20 @@
-//! Rates of a link over time.
+//! Rates of a link over the time of a repetition.
 
 use lab_units::{BitsPerSec, Nanos};
 
 use crate::RunInfo;
 
-/// Rate of each direction of a link over a repetition: the scenario's rate until a fault changes it.
+/// Rate of a link in each direction over a repetition: the scenario's rate until a fault changes it.
 ///
-/// A cut link keeps its rate, so its utilisation falls as if the link were idle.
+/// A cut link keeps its rate, so its utilisation falls as if it were idle.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LinkRates {
-    /// Start and rate of each time span, in order of time; the last span has no end.
+    /// Start and rate of each time span, by time; the last span has no end.
     spans: Vec<(Nanos, BitsPerSec)>,
 }
 
 impl LinkRates {
-    /// Returns the rates of the link named `link`; `None` if the run has no such link.
+    /// Returns the rates of the link `link`; `None` if the run has no such link.
     #[must_use]
     pub fn of(info: &RunInfo, link: &str) -> Option<Self> {
         let scenario = info.links.iter().find(|it| it.name == link)?.rate_bps;
@@ -28,8 +28,8 @@ impl LinkRates {
         Some(Self { spans })
     }
 
-    /// Returns the number of bits that the link can carry until `until`, times 10^9 (rate in bit/s times nanoseconds,
-    /// summed over the spans).
+    /// Returns the bits that the link can carry until `until`, times 10^9: the sum over spans of rate (bit/s) ·
+    /// duration (ns).
     #[must_use]
     pub fn capacity_until(&self, until: Nanos) -> u128 {
         let ends = self

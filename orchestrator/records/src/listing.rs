@@ -1,4 +1,4 @@
-//! Runs of a results directory: listing, tags, sizes, deletion.
+//! Runs in a results directory: listing, tags, sizes and deletion.
 
 use std::{
     collections::BTreeSet,
@@ -17,20 +17,20 @@ use crate::{
 /// Run in a results directory.
 #[derive(Debug)]
 pub struct ListedRun {
-    /// Name of the run's directory.
+    /// Name of the run directory.
     pub name: String,
-    /// Path of the run's directory.
+    /// Path of the run directory.
     pub path: PathBuf,
-    /// Contents of `run.json`, or the error from reading `run.json` or the tags.
+    /// Contents of `run.json`, or the error of reading it or the tags.
     pub file: Result<RunFile, RecordsError>,
-    /// Tags, in alphabetical order; empty if they cannot be read.
+    /// Tags in alphabetical order; empty if they cannot be read.
     pub tags: BTreeSet<String>,
-    /// Total size of the run's files, in bytes; 0 if they cannot be listed.
+    /// Sum of the sizes of the run's files in bytes; 0 if the files cannot be listed.
     pub bytes: u64,
 }
 
 /// Returns the runs in the directory `results`, oldest first; empty if the directory does not exist. Directories
-/// without a `run.json` are omitted; a run whose files cannot be read is included.
+/// without a `run.json` are left out; a run whose files cannot be read is included with its error.
 ///
 /// # Errors
 /// If a directory cannot be read.
@@ -43,7 +43,7 @@ pub fn list(results: &Path) -> Result<Vec<ListedRun>, RecordsError> {
     let mut runs = Vec::new();
     for entry in entries {
         let path = entry.map_err(Operation::Read.failed(results))?.path();
-        // `latest` links to a run that is listed under its own name.
+        // `latest` is a link to a run that is listed under its own name.
         if !path.is_symlink() && path.join(RUN_FILE).symlink_metadata().is_ok() {
             runs.push(ListedRun::read(path));
         }
@@ -53,7 +53,7 @@ pub fn list(results: &Path) -> Result<Vec<ListedRun>, RecordsError> {
 }
 
 impl ListedRun {
-    /// Reads the facts of the run directory at `path`; if they cannot be read, keeps the error.
+    /// Reads the run directory at `path`; an error becomes part of the result.
     #[must_use]
     pub fn read(path: PathBuf) -> Self {
         let name = path.file_name().unwrap_or_default();
@@ -87,7 +87,7 @@ pub fn tags(run_dir: &Path) -> Result<BTreeSet<String>, RecordsError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
         Err(error) => return Err(Operation::Read.failed(path)(error)),
     };
-    // The message does not quote the line, which could come from any file if `tags.txt` were a link.
+    // The line is not quoted: if `tags.txt` were a link, the line could come from any file.
     match (1..).zip(text.lines()).find(|(_, line)| !is_tag(line)) {
         Some((line, _)) => Err(RecordsError::Row {
             path,
@@ -107,15 +107,15 @@ pub fn set_tags(run_dir: &Path, tags: &BTreeSet<String>) -> Result<(), RecordsEr
     write_whole(&run_dir.join(TAGS_FILE), &text)
 }
 
-/// True if `word` can be a tag: letters, digits and `-_.:/=+`, at most 64 characters.
+/// Returns true if `word` can be a tag: letters, digits and `-_.:/=+`, at most 64 characters.
 #[must_use]
 pub fn is_tag(word: &str) -> bool {
     let is_allowed = |c: char| c.is_alphanumeric() || "-_.:/=+".contains(c);
     !word.is_empty() && word.chars().count() <= MAX_TAG && word.chars().all(is_allowed)
 }
 
-/// Deletes a run directory. If `latest` pointed at the deleted run, it then points at the newest remaining run; after
-/// the last run, it is removed.
+/// Deletes a run directory. If `latest` pointed to the deleted run, it now points to the newest remaining run, or is
+/// removed if none remains.
 ///
 /// # Errors
 /// If the directory has no `run.json`, or cannot be removed.
@@ -139,7 +139,7 @@ pub fn delete(run_dir: &Path) -> Result<(), RecordsError> {
     }
 }
 
-/// Returns the size of all files under `path`.
+/// Returns the sum of the sizes of all files under `path`, in bytes.
 fn size(path: &Path) -> io::Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(path)? {
@@ -154,7 +154,7 @@ fn size(path: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// File of a run's tags, one tag per line.
+/// Name of the file with a run's tags, one per line.
 const TAGS_FILE: &str = "tags.txt";
 
 /// Maximum size of a tags file in bytes.

@@ -1,4 +1,4 @@
-//! Mirror of a run's tables while they are written.
+//! Mirror of a run's tables: passes all bytes that are appended to them to a receiver while the run goes on.
 
 use std::{
     fmt,
@@ -8,15 +8,15 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-/// Receiver of all bytes that are appended to a run's tables; until it is set, the bytes are only written.
+/// Receiver of all bytes that are appended to a run's tables. While no receiver is set, bytes only go to the files.
 #[derive(Clone, Default)]
 pub(crate) struct Mirror(Arc<OnceLock<Mutex<Box<Append>>>>);
 
-/// Function of a table's file name and the bytes that were appended to the table.
+/// Receiver function: gets a table's file name and the bytes that were appended.
 pub(crate) type Append = dyn FnMut(&str, &[u8]) + Send;
 
 impl Mirror {
-    /// Calls `append` from now on; has no effect if a receiver is already set.
+    /// Sets the receiver to `append`; has no effect if a receiver is already set.
     pub(crate) fn set(&self, append: Box<Append>) {
         let _ = self.0.set(Mutex::new(append));
     }
@@ -35,7 +35,7 @@ impl fmt::Debug for Mirror {
     }
 }
 
-/// File of a table, and the mirror that gets the same bytes.
+/// File of a table that passes all written bytes to a mirror as well.
 #[derive(Debug)]
 pub(crate) struct TableFile {
     name: &'static str,
@@ -44,13 +44,13 @@ pub(crate) struct TableFile {
 }
 
 impl TableFile {
-    /// Creates the file of table `name` at `path`, which must not exist.
+    /// Creates the file of the table `name` at `path`; fails if it exists.
     pub(crate) fn create(path: &Path, name: &'static str, mirror: Mirror) -> io::Result<Self> {
         let file = File::create_new(path)?;
         Ok(Self { name, file, mirror })
     }
 
-    /// Syncs the file to disk.
+    /// Writes the file's data to the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }

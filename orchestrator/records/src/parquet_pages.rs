@@ -1,10 +1,10 @@
-//! Pages of a Parquet file, with headers checked before the decoder relies on them.
+//! Pages of a Parquet file, whose headers are checked before the decoder uses them.
 //!
-//! The decoder allocates memory for the sizes that a header announces: the bytes of a page, the values of a dictionary.
+//! The decoder allocates as much memory as a header announces, for the bytes of a page or the values of a dictionary.
 //! So a file of a kilobyte could make it allocate gigabytes. A header is a Thrift structure in the compact protocol
 //! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>) with the fields of
 //! `PageHeader` (<https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>). Headers that
-//! our table writer never produces are refused.
+//! our own writer never produces are refused.
 
 use std::{
     fs::File,
@@ -19,14 +19,14 @@ use parquet::{
 
 use crate::columns::BATCH_ROWS;
 
-/// Open Parquet file whose pages are read.
+/// Open Parquet file, as a source of pages for the decoder.
 pub struct Pages {
     file: File,
     bytes: u64,
 }
 
 impl Pages {
-    /// Returns the pages of `file`.
+    /// Returns the pages of the open file `file`.
     pub fn of(file: File) -> io::Result<Self> {
         let bytes = file.metadata()?.len();
         Ok(Self { file, bytes })
@@ -42,36 +42,36 @@ impl Length for Pages {
 impl ChunkReader for Pages {
     type T = BufReader<File>;
 
-    /// Returns a reader for the header at `start` and the bytes that follow.
+    /// Returns a reader of the file from offset `start` on, where a page begins, after checking that page's header.
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
         Header::read(&mut self.file.get_read(start)?)?.check(self.bytes)?;
         self.file.get_read(start)
     }
 
-    /// Returns the bytes of a page.
+    /// Returns `length` bytes of the file from offset `start` on.
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
         let end = start.saturating_add(length as u64);
         if end <= self.bytes {
             self.file.get_bytes(start, length)
         } else {
-            Err(refused("a page ends after the file"))
+            Err(refused("a page extends beyond the end of the file"))
         }
     }
 }
 
-/// Sizes that a page's header announces.
+/// Sizes that the header of a page announces.
 #[derive(Debug, Default, Eq, PartialEq)]
 struct Header {
-    /// Uncompressed size of the page, in bytes.
+    /// Size of the page when uncompressed, in bytes.
     unpacked: u64,
     /// Size of the page in the file, in bytes.
     packed: u64,
-    /// Number of values in the page; for a dictionary page, in the dictionary.
+    /// Number of values in the page or, in a dictionary page, in the dictionary.
     values: u64,
 }
 
 impl Header {
-    /// Reads the header of a page.
+    /// Parses the header of a page.
     fn read(input: &mut impl Read) -> Result<Self, ParquetError> {
         let mut header = Self::default();
         let mut fields = Fields::of(input);
@@ -89,7 +89,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Checks the announced sizes against the size of the file, `bytes`.
+    /// Checks the announced sizes against the file's size, `bytes`.
     fn check(&self, bytes: u64) -> Result<(), ParquetError> {
         let expanded = self.packed.saturating_mul(MAX_EXPANSION);
         let is_possible =
@@ -105,7 +105,7 @@ impl Header {
     }
 }
 
-/// Returns the number of values in the `DataPageHeader` or `DictionaryPageHeader` of the field `page`.
+/// Parses the header's field `page`, a `DataPageHeader` or `DictionaryPageHeader`, and returns its number of values.
 fn values<R: Read>(input: &mut R, page: u8) -> Result<u64, ParquetError> {
     let mut values = 0;
     let mut fields = Fields::of(input);
@@ -122,7 +122,7 @@ fn values<R: Read>(input: &mut R, page: u8) -> Result<u64, ParquetError> {
     Ok(values)
 }
 
-/// Refuses encodings whose data announce further sizes inside a page.
+/// Refuses encodings whose data announce further sizes inside the page.
 fn check_encoding(encoding: u64) -> Result<(), ParquetError> {
     match encoding {
         PLAIN | PLAIN_DICTIONARY | RLE_DICTIONARY => Ok(()),
@@ -130,7 +130,7 @@ fn check_encoding(encoding: u64) -> Result<(), ParquetError> {
     }
 }
 
-/// Skips a structure of numbers, texts and booleans.
+/// Skips a structure that consists of numbers, texts and booleans.
 fn skip<R: Read>(input: &mut R) -> Result<(), ParquetError> {
     let mut fields = Fields::of(input);
     while let Some((_, kind)) = fields.next()? {
@@ -154,7 +154,7 @@ fn skip<R: Read>(input: &mut R) -> Result<(), ParquetError> {
     Ok(())
 }
 
-/// Fields of a structure in the compact protocol.
+/// Iterator over the fields of a structure in Thrift's compact protocol.
 struct Fields<'a, R> {
     input: &'a mut R,
     last: u8,
@@ -165,8 +165,8 @@ impl<'a, R: Read> Fields<'a, R> {
         Self { input, last: 0 }
     }
 
-    /// Returns the ID and type of the next field; `None` after the last one. IDs must increase, so each field occurs at
-    /// most once.
+    /// Returns id and type of the next field; `None` after the last one. Ids must increase, so that no field occurs
+    /// twice.
     fn next(&mut self) -> Result<Option<(u8, u8)>, ParquetError> {
         let byte = self.byte()?;
         if byte == STOP {
@@ -181,13 +181,13 @@ impl<'a, R: Read> Fields<'a, R> {
         Ok(Some((self.last, kind)))
     }
 
-    /// Reads a non-negative number.
+    /// Parses a number that must not be negative.
     fn count(&mut self) -> Result<u64, ParquetError> {
         let number = self.integer()?;
         u64::try_from(number).map_err(|_| refused("a page has a negative size"))
     }
 
-    /// Reads a zigzag-encoded number.
+    /// Parses a zigzag-encoded number.
     fn integer(&mut self) -> Result<i64, ParquetError> {
         let bits = self.varint()?;
         Ok((bits >> 1).cast_signed() ^ -(bits & 1).cast_signed())
@@ -202,7 +202,7 @@ impl<'a, R: Read> Fields<'a, R> {
                 return Ok(bits);
             }
         }
-        Err(refused("a number of a page's header has no end"))
+        Err(refused("a number in a page's header is too long"))
     }
 
     fn byte(&mut self) -> Result<u8, ParquetError> {
@@ -216,15 +216,15 @@ fn refused(problem: &str) -> ParquetError {
     ParquetError::General(problem.to_owned())
 }
 
-/// Maximum number of bits of a number in a header. Encoded at seven bits per byte, an `i64` takes up to 70, but no
-/// number that occurs needs more than 63.
+/// Maximum number of bits in a header's number. With seven bits per byte, an `i64` takes up to 70 bits, but no number
+/// that occurs needs more than 63.
 const MAX_BITS: u32 = 63;
 
 /// Maximum ratio of a page's uncompressed size to its size in the file: a Snappy copy element of three bytes expands to
 /// at most 64 bytes (<https://github.com/google/snappy/blob/main/format_description.txt>).
 const MAX_EXPANSION: u64 = 22;
 
-// Field types.
+// Field types of the compact protocol.
 const STOP: u8 = 0;
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
@@ -233,7 +233,7 @@ const LONG: u8 = 6;
 const BINARY: u8 = 8;
 const STRUCTURE: u8 = 12;
 
-// Fields of `PageHeader`.
+// Field ids of `PageHeader`.
 const PAGE_TYPE: u8 = 1;
 const UNPACKED: u8 = 2;
 const PACKED: u8 = 3;
@@ -241,7 +241,7 @@ const CHECKSUM: u8 = 4;
 const DATA_PAGE: u8 = 5;
 const DICTIONARY_PAGE: u8 = 7;
 
-// Fields of `DataPageHeader` and `DictionaryPageHeader`.
+// Field ids of `DataPageHeader` and `DictionaryPageHeader`.
 const VALUES: u8 = 1;
 const ENCODING: u8 = 2;
 const OF_DEFINITIONS: u8 = 3;
@@ -249,7 +249,7 @@ const OF_REPETITIONS: u8 = 4;
 const STATISTICS: u8 = 5;
 const IS_SORTED: u8 = 3;
 
-// Encodings of values.
+// Encodings of values in a page.
 const PLAIN: u64 = 0;
 const PLAIN_DICTIONARY: u64 = 2;
 const RLE_DICTIONARY: u64 = 8;
@@ -258,8 +258,8 @@ const RLE_DICTIONARY: u64 = 8;
 mod tests {
     use super::*;
 
-    /// Data page of 10 values: 20 bytes uncompressed, 15 bytes in the file, plain values, run-length-encoded levels.
-    /// The zigzag encoding doubles positive numbers.
+    /// Header of a data page: 20 bytes uncompressed, 15 bytes in the file, 10 values, plain values, run-length-encoded
+    /// levels. Zigzag encoding doubles positive numbers.
     const DATA: [u8; 17] = [
         0x15, 0, 0x15, 40, 0x15, 30, 0x2c, 0x15, 20, 0x15, 0, 0x15, 6, 0x15, 6, 0, 0,
     ];
@@ -270,7 +270,7 @@ mod tests {
         Ok(header)
     }
 
-    /// The statistics have a text of three bytes, a number and a Boolean; the byte after them stays unread.
+    /// Statistics with a text of three bytes, a number and a boolean are skipped; the byte after them stays unread.
     #[test]
     fn a_structure_is_skipped_as_a_whole_or_refused() {
         let whole = [0x18, 3, b'a', b'b', b'c', 0x16, 40, 0x11, STOP, 99];
@@ -293,19 +293,19 @@ mod tests {
         };
         assert_eq!(checked(&DATA), Ok(expected));
         for (at, bytes, words) in [
-            // 2,048 bytes uncompressed from 15 bytes.
+            // 2,048 uncompressed bytes from 15 bytes.
             (3, &[0x80, 0x20][..], "more than it can have"),
-            // 2,048 bytes in a file of 1,000.
+            // 2,048 bytes in a file with 1,000 bytes.
             (5, &[0x80, 0x20], "more than it can have"),
-            // 2^17 values.
+            // 2^17 values in one page.
             (8, &[0x80, 0x80, 0x10], "more than it can have"),
             (8, &[1], "negative size"),
-            // An encoding with lengths, which the decoder would allocate.
+            // An encoding with lengths for which the decoder would allocate memory.
             (10, &[12], "an encoding that no table has"),
-            // The number of values a second time, with an explicit field ID.
+            // A second number of values, with an explicit field id.
             (9, &[0x05, 2, 0xff, 0x7f], "out of order"),
             (0, &[0x16], "a field that no table has"),
-            (3, &[0xff; 12], "has no end"),
+            (3, &[0xff; 12], "is too long"),
         ] {
             let mut header = DATA.to_vec();
             header.splice(at..=at, bytes.iter().copied());

@@ -1,9 +1,9 @@
 //! Large tables as Parquet files instead of CSV files.
 //!
-//! A table is written as CSV, so that nothing is lost if its writer dies; when a run is closed, large tables are copied
-//! to Parquet and their CSV is removed. The copy has the same columns and values; a column that may be empty is
-//! optional. Both reading and writing process one row group at a time, so that memory does not grow with the table. A
-//! file that announces more bytes than it has, or a column of the wrong type, is refused before decoding.
+//! A table is written as CSV, so that no row is lost if its writer dies. At the end of a run, large tables are copied
+//! to Parquet and their CSV files are removed. The copy has the same columns and values; a column that may have empty
+//! fields is optional. Both reading and writing process one row group at a time, so that memory does not grow with the
+//! table. A file that announces more bytes than it has, or a column of the wrong type, is refused before decoding.
 
 use std::{
     fs::{self, File},
@@ -38,11 +38,10 @@ use crate::{
     rows::{Column, Kind},
 };
 
-/// Number of rows above which a table becomes a Parquet file: such a table takes tens of megabytes as CSV and a
-/// tenth as Parquet.
+/// Number of rows above which a table becomes a Parquet file: as CSV it takes tens of megabytes, as Parquet a tenth.
 pub const LARGE_TABLE_ROWS: u64 = 250_000;
 
-/// Name of the decoder threads.
+/// Name of the threads that decode tables.
 const DECODER: &str = "decoder";
 
 /// Maximum number of threads that decode a table; each holds a row group of up to about 20 MB in memory.
@@ -53,7 +52,7 @@ pub(crate) fn path_of(csv: &Path) -> PathBuf {
     csv.with_extension("parquet")
 }
 
-/// Copies the table at `csv` to Parquet atomically: a reader sees either the complete copy or no copy.
+/// Copies the table at `csv` to Parquet atomically: a reader sees either the complete copy or none.
 pub(crate) fn copy(csv: &Path, columns: &[Column]) -> Result<(), RecordsError> {
     let target = path_of(csv);
     let draft = target.with_extension("draft");
@@ -77,8 +76,8 @@ pub(crate) fn copy(csv: &Path, columns: &[Column]) -> Result<(), RecordsError> {
     fs::rename(&draft, &target).map_err(Operation::Replace.failed(target))
 }
 
-/// Removes the CSV of each table in `dir` that has a Parquet copy. Such a CSV holds rows that were received while a
-/// guest ran; the guest's own writer then made the Parquet copy.
+/// Removes the CSV of each table in `dir` that has a Parquet copy. Such a CSV holds the rows that were received while a
+/// guest ran, before the guest's own writer made the Parquet copy.
 ///
 /// # Errors
 /// If the directory cannot be read, or a file cannot be removed.
@@ -93,8 +92,8 @@ pub fn remove_copied(dir: &Path) -> Result<(), RecordsError> {
     Ok(())
 }
 
-/// Calls `visit` with each row group of `columns` from the copy at `path`, in order. Meanwhile threads decode the next
-/// row groups in round-robin order.
+/// Calls `visit` with each row group of the copy at `path`, reduced to `columns`, in order. Meanwhile, threads decode
+/// the next row groups in round-robin order.
 pub(crate) fn read<E: From<RecordsError>>(
     path: &Path,
     columns: &[Column],
@@ -106,7 +105,7 @@ pub(crate) fn read<E: From<RecordsError>>(
     quiet_decoders();
     thread::scope(|scope| {
         let decoder = |first: usize| {
-            // The channel has no buffer: a decoded batch waits in its decoder thread, and no further batch takes up
+            // The channel has no buffer, so that a decoder thread waits with its batch and decodes no further one into
             // memory.
             let (decoded, batches) = mpsc::sync_channel(0);
             let decode = move || {
@@ -127,7 +126,7 @@ pub(crate) fn read<E: From<RecordsError>>(
         let batches = (0..decoders)
             .map(decoder)
             .collect::<Result<Vec<_>, RecordsError>>()?;
-        // Each decoder ends after its last group, so the first closed channel marks the end of the table.
+        // Each decoder ends after its last row group, so the first closed channel means the end of the table.
         let mut in_order = batches
             .iter()
             .cycle()
@@ -136,7 +135,8 @@ pub(crate) fn read<E: From<RecordsError>>(
     })
 }
 
-/// Returns the result of `step`, which decodes the copy at `path`; turns a decoder panic on damaged data into an error.
+/// Returns the result of `step`, which decodes the copy at `path`. If the decoder panics on damaged data, returns an
+/// error.
 fn without_panic(
     path: &Path,
     step: impl FnOnce() -> Result<(), RecordsError>,
@@ -154,7 +154,7 @@ fn without_panic(
     })
 }
 
-/// Suppresses the panic messages of decoder threads; their panics are returned as errors.
+/// Suppresses the panic messages of decoder threads, because their panics are returned as errors.
 fn quiet_decoders() {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -167,14 +167,14 @@ fn quiet_decoders() {
     });
 }
 
-/// Calls `visit` with each row group of `groups` that the copy at `path` has, in order, until `visit` returns false.
+/// Calls `visit` with each row group whose index is in `groups` and in the file, in order, until `visit` returns false.
 fn decode(
     path: &Path,
     columns: &[Column],
     groups: impl Iterator<Item = usize>,
     visit: impl Fn(Batch) -> bool,
 ) -> Result<(), RecordsError> {
-    // Each thread opens the file itself: threads with a shared file would also share its read position.
+    // Each thread opens the file itself, because a shared file has a shared read position.
     let file = lab_files::open(path, Links::Refuse).map_err(Operation::Read.failed(path))?;
     let failed = |source| RecordsError::Parquet {
         path: path.to_owned(),
@@ -201,14 +201,14 @@ fn decode(
     Ok(())
 }
 
-/// Returns the number of rows in a row group, which becomes one batch.
+/// Returns the number of rows in a row group, which becomes one batch; fails if it is too large.
 fn rows(group: &RowGroupMetaData) -> Result<usize, ParquetError> {
     let rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
     if rows <= BATCH_ROWS {
         Ok(rows)
     } else {
         Err(ParquetError::General(format!(
-            "a row group of {} rows, at most {BATCH_ROWS} are allowed",
+            "a row group has {} rows, but at most {BATCH_ROWS} are allowed",
             group.num_rows()
         )))
     }
@@ -247,7 +247,7 @@ fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
     schema.build().map(Arc::new)
 }
 
-/// Returns the type of a column's values in the file.
+/// Returns the physical type that a column's values have in a Parquet file.
 const fn physical(kind: Kind) -> Physical {
     match kind {
         Kind::Integer => Physical::INT64,
@@ -265,7 +265,7 @@ fn write_group(file: &mut SerializedFileWriter<File>, batch: &Batch) -> Result<(
         let to = &mut writer;
         let optional = column.optional;
         match values {
-            // The column's logical type is unsigned, so only the bits matter.
+            // The column's logical type is unsigned, so the bits can be stored as they are.
             Values::Integers(values) => {
                 let values = values.iter().map(|value| value.map(u64::cast_signed));
                 write_column::<Int64Type>(to, values, optional)?;
@@ -299,8 +299,8 @@ fn write_column<T: DataType>(
     column.write_batch(&present, levels, None).map(drop)
 }
 
-/// Returns the text of all rows if the column's statistics show that the rows have the same text. Then the column need
-/// not be decoded; within a row group most text columns of flows have only one text.
+/// Returns the text that all rows of the column have, if its statistics show that there is only one. The column then
+/// need not be decoded; in a row group, most text columns of flows have a single text.
 fn only_text(column: &ColumnChunkMetaData) -> Option<&str> {
     let statistics = column.statistics()?;
     let is_exact = statistics.min_is_exact() && statistics.max_is_exact();
@@ -347,7 +347,7 @@ fn read_column(
                 let text = text.as_ref().map(ByteArray::as_utf8).transpose()?;
                 let length = text.map_or(0, str::len);
                 check_length(column.name, length).map_err(ParquetError::General)?;
-                // A short compressed page may contain one long text many times.
+                // A small compressed page may contain one long text many times, so lengths are added up.
                 bytes += length;
                 if bytes > MAX_TEXTS_BYTES {
                     let problem =
@@ -368,7 +368,7 @@ fn read_column(
     })
 }
 
-/// Checks that a column chunk has the type of `column` and no negative offset or size.
+/// Checks that a column chunk has the type of `column`, and no negative offset or size.
 fn check_type(chunk: &ColumnChunkMetaData, column: &Column) -> Result<(), ParquetError> {
     let found = chunk.column_type();
     let expected = physical(column.kind);
@@ -415,7 +415,9 @@ fn read_values<T: DataType, V>(
     while read < rows {
         let (more, ..) = reader.read_records(rows - read, Some(&mut levels), None, &mut values)?;
         if more == 0 {
-            return Err(ParquetError::General(format!("{read} of {rows} values")));
+            return Err(ParquetError::General(format!(
+                "a column has only {read} of {rows} values"
+            )));
         }
         read += more;
     }
@@ -427,5 +429,6 @@ fn read_values<T: DataType, V>(
     Ok(levels.into_iter().map(value).collect())
 }
 
-/// Maximum size in bytes of a column's texts in a row group: the texts of all columns in a CSV batch are no larger.
+/// Maximum size of one column's texts in a row group, in bytes; in a CSV batch, the texts of all columns together are
+/// no larger.
 const MAX_TEXTS_BYTES: usize = MAX_BATCH_BYTES + (1 << 20);

@@ -18,23 +18,23 @@ use crate::{
     rows::Column,
 };
 
-/// Run directory in a format that this program can read.
+/// Run directory that is open for reading.
 #[derive(Clone, Debug)]
 pub struct RunDir {
     path: PathBuf,
     file: RunFile,
 }
 
-/// Rows of one table.
+/// Rows of one table of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table<R> {
     /// Rows, in the order in which they were written.
     pub rows: Vec<R>,
-    /// Number of rows at the end that are truncated because their writer died: 0 or 1.
+    /// Number of truncated rows at the end, because the writer died while writing: 0 or 1.
     pub truncated: u64,
 }
 
-/// Row of a flow that has not been parsed yet.
+/// Row of a flow, not parsed yet.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeFlow<'a> {
     path: &'a Path,
@@ -43,7 +43,7 @@ pub struct WholeFlow<'a> {
 }
 
 impl WholeFlow<'_> {
-    /// Parses the row.
+    /// Parses all fields of the row.
     ///
     /// # Errors
     /// If a field is invalid.
@@ -58,7 +58,7 @@ impl RunDir {
     /// Opens the run directory at `path`.
     ///
     /// # Errors
-    /// If `path` is not a run directory, if `run.json` or `plan.json` has a format that cannot be read, or if
+    /// If `path` is not a run directory, if `run.json` or `plan.json` has a format that this program cannot read, or if
     /// `plan.json` is not a plan.
     pub fn open(path: &Path) -> Result<Self, RecordsError> {
         let path = path.to_owned();
@@ -73,7 +73,7 @@ impl RunDir {
         &self.path
     }
 
-    /// Refuses a run of an older format: a new report would not equal the run's existing report byte for byte.
+    /// Fails for a run of an older format, for which a new report would not equal the existing one byte for byte.
     ///
     /// # Errors
     /// If the run is not of [`FORMAT_VERSION`](directory::FORMAT_VERSION).
@@ -87,28 +87,28 @@ impl RunDir {
         &self.file.info
     }
 
-    /// Returns the time of the run's start.
+    /// Returns the time at which the run started.
     #[must_use]
     pub const fn started_at(&self) -> UtcTime {
         self.file.started_at
     }
 
-    /// Returns the outcome; `None` if the run did not end.
+    /// Returns the outcome; `None` if the run has not ended.
     #[must_use]
     pub const fn outcome(&self) -> Option<&Outcome> {
         self.file.outcome.as_ref()
     }
 
-    /// Reads the plan as a `T`; `None` if the run has no plan.
+    /// Deserialises the plan as a `T`; `None` if the run has no plan.
     ///
     /// # Errors
-    /// If the file cannot be read, is not a regular file, is larger than [`MAX_PLAN`](directory::MAX_PLAN), or is not
-    /// a plan.
+    /// If the file cannot be read, is not a regular file, is larger than [`MAX_PLAN`](directory::MAX_PLAN), or is not a
+    /// plan.
     pub fn plan<T: DeserializeOwned>(&self) -> Result<Option<T>, RecordsError> {
         directory::read_plan(&self.path)
     }
 
-    /// Reads the flows.
+    /// Reads the table of flows.
     ///
     /// # Errors
     /// If the table is missing or has an invalid row.
@@ -141,8 +141,8 @@ impl RunDir {
         })
     }
 
-    /// Calls `visit` with every flow, in order, and returns the number of truncated rows at the end. Many times faster
-    /// than [`visit`](Self::visit) for queries that need few complete rows.
+    /// Calls `visit` with every flow, in order, and returns the number of truncated rows at the end. For queries that
+    /// need few complete rows, this is many times faster than [`visit`](Self::visit).
     ///
     /// # Errors
     /// If the table is missing, has an invalid row, or `visit` fails.
@@ -172,7 +172,7 @@ impl RunDir {
         })
     }
 
-    /// Calls `visit` with the file, batch, index and fields of every flow.
+    /// Calls `visit` for every flow, with the file's path, the batch, the row's index in it, and the fields.
     fn read_flows(
         &self,
         columns: &[Column],
@@ -229,7 +229,7 @@ impl RunDir {
         csv_table::read(&csv, columns, &mut |batch| visit(&csv, batch))
     }
 
-    /// Checks that every row has the label of one of the run's policies.
+    /// Checks that every row of a batch has a policy label that the run has.
     fn check_policies(&self, path: &Path, batch: &Batch) -> Result<(), RecordsError> {
         if !batch.columns().any(|(column, _)| column.name == POLICY) {
             return Ok(());
@@ -257,13 +257,13 @@ impl RunDir {
     }
 }
 
-/// Refuses a plan of another format, and a `plan.json` that is not a plan. Accepts a run without a plan.
+/// Fails for a plan of another format and for a `plan.json` that is not a plan; a run without a plan is accepted.
 fn check_plan(run_dir: &Path) -> Result<(), RecordsError> {
     let check = |found| format::check(&run_dir.join(PLAN_FILE), found, PLAN_FORMAT);
     match directory::read_plan::<PlanHead>(run_dir) {
         Ok(plan) => plan.map_or(Ok(()), |plan| check(plan.format)),
         Err(error) => {
-            // A plan of another format may lack keys that are required in this format, so its format is checked first.
+            // A plan of another format may lack keys that this format requires, so its format is checked first.
             if let Ok(Some(plan)) = directory::read_plan::<PlanFormat>(run_dir) {
                 check(plan.format)?;
             }
@@ -272,7 +272,7 @@ fn check_plan(run_dir: &Path) -> Result<(), RecordsError> {
     }
 }
 
-/// Returns the error of the row at `index`.
+/// Returns the error for the row at `index` of `batch`.
 fn row_error(path: &Path, batch: &Batch, index: usize, source: value::Error) -> RecordsError {
     RecordsError::Row {
         path: path.to_owned(),
@@ -281,13 +281,13 @@ fn row_error(path: &Path, batch: &Batch, index: usize, source: value::Error) -> 
     }
 }
 
-/// Keys of `plan.json` that every format has.
+/// Keys that a `plan.json` of every format has.
 #[derive(Deserialize)]
 struct PlanFormat {
     format: u32,
 }
 
-/// Keys of `plan.json` that every plan of this format has.
+/// Keys that every `plan.json` of this program's format has.
 #[derive(Deserialize)]
 struct PlanHead {
     format: u32,
@@ -297,5 +297,5 @@ struct PlanHead {
     _flows: Vec<IgnoredAny>,
 }
 
-/// Name of the column with the policy's label.
+/// Name of the column with a policy's label.
 const POLICY: &str = "policy";

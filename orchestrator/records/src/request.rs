@@ -1,7 +1,7 @@
 //! Requests for runs: a scenario with overrides and options.
 //!
-//! A suite makes a request for each of its runs, and a repeat of an earlier run is a request too. Records do not
-//! contain requests: [`RunRequest::again`] makes a request from the facts of a run, however the run was started.
+//! A suite makes a request for each of its runs, and a repetition of an earlier run is a request as well. Records do
+//! not contain requests: [`RunRequest::again`] derives one from the facts of a run, however the run was started.
 
 use std::path::PathBuf;
 
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{EngineInfo, Location, RunInfo, SimRequest};
 
-/// Request for a run of a scenario.
+/// Request to run a scenario on an engine.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
-    /// Path of the scenario's file, or name of a built-in scenario.
+    /// Path of the scenario file, or name of a built-in scenario.
     pub scenario: PathBuf,
-    /// Values that override the scenario's.
+    /// Values that replace the scenario's.
     #[serde(default)]
     pub overrides: Overrides,
     /// Engine, with its options.
@@ -29,21 +29,21 @@ pub struct RunRequest {
     pub clock: Option<Clock>,
 }
 
-/// Values that override a scenario's; a value that is `None` or empty overrides nothing.
+/// Values that replace the scenario's. `None` and an empty list leave the scenario's value.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Overrides {
-    /// Seed.
+    /// Seed of all random numbers.
     pub seed: Option<u64>,
     /// Number of repetitions.
     pub repetitions: Option<u32>,
-    /// Labels of the policies to run.
+    /// Labels of the policies to run; empty for all policies of the scenario.
     pub policies: Vec<String>,
     /// Load of the workloads that list loads or, if none does, of all workloads.
     pub load: Option<Ratio>,
-    /// Factors of rates and times.
+    /// Scale factors of rates and of times.
     pub scale: Option<(Ratio, Ratio)>,
-    /// Capacity for which the scale is chosen automatically, as in `--scale-for`.
+    /// Capacity for which the scale is chosen automatically, in the form of `--scale-for`.
     pub scale_for: Option<String>,
 }
 
@@ -79,8 +79,9 @@ impl RunRequest {
         }
     }
 
-    /// Returns the request that repeats the run of `info` from `scenario`; `scale_for` names the capacity for which the
-    /// scale is chosen automatically. `None` if an earlier lcmp-lab made the run and did not record its options.
+    /// Returns the request that repeats the run described by `info`, with the scenario at `scenario`; `scale_for` gives
+    /// the capacity for an automatic scale. Returns `None` if an earlier version made the run and did not record its
+    /// options.
     #[must_use]
     pub fn again(info: &RunInfo, scenario: PathBuf, scale_for: Option<String>) -> Option<Self> {
         let asked = info.provenance.asked.clone()?;

@@ -1,4 +1,4 @@
-//! Facts of a run that are known after its last flow.
+//! Facts of a run that are known after its last flow ends.
 
 use std::{collections::BTreeMap, ops::AddAssign};
 
@@ -10,33 +10,33 @@ use crate::{Conduct, Evidence, FlowFields, FlowRow, LiveChange, UtcTime};
 /// Facts that the engine reports at the end of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunEnd {
-    /// Time of the run's end, by the clock that times its phases.
+    /// Time at which the run ended, by the clock that also times its phases.
     pub ended_at: UtcTime,
-    /// Phases, in order.
+    /// Phases of the run, in order.
     pub phases: Vec<Phase>,
-    /// CPU use of the guest, in virtual time; `None` outside a guest.
+    /// CPU use of the guest while flows ran, in virtual time; `None` outside a guest.
     pub guest_cpu: Option<GuestCpu>,
-    /// Work of the lab; `None` for the simulator.
+    /// Amount of work of the lab; `None` for the simulator.
     #[serde(default)]
     pub lab: Option<LabWork>,
-    /// Work of the simulator; `None` for the kernel engine.
+    /// Amount of work of the simulator; `None` for the kernel engine.
     pub sim: Option<SimWork>,
-    /// Number of flows that started later than the engine's tolerance.
+    /// Number of flows whose start was late by more than the engine's tolerance.
     pub late_launches: u64,
-    /// Figures of the lab and its machine.
+    /// Figures about the lab and its machine, which decide the verdict.
     #[serde(default)]
     pub conduct: Conduct,
-    /// Retransmissions by policy; empty if not counted.
+    /// Retransmissions by policy; empty if the engine did not count them.
     #[serde(default)]
     pub retransmissions: BTreeMap<String, Retransmissions>,
-    /// Warnings of the engine.
+    /// Warnings of the engine during the run.
     pub warnings: Vec<String>,
-    /// Problems that the engine reports and that the rows do not show, each a reason not to trust the results.
+    /// Problems that the engine reports and that rows do not show; each is a reason not to trust the results.
     pub problems: Vec<String>,
     /// True if the user interrupted the run, so that missing flows are expected.
     #[serde(default)]
     pub is_interrupted: bool,
-    /// Evidence that the run exercised what it ranks.
+    /// Evidence that the run tested what it ranks.
     #[serde(default)]
     pub evidence: Evidence,
     /// Changes made while flows ran, in order; faults are in [`RunInfo::faults`](crate::RunInfo::faults).
@@ -44,58 +44,58 @@ pub struct RunEnd {
     pub changes: Vec<LiveChange>,
 }
 
-/// Phase of a run.
+/// Phase of a run, with its duration.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Name: `build-up`.
+    /// Name of the phase, such as `build-up`.
     pub name: String,
-    /// Duration, by the clock of the machine on which the run was started.
+    /// Duration by the clock of the machine on which the run was started.
     pub took_ns: Nanos,
-    /// Duration in a guest's virtual time; `None` where virtual time is meaningless, because it jumps while the guest
-    /// waits for the host.
+    /// Duration in the guest's virtual time; `None` for phases in which virtual time jumps because the guest waits for
+    /// its host.
     pub virtual_ns: Option<Nanos>,
 }
 
-/// CPU use of a guest, in virtual time. A use near 100 % means that the guest was too slow for the lab.
+/// CPU use of a guest in virtual time. Near 100 %, the guest was too slow for the lab.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct GuestCpu {
-    /// CPU time used while flows ran.
+    /// CPU time that was used while flows ran.
     pub busy_ns: Nanos,
-    /// CPU time available while flows ran.
+    /// CPU time that was available while flows ran.
     pub available_ns: Nanos,
 }
 
-/// Work of the lab, over all policies and repetitions.
+/// Amount of work of the lab, over all policies and repetitions.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct LabWork {
-    /// Number of packets sent while flows ran, counted on every link.
+    /// Number of packets while flows ran, each counted on every link that it crossed.
     pub packet_hops: u64,
-    /// Time during which flows ran, by the lab's clock.
+    /// Time for which flows ran, by the lab's clock.
     pub lab_ns: Nanos,
 }
 
-/// Work of the simulator, over all policies and repetitions.
+/// Amount of work of the simulator, over all policies and repetitions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct SimWork {
-    /// Number of events handled.
+    /// Number of events that the simulator processed.
     pub events: u64,
-    /// Number of packets that arrived at the far end of a link, counted on every link.
+    /// Number of packets, each counted at the far end of every link that it crossed.
     pub packet_hops: u64,
-    /// Simulated time, over all policies and repetitions.
+    /// Simulated time.
     pub virtual_ns: Nanos,
-    /// Real time of the simulation.
+    /// Wall-clock time of the simulation.
     pub wall_ns: Nanos,
     /// Peak memory use of the process; `None` if unknown.
     pub peak_memory_bytes: Option<Bytes>,
 }
 
-/// Retransmissions of all senders: how often they went back to a lost packet.
+/// Retransmissions of all senders under one policy.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Retransmissions {
-    /// Number of times that a sender went back, for any reason.
+    /// Number of times that a sender went back to a lost packet, for any reason.
     pub go_backs: u64,
-    /// Number of these times that were caused by a retransmission time-out. In the lab, a lower bound: SoftRoCE counts
-    /// the NAKs that receivers sent, and each go-back without a NAK was a time-out.
+    /// Number of these times that a retransmission time-out caused. In the lab, this is a lower bound: SoftRoCE counts
+    /// the NACKs that receivers sent, and a go-back beyond their number was a time-out.
     pub timeouts: u64,
 }
 
@@ -106,21 +106,21 @@ impl AddAssign for Retransmissions {
     }
 }
 
-/// Numbers of a run's flow rows by outcome.
+/// Numbers of a run's flow rows, by outcome.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct FlowCounts {
-    /// Number of rows.
+    /// Number of flow rows.
     pub flows: u64,
     /// Number of flows that finished.
     pub finished: u64,
     /// Number of flows that did not finish.
     pub unfinished: u64,
-    /// Number of finished flows that were too fast, see [`FlowFields::is_too_fast`].
+    /// Number of finished flows that were too fast; see [`FlowFields::is_too_fast`].
     pub below_one: u64,
 }
 
 impl FlowCounts {
-    /// Counts `flow`.
+    /// Counts `flow` by its outcome.
     pub fn add(&mut self, flow: FlowFields<'_>) {
         let is_finished = flow.status.is_finished();
         self.flows += 1;

@@ -1,4 +1,4 @@
-//! File `run.json`: the facts of a run and its outcome.
+//! File `run.json`, with the facts of a run and its outcome.
 
 use std::{io, path::Path};
 
@@ -15,18 +15,18 @@ use crate::{
 /// Contents of `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFile {
-    /// Format of the file, from [`OLDEST_FORMAT`] to [`FORMAT_VERSION`].
+    /// Format number of the file, from [`OLDEST_FORMAT`] to [`FORMAT_VERSION`].
     pub format: u32,
-    /// Time of the run's start.
+    /// Time at which the run started.
     pub started_at: UtcTime,
-    /// Facts of the run.
+    /// Facts that were known before the first flow started.
     pub info: RunInfo,
-    /// Outcome; `None` until the run ends, and if the run's process dies.
+    /// Outcome of the run; `None` while it runs, and if its process died.
     pub outcome: Option<Outcome>,
 }
 
 impl RunFile {
-    /// Writes the file into `run_dir`.
+    /// Writes the file to the run directory `run_dir`.
     pub(crate) fn write(&self, run_dir: &Path) -> Result<(), RecordsError> {
         let path = run_dir.join(RUN_FILE);
         let text = serde_json::to_string_pretty(self).map_err(|source| RecordsError::Json {
@@ -36,7 +36,7 @@ impl RunFile {
         write_whole(&path, &(text + "\n"))
     }
 
-    /// Reads the file from `run_dir`. Checks its format first, because the other keys may differ in another format.
+    /// Reads the file in `run_dir`. The format is checked first, because other keys may differ between formats.
     pub(crate) fn read(run_dir: &Path) -> Result<Self, RecordsError> {
         let path = run_dir.join(RUN_FILE);
         let text =
@@ -61,13 +61,13 @@ impl RunFile {
         serde_json::from_str(&text).map_err(not_json)
     }
 
-    /// Returns an error if the file in `run_dir` does not have this program's own format.
+    /// Fails if the file in `run_dir` does not have this program's own format.
     pub(crate) fn require_own_format(&self, run_dir: &Path) -> Result<(), RecordsError> {
         format::check(&run_dir.join(RUN_FILE), self.format, FORMAT_VERSION)
     }
 }
 
-/// Replaces the end time and the phases of a finished run by the host's measurements, since a guest's clock is wrong;
+/// Replaces end time and phases of a finished run by the host's measurements, because a guest's clock is wrong. Also
 /// adds the changes that the host recorded, and recomputes the verdict. Does nothing if the run is not finished.
 ///
 /// # Errors
@@ -90,7 +90,7 @@ pub fn stamp(
     run.write(run_dir)
 }
 
-/// Keys of `run.json` that every format has.
+/// Keys that a `run.json` of every format has.
 #[derive(Deserialize)]
 struct Head {
     format: u32,

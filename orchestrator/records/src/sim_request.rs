@@ -1,4 +1,4 @@
-//! Options of a simulation, in a request and in the records of its run.
+//! Options of a simulation, in requests and in the records of a run.
 
 use lab_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct SimRequest {
     /// True if the simulator applies the scenario's scale.
     pub is_scaled: bool,
-    /// Time at which the simulation stops, in paper time; `None` to stop with the last flow.
+    /// Time in paper time at which the simulation stops; `None` to stop with the last flow.
     pub until_ns: Option<Nanos>,
-    /// Flows whose events are recorded: flow numbers, or `all`.
+    /// Flows whose events are recorded: ids of flows, or `all`.
     pub story: Vec<String>,
 }

@@ -1,31 +1,31 @@
-//! Values of a text column.
+//! Values of a column of texts.
 
 use std::{iter, ops::Range};
 
-/// Texts of consecutive rows. Equal texts of many rows are stored once, and no value is allocated separately.
+/// Texts of consecutive rows. Equal texts of successive rows are stored once, in a common buffer.
 #[derive(Debug, Default)]
 pub struct Texts {
     buffer: String,
-    /// Ranges of the stored texts in the buffer.
+    /// Byte range of each stored text in the buffer.
     kept: Vec<Range<usize>>,
-    /// Position of each row's text in `kept`; [`ABSENT`] for a row without a value.
+    /// Index into `kept` of each row's text; [`ABSENT`] for a row without a value.
     rows: Vec<u32>,
 }
 
 impl Texts {
-    /// Appends `rows` rows with the same text.
+    /// Appends `rows` rows that have the same text.
     pub(crate) fn push_all(&mut self, text: &str, rows: usize) {
         let position = self.keep(text);
         self.rows.extend(iter::repeat_n(position, rows));
     }
 
-    /// Appends a row.
+    /// Appends a row with a text, or without a value.
     pub(crate) fn push(&mut self, text: Option<&str>) {
         let Some(text) = text else {
             self.rows.push(ABSENT);
             return;
         };
-        // Consecutive rows of a table often have the same text.
+        // Consecutive rows of a table often have the same text, which is then stored once.
         let position = match self.rows.last() {
             Some(&last) if self.kept(last) == Some(text) => last,
             _ => self.keep(text),
@@ -47,18 +47,18 @@ impl Texts {
         self.rows.iter().map(|&position| self.kept(position))
     }
 
-    /// Returns the stored texts: every text of the rows, possibly with duplicates.
+    /// Returns the stored texts, which include every row's text and may contain duplicates.
     pub(crate) fn all_kept(&self) -> impl Iterator<Item = &str> {
         self.kept.iter().map(|place| &self.buffer[place.clone()])
     }
 
-    /// Returns the position in [`all_kept`](Self::all_kept) of the text of the row at `index`.
+    /// Returns the index into [`all_kept`](Self::all_kept) of the row's text; `None` if the row has no value.
     pub(crate) fn position(&self, index: usize) -> Option<usize> {
         let position = self.rows[index];
         (position != ABSENT).then_some(self::index(position))
     }
 
-    /// Stores `text` and returns its position.
+    /// Stores `text` and returns its index.
     fn keep(&mut self, text: &str) -> u32 {
         let start = self.buffer.len();
         self.buffer.push_str(text);
@@ -76,7 +76,7 @@ fn index(position: u32) -> usize {
     usize::try_from(position).unwrap_or(usize::MAX)
 }
 
-/// Position that stands for a missing value.
+/// Index in place of a missing value.
 const ABSENT: u32 = u32::MAX;
 
 #[cfg(test)]

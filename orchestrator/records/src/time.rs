@@ -1,4 +1,4 @@
-//! Dates and times, in the records' text format.
+//! Dates and times in the text format of the records.
 
 use std::{
     fmt,
@@ -9,12 +9,12 @@ use std::{
 use lab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Time in UTC with a resolution of a millisecond: `2026-11-21T09:30:00.000Z`.
+/// UTC time with millisecond resolution: `2026-11-21T09:30:00.000Z`.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct UtcTime(SystemTime);
 
-/// Error that occurs while parsing a [`UtcTime`].
+/// Error for a text that is not a [`UtcTime`].
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not a time (hint: write it like `2026-11-21T09:30:00.000Z`)")]
 pub struct ParseTimeError {
@@ -22,7 +22,7 @@ pub struct ParseTimeError {
 }
 
 impl UtcTime {
-    /// Returns `time`, truncated to the millisecond and clamped to the years 1970 to 9999.
+    /// Creates a time from `time`, truncated to milliseconds and clamped to the years 1970 to 9999.
     #[must_use]
     pub fn new(time: SystemTime) -> Self {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
@@ -38,7 +38,7 @@ impl UtcTime {
         Nanos::new(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Returns the text for a file name, with a resolution of a second: `20261121T093000Z`.
+    /// Returns the time as text for a file name, with a resolution of a second: `20261121T093000Z`.
     #[must_use]
     pub fn file_name(self) -> String {
         let text = humantime::format_rfc3339_seconds(self.0).to_string();
@@ -83,7 +83,7 @@ impl From<UtcTime> for String {
     }
 }
 
-/// 9999-12-31T23:59:59.999Z, the last time whose year has four digits, in ms since 1970.
+/// 9999-12-31T23:59:59.999Z in ms since 1970, the last time whose year has four digits.
 const LAST_MILLIS: u128 = 253_402_300_799_999;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Warnings about a ranking: limits of the conclusions that a run supports.
+//! Warnings about a ranking of policies: limits of the conclusions that a run supports.
 
 use serde::Serialize;
 
@@ -7,27 +7,27 @@ use crate::{
     Sampling, SplitCounts, trust::bounds::LATE_SAMPLES,
 };
 
-/// Limit of the conclusions that a ranking supports. The run's numbers can be trusted nevertheless.
+/// Limit of the conclusions that a ranking supports, although the run's numbers can be trusted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Warning {
-    /// The flows of a datacenter offer much less load than the workload specifies.
+    /// The flows of a datacenter offered much less load than its workload specifies.
     LittleLoad(OfferedLoad),
-    /// Flows start during only a part of the workloads' duration.
+    /// Flows started during only a part of the workloads' duration.
     ShortArrivals {
-        /// Last start of a flow ÷ duration of the workloads.
+        /// Start of the last flow ÷ duration of the workloads.
         covered: f64,
     },
-    /// No two flows of a policy were under way at the same time.
+    /// No two flows of a policy were active at the same time.
     NoOverlap {
         /// Label of the policy.
         policy: String,
     },
-    /// The busiest link of a policy was hardly used while flows started.
+    /// Even the busiest link of a policy was hardly used while flows started.
     LittleUse {
         /// Label of the policy.
         policy: String,
-        /// The busiest link.
+        /// The busiest link direction and its use.
         link: BusyLink,
     },
     /// Many queue samples of a policy were late.
@@ -37,16 +37,16 @@ pub enum Warning {
         /// Numbers of samples, late samples and decisions.
         sampling: Sampling,
     },
-    /// The mechanism of a policy never acted.
+    /// A policy's own mechanism never acted.
     Silent {
         /// Label of the policy.
         policy: String,
-        /// Mechanism that did not act.
+        /// The mechanism that did not act.
         silence: Silence,
     },
 }
 
-/// Mechanism that never acted, so that a run shows nothing about the mechanism.
+/// Mechanism that never acted, so that the run shows nothing about it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "mechanism", rename_all = "kebab-case")]
 pub enum Silence {
@@ -75,7 +75,7 @@ pub enum Silence {
         /// Number of flows with a decision.
         flows: u64,
     },
-    /// No decision was made after a split that changed a table.
+    /// No decision was made after the first split that changed a table.
     Splits {
         /// Number of decisions.
         decisions: u64,
@@ -83,13 +83,13 @@ pub enum Silence {
 }
 
 impl Evidence {
-    /// Returns the warnings about a ranking by this run.
+    /// Returns the warnings about ranking policies by this run.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         let is_short = |load: &&OfferedLoad| load.offered < MIN_OFFERED * load.requested;
         let loads = self.load.iter().filter(is_short).cloned();
         let covered = self.covered.filter(|&covered| covered < MIN_COVERED);
-        // Each tested policy can cause a false alarm, so the tests of a run share its false alarm rate (Bonferroni).
+        // Each tested policy can cause a false alarm, so the tests of a run share the false alarm rate (Bonferroni).
         let tested = self.policies.iter().filter(|policy| policy.is_tested());
         let max_p_value =
             FALSE_ALARMS / ratio(u64::try_from(tested.count()).unwrap_or(u64::MAX), 1);
@@ -104,7 +104,7 @@ impl Evidence {
 }
 
 impl PolicyEvidence {
-    /// Returns a warning if many queue samples were late.
+    /// Returns a warning if many of the policy's queue samples were late.
     fn late_samples(&self) -> Option<Warning> {
         let sampling = self.sampling?;
         let share = ratio(sampling.late_samples, sampling.samples);
@@ -114,7 +114,7 @@ impl PolicyEvidence {
         })
     }
 
-    /// Returns a warning if the policy's flows never overlapped in time or hardly used the links.
+    /// Returns a warning if the policy's flows never overlapped in time, or hardly used any link.
     fn idle(&self) -> Option<Warning> {
         let policy = self.policy.clone();
         if self.met.peak_concurrency == 1 {
@@ -124,12 +124,12 @@ impl PolicyEvidence {
         (link.utilisation < MIN_UTILISATION).then_some(Warning::LittleUse { policy, link })
     }
 
-    /// True if the policy's hash was tested for fairness.
+    /// Returns true if the policy's hash was tested for fairness.
     fn is_tested(&self) -> bool {
         matches!(&self.mechanism, Mechanism::Hash(counts) if counts.p_value.is_some())
     }
 
-    /// Returns a warning if the policy's mechanism never acted; a hash counts as unfair if its p-value is less than
+    /// Returns a warning if the policy's mechanism never acted. A hash counts as unfair if its p-value is below
     /// `max_p_value`.
     fn silent(&self, max_p_value: f64) -> Option<Warning> {
         Some(Warning::Silent {
@@ -140,7 +140,7 @@ impl PolicyEvidence {
 }
 
 impl Mechanism {
-    /// Returns the mechanism if it never acted; see [`PolicyEvidence::silent`].
+    /// Returns the policy's mechanism if it never acted; see [`PolicyEvidence::silent`].
     fn silence(&self, max_p_value: f64) -> Option<Silence> {
         match *self {
             Self::Lcmp(ref counts) => counts.silence(),
@@ -192,16 +192,16 @@ fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// Offered ÷ requested load below which a run does not represent the requested load.
+/// Minimum offered ÷ requested load for which a run represents the requested load.
 const MIN_OFFERED: f64 = 0.8;
 
-/// Minimum share of the workloads' duration during which flows start.
+/// Minimum share of the workloads' duration in which flows must start.
 const MIN_COVERED: f64 = 0.9;
 
 /// Use of the busiest link below which flows hardly share links.
 const MIN_UTILISATION: f64 = 0.05;
 
-/// Share of runs with fair hashes for which a warning calls a hash unfair.
+/// Share of runs with fair hashes in which a warning wrongly calls a hash unfair.
 const FALSE_ALARMS: f64 = 0.001;
 
 #[cfg(test)]
@@ -311,8 +311,7 @@ mod tests {
         }
     }
 
-    /// A p-value of 0.0004 causes a warning if it is the run's only test (level 0.001), but not if it is one of three
-    /// tests.
+    /// A p-value of 0.0004 causes a warning if it is the run's only test (level 0.001), but not as one of three tests.
     #[test]
     fn the_tests_of_a_run_share_its_rate_of_false_alarms() {
         let evidence = |p_values: &[f64]| {

@@ -1,4 +1,4 @@
-//! Writer of run directories.
+//! Writer of run directories, row by row.
 
 use std::{
     collections::BTreeMap,
@@ -18,8 +18,8 @@ use crate::{
     rows::Column,
 };
 
-/// Writer of a run directory. Each append writes its rows to the file before it returns, so that the rows survive if
-/// this process is killed; a caller with many rows should append them in one call.
+/// Writer of a run directory. Each call writes its rows to the file before it returns, so that they survive if this
+/// process is killed. Many rows should be appended in one call.
 #[derive(Debug)]
 pub struct RunWriter {
     dir: PathBuf,
@@ -31,7 +31,7 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Creates a run directory under `results_dir`, writes its first files and points `latest` at it; see
+    /// Creates a run directory under `results_dir`, writes its first files and points `latest` to it; see
     /// [`create_run_dir`] and [`RunWriter::create_in`].
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl RunWriter {
         Ok(writer)
     }
 
-    /// Returns the run directory.
+    /// Returns the path of the run directory.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -89,13 +89,13 @@ impl RunWriter {
         self
     }
 
-    /// Calls `append` with a table's file name and the bytes whenever bytes were appended to the table, so that the
-    /// caller can copy the tables elsewhere. The bytes of a table come in order; a call may end inside a row.
+    /// Sets a receiver that is called with a table's file name and the bytes whenever bytes are appended to the table,
+    /// so that the tables can be copied elsewhere. Bytes of one table come in order; a call may end inside a row.
     pub fn mirror_to(&mut self, append: impl FnMut(&str, &[u8]) + Send + 'static) {
         self.mirror.set(Box::new(append));
     }
 
-    /// Appends a flow to its table and counts it for the verdict.
+    /// Appends a flow to the table of flows, and counts it for the verdict.
     ///
     /// # Errors
     /// If the row cannot be written.
@@ -117,8 +117,8 @@ impl RunWriter {
         self.table::<R>()?.append(rows)
     }
 
-    /// Completes the run: syncs all tables to disk, converts large tables to Parquet, computes the verdict and writes
-    /// the outcome.
+    /// Completes the run: writes all tables to the disk, converts large tables to Parquet, computes the verdict and
+    /// writes the outcome.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -160,7 +160,7 @@ struct TableWriter {
 }
 
 impl TableWriter {
-    /// Writes the header of the table in `file`, which is at `path`.
+    /// Creates the writer for `file`, which is at `path`, and writes the table's header.
     fn create(
         path: PathBuf,
         file: TableFile,
@@ -200,7 +200,7 @@ impl TableWriter {
             .map_err(Operation::Write.failed(&self.path))
     }
 
-    /// Syncs the table to disk, and converts it to Parquet if it has more than `large` rows.
+    /// Writes the table's data to the disk, and converts it to Parquet if it has more than `large` rows.
     fn close(mut self, large: u64) -> Result<(), RecordsError> {
         self.flush()?;
         self.csv

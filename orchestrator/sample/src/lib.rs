@@ -1,4 +1,4 @@
-//! A small run for tests, in a guest, with two datacenters and one link. A test changes only the fields that it checks.
+//! A small run for tests: in a guest, with two datacenters and one link. A test changes only the fields that it checks.
 
 use std::{
     collections::BTreeMap,
@@ -12,8 +12,7 @@ use lab_records::{
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
-/// Routes of sample runs that have several routes: middle datacenter, rate in Gbit/s, and one-way delay in ms on
-/// each of the two links.
+/// Middle datacenters of sample runs with six routes: name, rate in Gbit/s, and one-way delay in ms of both links.
 pub const ROUTES: [(&str, u64, u64); 6] = [
     ("dc2", 200, 25),
     ("dc3", 200, 250),
@@ -29,7 +28,7 @@ pub fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_795_253_400)
 }
 
-/// Returns the facts of the run.
+/// Returns the run's description as at its start, `RunInfo`.
 #[must_use]
 pub fn info() -> RunInfo {
     let ratio = |text: &str| text.parse().expect("a ratio");
@@ -90,7 +89,7 @@ pub fn link(a: &str, b: &str, gbit: u64, delay_ms: u64) -> LinkInfo {
     }
 }
 
-/// Returns a counter of the link's first direction at time 0.
+/// Returns the byte counter of the link's direction from `a` to `b`, 0 at time 0.
 #[must_use]
 pub fn counter(link: &LinkInfo, policy: &str) -> LinkRow {
     LinkRow {
@@ -109,7 +108,7 @@ pub fn counter(link: &LinkInfo, policy: &str) -> LinkRow {
     }
 }
 
-/// Returns a sample of the empty queue at the link's first end, at time 0.
+/// Returns a sample of the empty egress queue at the link's end `a`, at time 0.
 #[must_use]
 pub fn queue(link: &LinkInfo, policy: &str) -> QueueRow {
     QueueRow {
@@ -128,7 +127,7 @@ pub fn queue(link: &LinkInfo, policy: &str) -> QueueRow {
     }
 }
 
-/// Returns the facts at the end of the run.
+/// Returns the facts known at the run's end, 90.5 s after its start.
 #[must_use]
 pub fn end() -> RunEnd {
     RunEnd {
@@ -155,8 +154,7 @@ pub fn end() -> RunEnd {
     }
 }
 
-/// Returns the certificate of the direction from `from` to `to` on a link with 100 Mbit/s and 50 ms; all measured
-/// values equal the required values.
+/// Returns the certificate of a link direction, 100 Mbit/s and 50 ms, whose measured values equal the required ones.
 #[must_use]
 pub fn certified(from: &str, to: &str) -> CertifiedRow {
     let rate: BitsPerSec = "100 Mbit".parse().expect("a rate");
@@ -185,7 +183,7 @@ pub fn certified(from: &str, to: &str) -> CertifiedRow {
     }
 }
 
-/// Returns a finished flow of the run.
+/// Returns a finished flow from `dc1/h1` to `dc8/h1`, with 100 MB, an FCT of 30 ms and a slowdown of 1.5.
 #[must_use]
 pub fn flow(policy: &str) -> FlowRow {
     FlowRow {

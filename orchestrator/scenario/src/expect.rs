@@ -11,7 +11,7 @@
 //! use         = [policy "."] "path(" dc "," dc ")" "uses" dc [">=" number "%"]
 //! ```
 //!
-//! A `-` between letters is part of a name, as in `te-100ms.p99`; a subtraction needs blanks around the `-`.
+//! A `-` between letters is part of a name, as in `te-100ms.p99`; a subtraction needs spaces around the `-`.
 
 use std::fmt;
 
@@ -24,16 +24,16 @@ use winnow::{
     token::take_while,
 };
 
-/// Assertion on a run.
+/// Assertion about a run's results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     /// Text of the assertion as written.
     pub text: String,
-    /// Meaning of the assertion.
+    /// Parsed form of the assertion.
     pub claim: Claim,
 }
 
-/// Meaning of an assertion.
+/// Claim that an assertion makes about a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claim {
     /// Comparison of two values.
@@ -42,22 +42,22 @@ pub enum Claim {
         relation: Relation,
         right: Expr,
     },
-    /// Path that flows take.
+    /// Claim that flows take a path through a datacenter.
     Uses {
-        /// Label of the policy; `None` for every policy.
+        /// Label of the policy; `None` if the claim is about every policy.
         policy: Option<String>,
         /// Datacenter of the flows' senders.
         from: String,
         /// Datacenter of the flows' receivers.
         to: String,
-        /// Datacenter that the flows' data crosses.
+        /// Datacenter through which the flows' data must pass.
         via: String,
-        /// Minimum share of the flows; 1 if not written.
+        /// Minimum share of the flows that take the path; 1 if the assertion gives none.
         share: f64,
     },
 }
 
-/// Relation between two values.
+/// Relation between the two sides of a comparison.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Relation {
     AtMost,
@@ -67,24 +67,24 @@ pub enum Relation {
     Equal,
 }
 
-/// Value in an assertion.
+/// Arithmetic expression on one side of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
-    /// Number; a percentage is divided by 100.
+    /// Number; a percentage is stored divided by 100.
     Number(f64),
-    /// Result of the run.
+    /// Result of the run, such as `lcmp.p99`.
     Metric {
-        /// Label of the policy; `None` for the sum over all policies.
+        /// Label of the policy; `None` for all policies together.
         policy: Option<String>,
         metric: Metric,
     },
-    /// Negated value.
+    /// Negated expression.
     Minus(Box<Expr>),
-    /// Two values with an operator between them.
+    /// Two expressions with an operator between them.
     Pair(Box<Expr>, Operator, Box<Expr>),
 }
 
-/// Operator on two values.
+/// Arithmetic operator between two expressions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Operator {
     Add,
@@ -93,16 +93,16 @@ pub enum Operator {
     Divide,
 }
 
-/// Result of a run.
+/// Result of a run to which an assertion can refer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Metric {
-    /// Percentile of FCT slowdowns: 50, 95 or 99.
+    /// Percentile of FCT slowdowns: the 50th, 95th or 99th.
     Percentile(u32),
     /// Mean of FCT slowdowns.
     Mean,
     /// Largest FCT slowdown.
     Max,
-    /// Number of recorded flows.
+    /// Number of flows in the records.
     Flows,
     /// Number of finished flows.
     Finished,
@@ -112,7 +112,7 @@ pub enum Metric {
     BelowOne,
 }
 
-/// Error of a text that is not an assertion.
+/// Error for a text that is not an assertion.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "`{found}` is not an assertion: expected {expected} (hint: write it like `lcmp.p99 <= 0.6 * ecmp.p99`)"
@@ -156,7 +156,7 @@ impl std::str::FromStr for Expectation {
 }
 
 impl Expectation {
-    /// Returns the policies that the assertion names.
+    /// Returns the labels of the policies that the assertion names.
     #[must_use]
     pub fn policies(&self) -> Vec<&str> {
         match &self.claim {
@@ -170,7 +170,7 @@ impl Expectation {
         }
     }
 
-    /// Returns the datacenters that the assertion names.
+    /// Returns the names of the datacenters that the assertion names.
     #[must_use]
     pub fn dcs(&self) -> Vec<&str> {
         match &self.claim {
@@ -271,7 +271,7 @@ fn product(input: &mut &str) -> ModalResult<Expr> {
     chain(factor, operator).parse_next(input)
 }
 
-/// Returns the parser for a sequence of `of` values joined by `operator`, evaluated from left to right.
+/// Returns a parser for expressions of kind `of` that are joined by `operator` and evaluated from left to right.
 fn chain<'i>(
     mut of: impl FnMut(&mut &'i str) -> ModalResult<Expr>,
     operator: impl Parser<&'i str, Operator, winnow::error::ErrMode<winnow::error::ContextError>>,
@@ -299,7 +299,7 @@ fn factor(input: &mut &str) -> ModalResult<Expr> {
 }
 
 fn number(input: &mut &str) -> ModalResult<Expr> {
-    // The parser for floats would also accept `inf` and `nan`.
+    // The library's parser for floats would also accept `inf` and `nan`.
     winnow::combinator::peek(take_while(1, |c: char| c.is_ascii_digit() || c == '.'))
         .parse_next(input)?;
     let (number, percent): (f64, Option<&str>) = (float, opt(padded("%"))).parse_next(input)?;
@@ -334,7 +334,7 @@ fn metric(input: &mut &str) -> ModalResult<Expr> {
     }
 }
 
-/// Parses letters, digits and dashes, as in labels and names of datacenters.
+/// Parses a name of letters, digits and dashes, such as a label or a datacenter's name.
 fn name<'i>(input: &mut &'i str) -> ModalResult<&'i str> {
     let first = |c: char| c.is_ascii_lowercase();
     let rest = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
@@ -374,7 +374,7 @@ const METRICS: [(&str, Metric); 9] = [
     ("below_one", Metric::BelowOne),
 ];
 
-/// Maximum number of characters of a text that an error shows.
+/// Maximum number of characters that an error quotes from the text.
 const MAX_SHOWN: usize = 80;
 
 #[cfg(test)]

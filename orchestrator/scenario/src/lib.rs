@@ -1,4 +1,4 @@
-//! Parsing of a scenario text into a [`Scenario`]: shapes, units, limits, and errors with their location.
+//! Parsing of a scenario text into a [`Scenario`]: form, units, limits, and errors with their location.
 //!
 //! A scenario is one YAML document. [`parse`](parse()) converts the document into a [`Scenario`] in paper units, with
 //! defaults filled in, from which the plan is resolved. The same text gives the same scenario on every machine. Must
@@ -9,8 +9,8 @@
 //! - [`error`][]: problems of a text, with file, line, column, YAML path and hint
 //! - [`defaults`][] and [`limits`][]: documented constants, which are also in the schema
 //! - [`mod@files`]: size distributions and the artifact's flow lists
-//! - `yaml`: values with their ranges, and the YAML path of a range
-//! - `raw`: shapes as written, from which the JSON Schema is generated
+//! - `yaml`: values with their byte ranges, and the YAML path of a byte range
+//! - `raw`: the form in which scenarios are written, from which the JSON Schema is generated
 //! - `resolve`: conversion from `raw` to `model`, with all checks
 //! - `schema`: [`schema`](schema()) and the parameters' [`reference`](reference())
 //!

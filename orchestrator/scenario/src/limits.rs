@@ -1,22 +1,22 @@
-//! Bounds of a scenario; a value beyond its bound is rejected with a message that states the bound.
+//! Limits on a scenario's values; the message about a rejected value states the limit.
 
 pub use lab_parameters::limits::{MAX_INTERVAL, MIN_INTERVAL};
 use std::ops::RangeInclusive;
 
 use lab_units::{Bytes, Nanos, Ratio};
 
-/// Maximum size of a scenario text in bytes, so that a wrong file (a log, an image) is not parsed.
+/// Maximum size of a scenario text in bytes. A wrong file, such as a log or an image, is rejected without being parsed.
 pub const MAX_SCENARIO_BYTES: usize = 1 << 20;
-/// Maximum size of a size distribution or flow file in bytes; a flow file of [`MAX_FLOWS`] rows fits.
+/// Maximum size in bytes of a flow size distribution or a flow file; a flow file with [`MAX_FLOWS`] rows fits.
 pub const MAX_FILE_BYTES: usize = 64 << 20;
-/// Maximum number of problems shown at once; more would hide the first ones.
+/// Maximum number of problems shown at once; more of them would hide the first ones.
 pub const MAX_PROBLEMS: usize = 20;
-/// Maximum number of YAML nodes after alias expansion, so that a short text cannot grow without bound.
+/// Maximum number of YAML nodes after expansion of aliases, because a short text with aliases can expand without bound.
 pub const MAX_YAML_NODES: usize = 250_000;
-/// Maximum depth of YAML lists and mappings; scenarios need eight levels.
+/// Maximum nesting depth of YAML lists and mappings; scenarios need eight levels.
 pub const MAX_YAML_DEPTH: usize = 32;
 
-/// Maximum length of a single value in characters, for descriptions and paths.
+/// Maximum length of a single value in characters; descriptions and paths are the longest.
 pub const MAX_VALUE: usize = 1_000;
 /// Maximum length of a scenario name, which is part of file and namespace names.
 pub const MAX_NAME: usize = 32;
@@ -27,32 +27,32 @@ pub const MAX_REPETITIONS: u32 = 1_000;
 
 /// Maximum number of datacenters; the switch program's tables have a row for each datacenter.
 pub const MAX_DCS: usize = 64;
-/// Maximum length of a datacenter name: interface names have 15 characters, of which the plan needs seven.
+/// Maximum length of a datacenter name: of an interface name's 15 characters, the plan needs seven.
 pub const MAX_DC_NAME: usize = 8;
-/// Pattern of datacenter names. Names have no dash, because a dash separates the datacenters of a path in records,
-/// `dc1-dc4-dc8`, and a datacenter from its node in namespace names, `dc1-h1`.
+/// Pattern of datacenter names. They have no dash, because a dash joins the datacenters of a path in records
+/// (`dc1-dc4-dc8`) and a datacenter and its node in namespace names (`dc1-h1`).
 pub const DC_NAME_PATTERN: &str = "^[a-z][a-z0-9]*$";
-/// Datacenter names that have another meaning in namespace names or on the command line.
+/// Datacenter names that are reserved, because they mean something else in namespace names or on the command line.
 pub const RESERVED_NAMES: &[&str] = &["all", "any", "ecmp", "fiber", "lcmp", "none", "root"];
-/// Maximum number of hosts in all datacenters together; each host is a network namespace.
+/// Maximum number of hosts in all datacenters together; each host gets a network namespace.
 pub const MAX_HOSTS: u32 = 4_096;
 /// Maximum number of spine switches, and of leaf switches, in a datacenter.
 pub const MAX_FABRIC_SWITCHES: u32 = 64;
 /// Maximum number of inter-DC links.
 pub const MAX_LINKS: usize = 1_024;
 
-/// Maximum number of traffic sources.
+/// Maximum number of entries in the list `traffic`.
 pub const MAX_TRAFFIC: usize = 256;
 /// Maximum number of flows in a flow list, a flow file or a workload.
 pub const MAX_FLOWS: usize = 1_000_000;
-/// Maximum size of a flow.
+/// Maximum size of one flow, 100 GB.
 pub const MAX_FLOW_SIZE: Bytes = Bytes::new(100_000_000_000);
 /// Maximum number of points in a size distribution.
 pub const MAX_CDF_POINTS: usize = 10_000;
-/// Maximum load; with more load, links are always full and results no longer differ.
+/// Maximum offered load, as a multiple of capacity. Above it, links are always full and results no longer differ.
 pub const MAX_LOAD: u64 = 4;
 
-/// Returns a message with the bounds of a load and a hint if `load`, which was written as `text`, is outside the
+/// Returns the message about the load `load`, written as `text`, with the bounds and a hint; `None` if it is within the
 /// bounds.
 #[must_use]
 pub fn beyond_load(load: Ratio, text: &str) -> Option<String> {
@@ -72,34 +72,34 @@ pub fn beyond_load(load: Ratio, text: &str) -> Option<String> {
     ))
 }
 
-/// Maximum number of loads in a sweep.
+/// Maximum number of loads in a sweep, a list of loads.
 pub const MAX_SWEEP: usize = 16;
-/// Maximum start time of flows and faults.
+/// Maximum start time of flows and faults in paper time, one hour.
 pub const MAX_DURATION: Nanos = Nanos::from_millis(3_600_000);
-/// Maximum number of assertions.
+/// Maximum number of assertions in a scenario.
 pub const MAX_EXPECTATIONS: usize = 1_000;
-/// Maximum number of faults.
+/// Maximum number of faults in a scenario.
 pub const MAX_FAULTS: usize = 1_000;
 
-/// Maximum number of policies to compare.
+/// Maximum number of policies in a scenario.
 pub const MAX_POLICIES: usize = 32;
-/// Maximum length of a policy's label.
+/// Maximum length of a policy's label in characters.
 pub const MAX_LABEL: usize = 16;
 
-/// Maximum factor of a scale; its inverse is the minimum factor.
+/// Maximum scale factor; its inverse is the minimum scale factor.
 pub const MAX_SCALE: u64 = 1_000_000;
 
-/// Returns the bounds of the rates' scale factor: a lab must not be faster than the paper's network.
+/// Returns the permitted scale factors of rates: at most 1, because a lab cannot be faster than the paper's network.
 #[must_use]
 pub fn rate_factors() -> RangeInclusive<Ratio> {
     *time_factors().start()..=Ratio::ONE
 }
 
-/// Returns the bounds of the times' scale factor.
+/// Returns the permitted scale factors of times.
 #[must_use]
 pub fn time_factors() -> RangeInclusive<Ratio> {
     let max = Ratio::new(MAX_SCALE, 1).expect("one is not zero");
     max.inverse().expect("it is not zero")..=max
 }
-/// RoCE path MTUs that the traffic generator supports, in bytes.
+/// RoCE path MTUs, in bytes, that the traffic generator supports.
 pub const MTUS: &[u32] = &[1024, 2048, 4096];

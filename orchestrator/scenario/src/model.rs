@@ -1,4 +1,4 @@
-//! Scenarios as values, in paper units.
+//! Types of a parsed scenario; all quantities are in paper units.
 //!
 //! Defaults are constants in [`crate::defaults`], limits are constants in [`crate::limits`].
 
@@ -40,15 +40,15 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns the loads of the sweep, with one run per load; empty without a sweep.
+    /// Returns the loads of the sweep, each of which gets a run; empty without a sweep.
     #[must_use]
     pub fn sweep(&self) -> &[Ratio] {
         let sweeps = self.workloads().map(|workload| workload.sweep.as_slice());
         sweeps.max_by_key(|sweep| sweep.len()).unwrap_or_default()
     }
 
-    /// Returns the scenario for one run at `load`. The load applies to the workloads with a sweep, or to all workloads
-    /// if none of them has a sweep. The load in percent is appended to the scenario's name.
+    /// Returns the scenario for one run at `load`. The load replaces the load of the workloads with a sweep or, if
+    /// there is none, of all workloads. The scenario's name gets the load in percent as a suffix.
     #[must_use]
     pub fn at_load(mut self, load: Ratio) -> Self {
         let has_sweep = !self.sweep().is_empty();
@@ -87,7 +87,7 @@ pub struct Dc {
     pub agent: Agent,
 }
 
-/// Hosts and switches of a datacenter.
+/// Inside of a datacenter: its hosts and switches.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub enum Fabric {
     /// Hosts linked directly to the DCI switch.
@@ -119,18 +119,18 @@ pub struct InterDcLink {
     pub wire: LinkConfig,
 }
 
-/// Control of inter-DC flows at a DCI switch.
+/// Mechanism that routes inter-DC flows at a DCI switch.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agent {
-    /// Switch agent that runs the policy.
+    /// Switch agent and switch program, which run the policy.
     #[default]
     Policy,
-    /// Kernel ECMP without an agent.
+    /// ECMP of the kernel, without an agent.
     Legacy,
 }
 
-/// Source of flows.
+/// Entry of the list `traffic`: a source of flows.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub enum Traffic {
     /// Flows sampled from a size distribution and an arrival process.
@@ -139,7 +139,7 @@ pub enum Traffic {
     Flows(Vec<FlowSpec>),
     /// Flows from a file in the format of the paper's artifact.
     FlowFile {
-        /// Path as written, relative to the scenario.
+        /// Path of the flow file as written, relative to the scenario.
         path: String,
     },
 }
@@ -149,9 +149,9 @@ pub enum Traffic {
 pub struct Workload {
     pub sizes: String,
     pub pairs: Pairs,
-    /// Load in this run; with a sweep, the first load.
+    /// Load of this run; with a sweep, initially its first load.
     pub load: Ratio,
-    /// Loads of a sweep, with one run per load; empty without a sweep.
+    /// Loads of the sweep, each of which gets a run; empty without a sweep.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweep: Vec<Ratio>,
     pub load_base: LoadBase,
@@ -160,10 +160,10 @@ pub struct Workload {
     pub max_flows: Option<u32>,
 }
 
-/// Pairs of datacenters with traffic.
+/// Pairs of datacenters between which a workload sends.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub enum Pairs {
-    /// All ordered pairs of datacenters with hosts, uniformly.
+    /// All ordered pairs of datacenters that have hosts, chosen uniformly.
     AllToAll,
     /// Pairs listed in the scenario.
     Listed(Vec<DcPair>),
@@ -177,29 +177,29 @@ pub struct DcPair {
     pub both_ways: bool,
 }
 
-/// Capacity to which an offered load is relative.
+/// Capacity that corresponds to a load of 1.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadBase {
-    /// Capacity of every sending host's NIC, as in the paper and its artifact.
+    /// NIC rate of each sending host, as in the paper and its artifact.
     #[default]
     HostNic,
-    /// Capacity of the inter-DC links of the sending datacenter.
+    /// Total capacity of the sending datacenter's inter-DC links, shared by its hosts.
     DciEgress,
 }
 
-/// Arrival process.
+/// Distribution of the gaps between a source's flows.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// Independent exponential gaps at each source.
+    /// Independent, exponentially distributed gaps.
     #[default]
     Poisson,
-    /// Equal gaps at each source, with a random start of the first flow.
+    /// Equal gaps; only the start of a source's first flow is random.
     Even,
 }
 
-/// Single flow that is listed in the scenario.
+/// One flow listed in the scenario.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct FlowSpec {
     pub from: String,
@@ -208,31 +208,32 @@ pub struct FlowSpec {
     pub start: Nanos,
 }
 
-/// Policy to run, with the parameters that a scenario sets.
+/// Policy to run, with the parameters that the scenario sets.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub enum PolicySpec {
-    /// 5-tuple hash over the candidates of minimum uniform cost; without flow ageing, over those of minimum delay.
+    /// UCMP: 5-tuple hash over the candidates with minimum uniform cost; without flow ageing, over those with minimum
+    /// delay.
     Ucmp(Settings),
     /// Centralised traffic engineering.
     Te(Settings),
     /// Long-haul cost-aware multi-path routing.
     Lcmp(Settings),
-    /// User-defined policy that is compiled into the program.
+    /// User-defined policy that is compiled into this program.
     Own(OwnSpec),
-    /// User-defined switch program.
+    /// User-defined policy that is an eBPF program for switches.
     Ebpf(EbpfSpec),
     /// 5-tuple hash over buckets that depend only on the paths.
     #[serde(untagged, serialize_with = "as_name")]
     Buckets(&'static BucketPolicy),
 }
 
-/// Serialises a bucket policy as its name.
+/// Serialises a policy that only assigns hash buckets as its name.
 fn as_name<S: Serializer>(policy: &BucketPolicy, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(policy.name)
 }
 
 impl PolicySpec {
-    /// Returns the policy's name in records and plots; labels in a scenario are unique.
+    /// Returns the policy's name in records and plots, which is unique within a scenario.
     #[must_use]
     pub fn label(&self) -> &str {
         match self {
@@ -246,22 +247,22 @@ impl PolicySpec {
     }
 }
 
-/// User-defined policy that is compiled into the program.
+/// User-defined policy that is compiled into this program: its name there, and its label.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct OwnSpec {
     pub name: String,
     pub label: Option<String>,
 }
 
-/// User-defined switch program.
+/// User-defined policy that is an eBPF program for switches.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct EbpfSpec {
-    /// Path of the object file as written, relative to the scenario.
+    /// Path of the eBPF object file as written, relative to the scenario.
     pub object: String,
 }
 
 impl EbpfSpec {
-    /// Returns the file's name up to the first dot: `two-choice` for `own/two-choice.bpf.o`.
+    /// Returns the policy's label, the file's name up to the first dot: `two-choice` for `own/two-choice.bpf.o`.
     #[must_use]
     pub fn name(&self) -> &str {
         let file = self.object.rsplit('/').next().unwrap_or_default();
@@ -272,14 +273,14 @@ impl EbpfSpec {
 /// Number of runs per policy in each engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Repetitions {
-    /// Repetitions in the lab and in `sim --scaled`, the lab's counterpart.
+    /// Number of repetitions in the lab, and in `sim --scaled`, which simulates the lab's plan.
     pub lab: u32,
-    /// Repetitions in `sim`.
+    /// Number of repetitions in `sim` without `--scaled`.
     pub sim: u32,
 }
 
 impl Repetitions {
-    /// Returns `count` repetitions in each engine.
+    /// Returns the same number of repetitions, `count`, for both engines.
     #[must_use]
     pub const fn both(count: u32) -> Self {
         Self {
@@ -289,16 +290,16 @@ impl Repetitions {
     }
 }
 
-/// Scale from paper to emulated quantities: rates by `rate`, times by `time`, sizes by their product.
+/// Factors by which paper quantities become emulated ones: rates by `rate`, times by `time`, sizes by their product.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub enum ScaleSpec {
-    /// Factors chosen to fit the capacity of the place.
+    /// Factors that are chosen to fit the capacity of the place of the run.
     Auto,
-    /// Factors set by the scenario.
+    /// Factors that the scenario sets.
     Fixed {
-        /// Emulated rate / paper rate.
+        /// Emulated rate ÷ paper rate.
         rate: Ratio,
-        /// Emulated time / paper time.
+        /// Emulated time ÷ paper time.
         time: Ratio,
     },
 }
@@ -316,14 +317,14 @@ pub struct Generator {
 pub struct Measure {
     /// Earliest scheduled start of a measured flow.
     pub from: Nanos,
-    /// Scheduled start from which flows are no longer measured.
+    /// Scheduled start at and after which flows are not measured; `None` without an end.
     pub to: Option<Nanos>,
     pub queues: Nanos,
     pub links: Nanos,
     pub switches: Nanos,
 }
 
-/// Link change at a time relative to the earliest possible flow start.
+/// Change of an inter-DC link at a time, which counts from the earliest possible flow start.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Fault {
     pub at: Nanos,
@@ -338,14 +339,14 @@ pub enum FaultSpec {
     Down,
     /// The link is restored.
     Up,
-    /// A parameter of the link gets a new value.
+    /// One parameter of the link gets a new value.
     Set {
-        /// Name of the parameter.
+        /// Name of the parameter, such as `rate`.
         parameter: &'static str,
-        /// Value in paper units.
+        /// New value, in paper units.
         value: Value,
     },
 }
 
-/// Texts of the files that a scenario names, by path as written.
+/// Texts of the files that a scenario names, by their paths as written.
 pub type Files = BTreeMap<String, String>;

@@ -14,7 +14,7 @@ use crate::{
 /// Parses a scenario; `source_name` is the name of the text in errors.
 ///
 /// The same text gives the same scenario on every machine, because files named in the text are not opened. Fails with
-/// the first problem of the text's form, or with all problems of its meaning.
+/// the first syntax or type error or, if there is none, with all invalid values.
 pub fn parse(source_name: &str, text: &[u8]) -> Result<Scenario, ScenarioErrors> {
     let text = utf8(source_name, text)?;
     let source = SourceText {
@@ -28,7 +28,7 @@ pub fn parse(source_name: &str, text: &[u8]) -> Result<Scenario, ScenarioErrors>
     resolve(source, &raw)
 }
 
-/// Returns errors with a single problem.
+/// Returns an error with a single problem.
 fn one(
     source: SourceText<'_>,
     finding: Finding<ProblemKind>,
@@ -57,8 +57,8 @@ pub fn value_line(text: &str, path: &str) -> Option<usize> {
     Some(SourceText { name: "", text }.location(range).line)
 }
 
-/// Returns `message` as a problem of the file named by the value at the YAML path `path`. `text` is the text of the
-/// scenario, and `source_name` is its name in errors.
+/// Returns `message` as a problem at the value at the YAML path `path`, which names a file. `text` is the scenario's
+/// text, and `source_name` its name in errors.
 #[must_use]
 pub fn problem_of_file(
     source_name: &str,
@@ -75,7 +75,7 @@ pub fn problem_of_file(
     one(source, Finding { range, kind }, Some(path))
 }
 
-/// Returns the paths of the files that `scenario` names, as written, each once, in order of appearance.
+/// Returns the paths of the files that `scenario` names, as written, each once, in order of first appearance.
 #[must_use]
 pub fn files(scenario: &Scenario) -> Vec<&str> {
     named_files(scenario)
@@ -84,7 +84,7 @@ pub fn files(scenario: &Scenario) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the same files as [`files`], each with the YAML path that first names it.
+/// Returns the files of [`files`], each with the YAML path at which it is named first.
 #[must_use]
 pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
     let named = scenario
@@ -121,7 +121,7 @@ pub(crate) fn utf8<'a>(source_name: &str, text: &'a [u8]) -> Result<&'a str, Sce
     std::str::from_utf8(text).map_err(|error| {
         let start = error.valid_up_to();
         let byte = text[start];
-        // The text before the invalid byte keeps its length, so that the location is right.
+        // The text before the invalid byte keeps its length, so the location stays right.
         let readable = String::from_utf8_lossy(text);
         shown(&readable, start, ProblemKind::NotUtf8 { byte })
     })

@@ -1,4 +1,4 @@
-//! JSON Schema of scenarios, for editors, and the reference of their parameters.
+//! JSON Schema of scenarios, for editors, and reference of their parameters in Markdown.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ use crate::{
 
 /// Returns the JSON Schema (draft 2020-12) of a scenario.
 ///
-/// The schema describes form, units and bounds of single values. Constraints between values, such as that the
+/// The schema describes the form, units and bounds of single values. Constraints between values, such as that the
 /// datacenters of a link exist, are checked only by [`parse`](crate::parse()).
 #[must_use]
 pub fn schema() -> Value {
@@ -45,7 +45,7 @@ pub fn reference() -> String {
     text
 }
 
-/// Appends the parameters of links and of their ECN marking.
+/// Appends a table with the parameters of links and of ECN marking.
 fn links(text: &mut String) {
     let _ = write!(
         text,
@@ -74,7 +74,7 @@ fn links(text: &mut String) {
     }
 }
 
-/// Appends the table row of a link parameter.
+/// Appends the table row of one link parameter.
 fn row(text: &mut String, name: &str, parameter: &Parameter, defaults: [Option<String>; 2]) {
     let [inside, between] = defaults.map(|default| default.unwrap_or_else(|| "–".to_owned()));
     let _ = writeln!(
@@ -120,7 +120,7 @@ fn set<S: ParameterSet>(text: &mut String, path: &str) {
     }
 }
 
-/// Returns the table cell with the published value of `parameter`.
+/// Returns the table cell with the published value of `parameter`, and where it was published.
 fn publication(parameter: &Parameter) -> String {
     match parameter.published {
         Some(published) => format!(" {}, {} |", published.words, published.place),

@@ -1,12 +1,13 @@
-//! Suggestions for misspelt words: "did you mean …?"
+//! Suggestions for misspelt words, such as "did you mean `rate`?"
 
-/// Returns the word in `known` that `found` most likely misspells, if one is close enough.
+/// Returns the word in `known` of which `found` is most likely a misspelling; `None` if no word is close enough.
 ///
 /// A word is close enough if it has at most one typing error per three letters (a letter omitted, added or changed, or
 /// two letters swapped) and fewer errors than every other word.
 #[must_use]
 pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    // A text much longer than any key cannot be close, and the cost of a distance is the product of both lengths.
+    // A much longer text cannot be close to a word, and the comparison takes time proportional to the product of both
+    // lengths.
     if found.len() > MAX_LENGTH {
         return None;
     }
@@ -24,7 +25,7 @@ pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -
     }
 }
 
-/// Maximum length of a text that is compared with the known words, in bytes.
+/// Maximum length in bytes of a text that is compared with known words.
 const MAX_LENGTH: usize = 40;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Suites: lists of scenarios with assertions, for `lcmp-lab regress`.
+//! Suites for `lcmp-lab regress`: lists of scenarios with assertions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::{
     yaml::{self, At, Locator, Maybe, Text},
 };
 
-/// Suite of scenarios with assertions.
+/// Suite: a list of scenarios with assertions, which `lcmp-lab regress` runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Suite {
     /// Name of the suite.
@@ -21,24 +21,24 @@ pub struct Suite {
     pub cases: Vec<Case>,
 }
 
-/// Scenario with assertions.
+/// Scenario of a suite, with assertions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Case {
     /// Name of the case, unique within the suite.
     pub name: String,
-    /// Path of the scenario as written, relative to the suite.
+    /// Path of the scenario as written, relative to the suite's file.
     pub scenario: String,
     /// Labels of the policies to run; empty for all policies of the scenario.
     pub policies: Vec<String>,
-    /// Number of repetitions that replaces the scenario's.
+    /// Number of repetitions that replaces the scenario's; `None` to keep the scenario's.
     pub repetitions: Option<u32>,
-    /// Assertions in addition to the scenario's.
+    /// Assertions that are checked in addition to the scenario's own.
     pub expect: Vec<Expectation>,
-    /// Line of the case in the suite.
+    /// Line of the suite's file on which the case starts, from 1.
     pub line: usize,
 }
 
-/// Suite as written.
+/// A suite as it is written, with unparsed values.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawSuite {
@@ -46,7 +46,7 @@ struct RawSuite {
     cases: At<Vec<At<RawCase>>>,
 }
 
-/// Case as written.
+/// A case of a suite as it is written, with unparsed values.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawCase {
@@ -63,7 +63,7 @@ struct RawCase {
 /// Parses a suite; `source_name` is the name of the text in errors.
 ///
 /// # Errors
-/// Fails with the first problem of the text's form, or with all problems of its meaning.
+/// Fails with the first syntax or type error or, if there is none, with all invalid values.
 pub fn parse_suite(source_name: &str, text: &[u8]) -> Result<Suite, ScenarioErrors> {
     let text = utf8(source_name, text)?;
     let source = SourceText {

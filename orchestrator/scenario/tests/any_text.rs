@@ -18,7 +18,7 @@ const DISTRIBUTIONS: &[&str] = &[include_str!("../../../scenarios/workloads/webs
 
 const FLOWS: &str = include_str!("../../artifact/tests/files/data/flows.txt");
 
-/// Parts from which replacements are chosen.
+/// Short strings that replace or extend parts of a text.
 const PARTS: &[&str] = &[
     "", " ", "\n", "\t", "\0", "\u{feff}", "é", "…", "0", "-1", "1e999", ".nan", "0x", "1/0",
     "5 ms", "200 Gbit", "9 MB", "~", "null", "true", "[", "]", "{", "}", "[]", "{}", "- ", ": ",
@@ -26,7 +26,7 @@ const PARTS: &[&str] = &[
     "# ", "dc1", "dc8/h1", "name", "hosts", "fabric", "lcmp", "auto", "none",
 ];
 
-/// Longer parts from which replacements are chosen.
+/// Longer strings that replace or extend parts of a text.
 const LONG_PARTS: &[&str] = &[
     "18446744073709551616 s",
     "%YAML 1.2\n",
@@ -57,7 +57,7 @@ fn shown<T: Debug>(source: &str, result: Result<T, ScenarioErrors>) {
     assert!(!errors.coloured().is_empty());
 }
 
-/// Passes damaged copies of texts to a parser, as UTF-8.
+/// Passes damaged copies of the texts in `corpus`, as valid UTF-8, to the parser `read`.
 fn fuzz<T: Debug>(format: &str, corpus: &[&str], read: impl Fn(&str) -> Result<T, ScenarioErrors>) {
     lab_fuzz::fuzz(format, corpus, |bytes| {
         let text = String::from_utf8_lossy(bytes);

@@ -1,11 +1,10 @@
-//! Messages about invalid scenarios and files: a snapshot for each text in `errors/`, and for texts that the tests
-//! generate.
+//! Messages about invalid scenarios and files: a snapshot for each text in `errors/`, and for each generated text.
 
 use std::{fs, path::Path};
 
 use lab_scenario::{ScenarioErrors, SizeCdf, limits, parse, parse_flow_file};
 
-/// Returns the problems in `text`, parsed as the kind of file that the extension of `name` denotes.
+/// Returns the problems in `text`, which is parsed as the kind of file that the extension of `name` says.
 fn errors(name: &str, text: &[u8]) -> ScenarioErrors {
     let as_text = || str::from_utf8(text).unwrap();
     let refused = match name.rsplit_once('.') {
@@ -17,7 +16,7 @@ fn errors(name: &str, text: &[u8]) -> ScenarioErrors {
     refused.unwrap_or_else(|| panic!("`{name}` is accepted"))
 }
 
-/// Snapshot filter that truncates lists of policies after the first entry, because they grow with every new policy.
+/// Snapshot filter that cuts lists of policies after the first entry, because each new policy would change them.
 const CUT_LISTS: (&str, &str) = ("`ecmp`, `wcmp`(, `[a-z0-9-]+`)+", "`ecmp`, …");
 
 fn assert_message(name: &str, text: &[u8]) {
@@ -75,7 +74,7 @@ fn one_very_long_line_is_cut_around_the_caret() {
     assert!(text.contains("bandwidth: 5"), "{text}");
 }
 
-/// Returns a valid scenario in which `links` replaces its links and `flows` follows its flow.
+/// Returns a valid scenario with the links `links`, and with `flows` after its own flow.
 fn scenario(links: &str, flows: &str) -> String {
     format!(
         "name: case\n\
@@ -130,7 +129,7 @@ fn every_snapshot_has_its_case() {
     }
 }
 
-/// Snapshots of texts that these tests generate.
+/// Names of snapshots whose texts these tests generate.
 const WITHOUT_FILE: &[&str] = &[
     "not-utf8",
     "nul",

@@ -1,4 +1,4 @@
-//! Scenarios that come with the lab.
+//! Tests of the scenarios that come with the lab.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +20,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// The scenarios in the folder, by file name.
+/// Returns the scenarios in the folder, by file name.
 fn all() -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -35,8 +35,8 @@ fn read(name: &str, text: &[u8]) -> Scenario {
     parse(name, text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// Scenario with a value of its own for every key, except the keys of policies and `transport`, whose values are compared
-/// with their declarations below and in `transport.rs`.
+/// Scenario with a distinct value for every key. Policies and `transport` are left out; tests below and in
+/// `transport.rs` compare their values with the declarations.
 const EVERY_KEY: &str = "\
 name: every-key
 description: every key
@@ -104,7 +104,7 @@ fn every_key_is_read() {
     insta::assert_json_snapshot!(read("every-key.yaml", EVERY_KEY.as_bytes()));
 }
 
-/// Adds the names of the keys at and below `node`, except the keys under policies and `transport`.
+/// Adds the keys at and below `node` to `keys`, except for those under policies and `transport`.
 fn collect_keys(schema: &Json, node: &Json, keys: &mut BTreeSet<String>) {
     match node {
         Json::Object(object) => {
@@ -131,7 +131,7 @@ fn collect_keys(schema: &Json, node: &Json, keys: &mut BTreeSet<String>) {
     }
 }
 
-/// What a scenario means is in the snapshots of its plan.
+/// Snapshots of the plans show what the scenarios mean.
 #[test]
 fn every_scenario_of_the_lab_is_accepted() {
     let all = all();
@@ -168,7 +168,7 @@ fn a_file_named_twice_is_listed_once() {
     assert_eq!(files(&scenario), ["workloads/websearch.csv"]);
 }
 
-/// Loss for each kind of link, and for a link without the key.
+/// A loss is read for each kind of link that has the key; a link without the key has none.
 #[test]
 fn loss_is_read_where_it_is_written_and_nowhere_else() {
     let text = "\
@@ -234,7 +234,7 @@ fn repetitions_are_of_both_engines_or_of_each() {
     assert_eq!(of("repetitions: { lab: 2, sim: 8 }"), (2, 8));
 }
 
-/// Text of a scenario with two workloads, the first with `load`, the second with 0.1.
+/// Returns a scenario with two workloads: the first has `load`, the second a load of 0.1.
 fn two_workloads(load: &str) -> String {
     let workload = |from: &str, to: &str, load: &str| {
         format!(
@@ -283,7 +283,7 @@ fn every_scenario_names_its_schema_to_editors() {
     }
 }
 
-/// Reads `entry` as the only policy of the smoke scenario, or as its section `transport`.
+/// Parses `entry` as the only policy of the smoke scenario, or as its section `transport`.
 fn settings(key: &str, entry: &str) -> Settings {
     let text = fs::read_to_string(folder().join("smoke.yaml")).unwrap();
     let scenario = match key {
@@ -300,7 +300,7 @@ fn settings(key: &str, entry: &str) -> Settings {
     }
 }
 
-/// Sets each parameter that the preset `artifact` has to its default there.
+/// Sets each parameter that the preset `artifact` has to its default in that preset.
 fn every_parameter_is_read_as_it_is_printed<S: ParameterSet>(key: &str, name: &str) {
     let set = S::preset(Preset::Artifact);
     let declared = S::PARAMETERS
@@ -333,7 +333,7 @@ fn every_parameter_can_be_set() {
     assert_eq!(labelled.label.as_deref(), Some("tuned"));
 }
 
-/// Value of `domain` that no link has by default.
+/// Returns a value of `domain` that is not the default of any link.
 fn unusual(domain: Domain) -> Value {
     match domain {
         Domain::Flag => Value::Flag(true),
@@ -348,7 +348,7 @@ fn unusual(domain: Domain) -> Value {
     }
 }
 
-/// At a link, as a default of links inside and between datacenters, and as a change by a fault.
+/// Parameters may be set at a link, as defaults of links inside and between datacenters, and by a fault.
 #[test]
 fn every_parameter_of_links_is_read_where_it_may_be_set() {
     for parameter in LinkConfig::PARAMETERS {

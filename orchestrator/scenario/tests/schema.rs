@@ -1,4 +1,4 @@
-//! JSON Schema: the committed file equals the generated one and accepts the lab's scenarios.
+//! Tests of the JSON Schema: the committed file equals the generated one and accepts the lab's scenarios.
 
 use std::{env, fs, path::PathBuf};
 

@@ -1,11 +1,11 @@
-//! Section `transport` of a scenario.
+//! Tests of the section `transport`.
 
 use lab_scenario::{TransportSpec, parse};
 use serde_json::Value;
 
 mod validator;
 
-/// Returns a scenario with the section `transport`, if it is not empty.
+/// Returns a scenario with the section `transport`; an empty text leaves the section out.
 fn text(transport: &str) -> String {
     format!(
         "name: case\n\
@@ -26,7 +26,7 @@ fn read(transport: &str) -> TransportSpec {
         .transport
 }
 
-/// Returns the violations that an editor shows.
+/// Returns the schema violations that an editor would show.
 fn marked(transport: &str) -> Vec<String> {
     let value: Value = serde_saphyr::from_str(&text(transport)).unwrap();
     validator::violations(&lab_scenario::schema(), &value)

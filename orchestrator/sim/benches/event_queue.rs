@@ -4,9 +4,9 @@
 //! cargo bench -p lab-sim --bench event_queue
 //! ```
 //!
-//! Of the packets on a wire, only the first is in the queue. When it arrives, the next packet of the wire replaces it,
-//! usually one serialisation time later: the smallest key is replaced by a later one, and the length of the queue is
-//! the number of busy ports. A step of this benchmark is one such event.
+//! Of the packets on a wire, only the first is in the queue. When it arrives, the next packet on the wire replaces it
+//! in the queue, usually one serialisation time later. So the smallest key is replaced by a later one, and the queue's
+//! length is the number of busy ports. One such replacement is a step of this benchmark.
 
 use std::{
     cmp::Reverse,
@@ -25,10 +25,10 @@ use rand_pcg::Pcg64Mcg;
 /// Numbers of busy ports: in a transit datacenter, in the largest datacenter of Figure 1, and in a much larger network.
 const PENDING: [u64; 3] = [8, 64, 4_096];
 
-/// Steps per measurement.
+/// Number of steps per measurement.
 const STEPS: u64 = 100_000;
 
-/// Event key: time, kind and index in one number.
+/// Sort key of an event: time, kind and index in one number.
 type Key = u128;
 
 /// Priority queue that returns the smallest key first.
@@ -37,11 +37,11 @@ trait Queue: Sized {
 
     fn push(&mut self, key: Key);
 
-    /// Replaces the smallest key by the result of `later`, which gets that key.
+    /// Replaces the smallest key by the result of `later`, which is called with that key.
     fn replace_min(&mut self, later: impl FnOnce(Key) -> Key);
 }
 
-/// Heap of the standard library; a replacement is a pop and a push.
+/// The standard library's heap; a replacement is a pop and a push.
 #[derive(Default)]
 struct Binary(BinaryHeap<Reverse<Key>>);
 
@@ -61,7 +61,7 @@ impl Queue for Binary {
     }
 }
 
-/// Heap of the standard library; a replacement changes the top in place.
+/// The standard library's heap; a replacement changes the top in place.
 #[derive(Default)]
 struct BinaryInPlace(BinaryHeap<Reverse<Key>>);
 
@@ -101,7 +101,7 @@ impl Queue for Quaternary {
     }
 }
 
-/// Tournament tree of the simulator; a key's index is its slot.
+/// The simulator's tournament tree; the index in a key is its slot.
 struct Tree(Tournament);
 
 impl Queue for Tree {
@@ -148,8 +148,8 @@ impl Queue for Radix {
     }
 }
 
-/// Returns the time between two packets of a wire in picoseconds: 1,048 B at 400, 200 or 100 Gbit/s, an ACK, and
-/// sometimes a pause.
+/// Returns the time until the next packet on a wire, in picoseconds: 1,048 B at 400, 200 or 100 Gbit/s, an ACK, or
+/// sometimes a pause between packets.
 fn gap(random: &mut Pcg64Mcg) -> Key {
     const GAPS: [Key; 8] = [
         20_960, 41_920, 83_840, 83_840, 83_840, 83_840, 4_960, 1_083_840,
@@ -157,7 +157,7 @@ fn gap(random: &mut Pcg64Mcg) -> Key {
     GAPS[usize::try_from(random.next_u32() % 8).unwrap_or(0)]
 }
 
-/// Returns the time that `steps` steps take with `pending` events in the queue.
+/// Returns the time for `steps` steps with `pending` events in the queue.
 fn time_of<Q: Queue>(pending: u64, steps: u64) -> Duration {
     let mut random = Pcg64Mcg::seed_from_u64(pending);
     let mut queue = Q::for_pending(pending);

@@ -6,8 +6,8 @@
 //! cargo bench -p lab-sim --bench whole_run -- --instructions   # instructions of a 2 ms run, counted by valgrind
 //! ```
 //!
-//! Each run has its own process, so that its peak memory can be measured. Times are CPU times of the simulation alone,
-//! the best of several runs, because other work on the machine increases them.
+//! Each run has its own process, so that its peak memory can be measured. Times are CPU times of the simulation alone.
+//! The best of several runs counts, because other work on the machine increases them.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
@@ -25,7 +25,7 @@ use lab_sim::{
 };
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// Number of runs of a case; the best one counts.
+/// Number of runs per case, of which the best counts.
 const ATTEMPTS: u32 = 3;
 
 /// Cases: policy, threads, and load in percent of Figure 1's NICs.
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         }
         ["--case", policy, threads, load, ..] => one(policy, threads, load),
         ["--bench", ..] => table(),
-        // `cargo test --benches` calls the program without `--bench` and gets a small case.
+        // `cargo test --benches` runs the program without `--bench`, for which a small case is enough.
         _ => {
             let plan = figure1::plan(30, 2);
             println!("{}", measure(&plan, 0, 1));
@@ -93,7 +93,7 @@ fn table() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints the number of instructions of a small case, which does not depend on other work on the machine.
+/// Prints the number of instructions for a small case, which other work on the machine does not change.
 fn instructions() -> ExitCode {
     for policy in ["ecmp", "lcmp"] {
         match counted(policy) {
@@ -111,7 +111,7 @@ fn instructions() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns the number of instructions that valgrind counts in the simulation of `policy`.
+/// Returns the number of instructions that valgrind counts while `policy` is simulated; `None` if it prints none.
 fn counted(policy: &str) -> io::Result<Option<u64>> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -126,7 +126,7 @@ fn counted(policy: &str) -> io::Result<Option<u64>> {
     Ok(count.and_then(|count| count.trim().parse().ok()))
 }
 
-/// Runs a case in a separate process and returns the row that it prints.
+/// Runs one case in a process of its own and returns the row that it prints.
 fn in_own_process(policy: &str, threads: usize, load: u32) -> Option<String> {
     let arguments = [policy.to_owned(), threads.to_string(), load.to_string()];
     let mut command = Command::new(std::env::current_exe().ok()?);
@@ -135,13 +135,13 @@ fn in_own_process(policy: &str, threads: usize, load: u32) -> Option<String> {
     output.status.success().then(|| text.trim_end().to_owned())
 }
 
-/// Returns the CPU time in a row, in hundredths of a second.
+/// Returns the CPU time that a row shows, in hundredths of a second.
 fn cpu_of(row: &str) -> u64 {
     let seconds = row.split_whitespace().next().unwrap_or("");
     seconds.replace('.', "").parse().unwrap_or(u64::MAX)
 }
 
-/// Cost of a run.
+/// CPU time, memory and amount of work that one run took.
 struct Measured {
     cpu: Duration,
     wall: Duration,
@@ -199,7 +199,7 @@ fn measure(plan: &Plan, policy: usize, threads: usize) -> Measured {
     }
 }
 
-/// Returns this process's CPU time, user and system, over all threads.
+/// Returns the CPU time of this process, user and system, over all threads.
 fn cpu_time() -> Duration {
     let usage = usage();
     let time = |value: nix::sys::time::TimeVal| {
@@ -212,7 +212,7 @@ fn cpu_time() -> Duration {
 }
 
 fn usage() -> nix::sys::resource::Usage {
-    getrusage(UsageWho::RUSAGE_SELF).expect("the process has used something")
+    getrusage(UsageWho::RUSAGE_SELF).expect("the process has used CPU time")
 }
 
 /// Observer that ignores all events.

@@ -1,14 +1,14 @@
-//! Dice of a port: named random number streams for the losses on its wire and the marks of its queue.
+//! Random numbers of a port, in named streams: for packet losses on its wire and for ECN marks in its queue.
 //!
 //! Each port of each repetition has one stream per purpose, so that another port, repetition or mark does not change
-//! any loss. All policies of a repetition get the same streams, as they get the same flows.
+//! any loss. All policies of a repetition use the same streams, as they have the same flows.
 
 use lab_plan::{Plan, generator};
 use lab_units::PortId;
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-/// Random number streams of a port.
+/// Random number streams of one port.
 #[derive(Clone, Debug)]
 pub struct Dice {
     loss: Pcg64Mcg,
@@ -16,7 +16,7 @@ pub struct Dice {
 }
 
 impl Dice {
-    /// Returns the dice for `port` in repetition `repetition` of `plan`.
+    /// Creates the streams for `port` in repetition `repetition` of `plan`.
     #[must_use]
     pub fn of(plan: &Plan, repetition: u32, port: PortId) -> Self {
         let node = plan.ports[port.index()].node;
@@ -34,13 +34,13 @@ impl Dice {
         }
     }
 
-    /// Returns the next number that decides on a loss.
+    /// Returns the next random number that decides whether a packet is lost.
     #[inline]
     pub fn loss(&mut self) -> u32 {
         self.loss.next_u32()
     }
 
-    /// Returns the next number that decides on a mark.
+    /// Returns the next random number that decides whether a packet is marked.
     #[inline]
     pub fn mark(&mut self) -> u32 {
         self.mark.next_u32()
@@ -53,8 +53,8 @@ mod tests {
 
     use super::*;
 
-    /// The test compares the first numbers in both streams of every port, for two seeds and three repetitions. In an
-    /// earlier version, seed 1 with ports numbered in its upper half coincided with seed 12,884,901,889 with other
+    /// Compares the first numbers in both streams of every port, for two seeds and three repetitions. In an earlier
+    /// version, seed 1 with ports in the upper half of its numbering had the numbers of seed 12,884,901,889 with other
     /// ports.
     #[test]
     fn no_two_ports_repetitions_purposes_or_seeds_share_numbers() {
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(seen.len(), expected);
     }
 
-    /// A change of these names would change every recorded loss and mark.
+    /// If these names changed, every recorded loss and mark would change.
     #[test]
     fn the_streams_are_named_by_seed_repetition_link_node_and_purpose() {
         let mut plan = crate::testing::pair("ecmp");

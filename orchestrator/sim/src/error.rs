@@ -1,6 +1,6 @@
-//! Errors of a simulation.
+//! Errors of a simulation, before or during a run.
 
-/// Error of a simulation.
+/// Reason why a plan cannot be simulated.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum SimError {
     /// A switch has no route to a host.
@@ -11,33 +11,33 @@ pub enum SimError {
         /// Name of the host.
         host: String,
     },
-    /// The plan has no policy with this index.
+    /// Index at which the plan has no policy.
     #[error("the plan has {count} policies and no policy at index {index}")]
     NoPolicy {
-        /// Requested index.
+        /// Index that was requested.
         index: usize,
-        /// Number of policies.
+        /// Number of policies in the plan.
         count: usize,
     },
-    /// The program contains no user-defined policy with this name.
-    #[error("no policy `{name}` is compiled in")]
+    /// User-defined policy that is not compiled into this program.
+    #[error("no user-defined policy `{name}` is compiled into this program")]
     NoOwnPolicy {
-        /// Requested name.
+        /// Name of the requested policy.
         name: String,
     },
-    /// The policy is a switch program, which only a kernel can run.
+    /// Policy that is a switch program, which only a kernel can run.
     #[error(
-        "`ebpf: {object}` is a program for switches of a kernel (hint: `lcmp-lab up` runs it; for the \
+        "`ebpf: {object}` is a switch program, which only a kernel can run (hint: `lcmp-lab up` runs it; for the \
          simulator write the policy in Rust, `own: {{name: …}}`)"
     )]
     SwitchProgram {
-        /// Object file of the program.
+        /// Object file of the switch program.
         object: String,
     },
-    /// A flow needs more packets than sequence numbers can count.
+    /// Flow with more packets than there are sequence numbers.
     #[error(
         "flow {flow} of {bytes} B has more packets than the {} that sequence numbers can count \
-         (hint: a larger `transport.payload`)",
+         (hint: raise `transport.payload`)",
         u32::MAX
     )]
     FlowTooLong {
@@ -45,16 +45,17 @@ pub enum SimError {
         /// Size of the flow in bytes.
         bytes: u64,
     },
-    /// The network has more hosts than a packet can address.
+    /// More hosts than a packet's destination field can address.
     #[error("there are more than {} hosts", u16::MAX)]
     TooManyHosts,
-    /// An inter-DC link without delay leaves no lookahead.
+    /// Inter-DC link without delay, which leaves its two datacenters no lookahead, so that they cannot be simulated in
+    /// parallel.
     #[error(
-        "the inter-DC link `{link}` has no delay, and the datacenters at its ends are simulated \
-         apart by that delay (hint: give it at least 1 ns)"
+        "the inter-DC link `{link}` has no delay, but the simulation of its two datacenters in parallel needs one \
+         (hint: give it at least 1 ns)"
     )]
     NoDelay { link: String },
-    /// The optimisation program of traffic engineering has no solution, which ended the simulation.
+    /// Linear program of traffic engineering without a solution; it ends the simulation.
     #[error(transparent)]
     Engineering(#[from] lab_te::TeError),
 }

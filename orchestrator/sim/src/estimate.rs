@@ -1,4 +1,4 @@
-//! Estimate of a simulation's cost before it runs.
+//! Estimate of a simulation's size before it runs.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use lab_units::{Bytes, DcId, NodeId};
 
 use crate::{error::SimError, network::Network, semantics::rxe::MAX_NOT_ACKED, time::SimTime};
 
-/// Cost of one repetition under one policy.
+/// Estimated size of one repetition under one policy.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Estimate {
-    /// Number of flows that start.
+    /// Number of flows that start in it.
     pub flows: u64,
     /// Number of data packets without retransmissions.
     pub data_packets: u64,
-    /// Number of packets put on a wire: data and ACKs on the paths with the least delay.
+    /// Number of times that a packet is put on a wire: data and ACKs on least-delay paths.
     pub packet_hops: u64,
-    /// Memory for packets in flight and for flows.
+    /// Memory for packets in flight and for flows, in bytes.
     pub memory: Bytes,
 }
 
 impl Estimate {
-    /// Estimates `repetition` of `plan` for the flows that start before `until`.
+    /// Estimates one repetition of `plan`, for the flows that start before `until` (`None` for all flows).
     ///
     /// # Errors
     /// Fails if some switch has no route to a host.
@@ -48,7 +48,7 @@ impl Estimate {
     }
 }
 
-/// Returns a flow's number of data packets and of ACKs.
+/// Returns the numbers of data packets and of ACKs that a flow sends.
 fn packets_of(plan: &Plan, flow: &Flow) -> (u64, u64) {
     let payload = plan.transport.payload_bytes;
     match plan.transport.profile {
@@ -65,7 +65,7 @@ fn packets_of(plan: &Plan, flow: &Flow) -> (u64, u64) {
     }
 }
 
-/// Returns the number of links on the path with the least delay; 0 without a path.
+/// Returns the number of links on the least-delay path between two hosts; 0 without a path.
 fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u64 {
     let mut at = network.node(src);
     let to = network.node(dst);
@@ -84,8 +84,8 @@ fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u6
     links
 }
 
-/// Estimates memory for paths of at most `switches` switches. The packets in flight are limited by the capacity of the
-/// links and their queues, and by the number of the flows' packets; each data packet counts with its ACK.
+/// Estimates the memory for packets and flows, where paths have at most `switches` switches. The packets in flight are
+/// limited by the links and their queues and by the flows' packets; each data packet counts with its ACK.
 fn memory(plan: &Plan, estimate: &Estimate, switches: u64) -> Bytes {
     let held = plan
         .links
@@ -103,7 +103,7 @@ fn memory(plan: &Plan, estimate: &Estimate, switches: u64) -> Bytes {
     let packets = estimate.data_packets.min(room).saturating_mul(2);
     let each = match &plan.transport.cc {
         CcPlan::Hpcc(hpcc) => {
-            // A list that grows doubles its capacity, starting with four.
+            // A growing vector doubles its capacity, starting with four.
             let hops = switches.min(hpcc.int_hops.into()).next_power_of_two();
             PACKET_MEMORY + TELEMETRY_MEMORY + HOP_MEMORY * hops.max(4)
         }
@@ -116,13 +116,13 @@ fn memory(plan: &Plan, estimate: &Estimate, switches: u64) -> Bytes {
 /// Bytes of memory for a packet on a wire.
 const PACKET_MEMORY: u64 = 40;
 
-/// Bytes of memory for a packet's telemetry without its hops.
+/// Bytes of memory for a packet's telemetry, without its hops.
 const TELEMETRY_MEMORY: u64 = 64;
 
-/// Bytes of memory for one switch's telemetry in a packet.
+/// Bytes of memory for the telemetry that one switch writes into a packet.
 const HOP_MEMORY: u64 = 32;
 
-/// Bytes of memory for a flow: its facts, QP, receiver, and flow-table entries on its path.
+/// Bytes of memory for a flow: its static data, QP, receiver, and flow-table entries on its path.
 const FLOW_MEMORY: u64 = 1_000;
 
 #[cfg(test)]
@@ -156,8 +156,8 @@ mod tests {
         assert_eq!(estimate.data_packets, outcome.work.data_packets);
     }
 
-    /// A packet's telemetry has the two switches on its path, however many it has room for: 40 + 64 bytes, and 32
-    /// bytes for each of the four initial entries of a list.
+    /// A packet stores telemetry for the two switches on its path, however many it has room for: 40 + 64 bytes, and 32
+    /// bytes per entry of a vector that starts with four.
     #[test]
     fn telemetry_takes_the_memory_of_the_switches_on_a_path() {
         let [small, large] = [5, 64].map(|int_hops| {

@@ -1,12 +1,12 @@
-//! Packet queues that allocate from a common pool.
+//! Packet queues that allocate from a common pool of blocks.
 //!
-//! A long link holds hundreds of thousands of packets at one time and no packets at another. A ring buffer per queue
-//! would keep its maximum size forever. A queue here is a chain of blocks, which return to a pool, so that memory
-//! follows the number of packets in flight.
+//! A long link holds hundreds of thousands of packets at one time and none at another. A ring buffer per queue would
+//! keep its maximum size forever. Here, a queue is a chain of blocks that return to the pool, so that memory follows
+//! the number of packets in flight.
 
 use crate::{network::count, packet::Packet, time::SimTime};
 
-/// Packet on a wire, 32 bytes. An egress queue holds only the [`Packet`].
+/// Packet on a wire with its arrival time, 32 bytes. An egress queue holds only the [`Packet`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WirePacket {
     at: SimTime,
@@ -16,14 +16,14 @@ pub struct WirePacket {
 const _: () = assert!(size_of::<WirePacket>() == 32);
 
 impl WirePacket {
-    /// Creates a packet that arrives at `at`.
+    /// Creates a packet on a wire that arrives at `at`.
     #[inline]
     #[must_use]
     pub const fn new(at: SimTime, packet: Packet) -> Self {
         Self { at, packet }
     }
 
-    /// Returns the arrival time.
+    /// Returns the packet's arrival time.
     #[inline]
     #[must_use]
     pub const fn at(&self) -> SimTime {
@@ -31,7 +31,7 @@ impl WirePacket {
     }
 }
 
-/// Prefetch distance in packets: a cache line holds two packets.
+/// Distance in packets at which packets are prefetched: a cache line holds two.
 const AHEAD: usize = 3;
 
 const SLOTS: usize = 32;
@@ -43,15 +43,15 @@ struct Block<T> {
     next: u32,
 }
 
-/// Pool of blocks for all queues of one kind in a partition.
+/// Pool of blocks that all queues of one kind in a partition share.
 pub struct Pool<T> {
-    /// All blocks in one vector: the allocator grows a vector of megabytes by remapping pages, and unused capacity
-    /// takes no memory.
+    /// All blocks in one vector. The allocator grows a vector of megabytes by remapping pages, and unused capacity
+    /// takes no physical memory.
     blocks: Vec<Block<T>>,
     free: Vec<u32>,
 }
 
-/// First-in, first-out queue of packets. A queue must be empty when dropped.
+/// First-in, first-out queue of packets in blocks of a [`Pool`]. It must be empty when dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct Fifo {
     head: u32,
@@ -91,7 +91,7 @@ impl<T: Copy + Default> Pool<T> {
 }
 
 impl Fifo {
-    /// Creates an empty queue.
+    /// Creates an empty queue, without a block.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -115,7 +115,7 @@ impl Fifo {
         self.len
     }
 
-    /// Appends `queued`.
+    /// Appends `queued` at the end.
     #[inline]
     pub fn push<T: Copy + Default>(&mut self, pool: &mut Pool<T>, queued: T) {
         if self.len == 0 {
@@ -131,13 +131,13 @@ impl Fifo {
         self.len += 1;
     }
 
-    /// Returns the first packet.
+    /// Returns the first packet; `None` if the queue is empty.
     #[inline]
     pub fn front<T: Copy + Default>(&self, pool: &mut Pool<T>) -> Option<T> {
         (self.len > 0).then(|| pool.block(self.head).slots[usize::from(self.first) % SLOTS])
     }
 
-    /// Removes the first packet.
+    /// Removes and returns the first packet; `None` if the queue is empty.
     #[inline]
     pub fn pop<T: Copy + Default>(&mut self, pool: &mut Pool<T>) -> Option<T> {
         if self.len == 0 {
@@ -157,7 +157,8 @@ impl Fifo {
         Some(queued)
     }
 
-    /// Prefetches a packet near the front, which has left the caches in the milliseconds since its `push`.
+    /// Prefetches a packet near the front. Since its `push`, milliseconds of other work have evicted it from the
+    /// caches.
     #[inline]
     pub fn prefetch<T: Copy + Default>(&self, pool: &mut Pool<T>) {
         let soon = usize::from(self.first) + AHEAD;
@@ -184,11 +185,14 @@ impl Default for Fifo {
 #[inline]
 #[cfg_attr(
     target_arch = "x86_64",
-    expect(unsafe_code, reason = "the instruction is there as an unsafe function")
+    expect(
+        unsafe_code,
+        reason = "the standard library offers this instruction only as an unsafe function"
+    )
 )]
 pub(crate) fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the instruction changes nothing and faults nowhere, and this is a reference's address.
+    // SAFETY: the instruction changes no state and never faults, and the address is that of a reference.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());

@@ -4,13 +4,13 @@
 //!
 //! Model:
 //! - [`time`][]: virtual time
-//! - [`packet`][], [`fifo`][], [`wire`][]: packets, their queues, and the packets on a link
-//! - [`network`][], [`world`][]: the plan in the simulator's numbering
+//! - [`packet`][], [`fifo`][], [`wire`][]: packets, packet queues, and packets in flight on a link
+//! - [`network`][], [`world`][]: static data of a run, from the plan, in the simulator's numbering
 //! - [`port`][], [`mmu`][]: queues, ECN marks, shared buffers, PFC
 //! - [`dice`][]: random numbers for losses and marks
 //! - [`cc`][]: congestion control of a sending QP
 //! - [`te`][]: TE controller
-//! - [`semantics`][]: rules of the paper and of the artifact
+//! - [`semantics`][]: rules that differ between the paper and the artifact
 //!
 //! Execution:
 //! - [`event`][]: event queue

@@ -1,53 +1,54 @@
 //! Shared buffer of a switch and its PFC thresholds.
 //!
-//! The rules are those of HPCC's NS-3 switch, which the paper's simulations use. Bytes are counted at their ingress
-//! port: first in the class's reserve, then in a share of the free buffer, then in the port's headroom. The first
-//! packet in the headroom is the one that exceeds the share; it triggers a pause, and the packets in flight until the
-//! peer stops follow it into the headroom. A packet that fits neither share nor headroom is dropped.
+//! The rules are those of HPCC's NS-3 switch, which the paper's simulations use. Bytes are counted against their
+//! ingress port and class: first in the class's reserve, then in the port's share of the free buffer, then in its
+//! headroom. The first packet in the headroom is the one that exceeds the share; it triggers a pause, and the packets
+//! in flight until the peer stops follow it into the headroom. A packet that fits into neither share nor headroom is
+//! dropped.
 
 use std::marker::PhantomData;
 
 use crate::{packet::CLASSES, semantics::SemanticsRules};
 
-/// Shared buffer of one switch.
+/// Shared buffer of one switch, with its occupancy by ingress port and class.
 #[derive(Clone, Debug)]
 pub struct Mmu<S> {
     ports: Vec<Ingress>,
-    /// Bytes that the ports share.
+    /// Bytes that the ports share dynamically.
     shared: u64,
-    /// Used bytes of `shared`.
+    /// Bytes of `shared` that are in use.
     used: u64,
     semantics: PhantomData<S>,
 }
 
-/// Buffered bytes of one ingress port.
+/// Buffer occupancy of one ingress port.
 #[derive(Clone, Debug)]
 struct Ingress {
     headroom: u64,
     threshold_shift: u32,
-    /// Bytes in the reserve and the share, by class.
+    /// Bytes in reserve and share, by class.
     bytes: [u64; CLASSES],
     /// Bytes in the headroom, by class.
     headroom_bytes: [u64; CLASSES],
-    /// Bit set of the peer's paused classes: bit n stands for class n.
+    /// Classes for which the peer is paused, as a bit set: bit n stands for class n.
     paused: u8,
 }
 
-/// Buffer parameters of a port.
+/// Buffer parameters of an ingress port.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct IngressFacts {
-    /// Bytes reserved for the packet that triggers a pause and for the packets that follow it; 0 for a port that drops
-    /// packets instead.
+    /// Bytes reserved for the packet that triggers a pause and for those that follow it; 0 for a port that drops
+    /// packets instead of pausing its peer.
     pub headroom: u64,
-    /// Shift that gives the port's share of the free bytes: 2^-`threshold_shift`.
+    /// Shift that gives the port's share, the free bytes divided by 2^`threshold_shift`.
     pub threshold_shift: u32,
 }
 
 impl<S: SemanticsRules> Mmu<S> {
-    /// Creates a buffer of `buffer` bytes for `ports`.
+    /// Creates a shared buffer of `buffer` bytes for the ingress ports `ports`.
     ///
-    /// If the headrooms leave nothing to share, the largest are set to 0 one by one. The ports concerned never send a
-    /// pause and drop packets instead. This usually happens for long-haul links, whose headroom is a bandwidth-delay
+    /// If the headrooms leave nothing to share, the largest ones are set to 0, one by one. These ports drop packets
+    /// instead of sending pauses. This usually happens for long-haul links, whose headroom is a bandwidth-delay
     /// product.
     #[must_use]
     pub fn new(buffer: u64, ports: &[IngressFacts]) -> Self {
@@ -77,7 +78,7 @@ impl<S: SemanticsRules> Mmu<S> {
         }
     }
 
-    /// Returns the ports without headroom, which drop packets instead of sending a pause.
+    /// Returns the ports without headroom, which drop packets instead of pausing their peers.
     pub fn lossy_ports(&self) -> impl Iterator<Item = usize> {
         self.ports
             .iter()
@@ -91,8 +92,8 @@ impl<S: SemanticsRules> Mmu<S> {
         S::free_bytes(self.shared, self.used) >> self.ports[port].threshold_shift
     }
 
-    /// Returns true if `bytes` that arrive at `port` and leave at once neither pause nor resume the peer, so that they
-    /// need not be counted: the class fits its reserve and nothing is paused.
+    /// Returns true if `bytes` that arrive at `port` and leave at once need not be counted, because they cannot pause
+    /// or resume the peer: they fit into the class's reserve, and nothing is paused.
     #[inline]
     pub fn bypasses(&self, port: usize, class: u8, bytes: u64) -> bool {
         let ingress = &self.ports[port];
@@ -103,7 +104,7 @@ impl<S: SemanticsRules> Mmu<S> {
             && bytes <= self.threshold(port)
     }
 
-    /// Counts `bytes` that arrived at `port`; returns false if they do not fit.
+    /// Counts `bytes` that arrive at `port`; returns false, without counting, if they do not fit.
     #[inline]
     pub fn admit(&mut self, port: usize, class: u8, bytes: u64) -> bool {
         let threshold = self.threshold(port);
@@ -126,7 +127,7 @@ impl<S: SemanticsRules> Mmu<S> {
         true
     }
 
-    /// Releases `bytes` that arrived at `port`.
+    /// Releases `bytes` that had arrived at `port` and have left the switch.
     #[inline]
     pub fn release(&mut self, port: usize, class: u8, bytes: u64) {
         let class = usize::from(class);
@@ -139,7 +140,7 @@ impl<S: SemanticsRules> Mmu<S> {
         self.used -= shared;
     }
 
-    /// Returns true if the peer of `port` must be paused for `class` now, and records the peer as paused.
+    /// Returns true if the peer of `port` must now be paused for `class`; records it as paused.
     #[inline]
     pub fn must_pause(&mut self, port: usize, class: u8) -> bool {
         let threshold = self.threshold(port);
@@ -155,12 +156,12 @@ impl<S: SemanticsRules> Mmu<S> {
         true
     }
 
-    /// Clears the pauses of `port`, whose link went down.
+    /// Clears the pauses at `port`, whose link has gone down.
     pub fn forget_pauses(&mut self, port: usize) {
         self.ports[port].paused = 0;
     }
 
-    /// Returns true if the paused peer of `port` may resume `class`, and records the peer as resumed.
+    /// Returns true if the paused peer of `port` may now resume `class`; records it as resumed.
     #[inline]
     pub fn may_resume(&mut self, port: usize, class: u8) -> bool {
         let bit = 1 << class;
@@ -234,13 +235,13 @@ mod tests {
                 stopped_at = Some(taken);
             }
         }
-        // The share x ≤ (40,000 − x) / 2 gives 13,333 B beyond the reserve, in whole packets.
+        // The share x ≤ (40,000 − x) / 2 gives 13,333 B beyond the reserve, rounded up to whole packets.
         let stopped_at = stopped_at.expect("it fills");
         assert!(
             (13_333..=4_096 + 14_333).contains(&stopped_at),
             "{stopped_at}"
         );
-        // 17,000 B in reserve and share, then the headroom, as in the lab's switches.
+        // 17,000 B are in reserve and share, and the rest is in the headroom, as in the lab's switches.
         assert_eq!(taken, 27_000);
         assert!(
             mmu.admit(1, DATA_CLASS, 1_000),

@@ -1,6 +1,7 @@
-//! Network of a plan in the simulator's numbering.
+//! Network of a plan, in the simulator's own numbering.
 //!
-//! Nodes are numbered datacenter by datacenter, and ports node by node, so that a partition owns one range of each.
+//! Nodes are numbered datacenter by datacenter, and ports node by node, so that each partition owns one range of nodes
+//! and one of ports.
 
 use std::ops::Range;
 
@@ -9,52 +10,52 @@ use lab_units::{DcId, NodeId, PortId};
 
 use crate::{error::SimError, time::SimTime};
 
-/// Static network of a run.
+/// Static network of a run: nodes, ports and routes.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Nodes, datacenter by datacenter.
+    /// Nodes, ordered by datacenter.
     pub nodes: Vec<Node>,
     pub ports: Vec<PortFacts>,
     /// Ranges of nodes and ports of each datacenter.
     pub dcs: Vec<DcRanges>,
-    /// Datacenter of each host, by [`Node::host`].
+    /// Datacenter of each host, indexed by [`Node::host`].
     pub host_dcs: Vec<u32>,
-    /// Simulator numbers of the plan's nodes.
+    /// Simulator's number of each node, indexed by its id in the plan.
     sim_node: Vec<u32>,
-    /// Simulator numbers of the plan's ports.
+    /// Simulator's number of each port, indexed by its id in the plan.
     sim_port: Vec<u32>,
-    /// Range in `next_hops` with the next hops of a node towards a host, at index node · hosts + host.
+    /// Range in `next_hops` that holds a node's next hops towards a host, at index node · hosts + host.
     hops: Vec<Range<u32>>,
     next_hops: Vec<u32>,
 }
 
-/// Node of the network.
+/// Node in the simulator's numbering.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Id in the plan.
+    /// Node id in the plan.
     pub plan: NodeId,
     pub role: Role,
     pub dc: u32,
-    /// Ports of the node.
+    /// Numbers of the node's ports.
     pub ports: Range<u32>,
-    /// Index among the hosts if the node is a host.
+    /// Index among all hosts, if the node is a host.
     pub host: u16,
 }
 
-/// Port of the network.
+/// Static facts of a port.
 #[derive(Clone, Copy, Debug)]
 pub struct PortFacts {
-    /// Id in the plan.
+    /// Port id in the plan.
     pub plan: PortId,
-    /// Node of the port.
+    /// Number of the node to which the port belongs.
     pub node: u32,
-    /// Port at the other end of the link.
+    /// Number of the port at the other end of the link.
     pub peer: u32,
-    /// Datacenter of the peer.
+    /// Datacenter of the other end's node.
     pub peer_dc: u32,
 }
 
-/// Ranges of the nodes and ports of one datacenter.
+/// Nodes and ports of one datacenter, as ranges of numbers.
 #[derive(Clone, Debug)]
 pub struct DcRanges {
     pub nodes: Range<u32>,
@@ -120,34 +121,34 @@ impl Network {
         Ok(network)
     }
 
-    /// Returns the simulator's number of a node of the plan.
+    /// Converts a node id of the plan to the simulator's number.
     #[must_use]
     pub fn node(&self, id: NodeId) -> u32 {
         self.sim_node[id.index()]
     }
 
-    /// Returns the simulator's number of a port of the plan.
+    /// Converts a port id of the plan to the simulator's number.
     #[must_use]
     pub fn port(&self, id: PortId) -> u32 {
         self.sim_port[id.index()]
     }
 
-    /// Returns the plan's node at the other end of `port`'s link.
+    /// Returns the plan's id of the node at the other end of `port`'s link.
     #[must_use]
     pub fn neighbour(&self, port: u32) -> NodeId {
         let peer = self.ports[port as usize].peer;
         self.nodes[self.ports[peer as usize].node as usize].plan
     }
 
-    /// Returns the ports of `node` towards the node `host`; empty at a DCI switch for a host in another datacenter,
-    /// because the policy decides there.
+    /// Returns the ports of `node` towards the host with node number `host`. Empty at a DCI switch if the host is in
+    /// another datacenter, because the policy decides there.
     #[inline]
     #[must_use]
     pub fn next_hops(&self, node: u32, host: u32) -> &[u32] {
         self.next_hops_to(node, self.nodes[host as usize].host)
     }
 
-    /// Returns the ports of `node` towards the host with index `host`.
+    /// Returns the ports of `node` towards the host with host index `host`.
     #[inline]
     #[must_use]
     pub fn next_hops_to(&self, node: u32, host: u16) -> &[u32] {
@@ -167,7 +168,7 @@ impl Network {
         self.next_hops[range.start as usize..range.end as usize].sort_by_key(key);
     }
 
-    /// Returns the nodes with a role.
+    /// Returns the numbers of all nodes with `role`.
     pub fn of_role(&self, role: Role) -> impl Iterator<Item = u32> {
         (0u32..)
             .zip(&self.nodes)
@@ -227,12 +228,12 @@ fn dc_ranges(plan: &Plan, nodes: &[Node]) -> Vec<DcRanges> {
     (0u32..).map(DcId).take(plan.dcs.len()).map(of_dc).collect()
 }
 
-/// Converts the length of a table to an id; plans have far fewer than 2^32 entries.
+/// Converts a table's length to a 32-bit id; plans have far fewer than 2^32 entries.
 pub(crate) fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// Serialisation time per byte of a wire, which avoids a division per packet.
+/// Serialisation time per byte on a wire, precomputed to avoid a division per packet.
 ///
 /// The time is a fixed-point number of picoseconds per byte, rounded up by less than 2^-32 ps: the whole part, 8 ·
 /// 10^12 at 1 bit/s, and the fraction in units of 2^-32. Packets are shorter than 2^16 B, so the whole part of a
@@ -244,11 +245,11 @@ pub struct WireClock {
 }
 
 impl WireClock {
-    /// Creates the clock of a wire with `rate`.
+    /// Creates the clock of a wire with `rate` in bit/s.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "the whole part is under 2^43, the fraction is the low 32 bits"
+        reason = "the whole part is below 2^43, and the fraction is the low 32 bits"
     )]
     pub fn new(rate: u64) -> Self {
         let scaled = (8_000_000_000_000_u128 << 32).div_ceil(u128::from(rate.max(1)));
@@ -258,7 +259,7 @@ impl WireClock {
         }
     }
 
-    /// Returns the serialisation time of `bytes`.
+    /// Returns the serialisation time of `bytes`, rounded down to a picosecond.
     #[inline]
     #[must_use]
     pub const fn on_wire(self, bytes: u32) -> SimTime {
@@ -278,7 +279,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_wire_clock_is_the_division(
-            // Rates are distributed evenly over the orders of magnitude, from 1 bit/s.
+            // Rates are distributed evenly over orders of magnitude, from 1 bit/s up.
             rate in (0..40_u32, 1_u64 << 24..1 << 25).prop_map(|(bits, mantissa)| mantissa << bits >> 24),
             bytes in 1..65_536_u32,
         ) {
@@ -289,7 +290,7 @@ mod tests {
         }
     }
 
-    /// A full packet of 4,154 B has 33,232 bits.
+    /// A full packet, 4,154 B, has 33,232 bits.
     #[test]
     fn slow_wires_are_exact() {
         let millis = |rate| WireClock::new(rate).on_wire(4_154).picos() / 1_000_000_000;

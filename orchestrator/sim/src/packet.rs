@@ -1,36 +1,35 @@
-//! Packets.
+//! Packets as the simulator represents them.
 
-/// Number of traffic classes. Classes 7 and 0 have strict priority, in this order; the other classes are served
-/// round-robin.
+/// Number of traffic classes. Classes 7 and 0 have strict priority, 7 first; the other classes are served round-robin.
 pub const CLASSES: usize = 8;
 
-/// Strict-priority class that PFC never pauses: CNPs of hardware NICs, ACKs with `ack_priority`, and the artifact's PFC
-/// frames.
+/// Strict-priority class that PFC never pauses. It carries CNPs of hardware NICs, ACKs with `ack_priority`, and the
+/// artifact's PFC frames.
 pub const STRICT: u8 = 0;
 
 /// Class of PFC frames, which the MAC sends before all other packets (IEEE 802.1Q, annex N; 802.3, annex 31D).
 pub const CONTROL: u8 = 7;
 
-/// Returns true if `class` is served before all others and never paused by PFC.
+/// Returns true if `class` has strict priority and is never paused by PFC.
 #[inline]
 #[must_use]
 pub const fn is_strict(class: u8) -> bool {
     matches!(class, STRICT | CONTROL)
 }
 
-/// Class of RDMA data, the artifact's priority group.
+/// Class of RDMA data, called priority group in the artifact.
 pub const DATA_CLASS: u8 = 3;
 
 /// Kind of a packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
-    /// Payload of a flow.
+    /// Data packet of a flow.
     Data,
-    /// Acknowledgement of every packet before number `seq`.
+    /// Acknowledgement of all packets before number `seq`.
     Ack,
-    /// Negative acknowledgement: packet `seq` is missing, every packet before it has arrived.
+    /// Negative acknowledgement: packet `seq` is missing, and all packets before it have arrived.
     Nack,
-    /// Congestion notification.
+    /// Congestion notification packet (CNP).
     Cnp,
     /// PFC pause of the class in `seq`.
     Pause,
@@ -46,24 +45,23 @@ impl Kind {
     }
 }
 
-/// Packet with 24 bytes of state, because millions are in flight at once.
+/// Packet in 24 bytes, because millions are in flight at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Packet {
-    /// Time in nanoseconds at which the data packet was sent; for a packet with telemetry, the slot of its telemetry in
-    /// the partition.
+    /// Sending time of the data packet, in nanoseconds. A packet with telemetry has the slot of its telemetry instead.
     pub stamp: u64,
-    /// Index among the run's flows.
+    /// Index of the flow among the run's flows.
     pub flow: u32,
-    /// Number of the packet in its flow; for an ACK or NACK, the number expected next.
+    /// Number of the packet in its flow; in an ACK or NACK, the number of the next expected packet.
     pub seq: u32,
-    /// Index of the destination host; switches read nothing else of most packets.
+    /// Index of the destination host; of most packets, switches read only this field.
     pub to: u16,
-    /// Ingress port at the current switch, as an index among the switch's ports.
+    /// Ingress port at the current switch, as an index among that switch's ports.
     pub ingress: u16,
-    /// Bytes on the wire.
+    /// Size on the wire in bytes.
     pub bytes: u16,
     pub kind: Kind,
-    /// Bit field of the class, ECN marks and cut count.
+    /// Bit field of traffic class, ECN marks and cut count.
     bits: u8,
 }
 
@@ -78,12 +76,12 @@ impl Default for Packet {
 const CLASS: u8 = 0b111;
 const MARKED: u8 = 0b1000;
 const ECHO: u8 = 0b1_0000;
-/// Flag of data packets, which shares the bit of `ECHO` because data packets echo no mark.
+/// Flag of data packets for an ACK request. It shares the bit of `ECHO`, because data packets echo no mark.
 const ACK_REQUEST: u8 = ECHO;
 const CUTS_SHIFT: u32 = 5;
 
 impl Packet {
-    /// Creates an unmarked packet of `class`.
+    /// Creates a packet of `class` without a mark.
     #[must_use]
     pub const fn new(kind: Kind, class: u8, flow: u32, seq: u32, bytes: u16, stamp: u64) -> Self {
         Self {
@@ -98,14 +96,14 @@ impl Packet {
         }
     }
 
-    /// Sets the destination host.
+    /// Sets the index of the destination host.
     #[must_use]
     pub const fn to_host(mut self, host: u16) -> Self {
         self.to = host;
         self
     }
 
-    /// Returns the slot of the packet's telemetry in the partition.
+    /// Returns the slot of the packet's telemetry in its partition.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "a slot has 32 bits")]
     pub const fn telemetry_slot(&self) -> u32 {
@@ -118,8 +116,7 @@ impl Packet {
         self.bits & CLASS
     }
 
-    /// Returns true if the packet has no strict priority, so that switches count it in their buffers, mark it and pause
-    /// it.
+    /// Returns true if the packet has no strict priority: switches count it in their buffers, mark it and pause it.
     #[inline]
     #[must_use]
     pub const fn is_counted(&self) -> bool {
@@ -132,40 +129,40 @@ impl Packet {
         self.bits & MARKED != 0
     }
 
-    /// Marks the packet.
+    /// Sets the packet's ECN mark.
     pub const fn mark(&mut self) {
         self.bits |= MARKED;
     }
 
-    /// Returns true if the acknowledged data packet was marked.
+    /// Returns true if the data packet that this packet acknowledges was marked.
     #[must_use]
     pub const fn echoes_mark(&self) -> bool {
         self.bits & ECHO != 0
     }
 
-    /// Records that the acknowledged data packet was marked.
+    /// Records that the data packet that this packet acknowledges was marked.
     pub const fn echo_mark(&mut self) {
         self.bits |= ECHO;
     }
 
-    /// Returns true if the sender of a data packet requests an ACK (profile `rxe`).
+    /// Returns true if this data packet's sender requests an ACK (profile `rxe`).
     #[must_use]
     pub const fn requests_ack(&self) -> bool {
         self.bits & ACK_REQUEST != 0
     }
 
-    /// Records that the sender of a data packet requests an ACK.
+    /// Sets the request for an ACK on a data packet.
     pub const fn request_ack(&mut self) {
         self.bits |= ACK_REQUEST;
     }
 
-    /// Records the cut count of the packet's wire at the time of sending.
+    /// Records how often the packet's wire had been cut when the packet was put on it.
     pub const fn set_cut_count(&mut self, cuts: u8) {
         self.bits = self.bits & (CLASS | MARKED | ECHO) | cuts << CUTS_SHIFT;
     }
 
-    /// Returns true if the packet's wire, which has `cuts` cuts now, was cut since the packet was put on it. The
-    /// counter wraps around after eight cuts, which then count as no cut.
+    /// Returns true if the packet's wire, which has now been cut `cuts` times, was cut while the packet was on it. The
+    /// count wraps around after eight cuts, so that eight cuts look like none.
     pub const fn was_cut_off(&self, cuts: u8) -> bool {
         self.bits >> CUTS_SHIFT != cuts << CUTS_SHIFT >> CUTS_SHIFT
     }

@@ -1,4 +1,4 @@
-//! Port: egress queues, ECN marking, PFC state, and the wire that ends at the port.
+//! Port of a node: egress queues, ECN marking, PFC state, and the wire that ends at the port.
 
 use lab_dcqcn::congestion::{self, CongestionPoint};
 use lab_plan::{EcnConfig, Link, Role};
@@ -14,15 +14,15 @@ use crate::{
     wire::Wire,
 };
 
-/// State of a port.
+/// State of a port during a run.
 pub struct Port {
-    /// Node of the port.
+    /// Number of the node to which the port belongs.
     pub node: u32,
-    /// Role of the node.
+    /// Role of that node.
     pub role: Role,
-    /// Port at the other end of the link.
+    /// Number of the port at the other end of the link.
     pub peer: u32,
-    /// Inter-partition channel of a port whose peer is in another datacenter.
+    /// Inter-partition channel towards the peer; `None` if the peer is in the same datacenter.
     pub channel: Option<u32>,
     /// Rate of the link.
     pub rate: BitsPerSec,
@@ -30,41 +30,41 @@ pub struct Port {
     pub clock: WireClock,
     /// Propagation delay of the link.
     pub delay: SimTime,
-    /// End of the current transmission.
+    /// Time at which the current transmission ends.
     pub busy_until: SimTime,
-    /// Time of the scheduled wake-up; `MAX` if there is no scheduled wake-up.
+    /// Time of the scheduled wake-up; `MAX` if none is scheduled.
     pub wake_at: SimTime,
-    /// Egress queues, by class.
+    /// Egress queue of each class.
     pub queues: [Fifo; CLASSES],
-    /// Queued bytes, by class.
+    /// Queued bytes of each class.
     pub queue_bytes: [u64; CLASSES],
-    /// Bit set of the classes with packets: bit n stands for class n.
+    /// Classes with queued packets, as a bit set: bit n stands for class n.
     pub ready: u8,
-    /// Bit set of the classes that the peer paused: bit n stands for class n.
+    /// Classes that the peer has paused, as a bit set: bit n stands for class n.
     paused: u8,
     /// Start of the current pause.
     paused_since: SimTime,
-    /// Class served last, among the classes without strict priority.
+    /// Class that was served last among those without strict priority.
     last_class: u8,
-    /// Queued bytes of all classes.
+    /// Sum of the queued bytes of all classes.
     pub total_bytes: u64,
-    /// Rejected bytes that the artifact counts as queued forever:
+    /// Bytes of rejected packets, which the artifact counts as queued forever:
     /// [`crate::semantics::SemanticsRules::COUNTS_REJECTED`].
     pub rejected_bytes: u64,
-    /// Maximum of `total_bytes`, beyond which packets are dropped at the tail.
+    /// Maximum of `total_bytes`; packets beyond it are dropped.
     pub limit: u64,
     /// Packets on the wire that ends at this port.
     pub wire: Wire,
-    /// True if the link is up.
+    /// True unless a fault has cut the link.
     pub is_up: bool,
-    /// Number of cuts, modulo 256; packets put on the wire before the last cut are lost.
+    /// Number of cuts of the link so far, modulo 256; packets that were on the wire at a cut are lost.
     pub cuts: u8,
-    /// ECN marking; `None` at hosts.
+    /// ECN marking by the egress queue; `None` at hosts.
     pub congestion: Option<CongestionPoint>,
-    /// Loss probability of the wire that starts at this port, times 2^32.
+    /// Probability that the wire starting at this port loses a packet, times 2^32.
     loss: u64,
     dice: Dice,
-    /// Counters since the run's start.
+    /// Counters of the port since the run's start.
     pub counts: Counts,
 }
 
@@ -75,22 +75,23 @@ pub struct Counts {
     pub tx_bytes: u64,
     /// Number of packets sent.
     pub tx_packets: u64,
-    /// Number of packets marked.
+    /// Number of packets marked with ECN.
     pub marks: u64,
-    /// Number of packets dropped: no room, link down, random loss, or lost on the wire by a cut.
+    /// Number of packets dropped because of no room, a link that is down, random loss, or a cut while they were on the
+    /// wire.
     pub drops: u64,
-    /// Number of dropped packets that a cut removed from the wire that ends at this port; records count them at the
-    /// sending port.
+    /// Number of packets that a cut removed from the wire that ends at this port, a part of `drops`; records count them
+    /// at the sending port.
     pub lost_on_wire: u64,
-    /// Maximum number of queued bytes.
+    /// Maximum number of bytes queued at any time.
     pub peak_bytes: u64,
-    /// Number of pauses by PFC.
+    /// Number of times that PFC paused the port.
     pub pauses: u64,
-    /// Total time paused, without the current pause.
+    /// Total time for which the port was paused, without the current pause.
     pub paused: SimTime,
 }
 
-/// Returns the thresholds of a plan's ECN marking, in bytes.
+/// Converts a plan's ECN parameters into marking thresholds in bytes.
 fn congestion_point(plan: &EcnConfig) -> CongestionPoint {
     CongestionPoint {
         k_min: plan.k_min.get(),
@@ -100,7 +101,7 @@ fn congestion_point(plan: &EcnConfig) -> CongestionPoint {
 }
 
 impl Port {
-    /// Creates the port for `facts` on a node with `role`.
+    /// Creates the port with `facts` at a node with `role`.
     #[must_use]
     pub fn new(link: &Link, facts: &PortFacts, role: Role, dice: Dice) -> Self {
         let wire = &link.emu;
@@ -133,21 +134,21 @@ impl Port {
         }
     }
 
-    /// Returns true if the peer paused `class`.
+    /// Returns true if the peer has paused `class`.
     #[inline]
     #[must_use]
     pub const fn is_paused(&self, class: u8) -> bool {
         self.paused & (1 << class) != 0
     }
 
-    /// Processes a pause or resume of `class`.
+    /// Processes a PFC pause or resume of `class` by the peer.
     pub fn pause(&mut self, class: u8, is_pause: bool, now: SimTime) {
         let bit = 1 << class;
         let others = self.paused & !bit;
         self.set_paused(if is_pause { others | bit } else { others }, now);
     }
 
-    /// Ends all pauses.
+    /// Ends all pauses by the peer, as when the link goes down.
     pub fn forget_pauses(&mut self, now: SimTime) {
         self.set_paused(0, now);
     }
@@ -163,7 +164,7 @@ impl Port {
         self.paused = classes;
     }
 
-    /// Returns the counters at `now`, including the current pause.
+    /// Returns the counters at `now`, with the current pause counted up to then.
     #[must_use]
     pub fn counts_at(&self, now: SimTime) -> Counts {
         let mut counts = self.counts;
@@ -173,7 +174,7 @@ impl Port {
         counts
     }
 
-    /// Applies a new rate, delay and loss.
+    /// Applies the link's new rate, delay and loss.
     pub fn rewire(&mut self, wire: &lab_plan::WirePlan) {
         self.rate = wire.rate_bps;
         self.clock = WireClock::new(self.rate.get());
@@ -181,7 +182,7 @@ impl Port {
         self.loss = times_2_32(wire.loss);
     }
 
-    /// Puts `packet` into the egress queue of its class, whose packets are in `pool`.
+    /// Puts `packet` into the egress queue of its class; the queue's blocks are from `pool`.
     #[inline]
     pub fn enqueue(&mut self, pool: &mut Pool<Packet>, packet: Packet) {
         let class = packet.class();
@@ -192,7 +193,8 @@ impl Port {
         self.ready |= 1 << class;
     }
 
-    /// Returns the class to serve next: a strict-priority class, else round-robin over the classes that are not paused.
+    /// Returns the class to serve next: one with strict priority, else the next one in round-robin order that is not
+    /// paused; `None` if none may send.
     #[inline]
     #[must_use]
     pub fn next_class(&self) -> Option<u8> {
@@ -210,8 +212,8 @@ impl Port {
         u8::try_from(among.trailing_zeros()).ok()
     }
 
-    /// Returns the class to serve next in the queue of a NIC. A pause holds SoftRoCE's packets in their pacer, in front
-    /// of this queue; answers in the queue are still sent.
+    /// Returns the class to serve next in a NIC's own queue, which holds answers. A pause applies to SoftRoCE's packets
+    /// while they are in the pacer, before this queue, so answers are still sent.
     #[inline]
     #[must_use]
     pub fn next_answer<S: SemanticsRules>(&self) -> Option<u8> {
@@ -221,7 +223,7 @@ impl Port {
         u8::try_from(self.ready.trailing_zeros()).ok()
     }
 
-    /// Returns true if a packet of `class` may leave at `now` without queueing.
+    /// Returns true if a packet of `class` can be sent at `now` without waiting.
     #[inline]
     #[must_use]
     pub fn is_free(&self, class: u8, now: SimTime) -> bool {
@@ -229,7 +231,7 @@ impl Port {
         self.ready == 0 && self.busy_until <= now && !is_paused
     }
 
-    /// Sets the class served last.
+    /// Records `class` as the class that was served last.
     #[inline]
     pub const fn set_last_class(&mut self, class: u8) {
         if !is_strict(class) {
@@ -237,7 +239,8 @@ impl Port {
         }
     }
 
-    /// Returns the bytes in front of a packet at `now`: the queued bytes, and the rest of the packet in transmission.
+    /// Returns the bytes in front of a new packet at `now`: the queued bytes and the rest of the packet in
+    /// transmission.
     #[inline]
     #[must_use]
     pub fn bytes_ahead(&self, now: SimTime) -> u64 {
@@ -245,7 +248,7 @@ impl Port {
         self.total_bytes + self.rate.bytes_in(busy.nanos_trunc()).get()
     }
 
-    /// Returns the arrival time of `first`, the first packet on the wire that ends at this port.
+    /// Returns the time at which `first`, the first packet on the wire that ends at this port, arrives.
     #[inline]
     pub fn arrival<S: SemanticsRules>(&mut self, first: &WirePacket) -> SimTime {
         let clock = &self.clock;
@@ -253,7 +256,8 @@ impl Port {
         self.wire.arrival(first, time)
     }
 
-    /// Decides whether a packet is marked because of `queue_bytes`, the queue behind it or in front of it.
+    /// Decides randomly whether a packet is marked, given `queue_bytes`, the length of the queue behind it or in front
+    /// of it.
     #[inline]
     pub fn marks_packet(&mut self, queue_bytes: u64) -> bool {
         let Some(point) = self.congestion else {
@@ -264,7 +268,7 @@ impl Port {
         congestion::is_marked(&point, queue_bytes, dice)
     }
 
-    /// Decides whether the wire loses a packet.
+    /// Decides randomly whether the wire loses a packet.
     #[inline]
     pub fn loses_packet(&mut self) -> bool {
         self.loss > 0 && u64::from(self.dice.loss()) < self.loss
@@ -325,7 +329,8 @@ mod tests {
         assert_eq!(port.next_class(), None);
     }
 
-    /// With marking from 3 to 4 GB, a 2.73 GB queue marks no packet, and a 3.5 GB queue marks half of the packets.
+    /// With marking thresholds of 3 and 4 GB, a 2.73 GB queue marks no packet, and a 3.5 GB queue marks half of the
+    /// packets.
     #[test]
     fn thresholds_are_those_of_the_plan() {
         let mut port = port();
@@ -336,12 +341,12 @@ mod tests {
         }));
         let mut marked = |queue| (0..1_000).filter(|_| port.marks_packet(queue)).count();
         assert_eq!(marked(2_730_000_000), 0);
-        // Five standard errors of 1,000 fair draws are 79.
+        // Five standard errors of 1,000 draws with probability 1/2 are 79.
         assert!(marked(3_500_000_000).abs_diff(500) < 79);
         assert_eq!(marked(4_000_000_001), 1_000);
     }
 
-    /// Half of the packets are lost; a port that also marks packets between its thresholds loses the same packets.
+    /// The wire loses half of the packets, and the same ones if the port also marks packets between its thresholds.
     #[test]
     fn marks_change_no_loss() {
         let lost = |is_marked: bool| {

@@ -1,4 +1,4 @@
-//! Replay of the artifact's flows, with results in memory for the comparison with the artifact's outputs.
+//! Replay of the artifact's flows with results in memory, for comparison with the artifact's outputs.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use crate::{
     world::SimFlow,
 };
 
-/// Bytes that an inter-DC link had carried in both directions, by time.
+/// Bytes that an inter-DC link has carried in both directions, by time since the run's start.
 type Carried = BTreeMap<Nanos, Bytes>;
 
-/// Results of a policy's run.
+/// Results of one policy's run.
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// Flows, in the order of their starts.
@@ -27,7 +27,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Returns the end of the last flow.
+    /// Returns the time at which the last flow ended.
     #[must_use]
     pub fn last_end(&self) -> Nanos {
         let ends = self
@@ -37,8 +37,8 @@ impl Replay {
         ends.max().unwrap_or(Nanos::ZERO)
     }
 
-    /// Returns the average utilisation over `span`, in percent, of the inter-DC link in `plan` between two switches,
-    /// given by the artifact's numbers; `None` if there is no such link.
+    /// Returns the mean utilisation in percent, over `span`, of the inter-DC link between two switches with the
+    /// artifact's numbers. Returns `None` if `plan` has no such link.
     #[must_use]
     pub fn utilisation(&self, plan: &Plan, between: [u32; 2], span: Nanos) -> Option<f64> {
         let ids = NodeIds::of(plan);
@@ -104,7 +104,7 @@ struct Collector<'a> {
     on_progress: &'a mut dyn FnMut(Progress),
     ends: Vec<Option<SimTime>>,
     carried: BTreeMap<String, Carried>,
-    /// Number of tenths of the flows that were reported as finished.
+    /// Number of tenths of the flows whose end has been reported.
     reported_tenths: u64,
 }
 

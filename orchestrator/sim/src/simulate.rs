@@ -1,4 +1,4 @@
-//! Run of one policy and repetition, for any semantics and congestion control.
+//! Simulation of one policy and repetition, for any semantics and congestion control.
 
 use lab_plan::{HostProfile, Plan, Semantics};
 
@@ -11,15 +11,15 @@ use crate::{
     world::{SimFlow, World},
 };
 
-/// Policy and repetition to simulate.
+/// Policy and repetition of a plan to simulate.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'p> {
     pub plan: &'p Plan,
-    /// Index into the plan's policies.
+    /// Index of the policy in the plan.
     pub policy: usize,
-    /// Number of the repetition, from 0.
+    /// Repetition, from 0.
     pub repetition: u32,
-    /// Order of equal next hops from a routing table; `None` for the order of the semantics.
+    /// Order of equal next hops, as a routing table gives it; `None` for the default order of the semantics.
     pub order: Option<&'p NextHopOrder>,
 }
 
@@ -36,17 +36,17 @@ impl<'p> Job<'p> {
     }
 }
 
-/// Facts about a run that are known before its start.
+/// Static data of a run, for observers.
 #[derive(Clone, Copy, Debug)]
 pub struct RunContext<'w> {
     pub job: Job<'w>,
-    /// Network, in the numbering of the trace events.
+    /// Network whose numbers the trace events use.
     pub network: &'w Network,
-    /// Flows, in the numbering of the trace events.
+    /// Flows whose numbers the trace events use.
     pub flows: &'w [SimFlow],
 }
 
-/// Runs a prepared job with an observer; see [`simulate_with`].
+/// Function that runs a prepared job with an observer; see [`simulate_with`].
 pub type Run<'r> = &'r mut dyn FnMut(&mut dyn Observer) -> Outcome;
 
 /// Simulates `job` and passes its trace events to `observer`.
@@ -61,8 +61,8 @@ pub fn simulate(
     simulate_with(job, options, |_, run| run(observer))
 }
 
-/// Prepares the run of `job` and calls `body` with its context and the run itself, so that `body` can create its
-/// observer from the context.
+/// Prepares the run of `job`, then calls `body` with its context and with the function that runs it, so that `body` can
+/// create its observer from the context.
 ///
 /// # Errors
 /// Fails if the plan cannot be simulated: see [`SimError`].
@@ -82,7 +82,7 @@ pub fn simulate_with<T, F: FnOnce(RunContext<'_>, Run<'_>) -> T>(
     }
 }
 
-/// Run whose types of congestion control and semantics are not chosen yet.
+/// Run for which the types of congestion control and semantics have not been selected yet.
 struct PreparedRun<'a, F> {
     job: Job<'a>,
     options: &'a RunOptions,

@@ -1,9 +1,9 @@
 //! Traffic engineering: the TE controller of all datacenters.
 //!
 //! At every tick, each switch reports the bytes that its datacenter sent in the interval before the tick, and the rates
-//! of its links. The tables computed from these reports are installed at the next tick. Windows of virtual time are no
-//! longer than the interval ([`crate::World::lookahead`]), so that all switches have reported by then. The first switch
-//! that asks computes the tables for all switches, so the order of switches makes no difference.
+//! of its links. The tables computed from these reports are installed at the next tick. A window of virtual time is
+//! never longer than the interval ([`crate::World::lookahead`]), so that all switches have reported by then. The first
+//! switch that asks computes the tables for all switches, so the order of switches makes no difference.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,12 +13,12 @@ use lab_units::{BitsPerSec, Bytes};
 
 use crate::time::SimTime;
 
-/// TE controller that all datacenters share.
+/// TE controller, shared by the partitions of all datacenters.
 #[derive(Debug)]
 pub struct TeController {
-    /// Time between two ticks.
+    /// Virtual time between two ticks.
     pub interval: SimTime,
-    /// Destination datacenter and ports of the next hops, by switch and row.
+    /// Next hops by switch and row: destination datacenter, and ports towards it.
     rows: Vec<Vec<(u32, Vec<u32>)>>,
     state: Mutex<State>,
 }
@@ -30,21 +30,21 @@ struct State {
     failure: Option<TeError>,
 }
 
-/// Next hops of a DCI switch.
+/// Next hops of a DCI switch, by destination.
 #[derive(Clone, Debug)]
 pub struct SwitchRows {
-    /// True for a switch without an agent, which splits traffic evenly.
+    /// True for a switch without an agent, which splits traffic evenly over its next hops.
     pub is_legacy: bool,
-    /// Destination datacenters and the ports towards them.
+    /// Rows: destination datacenter, and ports towards it.
     pub rows: Vec<(u32, Vec<u32>)>,
 }
 
-/// New buckets of the next hops to a datacenter: each port and its share.
+/// New hash buckets of the next hops to one datacenter: each port with its number of buckets.
 pub type Buckets = Vec<(u32, u16)>;
 
 impl TeController {
-    /// Creates the controller for `policy` over the next hops of `switches`; `None` if the policy is not traffic
-    /// engineering. `peers` contains the datacenter at the far end of each port.
+    /// Creates the controller for `policy`, given the next hops of all `switches`; `None` if the policy is not traffic
+    /// engineering. `peers` gives the datacenter at the far end of each port.
     #[must_use]
     pub fn new(policy: &PolicyPlan, switches: Vec<SwitchRows>, peers: &[u32]) -> Option<Self> {
         let PolicyPlan::Te(plan) = policy else {
@@ -73,8 +73,8 @@ impl TeController {
         })
     }
 
-    /// Records the report of the switch in `dc` for the interval before `tick`: bytes by datacenter, and the rates of
-    /// the switch's links, whether up or down.
+    /// Records the report of the switch in `dc` for the interval that ends at `tick`: bytes by destination datacenter,
+    /// and the rates of its links, whether up or down.
     pub fn report(&self, tick: u64, dc: u32, bytes: &[u64], links: &[(u32, BitsPerSec)]) {
         let demands: Vec<Bytes> = self.rows[dc as usize]
             .iter()
@@ -87,8 +87,8 @@ impl TeController {
         }
     }
 
-    /// Returns the buckets that the switch in `dc` installs at `tick`, by datacenter; a datacenter that is absent keeps
-    /// its buckets. Empty after an error of the solver, which ends the run.
+    /// Returns the hash buckets that the switch in `dc` installs at `tick`, by destination datacenter. A datacenter
+    /// that is not in the list keeps its buckets. The list is empty after a solver error, which ends the run.
     #[must_use]
     pub fn due(&self, tick: u64, dc: u32) -> Vec<(u32, Buckets)> {
         let State {
@@ -113,14 +113,14 @@ impl TeController {
             .collect()
     }
 
-    /// Returns the first error of the solver.
+    /// Returns the first error of the solver; `None` if there was none.
     #[must_use]
     pub fn failure(&self) -> Option<TeError> {
         self.state().failure.clone()
     }
 
-    /// Locks the state. A poisoned mutex is ignored, because the thread that panicked has ended the run, and the state
-    /// is not used.
+    /// Locks the state, even if the mutex is poisoned: the thread that panicked has ended the run, and the state is no
+    /// longer used.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -148,7 +148,7 @@ mod tests {
     fn a_solver_that_gives_up_ends_the_run_with_its_error() {
         let plan = crate::testing::pair("te: { interval: 1 ms }");
         let mut world: World<'_, Paper, NoControl> = World::new(&plan, 0, 0, ()).expect("a world");
-        // Switches report no capacity for this link.
+        // Link 9, whose capacity no switch reports.
         let hop = Hop { link: 9, next: 1 };
         let row = Row {
             to: 1,

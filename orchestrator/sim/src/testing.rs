@@ -8,7 +8,7 @@ use crate::{
     time::SimTime,
 };
 
-/// Returns the plan of a scenario text.
+/// Parses a scenario text and plans it for the simulator.
 pub(crate) fn plan(text: &str) -> Plan {
     let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).expect("a scenario");
     let files = lab_scenario::Files::new();
@@ -19,7 +19,7 @@ pub(crate) fn plan(text: &str) -> Plan {
     lab_plan::resolve(&scenario, text, &files, &options).expect("a plan")
 }
 
-/// Returns a plan for `policy`, written as in a scenario, with a 20 MB flow between two datacenters that have one host
+/// Returns a plan for the policy `policy`, written as in a scenario: a 20 MB flow between two datacenters with one host
 /// each and a link of 100 Gbit/s and 5 ms.
 pub(crate) fn pair(policy: &str) -> Plan {
     plan(&format!(
@@ -47,7 +47,8 @@ pub(crate) fn gbit(rate: u64) -> BitsPerSec {
     bits(rate * 1_000_000_000)
 }
 
-/// Returns the facts for a QP at 100 Gbit/s with 1,000 B payloads and a base RTT in microseconds.
+/// Returns the facts of a QP at 100 Gbit/s with 1,000 B payloads; `base_rtt` is in microseconds and `full_window` in
+/// bytes.
 pub(crate) fn qp_facts(base_rtt: u64, full_window: u64) -> QpFacts {
     QpFacts {
         line_rate: gbit(100),
@@ -57,7 +58,7 @@ pub(crate) fn qp_facts(base_rtt: u64, full_window: u64) -> QpFacts {
     }
 }
 
-/// Returns an unmarked ACK of 1,000 new bytes without telemetry.
+/// Returns an unmarked ACK that newly acknowledges 1,000 bytes and has no telemetry.
 pub(crate) fn ack(acked_bytes: u64, next_bytes: u64) -> Ack<'static> {
     Ack {
         acked_bytes,

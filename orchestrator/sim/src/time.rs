@@ -4,9 +4,10 @@ use core::{fmt, ops};
 
 use lab_units::{BitsPerSec, Nanos};
 
-/// Point in virtual time, or duration, in picoseconds.
+/// Virtual time, a point or a duration, in picoseconds.
 ///
-/// A bit at 400 Gbit/s takes 2.5 ps: a resolution of nanoseconds would change the rate of a full link by up to 1 %.
+/// A bit at 400 Gbit/s takes 2.5 ps. With a resolution of nanoseconds, the rate of a full link would be off by up to 1
+/// %.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct SimTime(u64);
 
@@ -17,7 +18,7 @@ const NANO: u64 = 1_000;
 const SECOND: u128 = 1_000_000_000_000;
 
 impl SimTime {
-    /// Start of the run, or an empty duration.
+    /// Start of a run, or an empty duration.
     pub const ZERO: Self = Self(0);
 
     /// Maximum time: 213 days, later than any event.
@@ -47,7 +48,7 @@ impl SimTime {
         Nanos::new(self.0 / NANO)
     }
 
-    /// Rounds down to whole nanoseconds.
+    /// Returns the time rounded down to whole nanoseconds.
     #[must_use]
     pub const fn cut_to_nanos(self) -> Self {
         Self(self.0 / NANO * NANO)

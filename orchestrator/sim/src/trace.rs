@@ -1,4 +1,4 @@
-//! Trace events of a simulation, which observers convert to records.
+//! Trace events of a simulation, which observers turn into records.
 
 use std::collections::BTreeSet;
 
@@ -10,24 +10,24 @@ use lab_units::{BitsPerSec, FlowId, Nanos};
 
 use crate::{port::Counts, te::Buckets, time::SimTime};
 
-/// Event or sample for observers.
+/// Event or sample that a simulation passes to its observer.
 #[derive(Clone, Debug)]
 pub enum TraceEvent {
-    /// A flow has received all its ACKs.
+    /// A flow finished: its sender received the last ACK.
     FlowFinished(FlowEnd),
     /// The QP of a flow failed; the flow sends nothing more.
     FlowGivenUp(FlowEnd),
     /// Decision of a DCI switch.
     Decision(Box<DecisionEvent>),
-    /// Split installed by traffic engineering.
+    /// Hash buckets installed by traffic engineering.
     Split(Box<SplitEvent>),
-    /// Periodic counters of an inter-DC port.
+    /// Periodic sample of an inter-DC port's counters.
     LinkSample(PortSample),
-    /// Final counters of a port.
+    /// Counters of a port at the end of the run.
     PortTotals(PortSample),
     /// Periodic sample of an inter-DC port's egress queue.
     QueueSample(QueueSample),
-    /// Periodic counters of a DCI switch.
+    /// Periodic sample of a DCI switch's counters.
     SwitchSample(Box<SwitchSample>),
     /// Periodic sample of a sending QP's rate.
     RateSample(RateSample),
@@ -40,7 +40,7 @@ pub enum TraceEvent {
     Flow(FlowEvent),
 }
 
-/// Flows whose single events are traced.
+/// Selection of flows for which each event is traced.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum TraceFilter {
     #[default]
@@ -50,7 +50,7 @@ pub enum TraceFilter {
 }
 
 impl TraceFilter {
-    /// Returns true if the filter includes `flow`, which is evaluated only if needed.
+    /// Returns true if the filter includes the flow, whose id is computed only if needed.
     #[inline]
     pub fn includes(&self, flow: impl FnOnce() -> FlowId) -> bool {
         match self {
@@ -64,65 +64,65 @@ impl TraceFilter {
 /// End of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowEnd {
-    /// Time of the last ACK, or of the time-out after which the QP gave up.
+    /// Time of the last ACK, or of the time-out at which the QP gave up.
     pub at: SimTime,
-    /// Index among the run's flows.
+    /// Index of the flow among the run's flows.
     pub flow: u32,
 }
 
-/// Decision of a DCI switch for a flow.
+/// Decision of a DCI switch about one flow.
 #[derive(Clone, Debug)]
 pub struct DecisionEvent {
-    /// Time of the decision.
+    /// Virtual time of the decision.
     pub at: SimTime,
     /// Datacenter of the switch.
     pub dc: u32,
-    /// Index among the run's flows.
+    /// Index of the flow among the run's flows.
     pub flow: u32,
     /// True for the flow's ACKs, false for its data.
     pub is_ack: bool,
-    /// Cause of the decision.
+    /// Reason why a decision was needed.
     pub trigger: Trigger,
-    /// Age of the sample from which C_cong was computed; 0 under policies without samples.
+    /// Age of the queue sample from which C_cong was computed; 0 if the policy uses no samples.
     pub signal_age: Nanos,
     /// Chosen candidate and the scores of all candidates.
     pub decision: Decision,
-    /// Ports of the candidates, in the same order as the decision's candidates.
+    /// Ports of the candidates, in the order of the decision's candidates.
     pub ports: Vec<u32>,
 }
 
-/// Split that traffic engineering installed at a DCI switch.
+/// Hash buckets for one destination that traffic engineering has installed at a DCI switch.
 #[derive(Clone, Debug)]
 pub struct SplitEvent {
-    /// Time of the tick.
+    /// Virtual time of the tick.
     pub at: SimTime,
     /// Datacenter of the switch.
     pub dc: u32,
     /// Destination datacenter.
     pub to_dc: u32,
-    /// Ports of the candidates and their buckets.
+    /// Ports of the candidates, with their numbers of buckets.
     pub buckets: Buckets,
 }
 
-/// Counters of a port.
+/// Counters of a port at one time.
 #[derive(Clone, Copy, Debug)]
 pub struct PortSample {
-    /// Time of the sample.
+    /// Virtual time of the sample.
     pub at: SimTime,
-    /// Number of the port in the simulation.
+    /// Simulator's number of the port.
     pub port: u32,
-    /// Counters since the run's start.
+    /// Counters of the port since the run's start.
     pub counts: Counts,
-    /// Current rate of the link.
+    /// Rate of the port's link at this time.
     pub rate: BitsPerSec,
 }
 
-/// State of a port's egress queue.
+/// State of a port's egress queue at one time.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueSample {
-    /// Time of the sample.
+    /// Virtual time of the sample.
     pub at: SimTime,
-    /// Number of the port in the simulation.
+    /// Simulator's number of the port.
     pub port: u32,
     /// Number of queued bytes.
     pub bytes: u64,
@@ -130,80 +130,80 @@ pub struct QueueSample {
     pub levels: Levels,
 }
 
-/// Counters of a DCI switch.
+/// Counters of a DCI switch at one time.
 #[derive(Clone, Copy, Debug)]
 pub struct SwitchSample {
-    /// Time of the sample.
+    /// Virtual time of the sample.
     pub at: SimTime,
     /// Datacenter of the switch.
     pub dc: u32,
-    /// Number of entries in the flow table.
+    /// Number of flows in the flow table.
     pub flows: u64,
-    /// Number of entries evicted because the table was full.
+    /// Number of flows evicted so far because the table was over its capacity.
     pub evicted: u64,
-    /// Number of collected entries of idle flows.
+    /// Number of idle flows that garbage collection has removed so far.
     pub expired: u64,
-    /// Counters of packets and decisions.
+    /// Numbers of packets and decisions so far.
     pub counters: Counters,
 }
 
-/// State of a sending QP's congestion control.
+/// State of a sending QP's congestion control at one time.
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {
-    /// Time of the sample.
+    /// Virtual time of the sample.
     pub at: SimTime,
-    /// Index among the run's flows.
+    /// Index of the flow among the run's flows.
     pub flow: u32,
-    /// Rate, target rate, α and number of CNPs.
+    /// Rate, target rate, α and number of CNPs so far.
     pub qp: QpRate,
 }
 
-/// A PFC frame arrived.
+/// Arrival of a PFC frame at a port.
 #[derive(Clone, Copy, Debug)]
 pub struct PfcSignal {
-    /// Time of arrival.
+    /// Virtual time of the arrival.
     pub at: SimTime,
-    /// Paused or resumed port.
+    /// Simulator's number of the port that is paused or resumed.
     pub port: u32,
     pub class: u8,
     /// True for a pause, false for a resume.
     pub is_pause: bool,
 }
 
-/// Departure from a datacenter of a flow's first packet, or of its first packet after re-routing.
+/// Departure of a packet from a datacenter: a flow's first packet, or the first one after re-routing.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
-    /// Time of forwarding.
+    /// Virtual time at which the switch forwards the packet.
     pub at: SimTime,
-    /// Index among the run's flows.
+    /// Index of the flow among the run's flows.
     pub flow: u32,
     /// True for the flow's ACKs, false for its data.
     pub is_ack: bool,
     /// Number of the packet in its flow.
     pub packet: u32,
-    /// Egress port.
+    /// Simulator's number of the egress port.
     pub port: u32,
 }
 
-/// Event of a traced flow.
+/// Event of a flow that the trace filter includes.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowEvent {
-    /// Time of the event.
+    /// Virtual time of the event.
     pub at: SimTime,
-    /// Index among the run's flows.
+    /// Index of the flow among the run's flows.
     pub flow: u32,
     /// Kind of event.
     pub event: StoryEvent,
-    /// Node of the event.
+    /// Simulator's number of the node at which the event happens.
     pub node: u32,
-    /// New rate in bit/s, if the rate changed.
+    /// New rate in bit/s; `None` if the event did not change the rate.
     pub rate: Option<u64>,
-    /// Number of the packet concerned.
+    /// Number of the packet concerned; `None` if the event concerns no single packet.
     pub packet: Option<u32>,
 }
 
 impl TraceEvent {
-    /// Returns the event's time.
+    /// Returns the virtual time of the event.
     #[must_use]
     pub const fn at(&self) -> SimTime {
         match self {

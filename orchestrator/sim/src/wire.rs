@@ -1,7 +1,7 @@
-//! Wire that ends at a port: packets in the order of arrival, at most one of them at a time.
+//! Wire that ends at a port: delivers its packets in the order of arrival, one at a time.
 //!
 //! Packets with the same delay arrive in sending order, at least one serialisation time apart. After a fault shortens
-//! the delay, later packets overtake earlier ones: the link then takes another, shorter path, and the packets on the
+//! the delay, later packets overtake earlier ones: the link is then modelled as a new, shorter path, and packets on the
 //! old path still arrive. Both paths end at one receiver with the link's rate, so arrivals stay one serialisation time
 //! apart: a packet waits for the packets that arrive before it.
 
@@ -10,23 +10,23 @@ use crate::{
     time::SimTime,
 };
 
-/// Packets on the wire that ends at one port.
+/// Packets in flight on the wire that ends at one port.
 #[derive(Debug, Default)]
 pub struct Wire {
-    /// Packets sent at the current delay, in the order of sending, which is also the order of arrival.
+    /// Packets sent since the last change to a shorter delay, in the order of sending, which is their order of arrival.
     newest: Fifo,
     /// Arrival time of the last packet in `newest`.
     last: SimTime,
-    /// Packets sent before each shortening of the delay, which the packets in `newest` may overtake.
+    /// Packets sent before each such change, one queue per change; packets in `newest` may overtake them.
     older: Vec<Fifo>,
-    /// Time of the last packet received.
+    /// Time at which the last packet was received.
     received: SimTime,
-    /// True while packets may have to wait for other packets that arrive at the same time.
+    /// True while packets may have to wait because other packets arrive at the same time.
     is_crowded: bool,
 }
 
 impl Wire {
-    /// Adds a packet that was sent after all others; returns true if it may be the first to arrive.
+    /// Adds a packet that is sent after all others; returns true if it might arrive first.
     #[inline]
     pub fn push(&mut self, pool: &mut Pool<WirePacket>, packet: WirePacket) -> bool {
         if packet.at() < self.last && !self.newest.is_empty() {
@@ -39,7 +39,7 @@ impl Wire {
         may_be_first
     }
 
-    /// Removes the first packet to arrive.
+    /// Removes and returns the packet that arrives first.
     #[inline]
     pub fn pop(&mut self, pool: &mut Pool<WirePacket>) -> Option<WirePacket> {
         match self.first_older(pool) {
@@ -52,7 +52,7 @@ impl Wire {
         }
     }
 
-    /// Returns the first packet to arrive.
+    /// Returns the packet that arrives first; `None` if the wire is empty.
     #[inline]
     pub fn front(&self, pool: &mut Pool<WirePacket>) -> Option<WirePacket> {
         match self.first_older(pool) {
@@ -61,8 +61,8 @@ impl Wire {
         }
     }
 
-    /// Returns the lane in `older` whose first packet arrives before all others; of two that arrive at the same time,
-    /// the lane with the packet that was sent first.
+    /// Returns the queue in `older` whose first packet arrives before all others; `None` if that packet is in `newest`.
+    /// If two arrive at the same time, the one that was sent first wins.
     #[inline]
     fn first_older(&self, pool: &mut Pool<WirePacket>) -> Option<usize> {
         if self.older.is_empty() {
@@ -78,13 +78,14 @@ impl Wire {
         (lane < self.older.len()).then_some(lane)
     }
 
-    /// Records that a packet was received at `now`. A packet that a cut removed from the wire is not received.
+    /// Records that a packet was received at `now`; not called for packets that a cut removed from the wire.
     #[inline]
     pub const fn receive(&mut self, now: SimTime) {
         self.received = now;
     }
 
-    /// Returns the arrival time of `first`, the first packet to arrive, whose serialisation takes `time`.
+    /// Returns the time at which `first`, the packet that arrives first, can be received. Its serialisation takes
+    /// `time`.
     #[inline]
     pub fn arrival(&mut self, first: &WirePacket, time: impl FnOnce() -> SimTime) -> SimTime {
         if !self.is_crowded {
@@ -95,7 +96,7 @@ impl Wire {
         first.at().max(free)
     }
 
-    /// Prefetches a packet near the front.
+    /// Prefetches a packet near the front of the newest queue.
     #[inline]
     pub fn prefetch(&self, pool: &mut Pool<WirePacket>) {
         self.newest.prefetch(pool);
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
     use crate::packet::{DATA_CLASS, Kind, Packet};
 
-    /// Serialisation time of every packet in these tests.
+    /// Serialisation time of each packet in these tests.
     const TIME: SimTime = SimTime::from_micros(2);
 
     fn packet(seq: u32, at: u64) -> WirePacket {
@@ -115,7 +116,7 @@ mod tests {
         WirePacket::new(SimTime::from_micros(at), packet)
     }
 
-    /// Returns the numbers and arrival times, in microseconds, of all packets on the wire.
+    /// Removes all packets from the wire; returns their numbers and arrival times in microseconds.
     fn arrivals(wire: &mut Wire, pool: &mut Pool<WirePacket>) -> Vec<(u32, u64)> {
         let mut arrivals = Vec::new();
         while let Some(first) = wire.front(pool) {
@@ -148,10 +149,10 @@ mod tests {
         for (seq, at) in [(4, 101), (5, 103)] {
             assert!(!wire.push(&mut pool, packet(seq, at)));
         }
-        // Two streams arrive at the full rate from 100 µs on; the receiver needs 2 µs per packet.
+        // Two streams arrive at full rate from 100 µs on, but the receiver needs 2 µs per packet.
         let expected = [(3, 50), (0, 100), (4, 102), (1, 104), (5, 106), (2, 108)];
         assert_eq!(arrivals(&mut wire, &mut pool), expected);
-        // The first of these packets still waits; then the receiver has caught up.
+        // The first of these packets still has to wait; after it, the receiver has caught up.
         wire.push(&mut pool, packet(6, 109));
         wire.push(&mut pool, packet(7, 120));
         wire.push(&mut pool, packet(8, 121));

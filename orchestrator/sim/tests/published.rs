@@ -1,4 +1,4 @@
-//! Comparison with the authors' published outputs of Figure 1, if these files are present.
+//! Comparison with the authors' published outputs for Figure 1, if these files are present.
 
 use std::{fs, path::Path};
 
@@ -28,7 +28,7 @@ fn plan(directory: &Path) -> Plan {
     };
     let files = [(FLOWS.to_owned(), flows)];
     let mut plan = lab_plan::resolve(&scenario, &text, &files.into(), &options).expect("a plan");
-    // This is the interval of the artifact's monitor.
+    // 1 ms is the interval of the artifact's monitor.
     plan.measure.links_ns = Nanos::from_millis(1);
     plan
 }
@@ -52,8 +52,9 @@ fn replay_all(directory: &Path, plan: &Plan) -> Vec<Replay> {
     (0..POLICIES.len()).map(policy).collect()
 }
 
-/// |ΔFCT| / FCT is at most 0.1 % for half of the flows and at most 3 % for 99 % of them; the remaining difference is
-/// due to the artifact's different random numbers for marks. Link utilisations differ by at most 1 %.
+/// The relative difference |ΔFCT| / FCT is at most 0.1 % for half of the flows and at most 3 % for 99 % of them. The
+/// remaining difference is due to random numbers: the artifact draws other ones for its marks. Link utilisations differ
+/// by at most 1 %.
 #[test]
 fn every_policy_agrees_with_the_published_outputs() {
     let Some(directory) = beside(

@@ -1,4 +1,4 @@
-//! Rows of a recorded simulation.
+//! Tests of the rows that a recorded simulation writes.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -11,7 +11,7 @@ use lab_sample as sample;
 use lab_sim::{EndReason, Job, Outcome, RunOptions, SimTime, TraceFilter, record};
 use lab_units::{FlowId, Nanos};
 
-/// Scenario with two paths of two inter-DC links each, and three consecutive flows.
+/// Scenario with two paths, each of two inter-DC links, and three consecutive flows.
 const DIAMOND: &str = "
 name: diamond
 topology:
@@ -99,7 +99,7 @@ fn a_flows_path_follows_its_decision() {
     run(folder.path(), &plan(DIAMOND, false), &RunOptions::default());
     let flows: Vec<FlowRow> = rows(folder.path());
     let decisions: Vec<DecisionRow> = rows(folder.path());
-    // Each flow has one decision for data and one for ACKs.
+    // Each flow gets one decision for its data and one for its ACKs.
     assert_eq!(decisions.len(), 2 * flows.len());
     for decision in decisions {
         let is_its = |flow: &&FlowRow| {
@@ -119,7 +119,7 @@ fn a_flows_path_follows_its_decision() {
 
 #[test]
 fn rates_of_queue_pairs_are_recorded_under_dcqcn_alone() {
-    // Hosts have 100 Gbit/s; the links of the paths have 40 Gbit/s and ECN marking.
+    // Hosts have 100 Gbit/s; the links of the paths have 40 Gbit/s and mark packets.
     let marking = "delay: 100 us, ecn: { k_min: 40 kB, k_max: 160 kB, p_max: 0.2 } }";
     let text = DIAMOND
         .replace("delay: 5 ms }", marking)
@@ -147,7 +147,7 @@ fn rates_of_queue_pairs_are_recorded_under_dcqcn_alone() {
         times.len() > 10 && times.iter().all(|time| time % 220_000 == 0),
         "{times:?}"
     );
-    // α is 1 until the first cut, which halves the rate; α decays from then on.
+    // α is 1 until the first cut, which halves the rate, and decays afterwards.
     let cut = of_first
         .iter()
         .find(|row| row.cnps > 0)
@@ -163,7 +163,7 @@ fn rates_of_queue_pairs_are_recorded_under_dcqcn_alone() {
     );
 }
 
-/// dc1 and dc4 have two next hops and make decisions for the three flows that start there.
+/// dc1 and dc4 have two next hops each, and decide for the three flows that start there.
 #[test]
 fn a_flow_without_a_decision_of_its_sources_switch_is_counted() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -189,7 +189,7 @@ fn a_flow_without_a_decision_of_its_sources_switch_is_counted() {
     assert_eq!(undecided(), [0, 2], "the third starts at dc4");
 }
 
-/// The plan in the records is in slot 0; the rows contain addresses of the slot that the lab had.
+/// The plan in the records is for slot 0, but a lab's rows have the addresses of the slot that it had.
 #[test]
 fn rows_of_a_lab_in_another_slot_give_the_same_evidence() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -200,8 +200,8 @@ fn rows_of_a_lab_in_another_slot_give_the_same_evidence() {
     assert_eq!(evidence(&plan.in_slot(3)), own);
 }
 
-/// 6.25 MB flows at half of 100 Gbit/s start every millisecond for 8 ms; the time limit is at 5 ms, after five flows.
-/// 31.25 MB in 5 ms are 50 Gbit/s, and the fifth start is at most at five eighths of the duration.
+/// 6.25 MB flows, half of 100 Gbit/s, start every millisecond for 8 ms, and the time limit at 5 ms allows five flows.
+/// 31.25 MB in 5 ms are 50 Gbit/s, and the fifth flow starts at five eighths of the duration at the latest.
 #[test]
 fn a_cut_run_offers_the_load_of_the_workloads_flows_that_started() {
     let text = "
@@ -246,12 +246,12 @@ policies: [ecmp]
     assert_eq!(listed, (1, 1_000_000));
 }
 
-/// There are 16,383 flow labels: if flows had no further source addresses, two more flows between two hosts would have
-/// the five-tuples of the first two flows and find their table entries. Instead, each flow has a decision of its own.
+/// There are 16,383 flow labels. Without additional source addresses, two more flows between two hosts would have the
+/// five-tuples of the first two and find their table entries. With them, each flow gets its own decision.
 #[test]
 fn more_flows_between_two_hosts_than_ports_are_each_decided() {
     let folder = tempfile::tempdir().expect("a folder");
-    // The scenario's text has at most a mebibyte, its maximum size.
+    // The scenario's text is close to its maximum size, one mebibyte.
     let flow = |n: u32| format!("    - {{from: dc1/h1, to: dc4/h1, size: 100 B, start: {n} us}}\n");
     let flows: String = (0..16_385).map(flow).collect();
     let (topology, _) = DIAMOND.split_once("traffic:").expect("its traffic");
@@ -272,10 +272,10 @@ fn more_flows_between_two_hosts_than_ports_are_each_decided() {
     );
 }
 
-/// A SoftRoCE flow with 200 packets sends 129 packets, its window, then 66 at its first ACK and 5 at its second, 400 ms
-/// apart. Twenty flows, 4 ms apart, are all in dc1's table at 100, 500 and 900 ms. The table has a capacity of 16 flows
-/// and is sampled every 100 ms. The first four flows are the least recently seen ones: they are evicted each time and,
-/// after the first two times, decided again.
+/// A SoftRoCE flow of 200 packets sends its window, 129 packets, then 66 at its first ACK and 5 at its second, 400 ms
+/// apart. Twenty flows that start 4 ms apart are all in dc1's table at 100, 500 and 900 ms. The table has a capacity of
+/// 16 flows and is sampled every 100 ms. The first four flows are the least recently seen each time: they are evicted
+/// and, after the first two times, decided again.
 #[test]
 fn a_full_table_evicts_the_least_recently_seen_flows_at_a_sample() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -328,7 +328,7 @@ fn links_carry_the_flows_bytes() {
         };
         sent("dc2") + sent("dc3")
     };
-    // 6 MB go in one direction and 1 MB in the other, with headers; ACKs are less than a tenth of that.
+    // 6 MB go in one direction and 1 MB in the other, plus headers; ACKs are less than a tenth of that.
     assert!(
         (6_000_000..6_600_000).contains(&last("dc1")),
         "{}",
@@ -350,7 +350,7 @@ fn links_carry_the_flows_bytes() {
 #[test]
 fn a_switchs_counters_agree_with_its_decisions() {
     let folder = tempfile::tempdir().expect("a folder");
-    // The third flow is active when a link of its datacenter is cut.
+    // The third flow is active when a link at its datacenter is cut.
     let text = format!(
         "{DIAMOND}transport: {{ retransmit_timeout: 50 ms }}\n\
          faults: [{{ at: 50050 us, link: [dc4, dc3], down: true }}]\n"
@@ -375,17 +375,17 @@ fn a_switchs_counters_agree_with_its_decisions() {
         assert_eq!(pinned, others.len() as u64, "each flow is entered once");
         assert_eq!((switch.stale, switch.restarts), (0, 0));
     }
-    // There is a sample every 5 ms and one at the end.
+    // There is a sample every 5 ms, and one at the end.
     let of_dc1: Vec<&SwitchRow> = switches
         .iter()
         .filter(|row| (&*row.policy, &*row.switch) == ("lcmp", "dc1"))
         .collect();
     assert_eq!(of_dc1[1].time_ns, Nanos::from_millis(10));
-    // There are two decisions within the first 5 ms; a third one is for the last flow's ACKs.
+    // Two decisions fall into the first 5 ms; a third one is for the last flow's ACKs.
     assert_eq!(of_dc1[0].decisions_per_s, 400);
     let last = of_dc1.last().expect("rows");
     assert_eq!(last.decisions, 3);
-    // Every packet without a decision is a table hit.
+    // Every packet that needs no decision is a table hit.
     let sent = 6_000_000_u64.div_ceil(4096);
     assert!(last.hits >= sent - 2, "{}", last.hits);
 }
@@ -474,8 +474,8 @@ fn flows_beyond_the_time_limit_have_rows_with_the_reason() {
     assert_eq!(flows[0].reason, "not finished at the time limit of 4 ms");
 }
 
-/// The only link is cut permanently at 1 ms. The first packet's time-outs of 50 ms expire at 50, 100, … 350 ms, which
-/// are InfiniBand's seven retries; at 400 ms the QP fails, whether the run ends by itself or later by its time limit.
+/// The only link is cut for good at 1 ms. The first packet's time-outs of 50 ms expire at 50, 100, … 350 ms,
+/// InfiniBand's seven retries, and the QP fails at 400 ms, whether the run ends then or later at its time limit.
 #[test]
 fn a_flow_whose_qp_gave_up_says_so() {
     let text = "
@@ -494,7 +494,7 @@ transport: { retransmit_timeout: 50 ms }
         (Some(SimTime::from_micros(500_000)), EndReason::Until),
     ];
     for (until, reason) in ends {
-        // In a run with another flow, the time limit ends the run.
+        // Another flow keeps the run going until its time limit.
         let later = ", { from: dc2/h1, to: dc1/h1, size: 1 MB, start: 1 s }]";
         let text = match until {
             None => text.to_owned(),
@@ -514,7 +514,8 @@ transport: { retransmit_timeout: 50 ms }
     }
 }
 
-/// The delay falls from 100 ms to 1 ms at 10 ms. A flow of 1,000 B then takes 2.004 ms, which is also its ideal FCT.
+/// The delay decreases from 100 ms to 1 ms at 10 ms. After that, a flow of 1,000 B takes 2.004 ms, which is also its
+/// ideal FCT.
 #[test]
 fn a_shortened_delay_makes_no_flow_faster_than_its_ideal() {
     let text = "
@@ -544,9 +545,9 @@ faults: [{ at: 10 ms, link: [dc1, dc2], delay: 1 ms }]
     assert_eq!(late.ideal_fct_ns, Nanos::new(2_004_268));
 }
 
-/// 2 MB are 489 packets, which reach dc2 from 5.0 to 5.17 ms. The far half of the only path is cut at 5.1 ms: some
-/// packets are on its wire, one is partly sent, and the others find no next hop at dc2. All of them are counted as sent
-/// from dc2 to dc3.
+/// 2 MB are 489 packets, which reach dc2 from 5.0 to 5.17 ms. The second link of the only path is cut at 5.1 ms. Some
+/// packets are on its wire, one is partly sent, and the others find no next hop at dc2; all of them count as sent from
+/// dc2 to dc3.
 #[test]
 fn the_links_table_has_the_drops_of_a_cut_where_they_were_sent() {
     let text = "
@@ -580,7 +581,7 @@ faults:
     );
 }
 
-/// SoftRoCE's retry count has no limit: the lab aborts the flow at its deadline, and the simulator reports the same.
+/// SoftRoCE's retry count means no limit: the lab aborts the flow at its deadline, and the simulator reports the same.
 #[test]
 fn a_flow_that_the_lab_would_give_up_has_the_labs_reason() {
     let text = format!("{DIAMOND}scale: {{ rate: 1/100, time: 10 }}\nfaults:\n");
@@ -658,8 +659,8 @@ fn one_way(policies: &str, more: &str) -> String {
     )
 }
 
-/// Returns the bytes on each path of each flow's data under `policy`: from the flow's path rows or, without path rows,
-/// from its flow row.
+/// Returns the data bytes of each flow on each of its paths under `policy`, from the path rows if the flow was
+/// re-routed, else from its flow row.
 fn path_bytes(dir: &Path, policy: &str) -> Vec<(FlowId, String, u64)> {
     let paths: Vec<PathRow> = rows(dir);
     let flows: Vec<FlowRow> = rows(dir);
@@ -717,8 +718,8 @@ fn bytes_of_the_paths_are_those_that_the_links_counted() {
     assert!(moved.iter().all(|row| row.policy == "ucmp"), "{moved:?}");
 }
 
-/// A cut of a link on the path with less delay moves active flows to the other path, both at a switch that pins flows
-/// and at a switch with plain ECMP, which does not.
+/// A cut on the path with less delay moves active flows to the other path, both at a switch that pins flows and at one
+/// with plain ECMP, which does not.
 #[test]
 fn flows_that_a_cut_moves_have_both_paths() {
     for legacy in [false, true] {

@@ -1,4 +1,4 @@
-//! Names, addresses and numbers that keep labs of one machine apart.
+//! Names, addresses and numbers of a lab, which differ between the labs on one machine.
 //!
 //! A lab has a slot, 0 to 15. All its addresses are in 10.0.0.0/8:
 //!
@@ -6,17 +6,17 @@
 //! 0000 1010 | slot (4) | dc (8) | number (12)
 //! ```
 //!
-//! | dc | number | who |
+//! | dc | number | assigned to |
 //! |---|---|---|
 //! | 0 | 0… | ends of inter-DC links, two by two (/31) |
-//! | 1… | 1–1535 | hosts, then their further addresses |
+//! | 1… | 1–1535 | hosts, then additional addresses of hosts |
 //! | 1… | 1536–1791 | loopbacks of the DCI switch, the spines, the leaves |
 //! | 1… | 1792–4095 | ends of links inside the DC |
 //!
-//! so a datacenter is a /20 and a slot a /12.
+//! Thus a datacenter has a /20 prefix and a slot a /12.
 //!
-//! A plan is made in slot 0, and [`Plan::in_slot`](crate::Plan::in_slot) relabels it. Hashes of addresses leave the slot
-//! out ([`lab_abi::rows::without_slot`]), so that flows take the same paths in every slot.
+//! A plan is made for slot 0, and [`Plan::in_slot`](crate::Plan::in_slot) relabels it. Hashes of addresses leave the
+//! slot out ([`lab_abi::rows::without_slot`]), so that flows take the same paths in every slot.
 
 use std::net::Ipv4Addr;
 
@@ -25,10 +25,10 @@ use lab_units::{DcId, Mac, NodeId, PortId};
 
 use crate::model::{Prefix, Role};
 
-/// Number of lab slots on a machine.
+/// Number of lab slots on a machine: at most 16 labs exist at once.
 pub const SLOTS: u8 = 1 << SLOT_BITS.count_ones();
 
-/// Maximum number of datacenters in a lab; one of the 256 address blocks holds the inter-DC links.
+/// Maximum number of datacenters in a lab: 256 address blocks, minus the one for ends of inter-DC links.
 pub const MAX_DCS: u32 = 255;
 
 /// Maximum number of inter-DC links in a lab.
@@ -37,13 +37,13 @@ pub const MAX_INTER_DC_LINKS: u32 = NUMBERS / 2;
 /// Maximum number of host addresses in a datacenter, including additional addresses of hosts.
 pub const MAX_HOSTS: u32 = FIRST_LOOPBACK - 1;
 
-/// Maximum addresses per host: an rxe device identifies each by an eight-bit GID index.
+/// Maximum number of addresses per host. An rxe device identifies each by a GID index of eight bits.
 pub const MAX_HOST_ADDRS: u8 = 64;
 
-/// Maximum number of spines, and of leaves, in a datacenter.
+/// Maximum number of spines in a datacenter, and of leaves.
 pub const MAX_TIER: u32 = 127;
 
-/// Maximum number of link-end addresses inside a datacenter.
+/// Maximum number of addresses of link ends inside a datacenter.
 pub const MAX_FABRIC_ENDS: u32 = NUMBERS - FIRST_FABRIC_END;
 
 /// Returns the prefix of a slot, which contains every address of the lab.
@@ -55,7 +55,7 @@ pub fn slot_prefix(slot: u8) -> Prefix {
     }
 }
 
-/// Returns the prefix of a datacenter.
+/// Returns the /20 prefix of a datacenter in slot 0.
 #[must_use]
 pub const fn dc_prefix(dc: DcId) -> Prefix {
     Prefix {
@@ -64,7 +64,7 @@ pub const fn dc_prefix(dc: DcId) -> Prefix {
     }
 }
 
-/// Moves `addr`, an address of a lab in any slot, to `slot`; returns any other address unchanged.
+/// Moves a lab address `addr` from its slot to `slot`; returns an address outside 10.0.0.0/8 unchanged.
 #[must_use]
 pub const fn in_slot(addr: Ipv4Addr, slot: u8) -> Ipv4Addr {
     let bits = without_slot(addr).to_bits();
@@ -81,18 +81,18 @@ pub const fn single(addr: Ipv4Addr) -> Prefix {
     Prefix { addr, len: 32 }
 }
 
-/// Prefix of a host's default route.
+/// Prefix of a default route, 0.0.0.0/0.
 pub const EVERYWHERE: Prefix = Prefix {
     addr: Ipv4Addr::UNSPECIFIED,
     len: 0,
 };
 
-/// Position of a node in the lab.
+/// Datacenter, role and number of a node.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct NodePosition {
     pub dc: DcId,
     pub role: Role,
-    /// Number among the nodes of its role in the datacenter, from 1; 0 for a DCI switch.
+    /// Number among the datacenter's nodes with the same role, from 1; 0 for a DCI switch.
     pub number: u32,
 }
 
@@ -108,7 +108,7 @@ impl NodePosition {
         in_dc(self.dc, first + self.number)
     }
 
-    /// Returns the name within the datacenter: an empty string for a DCI switch, else `s1`, `l1` or `h1`.
+    /// Returns the node's name within its datacenter: `s1`, `l1` or `h1`; an empty string for a DCI switch.
     #[must_use]
     pub fn inside(self) -> String {
         let number = self.number;
@@ -121,13 +121,13 @@ impl NodePosition {
     }
 }
 
-/// Returns the address of an inter-DC link end; `number` counts ends, two per link.
+/// Returns the slot-0 address of an inter-DC link end; `number` counts ends from 0, two per link.
 #[must_use]
 pub const fn inter_dc_end(number: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(base(0) | number)
 }
 
-/// Returns the address of a link end inside a DC; `number` counts the DC's link ends.
+/// Returns the slot-0 address of a link end inside a DC; `number` counts the DC's link ends from 0.
 #[must_use]
 pub const fn fabric_end(dc: DcId, number: u32) -> Ipv4Addr {
     in_dc(dc, FIRST_FABRIC_END + number)
@@ -140,11 +140,11 @@ pub fn mac(slot: u8, port: PortId) -> Mac {
     Mac([0x02, 0x40 | slot, high, upper, lower, low])
 }
 
-/// Returns the name of the interface at `near` on a link to `far`: `l0d1-d2`, and `l0d1-d2_2` for the second link
-/// between the same nodes.
+/// Returns the slot-0 name of the interface at `near` on a link to `far`: `l0d1-d2`, or `l0d1-d2_2` on the second link
+/// between the two nodes (`twin` 1).
 ///
-/// A host has one NIC, so its interface has the host's own name (`l0d1h1`), and the switch's end of that link is
-/// `l0d1-h1`, whatever the switch.
+/// A host has one NIC, whose interface is named after the host (`l0d1h1`). The switch's interface on the same link is
+/// `l0d1-h1`, for a leaf as for a DCI switch.
 #[must_use]
 pub fn interface(near: NodePosition, far: NodePosition, twin: u32) -> String {
     let start = interface_start(0);
@@ -165,7 +165,7 @@ pub fn interface(near: NodePosition, far: NodePosition, twin: u32) -> String {
     }
 }
 
-/// Returns the prefix of a slot's interface names.
+/// Returns the text with which a slot's interface names begin: `l0d` for slot 0.
 ///
 /// The slot is one hexadecimal digit, so that the longest name, `lfd255s127-l127`, has the kernel's maximum of 15
 /// characters.
@@ -180,15 +180,15 @@ pub fn rxe_device(interface: &str) -> String {
     format!("rxe_{interface}")
 }
 
-/// Returns the number of the routing table of a host whose NIC is in the root namespace.
+/// Returns the number of the kernel routing table for a host whose NIC is in the root namespace.
 ///
-/// The numbers are above 2^30, which distributions and VPN tools do not use.
+/// All numbers are above 2^30, a range that distributions and VPN tools do not use.
 #[must_use]
 pub const fn routing_table(slot: u8, host: NodeId) -> u32 {
     (1 << 30) | ((slot as u32) << 24) | host.0
 }
 
-/// Match of a host's policy routing rule.
+/// Packets that a host's policy routing rule matches.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum HostRule {
     /// Packets received on the host's NIC.
@@ -199,9 +199,9 @@ pub enum HostRule {
     From,
 }
 
-/// Returns the priority of a slot's rules of one kind. It is after the `local` table's 0 and before the rules of other
-/// programs that would match a lab's packets: VRFs (1000), Tailscale (5210 to 5270) and wg-quick (just below the `main`
-/// table's 32766).
+/// Returns the priority of the rules of kind `rule` in a slot. The priorities lie after the `local` table's 0 and
+/// before rules of other programs that would match a lab's packets: VRFs (1000), Tailscale (5210 to 5270) and wg-quick
+/// (just below the `main` table's 32766).
 #[must_use]
 pub const fn rule_priority(slot: u8, rule: HostRule) -> u32 {
     let kind = match rule {
@@ -224,24 +224,25 @@ const fn in_dc(dc: DcId, number: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(base(0) | ((dc.0 + 1) << 12) | number)
 }
 
-/// Length of a slot's prefix: the first byte of the address block and the slot's bits.
+/// Length of a slot's prefix in bits: 8 for the address block 10.0.0.0/8, and 4 for the slot.
 const SLOT_PREFIX_LEN: u8 = 12;
 const _: () = assert!(
     SLOT_BITS == 0x00f0_0000,
     "a slot is the four bits before the datacenter"
 );
 
-/// Number of addresses in a DC's block.
+/// Number of addresses in a datacenter's block, a /20.
 const NUMBERS: u32 = 1 << 12;
 const FIRST_LOOPBACK: u32 = 1_536;
 const FIRST_FABRIC_END: u32 = 1_792;
 
-/// Lowest priority of a rule. The kernel inserts a rule without a priority before the second of all rules, which may be
-/// a lab's rule: there is room for 31 such rules in their own order. If a lab's rules began at 0 or 1, all inserted
-/// rules would get priority 0, in order of creation, which is the wrong order for wg-quick's two rules.
+/// Lowest priority of a lab's routing rule. When a program adds a rule without a priority, the kernel gives it one less
+/// than the second rule in the list, which may be a lab's: 31 such rules fit before the lab's, in the right order. If a
+/// lab's rules began at 0 or 1, all later rules would get priority 0, in order of creation, which is the wrong order
+/// for wg-quick's two rules.
 const FIRST_RULE: u32 = 32;
 
-/// Number of rules per host.
+/// Number of policy routing rules per host.
 const RULE_KINDS: u32 = 3;
 
 #[cfg(test)]
@@ -357,7 +358,7 @@ mod tests {
             }
         }
         assert!(priorities.is_sorted_by(|a, b| a < b));
-        // 16 slots of 3 rules from 32.
+        // 16 slots with 3 rule kinds each have the priorities from 32 to 79.
         assert_eq!((priorities[0], priorities[47]), (32, 79));
     }
 

@@ -1,20 +1,20 @@
 //! RoCEv2 packet sizes on the wire, and netem's packet limits.
 //!
-//! Wire bytes are the bytes that a qdisc counts: from the Ethernet header to the invariant CRC, without preamble, frame
-//! check sequence and inter-frame gap.
+//! A packet's wire bytes are those that a qdisc counts: from the Ethernet header to the invariant CRC, without
+//! preamble, frame check sequence and inter-frame gap.
 
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
-/// Header bytes of every packet: Ethernet 14, IPv4 20, UDP 8, BTH 12, invariant CRC 4.
+/// Bytes of the headers and CRC of every packet: Ethernet 14, IPv4 20, UDP 8, BTH 12, invariant CRC 4.
 pub const HEADERS: u64 = 58;
 
-/// Bytes of the RDMA extended transport header, which a WRITE's first packet and a READ request have.
+/// Bytes of the RDMA extended transport header, in the first packet of a WRITE and in a READ request.
 pub const RETH: u64 = 16;
 
-/// Bytes of the ACK extended transport header, which an ACK and the first and last packet of a READ response have.
+/// Bytes of the ACK extended transport header, in an ACK and in the first and last packet of a READ response.
 pub const AETH: u64 = 4;
 
-/// Bytes of immediate data, in the last packet of a message that carries them.
+/// Bytes of immediate data, in the last packet of a message sent with immediate data.
 pub const IMMDT: u64 = 4;
 
 /// Wire bytes of an ACK, the smallest frame in the lab.
@@ -31,11 +31,11 @@ pub const PACKETS_PER_ACK: u64 = 64;
 /// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_param.h>.
 pub const RXE_WINDOW_PACKETS: u64 = 128;
 
-/// Maximum packets of a QP that rxe has in the kernel's queues at once, `RXE_INFLIGHT_SKBS_PER_QP_HIGH` plus one:
-/// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_param.h>.
+/// Maximum number of packets per QP that rxe keeps in the kernel's queues at once, `RXE_INFLIGHT_SKBS_PER_QP_HIGH` plus
+/// one: <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_param.h>.
 pub const RXE_PARKED_PACKETS: u64 = 65;
 
-/// Returns rxe's window per QP in payload bytes, if all packets are full with `payload` bytes.
+/// Returns rxe's window per QP in payload bytes, with `payload` bytes in every packet.
 #[must_use]
 pub fn rxe_window(payload: u32) -> Bytes {
     Bytes::new(RXE_WINDOW_PACKETS * u64::from(payload))
@@ -47,11 +47,11 @@ pub const fn rxe_round_trips(packets: u64) -> u64 {
     packets.div_ceil(RXE_WINDOW_PACKETS)
 }
 
-/// Bytes that rxe reserves of an interface's MTU for headers (`RXE_MAX_HDR_LENGTH`); the path MTU is at most the
+/// Bytes of an interface's MTU that rxe reserves for headers (`RXE_MAX_HDR_LENGTH`); the path MTU is at most the
 /// remainder: <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_hdr.h>.
 pub const RXE_HEADER_ROOM: u32 = 80;
 
-/// Returns the number of packets in a message with `bytes` bytes; an empty message is one packet.
+/// Returns the number of packets in a message with `bytes` bytes; an empty message takes one packet.
 #[must_use]
 pub fn packets(bytes: Bytes, path_mtu: u32) -> u64 {
     bytes.get().div_ceil(u64::from(path_mtu)).max(1)
@@ -64,29 +64,29 @@ pub const fn telemetry(hops: u32) -> u32 {
     2 + 8 * hops
 }
 
-/// Returns the wire bytes of a data packet: `payload`, padded to a multiple of four bytes, and `extended` bytes for
-/// extended headers.
+/// Returns the wire bytes of a data packet: headers, `extended` bytes for extended headers, and `payload` padded to a
+/// multiple of four bytes.
 #[must_use]
 pub fn data(payload: u64, extended: u64) -> u64 {
     HEADERS + extended + payload.next_multiple_of(4)
 }
 
-/// Returns the number of packets that netem must hold to delay a link without dropping: the bytes in flight plus
-/// `buffer`, because the queue before netem may empty in one burst. Both are counted in ACKs, the smallest frame.
+/// Returns the packet limit with which a netem delay line never drops: room for the bytes in flight and for `buffer`,
+/// because the queue before netem may empty in one burst. Both are counted in ACKs, the smallest frames.
 #[must_use]
 pub fn delay_line_packets(rate: BitsPerSec, delay: Nanos, buffer: Bytes) -> u32 {
     netem_packets(rate, delay, buffer, ACK).max(MIN_DELAY_LINE)
 }
 
-/// Returns the packet limit of a netem qdisc that is both queue and delay line of a link, as inside a DC. It drops when
-/// `buffer` is full of `frame`-byte frames, because netem counts packets, not bytes.
+/// Returns the packet limit of a netem qdisc that is both queue and delay line of a link, as inside a DC. The queue
+/// overflows once `frame`-byte frames fill `buffer`; netem counts packets, not bytes.
 #[must_use]
 pub fn queue_packets(rate: BitsPerSec, delay: Nanos, buffer: Bytes, frame: Bytes) -> u32 {
     netem_packets(rate, delay, buffer, frame.get())
 }
 
-/// Returns a netem limit in packets: bytes in flight count as ACKs, so that a delay line never drops; queued bytes
-/// count as frames of `frame` bytes.
+/// Returns a netem limit in packets. Bytes in flight are counted in ACKs, so that the delay line never drops; bytes of
+/// the queue are counted in frames of `frame` bytes.
 fn netem_packets(rate: BitsPerSec, delay: Nanos, buffer: Bytes, frame: u64) -> u32 {
     let in_flight = rate.bytes_in(delay).get().div_ceil(ACK);
     let queued = buffer.get().div_ceil(frame).max(1);
@@ -94,7 +94,7 @@ fn netem_packets(rate: BitsPerSec, delay: Nanos, buffer: Bytes, frame: u64) -> u
     u32::try_from(needed).unwrap_or(u32::MAX)
 }
 
-/// Minimum packets of a delay line; the kernel's default of 1,000 drops silently on long links.
+/// Minimum packet limit of a delay line; with the kernel's default, 1,000, netem silently drops packets on long links.
 const MIN_DELAY_LINE: u32 = 4_096;
 
 #[cfg(test)]
@@ -109,7 +109,8 @@ mod tests {
             let buffer = buffer.parse();
             (rate.unwrap(), delay.unwrap(), buffer.unwrap())
         };
-        // 100 Mbit/s · 2.5 s is 31,250,000 B or 504,033 ACKs; 620 kB is 10,000 ACKs more, or 155 frames of 4,000 B.
+        // 100 Mbit/s · 2.5 s = 31,250,000 B, which is 504,033 ACKs. 620 kB is another 10,000 ACKs, or 155 frames of
+        // 4,000 B.
         let (rate, delay, buffer) = link("100 Mbit", "2500 ms", "620 kB");
         let frame = Bytes::new(4_000);
         assert_eq!(delay_line_packets(rate, delay, buffer), 504_033 + 10_000);

@@ -4,7 +4,7 @@ use lab_units::{DcId, LinkId, NodeId, PortId};
 
 use crate::model::{Dc, Link, LinkKind, Node, Plan, Port, Role};
 
-/// Nodes, links and ports of a lab while a plan is resolved; [`Node::routes`] are still empty.
+/// Nodes, links and ports of a lab while a plan is resolved; [`Node::routes`] is still empty.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub dcs: Vec<Dc>,
@@ -14,7 +14,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Copies the network of a plan.
+    /// Copies the nodes, links and ports of a plan.
     pub fn of(plan: &Plan) -> Self {
         Self {
             dcs: plan.dcs.clone(),
@@ -42,7 +42,7 @@ impl Network {
         self.node(self.far_end(port))
     }
 
-    /// Returns the ports of `node` whose links lead to nodes with `role`.
+    /// Returns the ports of `node` whose neighbour has `role`.
     pub fn ports_to(&self, node: NodeId, role: Role) -> impl Iterator<Item = PortId> {
         self.node(node)
             .ports
@@ -51,7 +51,7 @@ impl Network {
             .filter(move |port| self.neighbour(*port).role == role)
     }
 
-    /// Returns the total rate of the links at `ports` in the paper's network, in bits per second.
+    /// Returns the sum of the rates of the links at `ports`, in paper bits per second.
     pub fn rate_of(&self, ports: impl Iterator<Item = PortId>) -> u64 {
         ports
             .map(|port| self.link(port.link()).paper.rate_bps.get())

@@ -1,4 +1,4 @@
-//! Rates and delays of links between two successive faults.
+//! Rates and delays of links in each interval between two faults.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::{
     table_paths::TablePaths,
 };
 
-/// All states of the network during a run, in order of time.
+/// States of the network during a run, in order of time.
 pub(crate) struct Networks {
-    /// Network states by the emulated time from which they are valid; the first starts at 0.
+    /// Network states, each with the emulated time from which it is valid; the first starts at 0.
     epochs: Vec<(Nanos, Network)>,
-    /// Paths and best link values by the first and last epoch that they combine.
+    /// Networks with the best link values over a range of epochs, by the range's first and last epoch.
     best: BTreeMap<(usize, usize), Combined>,
 }
 
-/// Best rate and delay of each link in several epochs, with the paths between hosts that they give.
+/// Network with each link's best rate and delay over a range of epochs, and the paths between hosts in it.
 struct Combined {
     network: Network,
     paths: Paths,
@@ -29,7 +29,7 @@ struct Combined {
 }
 
 impl Networks {
-    /// Returns the network states of a run that begins with `network` and has `changes`.
+    /// Returns the network states of a run that starts with `network` and applies `changes`.
     pub fn new(network: &Network, changes: &[Change]) -> Self {
         let mut epochs = vec![(Nanos::ZERO, network.clone())];
         let mut now = network.clone();
@@ -48,18 +48,18 @@ impl Networks {
         }
     }
 
-    /// Returns the path with the least delay between two hosts before any fault.
+    /// Returns the path with the least delay between two hosts, before any fault.
     pub fn first(&mut self, src: NodeId, dst: NodeId) -> &[Hop] {
         &self.all((0, 0), src, dst)[0].hops
     }
 
-    /// Returns the ideal FCT of a flow between two hosts that starts at `start`. `alone` computes the flow's FCT
-    /// without faults from all paths between the hosts, of which the first has the least delay.
+    /// Returns the ideal FCT of a flow between two hosts that starts at `start`. `alone` computes the FCT of the flow
+    /// alone in a network without faults, given all paths between the hosts, the path with the least delay first.
     ///
-    /// A flow that ends before the next fault uses the network as it is at the flow's start. A flow that ends later
-    /// takes at least the time until the fault, and at least as long as on links with the better rate and delay of
-    /// before and after the fault. The ideal FCT is the minimum of these bounds, so that no FCT is below it, whatever
-    /// changes while the flow runs.
+    /// A flow that ends before the next fault uses the network as it is at the flow's start. A flow that is still
+    /// running at a fault takes at least the time until the fault, and at least its FCT on links that have the better
+    /// rate and delay of both states. The ideal FCT is the minimum over these cases, so that no FCT is below it,
+    /// whatever changes while the flow runs.
     pub fn ideal(
         &mut self,
         (src, dst): (NodeId, NodeId),
@@ -78,7 +78,8 @@ impl Networks {
         ideal
     }
 
-    /// Returns the paths that the tables allow between two hosts, the path with the least delay first.
+    /// Returns the paths that the switches' tables allow between two hosts in the best network of an epoch range; the
+    /// path with the least delay is first.
     fn all(&mut self, (first, last): (usize, usize), src: NodeId, dst: NodeId) -> &[HostPath] {
         let epochs = &self.epochs;
         let combined = self.best.entry((first, last)).or_insert_with(|| {
@@ -109,7 +110,7 @@ impl Networks {
     }
 }
 
-/// Returns a network whose links have their maximum rate and minimum delay over `epochs`.
+/// Returns a network in which each link has its maximum rate and minimum delay over `epochs`.
 fn best_of(epochs: &[(Nanos, Network)]) -> Network {
     let mut best = epochs[0].1.clone();
     for (_, network) in &epochs[1..] {

@@ -1,8 +1,7 @@
-//! Paths between datacenters: candidate next hops, the best path behind each, and paths between hosts.
+//! Paths between datacenters: candidate next hops, the best path through each of them, and paths between hosts.
 //!
 //! As in the paper's testbed, the next hops of a destination are all neighbours that are one hop nearer to it, found by
-//! breadth-first search over the DCI switches; delay and rate decide only the order of next hops. Paths never cross
-//! hosts.
+//! breadth-first search over the DCI switches. Delay and rate only order the next hops. Paths never cross hosts.
 
 use std::{cmp::Reverse, collections::VecDeque};
 
@@ -15,14 +14,14 @@ use crate::{
     network::Network,
 };
 
-/// Best equal-hop paths between all pairs of datacenters.
+/// Best shortest paths, by hop count, between all pairs of datacenters.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
-    /// Best paths by destination, then by source.
+    /// Best paths by destination, then by source; `None` if no path exists.
     towards: Vec<Vec<Option<BestPath>>>,
 }
 
-/// Best path from a DC to a destination.
+/// Best path from a datacenter to a destination.
 #[derive(Clone, Copy, Debug)]
 struct BestPath {
     hops: u32,
@@ -41,7 +40,7 @@ impl BestPath {
         port: None,
     };
 
-    /// Returns this path with `port`'s link in front of it.
+    /// Returns this path extended by the link of `port`, at its start.
     fn behind(&self, network: &Network, port: PortId) -> Self {
         let wire = &network.link(port.link()).paper;
         let ahead = self.bottleneck.unwrap_or(wire.rate_bps);
@@ -53,7 +52,7 @@ impl BestPath {
         }
     }
 
-    /// Returns the sort key, best path first: delay, then capacity, then the port's number.
+    /// Returns a sort key by which the best path is first: least delay, then most capacity, then lowest port number.
     fn rank(&self) -> (Nanos, Reverse<Option<BitsPerSec>>, Option<PortId>) {
         (self.delay, Reverse(self.bottleneck), self.port)
     }
@@ -73,7 +72,7 @@ impl Paths {
         self.towards[to.index()][at.index()].as_ref()
     }
 
-    /// Returns the number of links between DCI switches from `from` to `to`.
+    /// Returns the number of inter-DC links on the shortest path from `from` to `to`; `None` if there is no path.
     pub fn hops(&self, from: DcId, to: DcId) -> Option<u32> {
         self.best(from, to).map(|path| path.hops)
     }
@@ -93,7 +92,7 @@ impl Paths {
         })
     }
 
-    /// Returns the next hops from `from` to `to`, by increasing delay, then port.
+    /// Returns the next hops from `from` to `to`, by increasing delay of the best path through them, then by port.
     pub fn candidates(
         &self,
         network: &Network,
@@ -126,7 +125,7 @@ impl Paths {
         Ok(candidates)
     }
 
-    /// Returns the egress ports of DCI switches on the best path from `from` to `to`.
+    /// Returns the DCI switches' egress ports on the best path from `from` to `to`, in order.
     pub fn ports(&self, network: &Network, from: DcId, to: DcId) -> Vec<PortId> {
         let best = |at| self.best(at, to).and_then(|path| path.port);
         let mut next = best(from);
@@ -145,7 +144,7 @@ fn best_paths(network: &Network, to: DcId) -> Vec<Option<BestPath>> {
     best_paths[to.index()] = Some(BestPath::ARRIVED);
     let mut queue = VecDeque::from([to]);
     while let Some(at) = queue.pop_front() {
-        // In breadth-first order, every DC with fewer hops has been visited, so this path is final.
+        // Breadth-first order: every DC with fewer hops has been visited, so this path is final.
         let Some(ahead) = best_paths[at.index()] else {
             continue;
         };
@@ -191,7 +190,7 @@ pub(crate) fn switches(network: &Network, paths: &Paths) -> Result<Vec<Switch>, 
             });
             Ok(Switch {
                 node: dc.dci,
-                // As in the artifact, the seed is the switch's node id, so that switches hash differently.
+                // As in the artifact, the seed is the switch's node id, so that the switches' hashes differ.
                 hash_seed: dc.dci.0,
                 destinations: destinations.collect::<Result<_, PlanError>>()?,
             })
@@ -199,15 +198,15 @@ pub(crate) fn switches(network: &Network, paths: &Paths) -> Result<Vec<Switch>, 
         .collect()
 }
 
-/// Returns the egress ports from `src` to `dst`, over the best path between their DCs.
+/// Returns the egress ports from host `src` to host `dst`, over the best path between their DCs.
 pub(crate) fn host_path(network: &Network, paths: &Paths, src: NodeId, dst: NodeId) -> Vec<PortId> {
     let from = network.node(src).dc;
     let to = network.node(dst).dc;
     host_path_over(network, src, dst, &paths.ports(network, from, to))
 }
 
-/// Returns the egress ports from `src` to `dst`; `between` contains the ports from the source's DCI switch to the
-/// destination's. All paths inside a DC are equivalent, so the first node of each tier represents its tier.
+/// Returns the egress ports from host `src` to host `dst`, where `between` has the ports from the source's DCI switch
+/// to the destination's. Paths inside a DC are equivalent, so the path takes the first spine and the first leaf.
 pub(crate) fn host_path_over(
     network: &Network,
     src: NodeId,
@@ -226,7 +225,7 @@ pub(crate) fn host_path_over(
     path
 }
 
-/// Returns the egress ports from a host up to its DCI switch.
+/// Returns the egress ports on the way from a host up to its DCI switch.
 pub(crate) fn climb(network: &Network, host: NodeId) -> Vec<PortId> {
     let mut path = Vec::new();
     let mut at = host;
@@ -244,7 +243,7 @@ pub(crate) fn climb(network: &Network, host: NodeId) -> Vec<PortId> {
     path
 }
 
-/// Returns the number of steps upwards after which the paths of two hosts in one DC meet.
+/// Returns the number of links from either of two hosts in one DC up to the first switch on both paths.
 fn meeting(network: &Network, up: &[PortId], down: &[PortId]) -> usize {
     let together = |(a, b): (&PortId, &PortId)| network.far_end(*a) == network.far_end(*b);
     let met = up.iter().zip(down).position(together);

@@ -1,4 +1,4 @@
-//! Kernel routes of every node: plain ECMP over equal-hop next hops.
+//! Kernel routes of every node, with plain ECMP over all next hops on shortest paths.
 
 use lab_units::{DcId, NodeId};
 
@@ -31,7 +31,7 @@ fn of_node(network: &Network, paths: &Paths, node: NodeId) -> Result<Vec<Route>,
     }
 }
 
-/// Returns the routes of a leaf: its hosts below, everything else above.
+/// Returns the routes of a leaf: down to each of its hosts, and up for every other address.
 fn leaf_routes(network: &Network, leaf: NodeId) -> Vec<Route> {
     let up: Vec<_> = network.ports_to(leaf, Role::Spine).collect();
     let mut routes = below(network, leaf, Role::Host);
@@ -42,7 +42,7 @@ fn leaf_routes(network: &Network, leaf: NodeId) -> Vec<Route> {
     routes
 }
 
-/// Returns the routes of a spine: leaves and their hosts below, everything else above.
+/// Returns the routes of a spine: down to leaves and their hosts, and up for every other address.
 fn spine_routes(network: &Network, spine: NodeId) -> Vec<Route> {
     let up: Vec<_> = network.ports_to(spine, Role::DciSwitch).collect();
     let mut routes = below(network, spine, Role::Leaf);
@@ -60,7 +60,7 @@ fn spine_routes(network: &Network, spine: NodeId) -> Vec<Route> {
     routes
 }
 
-/// Returns the routes of a DCI switch: its own DC below, other DCs over all candidates.
+/// Returns the routes of a DCI switch: down into its own DC, and over all candidates to each other DC.
 fn dci_routes(network: &Network, paths: &Paths, dci: NodeId) -> Result<Vec<Route>, PlanError> {
     let own = network.node(dci).dc;
     let down: Vec<_> = network.ports_to(dci, Role::Spine).collect();
@@ -85,7 +85,7 @@ fn dci_routes(network: &Network, paths: &Paths, dci: NodeId) -> Result<Vec<Route
     Ok(routes)
 }
 
-/// Returns routes to each neighbour of `role` through the port towards that neighbour.
+/// Returns a route to each neighbour with `role`, through the port towards it.
 fn below(network: &Network, node: NodeId, role: Role) -> Vec<Route> {
     let ports = network.ports_to(node, role);
     ports

@@ -1,4 +1,4 @@
-//! Relabelling of a plan for the slot that a lab gets on its machine.
+//! Relabelling of a plan for the slot that the lab gets on its machine.
 
 use lab_units::PortId;
 
@@ -8,8 +8,8 @@ use crate::{
 };
 
 impl Plan {
-    /// Returns the plan with the addresses and interfaces of `slot`, which must be less than [`address::SLOTS`].
-    /// Nothing else in a plan depends on the slot. An interface whose name does not start with the prefix of the plan's
+    /// Returns the plan with addresses and interface names of `slot`, which must be less than [`address::SLOTS`]. Only
+    /// addresses, names and MACs depend on the slot. An interface whose name does not begin like those of the plan's
     /// slot keeps its name.
     #[must_use]
     pub fn in_slot(mut self, slot: u8) -> Self {
@@ -46,7 +46,7 @@ fn relabel_port(port: &mut Port, id: PortId, from: u8, to: u8) {
     port.addr = address::in_slot(port.addr, to);
 }
 
-/// Returns `prefix` in `slot`; a default route's prefix is outside the addresses of labs and stays as it is.
+/// Returns `prefix` moved to `slot`. The prefix of a default route is not a lab address, and stays unchanged.
 const fn prefix(prefix: Prefix, slot: u8) -> Prefix {
     Prefix {
         addr: address::in_slot(prefix.addr, slot),

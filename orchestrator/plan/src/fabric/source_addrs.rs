@@ -1,4 +1,4 @@
-//! Additional source addresses for hosts with more flows to one host than a pair of addresses has five-tuples.
+//! Additional source addresses for hosts whose flows to one destination outnumber the five-tuples of an address pair.
 
 use lab_units::{DcId, NodeId, Tool};
 
@@ -10,8 +10,8 @@ use crate::{
     network::Network,
 };
 
-/// Adds the addresses that the [`connections`] of `flows` need to the flows' sources, for all repetitions, and adds
-/// routes to these addresses to the nodes of the sources' datacenters.
+/// Gives source hosts the additional addresses that the [`connections`] of `flows` need, over all repetitions. Nodes in
+/// the same datacenter get routes to these addresses.
 pub(crate) fn add(network: &mut Network, tool: Tool, flows: &[Flow]) -> Result<(), PlanError> {
     let further = further_addrs(network.nodes.len(), tool, flows);
     for dc in 0..network.dcs.len() {
@@ -20,7 +20,7 @@ pub(crate) fn add(network: &mut Network, tool: Tool, flows: &[Flow]) -> Result<(
     Ok(())
 }
 
-/// Returns, for each node, the number of addresses that it sends from in addition to its own.
+/// Returns the number of additional source addresses that each node needs.
 fn further_addrs(nodes: usize, tool: Tool, flows: &[Flow]) -> Vec<usize> {
     let mut further = vec![0; nodes];
     for repetition in flows.chunk_by(|one, next| one.repetition == next.repetition) {
@@ -33,7 +33,7 @@ fn further_addrs(nodes: usize, tool: Tool, flows: &[Flow]) -> Vec<usize> {
     further
 }
 
-/// Numbers the additional addresses of a datacenter's hosts after the hosts' own addresses.
+/// Assigns additional addresses to a datacenter's hosts, numbered after the hosts' own addresses.
 fn add_in_dc(network: &mut Network, dc: usize, further: &[usize]) -> Result<(), PlanError> {
     let hosts = network.dcs[dc].hosts.clone();
     let too_many = |object, what, count: usize, max: u32| PlanError::TooMany {
@@ -73,7 +73,7 @@ fn add_in_dc(network: &mut Network, dc: usize, further: &[usize]) -> Result<(), 
     Ok(())
 }
 
-/// Adds `addr` to a host. Every node with a route to the host's own address gets the same route to `addr`.
+/// Adds `addr` to a host. Every node with a route to the host's own address gets an equal route to `addr`.
 fn add_addr(network: &mut Network, host: NodeId, addr: std::net::Ipv4Addr) {
     let own = address::single(network.node(host).addr);
     for node in &mut network.nodes {

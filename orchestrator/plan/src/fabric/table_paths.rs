@@ -1,4 +1,4 @@
-//! All paths that the switches' tables allow: at each switch any candidate may be chosen.
+//! All paths that the switches' tables allow: each switch on a path may choose any of its candidates.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::{
     paths::Paths,
 };
 
-/// Paths between DCI switches, by source and destination, without paths on which no transfer can end sooner than on
-/// another path.
+/// Paths between DCI switches, by source and destination; a path is left out if another one is at least as fast for
+/// every transfer.
 #[derive(Default)]
 pub(crate) struct TablePaths(BTreeMap<(DcId, DcId), Vec<TablePath>>);
 
-/// A path between two DCI switches.
+/// A path between two DCI switches, as its egress ports and links.
 #[derive(Clone, Debug)]
 struct TablePath {
     ports: Vec<PortId>,
@@ -23,7 +23,7 @@ struct TablePath {
 }
 
 impl TablePaths {
-    /// Returns the egress ports of DCI switches on each path from `from` to `to`.
+    /// Returns, for each path from `from` to `to`, the egress ports of its DCI switches.
     pub fn between<'a>(
         &'a mut self,
         network: &Network,
@@ -71,8 +71,8 @@ impl TablePath {
     }
 
     /// Returns true if every transfer ends at least as soon on this path as on `other`, which has the same number of
-    /// links: a packet that leaves one link sooner does not leave a later link later, and of the delays only the sum
-    /// counts.
+    /// links: a packet that leaves one link sooner never leaves a later link later, and only the sum of the delays
+    /// matters.
     fn beats(&self, other: &Self) -> bool {
         let mut rates = self.hops.iter().zip(&other.hops);
         self.delay() <= other.delay() && rates.all(|(hop, other)| hop.rate >= other.rate)

@@ -1,8 +1,8 @@
-//! Nodes, links and ports, with names and addresses.
+//! Construction of nodes, links and ports, with names and addresses.
 //!
 //! Nodes are numbered by tier: all DCI switches, so that a DCI switch has its datacenter's number, then all spines,
-//! leaves and hosts. Links are numbered from the outside in: inter-DC links, then the links of each datacenter. The
-//! switch is at a link's end `a`, the node below it at end `b`.
+//! leaves and hosts. Links are numbered from the outside in: inter-DC links, then the links of each datacenter. Inside
+//! a DC, a link's end `a` is at the upper switch, and end `b` at the node below it.
 
 use std::collections::BTreeMap;
 
@@ -33,11 +33,11 @@ struct Builder<'a> {
     topology: &'a Topology,
     scale: &'a Scale,
     network: Network,
-    /// Position of each node, by its id.
+    /// Positions of the nodes created so far, by node id.
     positions: Vec<NodePosition>,
-    /// Number of link-end addresses assigned so far, by datacenter.
+    /// Number of link-end addresses assigned so far inside each datacenter.
     ends: Vec<u32>,
-    /// Number of links created so far between two nodes.
+    /// Number of links created so far between each pair of nodes.
     twins: BTreeMap<(NodeId, NodeId), u32>,
 }
 
@@ -252,7 +252,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Returns the number of nodes with `role` in a fabric.
+/// Returns the number of nodes with `role` in one datacenter's fabric.
 fn count(fabric: &Fabric, role: Role) -> u32 {
     match (fabric, role) {
         (_, Role::DciSwitch) => 1,

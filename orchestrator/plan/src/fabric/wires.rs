@@ -1,19 +1,19 @@
-//! Parameters of links during a run.
+//! Parameters of links over a run's time.
 
 use lab_units::LinkId;
 
 use crate::model::{FaultChange, FaultPlan, Link, Plan, WirePlan};
 
-/// Links, and the faults that change them during a run.
+/// Links of a plan, and the faults that change them during a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Wires<'a> {
     pub links: &'a [Link],
-    /// Faults in order of time.
+    /// Faults by increasing time.
     pub faults: &'a [FaultPlan],
 }
 
 impl Plan {
-    /// Returns the links' parameters during a run.
+    /// Returns the links' parameters over the run's time.
     #[must_use]
     pub fn wires(&self) -> Wires<'_> {
         Wires {
@@ -34,7 +34,7 @@ impl<'a> Wires<'a> {
         std::iter::once(&self.links[link.index()].emu).chain(wires)
     }
 
-    /// Returns the emulated parameters of `link` after the leading faults for which `is_earlier` is true.
+    /// Returns the emulated parameters of `link` after all faults up to the first one for which `is_earlier` is false.
     pub fn after(self, link: LinkId, is_earlier: impl Fn(&FaultPlan) -> bool) -> &'a WirePlan {
         let count = self
             .faults

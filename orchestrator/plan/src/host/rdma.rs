@@ -1,4 +1,4 @@
-//! QP settings.
+//! Settings of queue pairs (QPs): path MTU, time-outs, deadline.
 
 use lab_parameters::Value;
 use lab_scenario::{Generator, TransportSpec};
@@ -18,11 +18,11 @@ pub(crate) struct Inputs<'a> {
     pub scale: &'a Scale,
     pub trips: RoundTrips,
     pub flows: &'a [Flow],
-    /// Minimum rate of a QP; `None` without congestion control.
+    /// Minimum rate to which congestion control can slow a QP; `None` without congestion control.
     pub slowest_qp: Option<BitsPerSec>,
 }
 
-/// Returns the QP settings of the scenario; unset values are derived from the plan's longest round trip and schedule.
+/// Returns the QP settings of the scenario. Unset values are derived from the longest round trip and the schedule.
 pub(crate) fn settings(
     generator: &Generator,
     transport: &TransportSpec,
@@ -62,7 +62,7 @@ pub(crate) fn settings(
 }
 
 /// Returns the time that a QP paced at `rate` takes to send the full packets that SoftRoCE may have in the kernel at
-/// once: the first packet's ACK may arrive before that time, the last packet's ACK only after it.
+/// once. The last of these packets cannot be acknowledged sooner, so this time delays ACKs like a queue.
 pub(crate) fn parked_time(path_mtu: u32, rate: BitsPerSec) -> Nanos {
     let packet = frame::data(u64::from(path_mtu), 0);
     let parked = Bytes::new(frame::RXE_PARKED_PACKETS * packet);
@@ -73,16 +73,16 @@ fn half_of(time: Nanos) -> Nanos {
     Nanos::new(time.get() / 2)
 }
 
-/// Returns the transport time-out of a QP for exponent `u`: 4.096 µs · 2^u.
+/// Returns the transport time-out that InfiniBand defines for `exponent`: 4.096 µs · 2^exponent.
 #[must_use]
 pub fn timeout(exponent: u8) -> Nanos {
     Nanos::new(TIMEOUT_UNIT << exponent.min(MAX_EXPONENT))
 }
 
-/// Returns the smallest exponent whose time-out is over twice `round_trip`, so that no delayed packet is retransmitted:
-/// rxe restarts the timer (InfiniBand 9.7.6.1.3) only when an acknowledgement arrives. Measured at a round trip of 200
-/// ms: with 18 nothing is retransmitted; with 14 (perftest's default, 67 ms) every packet is sent several times; 12
-/// ends in an error.
+/// Returns the smallest exponent whose time-out is over twice `round_trip`, so that a delayed packet is not
+/// retransmitted: rxe restarts the timer (InfiniBand 9.7.6.1.3) only when an acknowledgement arrives. Measured at a
+/// round trip of 200 ms: exponent 18 causes no retransmission; 14 (perftest's default, 67 ms) sends every packet
+/// several times; 12 ends in an error.
 fn safe_exponent(round_trip: Nanos) -> Result<u8, PlanError> {
     let twice = round_trip.saturating_add(round_trip);
     let fits = |exponent: &u8| timeout(*exponent) > twice;
@@ -104,21 +104,20 @@ fn requested_exponent(requested: Nanos) -> Result<u8, PlanError> {
         })
 }
 
-/// Inputs of the time after which an unfinished flow is aborted.
+/// Inputs of a flow's deadline, the time after which an unfinished flow is aborted.
 struct Deadline {
     path_mtu: u32,
-    /// Rate of the slowest inter-DC link.
+    /// Rate of the slowest inter-DC link; `None` without inter-DC links.
     slowest: Option<BitsPerSec>,
-    /// Longest round trip with empty queues.
+    /// Longest emulated round trip with empty queues.
     round_trip: Nanos,
-    /// Time-out of a QP.
+    /// Transport time-out of a QP.
     timeout: Nanos,
 }
 
 impl Deadline {
-    /// Returns the sum of four times: the schedule's ideal end, the time that a repetition's flows take one after the
-    /// other over the slowest link, the largest flow's round trips under rxe's window on the longest path, and a QP's
-    /// tries.
+    /// Returns the sum of the schedule's ideal end, the time to send all flows of a repetition one after another over
+    /// the slowest link, the largest flow's round trips under rxe's window on the longest path, and a QP's tries.
     fn after(&self, flows: &[Flow]) -> Nanos {
         let wire_bytes = round_trip::max_wire_bytes(flows);
         let drained = self.slowest.and_then(|rate| rate.serialize(wire_bytes));
@@ -137,13 +136,13 @@ const TIMEOUT_UNIT: u64 = 4_096;
 
 const TIMEOUT_KEY: &str = "transport.retransmit_timeout";
 
-/// Minimum of a derived exponent: perftest's default; a smaller value has no benefit.
+/// Minimum exponent that is derived from a round trip: perftest's default; a smaller one has no benefit.
 const MIN_EXPONENT: u8 = 14;
 
-/// Minimum of a requested exponent; rxe treats 0 as an infinite time-out.
+/// Minimum exponent for a requested time-out; rxe treats 0 as an infinite time-out.
 const MIN_REQUESTED_EXPONENT: u8 = 1;
 
-/// Maximum of the five-bit exponent.
+/// Maximum exponent: the field has five bits.
 const MAX_EXPONENT: u8 = 31;
 
 /// Number of transmissions of a packet before a QP fails: the first one and perftest's seven retries.
@@ -170,7 +169,7 @@ mod tests {
         assert!(matches!(error, PlanError::RequestedTimeout { .. }));
     }
 
-    /// A flow with 2 MB has 490 packets of 4,096 B: four windows of 128 packets.
+    /// A flow with 2 MB has 490 packets of 4,096 B, which take four windows of 128 packets.
     #[test]
     fn a_flow_has_the_time_of_a_round_trip_for_each_window() {
         let messages = 5;

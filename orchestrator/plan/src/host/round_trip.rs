@@ -1,4 +1,4 @@
-//! Longest round trips of the lab over all equal-hop paths, not only the best ones.
+//! Longest round trips in the lab, over all paths with the minimum number of hops rather than only the best one.
 
 use lab_units::{Bytes, DcId, Nanos};
 
@@ -10,18 +10,19 @@ use crate::{
     paths::{self, Paths},
 };
 
-/// Longest emulated round trips between any two hosts.
+/// Longest emulated round trips over all pairs of hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct RoundTrips {
-    /// Round trip with empty queues.
+    /// Longest round trip with empty queues.
     pub base: Nanos,
-    /// Round trip with every egress queue full in both directions, or as full as all flows together can make it.
+    /// Round trip with every egress queue full in both directions, or filled with the data of all flows if that is
+    /// less.
     pub queued: Nanos,
 }
 
 impl RoundTrips {
-    /// Returns the longest round trips for a packet of `path_mtu` bytes and its ACK, if flows send at most `sent`
-    /// bytes.
+    /// Returns the longest round trips for a packet of `path_mtu` bytes and its ACK. Queues hold at most `sent` bytes,
+    /// the data of all flows.
     pub fn longest(
         network: &Network,
         paths: &Paths,
@@ -47,14 +48,14 @@ impl RoundTrips {
     }
 }
 
-/// Returns an upper bound of the wire bytes that the data of one repetition's flows takes.
+/// Returns an upper bound for the wire bytes of one repetition's data packets, the maximum over the repetitions.
 pub(crate) fn max_wire_bytes(flows: &[Flow]) -> Bytes {
     let repetitions = flows.chunk_by(|a, b| a.repetition == b.repetition);
     let sums = repetitions.map(|flows| flows.iter().map(Flow::max_wire_bytes).sum());
     sums.max().unwrap_or(Bytes::ZERO)
 }
 
-/// Returns the time from a repetition's start to the ideal end of its last flow.
+/// Returns the time from a repetition's start to the ideal end of its last flow, the maximum over the repetitions.
 pub(crate) fn ideal_end(flows: &[Flow]) -> Nanos {
     let ends = flows
         .iter()
@@ -62,7 +63,7 @@ pub(crate) fn ideal_end(flows: &[Flow]) -> Nanos {
     ends.max().unwrap_or(Nanos::ZERO)
 }
 
-/// Returns the largest path cost between two hosts; a path's cost is the sum of its links' costs.
+/// Returns the maximum cost over all paths between two hosts; a path's cost is the sum of its links' costs.
 fn longest(
     network: &Network,
     paths: &Paths,

@@ -1,4 +1,4 @@
-//! QPs whose sending rates are recorded over time.
+//! Selection of QPs whose sending rates are recorded over time.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -6,18 +6,18 @@ use lab_units::{FlowId, Nanos};
 
 use crate::model::Plan;
 
-/// QPs of a repetition whose rates are recorded, and the recording interval.
+/// QPs of one repetition whose sending rates are recorded, and the recording interval.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SampledRates {
     /// Flows whose QPs are sampled.
     pub flows: BTreeSet<FlowId>,
-    /// Time between two samples, emulated.
+    /// Emulated time between two samples of a QP's rate.
     pub interval: Nanos,
 }
 
 impl SampledRates {
-    /// Returns a repetition's largest flows, the first ones among flows of equal size. Returns `None` unless hosts have
-    /// DCQCN as published, which both engines implement.
+    /// Selects the largest flows of a repetition, and the lowest ids among flows of equal size. Returns `None` unless
+    /// the congestion control is DCQCN, which both engines implement.
     #[must_use]
     pub fn of(plan: &Plan, repetition: u32) -> Option<Self> {
         let dcqcn = plan.transport.cc.in_lab()?;
@@ -39,5 +39,5 @@ impl SampledRates {
 /// Maximum number of sampled QPs per repetition: each sample takes ten microseconds of the lab's CPU time.
 const MAX_SAMPLED: usize = 32;
 
-/// Number of increase-timer intervals between two samples.
+/// Interval between two samples, as a multiple of DCQCN's increase timer.
 const RAISES: u64 = 4;

@@ -4,7 +4,7 @@
 
 use lab_units::Nanos;
 
-/// Timer duration, for a timer that SoftRoCE restarts at each acknowledgement.
+/// Duration of a kernel timer that SoftRoCE restarts at each acknowledgement.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct WheelTimer {
     jiffies: u64,
@@ -12,7 +12,7 @@ pub struct WheelTimer {
 }
 
 impl WheelTimer {
-    /// Creates a timer with `duration`, at least one jiffy.
+    /// Creates a timer with `duration`, rounded up to whole jiffies, at least one.
     #[must_use]
     pub fn new(duration: Nanos) -> Self {
         let jiffies = (duration.get() / JIFFY.get()).max(1);
@@ -23,7 +23,7 @@ impl WheelTimer {
         }
     }
 
-    /// Returns the granularity in jiffies: timers of this duration expire at multiples of it.
+    /// Returns the granularity in jiffies: a timer of this duration expires at a multiple of it.
     #[must_use]
     pub const fn granularity(self) -> u64 {
         self.granularity
@@ -32,8 +32,8 @@ impl WheelTimer {
     /// Returns the expiry time of a timer that is set at `now`. Both times are relative to an instant at which the
     /// jiffies were a multiple of the granularity.
     ///
-    /// The timer expires at the next multiple of the granularity after its duration, even if the duration ends at a
-    /// multiple: up to one granularity late.
+    /// The timer expires at the next multiple of the granularity after its duration, even if the duration ends exactly
+    /// at a multiple, so it is up to one granularity late.
     #[must_use]
     pub const fn expiry(self, now: Nanos) -> Nanos {
         let expires = now.get() / JIFFY.get() + self.jiffies;
@@ -45,13 +45,13 @@ impl WheelTimer {
 /// Length of a jiffy at Debian's `CONFIG_HZ` of 250.
 pub const JIFFY: Nanos = Nanos::from_millis(4);
 
-/// Number of granules that a level of the wheel spans: `LVL_SIZE - 1`.
+/// Number of granules that one level of the wheel spans: `LVL_SIZE - 1`.
 const SLOTS: u64 = 63;
 
 /// Binary logarithm of the ratio between the granularities of successive levels: `LVL_CLK_SHIFT`.
 const SHIFT: u32 = 3;
 
-/// Number of levels before the last one: `LVL_DEPTH - 1`.
+/// Number of levels below the last one: `LVL_DEPTH - 1`.
 const LEVELS: u32 = 8;
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(fine.expiry(Nanos::ZERO), jiffies(2), "a jiffy at least");
         assert_eq!(fine.expiry(Nanos::new(JIFFY.get() - 1)), jiffies(2));
         assert_eq!(fine.expiry(JIFFY), jiffies(3));
-        // 4.096 µs · 2^24 is 17,179 jiffies, or 33.55 granules of 512 jiffies, rounded up.
+        // 4.096 µs · 2^24 is 17,179 jiffies: 33.55 granules of 512 jiffies, rounded up to 34.
         let coarse = WheelTimer::new(crate::rdma::timeout(24));
         for (now, expected) in [(0, 34), (228, 34), (229, 35), (741, 36)] {
             assert_eq!(

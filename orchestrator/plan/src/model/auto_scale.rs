@@ -1,14 +1,14 @@
-//! Automatic scale of a plan.
+//! Scale that is chosen automatically.
 
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
 
-/// Rationale of an automatic scale.
+/// Rationale of an automatically chosen scale.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct AutoScale {
-    /// Capacity that the scale is chosen for.
+    /// Capacity of the place of the run, which the scale must fit.
     pub capacity: Capacity,
-    /// Bounds that the scale does not keep, as sentences with their consequences.
+    /// Bounds that the scale does not meet, each as a sentence with its consequence.
     pub costs: Vec<String>,
 }

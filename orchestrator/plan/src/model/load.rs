@@ -1,27 +1,27 @@
-//! Load of a plan.
+//! Load of a plan's workloads and flows.
 
 use std::collections::BTreeMap;
 
 use lab_units::{Bytes, DcId, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Load of a plan's workloads. Listed flows are excluded and counted in `listed`.
+/// Load that a plan's workloads request and offer. Listed flows do not count towards it; they are in `listed`.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct LoadPlan {
-    /// Longest duration of a workload in paper time; zero without workloads.
+    /// Longest duration of a workload, in paper time; zero without workloads.
     pub paper_duration_ns: Nanos,
-    /// Start of a repetition's last workload flow in paper time; the earliest such start over all repetitions.
+    /// Start of the last workload flow in paper time, the earliest over all repetitions.
     pub paper_last_start_ns: Nanos,
-    /// Number of arrivals of the workloads within their durations, over all repetitions.
+    /// Number of arrivals that the workloads sample within their durations, over all repetitions.
     pub arrivals: u64,
     /// Number of arrivals that became flows of the plan; `max_flows` drops the rest.
     pub kept: u64,
-    /// Loads of the datacenters that send workload flows, by id.
+    /// Load of each datacenter that sends workload flows, by id.
     pub senders: Vec<SenderLoad>,
     /// Flows from lists and flow files.
     #[serde(default)]
     pub listed: ListedFlows,
-    /// Number of concurrent flows if each takes its ideal FCT; under load every flow takes longer.
+    /// Number of concurrent flows if each took its ideal FCT. Flows take longer under load, so more are concurrent.
     pub ideal_concurrency: Concurrency,
 }
 
@@ -29,31 +29,32 @@ pub struct LoadPlan {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct SenderLoad {
     pub dc: DcId,
-    /// Rate of a load of 1, the workload's `load_base`, in bits per second.
+    /// Rate that counts as a load of 1, from the workload's `load_base`, in bits per second.
     pub capacity_bps: u64,
-    /// Mean rate that the datacenter's workloads request over the duration, in bits per second.
+    /// Mean rate that the datacenter's workloads request over their duration, in bits per second.
     pub requested_bps: u64,
-    /// Bytes of the datacenter's workload flows ÷ the duration, mean over the repetitions, in bits per second.
+    /// Mean rate of the datacenter's workload flows: their bytes ÷ the duration, averaged over repetitions, in bits per
+    /// second.
     pub offered_bps: u64,
 }
 
 /// Flows from lists and flow files, over all repetitions.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct ListedFlows {
-    /// Number of flows.
+    /// Number of listed flows.
     pub flows: u64,
-    /// Sum of their sizes in paper units.
+    /// Sum of the flows' sizes, in paper units.
     pub paper_bytes: Bytes,
 }
 
 impl SenderLoad {
-    /// Returns the requested load as a rounded percentage of the capacity.
+    /// Returns the requested load in percent of the capacity, rounded.
     #[must_use]
     pub fn requested_percent(&self) -> u64 {
         percent(self.requested_bps, self.capacity_bps)
     }
 
-    /// Returns the offered load as a rounded percentage of the capacity.
+    /// Returns the offered load in percent of the capacity, rounded.
     #[must_use]
     pub fn offered_percent(&self) -> u64 {
         percent(self.offered_bps, self.capacity_bps)
@@ -68,7 +69,7 @@ impl SenderLoad {
 }
 
 impl LoadPlan {
-    /// Returns the share of the duration that ends at the last start, in percent, rounded down.
+    /// Returns the percentage of the duration that has passed at the last flow's start, rounded down.
     #[must_use]
     pub fn covered_percent(&self) -> u64 {
         let last = u128::from(self.paper_last_start_ns.get()) * 100;
@@ -83,18 +84,18 @@ impl LoadPlan {
     }
 }
 
-/// Number of concurrent flows.
+/// Number of flows that run at the same time: mean and maximum.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Concurrency {
-    /// Mean from the first start to the last end, in hundredths of a flow.
+    /// Mean number from the first start to the last end, in hundredths of a flow.
     pub mean_hundredths: u64,
-    /// Maximum number of concurrent flows.
+    /// Maximum number of flows that run at the same time.
     pub peak: u64,
 }
 
 impl Concurrency {
-    /// Returns the concurrency of flows. Each span is a flow's repetition, start and end; flows of different
-    /// repetitions are never concurrent.
+    /// Computes the concurrency of flows, each given as its repetition, start and end. Flows of different repetitions
+    /// are never concurrent.
     #[must_use]
     pub fn of(spans: impl IntoIterator<Item = (u32, Nanos, Nanos)>) -> Self {
         let mut by_repetition: BTreeMap<u32, Vec<(Nanos, Nanos)>> = BTreeMap::new();

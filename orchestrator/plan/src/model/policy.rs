@@ -1,4 +1,4 @@
-//! Policy of a run.
+//! Policy of a run, with resolved parameters.
 
 use std::fmt;
 
@@ -10,40 +10,42 @@ use serde::{
     de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-/// Policy with its parameters.
+/// Policy with its resolved parameters.
 ///
-/// The serialised form is the name of a bucket policy, or the variant's name with its parameters.
+/// A policy that only assigns hash buckets is serialised as its name, other policies as the variant's name with
+/// parameters.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 pub enum PolicyPlan {
-    /// 5-tuple hash over buckets that depend only on the paths.
+    /// 5-tuple hash over buckets whose numbers depend only on the paths.
     #[serde(skip)]
     Buckets(&'static BucketPolicy),
-    /// 5-tuple hash over the candidates of minimum uniform cost; without flow ageing, over those of minimum delay.
+    /// UCMP: 5-tuple hash over the candidates with minimum uniform cost; without flow ageing, over those with minimum
+    /// delay.
     Ucmp(UcmpConfig),
     /// Centralised traffic engineering.
     Te(TeConfig),
     /// LCMP with resolved parameters.
     Lcmp(LcmpConfig),
-    /// User-defined policy that is compiled into this program, by name.
+    /// User-defined policy that is compiled into this program, as its name.
     Own(String),
-    /// User-defined switch program.
+    /// User-defined policy that is an eBPF program for switches.
     Ebpf(EbpfPlan),
 }
 
-/// User-defined switch program with its parameters.
+/// User-defined eBPF switch program with its parameters.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct EbpfPlan {
     /// Path of the program's object file as written in the scenario, relative to the scenario.
     pub object: String,
-    /// Parameters of C_path and C_cong in the program's tables.
+    /// LCMP parameters from which the program's tables of C_path and C_cong are computed.
     pub parameters: LcmpConfig,
 }
 
 impl PolicyPlan {
     pub const ECMP: Self = Self::Buckets(&ecmp::POLICY);
 
-    /// Returns LCMP's parameters for LCMP and for a switch program that uses LCMP's tables.
+    /// Returns LCMP's parameters for LCMP itself and for a user-defined switch program, which uses LCMP's tables.
     #[must_use]
     pub const fn lcmp(&self) -> Option<&LcmpConfig> {
         match self {
@@ -53,8 +55,8 @@ impl PolicyPlan {
         }
     }
 
-    /// Returns the provisioned hash buckets of `paths`, which apply to a flow's first packet before any demand is
-    /// known. `None` if each path has one bucket.
+    /// Returns the hash buckets of `paths`, which hold until demands have been measured. `None` if each path has one
+    /// bucket.
     pub(crate) fn buckets(&self, paths: &[Path]) -> Option<[u16; MAX_CANDIDATES]> {
         match self {
             Self::Buckets(policy) => policy.law.map(|law| law(paths)),

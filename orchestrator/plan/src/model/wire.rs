@@ -1,4 +1,4 @@
-//! Link of a plan.
+//! Parameters of a plan's link.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 
 use crate::frame;
 
-/// Parameters of a link, and the length of its delay line, which follows from them. Dereferences to the parameters.
+/// Parameters of a link, and the packet limit of its delay line, which follows from them. Dereferences to `parameters`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
 pub struct WirePlan {
     #[serde(flatten)]
     pub parameters: LinkConfig,
-    /// Maximum packets in the delay line of an inter-DC link: [`frame::delay_line_packets`].
+    /// Packet limit of an inter-DC link's delay line: [`frame::delay_line_packets`].
     pub delay_line_packets: u32,
 }
 
 impl WirePlan {
-    /// Returns the link with `parameters`.
+    /// Creates a link from `parameters` and computes its delay line.
     #[must_use]
     pub fn new(parameters: LinkConfig) -> Self {
         let LinkConfig {
@@ -32,7 +32,7 @@ impl WirePlan {
         }
     }
 
-    /// Returns the parameters that a fault may change as one line: `100 Mbit, 50 ms, loss 1/1000`.
+    /// Returns the parameters that a fault may change, in one line: `100 Mbit, 50 ms, loss 1/1000`.
     pub(crate) fn changeable(&self) -> String {
         let words = LinkConfig::PARAMETERS
             .iter()
@@ -61,8 +61,8 @@ impl DerefMut for WirePlan {
     }
 }
 
-/// Serialises the parameters in declaration order, and the delay line's packets after the buffer, because versions of
-/// the program compare `plan.json` byte for byte.
+/// Serialises the parameters in declaration order, with the delay line's packets after the buffer. `plan.json` must
+/// keep its bytes, because versions of the program compare it byte for byte.
 impl Serialize for WirePlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// The keys keep their order since the first plan format.
+    /// The keys have kept their order since the first plan format.
     #[test]
     fn a_link_is_written_in_the_order_of_its_declaration_and_read_again() {
         let marking = LinkConfig {

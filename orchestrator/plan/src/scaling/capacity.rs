@@ -1,7 +1,8 @@
-//! Capacity of a place: the rates that its flow generator and its data path reach, measured or by default.
+//! Capacity of a place (this machine or a kind of guest): the rates that its flow generator and its data path reach,
+//! measured or by default.
 //!
 //! Two loads measure a place: many flows of one packet, and a few large flows. All flows of a load start at once, so
-//! that the place is busy from the first start to the last end. See `lcmp-lab doctor --measure`.
+//! that the place is fully busy from the first start to the last end. See `lcmp-lab doctor --measure`.
 //!
 //! A measured capacity is used only if the command line names it, so that a scenario and a command line give the same
 //! plan on every machine.
@@ -15,46 +16,48 @@ use lab_units::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Capacity of a place. Times are measured by the lab's clock unless their name says otherwise.
+/// Capacity of a place, where a lab runs: this machine or a kind of guest. Times are by the lab's clock unless their
+/// name has `wall`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capacity {
     pub place: Place,
-    /// True if the capacity was measured; false if it is the default of the place.
+    /// True if the capacity was measured; false if it is the default of this kind of place.
     pub is_measured: bool,
-    /// Time for which a flow's queue pairs, decisions and records keep the place busy, independent of the flow's size.
+    /// Busy time per flow, for its queue pairs, decisions and records: the inverse of the maximum number of flows per
+    /// second, whatever their size.
     pub flow_ns: Nanos,
-    /// Time for which a packet on one link keeps the place busy.
+    /// Busy time per packet on one link: the inverse of the maximum number of such packets per second.
     pub hop_ns: Nanos,
-    /// Wall-clock time of a flow, independent of its size; equal to [`Self::flow_ns`] on the real clock. In an emulator
-    /// it is much longer than for the same number of instructions in packets, because the emulator translates the
-    /// instructions again.
+    /// Busy time per flow by the wall clock, independent of its size; equal to [`Self::flow_ns`] on the real clock. In
+    /// an emulator it is long for the number of instructions, because the emulator translates the code again.
     pub flow_wall_ns: Nanos,
-    /// Wall-clock time of a packet on one link; equal to [`Self::hop_ns`] on the real clock.
+    /// Busy time per packet on one link by the wall clock; equal to [`Self::hop_ns`] on the real clock.
     pub hop_wall_ns: Nanos,
 }
 
-/// Load of flows that started at once, and the time that they took.
+/// Load of flows that started at once, and the time until all of them ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredLoad {
-    /// Number of flows whose queue pairs were created during the measured time.
+    /// Number of flows; the measured time includes the creation of their queue pairs.
     pub flows: u64,
-    /// Number of data packets.
+    /// Number of data packets of all flows.
     pub data_packets: u64,
-    /// Data and ACK packets, each multiplied by the number of links that it crossed.
+    /// Sum over data packets and ACKs of the number of links that each crossed.
     pub packet_hops: u64,
-    /// Received payload bytes.
+    /// Payload bytes that the flows' destinations received.
     pub bytes: Bytes,
     /// Time from the first start to the last end, by the lab's clock.
     pub lab_ns: Nanos,
     /// Wall-clock time from the first start to the last end.
     pub wall_ns: Nanos,
-    /// CPU time of the lab's kernel by the lab's clock; `None` if other programs share this kernel.
+    /// CPU time of the whole kernel by the lab's clock; `None` if other programs share the kernel, so that the lab's
+    /// part is unknown.
     pub cpu_ns: Option<Nanos>,
 }
 
 impl Capacity {
-    /// Returns the default of `place`.
+    /// Returns the default capacity of `place`.
     ///
     /// The two emulated guests were measured on two cores of a server, the guest on the real clock while ten other
     /// processes were busy. The defaults of the two other places are cautious guesses; `--scale-for` can name a
@@ -62,9 +65,9 @@ impl Capacity {
     ///
     /// The wall-clock times of the emulated guest on the virtual clock were fitted to runs of `8dc` and of
     /// `paper/testbed` at three loads, with 1,740 to 6,635 flows per policy and repetition, on two cores. In these
-    /// runs, the number of packets grows with the number of flows, so they determine only the sum of both costs. The
-    /// ratio of the costs is from `bench generator`, where a flow took 15 ms and a packet on a link 128 µs. Wall-clock
-    /// seconds of all flows:
+    /// runs, the number of packets grows with the number of flows, so they determine only the sum of the cost per flow
+    /// and the cost per packet. The ratio of the two is from `bench generator`, where a flow took 15 ms and a packet on
+    /// a link 128 µs. Wall-clock seconds of all flows:
     ///
     /// | run | flows | packets on links | estimated | measured |
     /// |---|---|---|---|---|
@@ -106,8 +109,8 @@ impl Capacity {
         }
     }
 
-    /// Returns the capacity of `place`, measured with the loads `small`, flows of one packet, and `bulk`, a few flows
-    /// with many packets.
+    /// Computes the capacity of `place` from two measured loads: `small`, with flows of one packet, and `bulk`, with a
+    /// few large flows.
     #[must_use]
     pub fn of(place: Place, small: &MeasuredLoad, bulk: &MeasuredLoad) -> Self {
         let each = |small_ns: Nanos, bulk_ns: Nanos| {
@@ -128,11 +131,11 @@ impl Capacity {
         }
     }
 
-    /// Returns the text that names the capacity on a command line; [`Self::from_str`] parses it.
+    /// Returns the text that gives this capacity on a command line; [`Self::from_str`] parses it.
     ///
-    /// The default of a place is written as the place's name: `here`. A measured capacity is written as the place's
-    /// name and times, in this order: a packet on one link and a flow by the lab's clock and, if that clock is virtual,
-    /// both again by the wall clock: `guest-virtual:15300ns,382us,128us,15ms`.
+    /// The default of a place is written as the place's name: `here`. A measured capacity is the place's name and its
+    /// times: per packet on one link and per flow, by the lab's clock, and, if that clock is virtual, the same two by
+    /// the wall clock: `guest-virtual:15300ns,382us,128us,15ms`.
     #[must_use]
     pub fn argument(&self) -> String {
         if !self.is_measured {
@@ -152,7 +155,7 @@ impl Capacity {
         format!("{}:{}", self.place, times.join(","))
     }
 
-    /// Returns the number of packets on one link that the place can carry per second of the lab's clock.
+    /// Returns the number of packet hops (a packet on one link) that the place can carry per second of the lab's clock.
     #[must_use]
     pub const fn packet_hops_per_second(&self) -> u64 {
         per_second(self.hop_ns)
@@ -175,7 +178,7 @@ impl Default for Capacity {
 impl FromStr for Capacity {
     type Err = ParseCapacityError;
 
-    /// Parses the default of a place, or a measured capacity, in the form of [`Self::argument`].
+    /// Parses the name of a place, for its default capacity, or a measured capacity, as [`Self::argument`] writes it.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let Some((place, times)) = text.split_once(':') else {
             return Ok(Self::default_of(text.parse()?));
@@ -207,7 +210,7 @@ impl FromStr for Capacity {
     }
 }
 
-/// Parses a time of a capacity.
+/// Parses one of the times of a measured capacity.
 fn time(text: &str) -> Result<Nanos, ParseCapacityError> {
     let time: Nanos = text.parse()?;
     if time == Nanos::ZERO || time > MAX_TIME {
@@ -216,7 +219,7 @@ fn time(text: &str) -> Result<Nanos, ParseCapacityError> {
     Ok(time)
 }
 
-/// Error of a text that is not a capacity.
+/// Reason why a text is not a capacity.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 pub enum ParseCapacityError {
     #[error(transparent)]
@@ -224,10 +227,10 @@ pub enum ParseCapacityError {
     /// A time cannot be parsed.
     #[error(transparent)]
     Quantity(#[from] ParseQuantityError),
-    /// A time is out of range.
+    /// A time is zero or longer than 10 s.
     #[error("a capacity's time is {time}; it must be 1 ns to {MAX_TIME}")]
     Time { time: Nanos },
-    /// The number of times does not fit the clock of the place.
+    /// The number of times does not match the clock of the place: two on the real clock, four on the virtual clock.
     #[error(
         "the number of times for `{place}` is {given}, expected `{place}:{form}` (hint: `lcmp-lab doctor --measure` \
          prints it)"
@@ -236,12 +239,12 @@ pub enum ParseCapacityError {
         place: Place,
         /// Number of times in the text.
         given: usize,
-        /// Names of the expected times.
+        /// Names of the expected times, as the message shows them.
         form: &'static str,
     },
 }
 
-/// Maximum time of a flow or a packet in a capacity; even the slowest kernel takes less.
+/// Maximum busy time per flow or packet in a capacity; no kernel is slower.
 const MAX_TIME: Nanos = Nanos::from_millis(10_000);
 
 impl fmt::Display for Capacity {
@@ -280,13 +283,13 @@ impl MeasuredLoad {
         self.rate(self.packet_hops)
     }
 
-    /// Returns the payload rate by the lab's clock, in bits per second.
+    /// Returns the received payload in bits per second of the lab's clock.
     #[must_use]
     pub fn bits_per_second(&self) -> u64 {
         self.rate(self.bytes.get().saturating_mul(8))
     }
 
-    /// Returns the payload rate as text.
+    /// Returns the payload rate for display, with a unit.
     #[must_use]
     pub fn show_rate(&self) -> String {
         about_rate(self.bits_per_second())
@@ -305,12 +308,12 @@ const fn per_second(each: Nanos) -> u64 {
     1_000_000_000 / each.get()
 }
 
-/// Time that the reference guest (10^9 instructions per second on its clock) takes for one packet on one link.
-/// Measured: with the CPU fully used, one QP over three links transfers 43.7 MiB/s in 4 kB packets, or 89 µs per
-/// packet, including the end points' share.
+/// CPU time of the reference guest (10^9 instructions per second on its clock) for one packet on one link. Measured
+/// with the CPU fully used: one QP over three links transfers 43.7 MiB/s in 4 kB packets, 89 µs per packet, including
+/// the end points' share.
 pub(crate) const REFERENCE_HOP: Nanos = Nanos::new(30_000);
 
-/// Time that the reference guest takes to create, connect, start and destroy the two queue pairs of a verbs flow.
+/// CPU time of the reference guest to create, connect, start and destroy the two queue pairs of a verbs flow.
 pub(crate) const REFERENCE_FLOW: Nanos = Nanos::new(500_000);
 
 #[cfg(test)]
@@ -334,7 +337,7 @@ mod tests {
 
     #[test]
     fn packets_of_small_flows_are_not_counted_twice() {
-        // 20 µs for a packet on one link; six such packets and 880 µs for a flow.
+        // The loads follow from 20 µs per packet on one link and 880 µs per flow, each with six such packets.
         let bulk = load(8, 50_000, 1_000, 7_000);
         let small = load(1_000, 6_000, 1_000, 7_000);
         let capacity = Capacity::of(Place::GuestVirtual, &small, &bulk);
@@ -411,7 +414,7 @@ mod tests {
         assert!("here:4,150us".parse::<Capacity>().is_err());
     }
 
-    /// A perftest flow has two processes of 250 ms each, whatever the place.
+    /// Each perftest flow has two processes that take 250 ms each, whatever the place.
     #[test]
     fn processes_calibrate_their_clocks_equally_long_at_every_place() {
         for &(_, place) in Place::WORDS {

@@ -1,5 +1,5 @@
-//! Cost of a plan's run, on the reference guest, which has one virtual CPU with 10^9 instructions per second, and at a
-//! place of known capacity.
+//! Estimated cost of a plan's run: on the reference guest, which has one virtual CPU with 10^9 instructions per second,
+//! and at a place of known capacity.
 
 use std::collections::BTreeMap;
 
@@ -17,22 +17,22 @@ use crate::{
     transport::TransportPlan,
 };
 
-/// Cost of a plan's flows at a place, for all policies and repetitions.
+/// Estimated cost of a plan's flows at a place, for all policies and repetitions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PlaceEstimate {
-    /// Time for which flows keep the place busy, by the lab's clock.
+    /// Time for which the flows keep the place busy, by the lab's clock.
     pub busy_ns: Nanos,
-    /// Wall-clock time of the flows if no policy overloads a path.
+    /// Wall-clock time for which flows run, if no policy overloads a path.
     pub wall_ns: Nanos,
-    /// Data and ACK packets, each multiplied by the number of links that it crosses, without retransmissions.
+    /// Sum over data packets and ACKs of the number of links that each crosses, without retransmissions.
     pub packet_hops: u64,
-    /// Time of the flows by the lab's clock if no policy overloads a path.
+    /// Time for which flows run, by the lab's clock, if no policy overloads a path.
     pub lab_ns: Nanos,
-    /// Maximum share of the place's capacity that packets take in one second of the lab's clock, in percent.
+    /// Maximum percentage of the place's capacity that packets use in any second of the lab's clock.
     pub peak_percent: u32,
 }
 
-/// Returns the cost of all flows in `plan` at a place with `capacity`.
+/// Estimates the cost of all flows in `plan` at a place with `capacity`.
 #[must_use]
 pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
     let network = Network::of(plan);
@@ -49,7 +49,7 @@ pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
     at_place(&inputs, capacity)
 }
 
-/// Returns the cost of all flows at a place with `capacity`.
+/// Estimates the cost of all flows at a place with `capacity`.
 pub(crate) fn at_place(inputs: &EstimateInputs<'_>, capacity: &Capacity) -> PlaceEstimate {
     let costs = Costs::at(capacity, inputs.rdma.tool);
     let offers = offers(inputs);
@@ -77,8 +77,8 @@ pub(crate) fn at_place(inputs: &EstimateInputs<'_>, capacity: &Capacity) -> Plac
     }
 }
 
-/// Returns the wall-clock time of `runs` runs that take `lab` each by the lab's clock if nothing overloads a path, and
-/// that together keep the place busy for `busy` of wall-clock time.
+/// Returns the wall-clock time of `runs` runs that each take `lab` by the lab's clock if nothing is overloaded, and
+/// that keep the place busy for `busy` of wall-clock time in total.
 pub(crate) fn wall(capacity: &Capacity, busy: Nanos, lab: Nanos, runs: u64) -> Nanos {
     match capacity.place.clock() {
         // A virtual clock skips idle time.
@@ -98,7 +98,7 @@ pub(crate) struct EstimateInputs<'a> {
     pub transport: &'a TransportPlan,
 }
 
-/// Returns the estimated cost of a plan's run on the reference guest.
+/// Estimates the cost of a plan's run on the reference guest.
 pub(crate) fn estimate(inputs: &EstimateInputs<'_>) -> Estimate {
     let offers = offers(inputs);
     let data_packets = offers.iter().map(|offer| offer.data_packets).sum();
@@ -148,7 +148,7 @@ fn offers(inputs: &EstimateInputs<'_>) -> Vec<Offer> {
     offers.collect()
 }
 
-/// Returns the maximum share of a place that flows and samples take in one second, in percent.
+/// Returns the maximum percentage of a second for which flows and samples keep the place busy.
 fn busiest_percent(inputs: &EstimateInputs<'_>, offers: &[Offer], costs: &Costs) -> u32 {
     if offers.is_empty() {
         return 0;
@@ -157,8 +157,8 @@ fn busiest_percent(inputs: &EstimateInputs<'_>, offers: &[Offer], costs: &Costs)
     peak_percent(offers, costs).saturating_add(percent(sampling.get(), WINDOW.get()))
 }
 
-/// Returns the time for which agents and recorders keep a place busy in one policy's run, whose repetitions take `span`
-/// each.
+/// Returns the time for which agents and recorders keep the place busy in one policy's run, whose repetitions take
+/// `span` each.
 fn sampling(inputs: &EstimateInputs<'_>, span: Nanos, costs: &Costs) -> Nanos {
     saturating_times(
         sampling_once(inputs, span, costs),
@@ -186,7 +186,7 @@ fn sampling_once(inputs: &EstimateInputs<'_>, span: Nanos, costs: &Costs) -> Nan
     saturating_times(once, wake_ups)
 }
 
-/// Returns the memory for namespaces, rxe devices, processes, and packets in queues and in flight.
+/// Estimates the memory for namespaces, rxe devices, processes, and packets in queues and in flight.
 fn memory(inputs: &EstimateInputs<'_>) -> Bytes {
     let nodes = count(inputs.network.nodes.len()).saturating_mul(NODE_MEMORY);
     let hosts = inputs
@@ -217,7 +217,7 @@ fn memory(inputs: &EstimateInputs<'_>) -> Bytes {
     Bytes::new(total)
 }
 
-/// Returns the bytes of memory for a flow's end points.
+/// Returns the memory of a flow's two end points, in bytes.
 const fn flow_memory(tool: Tool) -> u64 {
     match tool {
         Tool::Verbs => PAIR_MEMORY,
@@ -272,10 +272,10 @@ fn packet_vs_delay_percent(inputs: &EstimateInputs<'_>) -> u32 {
     }
 }
 
-/// Time on the real clock to start the agents of a run and to align its start.
+/// Time to start a run's agents and to align its start, on the real clock.
 const REAL_START: Nanos = Nanos::from_millis(3_000);
 
-/// Memory of a namespace with its interfaces, in bytes. Measured: about 60 MB for 200 namespaces.
+/// Memory of a network namespace with its interfaces, in bytes. Measured: about 60 MB for 200 namespaces.
 const NODE_MEMORY: u64 = 300_000;
 
 /// Memory of an rxe device, mostly kernel tables, in bytes. Measured: about 14 MB.
@@ -287,7 +287,7 @@ const PROCESS_MEMORY: u64 = 12_000_000;
 /// Memory of a verbs flow's two queue pairs, in bytes.
 const PAIR_MEMORY: u64 = 100_000;
 
-/// Memory per wire byte of a packet, in bytes: buffer sizes are powers of two.
+/// Memory per byte of a queued packet: buffer sizes are powers of two, so up to twice the packet.
 const PACKET_OVERHEAD: u64 = 2;
 
 /// Assumed slowdown of a flow under load.

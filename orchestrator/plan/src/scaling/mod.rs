@@ -1,4 +1,5 @@
-//! Similitude scaling, and the estimated cost of a run, from which `scale: auto` chooses the scale.
+//! Scaling from paper units to emulated units, and the estimated cost of a run, from which `scale: auto` chooses the
+//! scale.
 
 pub(crate) mod auto_scale;
 pub(crate) mod capacity;

@@ -4,7 +4,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use crate::model::Scale;
 
-/// Factors from emulated to paper units, the inverse of a plan's [`Scale`]. Results are rounded to the nearest whole
+/// Factors from emulated to paper units, the inverses of a plan's [`Scale`]. Results are rounded to the nearest whole
 /// unit.
 #[derive(Clone, Copy, Debug)]
 pub struct PaperUnits {
@@ -14,7 +14,7 @@ pub struct PaperUnits {
 }
 
 impl PaperUnits {
-    /// Creates the factors that invert `scale`.
+    /// Creates the inverse factors of `scale`.
     #[must_use]
     pub fn new(scale: &Scale) -> Self {
         let inverse = |ratio: Ratio| ratio.inverse().unwrap_or(Ratio::ONE);
@@ -25,7 +25,7 @@ impl PaperUnits {
         }
     }
 
-    /// Converts a duration, or an instant relative to the repetition's start.
+    /// Converts a duration, or a time from the repetition's start, to paper time.
     #[must_use]
     pub fn time(&self, emulated: Nanos) -> Nanos {
         Nanos::new(self.time.scale_nearest(emulated.get()))
@@ -36,7 +36,7 @@ impl PaperUnits {
         Bytes::new(self.size.scale_nearest(emulated.get()))
     }
 
-    /// Converts a rate; a rate that converts to zero or overflows is returned unchanged.
+    /// Converts a rate to paper units; a rate that would become zero or overflow is returned unchanged.
     #[must_use]
     pub fn rate(&self, emulated: BitsPerSec) -> BitsPerSec {
         BitsPerSec::new(self.rate.scale_nearest(emulated.get())).unwrap_or(emulated)

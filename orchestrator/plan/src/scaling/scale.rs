@@ -1,7 +1,7 @@
 //! Similitude scaling: rates by r, times by t, sizes by s = r · t.
 //!
-//! Under this scaling, (bytes / rate) / delay, load, bandwidth-delay products in flows, and FCT slowdown keep their
-//! values. Packets do not shrink; the plan's warnings describe the consequences.
+//! Under this scaling, the ratio of serialisation time to delay, the load, the ratio of flow size to bandwidth-delay
+//! product, and FCT slowdowns keep their values. Packets do not shrink; the plan's warnings describe the consequences.
 
 use lab_parameters::{LinkConfig, Parameter, ParameterSet, Value};
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
@@ -12,14 +12,14 @@ use crate::{
 };
 
 impl Scale {
-    /// Scale of the paper: all factors are 1.
+    /// Scale of 1: emulated quantities equal the paper's.
     pub const PAPER: Self = Self {
         rate: Ratio::ONE,
         time: Ratio::ONE,
         size: Ratio::ONE,
     };
 
-    /// Creates a scale with rates by `rate`, times by `time` and sizes by their product.
+    /// Creates a scale with the factor `rate` for rates, `time` for times and their product for sizes.
     ///
     /// # Errors
     /// Fails if a factor is zero or the product exceeds 64 bits.
@@ -31,7 +31,7 @@ impl Scale {
         Ok(Self { rate, time, size })
     }
 
-    /// Returns the emulated value of the rate `paper`.
+    /// Scales the rate `paper`, the value at the YAML path `path`.
     ///
     /// # Errors
     /// Fails if the value becomes zero, overflows, or changes noticeably by rounding.
@@ -48,7 +48,7 @@ impl Scale {
         })
     }
 
-    /// Returns the emulated value of the duration `paper`.
+    /// Scales the duration `paper`, the value at the YAML path `path`.
     ///
     /// # Errors
     /// Fails if the value becomes zero, overflows, or changes noticeably by rounding.
@@ -57,7 +57,7 @@ impl Scale {
         noticed(path, paper.get(), paper, self.time, TIME_HINT, show).map(Nanos::new)
     }
 
-    /// Returns the emulated value of the size `paper`.
+    /// Scales the size `paper`, the value at the YAML path `path`.
     ///
     /// # Errors
     /// Fails if the value becomes zero, overflows, or changes noticeably by rounding.
@@ -66,7 +66,7 @@ impl Scale {
         noticed(path, paper.get(), paper, self.size, SIZE_HINT, show).map(Bytes::new)
     }
 
-    /// Returns the emulated value of the instant `paper`, rounded to the nearest nanosecond.
+    /// Scales `paper`, a time from the repetition's start, rounded to the nearest nanosecond.
     ///
     /// # Errors
     /// Fails if the value overflows.
@@ -74,8 +74,8 @@ impl Scale {
         nearest(path, paper.get(), paper, self.time, TIME_HINT).map(Nanos::new)
     }
 
-    /// Returns the emulated value of `paper`, a value of `parameter`: scaled by its kind, or unchanged if the parameter
-    /// is declared in paper units.
+    /// Scales `paper`, a value of `parameter`, by the factor of its kind; returns it unchanged if the parameter stays
+    /// in paper units.
     ///
     /// # Errors
     /// Fails if the value becomes zero, overflows, or changes noticeably by rounding.
@@ -96,7 +96,7 @@ impl Scale {
         })
     }
 
-    /// Returns the parameter set `paper` with emulated values; `path` is its YAML path.
+    /// Scales all values of the parameter set `paper`, which is at the YAML path `path`.
     fn set<S: ParameterSet>(&self, path: &str, paper: &S) -> Result<S, PlanError> {
         let mut emulated = paper.clone();
         for parameter in S::PARAMETERS {
@@ -108,7 +108,7 @@ impl Scale {
         Ok(emulated)
     }
 
-    /// Returns the link `paper` with emulated values.
+    /// Scales the parameters of the link `paper`, which is at the YAML path `path`.
     ///
     /// # Errors
     /// Fails if a quantity becomes zero, overflows, or changes noticeably by rounding.
@@ -141,7 +141,8 @@ fn nearest(
     Ok(emulated)
 }
 
-/// Returns `value · scale`, rounded to the nearest whole number; fails if the rounding would be noticeable.
+/// Returns `value · scale`, rounded to the nearest whole number; fails if rounding changes it by more than
+/// 1/[`TOLERANCE`].
 fn noticed(
     path: &str,
     value: u64,
@@ -176,7 +177,7 @@ fn noticed(
     Ok(emulated)
 }
 
-/// Inverse of the maximum relative change by rounding; larger changes would show in a measured rate or delay.
+/// Inverse of the maximum relative change by rounding: a larger change would be visible in a measured rate or delay.
 const TOLERANCE: u64 = 1_000;
 
 const RATE_HINT: &str = "raise `scale.rate`";
@@ -223,7 +224,7 @@ mod tests {
         let scaled = scale("1/1000", "10").wire("link", &paper).unwrap();
         assert_eq!(scaled.parameters, emulated);
         assert_eq!(Scale::PAPER.wire("link", &paper).unwrap().parameters, paper);
-        // 1 MB / 10^7 is less than a byte.
+        // 1 MB / 10^7 is less than one byte.
         let coarse = scale("1/1000000", "1/10").wire("link", &paper);
         let error = coarse.unwrap_err().to_string();
         assert!(error.starts_with("`link.ecn.k_min` is 1 MB, "), "{error}");

@@ -1,21 +1,21 @@
-//! UCMP flow ageing: size thresholds in bytes as a lab switch counts them.
+//! UCMP flow ageing: thresholds in sent bytes, as a lab's switch counts them, at which a flow is re-routed.
 
 use lab_policy::{UcmpConfig, ucmp};
 use lab_units::{Bytes, Ratio};
 
 use crate::model::{Candidate, PolicyPlan};
 
-/// Sent bytes from which a flow has the given least-cost next hops.
+/// Number of sent bytes from which a given set of next hops has the least cost.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SizeThreshold {
     /// Minimum number of emulated bytes that the flow has sent.
     pub from_bytes: Bytes,
-    /// For each candidate, true if its cost is minimal.
+    /// For each candidate, true if its cost is minimal from `from_bytes` on.
     pub is_cheapest: Vec<bool>,
 }
 
-/// Returns the size thresholds for a flow over `candidates` with `hops` links each; `size` is the number of emulated
-/// bytes per paper byte. Returns an empty list under a policy without flow ageing.
+/// Returns the size thresholds for flows over `candidates`, whose paths have `hops` links; `size` is the scale factor
+/// of sizes. The list is empty if the policy has no flow ageing.
 #[must_use]
 pub fn size_thresholds<'a>(
     policy: &PolicyPlan,
@@ -38,7 +38,7 @@ pub fn size_thresholds<'a>(
     ages.as_slice().iter().map(threshold).collect()
 }
 
-/// Returns the smallest number of emulated bytes that are at least `paper`.
+/// Returns the smallest number of emulated bytes that represents at least `paper` bytes.
 fn first_reaching(paper: Bytes, size: Ratio) -> Bytes {
     let product = u128::from(paper.get()) * u128::from(size.numerator());
     let emulated = product.div_ceil(u128::from(size.denominator()));
@@ -71,8 +71,8 @@ mod tests {
         }
     }
 
-    /// 10 ms at 40 Gbit/s and 20 ms at 100 Gbit/s cost the same at 83.3 MB; with the quantum, at 1 % less and 1 % more:
-    /// 82,500,000 B and 84,166,667 B.
+    /// A path of 10 ms at 40 Gbit/s and one of 20 ms at 100 Gbit/s cost the same at 83.3 MB. With the quantum, they
+    /// count as equal from 1 % below to 1 % above: 82,500,000 B to 84,166,667 B.
     #[test]
     fn emulated_thresholds_are_the_papers_times_the_scale_of_sizes() {
         let candidates = [candidate(10, "40 Gbit"), candidate(20, "100 Gbit")];

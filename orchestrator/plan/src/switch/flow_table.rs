@@ -1,28 +1,28 @@
-//! Flow tables of the DCI switches under each policy; both engines use the same.
+//! Flow tables of the DCI switches under each policy, equal in both engines.
 
 use lab_parameters::lcmp::MAX_FLOW_TABLE_ENTRIES;
 use lab_units::Nanos;
 
 use crate::model::{Plan, PolicyPlan};
 
-/// Capacity of a flow table, and the emulated intervals at which flows are removed from it; removals happen at
-/// multiples of an interval since the run's start.
+/// Capacity of a switch's flow table, and the emulated intervals at which flows are removed from it. Removals happen at
+/// multiples of these intervals, counted from the run's start.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FlowTablePlan {
-    /// Maximum number of flows in the table.
+    /// Maximum number of flows after each eviction.
     pub entries: u32,
-    /// Interval between queue samples, at which the least recently seen flows beyond `entries` are evicted.
+    /// Interval between queue samples; at each sample, the least recently seen flows beyond `entries` are evicted.
     pub sample_interval: Nanos,
-    /// Interval of the garbage collection, which removes idle flows.
+    /// Interval of garbage collection, which removes idle flows.
     pub gc_interval: Nanos,
-    /// Time without a packet after which a flow is idle.
+    /// Time without a packet after which a flow counts as idle.
     pub idle_timeout: Nanos,
 }
 
 impl Plan {
-    /// Returns the flow table under `policy`, from LCMP's parameters. A policy without these parameters gets LCMP's
-    /// default capacity, so that policies differ only in their decisions, and keeps a flow until the flow's deadline,
-    /// after which its packets can no longer arrive.
+    /// Returns the flow table of switches under `policy`, from LCMP's parameters. A policy without these parameters
+    /// gets LCMP's default capacity, so that policies differ only in their decisions; its flows stay in the table until
+    /// their deadline, after which no packet can arrive.
     #[must_use]
     pub fn flow_table(&self, policy: &PolicyPlan) -> FlowTablePlan {
         let deadline = self.rdma.flow_deadline_ns;

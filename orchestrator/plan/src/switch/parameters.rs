@@ -7,12 +7,12 @@ use lab_units::show::{about_bytes, about_time};
 
 use crate::{error::PlanError, model::Scale};
 
-/// Default that depends on the topology: the parameter's name and its emulated value.
+/// Name of a parameter whose default depends on the topology, with that default in emulated units.
 pub(crate) type Derived = (&'static str, Value);
 
-/// Resolves the `settings` at the YAML path `path`; `preset` applies if the settings name no preset.
+/// Resolves `settings` at the YAML path `path` into emulated parameters; `preset` applies if the settings name none.
 ///
-/// A parameter that is not set has the value in `derived` if the preset is `paper`, else the preset's value.
+/// An unset parameter gets its value from `derived` if the preset is `paper`, else the preset's value.
 pub(crate) fn resolve<S: ParameterSet>(
     path: &str,
     settings: &Settings,
@@ -56,12 +56,12 @@ fn refused(path: &str, error: ParameterError) -> PlanError {
     }
 }
 
-/// Returns the names and values of the preset's parameters in one line.
+/// Lists the parameters of `set` that `preset` uses, names with values, in one line.
 pub(crate) fn list<S: ParameterSet>(set: &S, preset: Preset) -> String {
     named(set, preset, |_| true)
 }
 
-/// Returns the same as [`list`] without the parameters that have the preset's value in paper units.
+/// Lists like [`list`], but only parameters whose value differs from the preset's value in paper units.
 pub(crate) fn departures<S: ParameterSet>(set: &S, preset: Preset) -> String {
     let default = S::preset(preset);
     named(set, preset, |name| set.get(name) != default.get(name))

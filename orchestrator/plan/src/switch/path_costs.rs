@@ -1,4 +1,4 @@
-//! Path cost updates after a link's rate or delay changes.
+//! Updates of path costs after a fault changes a link's rate or delay.
 //!
 //! The control plane fills the switches' tables at bootstrap and updates them after a change. The set of candidates
 //! stays the same, because next hops depend only on hop counts; their order (by increasing one-way delay), scores and
@@ -20,7 +20,7 @@ use crate::{
 
 /// Candidate tables of all policies, updated after each link change.
 pub(crate) struct PathCosts<'a> {
-    /// Network after the changes applied so far.
+    /// Network with all changes applied so far.
     network: Network,
     policies: &'a [PolicyRun],
     /// Candidate rows by policy, switch and destination.
@@ -28,7 +28,7 @@ pub(crate) struct PathCosts<'a> {
 }
 
 impl<'a> PathCosts<'a> {
-    /// Creates the tables at the plan's start.
+    /// Computes the tables as they are at the start of a run.
     pub fn new(network: &Network, switches: &[Switch], policies: &'a [PolicyRun]) -> Self {
         Self {
             network: network.clone(),
@@ -37,7 +37,7 @@ impl<'a> PathCosts<'a> {
         }
     }
 
-    /// Sets the `rate` and `delay` of `link`, in paper units, and returns the rows that change.
+    /// Sets the `rate` and `delay` of `link`, in paper units, and returns the table rows that change.
     pub fn provision(
         &mut self,
         link: LinkId,
@@ -69,7 +69,7 @@ impl<'a> PathCosts<'a> {
     }
 }
 
-/// Returns the candidate rows of every switch and destination.
+/// Returns each switch's candidates by destination.
 fn tables(switches: &[Switch], run: &PolicyRun) -> Vec<Vec<Vec<ScoredCandidate>>> {
     switches
         .iter()
@@ -94,7 +94,7 @@ fn scored(policy: &PolicyPlan, row: &Destination) -> Vec<ScoredCandidate> {
     .collect()
 }
 
-/// Returns the parts of a row that the policy's decisions depend on.
+/// Returns the parts of a row on which the policy's decisions depend, so that rows can be compared.
 fn decision_inputs(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(PortId, u64, u64)> {
     let rows = candidates.iter();
     let path = |row: &ScoredCandidate, preset| {
@@ -103,7 +103,8 @@ fn decision_inputs(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(
     };
     match policy {
         PolicyPlan::Te(_) => Vec::new(),
-        // Scores that are equal under these weights may differ under weights set by `tune`, so the paths are compared.
+        // Paths are compared rather than scores, because scores that are equal under these weights may differ once
+        // `tune` sets other weights.
         PolicyPlan::Lcmp(LcmpConfig { preset, .. })
         | PolicyPlan::Ebpf(EbpfPlan {
             parameters: LcmpConfig { preset, .. },

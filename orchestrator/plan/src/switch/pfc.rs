@@ -1,7 +1,7 @@
 //! Shared buffers of switches under priority flow control, and switches whose buffer is too small for their headrooms.
 
-/// Buffer bytes that the paper's semantics reserves per port and class of a switch, and the bytes below its share at
-/// which a paused port resumes; the lab's switches use the same values.
+/// Buffer bytes that the paper's semantics reserve per port and class, and the distance below its share at which a
+/// port's pause ends; a lab's switches use the same values.
 pub use lab_abi::pfc::{RESERVE_BYTES, RESUME_OFFSET_BYTES};
 use lab_units::{BitsPerSec, Bytes, Nanos, NodeId};
 
@@ -12,18 +12,18 @@ use crate::{
     wires::Wires,
 };
 
-/// Wire bytes of a pause frame: a control frame of the minimum Ethernet size (IEEE 802.1Qbb).
+/// Wire bytes of a pause frame, the minimum size of an Ethernet frame (IEEE 802.1Qbb).
 pub const FRAME: u64 = 64;
 
 /// Number of traffic classes per port.
 pub const CLASSES: u64 = 8;
 
-/// Returns the bytes that a port must be able to hold beyond its share; `in_flight` is the bytes that the link carries
-/// in a round trip. The headroom covers the packet that exceeds the share and triggers the pause, and the bytes that
-/// the peer sends until it stops (IEEE 802.1Q, annex N): while the switch finishes a packet that delays the pause,
-/// while the pause is sent and propagates, the bytes that are on the link by then, and the packet that the peer has
-/// begun. Processing times are zero here: a switch decides and a peer stops at once. SoftRoCE's pacer may have released
-/// one more packet if its timer was late for the previous one.
+/// Returns the headroom of a port: the bytes that it must hold beyond its share of the buffer. `in_flight` is the
+/// number of bytes that the link carries in a round trip. The headroom covers the packet that exceeds the share and
+/// triggers the pause, and the bytes that the peer sends until it stops (IEEE 802.1Q, annex N): while the switch
+/// finishes a packet that delays the pause, while the pause is sent and propagates, the bytes that are then on the
+/// link, and the packet that the peer has begun to send. Processing times are taken as zero. SoftRoCE's pacer may have
+/// released one more packet if its timer was late for the previous one.
 #[must_use]
 pub const fn headroom(in_flight: u64, largest_packet: u32, profile: HostProfile) -> u64 {
     let packets = match profile {
@@ -40,7 +40,7 @@ pub const fn headroom(in_flight: u64, largest_packet: u32, profile: HostProfile)
 pub fn largest_packet(transport: &TransportPlan) -> u32 {
     let extended = match (&transport.cc, transport.profile) {
         (CcPlan::Hpcc(hpcc), _) => frame::telemetry(hpcc.int_hops).into(),
-        // The message has one packet.
+        // The write of a verbs flow may have one packet, with RETH and immediate data.
         (_, HostProfile::Rxe) => frame::RETH + frame::IMMDT,
         (_, HostProfile::Rnic) => 0,
     };
@@ -48,17 +48,19 @@ pub fn largest_packet(transport: &TransportPlan) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
-/// Returns the shift that gives a port's share of the free buffer bytes; a faster port has a larger share.
+/// Returns the shift s of a port's threshold, which is the free buffer bytes divided by 2^s; a faster port has a larger
+/// threshold.
 #[must_use]
 pub fn threshold_shift(rate: BitsPerSec, nic_rate: BitsPerSec) -> u32 {
     let times = rate.get() / nic_rate.get().max(1);
     SLOW_PORT_SHIFT.saturating_sub(times.checked_ilog2().unwrap_or(0))
 }
 
-/// Shift of a port at the hosts' rate, for a share of one eighth: HPCC's NS-3 MMU, which the artifact extends.
+/// Threshold shift of ports at the hosts' rate, one eighth of the free buffer, as in HPCC's NS-3 MMU, which the
+/// artifact extends.
 const SLOW_PORT_SHIFT: u32 = 3;
 
-/// Returns the NIC rate of the hosts, which is assumed to be the same for all hosts; `None` without hosts.
+/// Returns the emulated rate of the first host's NIC, which all hosts are assumed to have; `None` without hosts.
 #[must_use]
 pub fn nic_rate(nodes: &[Node], links: &[Link]) -> Option<BitsPerSec> {
     let host = nodes.iter().find(|node| node.role == Role::Host)?;
@@ -66,24 +68,24 @@ pub fn nic_rate(nodes: &[Node], links: &[Link]) -> Option<BitsPerSec> {
     Some(links[link.index()].emu.rate_bps)
 }
 
-/// Shared buffer of a switch, emulated.
+/// Division of a switch's shared buffer, in emulated bytes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SharedBuffer {
-    /// Size of the buffer in bytes.
+    /// Size of the whole buffer.
     pub bytes: Bytes,
-    /// Bytes that the ports share: the buffer without reserves and headrooms.
+    /// Bytes that ports share dynamically: the buffer without reserves and headrooms.
     pub shared: Bytes,
-    /// Bytes that the reserves and headrooms of all ports need.
+    /// Bytes that reserves and headrooms of all ports would need.
     pub needed: Bytes,
-    /// Headroom of each port; 0 for a port that drops packets instead of sending a pause.
+    /// Headroom of each port in bytes; 0 for a port that drops packets instead of pausing its neighbour.
     pub headrooms: Vec<u64>,
-    /// Ports without headroom, which drop packets instead of sending a pause.
+    /// Ports that lost their headroom, and so drop packets instead of pausing their neighbours.
     pub lossy_ports: Vec<LossyPort>,
 }
 
 /// Returns the shared buffer of a switch under the paper's semantics; `None` for a host. A port's headroom covers the
-/// maximum that its link carries under any fault, because a switch does not resize it while flows run. If reserves and
-/// headrooms leave nothing to share, headrooms are removed one by one, the largest first.
+/// most that its link carries at any time, with all faults, because a switch does not resize it while flows run. If
+/// reserves and headrooms leave nothing to share, headrooms are removed one by one, the largest first.
 #[must_use]
 pub fn shared_buffer(
     switch: &Node,
@@ -113,7 +115,7 @@ pub fn shared_buffer(
     })
 }
 
-/// Returns the headroom that each port of a switch needs.
+/// Returns the headroom that each port of a switch needs, in bytes.
 fn headrooms(switch: &Node, wires: Wires<'_>, transport: &TransportPlan) -> Vec<u64> {
     let largest = largest_packet(transport);
     switch
@@ -133,13 +135,13 @@ pub struct Overcommitted {
     pub switch: NodeId,
     /// Size of the shared buffer in bytes.
     pub buffer: Bytes,
-    /// Bytes that the reserves and headrooms of all ports need.
+    /// Bytes that reserves and headrooms of all ports would need.
     pub needed: Bytes,
-    /// Ports without headroom, which drop packets instead of sending a pause.
+    /// Ports that lost their headroom, and so drop packets instead of pausing their neighbours.
     pub lossy_ports: Vec<LossyPort>,
 }
 
-/// Port whose headroom does not fit the switch's buffer.
+/// Port whose headroom does not fit into the switch's buffer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LossyPort {
     /// Index among the switch's ports.
@@ -148,9 +150,9 @@ pub struct LossyPort {
     pub headroom: Bytes,
 }
 
-/// Returns the switches with ports that drop packets despite PFC: where headrooms exceed the buffer, they are removed
-/// one by one, the largest first. Under the artifact's semantics the remaining buffer wraps around instead, so the
-/// result is empty.
+/// Returns the switches that have ports without headroom, which drop packets despite PFC. Headrooms that exceed the
+/// buffer are removed one by one, the largest first. The result is empty under the artifact's semantics, where the
+/// remaining buffer wraps around instead.
 #[must_use]
 pub fn overcommitted(
     nodes: &[Node],
@@ -172,13 +174,13 @@ pub fn overcommitted(
     (0u32..).zip(nodes).filter_map(of_switch).collect()
 }
 
-/// Returns the bytes that a link carries in a round trip.
+/// Returns the bytes that a link carries in a round trip, at its rate and one-way delay.
 fn in_flight(rate: BitsPerSec, delay: Nanos) -> u64 {
     let bits = u128::from(rate.get()) * 2 * u128::from(delay.get());
     u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX)
 }
 
-/// Returns the ports whose headrooms must be removed, the largest first, so that some buffer remains.
+/// Returns the ports that lose their headroom, the largest first, until some of the buffer is left to share.
 fn given_up(buffer: Bytes, headrooms: &[u64]) -> Vec<usize> {
     let mut left = headrooms.to_vec();
     let mut ports = Vec::new();
@@ -197,7 +199,7 @@ fn given_up(buffer: Bytes, headrooms: &[u64]) -> Vec<usize> {
     ports
 }
 
-/// Returns the bytes that headrooms and the reserves of their ports need.
+/// Returns the bytes that the headrooms and their ports' reserves need together.
 fn total(headrooms: &[u64]) -> u64 {
     let ports = u64::try_from(headrooms.len()).unwrap_or(u64::MAX);
     let reserves = ports.saturating_mul(CLASSES * RESERVE_BYTES);

@@ -1,4 +1,4 @@
-//! Resolved policies with their parameters, path costs and buckets.
+//! Resolution of policies: parameters, path costs and hash buckets.
 //!
 //! Path costs are computed from paper quantities. The intervals of a switch agent (sampling, flow-cache garbage
 //! collection, idle timeout) are in emulated time.
@@ -27,7 +27,7 @@ pub(crate) struct Inputs<'a> {
     pub trips: RoundTrips,
 }
 
-/// Resolves `specs`, which have different labels; if `wanted` is given, only those with a label in `wanted`.
+/// Resolves the policies `specs`, whose labels are distinct; if `wanted` is given, only those with a label in it.
 pub(crate) fn runs(
     specs: &[PolicySpec],
     wanted: Option<&[String]>,
@@ -95,7 +95,7 @@ fn path_scores(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u8>>> {
     })
 }
 
-/// Returns the C_path of a candidate; 0 if the policy has no path costs.
+/// Returns the path cost C_path of a candidate; 0 if the policy has no path costs.
 pub(crate) fn path_score_of(policy: &PolicyPlan, candidate: &Candidate) -> u8 {
     policy
         .lcmp()
@@ -103,7 +103,7 @@ pub(crate) fn path_score_of(policy: &PolicyPlan, candidate: &Candidate) -> u8 {
 }
 
 impl Candidate {
-    /// Returns the C_path that LCMP computes with the parameters `config`.
+    /// Returns the path cost C_path of this candidate under LCMP's parameters `config`.
     #[must_use]
     pub fn path_score(&self, config: &LcmpConfig) -> u8 {
         let (delay, capacity) = scored(self, config.preset);
@@ -112,15 +112,14 @@ impl Candidate {
 }
 
 fn buckets(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u16>>> {
-    // A policy has buckets for all paths or for no path.
+    // A policy assigns buckets either to all paths or to none.
     if policy.buckets(&[]).is_none() {
         return Vec::new();
     }
     of_destinations(switches, |row| buckets_of(policy, row))
 }
 
-/// Returns the provisioned hash buckets of a destination's candidates, which apply to a flow's first packet before any
-/// demand is known.
+/// Returns the hash buckets of a destination's candidates, which hold until demands have been measured.
 pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
     let paths: Vec<_> = row
         .candidates
@@ -133,7 +132,7 @@ pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
     }
 }
 
-/// Applies `of` to each destination, switch by switch.
+/// Applies `of` to every destination of every switch.
 fn of_destinations<T>(switches: &[Switch], of: impl Fn(&Destination) -> T) -> Vec<Vec<T>> {
     switches
         .iter()
@@ -154,7 +153,7 @@ fn known_own(path: &str, spec: &OwnSpec) -> Result<String, PlanError> {
     })
 }
 
-/// Returns the delay and capacity that `preset` scores: those of the whole path, or of its first link.
+/// Returns the delay and capacity from which `preset` computes the path cost: the whole path's, or the first link's.
 pub(crate) fn scored(candidate: &Candidate, preset: Preset) -> (Nanos, BitsPerSec) {
     match preset {
         Preset::Paper => (candidate.paper_delay_ns, candidate.paper_bottleneck_bps),
@@ -173,8 +172,8 @@ fn lcmp(path: &str, settings: &Settings, inputs: &Inputs<'_>) -> Result<LcmpConf
     resolve(path, settings, Preset::Paper, &derived, inputs.scale)
 }
 
-/// Returns the parameters for a user-defined switch program's tables: the paper's, with a `max_delay` above the longest
-/// path, so that saturation does not give two paths equal costs.
+/// Returns the parameters for the tables of a user-defined switch program: the paper's, but with a `max_delay` above
+/// the longest path's delay, so that no two paths get equal costs by saturation.
 fn table_parameters(path: &str, inputs: &Inputs<'_>) -> Result<LcmpConfig, PlanError> {
     let mut parameters = lcmp(path, &Settings::default(), inputs)?;
     let rows = inputs
@@ -192,18 +191,18 @@ fn table_parameters(path: &str, inputs: &Inputs<'_>) -> Result<LcmpConfig, PlanE
     Ok(parameters)
 }
 
-/// Returns the idle timeout: five times the longest base RTT, emulated, and at least one second.
+/// Returns LCMP's idle timeout: five times the longest base RTT, emulated, and at least one second.
 fn idle_timeout(trips: RoundTrips) -> Nanos {
     Nanos::new(trips.base.get().saturating_mul(5)).max(Nanos::from_millis(1_000))
 }
 
-/// Returns the maximum rate of an inter-DC link, in paper units.
+/// Returns the maximum rate of an inter-DC link in paper units, LCMP's `max_capacity`.
 fn largest_rate(network: &Network) -> BitsPerSec {
     let inter_dc = network
         .links
         .iter()
         .filter(|link| link.kind == LinkKind::InterDc);
     let largest = inter_dc.map(|link| link.paper.rate_bps).max();
-    // A lab with one datacenter has no paths to score.
+    // A lab without inter-DC links has no paths to score, so any value will do.
     largest.unwrap_or(LcmpConfig::ARTIFACT.max_capacity_bps)
 }

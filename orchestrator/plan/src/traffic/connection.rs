@@ -1,8 +1,8 @@
 //! Five-tuples of RoCEv2 connections, which switches hash and use as keys of their flow tables.
 //!
 //! The UDP source port is derived as in Linux: <https://github.com/torvalds/linux/blob/v6.1/include/rdma/ib_verbs.h>,
-//! `rdma_get_udp_sport`. It has 14 bits, so two hosts with more flows than ports need another address: each flow of a
-//! repetition has a different five-tuple.
+//! `rdma_get_udp_sport`. It has 14 bits, so two hosts with more flows than ports need more addresses: each flow of a
+//! repetition must have a different five-tuple.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,22 @@ use lab_units::{NodeId, Tool};
 
 use crate::model::Flow;
 
-/// Parts of a flow's five-tuple that differ between flows with the same hosts.
+/// Parts of a flow's five-tuple that distinguish flows between the same hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Connection {
-    /// Flow label of both queue pairs; with 0, the port is derived from the queue pairs' numbers, as for perftest.
+    /// Flow label of both queue pairs. With label 0, as for perftest, the kernel derives the port from the queue pairs'
+    /// numbers.
     pub flow_label: u32,
-    /// UDP source port in both directions.
+    /// UDP source port of both the data and the ACKs.
     pub source_port: u16,
     /// Index of the source address in [`Node::addrs`](crate::Node::addrs).
     pub source_addr: usize,
 }
 
-/// Returns each flow's connection, in the order of `flows`, which are all from one repetition.
+/// Returns the connections of `flows`, all flows of one repetition, in the same order.
 ///
-/// Flows between two hosts with the same port, in either direction, are numbered; the n-th uses its source's n-th
-/// address.
+/// Flows between the same two hosts, in either direction, that get the same port are numbered; the n-th of them uses
+/// its source's n-th address.
 #[must_use]
 pub fn connections(tool: Tool, flows: &[&Flow]) -> Vec<Connection> {
     let mut next_qp: BTreeMap<NodeId, u64> = BTreeMap::new();
@@ -54,8 +55,8 @@ pub fn connections(tool: Tool, flows: &[&Flow]) -> Vec<Connection> {
     flows.iter().zip(labels).map(connection).collect()
 }
 
-/// Returns the flow label of each flow. The verbs flows between two hosts cycle through all labels; perftest's queue
-/// pairs have no label, represented as 0.
+/// Returns the flow label of each flow. Verbs flows between two hosts cycle through all labels; perftest's queue pairs
+/// have no label, written as 0.
 fn flow_labels(tool: Tool, flows: &[&Flow]) -> Vec<u32> {
     let mut used: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
     let label = |flow: &&Flow| {
@@ -69,24 +70,25 @@ fn flow_labels(tool: Tool, flows: &[&Flow]) -> Vec<u32> {
     flows.iter().map(label).collect()
 }
 
-/// Returns a flow's two hosts, in the same order for both directions, because ACKs have the opposite direction's
-/// addresses.
+/// Returns a flow's two hosts in an order that ignores the direction: the ACKs of one direction have the addresses of
+/// the other's data.
 fn hosts(flow: &Flow) -> (NodeId, NodeId) {
     (flow.src.min(flow.dst), flow.src.max(flow.dst))
 }
 
-/// First QP number that rxe assigns to a flow: numbers start at 16 (`RXE_MIN_QP_INDEX`), which is the device's
-/// management QP. A host creates its QPs in the order of its flows.
+/// First number that rxe gives to a flow's queue pair. Numbers start at 16 (`RXE_MIN_QP_INDEX`), the device's
+/// management QP. A host creates QPs in the order of its flows.
 const FIRST_QP: u64 = 17;
 
-/// Returns the source port for two queue pairs without a flow label: the product of their numbers, folded to a label.
+/// Returns the UDP source port of two queue pairs without a flow label: the product of their numbers, folded to a
+/// label.
 fn port_of_qps(local: u64, remote: u64) -> u16 {
     let product = local.wrapping_mul(remote);
     let product = product ^ (product >> 20);
     port_of_label((product ^ (product >> 40)) & 0xf_ffff)
 }
 
-/// Returns the source port for a 20-bit label, folded to 14 bits: `rdma_flow_label_to_udp_sport`.
+/// Returns the UDP source port of a 20-bit flow label, folded to 14 bits: `rdma_flow_label_to_udp_sport`.
 fn port_of_label(label: u64) -> u16 {
     let folded = (label & u64::from(LOW_BITS)) ^ (label >> 14);
     MIN_SOURCE_PORT | u16::try_from(folded).unwrap_or(0)
@@ -95,7 +97,7 @@ fn port_of_label(label: u64) -> u16 {
 /// Lowest UDP source port of RoCE v2 (`ib_verbs.h`, `IB_ROCE_UDP_ENCAP_VALID_PORT_MIN`).
 pub const MIN_SOURCE_PORT: u16 = 0xc000;
 
-/// Mask of the label bits that the port contains unchanged; its value is also the number of labels for verbs flows.
+/// Mask of the label bits that the port contains unchanged; also the number of labels that verbs flows use.
 const LOW_BITS: u32 = 0x3fff;
 
 #[cfg(test)]
@@ -124,7 +126,7 @@ mod tests {
         }
     }
 
-    /// Returns the number of flows whose data or ACKs share a five-tuple with another flow's data or ACKs.
+    /// Returns the number of flows whose data or ACKs have the five-tuple of another flow's data or ACKs.
     fn repeated(tool: Tool, flows: &[Flow]) -> usize {
         let flows: Vec<&Flow> = flows.iter().collect();
         let mut tuples = BTreeSet::new();
@@ -138,7 +140,7 @@ mod tests {
         flows.iter().zip(connections).filter(is_repeated).count()
     }
 
-    /// The ports were measured on Linux 6.1.
+    /// The expected ports were measured on Linux 6.1.
     #[test]
     fn ports_of_queue_pairs_equal_the_kernels() {
         let seen = [((17, 17), 49_441), ((17, 18), 49_458), ((18, 18), 49_476)];
@@ -166,8 +168,8 @@ mod tests {
         assert_eq!(connections[0].source_port, 0xc001);
     }
 
-    /// The ports of perftest's queue pairs are effectively random: of 2,000 queue pairs between two hosts, about 2,000²
-    /// / 2 / 16,384 = 122 share a port with another.
+    /// The ports of perftest's queue pairs are effectively random. Of 2,000 flows between two hosts, about 2,000² / 2 /
+    /// 16,384 = 122 have a port that another flow has.
     #[test]
     fn perftest_flows_whose_ports_meet_have_different_addresses() {
         let flows: Vec<Flow> = (0..2_000).map(|_| flow(1, 2)).collect();

@@ -1,28 +1,28 @@
-//! Mean demands of workloads: sending host, destination datacenters and rate.
+//! Mean traffic demands of workloads: sending host, destination datacenters and rate.
 //!
-//! A workload's load applies to each host and covers all pairs of the host's datacenter. Listed flows have no mean
-//! rate.
+//! A workload's load applies to each sending host, whose flows are spread over all destinations of its datacenter.
+//! Listed flows have no mean rate and are left out.
 
 use lab_scenario::{LoadBase, Pairs, Scenario, Traffic, Workload};
 use lab_units::{DcId, NodeId, Ratio};
 
 use crate::{error::PlanError, model::Role, network::Network};
 
-/// Demand of one workload at one host, in paper units.
+/// Traffic demand of one workload at one sending host, in paper units.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Demand {
     pub host: NodeId,
-    /// Destination datacenters of the flows, with equal probability.
+    /// Destination datacenters, each with the same share of the flows.
     pub to: Vec<DcId>,
-    /// Rate of a load of 1, in bits per second.
+    /// Rate that counts as a load of 1, in bits per second.
     pub full_bps: u64,
-    /// Number of hosts that share this rate.
+    /// Number of hosts that share this rate equally.
     pub sharers: u64,
     pub load: Ratio,
 }
 
 impl Demand {
-    /// Returns the mean rate in bits per second, rounded down.
+    /// Returns the host's mean rate in bits per second, rounded down.
     pub fn mean_bps(&self) -> u64 {
         let all = u128::from(self.full_bps) * u128::from(self.load.numerator());
         let share = all / (u128::from(self.load.denominator()) * u128::from(self.sharers));
@@ -30,7 +30,7 @@ impl Demand {
     }
 }
 
-/// Returns the demands of every workload in `scenario`.
+/// Returns the demands of all workloads in `scenario`.
 pub(crate) fn of_scenario(
     scenario: &Scenario,
     network: &Network,
@@ -71,7 +71,7 @@ pub(crate) fn of_workload(
     Ok(demands)
 }
 
-/// Returns the rate at a load of 1, in bits per second, and the number of hosts that share it.
+/// Returns the rate that counts as a load of 1 for `host`, in bits per second, and the number of hosts that share it.
 fn full_rate(network: &Network, base: LoadBase, host: NodeId) -> (u64, u64) {
     match base {
         LoadBase::HostNic => (network.rate_of(network.node(host).ports.iter().copied()), 1),
@@ -84,7 +84,7 @@ fn full_rate(network: &Network, base: LoadBase, host: NodeId) -> (u64, u64) {
     }
 }
 
-/// Returns, for each datacenter, the datacenters that it sends to.
+/// Returns, for each datacenter, the datacenters to which it sends.
 fn destinations(network: &Network, pairs: &Pairs, path: &str) -> Result<Vec<Vec<DcId>>, PlanError> {
     match pairs {
         Pairs::AllToAll => all_to_all(network, path),

@@ -1,4 +1,4 @@
-//! Flows before scaling, and their sources: lists in the scenario and the artifact's flow files.
+//! Flows before scaling, from lists in the scenario and from the artifact's flow files.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use lab_units::{Bytes, Nanos, NodeId};
 
 use crate::{error::PlanError, model::Role, network::Network};
 
-/// Flow before scaling, in paper units.
+/// Flow before scaling: hosts, size and start in paper units.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Draft {
     pub src: NodeId,
@@ -56,10 +56,10 @@ pub(crate) fn listed(
     specs.iter().enumerate().map(draft).collect()
 }
 
-/// Returns the flows of the artifact's flow file `file`, whose text is `text`.
+/// Reads the flows of `file`, a flow file of the artifact.
 ///
-/// The file numbers hosts from 0, with 16 hosts per datacenter. Its flows start at two seconds, which are converted to
-/// a start of zero.
+/// The file numbers hosts from 0, with 16 hosts per datacenter. Its first flows start at two seconds; these are
+/// subtracted from all starts.
 pub(crate) fn from_file(
     network: &Network,
     path: &str,
@@ -123,8 +123,8 @@ fn host_hint(network: &Network, name: &str) -> String {
     }
 }
 
-/// Start of the first flow in the artifact's simulation.
+/// Start of the first flow in the artifact's flow files.
 const FILE_EPOCH: Nanos = Nanos::from_millis(2_000);
 
-/// Hosts per datacenter in the artifact's topologies.
+/// Number of hosts per datacenter in the artifact's topologies.
 const FILE_HOSTS_PER_DC: u32 = 16;

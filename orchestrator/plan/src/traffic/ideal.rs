@@ -1,4 +1,4 @@
-//! Ideal FCT and base round trip: lower bounds of a flow's time.
+//! Ideal FCT and base round trip of a flow: its times without other flows.
 //!
 //! The paper normalises an FCT by the FCT of the same flow alone on the path of least propagation delay: the base RTT,
 //! with one packet's store-and-forward serialisation, plus the wire bytes over the path's bottleneck rate. That formula
@@ -16,29 +16,30 @@
 //! be faster, so a slowdown below 1 indicates an error. A path of more links can have less delay, but is not in the
 //! tables; the plan warns of such paths.
 //!
-//! Internally, times are picoseconds, rounded down, so that the error of a thousand packets is at most a nanosecond.
+//! Internally, times are picoseconds, rounded down, so that a thousand packets add up to an error of at most a
+//! nanosecond.
 
 use lab_scenario::Tool;
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 
 use crate::{frame, network::Network};
 
-/// Link in one direction.
+/// One direction of a link: rate and delay.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Hop {
     pub rate: BitsPerSec,
     pub delay: Nanos,
 }
 
-/// Data of one flow and the operation that transfers it.
+/// Data of one flow: its messages, and the RDMA operation that transfers them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Transfer {
     pub tool: Tool,
-    /// Payload of a full packet.
+    /// Payload of a full packet in bytes.
     pub path_mtu: u32,
-    /// Number of messages, which are posted at once.
+    /// Number of messages; all are posted at once.
     pub messages: u32,
-    /// Bytes of each message.
+    /// Size of each message in bytes.
     pub message_bytes: Bytes,
 }
 
@@ -58,9 +59,9 @@ pub(crate) fn hops(network: &Network, ports: &[PortId]) -> Vec<Hop> {
 #[derive(Clone, Debug)]
 pub(crate) struct HostPath {
     pub hops: Vec<Hop>,
-    /// One-way propagation delay of the path.
+    /// One-way propagation delay.
     delay: Nanos,
-    /// Minimum rate of the links; `None` for a path without links.
+    /// Rate of the slowest link; `None` for a path without links.
     bottleneck: Option<BitsPerSec>,
 }
 
@@ -101,14 +102,14 @@ pub(crate) fn least_completion(paths: &[HostPath], transfer: &Transfer) -> Nanos
     least
 }
 
-/// Returns the FCT of `transfer` alone on `path`, which leads from the flow's source to its destination. The FCT ends
-/// when the last ACK reaches the source or, for READs, lasts from the destination's first request to the last response.
+/// Returns the FCT of `transfer` alone on `path`, which leads from the flow's source to its destination. It ends when
+/// the last ACK reaches the source; for READs, it lasts from the destination's first request to the last response.
 #[must_use]
 pub fn completion(path: &[Hop], transfer: &Transfer) -> Nanos {
     completion_over(path, path, transfer)
 }
 
-/// Returns the FCT of `transfer` alone with its data on `path` and the opposite direction on `back`; both paths are
+/// Returns the FCT of `transfer` alone, with data on `path` and ACKs (for READs, requests) on `back`; both paths are
 /// given from the flow's source to its destination.
 fn completion_over(path: &[Hop], back: &[Hop], transfer: &Transfer) -> Nanos {
     let back: Vec<Hop> = back.iter().rev().copied().collect();
@@ -139,7 +140,7 @@ fn completion_over(path: &[Hop], back: &[Hop], transfer: &Transfer) -> Nanos {
     Nanos::new(u64::try_from(done / PICOS_PER_NANO).unwrap_or(u64::MAX))
 }
 
-/// Returns the round-trip time of one full packet and its ACK on `path`.
+/// Returns the base RTT on `path`: for one full packet and its ACK, with empty queues.
 #[must_use]
 pub fn round_trip(path: &[Hop], tool: Tool, path_mtu: u32) -> Nanos {
     let one_packet = Transfer {
@@ -151,8 +152,8 @@ pub fn round_trip(path: &[Hop], tool: Tool, path_mtu: u32) -> Nanos {
     completion(path, &one_packet)
 }
 
-/// Sends one message's packets from `ready` on; returns the arrival time of the last packet. The last message of a
-/// verbs flow has immediate data.
+/// Sends one message's packets, which are ready at `ready` (ps); returns the arrival time of the last one. The last
+/// message of a verbs flow carries immediate data.
 fn send_message(pipe: &mut Pipe<'_>, ready: u128, transfer: &Transfer, is_last: bool) -> u128 {
     let mtu = u64::from(transfer.path_mtu);
     let packets = frame::packets(transfer.message_bytes, transfer.path_mtu);
@@ -176,7 +177,7 @@ fn send_message(pipe: &mut Pipe<'_>, ready: u128, transfer: &Transfer, is_last: 
     pipe.send(ready, frame::data(last_payload, last_extra))
 }
 
-/// Paths of a flow in both directions.
+/// Links of a flow's data path, and of the path in the opposite direction.
 struct Both<'a> {
     forward: Pipe<'a>,
     backward: Pipe<'a>,
@@ -214,7 +215,7 @@ impl Both<'_> {
 /// Links in series, each sending its packets in order, one at a time.
 struct Pipe<'a> {
     hops: &'a [Hop],
-    /// Time at which each link has sent its last packet so far, in picoseconds.
+    /// Time in picoseconds at which each link has finished its last packet so far.
     free: Vec<u128>,
 }
 
@@ -226,7 +227,7 @@ impl<'a> Pipe<'a> {
         }
     }
 
-    /// Sends one packet of `wire_bytes` that is ready at `ready`; returns its arrival time.
+    /// Sends one packet of `wire_bytes` that is ready at `ready`; returns its arrival time. Times are in picoseconds.
     fn send(&mut self, ready: u128, wire_bytes: u64) -> u128 {
         let mut arrival = ready;
         for (hop, free) in self.hops.iter().zip(&mut self.free) {
@@ -236,7 +237,7 @@ impl<'a> Pipe<'a> {
         arrival
     }
 
-    /// Sends `count` equal packets.
+    /// Sends `count` equal packets and returns the last one's arrival time.
     ///
     /// Once every link's step from one packet to the next is the larger of its own serialisation and the step of the
     /// link before it, the next packet finds the same state one step later. The remaining packets then take one
@@ -294,29 +295,29 @@ mod tests {
         }
     }
 
-    /// At 8 Mbit/s, a byte takes a microsecond.
+    /// At 8 Mbit/s, one byte takes one microsecond.
     #[test]
     fn one_packet_on_one_link() {
         let path = [hop("8 Mbit", "5 ms")];
-        // 1,058 B of data and an ACK of 62 B.
+        // Data packet of 1,058 B, and an ACK of 62 B.
         let fct = completion(&path, &transfer(Tool::SendBw, 1, 1000));
         assert_eq!(fct.to_string(), "11120 us");
         let fct = completion(&path, &transfer(Tool::WriteBw, 1, 1000));
         assert_eq!(fct.to_string(), "11136 us");
-        // 20 B more: the RETH (16 B) and the immediate data (4 B) of the last message.
+        // Another 20 B: the RETH (16 B) and the immediate data (4 B) of the last message.
         let fct = completion(&path, &transfer(Tool::Verbs, 1, 1000));
         assert_eq!(fct.to_string(), "11140 us");
         let fct = completion(&path, &transfer(Tool::Verbs, 2, 1000));
         assert_eq!(fct.to_string(), "12214 us");
-        // A request of 74 B and a response of 1,062 B.
+        // Request of 74 B, and a response of 1,062 B.
         let fct = completion(&path, &transfer(Tool::ReadBw, 1, 1000));
         assert_eq!(fct.to_string(), "11136 us");
     }
 
     #[test]
     fn the_bottlenecks_first_packet_counts_once() {
-        // The links take 1,058, 2,116 and 1,058 µs per packet: the first packet takes the time of all three, each of
-        // the other nine the bottleneck's time.
+        // A packet takes 1,058, 2,116 and 1,058 µs on the links. The first packet takes the sum; each of the other nine
+        // adds the bottleneck's time.
         let path = [
             hop("8 Mbit", "1 ms"),
             hop("4 Mbit", "2 ms"),
@@ -330,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_short_last_packet_catches_up_behind_a_bottleneck() {
-        // A packet of 1,058 B, then one of 158 B: on the second link the short packet waits for the full one.
+        // A packet of 1,058 B, then one of 158 B. On the second link, the short packet waits for the full one.
         let path = [hop("8 Mbit", "0"), hop("4 Mbit", "0")];
         let fct = completion(&path, &transfer(Tool::SendBw, 1, 1100));
         let expected = 1_058 + 2_116 + 316 + 62 + 124;
@@ -355,7 +356,7 @@ mod tests {
     #[test]
     fn read_responses_follow_their_requests() {
         let path = [hop("8 Mbit", "0")];
-        // The first request takes 74 µs; the other requests travel while responses are sent.
+        // The first request takes 74 µs; the other requests travel while responses are being sent.
         let fct = completion(&path, &transfer(Tool::ReadBw, 5, 3000));
         let expected = 74 + 5 * (1_062 + 1_058 + 1_062);
         assert_eq!(fct, Nanos::new(expected * 1_000));
@@ -363,16 +364,16 @@ mod tests {
 
     #[test]
     fn reads_ask_against_the_flow_and_data_runs_with_it() {
-        // The second data packet, 162 B, waits behind the first on the slow second link. With the links in reverse
-        // order, it would wait on the fast link: 2,124 + 1,062 + 162 µs.
+        // The second data packet, 162 B, waits behind the first one on the slow second link. With the two links
+        // swapped, it would wait on the fast link: 2,124 + 1,062 + 162 µs.
         let path = [hop("8 Mbit", "0"), hop("4 Mbit", "0")];
         let fct = completion(&path, &transfer(Tool::ReadBw, 1, 1100));
         let request = 148 + 74;
         assert_eq!(fct, Nanos::new((request + 1_062 + 2_124 + 324) * 1_000));
     }
 
-    /// With the artifact's fabric and routes, the base RTT of DC1–DC8 is 20.013 ms (spec A.3), for 1,000 B packets
-    /// without headers in one direction and zero-byte ACKs.
+    /// With the artifact's fabric and routes, the base RTT between DC1 and DC8 is 20.013 ms (spec A.3): 1,000 B packets
+    /// without headers in one direction, zero-byte ACKs in the other.
     #[test]
     fn the_artifacts_base_rtt() {
         let fabric = hop("100 Gbit", "1 us");

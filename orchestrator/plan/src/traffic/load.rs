@@ -1,4 +1,4 @@
-//! Load: the rate that workloads request, and the rate that the plan's flows offer, in paper units.
+//! Load of a plan: the rate that workloads request, and the rate that their flows offer, in paper units.
 //!
 //! A run is representative of a load only if its flows offer that load over the whole duration.
 
@@ -15,7 +15,8 @@ use crate::{
     schedule::Drafted,
 };
 
-/// Returns the load of `scenario`'s workloads that the flows of `drafted` offer, without concurrency.
+/// Computes the requested and the offered load of `scenario`'s workloads, given their flows in `drafted`. The
+/// concurrency is left zero.
 pub(crate) fn of_drafts(
     scenario: &Scenario,
     repetitions: u32,
@@ -74,7 +75,7 @@ pub(crate) fn ideal_concurrency(flows: &[Flow]) -> Concurrency {
     }))
 }
 
-/// Load that the workloads of one datacenter request.
+/// Load that one datacenter's workloads request.
 #[derive(Default)]
 struct Asked {
     capacity_bps: u64,
@@ -92,7 +93,7 @@ fn offered(network: &Network, drafted: &Drafted) -> BTreeMap<DcId, Bytes> {
     bytes
 }
 
-/// Returns the start of a repetition's last workload flow; the earliest such start over all repetitions.
+/// Returns the start of the last workload flow in a repetition, the earliest one over all repetitions.
 fn last_start(drafted: &Drafted) -> Nanos {
     let mut last: BTreeMap<u32, Nanos> = BTreeMap::new();
     for (repetition, draft) in drafted.flows.iter().filter(|(_, draft)| !draft.is_listed) {

@@ -1,4 +1,4 @@
-//! Flows of a plan, and the FCT of each flow alone.
+//! Flows of a plan, and the FCT that each flow would have alone.
 
 pub(crate) mod connection;
 pub(crate) mod demand;

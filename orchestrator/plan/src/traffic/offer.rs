@@ -1,4 +1,4 @@
-//! Packets that flows offer, their cost, and the busiest second.
+//! Packets that flows offer, the time for which they keep a place busy, and the busiest second.
 
 use lab_units::{Nanos, Ratio, Tool};
 
@@ -7,21 +7,22 @@ use crate::{
     frame,
 };
 
-/// Packets that one flow offers to the network.
+/// Packets that one flow sends into the network, and when.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     pub repetition: u32,
     pub start: Nanos,
-    /// Time from the first packet to the last at the path's rate; zero for a burst.
+    /// Time from the first to the last packet at the path's rate; zero for a burst.
     pub span: Nanos,
     pub data_packets: u64,
     pub packet_hops: u64,
-    /// Data packets that the sender's host paces.
+    /// Number of data packets that the sender's pacer delays; zero without congestion control.
     pub paced_packets: u64,
 }
 
 impl Offer {
-    /// Creates a burst at `start`: `messages` with `packets` each over `links` links.
+    /// Creates an offer whose packets all start at `start`: `messages` messages with `packets` packets each, over
+    /// `links` links.
     pub fn new(repetition: u32, start: Nanos, messages: u32, packets: u64, links: usize) -> Self {
         let messages = u64::from(messages);
         let data_packets = messages * packets;
@@ -36,7 +37,7 @@ impl Offer {
         }
     }
 
-    /// Returns the offer with its start scaled by `time`.
+    /// Returns the offer with its start multiplied by `time`.
     pub fn stretched(&self, time: Ratio) -> Self {
         Self {
             start: Nanos::new(time.scale_nearest(self.start.get())),
@@ -45,25 +46,25 @@ impl Offer {
     }
 }
 
-/// Times for which single operations keep a place busy.
+/// Busy times of single operations at a place: for each, the time in which the place can do nothing else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
-    /// Time of a packet on one link.
+    /// Busy time per packet on one link.
     hop: Nanos,
-    /// Time of a data packet in its host's pacer.
+    /// Busy time per data packet in its host's pacer.
     pacing: Nanos,
-    /// Time of a flow's end points over the whole run.
+    /// Busy time for a flow's two end points, from creation to removal.
     flow: Nanos,
-    /// Time of a flow's end points while flows run, without perftest's processes, which start before.
+    /// Busy time for a flow's end points while flows run; it excludes perftest's processes, which start earlier.
     flow_in_time: Nanos,
-    /// Time of a wake-up of an agent or a recorder.
+    /// Busy time per wake-up of an agent or a recorder.
     pub wake_up: Nanos,
-    /// Time per switch link whose queue is read at a wake-up.
+    /// Busy time per link whose queue a switch reads at a wake-up.
     pub read_link: Nanos,
 }
 
 impl Costs {
-    /// Returns the costs on the reference guest.
+    /// Returns the busy times on the reference guest.
     pub const fn reference(tool: Tool) -> Self {
         let (flow, flow_in_time) = match tool {
             Tool::Verbs => (REFERENCE_FLOW, REFERENCE_FLOW),
@@ -81,19 +82,18 @@ impl Costs {
         }
     }
 
-    /// Returns the costs at a place with `capacity`, by the lab's clock.
+    /// Returns the busy times at a place with `capacity`, by the lab's clock.
     pub fn at(capacity: &Capacity, tool: Tool) -> Self {
         Self::of(capacity.flow_ns, capacity.hop_ns, tool)
     }
 
-    /// Returns the costs at a place with `capacity`, in wall-clock time.
+    /// Returns the busy times at a place with `capacity`, by the wall clock.
     pub fn on_the_wall(capacity: &Capacity, tool: Tool) -> Self {
         Self::of(capacity.flow_wall_ns, capacity.hop_wall_ns, tool)
     }
 
-    /// Returns costs from the measured times of a flow and a packet on a link. Other costs are the reference guest's,
-    /// scaled like a packet's cost; the cost of a process is not scaled, because a process calibrates its clock for a
-    /// fixed time.
+    /// Computes busy times from those measured for a flow and for a packet on one link. The others are scaled from the
+    /// reference guest like a packet's, except for a process's, which calibrates its clock for a fixed time.
     fn of(flow_ns: Nanos, hop_ns: Nanos, tool: Tool) -> Self {
         let reference = Self::reference(tool);
         let like_a_packet = |cost: Nanos| {
@@ -115,14 +115,14 @@ impl Costs {
         }
     }
 
-    /// Returns the cost of an offer's packets.
+    /// Returns the time for which an offer's packets keep a place busy.
     fn packets(&self, offer: &Offer) -> Nanos {
         let hops = saturating_times(self.hop, offer.packet_hops);
         hops.saturating_add(saturating_times(self.pacing, offer.paced_packets))
     }
 }
 
-/// Returns the time for which `offers` keep a place busy.
+/// Returns the time for which the packets and end points of `offers` keep a place busy.
 pub(crate) fn busy(offers: &[Offer], costs: &Costs) -> Nanos {
     let packets = offers
         .iter()
@@ -131,7 +131,7 @@ pub(crate) fn busy(offers: &[Offer], costs: &Costs) -> Nanos {
     packets.saturating_add(saturating_times(costs.flow, count(offers.len())))
 }
 
-/// Returns the maximum share of a place that `offers` take within one [`WINDOW`], in percent.
+/// Returns the maximum percentage of any [`WINDOW`] for which `offers` keep a place busy.
 ///
 /// `offers` are sorted by repetition, then start. Each offer is spread evenly over its span. Flows that share a link
 /// may offer more than the link can carry, so the result is an upper bound.
@@ -141,7 +141,7 @@ pub(crate) fn peak_percent(offers: &[Offer], costs: &Costs) -> u32 {
     percent(peak.unwrap_or(0), WINDOW.get())
 }
 
-/// Work done until a time, and the rate of the work from then on; all in units of 2^−32 ns.
+/// Work done until `time`, and the rate of work from then on. `done` and `rate` are in units of 2^−32 ns.
 #[derive(Clone, Copy, Default)]
 struct Work {
     time: u64,
@@ -155,9 +155,9 @@ impl Work {
     }
 }
 
-/// Returns the maximum work within one window, in ns.
+/// Returns the maximum work within any window of one repetition, in ns.
 fn peak(offers: &[Offer], costs: &Costs) -> u64 {
-    // Sort order: by time, and at equal times the offers that start before those that end.
+    // Sort key: the time, and at equal times starts before ends, so that the rate is never negative.
     let change = |offer: &Offer, is_end: bool| {
         let cost = costs.packets(offer).saturating_add(costs.flow_in_time);
         let span = offer.span.get().max(1);
@@ -173,7 +173,7 @@ fn peak(offers: &[Offer], costs: &Costs) -> u64 {
     let starts = offers.iter().map(|offer| change(offer, false));
     let ends = offers.iter().map(|offer| change(offer, true));
     let mut changes: Vec<(u64, bool, u128)> = starts.chain(ends).collect();
-    // Starts are sorted, and so are the ends of bursts: a stable sort merges such runs.
+    // Starts are sorted, and so are the ends of bursts; a stable sort merges such sorted runs quickly.
     changes.sort_by_key(|&(time, is_end, _)| (time, is_end));
     let mut work = Work::default();
     let steps: Vec<Work> = changes
@@ -192,8 +192,8 @@ fn peak(offers: &[Offer], costs: &Costs) -> u64 {
             work
         })
         .collect();
-    // Between changes, the work of a window changes linearly, so the maximum is in a window that starts or ends at a
-    // change.
+    // Between changes, the work in a sliding window changes linearly, so the maximum is in a window that starts or ends
+    // at a change.
     let starts = steps.iter().map(|step| step.time);
     let from = starts
         .clone()
@@ -203,7 +203,7 @@ fn peak(offers: &[Offer], costs: &Costs) -> u64 {
     u64::try_from(most >> 32).unwrap_or(u64::MAX)
 }
 
-/// Returns the maximum work within one of `windows`, whose starts and ends never decrease.
+/// Returns the maximum work within any of `windows`, whose starts and ends never decrease.
 fn most_within(steps: &[Work], windows: impl Iterator<Item = (u64, u64)>) -> u128 {
     let cursor = || {
         let mut next = 0;
@@ -221,7 +221,7 @@ fn most_within(steps: &[Work], windows: impl Iterator<Item = (u64, u64)>) -> u12
     works.max().unwrap_or(0)
 }
 
-/// Returns `part` in percent of `whole`, rounded up so that a small share is not zero.
+/// Returns `part` in percent of `whole`, rounded up so that a small share is not shown as zero.
 pub(crate) fn percent(part: u64, whole: u64) -> u32 {
     if part == 0 {
         return 0;
@@ -238,26 +238,26 @@ pub(crate) fn count(items: usize) -> u64 {
     u64::try_from(items).unwrap_or(u64::MAX)
 }
 
-/// CPU time of one perftest process, mostly to calibrate its clock. Measured: 0.25 s. A flow of `smoke`, which has two
+/// CPU time of one perftest process, most of it to calibrate its clock. Measured: 0.25 s. A flow of `smoke`, with two
 /// processes, took 0.4 to 0.7 s of wall-clock time in the emulated guest.
 pub(crate) const PROCESS_CPU: Nanos = Nanos::from_millis(250);
 
-/// CPU time of a data packet in its host's pacer. Measured: 62 µs for a packet's whole path without congestion control,
-/// 74 µs with congestion control.
+/// CPU time of a data packet in its host's pacer, from a measurement: 62 µs for a packet's whole path without
+/// congestion control, 74 µs with it.
 const PACING_CPU: Nanos = Nanos::new(12_000);
 
-/// CPU time per wake-up, calculated from measurements: 64 µs at a switch with 4 links, 150 µs with 17 links.
+/// CPU time per wake-up without reading links, from a measurement: 64 µs at a switch with 4 links, 150 µs with 17.
 const WAKE_UP_CPU: Nanos = Nanos::new(38_000);
 const READ_LINK_CPU: Nanos = Nanos::new(6_600);
 
-/// Window in which offered packets and flows are counted; queues hold about that much traffic.
+/// Length of the window in which offered work is counted; queues hold about one such window of traffic.
 pub(crate) const WINDOW: Nanos = Nanos::from_millis(1_000);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Returns an offer of `packets` packets over one link; each costs a millisecond in these tests.
+    /// Returns an offer of `packets` packets over one link. In these tests, each packet costs a millisecond.
     fn offer(start_ms: u64, span_ms: u64, packets: u64) -> Offer {
         Offer {
             repetition: 0,
@@ -293,7 +293,8 @@ mod tests {
 
     #[test]
     fn the_busiest_second_may_end_with_a_flow_instead_of_starting_with_one() {
-        // Both offers are active from 200 ms to 1,200 ms: 800 ms of the 1,000 ms and all 200 ms.
+        // Both offers are active from 200 ms to 1,200 ms, with 800 ms of work from the first and all 200 ms from the
+        // second.
         let offers = [offer(0, 1_000, 1_000), offer(1_000, 200, 200)];
         assert_eq!(peak_percent(&offers, &costs()), 100);
         let offers = [offer(0, 1_000, 500), offer(1_000, 200, 200)];

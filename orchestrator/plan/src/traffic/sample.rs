@@ -1,28 +1,28 @@
 //! Named streams of random numbers.
 //!
-//! Each quantity of each source has a stream of its own, identified by a name, so that another host, load or repetition
-//! does not change the other streams. The generator is PCG-64-MCG, seeded with the SHA-256 of the name, and the
-//! logarithm is a Rust port of musl's, so that a seed gives the same schedule on every machine.
+//! Each sampled quantity of each sending host has its own stream, identified by a name, so that another host, load or
+//! repetition does not change the other streams. The generator is PCG-64-MCG, seeded with the SHA-256 of the name, and
+//! the logarithm is a Rust port of musl's, so that a seed gives the same schedule on every machine.
 
 use lab_units::Nanos;
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest, Sha256};
 
-/// Components of a stream's name.
+/// Components that make up a stream's name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamName<'a> {
     pub seed: u64,
     pub repetition: u32,
-    /// Position in the scenario's `traffic` list.
+    /// Index in the scenario's `traffic` list.
     pub traffic: usize,
     /// Name of the sending host.
     pub host: &'a str,
-    /// Sampled quantity.
+    /// Name of the sampled quantity, such as `gaps`.
     pub quantity: &'static str,
 }
 
-/// Stream of uniform 64-bit numbers.
+/// Stream of uniformly distributed 64-bit numbers.
 pub(crate) struct Stream(Pcg64Mcg);
 
 impl Stream {
@@ -34,23 +34,23 @@ impl Stream {
         Self(generator(&text))
     }
 
-    /// Returns a uniform number from the whole 64-bit range.
+    /// Returns the next number, uniform over the 64-bit range.
     pub fn uniform(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// Returns a uniform number below `bound`.
+    /// Returns a uniform number from 0 to `bound` − 1.
     pub fn below(&mut self, bound: usize) -> usize {
         let wide = u128::from(self.uniform()) * u128::try_from(bound).unwrap_or(u128::MAX >> 64);
         usize::try_from(wide >> 64).unwrap_or(usize::MAX)
     }
 
-    /// Returns a uniform duration below `mean`.
+    /// Returns a uniform duration between 0 and `mean` nanoseconds, the phase of an even arrival process.
     pub fn phase(&mut self, mean: f64) -> Nanos {
         nearest(self.fraction() * mean)
     }
 
-    /// Returns an exponentially distributed duration by inversion: −ln(1 − u) · mean.
+    /// Returns an exponentially distributed duration with mean `mean` (ns), by inversion: −ln(1 − u) · mean.
     pub fn exponential(&mut self, mean: f64) -> Nanos {
         nearest(-libm::log1p(-self.fraction()) * mean)
     }
@@ -75,13 +75,13 @@ pub fn generator(name: &str) -> Pcg64Mcg {
     Pcg64Mcg::new(u128::from_be_bytes(*state))
 }
 
-/// Returns `value` as a float: exact up to 2^53, rounded to the nearest float above.
+/// Converts `value` to a float: exact up to 2^53, the nearest float above that.
 #[must_use]
 pub(crate) fn float(value: u64) -> f64 {
     value as f64
 }
 
-/// Returns `nanos` as the nearest whole number of nanoseconds.
+/// Rounds `nanos` to the nearest whole number of nanoseconds.
 #[must_use]
 pub(crate) fn nearest(nanos: f64) -> Nanos {
     #[expect(
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// A change of these numbers would change every recorded schedule.
+    /// If these numbers changed, every recorded schedule would change.
     #[test]
     fn the_first_draws_are_pinned() {
         let mut stream = Stream::named(name(0, "dc1/h1"));
@@ -124,8 +124,8 @@ mod tests {
         assert_ne!(first(name(0, "dc1/h1")), first(name(0, "dc1/h2")));
     }
 
-    /// The mean of n exponential samples has a standard error of 1/√n. One seed in three million is more than five
-    /// standard errors off; this seed is fixed.
+    /// The mean of n exponential samples has a standard error of 1/√n relative to it. One seed in three million is more
+    /// than five standard errors off; the seed here is fixed.
     #[test]
     fn exponential_gaps_have_their_mean_and_spread() {
         let mut stream = Stream::named(name(0, "dc1/h1"));

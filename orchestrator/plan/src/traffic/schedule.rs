@@ -1,4 +1,4 @@
-//! Flow schedule: all flows of all repetitions, scaled, with their ideal FCT.
+//! Flow schedule: all flows of all repetitions, scaled, each with its ideal FCT.
 
 use lab_scenario::{
     Files, Generator, Scenario, Semantics, SizeCdf, Tool, Traffic, TransportSpec, Workload, limits,
@@ -17,17 +17,17 @@ use crate::{
     workload::{self, Sampling},
 };
 
-/// Flows before scaling.
+/// Flows of all repetitions before scaling, with counts.
 pub(crate) struct Drafted {
-    /// All flows, sampled or listed, by repetition, then start, then position in the scenario.
+    /// Repetition and flow, for sampled and listed flows; by repetition, then start, then position in the scenario.
     pub flows: Vec<(u32, Draft)>,
-    /// Number of arrivals of the workloads.
+    /// Number of arrivals that the workloads sampled.
     pub arrivals: u64,
-    /// Number of arrivals that became flows.
+    /// Number of arrivals that became flows; `max_flows` drops the rest.
     pub kept: u64,
 }
 
-/// Returns all flows, sampled or listed.
+/// Collects all flows of `scenario`: lists, flow files and samples.
 pub(crate) fn draft(
     scenario: &Scenario,
     files: &Files,
@@ -81,7 +81,7 @@ fn count(flows: usize) -> u64 {
     u64::try_from(flows).unwrap_or(u64::MAX)
 }
 
-/// Inputs for scaling drafts into flows.
+/// Inputs for scaling drafts into flows of the plan.
 pub(crate) struct FlowInputs<'a> {
     pub engine: Engine,
     pub generator: &'a Generator,
@@ -90,8 +90,8 @@ pub(crate) struct FlowInputs<'a> {
     pub scale: &'a Scale,
 }
 
-/// Scales `drafts` and computes each flow's ideal FCT over the `networks` from its start on. Base round trips are those
-/// before any fault.
+/// Scales `drafts` and computes each flow's ideal FCT over the `networks` that exist from its start on. Base round
+/// trips are those before any fault.
 pub(crate) fn flows(
     drafts: &[(u32, Draft)],
     inputs: &FlowInputs<'_>,
@@ -132,7 +132,7 @@ pub(crate) fn flows(
 }
 
 impl FlowInputs<'_> {
-    /// Returns the base round trip on `path`.
+    /// Returns the base round trip on `path`, as the sender's model defines it.
     fn round_trip(&self, path: &[Hop]) -> Nanos {
         match self.sender() {
             Sender::Artifact { payload } => Standalone::of(path, payload).base_rtt,
@@ -140,8 +140,8 @@ impl FlowInputs<'_> {
         }
     }
 
-    /// Returns the FCT of a flow alone: on the best path in `paths` or, by the authors' reference, on the first path,
-    /// which has the least delay.
+    /// Returns the FCT of a flow alone: on the best of `paths` or, with the authors' reference, on the first one, which
+    /// has the least delay.
     fn completion(&self, paths: &[HostPath], messages: u32, message_bytes: Bytes) -> Nanos {
         match self.sender() {
             Sender::Artifact { payload } => {
@@ -175,15 +175,15 @@ impl FlowInputs<'_> {
     }
 }
 
-/// Model of the sender for the ideal FCT.
+/// Model of the sender from which a flow's ideal FCT is computed.
 enum Sender {
-    /// The authors' reference: the standalone FCT.
+    /// The authors' sender; the ideal FCT is the standalone FCT.
     Artifact { payload: u32 },
-    /// A QP of the RC transport.
+    /// A QP with the RC (reliable connection) transport.
     Rc { tool: Tool, path_mtu: u32 },
 }
 
-/// Source of flows whose file has been read.
+/// Source of flows, with its file already read.
 enum Read<'a> {
     Sampled(&'a Workload, SizeCdf),
     Listed(Vec<Draft>),
@@ -218,8 +218,8 @@ fn read<'a>(
     }
 }
 
-/// Returns the number of messages of a flow with `paper` bytes, and the bytes per message. No message exceeds rxe's
-/// maximum, and a perftest flow has at least five messages, because perftest rejects fewer.
+/// Returns the number and the size of the messages that carry a flow of `paper` bytes. No message exceeds rxe's maximum
+/// size; a perftest flow has at least five messages, the fewest that perftest accepts.
 pub(crate) fn messages(scale: Ratio, paper: Bytes, tool: Tool) -> (u32, Bytes) {
     let min = if tool == Tool::Verbs { 1 } else { MESSAGES };
     let scaled = u128::from(paper.get()) * u128::from(scale.numerator());
@@ -233,15 +233,15 @@ pub(crate) fn messages(scale: Ratio, paper: Bytes, tool: Tool) -> (u32, Bytes) {
     )
 }
 
-/// Returns the emulated bytes of a flow with `paper` bytes that has a single message.
+/// Returns the emulated size of a flow of `paper` bytes that fits into a single message.
 fn one_message(scale: Ratio, paper: Bytes) -> Bytes {
     Bytes::new(scale.scale_nearest(paper.get()).max(1))
 }
 
-/// Minimum number of iterations that perftest accepts.
+/// Minimum number of iterations, one message each, that perftest accepts.
 const MESSAGES: u32 = 5;
 
-/// Maximum bytes of a message in rxe, `RXE_PORT_MAX_MSG_SZ`:
+/// Maximum size of a message in rxe, `RXE_PORT_MAX_MSG_SZ`:
 /// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_param.h>.
 const MAX_MESSAGE: u128 = 0x80_0000;
 

@@ -1,7 +1,7 @@
-//! Standalone FCT: the authors' reference for slowdowns.
+//! Standalone FCT: the FCT of a flow alone, which the authors' code uses as the denominator of slowdowns.
 //!
-//! Slowdowns are comparable with the published ones only if they use this reference. For the path of minimum delay
-//! between two hosts, or of several such paths the one with the maximum capacity:
+//! Slowdowns are comparable with the published ones only if they use this reference. It is computed for the path with
+//! the least delay between two hosts, or, among equal delays, the most capacity:
 //!
 //! ```text
 //! base RTT   = 2 · Σ delay + Σ ⌊payload · 8 / rate⌋
@@ -21,21 +21,21 @@ use crate::{
     paths::{self, Paths},
 };
 
-/// Header bytes of the artifact's packets.
+/// Bytes of headers in the artifact's packets.
 pub const HEADERS: u64 = 48;
 
-/// Reference for a pair of hosts.
+/// Base RTT and bottleneck of a host pair, from which standalone FCTs are computed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Standalone {
-    /// Round trip of a full packet with empty queues.
+    /// Round trip of a full packet and its ACK, with empty queues.
     pub base_rtt: Nanos,
-    /// Minimum rate of the path's links.
+    /// Rate of the slowest link on the path.
     pub bottleneck: BitsPerSec,
     payload: u64,
 }
 
 impl Standalone {
-    /// Returns the reference for `path` from one host to another, for packets with `payload` bytes.
+    /// Computes the reference for `path`, which leads from one host to another, for packets with `payload` bytes.
     ///
     /// # Panics
     /// Panics on a path without links.
@@ -52,7 +52,7 @@ impl Standalone {
         }
     }
 
-    /// Returns the FCT of a flow with `size` bytes alone.
+    /// Returns the standalone FCT of a flow with `size` bytes.
     #[must_use]
     pub fn completion(&self, size: Bytes) -> Nanos {
         let packets = size.get().div_ceil(self.payload);
@@ -61,8 +61,8 @@ impl Standalone {
             .saturating_add(wire_time(wire, self.bottleneck))
     }
 
-    /// Returns the references for all host pairs in `plan`; each datacenter's first and last host, which are at
-    /// different leaves, represent its other hosts.
+    /// Returns the references for all host pairs in `plan`. In each datacenter, the first and the last host, which are
+    /// at different leaves, represent the others.
     #[must_use]
     pub fn of_all_pairs(plan: &Plan) -> Vec<Self> {
         let network = Network::of(plan);
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(standalone.bottleneck.to_string(), "25 Gbit");
     }
 
-    /// The rows are from the published output for Figure 1.
+    /// The rows are from the output that the authors published for Figure 1.
     #[test]
     fn published_flows_alone() {
         let standalone = Standalone::of(&path(), 1_000);

@@ -1,11 +1,11 @@
 //! Flows sampled from a size distribution and an arrival process.
 //!
-//! As in the artifact's generator, every sending host is an independent source: its gaps have a mean of 8 · mean size /
-//! (rate · load), where `load` is a share of `rate`, and each flow goes to a uniformly chosen host of a uniformly
-//! chosen destination datacenter.
+//! As in the artifact's generator, every sending host is an independent source: its gaps between flows have a mean of 8
+//! · mean size / (rate · load), where `load` is a share of `rate`, and each flow goes to a uniformly chosen host of a
+//! uniformly chosen destination datacenter.
 //!
-//! `max_flows` thins the arrivals: the kept flows start over the whole duration, so that the load is reduced by the
-//! share of dropped flows, and the plan warns of it.
+//! `max_flows` keeps a subset of the arrivals, spread over the whole duration. The load is reduced by the share of
+//! dropped flows, and the plan warns of it.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -20,26 +20,26 @@ use crate::{
     sample::{Stream, StreamName, float, nearest},
 };
 
-/// One repetition of a workload in the scenario.
+/// A workload of the scenario in one repetition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampling<'a> {
     pub seed: u64,
     pub repetition: u32,
-    /// Position in the scenario's `traffic` list.
+    /// Index in the scenario's `traffic` list.
     pub traffic: usize,
-    /// YAML path of that position.
+    /// YAML path of that list element.
     pub path: &'a str,
 }
 
-/// Flows in one repetition of a workload.
+/// Flows sampled for one repetition of a workload.
 pub(crate) struct Sampled {
-    /// Sampled flows, by start.
+    /// Flows that are kept, by start.
     pub drafts: Vec<Draft>,
-    /// Number of arrivals within the duration; `max_flows` may keep fewer.
+    /// Number of arrivals within the duration; `max_flows` may drop some.
     pub arrivals: usize,
 }
 
-/// Samples the flows of `workload`; fails if there are more than `room`.
+/// Samples the flows of `workload`; fails with more than `room` flows, the number that the plan has left.
 pub(crate) fn sample(
     network: &Network,
     workload: &Workload,
@@ -66,7 +66,7 @@ pub(crate) fn sample(
     Ok(Sampled { drafts, arrivals })
 }
 
-/// Samples all flows that start within the duration of `workload`, by start.
+/// Samples all flows of `workload` that start within its duration, sorted by start.
 fn arrivals(
     network: &Network,
     workload: &Workload,
@@ -93,7 +93,7 @@ fn arrivals(
     Ok(drafts)
 }
 
-/// Keeps `wanted` of the flows, in their order.
+/// Keeps `wanted` of the flows, and their order.
 ///
 /// Of Poisson arrivals, every subset of that size is equally likely (selection sampling: Knuth, TAOCP 2, 3.4.2,
 /// algorithm S), so that the kept flows are Poisson arrivals with a lower rate. Even arrivals are kept at equal
@@ -139,12 +139,12 @@ fn too_many(sampling: Sampling<'_>) -> PlanError {
     }
 }
 
-/// Sending host and its next flow.
+/// Sending host with the state of its arrival process.
 struct Source {
     demand: Demand,
-    /// Mean gap in nanoseconds.
+    /// Mean gap between two flows in nanoseconds.
     gap: f64,
-    /// Start of the next flow.
+    /// Start of the host's next flow.
     next: Nanos,
     gaps: Stream,
     sizes: Stream,
@@ -174,7 +174,7 @@ impl Source {
     }
 }
 
-/// Returns the state of every sending host before its first flow.
+/// Returns each sending host's state before its first flow.
 fn sources(
     network: &Network,
     workload: &Workload,
@@ -210,7 +210,7 @@ fn sources(
     Ok(sources.collect())
 }
 
-/// Returns the mean gap between two flows of a host, in nanoseconds.
+/// Returns the mean gap between two flows of one host, in nanoseconds.
 fn mean_gap(demand: &Demand, sizes: &SizeCdf) -> f64 {
     let mean = sizes.mean();
     let mean_bits = 8.0 * float(mean.numerator()) / float(mean.denominator());

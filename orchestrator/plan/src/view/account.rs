@@ -1,4 +1,4 @@
-//! State and work of a DCI switch's decisions, counted as in the paper (Sec. 4).
+//! Memory and operations that a DCI switch needs for LCMP, counted as in the paper (Sec. 4).
 //!
 //! ```text
 //! a port: 4 queueCur + 4 queuePrev + 4 trend + 4 durCnt + 8 lastSample = 24 B
@@ -12,56 +12,56 @@ use serde::Serialize;
 
 use crate::model::{LinkKind, Plan};
 
-/// Bytes of state per port.
+/// Bytes of queue state per port.
 pub const PORT_BYTES: u64 = 24;
 
 /// Bytes of a flow's row, with alignment.
 pub const FLOW_BYTES: u64 = 24;
 
-/// Bytes of a path's score.
+/// Bytes of a path's cost C_path.
 pub const PATH_BYTES: u64 = 1;
 
-/// Integer primitives of a decision per candidate: lookups, delay score, weights, sort key.
+/// Integer operations per candidate in a decision: lookups, delay score, weights, sort key.
 pub const PRIMITIVES_PER_CANDIDATE: u32 = 15;
 
-/// Example of the paper: a switch with 48 ports, a table of 50,000 flows, and six candidates.
+/// The paper's example: a switch with 48 ports, 50,000 flows, 10,000 paths and six candidates.
 pub const EXAMPLE: Counted = Counted::new(48, 50_000, 10_000, 6);
 
-/// Counts for one switch.
+/// Memory and operations of one switch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Counted {
     /// Number of ports whose queues are sampled.
     pub ports: u64,
-    /// Number of rows in the flow table.
+    /// Number of rows in the flow table when it is full.
     pub flows: u64,
-    /// Number of scored paths: candidates of all destinations.
+    /// Number of scored paths, that is, candidates of all destinations.
     pub paths: u64,
-    /// Maximum number of candidates for a destination.
+    /// Maximum number of candidates for one destination.
     pub candidates: u32,
-    /// Bytes of the state of all ports.
+    /// Bytes of queue state for all ports.
     pub port_bytes: u64,
-    /// Bytes of the full flow table.
+    /// Bytes of the flow table when it is full.
     pub flow_bytes: u64,
-    /// Bytes of the scores of all paths.
+    /// Bytes of the path costs of all paths.
     pub path_bytes: u64,
-    /// Bytes of the thresholds of level scores and capacity classes, eight bytes per threshold.
+    /// Bytes of the thresholds that define level scores and capacity classes, eight bytes each.
     pub table_bytes: u64,
-    /// Integer primitives per decision.
+    /// Integer operations per decision with the maximum number of candidates.
     pub operations: u32,
 }
 
-/// DCI switch and its counts.
+/// Memory and operations of one of a plan's DCI switches.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct SwitchAccount {
     /// Name of the switch's datacenter.
     pub dc: String,
-    /// True if the switch runs no agent and therefore needs no state.
+    /// True if the switch runs no agent, so that its counts do not apply.
     pub is_legacy: bool,
     pub counted: Counted,
 }
 
 impl Counted {
-    /// Returns the counts for a switch with the given numbers of ports, flows, paths and candidates.
+    /// Counts memory and operations for a switch with the given numbers of ports, flows, paths and candidates.
     #[must_use]
     pub const fn new(ports: u64, flows: u64, paths: u64, candidates: u32) -> Self {
         Self {
@@ -78,8 +78,8 @@ impl Counted {
     }
 }
 
-/// Returns the integer primitives of a decision with the given number of candidates; the logarithm is rounded down, as
-/// in the paper's 6 · 2.6 ≈ 15.
+/// Returns the integer operations of a decision with `candidates` candidates. The logarithm is rounded down, as in the
+/// paper's 6 · 2.6 ≈ 15.
 #[must_use]
 pub const fn operations(candidates: u32) -> u32 {
     let sort = match (candidates as u128).checked_pow(candidates) {
@@ -89,7 +89,7 @@ pub const fn operations(candidates: u32) -> u32 {
     candidates * PRIMITIVES_PER_CANDIDATE + sort
 }
 
-/// Returns the counts for each of the plan's DCI switches, with `flows` rows per flow table.
+/// Counts memory and operations for each of the plan's DCI switches, with `flows` rows per flow table.
 #[must_use]
 pub fn account(plan: &Plan, flows: u32) -> Vec<SwitchAccount> {
     let switches = plan.dcs.iter().zip(&plan.switches);

@@ -1,4 +1,4 @@
-//! First difference of two plans.
+//! First difference between two plans.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::model::Plan;
 
 impl Plan {
-    /// Returns the first difference between two plans' [inputs](Plan::inputs), with keys in alphabetical order; `None`
-    /// if the plans describe the same run. Slots are ignored.
+    /// Returns the first difference between the [inputs](Plan::inputs) of two plans, in alphabetical order of keys.
+    /// Returns `None` if the plans describe the same run; slots are ignored.
     #[must_use]
     pub fn difference(self, other: Self) -> Option<String> {
         let [own, other] = [self, other].map(|plan| plan.inputs().in_slot(0));
@@ -21,7 +21,7 @@ impl Plan {
     }
 }
 
-/// Returns the first difference between two values at `path`.
+/// Returns the first difference between two JSON values, which are at `path` in their plans.
 fn between(path: &str, own: Option<&Value>, other: Option<&Value>) -> Option<String> {
     match (own, other) {
         _ if own == other => None,
@@ -45,7 +45,7 @@ fn between(path: &str, own: Option<&Value>, other: Option<&Value>) -> Option<Str
     }
 }
 
-/// Returns a short text for a value.
+/// Returns a short text for a JSON value, or for its absence.
 fn shown(value: Option<&Value>) -> String {
     match value {
         None => "absent".to_owned(),

@@ -1,6 +1,6 @@
 //! Inter-DC map of a plan as SVG: datacenters, and links with rate and delay.
 //!
-//! The width of a line grows with the link's rate; its tooltip has the emulated values. Coordinates are whole pixels,
+//! A line's width grows with the link's rate, and its tooltip shows the emulated values. Coordinates are whole pixels,
 //! so that equal plans give equal pictures.
 
 use std::{convert::Infallible, fmt::Write};
@@ -9,7 +9,7 @@ use lab_map::{Area, Curve, Layout, Map, Painter, Point};
 
 use crate::model::{Dc, Link, LinkKind, Plan};
 
-/// Returns the inter-DC map of `plan` as SVG.
+/// Renders the inter-DC map of `plan` as SVG.
 #[must_use]
 pub fn render_svg(plan: &Plan) -> String {
     let links = inter_dc(plan);
@@ -35,12 +35,12 @@ pub fn render_svg(plan: &Plan) -> String {
     text
 }
 
-/// Map as SVG; labels without room are left out.
+/// SVG text of the map while it is drawn, with the areas in use. A label without free space is left out.
 struct Svg<'a> {
     text: String,
     dcs: &'a [Dc],
     links: &'a [&'a Link],
-    /// Areas of datacenters and labels.
+    /// Areas that datacenters and earlier labels occupy.
     taken: Vec<Area>,
 }
 
@@ -77,16 +77,16 @@ fn label(link: &Link) -> String {
     format!("{}, {}", link.paper.rate_bps, link.paper.delay_ns)
 }
 
-/// Layout of the inter-DC links, in pixels.
+/// Positions of datacenters and links, in pixels.
 struct Grid {
     layout: Layout,
-    /// Datacenters at the ends of each link.
+    /// Indices of the datacenters at the two ends of each link.
     ends: Vec<(usize, usize)>,
 }
 
 impl Grid {
     fn new(plan: &Plan, links: &[&Link]) -> Self {
-        // A DCI switch's node id equals its datacenter's number.
+        // A DCI switch's node id equals its datacenter's id.
         let ends: Vec<_> = links
             .iter()
             .map(|link| (link.a.index(), link.b.index()))
@@ -102,8 +102,8 @@ impl Grid {
         (MARGIN_X + COLUMN_GAP * column, MARGIN_TOP + ROW_GAP * row)
     }
 
-    /// Returns the line of a link. A line between columns is straight. A line within a column is bent around the
-    /// datacenters between its ends. Each further link of the same pair is bent more.
+    /// Returns the line of a link. A line between columns is straight; a line within a column is bent around the
+    /// datacenters between its ends. Parallel links of the same pair are bent further each time.
     fn curve(&self, at: usize) -> Curve {
         let (a, b) = self.ends[at];
         let same = |pair: &&(usize, usize)| **pair == (a, b) || **pair == (b, a);
@@ -125,7 +125,7 @@ impl Grid {
         MARGIN_TOP + MARGIN_BOTTOM + ROW_GAP * f64::from(self.layout.rows.saturating_sub(1))
     }
 
-    /// Returns the left edge of the picture, which is at least wide enough for a description.
+    /// Returns the x coordinate of the picture's left edge. The picture is at least wide enough for a description.
     fn left(&self) -> f64 {
         (self.width() - self.width().max(MIN_WIDTH)) / 2.0
     }
@@ -147,13 +147,13 @@ impl Grid {
         )
     }
 
-    /// Draws the caption, with the number of links whose labels do not fit.
+    /// Draws the caption, which gives the number of links whose labels found no space.
     fn draw_notes(&self, svg: &mut String, crowded: usize) {
         let mut note = "rate and one-way delay of each link, as in the scenario".to_owned();
         if crowded > 0 {
             let _ = write!(
                 note,
-                "; {crowded} links have no room for theirs: see their tooltips"
+                "; {crowded} links have no room for labels: see their tooltips"
             );
         }
         let _ = writeln!(
@@ -165,7 +165,7 @@ impl Grid {
     }
 }
 
-/// Returns half the size of a label, with a reserve because viewers may substitute wider fonts.
+/// Returns half the width and height of a label, with a reserve because viewers may substitute wider fonts.
 fn half_of(text: &str) -> Point {
     let width = CHARACTER_WIDTH * count(text.chars().count()) / 2.0;
     (width + 5.0, LINE_HEIGHT / 2.0)
@@ -218,10 +218,10 @@ fn stroke(bits_per_second: u64) -> u32 {
         + 1
 }
 
-/// Draws the text on a white background, so that the line does not run through it.
+/// Draws a label on a white background, so that the link's line does not run through it.
 fn draw_label(svg: &mut String, text: &str, area: &Area) {
     let (x, y) = area.middle;
-    // The background is smaller than the space reserved for wider fonts, so that it rarely covers other lines.
+    // The background is smaller than the area reserved for wider fonts, so that it rarely covers other lines.
     let half_width = area.half.0 - 5.0;
     let half_height = area.half.1 - 2.5;
     let _ = writeln!(
@@ -249,7 +249,7 @@ fn draw_dc(svg: &mut String, dc: &Dc, (x, y): Point) {
         1 => "1 host".to_owned(),
         hosts => format!("{hosts} hosts"),
     };
-    // A datacenter with kernel routing only has a dashed border.
+    // A datacenter whose switch uses only kernel routing has a dashed border.
     let (dashes, role) = if dc.legacy {
         (" stroke-dasharray=\"6 4\"", format!("{hosts}, legacy"))
     } else {
@@ -271,7 +271,7 @@ fn draw_dc(svg: &mut String, dc: &Dc, (x, y): Point) {
     );
 }
 
-/// Escapes `text` as XML character data, also for use in attributes; characters that XML does not allow are omitted.
+/// Escapes `text` for XML content and attributes, and omits characters that XML does not allow.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -295,25 +295,25 @@ const NODE_HEIGHT: f64 = 46.0;
 const CHARACTER_WIDTH: f64 = 7.0;
 const LINE_HEIGHT: f64 = 20.0;
 
-/// Space for a label between two datacenters side by side, in pixels.
+/// Horizontal space for a label between two datacenters, in pixels.
 const COLUMN_GAP: f64 = 300.0;
 
-/// Vertical space for a label between two datacenters, and for the labels of a fan of links, in pixels.
+/// Vertical space between two datacenters, for a label and for the labels of parallel links, in pixels.
 const ROW_GAP: f64 = 104.0;
 
 const MARGIN_X: f64 = 90.0;
 
-/// Space for the name and the description, in pixels.
+/// Space at the top for the name and the description, in pixels.
 const MARGIN_TOP: f64 = 110.0;
 
-/// Space for the caption, in pixels.
+/// Space at the bottom for the caption, in pixels.
 const MARGIN_BOTTOM: f64 = 78.0;
 
-/// Minimum width, for a description, in pixels.
+/// Minimum width of the picture, so that a description fits, in pixels.
 const MIN_WIDTH: f64 = 640.0;
 
-/// Distance between a bent link and each datacenter that it passes, in pixels.
+/// Distance between a bent line and each datacenter that it passes, in pixels.
 const CLEARANCE: f64 = 22.0;
 
-/// Distance between two links of the same pair of datacenters, in pixels.
+/// Distance between two links that connect the same pair of datacenters, in pixels.
 const TWIN_BEND: f64 = 28.0;

@@ -1,4 +1,4 @@
-//! Text forms of a plan, the difference between two plans, and the decisions and state of a plan's switches.
+//! Text forms of a plan, the difference between two plans, and explanations of a plan's switches.
 
 pub mod account;
 mod difference;

@@ -1,4 +1,4 @@
-//! Warning that most flows have a single path.
+//! Warning that most flows have only a single path.
 
 use lab_units::{DcId, show::commas};
 
@@ -8,8 +8,8 @@ use super::{
 };
 use crate::model::Warning;
 
-/// Returns a warning if most flows, but not all, have a single path. If all flows do, no policy makes a decision, and
-/// the run's evidence reports that. If only some do, the decisions for the other flows hide it.
+/// Returns a warning if most flows, but not all, have only a single path. If none has a choice, the run's evidence
+/// reports that no policy decided anything. If only some have a choice, the decisions for these hide the problem.
 pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
     let flows = inspection.flows.len();
     let without: usize = inspection
@@ -30,7 +30,7 @@ pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns true if a switch on the path has several candidates.
+/// Returns true if a switch on the path has more than one candidate.
 fn has_choice(inspection: &Inspection<'_>, from: DcId, to: DcId) -> bool {
     let mut at = from;
     while at != to {

@@ -1,8 +1,8 @@
-//! Warning about cuts that the first switch of a path does not see.
+//! Warning about link cuts that the first switch of a path cannot detect.
 //!
-//! Under every policy, a DCI switch sees only the carriers of its own ports, and nothing in the lab reconverges. The
-//! switch can therefore choose a candidate whose own link is up although the path behind it ends at a cut. Packets on
-//! that path are lost until a link is repaired.
+//! A DCI switch detects only the carrier loss of its own ports, and the lab has no routing protocol that reconverges.
+//! So under every policy, a switch can choose a candidate whose own link is up although the path behind it is cut.
+//! Packets on that path are lost until a link is repaired.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +11,15 @@ use lab_units::{DcId, LinkId, Nanos};
 use super::inspection::{Inspection, warning};
 use crate::model::{Candidate, FaultChange, Warning};
 
-/// Candidate between two datacenters: the source, the destination and the next datacenter.
+/// Candidate of a switch for a destination: source, destination and next datacenter.
 type Unseen = (DcId, DcId, DcId);
 
-/// Returns a warning for each time span in which the first switch of some pair with flows has live candidates that lead
-/// to a cut.
+/// Returns a warning for each time span in which the first switch of a pair with flows has live candidates that lead to
+/// a cut.
 pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
     let pairs = pairs(inspection);
     let mut down: BTreeSet<LinkId> = BTreeSet::new();
-    // For each candidate: the time since which it leads to a cut, and the cut links.
+    // For each candidate that leads to a cut: the time since when, and the cut links.
     let mut open: BTreeMap<Unseen, (Nanos, BTreeSet<LinkId>)> = BTreeMap::new();
     let mut spans: BTreeMap<Span, Vec<Unseen>> = BTreeMap::new();
     for faults in inspection
@@ -59,10 +59,10 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Time span and the cut links in it: start, end (`None` if the links stay down) and links.
+/// Start and end of a time span (`None` if the links stay down), and the links that are cut in it.
 type Span = (Nanos, Option<Nanos>, BTreeSet<LinkId>);
 
-/// Returns the pairs of datacenters between which data or acknowledgements flow.
+/// Returns the pairs of datacenters between which data or ACKs flow.
 pub(super) fn pairs(inspection: &Inspection<'_>) -> BTreeSet<(DcId, DcId)> {
     inspection
         .pairs
@@ -77,8 +77,8 @@ pub(super) fn candidates<'a>(inspection: &Inspection<'a>, from: DcId, to: DcId) 
     row.map_or(&[], |row| &row.candidates)
 }
 
-/// Returns the cut links at which packets to `to` are lost if they take `candidate`; empty if the candidate's own link
-/// is cut, because its switch sees that cut.
+/// Returns the cut links at which packets to `to` are lost if they take `candidate`. The list is empty if the
+/// candidate's own link is cut, because its switch detects that cut.
 fn dead_ends(
     inspection: &Inspection<'_>,
     candidate: &Candidate,

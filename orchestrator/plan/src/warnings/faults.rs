@@ -1,5 +1,4 @@
-//! Warnings about faults without effect, because the traffic has ended, and about faults that leave flows without a
-//! path.
+//! Warnings about faults after the end of all traffic, and about faults that leave flows without a path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +14,8 @@ use super::{
 };
 use crate::{model::Warning, paper_units::PaperUnits, round_trip};
 
-/// Returns a warning about faults after the end of the last flow, where each flow is assumed to run alone. Repairs are
-/// not included, because flows that a cut delays may still need them.
+/// Returns a warning about faults after the last flow would have ended if each flow ran alone. Repairs are not
+/// included, because flows that an earlier cut delays may still need them.
 pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
     if inspection.flows.is_empty() {
         return None;
@@ -47,7 +46,7 @@ pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("late-fault", text))
 }
 
-/// Returns a warning for each time span in which pairs of datacenters with flows have no path that is up.
+/// Returns a warning for each time span in which some pairs of datacenters with flows have no path that is up.
 pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
     let pairs = cuts::pairs(inspection);
     let mut in_time: Vec<(usize, &Fault)> = inspection.scenario.faults.iter().enumerate().collect();
@@ -96,10 +95,10 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Pair of datacenters, the lower id first.
+/// Pair of datacenters, the one with the lower id first.
 type Pair = (DcId, DcId);
 
-/// Start and end of a time span (`None` if it never ends), and the positions of the faults that start it.
+/// Start and end of a time span (`None` if it never ends), and the indices of the faults that start it.
 type Span = (Nanos, Option<Nanos>, Vec<usize>);
 
 fn links(inspection: &Inspection<'_>, fault: &Fault) -> Vec<LinkId> {
@@ -109,7 +108,7 @@ fn links(inspection: &Inspection<'_>, fault: &Fault) -> Vec<LinkId> {
     between.into_iter().flatten().collect()
 }
 
-/// Returns true if the switches' tables contain a path from one datacenter to another without a cut link.
+/// Returns true if the switches' tables contain a path between two datacenters without a cut link.
 fn is_connected(
     inspection: &Inspection<'_>,
     (from, to): (DcId, DcId),
@@ -145,7 +144,7 @@ fn sentence(inspection: &Inspection<'_>, (since, until, causes): &Span, pairs: &
     )
 }
 
-/// Returns the faults by their positions in the scenario, such as `faults[0]` (line 12).
+/// Returns the faults with their indices and lines in the scenario, such as `faults[0]` (line 12).
 fn named(inspection: &Inspection<'_>, faults: &[usize]) -> String {
     let lines = lab_scenario::item_lines(inspection.source, "faults");
     let place = |index: &usize| match lines.get(*index) {

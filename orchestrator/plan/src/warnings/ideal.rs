@@ -1,4 +1,4 @@
-//! Warning about pairs of datacenters with a path that has less delay than every path in the tables.
+//! Warning about pairs of datacenters where a path outside the tables has less delay than every path in them.
 
 use lab_units::{DcId, Nanos, show::about_time};
 
@@ -8,8 +8,7 @@ use crate::{
     network::Network,
 };
 
-/// Returns a warning about pairs of datacenters that have flows and a path with more links but less delay than every
-/// candidate.
+/// Returns a warning about pairs with flows for which a path with more links has less delay than every candidate.
 pub(super) fn delay_off_the_tables(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
     let pairs: Vec<(DcId, DcId)> = inspection

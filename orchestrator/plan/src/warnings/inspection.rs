@@ -1,4 +1,4 @@
-//! Inputs of the warnings.
+//! Inputs from which warnings are derived.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(crate) struct Inspection<'a> {
     pub demands: &'a [Demand],
     pub load: &'a LoadPlan,
     pub flows: &'a [Flow],
-    /// Number of flows by datacenters of the source and the destination.
+    /// Number of flows by source and destination datacenter.
     pub pairs: BTreeMap<(DcId, DcId), usize>,
     pub faults: &'a [FaultPlan],
     pub rdma: &'a Rdma,
@@ -38,17 +38,17 @@ pub(crate) struct Inspection<'a> {
     pub scale: &'a Scale,
     pub auto_scale: Option<&'a AutoScale>,
     pub estimate: &'a Estimate,
-    /// Capacity of the place where the run happens.
+    /// Capacity of the place of the run.
     pub capacity: &'a Capacity,
-    /// Cost of the run at that place; `None` for the simulator.
+    /// Estimated cost of the run at that place; `None` for the simulator.
     pub place: Option<&'a PlaceEstimate>,
     pub scenario: &'a Scenario,
-    /// Text from which the scenario was read.
+    /// Text of the scenario, for line numbers.
     pub source: &'a str,
     pub engine: Engine,
 }
 
-/// Returns the number of flows by datacenters of the source and the destination.
+/// Counts the flows by source and destination datacenter.
 pub(crate) fn pairs(network: &Network, flows: &[Flow]) -> BTreeMap<(DcId, DcId), usize> {
     let dc = |node| network.node(node).dc;
     let mut pairs = BTreeMap::new();
@@ -65,7 +65,8 @@ pub(super) fn warning(code: &str, text: String) -> Warning {
     }
 }
 
-/// Returns the line of the value at the YAML path `path`, such as ` (line 12)`; an empty string if the value is absent.
+/// Returns the line of the value at the YAML path `path` as text, such as ` (line 12)`; an empty string if the value is
+/// not set.
 pub(super) fn line_of(inspection: &Inspection<'_>, path: &str) -> String {
     let line = lab_scenario::value_line(inspection.source, path);
     line.map_or_else(String::new, |line| format!(" (line {line})"))

@@ -1,4 +1,4 @@
-//! Warnings about loads that a plan's flows do not offer.
+//! Warnings about plans whose flows offer less load than requested.
 
 use lab_units::show::{about_time, commas};
 
@@ -59,7 +59,7 @@ pub(super) fn early_end(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns a warning if the window of measured flows ends after the last possible start.
+/// Returns a warning if the window of measured flows ends after the last time at which flows start.
 pub(super) fn late_window(inspection: &Inspection<'_>) -> Option<Warning> {
     let starts = inspection.flows.iter().map(|flow| flow.paper_start_ns);
     let end = starts.chain([inspection.load.paper_duration_ns]).max()?;

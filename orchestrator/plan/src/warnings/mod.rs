@@ -1,4 +1,4 @@
-//! Warnings: facts to know before trusting results.
+//! Warnings of a plan, which a reader should know before trusting results.
 
 mod choice;
 mod cuts;
@@ -22,7 +22,7 @@ use crate::{
     offer,
 };
 
-/// Returns all warnings, in a fixed order.
+/// Returns all warnings of a plan, in a fixed order.
 pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     warnings.extend(policies::delay_score_ties(inspection));
@@ -58,12 +58,12 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
 /// Returns warnings about transport, and about settings that the simulator ignores.
 fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
     let found: Vec<Option<Warning>> = match inspection.engine {
-        // `check` plans for the kernel engine although the user may intend to run the simulator.
+        // `check` plans for the kernel engine, although the user may intend to run the simulator.
         Engine::Kernel => vec![
             transport::not_rxes(inspection),
             transport::unshared_buffers(inspection),
             transport::lossy_pfc(inspection),
-            // These warnings apply if the kernel engine implements the congestion control.
+            // This warning applies only to a congestion control that the kernel engine implements.
             (inspection.transport.cc.in_lab()).and_then(|_| transport::without_marks(inspection)),
             transport::capped_dcqcn(inspection),
             transport::blind_hpcc(inspection),
@@ -81,7 +81,7 @@ fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
     found.into_iter().flatten().collect()
 }
 
-/// Returns warnings of the kernel engine: SoftRoCE, perftest, and a machine that forwards packets.
+/// Returns warnings about the kernel engine: SoftRoCE, perftest, and the machine that forwards the packets.
 fn of_the_kernel(inspection: &Inspection<'_>) -> [Option<Warning>; 16] {
     [
         rxe_window(inspection),
@@ -162,21 +162,19 @@ fn packet_vs_delay(inspection: &Inspection<'_>) -> Option<Warning> {
 
 fn busy_polling(inspection: &Inspection<'_>) -> Option<Warning> {
     (inspection.rdma.tool == Tool::WriteBw).then(|| {
-        let text = "ib_write_bw polls for completions, which takes the CPU that forwards packets \
-                    and keeps a virtual clock from jumping over idle time (hint: `ib_send_bw` waits \
-                    for events)";
+        let text = "ib_write_bw polls for completions, which takes CPU time from packet forwarding and keeps a \
+                    virtual clock from skipping idle time (hint: `ib_send_bw` waits for events)";
         warning("busy-polling", text.to_owned())
     })
 }
 
 fn forwarding(inspection: &Inspection<'_>) -> Option<Warning> {
     let percent = inspection.estimate.forwarding_percent;
-    // An automatic scale fits its place, whose capacity may exceed the reference guest's.
+    // An automatic scale fits the capacity of its place, which may exceed the reference guest's.
     (percent > FULL_PERCENT && inspection.auto_scale.is_none()).then(|| {
         let text = format!(
-            "flows and samples of the busiest second take {percent} % of what the reference guest does \
-             in one (hint: raise `scale.time`, lower `scale.rate` or `load`, sample less often by \
-             `measure`)"
+            "the flows and samples of the busiest second need {percent} % of the reference guest's CPU (hint: raise \
+             `scale.time`, lower `scale.rate` or `load`, sample less often by `measure`)"
         );
         warning("forwarding", text)
     })
@@ -199,7 +197,7 @@ fn generator_load(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns a warning if the flows take more than a day, with a hint on how to shorten the run.
+/// Returns a warning if the flows take more than a day, with a hint how to shorten the run.
 fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
     let wall = inspection.place?.wall_ns;
     if wall <= DAY {
@@ -207,8 +205,7 @@ fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
     }
     let place = inspection.capacity.place;
     let remedy = match (inspection.rdma.tool, place.clock()) {
-        // Starting a process per flow dominates the cost, whatever the scale; idle time costs nothing on a virtual
-        // clock.
+        // Starting two processes per flow dominates the cost at any scale; idle time costs nothing on a virtual clock.
         (Tool::SendBw | Tool::WriteBw | Tool::ReadBw, Clock::Virtual) => "set `generator: verbs`",
         (Tool::Verbs, Clock::Virtual) => {
             "make fewer packets by a smaller factor of rates, `--scale RATE,TIME`"
@@ -224,14 +221,14 @@ fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("long-run", text))
 }
 
-/// Duration of a run above which `check` warns.
+/// Duration of a run above which the plan has a warning.
 const DAY: Nanos = Nanos::from_millis(86_400_000);
 
-/// Number of flows above which perftest's own work dominates the run.
+/// Number of flows above which the CPU time of perftest's processes dominates the run.
 const PERFTEST_FLOWS: u64 = 100;
 
-/// Share of the shortest delay above which a packet's serialisation affects the slowdown of short flows, in percent.
+/// Packet serialisation time, in percent of the shortest delay, above which the slowdown of short flows is affected.
 const COARSE_PERCENT: u32 = 10;
 
-/// Forwarding load above which the guest falls behind its own clock, in percent.
+/// Forwarding load, in percent, above which the guest falls behind its own clock.
 const FULL_PERCENT: u32 = 100;

@@ -1,4 +1,4 @@
-//! Warnings about demands that exceed capacity.
+//! Warnings about traffic demands that exceed capacities.
 
 use std::{
     cmp::Reverse,
@@ -14,7 +14,7 @@ use crate::{
     model::{Destination, PolicyPlan, Warning},
 };
 
-/// Returns a warning about hosts whose demands exceed the rate of their NICs.
+/// Returns a warning about hosts whose demands exceed their NIC rate.
 pub(super) fn nics(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
     let mut offered: BTreeMap<NodeId, u64> = BTreeMap::new();
@@ -33,8 +33,8 @@ pub(super) fn nics(inspection: &Inspection<'_>) -> Option<Warning> {
     overload(loads, "host")
 }
 
-/// Returns a warning about datacenters whose demands exceed their inter-DC links: those towards one destination, or
-/// all.
+/// Returns a warning about datacenters whose demands exceed the capacity of their inter-DC links, either towards one
+/// destination or in total.
 pub(super) fn egress(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
     let mut by_dc: BTreeMap<DcId, Vec<&Demand>> = BTreeMap::new();
@@ -49,8 +49,8 @@ pub(super) fn egress(inspection: &Inspection<'_>) -> Option<Warning> {
     overload(worst, "datacenter")
 }
 
-/// Returns a warning about links that ECMP's equal split over candidates overloads. The caller uses it only if the
-/// links of each datacenter together carry its demands.
+/// Returns a warning about links that are overloaded when ECMP splits demands equally over candidates. The caller uses
+/// it only if each datacenter's links can carry its demands in total.
 pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
     inspection
         .policies
@@ -91,7 +91,7 @@ pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("link-overload", text))
 }
 
-/// Returns the mean rate that leaves each port if every switch splits the demands equally over its candidates.
+/// Returns the mean rate at each egress port if every switch splits the demands equally over its candidates.
 fn equal_split(inspection: &Inspection<'_>) -> BTreeMap<PortId, u64> {
     let mut by_destination: BTreeMap<DcId, BTreeMap<DcId, u64>> = BTreeMap::new();
     for demand in inspection.demands {
@@ -106,7 +106,7 @@ fn equal_split(inspection: &Inspection<'_>) -> BTreeMap<PortId, u64> {
         let mut rows: Vec<(DcId, &Destination)> = switches
             .filter_map(|(dc, switch)| Some((dc, switch.towards(to)?)))
             .collect();
-        // Starts with the farthest switches, because a next hop is nearer to the destination.
+        // The farthest switches come first, because a next hop is always nearer to the destination.
         rows.sort_by_key(|(_, row)| Reverse(row.hops));
         for (dc, row) in rows {
             let candidates = u64::try_from(row.candidates.len()).unwrap_or(u64::MAX);
@@ -120,14 +120,14 @@ fn equal_split(inspection: &Inspection<'_>) -> BTreeMap<PortId, u64> {
     offered
 }
 
-/// Returns a demand's mean rate to each of its destinations.
+/// Returns the mean rate that a demand sends to each of its destinations.
 fn shares(demand: &Demand) -> impl Iterator<Item = (DcId, u64)> {
     let shares = u64::try_from(demand.to.len()).unwrap_or(u64::MAX);
     let each = demand.mean_bps() / shares.max(1);
     demand.to.iter().map(move |&to| (to, each))
 }
 
-/// Returns the loads that one datacenter offers to its links towards each destination, then to all its links.
+/// Returns the loads that a datacenter offers: to its links towards each destination, then to all its links together.
 fn egress_loads<'a>(inspection: &Inspection<'a>, from: DcId, demands: &[&Demand]) -> Vec<Load<'a>> {
     let network = inspection.network;
     let name = |dc: DcId| network.dcs[dc.index()].name.as_str();
@@ -164,12 +164,12 @@ fn ports_towards(inspection: &Inspection<'_>, from: DcId, to: DcId) -> Vec<PortI
     candidates.map(|candidate| candidate.port).collect()
 }
 
-/// Mean offered rate and capacity of links.
+/// Mean rate offered to a set of links, and the set's capacity.
 struct Load<'a> {
     who: &'a str,
     offered: u64,
     carried: u64,
-    /// Description of the links that carry the load.
+    /// Description of the links, for the message.
     by: String,
 }
 
@@ -178,7 +178,7 @@ impl Load<'_> {
         self.offered > self.carried
     }
 
-    /// Returns the load with the larger excess over its capacity; `self` if they are equal.
+    /// Returns the load that exceeds its capacity by the larger factor; `self` if the factors are equal.
     fn worse(self, other: Self) -> Self {
         let cross = |a: &Self, b: &Self| u128::from(a.offered) * u128::from(b.carried);
         if cross(&other, &self) > cross(&self, &other) {

@@ -1,4 +1,4 @@
-//! Warnings about policies that the kernel engine lacks or implements differently, unused parameters, and tied delay
+//! Warnings about policies that the kernel engine cannot run or runs differently, unused parameters, and equal delay
 //! scores.
 
 use lab_parameters::{Parameter, ParameterSet, Value};
@@ -13,7 +13,7 @@ use crate::{
     policy,
 };
 
-/// Returns one warning for each policy that only the simulator supports.
+/// Returns a warning for each policy that only the simulator can run.
 pub(super) fn not_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
     let policies = inspection
         .policies
@@ -31,8 +31,8 @@ pub(super) fn not_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Returns one warning for each LCMP policy with the authors' preset, about the differences between a real switch and
-/// the authors' code.
+/// Returns a warning for each LCMP policy with the preset `artifact`, about differences between a real switch and the
+/// authors' code.
 pub(super) fn artifact_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
     let paper = PaperUnits::new(inspection.scale);
     let artifact = inspection
@@ -51,8 +51,8 @@ pub(super) fn artifact_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
                  all of the authors' code: queues are sampled every {} (theirs: at each decision, \
                  once per candidate), flows are known by five-tuple (theirs: by 32 bits, which flows \
                  share), equal costs are ordered by delay (theirs: by port), and flows leave a dead \
-                 port (theirs stay) (hint: `transport: {{ semantics: artifact }}` and `lcmp-lab sim` \
-                 do as they do)",
+                 port (theirs stay) (hint: `transport: {{ semantics: artifact }}` and `lcmp-lab sim` reproduce their \
+                 code)",
                 about_time(interval)
             );
             warning("artifact-in-kernel", text)
@@ -60,7 +60,7 @@ pub(super) fn artifact_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Returns one warning for each policy with LCMP parameters that only the other preset uses.
+/// Returns a warning for each policy that sets a parameter which only the other preset uses.
 pub(super) fn unused_parameters(inspection: &Inspection<'_>) -> Vec<Warning> {
     let lcmp = inspection
         .policies
@@ -69,8 +69,8 @@ pub(super) fn unused_parameters(inspection: &Inspection<'_>) -> Vec<Warning> {
     lcmp.map(|(label, (parameter, value))| {
         let preset = parameter.only.unwrap_or_default();
         let text = format!(
-            "policy `{label}`: `{}`{} is {value}, which changes nothing, as only the preset \
-             `{preset}` has a rule for it (hint: leave it out, or set `preset: {preset}`)",
+            "policy `{label}`: `{}`{} is {value}, which has no effect, because only the preset `{preset}` uses it \
+             (hint: leave it out, or set `preset: {preset}`)",
             parameter.name,
             line_of_parameter(inspection, label, parameter.name),
         );
@@ -79,14 +79,14 @@ pub(super) fn unused_parameters(inspection: &Inspection<'_>) -> Vec<Warning> {
     .collect()
 }
 
-/// Returns the line on which `name` is set for the policy labelled `label`.
+/// Returns the line, as text, where the policy labelled `label` sets the parameter `name`.
 fn line_of_parameter(inspection: &Inspection<'_>, label: &str, name: &str) -> String {
     let keys = POLICIES.iter().filter_map(|policy| policy.key);
     let mut lines = keys.map(|key| line_of_key(inspection, label, &format!("{key}.{name}")));
     lines.find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// Returns the line of `key` in the policy labelled `label`.
+/// Returns the line, as text, of `key` in the policy labelled `label`.
 fn line_of_key(inspection: &Inspection<'_>, label: &str, key: &str) -> String {
     let mut policies = inspection.scenario.policies.iter();
     let index = policies.position(|spec| spec.label() == label);
@@ -95,7 +95,7 @@ fn line_of_key(inspection: &Inspection<'_>, label: &str, key: &str) -> String {
     })
 }
 
-/// Returns the first parameter that only the other preset uses and that differs from its default, with its value.
+/// Returns the first parameter that only the other preset uses and whose value is not the default.
 fn unused(config: &LcmpConfig) -> Option<(&'static Parameter, Value)> {
     let default = LcmpConfig::preset(config.preset);
     let mut others = LcmpConfig::PARAMETERS
@@ -107,8 +107,8 @@ fn unused(config: &LcmpConfig) -> Option<(&'static Parameter, Value)> {
     })
 }
 
-/// Returns one warning for each policy under which candidates of one destination have different delays but equal delay
-/// scores. The warning names the first such pair and the `max_delay` that separates all delays.
+/// Returns a warning for each policy under which two candidates for a destination have different delays but equal delay
+/// scores. It names the first such pair and the `max_delay` that would separate all delays.
 pub(super) fn delay_score_ties(inspection: &Inspection<'_>) -> Vec<Warning> {
     let lcmp = inspection
         .policies
@@ -143,7 +143,7 @@ fn tie(inspection: &Inspection<'_>, label: &str, config: &LcmpConfig) -> Option<
     Some(warning("delay-score-ties", text))
 }
 
-/// Scored delays of one switch's candidates for one destination.
+/// Delays that enter the path costs of one switch's candidates for one destination.
 struct DelayRow<'a> {
     from: &'a str,
     to: &'a str,
@@ -173,7 +173,7 @@ fn delay_rows<'a>(inspection: &Inspection<'a>, preset: Preset) -> Vec<DelayRow<'
     rows.collect()
 }
 
-/// Returns a text with the smallest `max_delay` that separates the delays of every row, or a text that no value does.
+/// Returns a hint with the smallest `max_delay` that separates the delays of every row, or a hint that no value does.
 fn separation(rows: &[DelayRow<'_>], config: &LcmpConfig) -> String {
     let several = rows.iter().filter(|row| row.delays.len() > 1);
     let shifts: Option<Vec<u8>> = several
@@ -197,7 +197,7 @@ fn separation(rows: &[DelayRow<'_>], config: &LcmpConfig) -> String {
     }
 }
 
-/// Returns the positions of two delays that differ but have equal scores.
+/// Returns the indices of two delays that differ but have equal scores.
 fn first_tie(delays: &[Nanos], config: &LcmpConfig) -> Option<(usize, usize)> {
     let pairs = (0..delays.len()).flat_map(|a| (a + 1..delays.len()).map(move |b| (a, b)));
     let score = |at: usize| delay_score(delays[at], config);

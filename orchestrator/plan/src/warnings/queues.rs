@@ -1,4 +1,4 @@
-//! Warnings about queues that may drop packets, and about ECN marks without effect.
+//! Warnings about queues that may overflow, and about ECN marking without effect.
 
 use lab_abi::{dcqcn::MAX_THRESHOLD, rows::WAIT_UNIT_BITS};
 use lab_units::{
@@ -50,8 +50,8 @@ pub(super) fn tiny_queues(inspection: &Inspection<'_>) -> Option<Warning> {
         .iter()
         .find(|link| link.emu.buffer_bytes < min)?;
     let text = format!(
-        "`{}` queues {} after scaling, less than {MIN_QUEUE_PACKETS} packets, so any burst drops \
-         (hint: {LARGER_SIZES}, or raise `buffer`)",
+        "`{}` can queue {} after scaling, less than {MIN_QUEUE_PACKETS} packets, so any burst loses packets (hint: \
+         {LARGER_SIZES}, or raise `buffer`)",
         tiny.name, tiny.emu.buffer_bytes,
     );
     Some(warning("tiny-queues", text))
@@ -59,7 +59,7 @@ pub(super) fn tiny_queues(inspection: &Inspection<'_>) -> Option<Warning> {
 
 pub(super) fn ecn_not_capable(inspection: &Inspection<'_>) -> Option<Warning> {
     let mut links = inspection.network.links.iter();
-    // The kernel engine marks packets only on inter-DC links.
+    // The kernel engine marks packets only at inter-DC links.
     let is_marked = |link: &&Link| link.kind == LinkKind::InterDc && link.emu.ecn.is_some();
     let marked = links.find(is_marked)?;
     let capable = matches!(inspection.rdma.traffic_class & 3, 1 | 2);
@@ -87,8 +87,9 @@ pub(super) fn capped_ecn(inspection: &Inspection<'_>) -> Option<Warning> {
     let link = inspection.network.links.iter().find(is_capped)?;
     let wire = &link.emu;
     let text = format!(
-        "`{}` sends `k_max`, {} emulated, in more than {}, the longest wait that a switch program marks by, so \
-         thresholds above {} count as that (hint: lower `k_min` and `k_max`; the simulator takes any)",
+        "`{}` has a `k_max` of {} emulated, which takes more than {} to send, the longest waiting time that a switch \
+         program can measure, so thresholds above {} count as this size (hint: lower `k_min` and `k_max`; the \
+         simulator takes any)",
         link.name,
         about_bytes(wire.ecn?.k_max),
         about_time(max),
@@ -97,8 +98,8 @@ pub(super) fn capped_ecn(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("ecn-capped", text))
 }
 
-/// Returns a warning about ECN inside datacenters: there, the kernel engine has room for a single qdisc per link end,
-/// which limits the rate.
+/// Returns a warning about ECN inside datacenters, where the kernel engine does not mark: a link end there has room for
+/// one qdisc, which limits the rate.
 pub(super) fn ecn_inside_dcs(inspection: &Inspection<'_>) -> Option<Warning> {
     let marking = inspection
         .network
@@ -122,5 +123,5 @@ pub(super) fn ecn_inside_dcs(inspection: &Inspection<'_>) -> Option<Warning> {
 /// Maximum number of links that a warning names.
 const NAMED_LINKS: usize = 8;
 
-/// Number of packets below which a queue drops packets of any burst.
+/// Number of packets below which a queue overflows at any burst.
 const MIN_QUEUE_PACKETS: u64 = 8;

@@ -1,4 +1,4 @@
-//! Warnings about transport settings without effect in an engine.
+//! Warnings about transport settings that have no effect in an engine, or a harmful one.
 
 use lab_abi::dcqcn::MAX_RATE_BPS;
 use lab_units::{
@@ -15,7 +15,7 @@ use crate::{
     wires::Wires,
 };
 
-/// Returns a warning about settings that the kernel engine ignores.
+/// Returns a warning about `transport` settings that the kernel engine ignores.
 pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
     let asked = departures(inspection);
     if asked.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn not_rxes(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("transport-ignored", text))
 }
 
-/// Returns the names and lines of the settings in `transport` that the kernel engine ignores.
+/// Returns the `transport` settings that the kernel engine ignores, with their lines.
 fn departures(inspection: &Inspection<'_>) -> Vec<String> {
     let transport = inspection.transport;
     let spec = &inspection.scenario.transport;
@@ -43,7 +43,7 @@ fn departures(inspection: &Inspection<'_>) -> Vec<String> {
     let cc = transport.cc.name();
     let has_other_cc = cc != "none" && transport.cc.in_lab().is_none();
     let window = match transport.window {
-        // The value is the default in all cases without rxe's window.
+        // Except for rxe's window, the default in these cases is `bdp`.
         Window::Bdp if is_artifact || has_other_cc => None,
         Window::Bdp => Some("window: bdp".to_owned()),
         Window::None => Some("window: none".to_owned()),
@@ -64,7 +64,7 @@ fn departures(inspection: &Inspection<'_>) -> Vec<String> {
         transport.ack_priority.then(|| "ack_priority".to_owned()),
         (!is_artifact && transport.nack_interval_ns != Timer::NONE)
             .then(|| "nack_interval".to_owned()),
-        // In the lab, PFC acts only between DCI switches and their hosts.
+        // In the lab, PFC acts only between DCI switches and their hosts, so fabric buffers have no effect.
         (transport.pfc && is_set("fabric_buffer")).then(|| "fabric_buffer".to_owned()),
         (has_pfc_elsewhere && is_set("dci_buffer")).then(|| "dci_buffer".to_owned()),
         spec.routes.is_some().then(|| "routes".to_owned()),
@@ -80,7 +80,7 @@ fn departures(inspection: &Inspection<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Returns a warning about sizes of shared buffers that are set without PFC and therefore unused.
+/// Returns a warning about shared buffer sizes that are set without PFC and so have no effect.
 pub(super) fn unshared_buffers(inspection: &Inspection<'_>) -> Option<Warning> {
     let spec = &inspection.scenario.transport;
     let set: Vec<String> = ["fabric_buffer", "dci_buffer"]
@@ -99,14 +99,14 @@ pub(super) fn unshared_buffers(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns a warning if the QPs' time-out is shorter than the longest round trip.
+/// Returns a warning if the QPs' time-out is shorter than the longest round trip with empty queues.
 pub(super) fn early_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
     let timeout = rdma::timeout(inspection.rdma.qp_timeout);
     let round_trip = inspection.trips.base;
     (timeout <= round_trip).then(|| {
         let text = format!(
-            "QPs retransmit after {}, and on the longest path an ACK takes {} to come back with \
-             nothing queued (hint: raise `transport.retransmit_timeout`)",
+            "QPs retransmit after {}, but on the longest path an ACK takes {} to return even with empty queues (hint: \
+             raise `transport.retransmit_timeout`)",
             about_time(timeout),
             about_time(round_trip),
         );
@@ -114,7 +114,7 @@ pub(super) fn early_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns a warning about congestion control by ECN marks in a network without marking queues.
+/// Returns a warning if the congestion control needs ECN marks but no queue marks packets.
 pub(super) fn without_marks(inspection: &Inspection<'_>) -> Option<Warning> {
     let cc = &inspection.transport.cc;
     let mut links = inspection.network.links.iter();
@@ -129,7 +129,7 @@ pub(super) fn without_marks(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns a warning about switches whose telemetry does not fit in HPCC's packets.
+/// Returns a warning about paths with more switches than HPCC's packets have telemetry fields for.
 pub(super) fn blind_hpcc(inspection: &Inspection<'_>) -> Option<Warning> {
     let CcPlan::Hpcc(hpcc) = &inspection.transport.cc else {
         return None;
@@ -137,15 +137,15 @@ pub(super) fn blind_hpcc(inspection: &Inspection<'_>) -> Option<Warning> {
     let longest = longest_path(inspection.network, inspection.paths);
     (hpcc.int_hops < longest).then(|| {
         let text = format!(
-            "HPCC's packets have room for the telemetry of {} switches (`int_hops`), and the longest path has \
-             {longest}: senders see no queue beyond (hint: leave `int_hops` out)",
+            "HPCC's packets have room for the telemetry of {} switches (`int_hops`), but the longest path has \
+             {longest}, so senders know nothing of the queues at later switches (hint: leave `int_hops` out)",
             hpcc.int_hops,
         );
         warning("hpcc-blind", text)
     })
 }
 
-/// Returns a warning about NICs faster than the maximum rate of DCQCN's implementation.
+/// Returns a warning about NICs that are faster than the maximum rate of DCQCN's implementation.
 pub(super) fn capped_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     inspection.transport.cc.in_lab()?;
     let network = inspection.network;
@@ -155,7 +155,7 @@ pub(super) fn capped_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     let rate = nic.emu.rate_bps.get();
     (rate > MAX_RATE_BPS).then(|| {
         let text = format!(
-            "`{}` has {}, and DCQCN's law counts rates up to {}: no QP sends faster (hint: a slower \
+            "`{}` has {}, but DCQCN's implementation supports rates up to {}, so no QP sends faster (hint: a slower \
              `host_link`, or another `cc`)",
             nic.name,
             about_rate(rate),
@@ -165,8 +165,8 @@ pub(super) fn capped_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns a warning if SoftRoCE's windows cannot fill any queue up to its marking threshold, so that DCQCN has no
-/// effect.
+/// Returns a warning if even all SoftRoCE windows together cannot fill a queue up to its marking threshold, so that
+/// DCQCN has no effect.
 pub(super) fn inert_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     inspection.transport.cc.in_lab()?;
     let repetitions = inspection
@@ -185,9 +185,9 @@ pub(super) fn inert_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     let (link, need) = marked.min_by_key(|(_, need)| *need)?;
     (windows < need).then(|| {
         let text = format!(
-            "{qps} QPs have at most {} under way, SoftRoCE's windows of {} packets, and `{}`, which \
-             marks first, marks from {} on: DCQCN has no effect (hint: more flows at once, or a \
-             `scale` of smaller sizes)",
+            "{qps} QPs have at most {} in flight (SoftRoCE's windows of {} packets), but even `{}`, which has the \
+             lowest threshold, marks only from {} on, so DCQCN has no effect (hint: more flows at once, or a `scale` \
+             of smaller sizes)",
             about_bytes(windows),
             frame::RXE_WINDOW_PACKETS,
             link.name,
@@ -197,7 +197,7 @@ pub(super) fn inert_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns a warning about queues whose marking threshold is one or two packets.
+/// Returns a warning about queues that mark from less than three packets on.
 pub(super) fn early_marks(inspection: &Inspection<'_>) -> Option<Warning> {
     inspection.transport.cc.in_lab()?;
     let packet = frame::data(u64::from(inspection.rdma.path_mtu), 0);
@@ -206,15 +206,15 @@ pub(super) fn early_marks(inspection: &Inspection<'_>) -> Option<Warning> {
     let link = marked_links(inspection).find(is_early)?;
     let k_min = link.emu.ecn?.k_min;
     let text = format!(
-        "`{}` marks from {k_min} on, less than {MIN_MARKED_PACKETS} packets of {packet} B, so that \
-         DCQCN also cuts rates where flows only meet (hint: {LARGER_SIZES}, or raise `k_min`)",
+        "`{}` marks from {k_min} on, less than {MIN_MARKED_PACKETS} packets of {packet} B, so that DCQCN cuts rates \
+         even where packets of two flows merely arrive together (hint: {LARGER_SIZES}, or raise `k_min`)",
         link.name,
     );
     Some(warning("early-marks", text))
 }
 
-/// Returns a warning if the QPs' time-out is shorter than the time for which their packets wait in the pacer at the
-/// minimum rate.
+/// Returns a warning if the QPs' time-out is shorter than the time that packets may wait in the pacer at the minimum
+/// rate.
 pub(super) fn parked_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
     let min_rate = inspection.transport.cc.in_lab()?.min_rate_bps;
     let timeout = rdma::timeout(inspection.rdma.qp_timeout);
@@ -223,8 +223,8 @@ pub(super) fn parked_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
     let needed = parked.saturating_add(trips);
     (timeout < needed).then(|| {
         let text = format!(
-            "QPs retransmit after {}, and at DCQCN's minimum rate of {min_rate} their packets may \
-             take {} (hint: raise `transport.retransmit_timeout`, or `min_rate`)",
+            "QPs retransmit after {}, but at DCQCN's minimum rate of {min_rate} an ACK may take {} (hint: raise \
+             `transport.retransmit_timeout`, or `min_rate`)",
             about_time(timeout),
             about_time(needed),
         );
@@ -232,7 +232,7 @@ pub(super) fn parked_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns the links whose queues mark packets in the kernel engine, which are inter-DC links only.
+/// Returns the links at which the kernel engine marks packets: inter-DC links with `ecn`.
 fn marked_links<'a>(inspection: &Inspection<'a>) -> impl Iterator<Item = &'a Link> {
     inspection
         .network
@@ -244,8 +244,8 @@ fn marked_links<'a>(inspection: &Inspection<'a>) -> impl Iterator<Item = &'a Lin
 /// Number of packets below which a marking threshold does not indicate congestion.
 const MIN_MARKED_PACKETS: u64 = 3;
 
-/// Returns a warning about ports that drop packets despite PFC, because their switch's buffer has no room for their
-/// headroom.
+/// Returns a warning about ports that drop packets despite PFC, because the headroom they need does not fit into the
+/// buffer.
 pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
     let wires = Wires {
@@ -288,8 +288,8 @@ pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("pfc-lossy", text))
 }
 
-/// Returns a warning about the artifact's semantics at another scale than the paper's: its wrap-around limits are fixed
-/// numbers.
+/// Returns a warning about artifact semantics at a scale other than 1, because its integers wrap around at fixed
+/// values.
 pub(super) fn scaled_artifact(inspection: &Inspection<'_>) -> Option<Warning> {
     let is_artifact = inspection.transport.semantics == Semantics::Artifact;
     (is_artifact && *inspection.scale != Scale::PAPER).then(|| {

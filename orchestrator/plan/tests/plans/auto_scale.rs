@@ -1,4 +1,4 @@
-//! Automatic scales, which depend on a place's capacity.
+//! Tests of automatic scales, which depend on a place's capacity.
 
 use lab_plan::{Capacity, Engine, Plan, PlanOptions, estimate_at};
 use lab_units::{Clock, Nanos, Place, Ratio};
@@ -35,7 +35,8 @@ fn costs(plan: &Plan) -> &[String] {
     &plan.auto_scale.as_ref().unwrap().costs
 }
 
-/// The largest WebSearch flow has 30 MB: 123 packets of 4 kB at 1/60, and more packets than the window at 1/50.
+/// The largest WebSearch flow has 30 MB. At a size scale of 1/60 it has 123 packets of 4 kB, within SoftRoCE's window;
+/// at 1/50 it has more.
 #[test]
 fn the_testbed_at_load_fits_every_place_by_default() {
     let text = common::scenario_text("8dc.yaml");
@@ -162,7 +163,7 @@ fn capacities() -> impl Strategy<Value = Capacity> {
     )
 }
 
-/// Returns the testbed's topology with 45 flows of the given generator.
+/// Returns a scenario with the testbed's topology and 45 flows, from the verbs generator or from perftest.
 fn small(verbs: bool) -> String {
     let text = common::testbed_text();
     if verbs {
@@ -195,7 +196,7 @@ proptest! {
             let shortest = plan.flows.iter().map(|flow| flow.ideal_fct_ns).min().unwrap();
             prop_assert!(packet.get() * 100 <= shortest.get(), "{packet} {shortest}");
             let wall = estimate_at(&plan, &capacity).wall_ns;
-            // The estimate includes wake-ups of agents, which the choice of a scale ignores.
+            // The estimate includes wake-ups of agents, which the search for a scale ignores.
             prop_assert!(wall <= Nanos::from_millis(660_000), "{wall}");
             if capacity.place.clock() == Clock::Real {
                 let round_trip = plan.flows.iter().map(|flow| flow.base_rtt_ns).min().unwrap();
@@ -228,7 +229,7 @@ proptest! {
     }
 }
 
-/// Returns the rate of the slowest inter-DC link on a path with the least delay, in bits per second.
+/// Returns the rate of the slowest inter-DC link on a least-delay path, in bits per second.
 fn slowest(plan: &Plan) -> u64 {
     let link = plan
         .links

@@ -6,17 +6,17 @@ use lab_plan::{Plan, PlanError, PlanOptions, resolve};
 use lab_scenario::{Files, Scenario};
 use lab_units::Engine;
 
-/// Returns the directory of the lab's scenarios.
+/// Returns the directory of the scenarios that come with the lab.
 pub fn scenarios() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// Returns the directory of the tests' own data.
+/// Returns the directory of these tests' own data.
 fn data() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/plans/data")
 }
 
-/// Reads `text`; the files that it names are relative to [`data`], or else to [`scenarios`].
+/// Reads `text` and the files that it names, whose paths are relative to [`data`] or else to [`scenarios`].
 pub fn read(text: &str) -> (Scenario, Files) {
     let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).unwrap();
     let files = lab_scenario::files(&scenario)
@@ -52,7 +52,7 @@ pub fn plan(text: &str) -> Plan {
     try_plan(text, &PlanOptions::default()).unwrap()
 }
 
-/// Returns the scenario of the paper's testbed with round scale factors.
+/// Returns the scenario of the paper's testbed with fixed, round scale factors.
 pub fn testbed_text() -> String {
     fs::read_to_string(data().join("testbed.yaml")).unwrap()
 }
@@ -74,7 +74,7 @@ pub fn every_scenario() -> Vec<(String, String)> {
     paths.sort();
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).unwrap();
-        // The scenarios of the paper name files relative to their folder.
+        // The paper's scenarios name files relative to their own folder.
         (
             path.display().to_string(),
             text.replace("../workloads/", "workloads/"),

@@ -1,11 +1,11 @@
-//! First difference between two plans of a scenario.
+//! Tests of the first difference between two plans.
 
 use lab_plan::Plan;
 use lab_units::Nanos;
 
 use crate::common;
 
-/// Returns the difference between the plan of the smoke scenario and the same plan after `change`.
+/// Returns the difference between the smoke scenario's plan and the same plan after `change`.
 fn after(change: impl FnOnce(&mut Plan)) -> Option<String> {
     let plan = common::plan(&common::scenario_text("smoke.yaml"));
     let mut changed = plan.clone();

@@ -1,4 +1,4 @@
-//! Differences between plans for the kernel engine and for the simulator.
+//! Tests of differences between plans for the kernel engine and for the simulator.
 
 use lab_plan::{Engine, Plan, PlanOptions, Scale};
 
@@ -28,7 +28,7 @@ fn the_simulator_scales_nothing_by_default() {
     }
 }
 
-/// Messages and ideal FCTs are equal, too, because the simulated hosts are then SoftRoCE hosts.
+/// Messages and ideal FCTs are equal as well, because simulated hosts then behave like SoftRoCE.
 #[test]
 fn the_scaled_simulator_plays_the_kernels_plan() {
     for scenario in ["8dc.yaml", "failover.yaml"] {
@@ -61,7 +61,7 @@ fn the_flows_are_the_kernels() {
     assert_eq!(drawn(&simulated(&text, false)), drawn(&common::plan(&text)));
 }
 
-/// Other tests cover the formula; this test covers which formula a plan uses.
+/// Other tests check the formulas; this one checks which formula a plan uses.
 #[test]
 fn ideals_are_the_authors_where_the_semantics_is() {
     let text = common::scenario_text("8dc-fabric.yaml").replace("40 Gbit", "25 Gbit");
@@ -100,7 +100,7 @@ fn nothing_of_the_kernel_is_warned_of() {
     );
 }
 
-/// `sim --scaled` has the lab's number of repetitions, because `fidelity` compares the two flow by flow.
+/// `sim --scaled` has as many repetitions as the lab, because `fidelity` compares the two flow by flow.
 #[test]
 fn an_engine_repeats_as_often_as_the_scenario_gives_it() {
     let text = common::scenario_text("smoke.yaml") + "\nrepetitions: { lab: 2, sim: 3 }\n";

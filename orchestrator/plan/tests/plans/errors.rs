@@ -1,4 +1,4 @@
-//! Scenarios that cannot be planned, and their errors.
+//! Tests of scenarios that cannot be planned, and of their errors.
 
 use lab_plan::{PlanOptions, resolve};
 use lab_scenario::{Fabric, Fault, FaultSpec, Traffic};
@@ -74,7 +74,7 @@ fn a_host_of_a_flow_file_that_the_topology_lacks() {
     );
 }
 
-/// The scenario parser rejects these names first; this check is for scenarios that a program creates.
+/// The parser rejects these names first; this check is for scenarios built by a program.
 #[test]
 fn names_that_nothing_has() {
     let (scenario, files) = common::read(&common::scenario_text("fabric.yaml"));
@@ -125,7 +125,7 @@ fn names_that_nothing_has() {
     );
 }
 
-/// Returns a scenario in which `a` reaches `b` over `paths` other datacenters.
+/// Returns a scenario in which datacenter `a` reaches `b` through `paths` other datacenters.
 fn parallel(paths: usize) -> String {
     let names = (1..=paths).map(|path| format!("m{path}"));
     let dcs = names.clone().map(|name| format!(", {{ name: {name} }}"));
@@ -154,7 +154,7 @@ fn more_next_hops_than_a_switch_chooses_among() {
     );
 }
 
-/// A scenario that can be parsed is either planned or rejected, quickly and without a panic.
+/// A damaged scenario that still parses is either planned or rejected, quickly and without a panic.
 #[test]
 fn a_damaged_scenario_is_planned_or_refused() {
     let corpus = ["smoke.yaml", "failover.yaml"].map(common::scenario_text);

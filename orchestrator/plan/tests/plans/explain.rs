@@ -1,4 +1,4 @@
-//! Explanations: the code computes the same as the hand calculation in `scenarios/explain-8dc.md`.
+//! Tests that explanations agree with the hand calculation in `scenarios/explain-8dc.md`.
 
 use std::{fs, net::Ipv4Addr};
 
@@ -18,7 +18,7 @@ fn plan() -> Plan {
     common::try_plan(&common::scenario_text("ablation.yaml"), &options).unwrap()
 }
 
-/// Explains a flow from DC1's first host to DC8's, which is the default of the `explain` command.
+/// Explains a flow from DC1's first host to DC8's first host, the default of the `explain` command.
 fn explained(
     plan: &Plan,
     label: &str,
@@ -69,7 +69,7 @@ fn the_documents_tables_are_those_of_the_code() {
     }
 }
 
-/// The scores are calculated by hand in the document, in the order DC6, DC4, DC2, DC7, DC5, DC3.
+/// The document calculates these scores by hand, in the order DC6, DC4, DC2, DC7, DC5, DC3.
 #[test]
 fn every_score_by_hand() {
     let plan = plan();

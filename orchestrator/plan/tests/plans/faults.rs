@@ -1,4 +1,4 @@
-//! Link changes in plans.
+//! Tests of link changes in plans.
 
 use lab_plan::{FaultChange, FaultPlan, PathCostUpdate, Plan, ScoredCandidate};
 use lab_units::Nanos;
@@ -57,7 +57,7 @@ fn a_change_keeps_those_before_it() {
     );
 }
 
-/// Returns the datacenters whose switches have updates after a fault.
+/// Returns the datacenters whose switches get updates after a fault.
 fn updated_dcs(plan: &Plan, fault: &FaultPlan) -> Vec<String> {
     let switch = |change: &PathCostUpdate| {
         assert_eq!(plan.policies[change.policy].label, "lcmp");
@@ -67,7 +67,7 @@ fn updated_dcs(plan: &Plan, fault: &FaultPlan) -> Vec<String> {
     fault.path_cost_updates.iter().map(switch).collect()
 }
 
-/// Returns the update of DC1's six paths to DC8: next datacenter and score of each path.
+/// Returns DC1's updated paths to DC8 after a fault: next datacenter and path cost of each.
 fn updates_of_dc1(plan: &Plan, fault: &FaultPlan) -> Vec<(String, u8)> {
     let change = fault
         .path_cost_updates
@@ -94,7 +94,7 @@ fn another_delay_is_another_score_and_place_and_back_again() {
     let [slower, back] = [0, 1].map(|fault| updates_of_dc1(&plan, &plan.faults[fault]));
     let others = ["dc4", "dc2", "dc7", "dc5"];
     assert_eq!(names(&slower), [&others[..], &["dc6", "dc3"]].concat());
-    // The path takes 305 ms instead of 10 ms; the costs of the other paths are unchanged.
+    // The path's delay is 305 ms instead of 10 ms; the costs of other paths are unchanged.
     assert!(slower[4].1 > before[0] && slower[4].1 < before[5]);
     let unchanged = slower[..4].iter().chain(&slower[5..]);
     assert!(
@@ -104,7 +104,7 @@ fn another_delay_is_another_score_and_place_and_back_again() {
     );
     assert_eq!(names(&back), [&["dc6"], &others[..], &["dc3"]].concat());
     assert!(back.iter().map(|(_, score)| *score).eq(before));
-    // DC8 sends over the same link and is therefore updated as well.
+    // DC8 sends over the same link, so it is updated as well.
     assert!(updated_dcs(&plan, &plan.faults[0]).contains(&"dc8".to_owned()));
 }
 
@@ -131,7 +131,7 @@ fn cuts_and_losses_rescore_nothing() {
     );
 }
 
-/// Returns the ideal FCTs, in nanoseconds, of flows with 1,000 B over `links` that start at `starts`.
+/// Returns the ideal FCTs in ns of 1,000 B flows that start at `starts`, in a scenario with `links` and `faults`.
 fn ideals(links: &str, starts: &[&str], faults: &str) -> Vec<u64> {
     let flow = |start: &&str| {
         format!("      - {{ from: dc1/h1, to: dc3/h1, size: 1000 B, start: {start} }}\n")
@@ -155,15 +155,15 @@ faults: [{faults}]
         .collect()
 }
 
-/// Nanoseconds that a 1,000 B flow over two inter-DC links spends on serialisation and host links: on four links, 1,058
-/// B at 100 Gbit/s take 84.64 ns each and an ACK 4.96 ns, and the two host links have a delay of 1 µs each way. The
-/// result is 4 · 89.6 ns + 4 µs, rounded down.
+/// Part of the ideal FCT of a 1,000 B flow over two inter-DC links that is not inter-DC delay, in ns. On four links,
+/// 1,058 B at 100 Gbit/s take 84.64 ns each and an ACK 4.96 ns; the two host links add 1 µs each way: 4 · 89.6 ns + 4
+/// µs, rounded down.
 const REST: u64 = 4_358;
 
 const MS: u64 = 1_000_000;
 
-/// A flow has the delays at its start. If a delay shortens at 500 ms while a flow is running, the flow's ideal FCT is
-/// at least the 50 ms until then and at least 4 ms, which the new delays give.
+/// A flow has the delays at its start. If a delay decreases at 500 ms, 50 ms after a flow's start, the flow's ideal FCT
+/// is at least these 50 ms, and at least the 4 ms that the new delays give.
 #[test]
 fn ideal_fcts_follow_the_delays_in_force() {
     let links = "{ between: [dc1, dc2], rate: 100 Gbit, delay: 99 ms }, \
@@ -184,8 +184,8 @@ fn ideal_fcts_follow_the_delays_in_force() {
     assert_eq!(found, expected);
 }
 
-/// At 1 ms, one link's delay shortens and the other's lengthens. A packet that is then between them takes 1 ms on each
-/// link, so the ideal FCT counts both links at their best, 2 · 2 ms, although a round trip takes 202 ms before and
+/// At 1 ms, one link's delay decreases and the other's increases. A packet between the links at that time takes 1 ms on
+/// each, so the ideal FCT counts both links at their best, 2 · 2 ms, although a round trip takes 202 ms before and
 /// after.
 #[test]
 fn ideal_fcts_are_under_those_of_flows_that_meet_each_link_at_its_best() {
@@ -195,7 +195,7 @@ fn ideal_fcts_are_under_those_of_flows_that_meet_each_link_at_its_best() {
     assert_eq!(ideals(links, &["0 ms"], swap), [4 * MS + REST]);
 }
 
-/// Cuts do not change the network of the ideal FCT; their cost appears in the flow's slowdown.
+/// Cuts do not enter the ideal FCT; the time that they cost appears in the flow's slowdown.
 #[test]
 fn ideal_fcts_do_not_follow_cuts() {
     let links = "{ between: [dc1, dc2], rate: 100 Gbit, delay: 1 ms }, \

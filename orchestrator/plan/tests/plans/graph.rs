@@ -1,8 +1,8 @@
-//! Inter-DC map of plans.
+//! Tests of the inter-DC map of a plan.
 
 use lab_plan::render_svg;
 
-/// Returns the texts in the picture, in order.
+/// Returns the texts of an SVG picture, in document order.
 fn texts(svg: &str) -> Vec<&str> {
     let ends = svg.split("</text>").map(|part| part.rsplit('>').next());
     let texts: Vec<_> = ends

@@ -1,4 +1,4 @@
-//! Properties of plans that hold for any topology.
+//! Tests of properties that plans of any topology have.
 
 use std::{
     cmp::Reverse,
@@ -11,7 +11,7 @@ use lab_plan::{LinkKind, Plan, PlanOptions, Role};
 use lab_units::{BitsPerSec, DcId, Nanos, NodeId, PortId};
 use proptest::prelude::*;
 
-/// Inside of a datacenter: hosts at the DCI switch, or a fabric.
+/// Inside of a datacenter: hosts attached to the DCI switch, or a fabric.
 #[derive(Clone, Debug)]
 enum Shape {
     Direct(u32),
@@ -21,7 +21,7 @@ enum Shape {
 #[derive(Clone, Debug)]
 struct Sketch {
     dcs: Vec<Shape>,
-    /// Links between two datacenters, with rate in Gbit/s and delay in ms.
+    /// Links between two datacenters: their indices, the rate in Gbit/s and the delay in ms.
     links: Vec<(usize, usize, u64, u64)>,
 }
 
@@ -65,8 +65,8 @@ fn shape() -> impl Strategy<Value = Shape> {
 }
 
 prop_compose! {
-    /// Generates at least two datacenters with hosts and others of any shape, connected as a random tree with
-    /// additional links.
+    /// Generates two datacenters with hosts and further ones of any shape, connected as a random tree with additional
+    /// links.
     fn sketch()(
         more in prop::collection::vec(shape(), 0..7),
         parents in prop::collection::vec(any::<prop::sample::Index>(), 8),
@@ -84,7 +84,7 @@ prop_compose! {
     }
 }
 
-/// Computes the hops between datacenters without the plan's tables.
+/// Computes the number of hops from each datacenter to `to`, without the plan's tables.
 fn hops(plan: &Plan, to: DcId) -> Vec<Option<u32>> {
     let mut hops = vec![None; plan.dcs.len()];
     let mut queue = VecDeque::from([(plan.dcs[to.index()].dci, 0)]);
@@ -109,7 +109,7 @@ fn hops(plan: &Plan, to: DcId) -> Vec<Option<u32>> {
     hops
 }
 
-/// Returns the delay and bottleneck of every equal-hop path from `at`.
+/// Returns the delay and bottleneck of every shortest path from `at`.
 fn all_paths(plan: &Plan, at: DcId, hops: &[Option<u32>]) -> Vec<(Nanos, Option<BitsPerSec>)> {
     if hops[at.index()] == Some(0) {
         return vec![(Nanos::ZERO, None)];
@@ -139,7 +139,7 @@ fn paths_over(plan: &Plan, port: PortId, hops: &[Option<u32>]) -> Vec<(Nanos, Op
         .collect()
 }
 
-/// Returns the next ports for a packet to `to`: the ports of the most specific route.
+/// Returns the ports of a node towards the address `to`, from the most specific route.
 fn next_ports(plan: &Plan, at: NodeId, to: Ipv4Addr) -> &[PortId] {
     let holds = |addr: Ipv4Addr, len: u8| {
         let host_bits = 32 - u32::from(len);
@@ -209,7 +209,7 @@ proptest! {
         let plan = crate::common::plan(&sketch.text());
         for (target, node) in plan.nodes.iter().enumerate() {
             for start in 0..plan.nodes.len() {
-                // Follows all choices of the hash: the set of nodes reached so far, step by step.
+                // Follows every possible choice of the hash: `at` is the set of nodes reached after each step.
                 let mut at = BTreeSet::from([start]);
                 for _ in 0..plan.nodes.len() {
                     let mut next = BTreeSet::new();
@@ -312,7 +312,7 @@ proptest! {
         prop_assert_eq!(&first, &json(seed).0);
         let starts = |plan: &Plan| plan.flows.iter().map(|flow| flow.start_ns).collect::<Vec<_>>();
         let other = json(seed.wrapping_add(1)).1;
-        // Without flows, seeds make no difference.
+        // In a plan without flows, the seed makes no difference.
         prop_assert!(plan.flows.is_empty() || starts(&plan) != starts(&other));
         let read: Plan = serde_json::from_str(&first).unwrap();
         prop_assert_eq!(read, plan);

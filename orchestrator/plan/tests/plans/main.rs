@@ -1,4 +1,4 @@
-//! Tests of whole plans of whole scenarios.
+//! Tests of the plans of whole scenarios.
 
 mod auto_scale;
 mod common;

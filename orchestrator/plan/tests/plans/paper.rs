@@ -1,4 +1,4 @@
-//! Plans of the scenarios for the paper's figures.
+//! Tests of plans for the paper's figures.
 
 use std::{fmt::Write as _, fs, path::PathBuf};
 
@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
 fn names() -> Vec<String> {
     let entries = fs::read_dir(folder()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    // The testbed is not a figure; the lab runs it.
+    // `testbed.yaml` is not a figure: it runs in the lab.
     let is_figure = |name: &String| name.starts_with("fig") && name.ends_with(".yaml");
     let mut names: Vec<String> = names.filter(is_figure).collect();
     names.sort();
@@ -75,7 +75,7 @@ fn every_figures_plan_in_a_line() {
     insta::assert_snapshot!(lines);
 }
 
-/// `check` plans for the kernel engine, although these scenarios are meant for the simulator.
+/// `check` plans for the kernel engine, although these scenarios are made for the simulator.
 #[test]
 fn every_figure_can_be_checked() {
     for name in names() {
@@ -83,7 +83,7 @@ fn every_figure_can_be_checked() {
     }
 }
 
-/// The testbed is described in section 6.1 of the paper.
+/// Section 6.1 of the paper describes this testbed.
 #[test]
 fn the_testbed_has_four_hosts_at_both_ends_under_dcqcn_three_times() {
     let plan = plan("testbed.yaml", Engine::Kernel);

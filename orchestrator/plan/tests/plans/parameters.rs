@@ -1,4 +1,4 @@
-//! Parameters of policies, from the scenario into the plan.
+//! Tests of policy parameters, from the scenario into the plan.
 
 use lab_parameters::{LcmpConfig, Value, lcmp::Keep};
 use lab_plan::{render_table, resolve};
@@ -17,7 +17,7 @@ fn config(text: &str) -> LcmpConfig {
     plan.policies[1].policy.lcmp().unwrap().clone()
 }
 
-/// Times are emulated, ten times as long; all other parameters are as written.
+/// Times are emulated, ten times the scenario's; all other parameters are as written.
 #[test]
 fn a_switch_runs_with_the_scenarios_parameters() {
     let text = with_parameters(
@@ -49,7 +49,7 @@ fn a_switch_runs_with_the_scenarios_parameters() {
     expected.flow_table_entries = 18;
     expected.congested_threshold = 19;
     expected.drop_threshold = 20;
-    // 1 GB × rate 1/2000 × time 10.
+    // 1 GB · rate scale 1/2000 · time scale 10 is 5 MB.
     expected.level_buffer_bytes = Some(Bytes::new(5_000_000));
     expected.keep = Keep::Floor;
     assert_eq!(config(&text), expected);
@@ -105,7 +105,7 @@ fn the_table_shows_what_departs_from_the_preset() {
     insta::assert_snapshot!(policies);
 }
 
-/// The scenario parser rejects these values first; this check is for scenarios that a program creates.
+/// The parser rejects these values first; this check is for scenarios built by a program.
 #[test]
 fn parameters_that_do_not_fit_are_refused() {
     let (mut scenario, files) = common::read(&common::scenario_text("smoke.yaml"));

@@ -1,4 +1,4 @@
-//! Policies of a plan.
+//! Tests of a plan's policies.
 
 use lab_parameters::{TeConfig, UcmpConfig};
 use lab_plan::{FaultChange, Plan, PolicyPlan};
@@ -59,7 +59,7 @@ fn a_first_packet_takes_the_shortest_path_under_ucmp() {
     let plan = common::plan(&testbed(
         "  - ucmp\n  - ucmp: { quantum: 15 ms, label: coarse }",
     ));
-    // The order is DC6, DC4, DC2, DC7, DC5, DC3, with delays of 10, 20, 50 ms and more.
+    // Candidates are in the order DC6, DC4, DC2, DC7, DC5, DC3, with delays of 10, 20, 50 ms and more.
     assert_eq!(plan.policies[0].buckets[0][0], [1, 0, 0, 0, 0, 0]);
     assert_eq!(plan.policies[1].buckets[0][0], [1, 1, 0, 0, 0, 0]);
     assert_eq!(plan.switches[0].destinations[0].hops, 2);
@@ -73,7 +73,7 @@ fn a_first_packet_takes_the_shortest_path_under_ucmp() {
 fn traffic_engineering_begins_with_capacity_and_its_interval_is_scaled() {
     let plan = common::plan(&testbed("  - wcmp\n  - te-100ms"));
     assert_eq!(plan.policies[0].buckets, plan.policies[1].buckets);
-    // Times are scaled by ten.
+    // The time scale is ten.
     let expected = TeConfig {
         interval_ns: Nanos::from_millis(1_000),
         buckets: 100,
@@ -127,7 +127,7 @@ fn a_policy_that_is_not_compiled_in_is_refused_with_those_that_are() {
     );
 }
 
-/// If a link's rate is halved, so are its buckets; a cut link keeps its buckets.
+/// If a link's rate is halved, so is its number of buckets; a cut link keeps its buckets.
 #[test]
 fn buckets_follow_a_links_new_rate() {
     let faults = "faults:\n  - { at: 10 ms, link: [dc2, dc8], rate: 100 Gbit }\n  \
@@ -142,9 +142,9 @@ fn buckets_follow_a_links_new_rate() {
         .clone()
         .map(|row| label(&plan, row.policy))
         .collect();
-    // WCMP updates DC1 and DC8, because it uses whole paths; the UCMP artifact updates only DC8, because it uses first
-    // links. UCMP's first packet does not depend on the change, ECMP has no table, and the controller of traffic
-    // engineering detects the change itself.
+    // WCMP scores whole paths, so DC1 and DC8 are updated; the UCMP artifact scores first links, so only DC8 is. UCMP's
+    // choice for a first packet does not depend on the change, ECMP has no table, and the TE controller detects the
+    // change itself.
     assert_eq!(updated, ["wcmp", "wcmp", "ucmp-artifact"]);
     let at_dc1 = path_cost_updates.find(|row| row.switch == 0 && row.candidates.len() == 6);
     let buckets: Vec<_> = at_dc1
@@ -153,6 +153,6 @@ fn buckets_follow_a_links_new_rate() {
         .iter()
         .map(|row| row.buckets)
         .collect();
-    // The capacities are 40, 100, 100, 40, 100 and 200 Gbit/s.
+    // The paths' capacities are 40, 100, 100, 40, 100 and 200 Gbit/s.
     assert_eq!(buckets, [2, 5, 5, 2, 5, 10]);
 }

@@ -1,4 +1,4 @@
-//! Scaling of whole plans.
+//! Tests of scaling whole plans.
 
 use lab_plan::{Plan, PlanError, PlanOptions};
 
@@ -24,7 +24,7 @@ fn auto_finds_the_finest_scale_the_guest_carries() {
     assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
 }
 
-/// By similitude, with s = r · t, FCTs in paper units do not depend on r, except for the packet size.
+/// With s = r · t, FCTs in paper units do not depend on r, except for the size of packets.
 #[test]
 fn ideal_fct_in_paper_time_hardly_depends_on_the_scale() {
     let fine = scaled("{ rate: 1/20, time: 1 }").unwrap();
@@ -35,7 +35,7 @@ fn ideal_fct_in_paper_time_hardly_depends_on_the_scale() {
         let fine = paper(&fine, at);
         let coarse = paper(&coarse, at);
         assert!(coarse >= fine);
-        // The difference is three packets of 4 kB at 20 Mbit/s, in a tenth of emulated time.
+        // The difference is three packets of 4 kB at 20 Mbit/s, divided by the time scale of ten.
         assert!(coarse - fine < 700_000, "{fine} {coarse}");
     }
 }
@@ -52,7 +52,7 @@ fn a_scale_that_loses_a_quantity_names_it() {
     );
 }
 
-/// Two of four flows are smaller than a packet of 4,096 bytes; one flow is exactly one packet.
+/// Of four flows, two are smaller than a packet of 4,096 bytes, and one is exactly one packet.
 #[test]
 fn flows_below_a_packet_are_counted() {
     let flow = |size: u32| format!("{{ from: dc1/h1, to: dc2/h1, size: {size} B }}");
@@ -87,7 +87,7 @@ fn a_queue_beyond_any_timeout_is_refused() {
     assert!(matches!(error, PlanError::QpTimeout { .. }), "{error}");
 }
 
-/// The scenario has the maximum size: resolution must not grow faster than its output.
+/// The scenario has the maximum size; its resolution must not take more than proportional time.
 #[test]
 fn the_largest_topology_is_planned_and_drawn() {
     let mut text = "name: large\ntopology:\n  dcs:\n".to_owned();
@@ -95,7 +95,7 @@ fn the_largest_topology_is_planned_and_drawn() {
         text.push_str(&format!("    - {{ name: dc{dc}, hosts: 64 }}\n"));
     }
     text.push_str("  links:\n");
-    // 45 datacenters are fully meshed, and each of the other 19 is linked to one or two of them, so that no destination
+    // 45 datacenters form a full mesh, and each of the other 19 is linked to one or two of them, so that no destination
     // has more next hops than a switch can choose among.
     let core = (1..=45).flat_map(|from| (from + 1..=45).map(move |to| (from, to)));
     let edge = (46..=64).map(|from| (from, from - 45));

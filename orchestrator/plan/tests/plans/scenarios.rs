@@ -1,4 +1,4 @@
-//! Plans of every scenario that comes with the lab.
+//! Tests with the plans of all scenarios that come with the lab.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn every_scenarios_plan_as_a_table() {
     }
 }
 
-/// A guest, and the process that owns it, run the plan that they read as JSON.
+/// A guest and the process that owns it exchange the plan as JSON.
 #[test]
 fn every_scenarios_plan_survives_its_file() {
     for (name, text) in crate::common::every_scenario() {
@@ -35,8 +35,8 @@ fn every_scenarios_plan_survives_its_file() {
     }
 }
 
-/// The serialised form of a plan is a contract with its readers. LCMP's parameters follow their declarations and are
-/// left out.
+/// The serialised form of a plan is a contract with its readers. LCMP's parameters are left out, because they follow
+/// their declarations.
 #[test]
 fn the_smoke_scenarios_plan_as_json() {
     let plan = crate::common::plan(&crate::common::scenario_text("smoke.yaml"));

@@ -1,4 +1,4 @@
-//! Plans of one scenario in all slots of a machine: the addresses differ, the paths do not.
+//! Tests with the plans of one scenario in all slots of a machine: addresses differ, paths do not.
 
 use std::{collections::BTreeSet, iter::zip, net::Ipv4Addr, sync::LazyLock};
 
@@ -13,13 +13,13 @@ use serde_json::Value;
 
 use crate::common;
 
-/// Plans of the testbed, by slot.
+/// Plans of the testbed, indexed by slot.
 static PLANS: LazyLock<Vec<Plan>> = LazyLock::new(|| {
     let plan = common::plan(&common::scenario_text("8dc.yaml"));
     (0..SLOTS).map(|slot| plan.clone().in_slot(slot)).collect()
 });
 
-/// Returns the datacenters and the five-tuple of each flow's data, then of each flow's ACKs.
+/// Returns source datacenter, destination datacenter and five-tuple of each flow's data, then of each flow's ACKs.
 fn tuples(plan: &Plan) -> Vec<(DcId, DcId, FlowTuple)> {
     let flows: Vec<&Flow> = plan.flows.iter().collect();
     let mut tuples = Vec::new();
@@ -42,7 +42,7 @@ fn tuples(plan: &Plan) -> Vec<(DcId, DcId, FlowTuple)> {
     tuples
 }
 
-/// Returns the next hop of a first packet at the switch of its own datacenter, with all queues empty.
+/// Returns the next hop of a flow's first packet at the switch of its source datacenter, with all queues empty.
 fn first_hop(plan: &Plan, policy: usize, packet: (DcId, DcId, FlowTuple)) -> String {
     let (from, to, flow) = packet;
     let question = Question {
@@ -61,7 +61,7 @@ fn first_hop(plan: &Plan, policy: usize, packet: (DcId, DcId, FlowTuple)) -> Str
     chosen.next().unwrap().via
 }
 
-/// The block of DC 1 follows the block of inter-DC links: 10.0.16.0/20 in slot 0, 10.48.16.0/20 in slot 3.
+/// Datacenter 1's block follows the block of inter-DC link ends: 10.0.16.0/20 in slot 0, 10.48.16.0/20 in slot 3.
 #[test]
 fn a_plan_in_another_slot_has_its_addresses_and_interfaces() {
     let mut plan = common::plan(&common::scenario_text("smoke.yaml"));
@@ -90,7 +90,7 @@ fn an_interface_with_a_name_of_its_own_keeps_it() {
     assert_eq!(plan.in_slot(3).ports[0].interface, "p7n0_0");
 }
 
-/// The test checks every address in the JSON, so that it also covers fields that are added to plans later.
+/// Every address in the JSON is checked, so that fields added to plans later are covered as well.
 #[test]
 fn every_scenarios_plan_moves_whole_from_slot_to_slot() {
     for (name, text) in common::every_scenario() {
@@ -124,7 +124,7 @@ fn every_scenarios_plan_moves_whole_from_slot_to_slot() {
     }
 }
 
-/// Returns the texts in `value`.
+/// Returns all strings in a JSON value.
 fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
@@ -152,7 +152,7 @@ fn every_switch_hashes_every_flow_alike_in_all_slots() {
     }
 }
 
-/// Every flow is compared between slot 0 and one other slot; the other slots are used in turn.
+/// Each flow is compared between slot 0 and one other slot; the other slots take turns.
 #[test]
 fn first_hops_are_the_same_in_all_slots_under_every_policy() {
     let (first, others) = PLANS.split_first().unwrap();

@@ -1,4 +1,4 @@
-//! Facts about the networks of the paper and of its artifact.
+//! Tests of the paper's and the artifact's networks.
 
 use lab_plan::{Plan, PolicyPlan, Switch};
 use lab_units::{DcId, Nanos};
@@ -7,7 +7,7 @@ fn switch(plan: &Plan, dc: usize) -> &Switch {
     &plan.switches[dc - 1]
 }
 
-/// Returns the next datacenters from one datacenter to another, in the order of the table, all numbered from 1.
+/// Returns the next datacenters on the way between two datacenters, in the order of the table, all numbered from 1.
 fn by(plan: &Plan, from: usize, to: usize) -> Vec<u32> {
     let rows = &switch(plan, from).destinations;
     let row = rows.iter().find(|row| row.dc.index() == to - 1).unwrap();
@@ -35,7 +35,7 @@ fn the_testbeds_path_scores_put_the_fat_and_near_first() {
     let plan = crate::common::plan(&crate::common::testbed_text());
     let lcmp = &plan.policies[1];
     assert_eq!(lcmp.label, "lcmp");
-    // The order is DC6, DC4, DC2, DC7, DC5, DC3.
+    // Candidates are in the order DC6, DC4, DC2, DC7, DC5, DC3.
     assert_eq!(lcmp.path_scores[0][0], [54, 38, 18, 87, 104, 182]);
     assert!(plan.policies[0].path_scores.is_empty());
 }
@@ -47,7 +47,7 @@ fn the_testbeds_buckets_follow_capacity() {
     let [wcmp, ucmp, lcmp] = &plan.policies[..] else {
         panic!("three policies")
     };
-    // The order is DC6, DC4, DC2, DC7, DC5, DC3.
+    // Candidates are in the order DC6, DC4, DC2, DC7, DC5, DC3.
     assert_eq!(wcmp.buckets[0][0], [2, 5, 10, 2, 5, 10]);
     assert_eq!(ucmp.buckets[0][0], [0, 0, 1, 0, 0, 1]);
     assert!(lcmp.buckets.is_empty());
@@ -104,7 +104,7 @@ fn the_13_datacenters_have_the_artifacts_choices() {
             counts[by(&plan, from, to).len()] += 1;
         }
     }
-    // 32 of 156 ordered pairs have a choice: 25 of two paths, 3 of three, 4 of four.
+    // Of 156 ordered pairs, 32 have a choice: 25 between two paths, 3 between three, 4 between four.
     assert_eq!(counts, [0, 124, 25, 3, 4, 0, 0]);
     for (from, to) in [(6, 11), (11, 2), (11, 6)] {
         assert_eq!(by(&plan, from, to).len(), 3, "{from} to {to}");
@@ -113,7 +113,8 @@ fn the_13_datacenters_have_the_artifacts_choices() {
 
 #[test]
 fn the_best_path_through_a_next_hop_is_the_fattest_of_the_nearest() {
-    // DC1 has one next hop to DC13, and the paths 3-2-8-12 (40G) and 3-6-10-12 (100G) behind it both take 5 ms.
+    // DC1 has one next hop to DC13; behind it, the paths 3-2-8-12 (40 Gbit/s) and 3-6-10-12 (100 Gbit/s) both take 5
+    // ms.
     let plan = crate::common::plan(include_str!("data/13dc.yaml"));
     let row = switch(&plan, 1).towards(DcId(12)).unwrap();
     let candidate = &row.candidates[0];
@@ -122,8 +123,8 @@ fn the_best_path_through_a_next_hop_is_the_fattest_of_the_nearest() {
     assert_eq!(candidate.paper_first_link_bps.to_string(), "200 Gbit");
 }
 
-/// In the artifact's first topology, unscaled, the base RTT of DC1–DC8 is 2 · 10.006 ms of propagation and one packet's
-/// serialisation on eight links.
+/// In the artifact's first topology, unscaled, the base RTT between DC1 and DC8 is 2 · 10.006 ms of propagation and the
+/// serialisation of one packet on eight links.
 #[test]
 fn the_base_rtt_is_the_artifacts_but_for_headers_and_acks() {
     let text = crate::common::scenario_text("8dc-fabric.yaml")
@@ -133,7 +134,7 @@ fn the_base_rtt_is_the_artifacts_but_for_headers_and_acks() {
             "scale: { rate: 1, time: 1 }\ngenerator: { mtu: 1024 }",
         );
     let plan = crate::common::plan(&text);
-    // Time of a frame in ns: four links of 100 Gb/s, two of 400 Gb/s, two of 25 Gb/s.
+    // Serialisation time of a frame in ns: four links at 100 Gbit/s, two at 400 Gbit/s, two at 25 Gbit/s.
     let sent = |frame: u64| 8 * frame * (4 * 4 + 2 + 2 * 16) / 400;
     let expected = 20_012_000 + sent(1_024 + 58) + sent(62);
     let flow = &plan.flows[0];
@@ -149,7 +150,7 @@ fn times_of_a_switch_agent_are_emulated_and_path_parameters_are_not() {
     assert_eq!(config.sample_interval_ns, Nanos::from_millis(10));
     assert_eq!(config.max_delay_shift(), 19);
     assert_eq!(config.max_capacity_bps.to_string(), "200 Gbit");
-    // Five times the round trip via DC3: two links of 2.5 s each way, and one packet and its ACK.
+    // The timeout is five times the round trip via DC3: two links of 2.5 s each way, one packet and its ACK.
     let idle = config.idle_timeout_ns.get();
     assert!((50_000_000_000..50_100_000_000).contains(&idle), "{idle}");
 }

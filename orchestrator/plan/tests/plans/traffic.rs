@@ -1,4 +1,4 @@
-//! Flow schedules.
+//! Tests of flow schedules.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -8,7 +8,7 @@ use lab_units::{Bytes, Nanos};
 
 use crate::common;
 
-/// Returns a scenario with two datacenters of four hosts with 100 Gbit/s NICs, and 400 Gbit/s between them.
+/// Returns a scenario with two datacenters, each with four hosts and 100 Gbit/s NICs, and 400 Gbit/s between them.
 fn two_dcs(workload: &str) -> String {
     format!(
         "name: two
@@ -34,8 +34,8 @@ fn total(flows: &[Flow]) -> f64 {
         .sum()
 }
 
-/// Returns the first two moments of a flow's size: on a segment from a to b they are (a + b) / 2 and (a² + ab + b²) /
-/// 3.
+/// Returns the first two moments of the flow size. On a segment of the CDF from a to b, they are (a + b) / 2 and (a² +
+/// ab + b²) / 3.
 fn moments(cdf: &SizeCdf) -> (f64, f64) {
     let parts = cdf.points().windows(2).map(|pair| {
         let share = float(pair[1].share - pair[0].share) / float(SizeCdf::UNIT);
@@ -51,8 +51,8 @@ fn web_search() -> SizeCdf {
     SizeCdf::parse("websearch.csv", &text).unwrap()
 }
 
-/// With Poisson arrivals and independent sizes, the bytes in time T have mean λT·E[X] and variance λT·E[X²]. One seed
-/// in two million is more than five standard deviations off; this seed is fixed.
+/// With Poisson arrivals and independent sizes, the bytes sent in time T have mean λT·E[X] and variance λT·E[X²]. One
+/// seed in two million is more than five standard deviations off; the seed here is fixed.
 #[test]
 fn the_offered_load_is_the_one_asked_for() {
     let (mean, square) = moments(&web_search());
@@ -89,7 +89,7 @@ fn sources_and_destinations_are_uniform() {
     {
         let ends = plan.flows.iter().flat_map(|flow| [flow.src, flow.dst]);
         let count = ends.filter(|end| end.0 == host.0).count();
-        // The expected count is a quarter of all flows, ±5 √(n · ¼ · ¾).
+        // Expected: a quarter of all flows, ±5 √(n · ¼ · ¾).
         let count = float(u64::try_from(count).unwrap());
         let flows = float(u64::try_from(flows).unwrap());
         assert!(
@@ -113,7 +113,7 @@ fn gaps_of_a_host_are_exponential() {
         .windows(2)
         .map(|pair| float(pair[1] - pair[0]))
         .collect();
-    // 8 · 1,711,250 B / (100 Gbit/s · 0.3) = 456.3 µs, as in the artifact.
+    // 8 · 1,711,250 B / (100 Gbit/s · 0.3) = 456.3 µs, the artifact's value.
     let mean = 456_333.0;
     let count = float(u64::try_from(gaps.len()).unwrap());
     for quantile in [0.25f64, 0.5, 0.9] {
@@ -144,7 +144,7 @@ fn even_gaps_are_even() {
     }
 }
 
-/// Returns the number of flows in `part` that are also in `all`, in the same order, ignoring ids.
+/// Returns the number of flows in `part` that occur in `all` in the same order; ids are ignored.
 fn in_order(part: &[Flow], all: &[Flow]) -> usize {
     let key = |flow: &Flow| {
         (
@@ -168,7 +168,7 @@ fn a_cap_thins_the_arrivals_over_the_whole_duration() {
         let capped = common::plan(&two_dcs(&format!("{workload}, max_flows: 400")));
         assert_eq!(capped.flows.len(), 400);
         assert_eq!(in_order(&capped.flows, &all.flows), 400, "{arrivals}");
-        // Of 400 uniform starts, each tenth of the duration has 40, ±5 √(400 · 0.1 · 0.9).
+        // Of 400 uniform starts, a tenth of the duration has 40, ±5 √(400 · 0.1 · 0.9).
         let mut tenths = [0; 10];
         for flow in &capped.flows {
             let tenth = flow.paper_start_ns.get() / 40_000_000;
@@ -181,7 +181,7 @@ fn a_cap_thins_the_arrivals_over_the_whole_duration() {
     }
 }
 
-/// A random subset of Poisson arrivals is Poisson, so its gaps are exponential. Every k-th arrival would be more
+/// A random subset of Poisson arrivals is Poisson again, so its gaps are exponential. Every k-th arrival would be more
 /// regular, with fewer short gaps.
 #[test]
 fn thinned_arrivals_have_exponential_gaps() {
@@ -220,7 +220,7 @@ fn the_load_says_what_the_cap_leaves_of_it() {
     assert!(full.covered_percent() >= 99 && !full.ends_early());
     let capped = load("load: 0.3, duration: 2 s, max_flows: 1750");
     assert_eq!((capped.kept, capped.arrivals), (1_750, full.arrivals));
-    // A tenth of the 17,500 arrivals is kept.
+    // About a tenth of the 17,500 arrivals is kept.
     assert!((2..=4).contains(&capped.senders[0].offered_percent()));
     assert!(capped.senders[0].is_short() && !capped.ends_early());
     let halves = load("load: 0.3, load_base: dci-egress, duration: 2 s");
@@ -228,7 +228,7 @@ fn the_load_says_what_the_cap_leaves_of_it() {
     assert_eq!(load("load: 0.3, duration: 1 us").covered_percent(), 0);
 }
 
-/// The listed flow, with 5 MB from a datacenter that has a workload, starts at 125 % of the workload's duration.
+/// The listed flow, 5 MB from a datacenter that also has a workload, starts at 125 % of the workload's duration.
 #[test]
 fn a_listed_flow_is_no_part_of_a_workloads_load() {
     let text = two_dcs("load: 0.3, duration: 20 ms");
@@ -288,7 +288,7 @@ fn listed_flows_keep_their_size_and_start() {
     assert_eq!((last.messages, last.message_bytes), (5, Bytes::new(20_000)));
 }
 
-/// Plans the paper's full network with the flows of an artifact's flow file.
+/// Plans the paper's 8-DC network with the flows of an artifact flow file.
 fn plan_of_file(text: &str, scale: &str) -> Plan {
     let scenario = common::scenario_text("8dc-fabric.yaml");
     let start = scenario.find("traffic:").unwrap();
@@ -298,7 +298,7 @@ fn plan_of_file(text: &str, scale: &str) -> Plan {
         &scenario[..start],
         &scenario[end..]
     );
-    // The artifact's first topology has 25 Gbit/s where the paper has 40 Gbit/s.
+    // Where the paper has 40 Gbit/s, the artifact's first topology has 25 Gbit/s.
     let scenario = scenario
         .replace("scale: auto", scale)
         .replace("40 Gbit", "25 Gbit");
@@ -323,7 +323,7 @@ fn a_flow_files_hosts_are_sixteen_to_a_datacenter_and_its_clock_starts_at_two_se
     assert_eq!(flow.paper_size_bytes, Bytes::new(325_508));
 }
 
-/// Returns a file of the artifact's data, or prints that `test` is skipped and returns `None`.
+/// Returns the text of an artifact file; if the artifact is absent, prints that `test` is skipped and returns `None`.
 #[expect(
     clippy::print_stdout,
     reason = "skipped tests are counted by this line"
@@ -356,10 +356,10 @@ fn the_artifacts_own_file_is_planned_flow_by_flow() {
     }
 }
 
-/// The artifact's standalone FCT is base RTT + wire bytes / rate, with packets of 1,000 B payload and 1,048 B in total,
-/// and ACKs of zero bytes. The lab's ideal FCT counts a flow's first packet once instead of in both terms, and has
-/// headers of 58 B per 1,024 B, 0.83 % more wire bytes. On this topology a packet and an ACK take less than 1.1 µs, so
-/// the lab's value is between 1.1 µs less and 0.83 % + 1.1 µs more.
+/// The artifact's standalone FCT is the base RTT plus wire bytes / rate, with packets of 1,000 B payload and 1,048 B in
+/// total, and ACKs of zero bytes. The lab's ideal FCT counts a flow's first packet once instead of twice, and its
+/// headers of 58 B per 1,024 B make 0.83 % more wire bytes. On this topology a packet and an ACK take less than 1.1 µs,
+/// so the lab's value is between 1.1 µs less and 0.83 % + 1.1 µs more.
 #[test]
 fn unscaled_ideal_fct_is_the_artifacts_standalone_fct_but_for_packet_sizes() {
     let test = "unscaled_ideal_fct_is_the_artifacts_standalone_fct_but_for_packet_sizes";
@@ -368,7 +368,7 @@ fn unscaled_ideal_fct_is_the_artifacts_standalone_fct_but_for_packet_sizes() {
     let (Some(traffic), Some(fct)) = (traffic, fct) else {
         return;
     };
-    // The columns are addresses, ports, size, start, FCT and standalone FCT.
+    // Columns: addresses, ports, size, start, FCT and standalone FCT.
     let standalone: BTreeMap<(u64, u64), u64> = fct
         .lines()
         .map(|line| {
@@ -389,11 +389,11 @@ fn unscaled_ideal_fct_is_the_artifacts_standalone_fct_but_for_packet_sizes() {
     }
 }
 
-/// The packets of a large flow end sooner on the path with 100 Gbit/s and 12 ms, while its last ACK returns on the path
-/// with 10 ms; a small flow uses the 10 ms path at 10 Gbit/s in both directions. Host links have 100 Gbit/s and 1 µs. A
-/// full packet is 4,154 B, which takes 332.32 ns at 100 Gbit/s: 5,000 packets over four links take 5,003 times as long.
-/// An ACK of 62 B takes 4.96 ns on two links and 49.6 ns on two links, 109.12 ns in total. A packet of 1,058 B takes
-/// ten times 84.64 ns on two links and 84.64 ns on the other two.
+/// The packets of a large flow arrive sooner on the path with 100 Gbit/s and 12 ms, while its last ACK returns on the
+/// path with 10 ms. A small flow uses the path with 10 Gbit/s and 10 ms in both directions. Host links have 100 Gbit/s
+/// and 1 µs. A full packet is 4,154 B, which takes 332.32 ns at 100 Gbit/s: 5,000 packets over four links take 5,003
+/// times as long. An ACK of 62 B takes 4.96 ns on two links and 49.6 ns on two links, 109.12 ns in total. A packet of
+/// 1,058 B takes ten times 84.64 ns on two links and 84.64 ns on the other two.
 #[test]
 fn ideal_fcts_are_the_least_over_all_paths_of_the_tables() {
     let plan = common::simulated(
@@ -450,7 +450,7 @@ fn measured_flows_start_in_the_window_and_all_flows_are_scheduled() {
     assert_eq!(measured(window), Some(vec![1..3, 6..8]));
     assert_eq!(measured("{ from: 10 ms }"), Some(vec![1..5, 6..10]));
     assert_eq!(measured("{ to: 1 ms }"), Some(vec![0..1, 5..6]));
-    // The second repetition's flows follow the first repetition's flows.
+    // Flows of the second repetition follow those of the first.
     let all = measured("{ from: 0 ms, to: 1 s }").unwrap();
     assert_eq!((all.len(), all[0].clone()), (1, 0..10));
 }
@@ -472,7 +472,7 @@ fn a_window_without_a_flow_is_an_error_and_one_beyond_the_traffic_a_warning() {
     assert_eq!(late("{ from: 10 ms, to: 40 ms }"), None);
 }
 
-/// The second switch has a choice, too: two paths share their first neighbour and differ in their second half.
+/// The second switch has a choice as well: two paths share their first neighbour and differ after it.
 #[test]
 fn ideal_fcts_know_the_choices_of_every_switch() {
     let text = |second: &str| {

@@ -1,4 +1,4 @@
-//! Transport, from the scenario into the plan.
+//! Tests of transport settings, from the scenario into the plan.
 
 use lab_plan::{
     CcPlan, Engine, HostProfile, LinkKind, Plan, PlanOptions, Role, Semantics, Window, frame, pfc,
@@ -9,7 +9,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 
 use crate::common;
 
-/// Returns the smoke scenario at a time scale of 10, with the section `transport`.
+/// Returns the smoke scenario with a time scale of 10 and the given `transport` section.
 fn text(transport: &str) -> String {
     let text = common::scenario_text("smoke.yaml").replace("time: 100", "time: 10");
     format!("{text}\ntransport: {{ {transport} }}\n")
@@ -19,7 +19,7 @@ fn plan(transport: &str) -> Plan {
     common::plan(&text(transport))
 }
 
-/// Returns an unscaled plan for the simulator.
+/// Plans the smoke scenario with this `transport` for the simulator, unscaled.
 fn simulated(transport: &str) -> Plan {
     common::simulated(&text(transport))
 }
@@ -86,7 +86,7 @@ fn congestion_controls_default_to_the_preset_of_the_semantics() {
     );
 }
 
-/// Times are scaled by 10, rates by the scenario's factor, sizes by the product of both.
+/// Times are multiplied by 10, rates by the scenario's factor, sizes by the product of both.
 #[test]
 fn parameters_are_scaled_like_everything_else() {
     let plan = plan("cc: dcqcn, window: 10 MB, retransmit_timeout: 6 ms");
@@ -158,7 +158,7 @@ fn packets_have_room_for_the_switches_of_the_longest_path() {
     let CcPlan::Hpcc(hpcc) = common::plan(&text).transport.cc else {
         panic!("not HPCC")
     };
-    // The longest path has a leaf, a spine, three DCI switches, a spine and a leaf.
+    // On the longest path, a packet passes a leaf, a spine, three DCI switches, a spine and a leaf.
     assert_eq!(hpcc.int_hops, 7);
 }
 
@@ -181,7 +181,7 @@ fn the_kernel_engine_says_what_it_does_not_honour() {
     assert!(!codes(&simulated("cc: hpcc")).contains(&"transport-ignored"));
 }
 
-/// PFC uses shared buffers; without PFC each port has its own buffer.
+/// Only PFC uses shared buffers; without it, each port has its own buffer.
 #[test]
 fn shared_buffers_without_pfc_are_warned_of() {
     let found = |transport: &str| {
@@ -215,7 +215,7 @@ fn the_kernel_engine_has_dcqcn_alone() {
     }
 }
 
-/// Returns a scenario with a marked link of 25 Gbit/s and 5 ms, at rate factor 1/2000 and time factor 100, so that
+/// Plans a scenario with a marking link, 25 Gbit/s and 5 ms, at a rate scale of 1/2000 and a time scale of 100, so that
 /// sizes are divided by 20.
 fn marked(transport: &str, ecn: &str, flows: usize) -> Plan {
     let flow = "      - { from: dc1/h1, to: dc2/h1, size: 20 MB }\n";
@@ -233,7 +233,7 @@ fn marked(transport: &str, ecn: &str, flows: usize) -> Plan {
     common::plan(&text)
 }
 
-/// 12.5 Mbit/s · 1 s is 1.56 MB; a window is 524 kB.
+/// The link holds 12.5 Mbit/s · 1 s = 1.56 MB; a SoftRoCE window is 524 kB.
 #[test]
 fn dcqcn_without_effect_is_warned_of() {
     let ecn = "k_min: 400 kB, k_max: 1600 kB, p_max: 0.2";
@@ -246,7 +246,7 @@ fn dcqcn_without_effect_is_warned_of() {
     assert!(!is_said("cc: none", 3));
 }
 
-/// 240 kB scale to 12 kB, which is less than three packets (12.5 kB).
+/// 240 kB become 12 kB when scaled, less than three packets (12.5 kB).
 #[test]
 fn marks_from_a_packet_on_are_warned_of() {
     let is_said = |cc: &str, k_min: &str| {
@@ -258,7 +258,7 @@ fn marks_from_a_packet_on_are_warned_of() {
     assert!(!is_said("cc: none", "240 kB"));
 }
 
-/// At 50 kbit/s, 65 packets take 43 s.
+/// At 50 kbit/s, the 65 packets in the pacer take 43 s.
 #[test]
 fn a_timeout_outlasts_what_a_paced_qp_has_parked() {
     let ecn = "k_min: 400 kB, k_max: 1600 kB, p_max: 0.2";
@@ -290,7 +290,7 @@ fn congestion_control_by_marks_needs_marks() {
     }
 }
 
-/// 100 Gbit/s for a round trip of 1 s is 12.5 GB, twice a DCI switch's buffer.
+/// 100 Gbit/s over a round trip of 1 s is 12.5 GB, twice a DCI switch's buffer.
 #[test]
 fn pfc_without_room_for_headroom_is_warned_of() {
     let long = |transport: &str| text(transport).replace("delay: 5 ms", "delay: 500 ms");
@@ -310,8 +310,8 @@ fn pfc_without_room_for_headroom_is_warned_of() {
     }
 }
 
-/// The warning names each port that drops packets, with its headroom: two links of 12.5 GB at `dc2`, one each at `dc1`
-/// and `dc3`.
+/// The warning names each port that drops packets, with the headroom it needs: two ports of 12.5 GB at `dc2`, one each
+/// at `dc1` and `dc3`.
 #[test]
 fn the_ports_without_room_are_named_with_their_headrooms() {
     let long = text("pfc: true").replace("delay: 5 ms", "delay: 500 ms");
@@ -374,7 +374,7 @@ fn a_labs_queues_share_the_switchs_buffer_under_pfc() {
     assert_eq!(limit("pfc: true"), (false, true));
 }
 
-/// The test checks the shared bytes and headrooms of `dc1`, which has two hosts and two links to other datacenters.
+/// Shared bytes and headrooms are those of `dc1`, which has two hosts and two inter-DC links.
 #[test]
 fn a_switch_shares_what_reserves_and_headrooms_leave() {
     let plan = simulated("cc: dcqcn, pfc: true, payload: 1000, dci_buffer: 1 GB");
@@ -410,7 +410,7 @@ fn faster_ports_have_larger_shares() {
     );
 }
 
-/// Any two datacenters of the smoke scenario are directly linked, so a path has two switches.
+/// Any two datacenters of the smoke scenario have a direct link, so a path has two switches.
 #[test]
 fn hpcc_is_blind_behind_its_last_hop() {
     let is_blind = |transport: &str| codes(&simulated(transport)).contains(&"hpcc-blind");

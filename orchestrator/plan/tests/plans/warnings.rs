@@ -1,8 +1,8 @@
-//! Warnings of a plan.
+//! Tests of a plan's warnings.
 
 use crate::common;
 
-/// Returns a scenario with two datacenters and, between them, two paths that differ in delay.
+/// Returns a scenario in which two paths of different delay lead from one datacenter to another.
 fn diamond(rates: [&str; 2], more: &str) -> String {
     let [near, far] = rates;
     format!(
@@ -51,7 +51,7 @@ fn a_path_of_more_links_with_less_delay() {
 }
 
 /// Two paths lead from dc1 to dc4. A direct link would be a third path, with fewer links, and therefore the only
-/// candidate. A single link leads from dc4 to dc5, but dc1 still has a choice of paths to dc4.
+/// candidate. From dc4, a single link leads to dc5, but traffic from dc1 still has a choice on its way to dc4.
 #[test]
 fn flows_without_a_choice() {
     let text = diamond(["100 Gbit", "100 Gbit"], ONE_FLOW);
@@ -59,7 +59,7 @@ fn flows_without_a_choice() {
     let direct = text.replace("policies:", &format!("{direct}policies:"));
     let one_path = |text: &str| of_code("one-path", warnings(text));
     assert_eq!(one_path(&text), [""; 0]);
-    // If no flow has a choice, the evidence of the run reports it instead.
+    // If no flow has a choice, the run's evidence reports it instead.
     assert_eq!(one_path(&direct), [""; 0]);
     let beyond = "    - { between: [dc4, dc5], rate: 100 Gbit, delay: 1 ms }\n";
     let beyond = text
@@ -76,8 +76,8 @@ fn flows_without_a_choice() {
     insta::assert_snapshot!(one_path(&also(2))[0], @"2 of 3 flows have only one candidate at every switch, so all policies send them along the same path (hint: candidates are next hops on paths of the fewest links, and `lcmp-lab plan` lists them; if a link makes one path shorter than the others, no other path is a candidate)");
 }
 
-/// Returns the warnings of the diamond with `faults` and two flows from dc1 to dc4, the second of which starts at 100
-/// ms.
+/// Returns the warnings of the diamond scenario with `faults` and two flows from dc1 to dc4, the second of which starts
+/// at 100 ms.
 fn of_faults(faults: &str) -> Vec<(String, String)> {
     let second = "size: 20 MB }, { from: dc1/h1, to: dc4/h1, size: 20 MB, start: 100 ms }";
     let flows = ONE_FLOW.replace("size: 20 MB }", second);
@@ -85,14 +85,14 @@ fn of_faults(faults: &str) -> Vec<(String, String)> {
     warnings(&diamond(["100 Gbit", "100 Gbit"], &more))
 }
 
-/// Returns the texts of the warnings with `code`.
+/// Returns the texts of the warnings with code `code`.
 fn of_code(code: &str, warnings: Vec<(String, String)>) -> Vec<String> {
     let found = warnings.into_iter().filter(|(found, _)| found == code);
     found.map(|(_, text)| text).collect()
 }
 
-/// The second flow starts at 100 ms. Its last ACK arrives after 20 ms of round-trip propagation and 1.6 ms for 20 MB at
-/// 100 Gbit/s, plus headers and the hosts' links: at about 121.7 ms.
+/// The second flow starts at 100 ms. Propagation takes 20 ms per round trip and 20 MB at 100 Gbit/s take 1.6 ms; with
+/// headers and host links, its last ACK arrives at about 121.7 ms.
 #[test]
 fn faults_after_the_last_flow_change_nothing() {
     let late = |faults: &str| of_code("late-fault", of_faults(faults));
@@ -105,7 +105,7 @@ fn faults_after_the_last_flow_change_nothing() {
     s, \
                    link: [dc3, dc4], down: true }";
     insta::assert_snapshot!(late(several)[0]);
-    // The flow that the cut delays needs the repair.
+    // The flow that the cut delays needs the repair to finish.
     let repair =
         "{ at: 101 ms, link: [dc1, dc2], down: true }, { at: 2 s, link: [dc1, dc2], up: true }";
     assert_eq!(late(repair), [""; 0]);
@@ -118,7 +118,7 @@ fn faults_that_leave_no_path() {
     insta::assert_snapshot!(cut_off(cuts).join("\n"));
     let repaired = format!("{cuts}, {{ at: 40 ms, link: [dc4, dc3], up: true }}");
     insta::assert_snapshot!(cut_off(&repaired).join("\n"));
-    // The repair precedes the cut at the same time: flows can use the repaired path before the other one is cut.
+    // At the same time, the repair precedes the cut, so flows can use the repaired path before the other one is cut.
     let moved = "{ at: 20 ms, link: [dc1, dc2], down: true }, { at: 30 ms, link: [dc1, dc2], up: true }, { at: 30 \
                  ms, link: [dc3, dc4], down: true }";
     assert_eq!(cut_off(moved), [""; 0]);
@@ -134,7 +134,8 @@ fn a_cut_beyond_the_first_switch() {
     insta::assert_snapshot!(found[0].1, @"from 20 ms to 40 ms no first switch sees the cut of `dc2-dc4`: under every policy, flows (also new ones) are still sent from `dc1` to `dc4` via `dc2`, and packets are lost at the cut until then (hint: a switch sees only its own links; cut the first link, too, to make flows fail over)");
 }
 
-/// While both halves are cut, each end sees its own cut. dc1's link is repaired 10 ms before dc4's, or is never cut.
+/// While both links of a path are cut, each end detects its own cut. dc1's link is repaired 10 ms before dc4's, or is
+/// never cut.
 #[test]
 fn cuts_that_the_ends_see_and_repairs_that_they_do_not() {
     let both =
@@ -151,7 +152,7 @@ fn cuts_that_the_ends_see_and_repairs_that_they_do_not() {
             .1
             .starts_with("from 40 ms to 50 ms no first switch sees the cut of `dc2-dc4`")
     );
-    // Acknowledgements go from dc4 to dc1.
+    // ACKs go from dc4 to dc1.
     let near = of_faults("{ at: 20 ms, link: [dc1, dc2], down: true }");
     let said = "from 20 ms on no first switch sees the cut of `dc1-dc2`: under every policy, flows (also new ones) \
                 are still sent from `dc4` to `dc1` via `dc2`, and packets are lost at the cut for good";
@@ -210,13 +211,13 @@ fn marks_that_only_the_simulator_makes() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].0, "ecn-inside-dc");
     insta::assert_snapshot!(found[0].1, @"`dc1-dc1/h1`, `dc4-dc4/h1` have `ecn` but are inside datacenters, where only the simulator marks packets, not the kernel engine (hint: leave it out for `up`, or compare with `sim`)");
-    // Nothing is marked, so nothing is dropped for not being ECN-capable either.
+    // No queue marks packets, so no packet is dropped for lack of ECN capability either.
     let incapable = format!("{text}generator: {{ traffic_class: 104 }}\n");
     assert_eq!(codes(&incapable), ["ecn-inside-dc"]);
 }
 
-/// A switch program measures waiting times up to 2^31 units of 64 ns, 137.4 s. At 100 Mbit/s emulated that is 1.718 GB,
-/// which at a size scale of 1/100 is a threshold of 171.8 GB.
+/// A switch program measures waiting times of up to 2^31 units of 64 ns, 137.4 s. At 100 Mbit/s emulated, that is 1.718
+/// GB, and at a size scale of 1/100 a threshold of 171.8 GB.
 #[test]
 fn thresholds_longer_than_a_switch_program_counts() {
     let marking = |k_max: &str| {
@@ -233,7 +234,7 @@ fn thresholds_longer_than_a_switch_program_counts() {
     assert!(text.contains("more than 2 min 17 s"), "{text}");
 }
 
-/// The implementation supports rates up to 2^42 bit/s, 4.398 Tbit/s.
+/// DCQCN's implementation supports rates up to 2^42 bit/s, 4.398 Tbit/s.
 #[test]
 fn nics_faster_than_dcqcn_counts() {
     let capped = |rate: &str, cc: &str| {
@@ -284,7 +285,8 @@ fn more_flows_than_perftest_processes_can_make_and_the_guest_forward() {
     assert_eq!(codes(&text), ["rxe-window", "forwarding", "perftest-load"]);
 }
 
-/// A perftest flow takes 2 · 250 ms: six policies of about 6,635 flows take 5.5 h, and six repetitions 33 h.
+/// A perftest flow takes 2 · 250 ms of CPU time: six policies with about 6,635 flows take 5.5 h, and six repetitions 33
+/// h.
 #[test]
 fn a_run_of_more_than_a_day() {
     let verbs = common::scenario_text("8dc.yaml");
@@ -304,7 +306,7 @@ fn a_run_of_more_than_a_day() {
     assert!(of_code("long-run", warnings(&long))[0].contains("smaller factor of rates"));
 }
 
-/// Only a lab's switches use a traffic class, and only its agents' samples expire.
+/// Only a lab's switches use the traffic class, and only its agents' samples expire.
 #[test]
 fn settings_that_the_simulator_has_no_rule_for() {
     let text = diamond(["100 Gbit", "100 Gbit"], ONE_FLOW);
@@ -363,8 +365,8 @@ fn a_load_above_what_the_links_of_a_datacenter_carry() {
     insta::assert_snapshot!(found[0]);
 }
 
-/// dc1's NIC (100 Gbit/s) offers 90 Gbit/s, which paths with 140 Gbit/s together can carry. Half of the offer is 45
-/// Gbit/s on links of 40 Gbit/s, and 45/40 is 1.125; at a load of 80 %, half of the offer is exactly 40 Gbit/s.
+/// dc1's NIC (100 Gbit/s) offers 90 Gbit/s, and its paths can carry 140 Gbit/s in total. An equal split puts 45 Gbit/s
+/// on a link of 40 Gbit/s, 1.125 times its capacity; at a load of 80 %, it puts exactly 40 Gbit/s there.
 #[test]
 fn a_link_that_an_equal_split_overloads() {
     let of = |text: &str| of_code("link-overload", warnings(text));
@@ -380,13 +382,13 @@ fn a_link_that_an_equal_split_overloads() {
     assert_eq!(of(&text("load: 0.8")), [""; 0]);
     let without = text("load: 0.9").replace("policies: [ecmp, lcmp]", "policies: [wcmp, lcmp]");
     assert_eq!(of(&without), [""; 0]);
-    // The links of the datacenter together carry too little.
+    // Here the datacenter's links cannot carry the demand in total.
     let narrow = diamond(["20 Gbit", "20 Gbit"], &one_way("load: 0.9"));
     assert_eq!((of(&narrow), overloads(&narrow).len()), (vec![], 1));
 }
 
-/// Of 80 Gbit/s, dc2 and dc3 get 40 Gbit/s each. dc5 gets half of dc2's, 20 Gbit/s; dc6 gets the other half and all of
-/// dc3's, 60 Gbit/s.
+/// Of 80 Gbit/s, dc2 and dc3 get 40 Gbit/s each. dc5 gets half of dc2's traffic, 20 Gbit/s; dc6 gets the other half and
+/// all of dc3's, 60 Gbit/s.
 #[test]
 fn an_equal_split_is_followed_to_the_destination() {
     let text = "
@@ -457,7 +459,7 @@ fn loads_of_several_workloads_add_up() {
     insta::assert_snapshot!(found[0]);
 }
 
-/// Only equal-hop paths are candidates, so the other links of the datacenter carry nothing.
+/// Only next hops on shortest paths are candidates, so the datacenter's other links carry nothing.
 #[test]
 fn links_that_do_not_lead_there_carry_nothing_there() {
     let text = common::scenario_text("smoke.yaml");
@@ -467,7 +469,7 @@ fn links_that_do_not_lead_there_carry_nothing_there() {
     insta::assert_snapshot!(found[0]);
 }
 
-/// Towards each of the two other datacenters, 50 Gbit/s are offered over the same 80 Gbit/s.
+/// Towards each of two other datacenters, 50 Gbit/s are offered, over the same links of 80 Gbit/s.
 #[test]
 fn a_link_that_leads_to_several_datacenters_is_shared() {
     let text = "\
@@ -533,7 +535,7 @@ fn the_authors_preset_in_a_real_switch() {
     );
 }
 
-/// 40 of about 180 arrivals are kept, spread over the whole duration.
+/// Of about 180 arrivals, 40 are kept, spread over the whole duration.
 #[test]
 fn a_cap_that_leaves_little_of_the_load() {
     let workload = "traffic: [{ workload: { sizes: workloads/large.csv, pairs: [{ from: dc1, to: \

@@ -1,19 +1,20 @@
-//! Re-routing of flows away from dead ports after link cuts.
+//! Re-routing of flows from dead ports after link cuts.
 
 use lab_abi::{Rule, Trigger};
 use lab_plan::model::{FaultChange, Plan};
 use lab_records::{DecisionRow, Failover, FailoverSpan};
 use lab_units::{Nanos, Ratio};
 
-/// Failover decisions of one policy, by link cut.
+/// Failover decisions under one policy, grouped by link cut.
 pub(super) struct Failovers {
     cuts: Vec<Failover>,
-    /// Factor from paper time to lab time; `None` in the simulator.
+    /// Factor from paper time to the lab's emulated time; `None` in the simulator.
     lab_time: Option<Ratio>,
 }
 
 impl Failovers {
-    /// Creates empty counts for all link cuts in the plan; `is_real` is true if switches detect a cut in real time.
+    /// Creates empty counts for all link cuts of the plan; `is_real` is true in the lab, whose switches need time to
+    /// detect a cut.
     pub fn new(plan: &Plan, is_real: bool) -> Self {
         let mut cuts: Vec<Failover> = Vec::new();
         let is_cut = |change| matches!(change, FaultChange::Down);
@@ -34,7 +35,7 @@ impl Failovers {
         }
     }
 
-    /// Adds a decision; decisions for other reasons than a dead port are ignored.
+    /// Adds a decision, if a dead port was the reason for it.
     pub fn decide(&mut self, row: &DecisionRow) {
         if row.reason != Trigger::Failover.reason(Rule::Hash) {
             return;
@@ -63,7 +64,7 @@ impl Failovers {
         });
     }
 
-    /// Returns the counts of each link cut.
+    /// Returns the counts for each link cut.
     pub fn counts(&self) -> Vec<Failover> {
         self.cuts.clone()
     }

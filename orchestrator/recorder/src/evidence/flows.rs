@@ -1,4 +1,4 @@
-//! Flows of one policy: concurrency, shared links, and paths compared with another policy.
+//! Flows of one policy: concurrency, shared links, and paths in comparison with another policy.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,26 @@ use lab_units::Nanos;
 
 use super::share::count;
 
-/// Flows of one policy, over all repetitions.
+/// Flows of one policy that started, over all repetitions.
 #[derive(Default)]
 pub(super) struct Flows {
     /// Names of the datacenters.
     dcs: Vec<String>,
     flows: Vec<Seen>,
-    /// Number of each path, by the path's text.
+    /// Index of each path, by the path's text.
     paths: BTreeMap<String, usize>,
-    /// Link directions of each path, by the path's number, as pairs of positions in `dcs`.
+    /// Link directions of each path, by the path's index, as pairs of indices into `dcs`.
     links: Vec<Vec<(usize, usize)>>,
 }
 
-/// Flow that started.
+/// Flow that started, with its end and path.
 struct Seen {
     repetition: u32,
     id: u32,
     start: Nanos,
-    /// End of the flow; `None` for an unfinished flow, which is under way until its repetition ends.
+    /// End of the flow; `None` if it did not finish, in which case it counts as active until its repetition ends.
     end: Option<Nanos>,
-    /// Number of the flow's path; `None` if the path is unknown.
+    /// Index of the flow's path; `None` if the path is unknown.
     path: Option<usize>,
 }
 
@@ -67,14 +67,14 @@ impl Flows {
         });
     }
 
-    /// Returns the concurrency of the flows; repetitions end at `ends`.
+    /// Returns the concurrency of the flows; `ends` gives the ends of the repetitions.
     pub fn concurrency(&self, ends: &RepetitionEnds) -> Concurrency {
         let spans = self.flows.iter();
         Concurrency::of(spans.map(|flow| (flow.repetition, flow.start, flow.end_by(ends))))
     }
 
-    /// Returns the number of flows with known paths, and the number of these that shared a link direction with another
-    /// flow while both were under way; repetitions end at `ends`.
+    /// Returns the number of flows with known paths, and how many of these shared a link direction with another flow
+    /// while both were active; `ends` gives each repetition's end.
     pub fn overlapping(&self, ends: &RepetitionEnds) -> (u64, u64) {
         let mut by_link: BTreeMap<_, Vec<Span>> = BTreeMap::new();
         let mut known = 0;
@@ -101,8 +101,8 @@ impl Flows {
         (known, count(overlapping.count()))
     }
 
-    /// Returns the number of flows whose paths are known both here and in `other`, and the number of these whose paths
-    /// differ.
+    /// Returns the number of flows whose paths are known both here and in `other`, and how many of these took different
+    /// paths.
     pub fn paths_unlike(&self, other: &Self) -> (u64, u64) {
         let others: BTreeMap<(u32, u32), &str> = other.named_paths().collect();
         let mut flows = 0;
@@ -135,8 +135,7 @@ impl Seen {
 
 /// Sorts `spans` by start, and sets `overlaps` for each span that overlaps another span in time.
 ///
-/// Each span is compared only with the earlier span that ends last: if that span has ended, all earlier spans have
-/// ended.
+/// Each span is compared only with the earlier span that ends last: if that one has ended, so have all earlier ones.
 fn mark_overlaps(spans: &mut [Span], overlaps: &mut [bool]) {
     spans.sort_unstable();
     let mut last: Option<Span> = None;
@@ -153,12 +152,12 @@ fn mark_overlaps(spans: &mut [Span], overlaps: &mut [bool]) {
     }
 }
 
-/// Time during which a flow was under way.
+/// Time span in which a flow was active.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Span {
     start: Nanos,
     end: Nanos,
-    /// Position of the flow.
+    /// Index of the flow.
     index: usize,
 }
 
@@ -170,9 +169,9 @@ mod tests {
 
     use super::*;
 
-    /// In a run of 20 ns, flows from 0 to 10, from 4 to the end and from 12 to the end last 34 ns in total, so 1.7
-    /// flows are under way on average. The first two share a link from 4 to 10; the third takes another link; the
-    /// fourth would start after the run's end.
+    /// In a run of 20 ns, the flows from 0 to 10, from 4 to the end and from 12 to the end take 34 ns in total, so 1.7
+    /// flows are active on average. The first two share a link from 4 to 10; the third takes another link; the fourth
+    /// would start after the run's end.
     #[test]
     fn an_unfinished_flow_is_under_way_until_the_runs_end() {
         let row = |id: u32, start: u64, fct: Option<u64>, to: &str| FlowRow {

@@ -1,9 +1,9 @@
-//! Pearson's chi-square test: the next hops' shares of decisions against their shares of the buckets.
+//! Pearson's chi-square test of a hash: compares each next hop's share in decisions with its share in the buckets.
 //!
-//! The statistic has the chi-square distribution only if the expected counts are large enough, so cells are pooled
-//! until each has at least five expected decisions (Cochran, Biometrics 10, 1954). Destinations with fewer than two
-//! such cells are tested together, with their next hops pooled by rank in the table, since a hash that prefers an index
-//! does so at every destination.
+//! The statistic has the chi-square distribution only if the expected counts are large enough, so cells (next hops with
+//! expected and observed decisions) are pooled until each has at least five expected decisions (Cochran, Biometrics 10,
+//! 1954). Destinations with fewer than two such cells are tested together, with their next hops pooled by rank in the
+//! table, because a hash that prefers an index does so at every destination.
 //!
 //! Only decisions of the first repetition are tested. The n-th flow between two hosts has the same addresses and ports,
 //! and so the same hash, in every repetition; decisions of later repetitions are therefore not independent.
@@ -15,27 +15,27 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::share::{count, ratio};
 
-/// Decisions by switch and destination, each given as its position in the plan.
+/// Numbers of decisions, by the indices of switch and destination in the plan.
 #[derive(Default)]
 pub(super) struct Shares {
     choices: BTreeMap<(usize, usize), Choice>,
 }
 
-/// Next-hop datacenters for a destination, in the table's order.
+/// Next datacenters for one destination, in the table's order.
 #[derive(Default)]
 struct Choice(Vec<Share>);
 
-/// Buckets of a next-hop datacenter, and number of decisions for it.
+/// Hash buckets of a next datacenter, and the number of decisions for it.
 #[derive(Clone, Default)]
 struct Share {
     next: String,
     buckets: u64,
     chosen: u64,
-    /// Number of decisions in the first repetition.
+    /// Number of decisions in the first repetition, which are tested.
     tested: u64,
 }
 
-/// Expected and observed decisions for one next hop, or for several pooled ones.
+/// Expected and observed number of decisions, for one next hop or for several pooled ones.
 #[derive(Clone, Copy, Default)]
 struct Cell {
     expected: f64,
@@ -43,7 +43,7 @@ struct Cell {
 }
 
 impl Shares {
-    /// Adds a decision among the next hops with these buckets.
+    /// Adds a decision among next hops with the given buckets.
     pub fn add<'a>(
         &mut self,
         destination: (usize, usize),
@@ -64,7 +64,7 @@ impl Shares {
         }
     }
 
-    /// Returns the counts; the chi-square is the sum over all destinations with a choice.
+    /// Returns the counts; chi-square is summed over all destinations with several next hops.
     pub fn counts(&self) -> HashCounts {
         let mut counts = HashCounts::default();
         let mut chi_square = 0.0;
@@ -87,7 +87,7 @@ impl Shares {
                 counts.used += u64::from(cell.observed > 0.0);
                 let off = (cell.observed - cell.expected) / ratio(decisions, 1);
                 counts.largest_difference = counts.largest_difference.max(off.abs());
-                // A next hop without buckets cannot be chosen by chance.
+                // A next hop without buckets can never be chosen by a hash.
                 is_impossible |= cell.expected == 0.0;
             }
             let cells = choice.cells(|share| share.tested);
@@ -112,7 +112,7 @@ impl Shares {
 }
 
 impl Choice {
-    /// Returns the share of a next-hop datacenter; adds an empty share for a new datacenter.
+    /// Returns the counts of the next datacenter `next`; adds empty ones if it is new.
     fn share(&mut self, next: &str) -> &mut Share {
         let at = self
             .0
@@ -132,7 +132,7 @@ impl Choice {
         self.0.iter().map(count).sum()
     }
 
-    /// Returns a cell for each next hop that has buckets or was chosen; `count` returns a next hop's decisions.
+    /// Returns a cell for each next hop that has buckets or was chosen; `count` selects which decisions count.
     fn cells(&self, count: impl Fn(&Share) -> u64) -> Vec<Cell> {
         let buckets = self.sum(|share| share.buckets);
         let decisions = ratio(self.sum(&count), 1);
@@ -161,8 +161,8 @@ impl Cell {
     }
 }
 
-/// Pools cells, beginning with the smallest expected counts, until each expected count is at least [`MIN_EXPECTED`];
-/// empty if the sum of all expected counts is smaller.
+/// Pools cells, starting with the smallest expected counts, until each has at least [`MIN_EXPECTED`] expected
+/// decisions. Returns no cells if all of them together have fewer.
 fn pooled(cells: &[Cell]) -> Vec<Cell> {
     let mut sorted = cells.to_vec();
     sorted.sort_by(|a, b| a.expected.total_cmp(&b.expected));
@@ -170,7 +170,7 @@ fn pooled(cells: &[Cell]) -> Vec<Cell> {
     let mut open = Cell::default();
     for cell in &sorted {
         open = open.with(cell);
-        // The tolerance allows for rounding errors in the summed shares.
+        // The tolerance covers rounding errors in sums of shares.
         if open.expected >= MIN_EXPECTED - 1e-9 {
             pooled.push(std::mem::take(&mut open));
         }
@@ -181,7 +181,7 @@ fn pooled(cells: &[Cell]) -> Vec<Cell> {
     pooled
 }
 
-/// Minimum number of expected decisions in a cell (Cochran's rule).
+/// Minimum number of expected decisions per cell (Cochran's rule).
 const MIN_EXPECTED: f64 = 5.0;
 
 #[cfg(test)]
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::evidence::lcmp::tests::decision;
 
-    /// Returns the counts of destinations whose next hops have these buckets and decisions.
+    /// Returns the counts for destinations, each given as its next hops' buckets and decisions.
     fn counts_of(destinations: &[Vec<(u64, u64)>]) -> HashCounts {
         let choice = |(at, shares): (usize, &Vec<(u64, u64)>)| {
             let shares = shares
@@ -216,8 +216,8 @@ mod tests {
         counts_of(&[shares.to_vec()])
     }
 
-    /// Example from Wikipedia, "Pearson's chi-squared test": a die is thrown 60 times with counts 5, 8, 9, 8, 10 and
-    /// 20. For a fair die χ² is 13.4 and p is 0.0199.
+    /// Example from Wikipedia, "Pearson's chi-squared test": a die is thrown 60 times and shows its sides 5, 8, 9, 8,
+    /// 10 and 20 times. Against a fair die, χ² is 13.4 and p is 0.0199.
     #[test]
     fn the_p_value_of_an_unfair_die() {
         let die = counts(&[(1, 5), (1, 8), (1, 9), (1, 8), (1, 10), (1, 20)]);
@@ -227,8 +227,8 @@ mod tests {
         assert!((die.largest_difference - 10.0 / 60.0).abs() < 1e-12);
     }
 
-    /// Eight repetitions with the same 20 hashes have one repetition's p-value: χ² is 1.8 with one degree of freedom, p
-    /// = erfc(√0.9) = 0.1797, instead of 0.00015 for 160 independent decisions.
+    /// Eight repetitions with the same 20 hashes have the p-value of one repetition: χ² is 1.8 with one degree of
+    /// freedom, so p = erfc(√0.9) = 0.1797. With 160 independent decisions, it would be 0.00015.
     #[test]
     fn repetitions_of_the_same_hashes_add_no_evidence() {
         let mut shares = Shares::default();
@@ -268,8 +268,8 @@ mod tests {
     }
 
     /// For 40 decisions over buckets 1, 1, 2, 6 and 10, the expected counts are 2, 2, 4, 12 and 20; the first three are
-    /// pooled into one cell of 8. χ² is 2²/8 + 4²/12 + 6²/20 = 3.6333; its survival function for two degrees of freedom
-    /// is e^(−1.81667) = 0.16256.
+    /// pooled into a cell of 8. χ² is 2²/8 + 4²/12 + 6²/20 = 3.6333, whose survival function with two degrees of
+    /// freedom is e^(−1.81667) = 0.16256.
     #[test]
     fn cells_of_few_expected_decisions_are_pooled() {
         let pooled = counts(&[(1, 6), (1, 0), (2, 0), (6, 8), (10, 26)]);
@@ -283,13 +283,13 @@ mod tests {
     fn nine_decisions_are_too_few_for_two_next_hops_and_ten_are_enough() {
         let nine = counts(&[(1, 9), (1, 0)]);
         assert_eq!((nine.p_value, nine.untested), (None, 9));
-        // χ² is 10 with one degree of freedom: p = erfc(√5).
+        // χ² is 10 with one degree of freedom, so p = erfc(√5).
         let ten = counts(&[(1, 10), (1, 0)]);
         assert!((ten.p_value.unwrap() - 0.001_565_4).abs() < 1e-7, "{ten:?}");
     }
 
-    /// Three destinations have four decisions each. Pooled, the first next hops have all 12 decisions, where 6 are
-    /// expected: χ² is 12, p = erfc(√6).
+    /// Three destinations have four decisions each. When pooled, the first next hops have all 12 decisions, where 6 are
+    /// expected: χ² is 12 and p = erfc(√6).
     #[test]
     fn destinations_of_few_decisions_are_tested_together() {
         let three = counts_of(&vec![vec![(1, 4), (1, 0)]; 3]);
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!((two_left_out.decisions, two_left_out.untested), (42, 2));
     }
 
-    /// Buckets per destination: WCMP in the 8dc scenario, two equal links, three equal links, and unequal links.
+    /// Hash buckets by destination: WCMP in the scenario 8dc, two equal links, three equal links, and unequal links.
     const BUCKETS: [&[u64]; 4] = [
         &[200, 200, 100, 100, 40, 40],
         &[1, 1],
@@ -312,8 +312,8 @@ mod tests {
         &[1, 2, 8],
     ];
 
-    /// Returns the counts of a run with up to 12 destinations and up to 60 decisions per destination. For `biased` of
-    /// 100 decisions the hash takes the first next hop.
+    /// Returns the counts of a run with up to 12 destinations and up to 60 decisions for each. In `biased` of 100
+    /// decisions, the hash takes the first next hop.
     fn small_run(random: &mut Pcg64Mcg, biased: u64) -> HashCounts {
         let mut below = |bound: u64| random.next_u64() % bound;
         let count = 1 + below(12);
@@ -343,8 +343,8 @@ mod tests {
         counts_of(&destinations)
     }
 
-    /// Of 20,000 tests of a fair hash, the share with a p-value below a level is compared with the level. A count with
-    /// mean 20 lies within 7 to 36 in all but one of 1,000 cases.
+    /// Of 20,000 tests of a fair hash, the share with a p-value below a level should be that level. A count with mean
+    /// 20 lies between 7 and 36 in all but one of 1,000 cases.
     #[test]
     fn small_runs_of_a_fair_hash_raise_as_many_alarms_as_the_level_says() {
         let mut random = Pcg64Mcg::seed_from_u64(1);

@@ -1,4 +1,4 @@
-//! LCMP's decisions, recomputed without one of its costs.
+//! LCMP's decisions, recomputed without one of the two costs.
 
 use lab_abi::{Rule, Trigger};
 use lab_policy::{
@@ -7,7 +7,7 @@ use lab_policy::{
 };
 use lab_records::{Changed, DecisionRow, LcmpCounts};
 
-/// Counts of recomputed decisions under one policy.
+/// Counts of recomputed decisions under one LCMP policy.
 pub(super) struct Replay<'a> {
     config: &'a LcmpConfig,
     without_path: LcmpConfig,
@@ -37,8 +37,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Adds the decision of `row`, made by a switch whose hash seed is `seed`; decisions other than for new flows by
-    /// LCMP's scores are ignored.
+    /// Adds the decision in `row`, made by a switch with hash seed `seed`, if LCMP's scores made it for a new flow.
     pub fn add(&mut self, row: &DecisionRow, seed: u32) {
         if !is_own_rule(&row.reason) {
             return;
@@ -60,7 +59,7 @@ impl<'a> Replay<'a> {
         compare(&mut self.congestion, &self.without_congestion);
     }
 
-    /// Returns the counts; the comparison with rm-beta, `against_rm_beta`, is left empty.
+    /// Returns the counts, without the comparison with rm-beta, `against_rm_beta`.
     pub fn counts(&self) -> LcmpCounts {
         LcmpCounts {
             decisions: self.decisions,
@@ -72,20 +71,19 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// True if `reason` is the reason of a new flow's decision by LCMP's scores.
+/// Returns true if `reason` means that LCMP's scores made the decision for a new flow.
 fn is_own_rule(reason: &str) -> bool {
     let own = [Rule::Scored, Rule::LeastCost, Rule::HashAll];
     own.map(|rule| Trigger::NewFlow.reason(rule))
         .contains(&reason)
 }
 
-/// Returns the candidates of a recorded decision and the flow's hash; the hash is `None` if it does not lead to the
+/// Reconstructs a recorded decision: its candidates and the flow's hash, which is `None` if it does not give the
 /// recorded choice. Returns `None` if the recorded costs and kept candidates do not follow from `config`.
 ///
-/// A record does not contain the state of ports. If the decision does not follow with all ports alive, a port is
-/// assumed dead if it was dropped although it costs less than a kept candidate. A dropped port whose cost equals the
-/// largest kept cost is dead if the low-cost half keeps ties; otherwise it may be alive beyond the half. So both cases
-/// are tried.
+/// A record does not say which ports were up. If the decision does not follow with all ports up, a port counts as dead
+/// if it was dropped although it costs less than a kept candidate. A dropped port whose cost equals the largest kept
+/// cost is dead if the rule keeps ties; otherwise it may be up and beyond the kept half, so both cases are tried.
 fn replayed(
     row: &DecisionRow,
     seed: u32,
@@ -139,11 +137,11 @@ fn replayed(
     Some((found, is_chosen.then_some(hash)))
 }
 
-/// Result of a decision, for comparison.
+/// Outcome of a decision, for comparison with another one.
 #[derive(Default)]
 struct Choice {
     chosen: Option<usize>,
-    /// Kept candidates, cheapest first, as the hash indexes them.
+    /// Kept candidates in the order in which the hash indexes them, cheapest first.
     order: Vec<usize>,
 }
 
@@ -168,7 +166,7 @@ impl Choice {
     }
 }
 
-/// UDP port of RoCEv2.
+/// UDP destination port of RoCEv2.
 const ROCE_PORT: u16 = 4791;
 
 #[cfg(test)]
@@ -185,7 +183,8 @@ pub(super) mod tests {
         LcmpConfig::paper(BitsPerSec::new(200_000_000_000).expect("not zero"))
     }
 
-    /// Returns the row of a decision by `config` among candidates, each given as C_path, C_cong and true if alive.
+    /// Returns the row of a decision under `config` among candidates, each given as its C_path, its C_cong, and true if
+    /// its port is up.
     fn row(candidates: &[(u8, u8, bool)], config: &LcmpConfig, sport: u16) -> DecisionRow {
         let candidates: Vec<Candidate> = candidates
             .iter()
@@ -204,7 +203,8 @@ pub(super) mod tests {
             sport,
             dport: ROCE_PORT,
         };
-        let decision = decide(&candidates, flow_hash(tuple, 7), config).expect("one is alive");
+        let decision =
+            decide(&candidates, flow_hash(tuple, 7), config).expect("one candidate is alive");
         let names: Vec<String> = (0..candidates.len()).map(|at| format!("dc{at}")).collect();
         let scored = decision.candidates();
         DecisionRow {
@@ -228,7 +228,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Returns the row of a decision between two idle candidates.
+    /// Returns the row of a decision between two candidates with empty queues.
     pub(in super::super) fn decision() -> DecisionRow {
         row(&IDLE, &config(), 1)
     }
@@ -255,7 +255,7 @@ pub(super) mod tests {
     #[test]
     fn congestion_that_moves_a_route_out_changes_the_kept_set() {
         let mut routes = IDLE;
-        // 3 · 18 + 200 is more than 3 · 54, so dc0 is kept instead of dc2.
+        // 3 · 18 + 200 exceeds 3 · 54, so dc0 is kept instead of dc2.
         routes[2].1 = 200;
         let rows: Vec<_> = (0..40)
             .map(|sport| row(&routes, &config(), sport))
@@ -263,7 +263,7 @@ pub(super) mod tests {
         let congestion = counts(&rows, &config()).congestion.expect("beta is not 0");
         assert_eq!((congestion.kept, congestion.order), (40, 40));
         assert!(congestion.next_hop > 10, "{congestion:?}");
-        // 3 · 18 + 70 is between 3 · 38 and 3 · 54: the same two candidates are kept, in the other order.
+        // 3 · 18 + 70 is between 3 · 38 and 3 · 54, so the same two candidates are kept in the other order.
         routes[2].1 = 70;
         let rows: Vec<_> = (0..40)
             .map(|sport| row(&routes, &config(), sport))
@@ -284,8 +284,8 @@ pub(super) mod tests {
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
-    /// Of four live ports, those with costs 3 · 18 and 3 · 38 are kept. `half` keeps ties, so the dropped port with
-    /// cost 3 · 38 is dead.
+    /// Of four ports that are up, those with costs 3 · 18 and 3 · 38 are kept. `half` keeps ties, so the dropped port
+    /// with cost 3 · 38 is dead.
     #[test]
     fn a_dropped_port_of_a_kept_cost_is_dead_where_ties_are_kept() {
         let mut routes = [18, 38, 38, 54, 87].map(|path| (path, 0, true));
@@ -296,9 +296,8 @@ pub(super) mod tests {
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
-    /// Of five live ports `half-strict` keeps three: the port with cost 30 and two of the three ports with cost 60. The
-    /// third port with cost 60 lies beyond the half and is alive; if it were dead, only two of four live ports would be
-    /// kept.
+    /// Of five ports that are up, `half-strict` keeps three: the port with cost 30 and two of the three with cost 60.
+    /// The third one with cost 60 is beyond the half, but up; if it were dead, only two of four ports would be kept.
     #[test]
     fn a_tie_beyond_the_cut_is_alive_beside_a_dead_port() {
         let strict = LcmpConfig {

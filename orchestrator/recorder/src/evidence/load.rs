@@ -1,4 +1,4 @@
-//! Offered load of the workloads' started flows.
+//! Load that the started flows of workloads offered.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,24 @@ use lab_units::{Bytes, DcId, Nanos};
 
 use super::share::ratio;
 
-/// Started flows under one policy, by repetition.
+/// Started workload flows under one policy, by repetition.
 #[derive(Default)]
 pub(super) struct Load {
     repetitions: BTreeMap<u32, Started>,
 }
 
-/// Started flows of one repetition; sizes and times are the plan's, in paper units.
+/// Started workload flows of one repetition. Sizes and times are from the plan, in paper units.
 #[derive(Default)]
 struct Started {
-    /// Bytes of the workloads' flows, by sending datacenter.
+    /// Bytes of these flows, by sending datacenter.
     bytes: BTreeMap<DcId, Bytes>,
-    /// Last start of a workload's flow.
+    /// Start of the last of these flows.
     last_start: Nanos,
-    /// True if a flow of a workload did not start.
+    /// True if a workload flow did not start before the run ended.
     is_cut: bool,
 }
 
-/// Load of a run.
+/// Offered load of a run, by datacenter, with the share of the duration that starts cover.
 pub(super) struct Offered {
     pub senders: Vec<OfferedLoad>,
     pub covered: Option<f64>,
@@ -33,7 +33,7 @@ pub(super) struct Offered {
 }
 
 impl Load {
-    /// Adds a flow.
+    /// Adds a flow, if it belongs to a workload.
     pub fn add(&mut self, plan: &Plan, row: &FlowRow) {
         let Some(flow) = plan.flows.get(row.flow_id.index()) else {
             return;
@@ -54,7 +54,7 @@ impl Load {
 }
 
 impl Started {
-    /// Returns the time over which the repetition offers its load; the repetition ends at `end`.
+    /// Returns the time over which the repetition's flows offer their load; the repetition ends at `end`.
     fn time(&self, duration: Nanos, end: Nanos) -> Nanos {
         if self.is_cut {
             duration.min(end)
@@ -64,8 +64,8 @@ impl Started {
     }
 }
 
-/// Returns the offered load over all policies, bytes ÷ time, both summed over policies and repetitions; each policy is
-/// given with the ends of its repetitions.
+/// Returns the offered load of all policies: bytes ÷ time, both summed over policies and repetitions. Each policy comes
+/// with the ends of its repetitions.
 pub(super) fn offered<'a>(
     plan: &Plan,
     policies: impl Iterator<Item = (&'a Load, &'a RepetitionEnds)> + Clone,

@@ -1,15 +1,15 @@
-//! Evidence that a run exercised what it ranks, computed from its plan and its rows.
+//! Evidence that a run tested what it ranks, computed from its plan and its rows.
 //!
-//! - `failover`: re-routing of flows away from dead ports
+//! - `failover`: re-routing of flows from dead ports
 //! - `flows`: concurrency, shared links and paths of flows
-//! - `load`: offered load of the flows
+//! - `load`: load that the flows offered
 //! - `lcmp`: decisions recomputed without one cost
 //! - `hash`: test of the next hops' shares
 //! - `splits`: splits that traffic engineering installed
-//! - `sampling`: queue samples, and decisions by old samples
+//! - `sampling`: queue samples, and decisions based on old ones
 //! - `tables`: counters of flow tables, and decisions without a row
 //! - `undecided`: flows without a decision
-//! - `share`: conversion of counts and shares to numbers
+//! - `share`: conversion of counts to shares
 
 mod failover;
 mod flows;
@@ -50,7 +50,7 @@ use self::{
     undecided::Undecided,
 };
 
-/// Returns the evidence of the run of `plan` whose rows are in the directory `run`.
+/// Computes the evidence for a run of `plan`, from the rows in the run directory `run`.
 ///
 /// # Errors
 /// If a table cannot be read.
@@ -65,21 +65,21 @@ pub fn evidence(plan: &Plan, run: &Path) -> Result<Evidence, RecordsError> {
     Ok(witness.evidence())
 }
 
-/// Collector of evidence, row by row. Flows must be added before links, and splits before decisions.
+/// Collector of a run's evidence, row by row. Flows must be added before links, and splits before decisions.
 struct Witness<'a> {
     plan: &'a Plan,
     info: &'a RunInfo,
     policies: Vec<PolicyWitness<'a>>,
 }
 
-/// Collector of one policy's evidence.
+/// Collector of the evidence for one policy.
 struct PolicyWitness<'a> {
     run: &'a PolicyRun,
     flows: Flows,
     ends: RepetitionEnds,
     load: Load,
     links: ArrivalUse,
-    /// Number of first decisions for flows' data among several candidates.
+    /// Number of decisions for the first data packet of a flow, among several candidates.
     decisions: u64,
     replay: Option<Replay<'a>>,
     shares: Shares,
@@ -89,7 +89,7 @@ struct PolicyWitness<'a> {
     failovers: Failovers,
     undecided: Undecided,
     least_delay: u64,
-    /// Flows that flow ageing re-routed, by repetition and id.
+    /// Flows that flow ageing has re-routed, as repetition and id.
     rerouted: BTreeSet<(u32, u32)>,
 }
 
@@ -235,8 +235,8 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// Compares the paths of `policy`'s flows with their paths under the run's LCMP policy without C_cong: the policy
-    /// that differs only in `beta` if there is one, else the first such policy.
+    /// Compares the paths of the flows of `policy` with their paths under the run's LCMP policy without C_cong
+    /// (`beta: 0`): the one that differs only in `beta` if it exists, else the first.
     fn against_rm_beta(&self, policy: &PolicyWitness<'_>) -> Option<lab_records::PathDifference> {
         let config = policy.run.policy.lcmp()?;
         if config.beta == 0 {
@@ -308,18 +308,18 @@ impl PolicyWitness<'_> {
     }
 }
 
-/// Decision for a flow's data among several candidates.
+/// Decision for the data of a flow, among several candidates.
 struct Choice<'a> {
     row: &'a DecisionRow,
     /// Id of the flow.
     flow: u32,
     /// Datacenter of the switch that decided.
     dc: DcId,
-    /// Position in the plan's switches.
+    /// Index of the switch in the plan.
     switch: usize,
-    /// Position in the switch's destinations.
+    /// Index of the destination at the switch.
     destination: usize,
-    /// True for the flow's first decision; false if failover or flow ageing caused the decision.
+    /// True for the flow's first decision, false for a later one by failover or flow ageing.
     is_first: bool,
 }
 
@@ -331,12 +331,12 @@ impl<'a> Choice<'a> {
         let dst = &plan.nodes[flow.dst.index()];
         let is_data = match plan.transport.semantics {
             Semantics::Paper => {
-                // Rows have the addresses of the lab's slot; the plan in the records has the addresses of slot 0.
+                // Rows have the addresses of the lab's slot, but the recorded plan has those of slot 0.
                 let sender = address::in_slot(row.src, plan.slot);
                 src.addrs().any(|addr| addr == sender)
             }
-            // The artifact's rows have the authors' addresses, so data and ACKs are told apart by the switch: decisions
-            // of the destination's own switch are for ACKs.
+            // The artifact's rows have the authors' addresses, so the switch must tell data from ACKs: decisions of the
+            // destination's own switch are for ACKs.
             Semantics::Artifact => row.switch != plan.dcs[dst.dc.index()].name,
         };
         if !is_data || row.candidates.len() < 2 {
@@ -365,7 +365,7 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Returns the buckets with which the split's switch was provisioned, by next-hop datacenter.
+/// Returns the buckets that the switch of a split had before any split, by next datacenter.
 fn provisioned(plan: &Plan, run: &PolicyRun, row: &SplitRow) -> Option<Vec<u16>> {
     let name = |dc: DcId| plan.dcs[dc.index()].name.as_str();
     let switch = plan

@@ -1,14 +1,14 @@
-//! Queue samples, and decisions by old samples.
+//! Counts of queue samples, and of decisions based on old ones.
 
 use std::collections::BTreeMap;
 
 use lab_records::{DecisionRow, Sampling, SwitchRow};
 use lab_units::Nanos;
 
-/// Queue samples of one policy.
+/// Counts of queue samples under one policy.
 #[derive(Default)]
 pub(super) struct Samples {
-    /// Latest counts of each switch in each repetition: samples and late samples.
+    /// Latest counts of each switch, by repetition and switch name: samples, and late samples.
     switches: BTreeMap<(u32, String), (u64, u64)>,
     decisions: u64,
     stale: u64,
@@ -18,7 +18,8 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// Creates empty counts for a policy with this sampling interval in paper time.
+    /// Creates empty counts for a policy with this sampling interval in paper time; `None` if it does not sample
+    /// queues.
     pub fn new(interval: Option<Nanos>) -> Self {
         Self {
             interval,
@@ -26,7 +27,7 @@ impl Samples {
         }
     }
 
-    /// Adds a row of a switch's counters, which count from the repetition's start.
+    /// Adds a row of a switch's counters, which start at 0 in each repetition.
     pub fn switch(&mut self, row: &SwitchRow) {
         if let (Some(samples), Some(late)) = (row.samples, row.late_samples) {
             let switch = (row.repetition, row.switch.clone());
@@ -34,7 +35,7 @@ impl Samples {
         }
     }
 
-    /// Adds a decision; decisions without a queue sample are ignored.
+    /// Adds a decision, if it was based on a queue sample.
     pub fn decide(&mut self, row: &DecisionRow) {
         let (Some(age), Some(interval)) = (row.signal_age_ns, self.interval) else {
             return;
@@ -44,7 +45,7 @@ impl Samples {
         self.overdue = self.overdue.max(age.saturating_sub(interval));
     }
 
-    /// Returns the counts; `None` if the engine does not count samples.
+    /// Returns the counts; `None` if the engine does not count queue samples.
     pub fn counts(&self) -> Option<Sampling> {
         let counts = Sampling {
             samples: self.switches.values().map(|&(samples, _)| samples).sum(),

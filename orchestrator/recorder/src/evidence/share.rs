@@ -1,4 +1,4 @@
-//! Conversion of counts and shares to numbers.
+//! Conversion of counts to shares.
 
 pub(super) fn count(items: usize) -> u64 {
     u64::try_from(items).unwrap_or(u64::MAX)

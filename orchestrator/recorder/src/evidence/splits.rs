@@ -7,20 +7,20 @@ use lab_units::Nanos;
 
 use super::share::count;
 
-/// Splits of one policy.
+/// Splits that traffic engineering installed under one policy.
 #[derive(Default)]
 pub(super) struct Splits {
-    /// Buckets in force, by repetition, switch and destination; absent until the first split.
+    /// Buckets in force, by repetition, switch and destination; no entry before the first split.
     tables: BTreeMap<(u32, String, String), Vec<u16>>,
-    /// Repetitions and times at which a split was installed.
+    /// Repetition and time of each installation of splits.
     installed: BTreeSet<(u32, Nanos)>,
-    /// Repetitions and times at which a table changed.
+    /// Repetition and time of each installation that changed a table.
     changed: BTreeSet<(u32, Nanos)>,
     after_first: u64,
 }
 
 impl Splits {
-    /// Adds a split; `provisioned` returns the buckets before the first split.
+    /// Adds a split; `provisioned` returns the buckets that were in force before the first one.
     pub fn add(&mut self, row: &SplitRow, provisioned: impl FnOnce() -> Option<Vec<u16>>) {
         let key = (row.repetition, row.switch.clone(), row.to_dc.clone());
         let before = self.tables.remove(&key).or_else(provisioned);
@@ -32,19 +32,19 @@ impl Splits {
         self.tables.insert(key, row.buckets.0.clone());
     }
 
-    /// Adds a decision for a new flow; all splits must be added before.
+    /// Adds a decision for a new flow; must be called after all splits have been added.
     pub fn decide(&mut self, row: &DecisionRow) {
         self.after_first += u64::from(self.is_after_first(row.repetition, row.time_ns));
     }
 
-    /// True if a split of the repetition had changed a table by `time`.
+    /// Returns true if a split in this repetition had changed a table by `time`.
     fn is_after_first(&self, repetition: u32, time: Nanos) -> bool {
         let of_repetition = (repetition, Nanos::ZERO)..(repetition + 1, Nanos::ZERO);
         let first = self.changed.range(of_repetition).next();
         first.is_some_and(|&(_, first)| time >= first)
     }
 
-    /// Returns the counts; `decisions` is the number of all decisions.
+    /// Returns the counts; `decisions` is the total number of decisions.
     pub fn counts(&self, decisions: u64) -> SplitCounts {
         SplitCounts {
             installed: count(self.installed.len()),
@@ -55,7 +55,7 @@ impl Splits {
     }
 }
 
-/// True if both bucket lists give every next hop the same share.
+/// Returns true if both lists of buckets give every next hop the same share.
 fn is_alike(one: &[u16], other: &[u16]) -> bool {
     let sum = |buckets: &[u16]| buckets.iter().map(|&it| u64::from(it)).sum::<u64>();
     let all = sum(one);

@@ -1,32 +1,32 @@
-//! Counters of the DCI switches' flow tables, and decisions without a row.
+//! Counts of the DCI switches' flow tables, and of decisions without a row.
 
 use std::collections::BTreeMap;
 
 use lab_records::{DecisionRow, FlowTables, SwitchRow};
 
-/// Flow tables of one policy.
+/// Counts of the flow tables under one policy.
 #[derive(Default)]
 pub(super) struct Tables {
-    /// True for the kernel engine, whose agents report decisions over a socket and can lose reports. The simulator
-    /// loses no rows, but it also counts decisions inside a datacenter, which never have a row.
+    /// True for the kernel engine, whose agents report decisions over a socket and may lose some. The simulator loses
+    /// none, but also counts decisions inside a datacenter, which never have a row.
     can_lose_rows: bool,
-    /// Flow tables by repetition and switch name.
+    /// Counts by repetition and switch name.
     switches: BTreeMap<u32, BTreeMap<String, Table>>,
 }
 
-/// Flow table of one switch in one repetition.
+/// Counts of one switch's flow table in one repetition.
 #[derive(Default)]
 struct Table {
-    /// Latest counters; `None` if the switch has no row.
+    /// Row with the latest counters; `None` if the switch has no row.
     latest: Option<SwitchRow>,
-    /// Number of rows of the switch's decisions.
+    /// Number of rows in `decisions.csv` from this switch.
     recorded: u64,
     peak_flows: u64,
     peak_decisions_per_s: u64,
 }
 
 impl Tables {
-    /// Creates empty counts for a policy; `can_lose_rows` is true for the kernel engine.
+    /// Creates empty counts for one policy; `can_lose_rows` is true for the kernel engine.
     pub fn new(can_lose_rows: bool) -> Self {
         Self {
             can_lose_rows,
@@ -34,7 +34,7 @@ impl Tables {
         }
     }
 
-    /// Adds a row of a switch's counters, which count from the repetition's start.
+    /// Adds a row of a switch's counters, which start at 0 in each repetition.
     pub fn switch(&mut self, row: &SwitchRow) {
         let table = self.table(row.repetition, &row.switch);
         table.peak_flows = table.peak_flows.max(row.occupancy);
@@ -42,7 +42,7 @@ impl Tables {
         table.latest = Some(row.clone());
     }
 
-    /// Adds the row of a decision.
+    /// Adds a row of `decisions.csv`.
     pub fn decide(&mut self, row: &DecisionRow) {
         self.table(row.repetition, &row.switch).recorded += 1;
     }
@@ -76,7 +76,7 @@ impl Tables {
 
     fn table(&mut self, repetition: u32, switch: &str) -> &mut Table {
         let switches = self.switches.entry(repetition).or_default();
-        // The look-up before the insertion avoids copying the name for each of millions of decisions.
+        // The look-up before the insertion avoids a copy of the name for each of millions of decisions.
         if !switches.contains_key(switch) {
             switches.insert(switch.to_owned(), Table::default());
         }
@@ -151,7 +151,7 @@ mod tests {
             let mut tables = Tables::new(can_lose_rows);
             tables.switch(&switch(0, 3, 3));
             tables.decide(&decision(0));
-            // Rows of another repetition do not compensate for missing rows.
+            // Surplus rows in one repetition do not make up for missing rows in another.
             tables.switch(&switch(1, 1, 1));
             tables.decide(&decision(1));
             tables.decide(&decision(1));

@@ -1,4 +1,4 @@
-//! Evidence of a run in a diamond of datacenters, from handmade rows.
+//! Tests of evidence from handmade rows, for a diamond of datacenters.
 
 use lab_plan::PlanOptions;
 use lab_records::{DcPath, FlowStatus, List, PfcEvent};
@@ -11,14 +11,14 @@ use crate::{
     rows::{FlowGenerator, RowMaker, Split},
 };
 
-/// Returns the plan of a diamond whose link from dc1 to dc3 goes down at 50 ms. dc1 reaches dc4 via dc2 (10 ms) or dc3
-/// (20 ms), and dc5 only via dc4. Flow 0 goes from dc1 to dc4, flow 1 from dc4 to dc1, flow 2 from dc5 to dc4. `agent`
-/// is the agent of dc1's switch.
+/// Returns the plan of a diamond of datacenters, whose link from dc1 to dc3 goes down at 50 ms. dc1 reaches dc4 via dc2
+/// (10 ms) or dc3 (20 ms), and dc5 only via dc4. Flow 0 goes from dc1 to dc4, flow 1 from dc4 to dc1, flow 2 from dc5
+/// to dc4. `agent` is the agent of dc1's switch.
 fn diamond(agent: &str) -> Plan {
     with_policies(agent, "ucmp, min-delay, ecmp, lcmp, rm-beta")
 }
 
-/// Returns the plan of [`diamond`] with other policies.
+/// Returns the plan of [`diamond`] with the policies `policies`.
 fn with_policies(agent: &str, policies: &str) -> Plan {
     let text = format!(
         "
@@ -60,7 +60,7 @@ fn maker(plan: &Plan) -> RowMaker<'_> {
     RowMaker::new(plan, "ucmp", 0, generator)
 }
 
-/// Returns a decision of dc1's switch for flow 0.
+/// Returns the row of a decision for flow 0 at dc1's switch.
 fn decision(plan: &Plan, candidates: &[&str], chosen: &str, reason: &str) -> DecisionRow {
     let flow = &plan.flows[0];
     let address =
@@ -198,7 +198,8 @@ fn the_bytes_of_a_path_are_those_of_all_its_ranges() {
             row.emu_sent_bytes.get(),
         )
     });
-    // An emulated byte stands for 2,000 / 10 = 200 bytes: rates are divided by 2,000 and times multiplied by 10.
+    // An emulated byte stands for 2,000 / 10 = 200 paper bytes, because rates are divided by 2,000 and times multiplied
+    // by 10.
     assert_eq!(
         bytes.collect::<Vec<_>>(),
         [
@@ -257,8 +258,7 @@ fn lcmp_is_compared_with_its_ablation_without_c_cong() {
     assert_eq!(against(4), None, "it is the ablation itself");
 }
 
-/// 2.5 MB in a run of 20 ms are 1 Gbit/s; in a run that ends after 5 ms, before all flows have started, they are 4
-/// Gbit/s.
+/// 2.5 MB in a run of 20 ms are 1 Gbit/s. If the run ends after 5 ms, before all flows have started, they are 4 Gbit/s.
 #[test]
 fn offered_load_is_bytes_over_the_time_that_offers_them() {
     let mut plan = diamond("policy");
@@ -324,7 +324,7 @@ fn rows_name_the_datacenters_of_their_ports() {
     assert_eq!((pause.node.as_str(), pause.peer.as_str()), ("dc1", "dc2"));
 }
 
-/// Before the first split, both links of 100 Gbit/s have the same share.
+/// Before the first split, the two links of 100 Gbit/s have equal shares.
 #[test]
 fn a_first_split_is_compared_with_the_shares_that_the_switch_began_with() {
     let plan = with_policies("policy", "te-100ms");

@@ -1,4 +1,4 @@
-//! Flows that finished without a recorded decision of their source's switch.
+//! Flows that finished although the switch of their source datacenter recorded no decision.
 
 use std::collections::BTreeSet;
 
@@ -8,22 +8,22 @@ use lab_units::{DcId, FlowId};
 
 use super::share::count;
 
-/// Finished flows of one policy for which no decision of their source's switch has been added yet.
+/// Finished flows of one policy for which no decision at their source has been added yet.
 #[derive(Default)]
 pub(super) struct Undecided {
-    /// Repetition and id of each flow.
+    /// Repetition and id of each such flow.
     flows: BTreeSet<(u32, u32)>,
 }
 
 impl Undecided {
-    /// Adds a flow if it finished and its source's switch must decide for it.
+    /// Adds a flow, if it finished and the switch at its source must decide for it.
     pub fn add(&mut self, plan: &Plan, row: &FlowRow) {
         if row.status.is_finished() && is_decided_at_source(plan, row.flow_id) {
             self.flows.insert((row.repetition, row.flow_id.0));
         }
     }
 
-    /// Adds a decision of the switch of `dc` for a flow's data.
+    /// Adds a decision by the switch of `dc` for a flow's data.
     pub fn decide(&mut self, plan: &Plan, dc: DcId, repetition: u32, flow: u32) {
         let flow_of_plan = &plan.flows[FlowId(flow).index()];
         if plan.nodes[flow_of_plan.src.index()].dc == dc {
@@ -31,14 +31,14 @@ impl Undecided {
         }
     }
 
-    /// Returns the number of flows without a decision.
+    /// Returns the number of finished flows without a decision.
     pub fn count(&self) -> u64 {
         count(self.flows.len())
     }
 }
 
-/// True if the source's switch has an agent and several next hops to the destination. Always false with the artifact's
-/// semantics, where one flow table entry may stand for several flows, which then share a decision.
+/// Returns true if the switch of the flow's source datacenter has an agent and several next hops to the destination.
+/// Always false with the artifact's semantics, where several flows may share a table entry and thus a decision.
 fn is_decided_at_source(plan: &Plan, id: FlowId) -> bool {
     let Some(flow) = plan.flows.get(id.index()) else {
         return false;

@@ -1,51 +1,51 @@
-//! Rows of the lab's certificate: required and measured values of each link direction.
+//! Rows of the lab's certificate, with the required and the measured values of each link direction.
 
 use lab_units::{BitsPerSec, Nanos};
 
 use super::row;
 
 row! {
-    /// Link direction, as the scenario requires it and as measured before the first flow, in emulated units.
+    /// Link direction as the scenario requires it and as it was measured before the first flow, in emulated units.
     pub struct CertifiedRow in "certificate.csv", required: false {
-        /// Name of the link: `dc1-dc2`, `dc1-dc1/h1`.
+        /// Name of the link, such as `dc1-dc2` or `dc1-dc1/h1`.
         pub link: String,
         /// Node that sends in this direction.
         pub from: String,
         /// Node that receives in this direction.
         pub to: String,
-        /// Required rate.
+        /// Rate that the scenario requires.
         pub emu_rate_bps: BitsPerSec,
-        /// Rate at which a train of frames arrived, without the frames of the shaper's burst; empty if too few frames
+        /// Rate at which a train of frames arrived, not counting the shaper's initial burst; empty if too few frames
         /// arrived.
         pub emu_measured_rate_bps: Option<BitsPerSec>,
-        /// Largest difference of the two.
+        /// Maximum permitted difference between required and measured rate.
         pub emu_rate_bound_bps: BitsPerSec,
-        /// Required one-way delay.
+        /// One-way delay that the scenario requires.
         pub emu_delay_ns: Nanos,
-        /// Least one-way delay of the probes, without their serialisation time; empty if no probe arrived.
+        /// Minimum one-way delay of the probes, without their serialisation time; empty if no probe arrived.
         pub emu_measured_delay_ns: Option<Nanos>,
-        /// Largest difference of the two.
+        /// Maximum permitted difference between required and measured delay.
         pub emu_delay_bound_ns: Nanos,
-        /// Largest minus least delay of the probes; empty if no probe arrived.
+        /// Maximum minus minimum delay of the probes; empty if no probe arrived.
         pub emu_spread_ns: Option<Nanos>,
-        /// Bound on the spread.
+        /// Maximum permitted spread.
         pub emu_spread_bound_ns: Nanos,
-        /// Required length of the egress queue, in frames of the largest size.
+        /// Length of the egress queue that the scenario requires, in frames of the maximum size.
         pub queue_packets: u64,
-        /// Queue length measured by filling the queue; empty if the queue is too long to fill, so that only the
-        /// kernel's limit was checked.
+        /// Queue length measured by filling the queue; empty if it is too long to fill, and only the kernel's limit was
+        /// checked.
         pub measured_queue_packets: Option<u64>,
-        /// Largest difference of the two.
+        /// Maximum permitted difference between required and measured length.
         pub queue_bound_packets: u64,
-        /// Number of frames sent: probes and train.
+        /// Number of frames sent, probes and train together.
         pub sent: u64,
         /// Number of frames that did not arrive.
         pub lost: u64,
-        /// Number of frames that arrived after a frame sent later, or twice.
+        /// Number of frames that arrived twice, or after a frame that was sent later.
         pub disordered: u64,
-        /// Number of frames on the link that the measurement did not send.
+        /// Number of frames on the link that did not belong to the measurement.
         pub foreign: u64,
-        /// Values outside their bounds, with the likely cause; empty for a certified direction.
+        /// Values outside their bounds, with the likely cause; empty if the direction is certified.
         pub problem: Option<String>,
     }
 }

@@ -1,4 +1,4 @@
-//! Rows sampled at intervals: counters and levels of links, queues, switches, QPs and ports.
+//! Rows that are sampled at intervals: counters and levels of links, queues, switches, QPs and ports.
 
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
@@ -11,63 +11,63 @@ row! {
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time of the sample.
+        /// Time of the sample, relative to the repetition's start.
         pub time_ns: Nanos,
-        /// Name of the link: `dc1-dc2`.
+        /// Name of the link, such as `dc1-dc2`.
         pub link: String,
         /// Datacenter that sends in this direction.
         pub from_dc: String,
         /// Datacenter that receives in this direction.
         pub to_dc: String,
-        /// Bytes carried since the repetition's start, headers and acknowledgements included.
+        /// Bytes carried since the repetition's start, with headers and ACKs.
         pub tx_bytes: Bytes,
-        /// `tx_bytes` as counted.
+        /// `tx_bytes` in emulated bytes, as counted.
         pub emu_tx_bytes: Bytes,
-        /// Capacity.
+        /// Capacity of the direction at this time.
         pub rate_bps: BitsPerSec,
-        /// Packets dropped since the repetition's start.
+        /// Number of packets dropped since the repetition's start.
         pub drops: u64,
-        /// Packets carried since the repetition's start; empty if the engine does not count them.
+        /// Number of packets carried since the repetition's start; empty if the engine does not count them.
         pub tx_packets: Option<u64>,
-        /// Packets ECN-marked at this egress since the repetition's start; empty if the engine
-        /// does not count them.
+        /// Number of packets marked with ECN at this egress since the repetition's start; empty if the engine does not
+        /// count them.
         pub marks: Option<u64>,
     }
 }
 
 row! {
-    /// Egress queue of one inter-DC port at one time.
+    /// Egress queue of an inter-DC port at one time.
     pub struct QueueRow in "queues.csv", required: true {
         /// Label of the policy.
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time of the sample.
+        /// Time of the sample, relative to the repetition's start.
         pub time_ns: Nanos,
-        /// The DCI switch.
+        /// Name of the DCI switch.
         pub switch: String,
         /// Name of the port's interface.
         pub port: String,
-        /// Datacenter at the other end.
+        /// Datacenter at the other end of the port's link.
         pub to_dc: String,
-        /// Bytes in the queue.
+        /// Number of bytes in the queue.
         pub backlog_bytes: Bytes,
-        /// `backlog_bytes` as measured.
+        /// `backlog_bytes` in emulated bytes, as measured.
         pub emu_backlog_bytes: Bytes,
-        /// Level of the queue length, Q, 0 to 255. This level and the next three are 0 if the policy does not sample
-        /// queues.
+        /// Queue level Q, from the queue length, 0 to 255. This level and the next three fields are 0 if the policy
+        /// does not sample queues.
         pub queue_level: u8,
-        /// Level of the queue's trend, T.
+        /// Trend level T, from the queue's growth, 0 to 255.
         pub trend_level: u8,
-        /// Level of the queue's duration, D.
+        /// Duration level D, from the time for which the queue has been full, 0 to 255.
         pub duration_level: u8,
-        /// Congestion cost of the port, C_cong.
+        /// Congestion cost C_cong of the port, 0 to 255.
         pub congestion_cost: u8,
     }
 }
 
 row! {
-    /// DCI switch with an agent at one time; counters count from the repetition's start.
+    /// State and counters of a DCI switch with an agent at one time; counters start at 0 in each repetition.
     ///
     /// Both engines write this table. The agent of a simulated switch is never killed and its tables are never stale,
     /// so `restarts` and `stale` are 0. The simulator pins a flow only at switches with several candidates; with the
@@ -78,39 +78,39 @@ row! {
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time of the sample.
+        /// Time of the sample, relative to the repetition's start.
         pub time_ns: Nanos,
-        /// The DCI switch.
+        /// Name of the DCI switch.
         pub switch: String,
-        /// Flows in the flow table.
+        /// Number of flows in the flow table.
         pub occupancy: u64,
-        /// Number of decisions: first decisions of flows and repeated ones.
+        /// Number of decisions: for a flow's first packet, and repeated ones.
         pub decisions: u64,
-        /// Decisions since the previous row, per second of paper time.
+        /// Number of decisions since the previous row, per second of paper time.
         pub decisions_per_s: u64,
-        /// Decisions made because a flow's port was dead.
+        /// Number of decisions made because a flow's port was dead.
         pub failovers: u64,
-        /// Decisions by a fallback rule, including stale decisions.
+        /// Number of decisions by a fallback rule, including those with stale inputs.
         pub fallbacks: u64,
-        /// Decisions with stale tables or signals; 0 in the simulator.
+        /// Number of decisions with stale tables or stale queue samples; 0 in the simulator.
         pub stale: u64,
-        /// Flows evicted from a full flow table, least recently seen first.
+        /// Number of flows evicted from a table over its capacity, least recently seen first.
         pub evicted: u64,
-        /// Idle flows removed by flow-cache garbage collection.
+        /// Number of idle flows that flow-cache garbage collection removed.
         pub expired: u64,
-        /// Packets forwarded by a flow table entry.
+        /// Number of packets forwarded by a flow table entry.
         pub hits: u64,
-        /// Restarts of the switch's agent after it was killed; 0 in the simulator.
+        /// Number of restarts of the switch's agent after it was killed; 0 in the simulator.
         pub restarts: u64,
         /// Number of queue samples; empty in the simulator, whose samples are never late.
         pub samples: Option<u64>,
-        /// Number of queue samples that began after the next sample was due; empty in the simulator.
+        /// Number of queue samples that were taken only after the next one was due; empty in the simulator.
         pub late_samples: Option<u64>,
     }
 }
 
 row! {
-    /// Congestion control state of a sending QP at one time.
+    /// Congestion-control state of a sending QP at one time.
     ///
     /// Both engines write this table under `cc: dcqcn`, for the largest flows of a repetition.
     pub struct RateRow in "rates.csv", required: false {
@@ -118,19 +118,19 @@ row! {
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time of the sample.
+        /// Time of the sample, relative to the repetition's start.
         pub time_ns: Nanos,
-        /// The QP's flow.
+        /// Flow that the QP sends.
         pub flow_id: FlowId,
-        /// Current rate of the reaction point, R_C.
+        /// Current rate R_C of DCQCN's reaction point.
         pub rate_bps: BitsPerSec,
-        /// Rate of the reaction point, emulated.
+        /// `rate_bps` in emulated units.
         pub emu_rate_bps: BitsPerSec,
-        /// Target rate, R_T.
+        /// Target rate R_T of DCQCN's reaction point.
         pub target_bps: BitsPerSec,
-        /// Congestion estimate α, 0 to 1.
+        /// DCQCN's congestion estimate α, 0 to 1.
         pub alpha: f64,
-        /// CNPs received since the flow's start.
+        /// Number of CNPs received since the flow's start.
         pub cnps: u64,
     }
 }
@@ -142,28 +142,28 @@ row! {
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time at which the counters were read.
+        /// Time at which the counters were read, relative to the repetition's start.
         pub time_ns: Nanos,
-        /// Host or switch that has the port.
+        /// Host or switch to which the port belongs.
         pub node: String,
         /// Name of the port's interface.
         pub port: String,
         /// Host or switch at the other end of the link.
         pub peer: String,
-        /// Capacity.
+        /// Capacity of the port at that time.
         pub rate_bps: BitsPerSec,
-        /// Bytes sent, headers and acknowledgements included.
+        /// Bytes sent, with headers and ACKs.
         pub tx_bytes: Bytes,
-        /// `tx_bytes` as counted.
+        /// `tx_bytes` in emulated bytes, as counted.
         pub emu_tx_bytes: Bytes,
-        /// Packets sent.
+        /// Number of packets sent.
         pub tx_packets: u64,
-        /// Packets ECN-marked.
+        /// Number of packets marked with ECN.
         pub marks: u64,
-        /// Packets dropped: at a full egress queue, at a link that was down, on the wire, or at
-        /// ingress because the switch's buffer was full.
+        /// Number of packets dropped: at a full egress queue, at a link that was down, on the wire, or on arrival
+        /// because the switch's buffer was full.
         pub drops: u64,
-        /// Largest length of the egress queue.
+        /// Maximum length of the egress queue in bytes.
         pub peak_queue_bytes: Bytes,
         /// Number of times that priority flow control paused the port.
         pub pauses: u64,
@@ -173,7 +173,7 @@ row! {
 }
 
 impl SwitchRow {
-    /// Returns the number of `decisions` per second of `span`.
+    /// Returns the number of decisions per second, rounded down, if `decisions` were made in `span`.
     #[must_use]
     pub fn pace_of(decisions: u64, span: Nanos) -> u64 {
         let per_second = u128::from(decisions) * NANOS_PER_SECOND / u128::from(span.get().max(1));

@@ -1,4 +1,4 @@
-//! Rows for single events: switch decisions, PFC frames, and traced flows' events.
+//! Rows of single events: switch decisions, PFC frames, and events of traced flows.
 
 use std::net::Ipv4Addr;
 
@@ -8,32 +8,32 @@ use serde::{Deserialize, Serialize};
 use super::{List, fields, row};
 
 row! {
-    /// Decision of a DCI switch. Each list has one item per candidate, in the same order.
+    /// Decision of a DCI switch. Lists have one item per candidate, all in the same order.
     pub struct DecisionRow in "decisions.csv", required: true {
         /// Label of the policy.
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time of the decision.
+        /// Time of the decision, relative to the repetition's start.
         pub time_ns: Nanos,
-        /// The DCI switch.
+        /// Name of the DCI switch.
         pub switch: String,
-        /// Flow whose data or acknowledgements the decision is for; empty if unknown.
+        /// Flow to whose data or ACKs the packet belongs; empty if unknown.
         pub flow_id: Option<FlowId>,
-        /// Source address of the packet.
+        /// Source address of the packet that needed the decision.
         pub src: Ipv4Addr,
-        /// Destination address of the packet.
+        /// Destination address of that packet.
         pub dst: Ipv4Addr,
-        /// UDP source port of the packet.
+        /// UDP source port of that packet.
         pub sport: u16,
-        /// Trigger and rule of the decision: `new_flow/scored`.
+        /// Trigger and rule of the decision, such as `new_flow/scored`.
         pub reason: String,
         /// Age of the queue sample from which C_cong was computed; empty if the policy does not sample queues.
         pub signal_age_ns: Option<Nanos>,
-        /// 1 if the age of the queue sample exceeds the policy's sampling interval, else 0; empty if the policy does
-        /// not sample queues.
+        /// 1 if the queue sample was older than the policy's sampling interval, else 0; empty if the policy does not
+        /// sample queues.
         pub stale_signals: Option<u8>,
-        /// Next-hop datacenter of each candidate.
+        /// Next datacenter of each candidate.
         pub candidates: List<String>,
         /// Path cost C_path of each candidate.
         pub c_path: List<u8>,
@@ -41,28 +41,29 @@ row! {
         pub c_cong: List<u8>,
         /// Total cost C of each candidate.
         pub cost: List<u32>,
-        /// 1 for each kept candidate, from which the next hop was chosen; 0 for each dropped candidate.
+        /// 1 for each candidate that was kept for the choice, 0 for each that was dropped.
         pub kept: List<u8>,
-        /// Next-hop datacenter of the chosen candidate; empty if no candidate was chosen.
+        /// Next datacenter of the chosen candidate; empty if none was chosen.
         pub chosen: Option<String>,
     }
 }
 
 row! {
-    /// Split that traffic engineering installed at a DCI switch for one destination. Each list has one item per
-    /// candidate, in the same order.
+    /// Hash buckets that traffic engineering installed at a DCI switch for one destination. Lists have one item per
+    /// candidate, all in the same order.
     pub struct SplitRow in "splits.csv", required: false {
         /// Label of the policy.
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time at which the controller installed the split; equal for all switches in a controller interval.
+        /// Time at which the controller installed the split, relative to the repetition's start; the same for all
+        /// switches in a controller interval.
         pub time_ns: Nanos,
-        /// The DCI switch.
+        /// Name of the DCI switch.
         pub switch: String,
         /// Destination datacenter.
         pub to_dc: String,
-        /// Next-hop datacenter of each candidate.
+        /// Next datacenter of each candidate.
         pub next_dcs: List<String>,
         /// Number of hash buckets of each candidate.
         pub buckets: List<u16>,
@@ -70,100 +71,100 @@ row! {
 }
 
 row! {
-    /// PFC frame that reached the port that it pauses or resumes.
+    /// Arrival of a PFC frame at the port that it pauses or resumes.
     pub struct PfcRow in "pfc.csv", required: false {
         /// Label of the policy.
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time of arrival.
+        /// Time of the arrival, relative to the repetition's start.
         pub time_ns: Nanos,
-        /// The host or switch that has the port.
+        /// Host or switch to which the port belongs.
         pub node: String,
         /// Name of the port's interface.
         pub port: String,
-        /// The host or switch at the other end, which sent the frame.
+        /// Host or switch at the other end, which sent the frame.
         pub peer: String,
-        /// Priority that the frame is for.
+        /// Priority (traffic class) that the frame pauses or resumes.
         pub priority: u8,
         /// Kind of the frame.
         pub event: PfcEvent,
     }
 }
 
-/// Kind of PFC frame.
+/// Kind of a PFC frame.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PfcEvent {
-    /// Stops the sender.
+    /// The port must stop sending.
     Pause,
-    /// Lets the sender continue.
+    /// The port may send again.
     Resume,
 }
 
 row! {
-    /// Event of a traced flow.
+    /// Event of a traced flow, or several equal ones.
     ///
-    /// The inputs of decisions are in `decisions.csv`. Consecutive events of the same kind at the same node may share a
-    /// row.
+    /// Consecutive events of the same kind at the same node may share a row. The inputs of decisions are in
+    /// `decisions.csv`.
     pub struct StoryRow in "story.csv", required: false {
         /// Label of the policy.
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// The flow.
+        /// Flow that the event concerns.
         pub flow_id: FlowId,
-        /// Time of the event; if the row is for several events, time of the first.
+        /// Time of the event, or of the first event in the row, relative to the repetition's start.
         pub time_ns: Nanos,
         /// Kind of the event.
         pub event: StoryEvent,
-        /// Number of events in this row, from 1.
+        /// Number of events that the row stands for, at least 1.
         pub count: u64,
-        /// The host or switch where the event happened.
+        /// Host or switch at which the event happened.
         pub node: String,
-        /// Datacenter that the decision chose, or node that paused the port; empty for other events.
+        /// Datacenter that a decision chose, or node that paused the port; empty for other events.
         pub peer: Option<String>,
-        /// Sending rate after the event; empty if it did not change.
+        /// Sending rate after the event; empty if the event did not change it.
         pub rate_bps: Option<BitsPerSec>,
-        /// Offset of the packet's first byte in the flow; empty for events without a packet.
+        /// Offset in the flow of the packet's first byte; empty for events that concern no packet.
         pub offset_bytes: Option<Bytes>,
     }
 }
 
-/// Kind of event of a traced flow.
+/// Kind of an event of a traced flow.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoryEvent {
-    /// The flow's QP was created and may start to send.
+    /// The flow's QP was created and may send.
     Started,
     /// A DCI switch chose the flow's next hop.
     Decided,
     /// Congestion control set the flow's sending rate.
     RateSet,
-    /// The flow's window became full, and its sender waits for an acknowledgement.
+    /// The flow's window is full, so its sender waits for an acknowledgement.
     WindowFull,
-    /// A switch ECN-marked a packet of the flow.
+    /// A switch marked a packet of the flow with ECN.
     Marked,
     /// The sender received a CNP.
     Cnp,
     /// A switch dropped a packet of the flow.
     Dropped,
-    /// The sender received a NAK.
+    /// The sender received a NACK.
     Nacked,
     /// The sender's retransmission timer expired.
     TimedOut,
-    /// The sender went back to an earlier packet.
+    /// The sender went back to an earlier packet and retransmits from there.
     Retransmitted,
-    /// The sender's port was paused.
+    /// PFC paused the sender's port.
     Paused,
-    /// The sender's port was resumed.
+    /// PFC resumed the sender's port.
     Resumed,
     /// All bytes of the flow were acknowledged.
     Finished,
 }
 
 impl StoryEvent {
-    /// Returns the event's text in tables.
+    /// Returns the text of the event in tables.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {

@@ -12,17 +12,17 @@ use super::{fields, row};
 use crate::Semantics;
 
 row! {
-    /// Flow under one policy. Every scheduled flow that the engine reached has a row.
+    /// One flow under one policy. Every scheduled flow that the engine reached has a row.
     pub struct FlowRow in "flows.csv", required: true {
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Position in the plan's schedule.
+        /// Id of the flow, its position in the plan's schedule.
         pub flow_id: FlowId,
         /// Label of the policy.
         pub policy: String,
-        /// Congestion control of the sender: `none` for plain rxe.
+        /// Congestion control of the sender; `none` for plain SoftRoCE.
         pub cc: String,
-        /// Semantics of the simulated network; empty in the kernel engine.
+        /// Semantics of the simulated network; empty for the kernel engine.
         pub semantics: Option<Semantics>,
         /// Sending host.
         pub src_host: String,
@@ -32,64 +32,65 @@ row! {
         pub src_dc: String,
         /// Datacenter of the receiving host.
         pub dst_dc: String,
-        /// Size.
+        /// Size of the flow.
         pub size_bytes: Bytes,
-        /// Start time; the scheduled start if the flow never started.
+        /// Start time, relative to the repetition's start; the scheduled start if the flow never started.
         pub start_ns: Nanos,
-        /// Flow completion time, from the start to the last acknowledgement at the sender.
+        /// Flow completion time, from the start to the last ACK at the sender; empty if the flow did not finish.
         pub fct_ns: Option<Nanos>,
-        /// FCT of the flow alone in the network, on the fastest path in the tables.
+        /// FCT that the flow would have alone in the network, on the fastest path that the tables allow.
         pub ideal_fct_ns: Nanos,
-        /// FCT ÷ ideal FCT, unclipped, so that a value less than 1 reveals an error.
+        /// FCT ÷ ideal FCT, not clipped, so that a value below 1 reveals an error; empty if the flow did not finish.
         #[serde(deserialize_with = "finite")]
         pub slowdown: Option<f64>,
-        /// Datacenters on the first path of the flow's data; failover and flow ageing may re-route later data.
+        /// Datacenters on the first path of the flow's data. Failover and flow ageing may re-route later data.
         pub path: Option<DcPath>,
-        /// Datacenters on the first path of the flow's acknowledgements.
+        /// Datacenters on the first path of the flow's ACKs.
         pub ack_path: Option<DcPath>,
-        /// Outcome of the flow.
+        /// Outcome of the flow: finished, or how it failed.
         pub status: FlowStatus,
         /// Reason why the flow did not finish, as a sentence; empty for a finished flow.
         pub reason: String,
-        /// Program that generated the flow: `ib_write_bw`.
+        /// Program that generated the flow, such as `ib_write_bw`.
         pub generator: String,
         /// Actual start minus scheduled start, emulated; empty if the flow never started.
         pub launch_lateness_ns: Option<Nanos>,
-        /// Bytes transferred.
+        /// Number of bytes that were transferred, emulated.
         pub emu_size_bytes: Bytes,
-        /// Start time, emulated; the scheduled start if the flow never started.
+        /// Start time, relative to the repetition's start, emulated; the scheduled start if the flow never started.
         pub emu_start_ns: Nanos,
-        /// FCT as measured.
+        /// FCT in emulated time, as measured; empty if the flow did not finish.
         pub emu_fct_ns: Option<Nanos>,
-        /// Ideal FCT, emulated.
+        /// Ideal FCT in emulated time.
         pub emu_ideal_fct_ns: Nanos,
-        /// Bound on the error of the measured FCT; empty if unknown.
+        /// Maximum error of the measured FCT, in emulated time; empty if unknown.
         pub emu_fct_resolution_ns: Option<Nanos>,
     }
 }
 
-/// Fields of a [`FlowRow`] that most queries read, borrowed from a batch, so that reading them allocates nothing.
+/// Fields of a [`FlowRow`] that most queries read. They are borrowed from a batch, so that reading them allocates no
+/// memory.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct FlowFields<'a> {
     /// Repetition, from 0.
     pub repetition: u32,
-    /// Position in the plan's schedule.
+    /// Id of the flow, its position in the plan's schedule.
     pub flow_id: FlowId,
     /// Label of the policy.
     pub policy: &'a str,
-    /// Semantics of the simulated network; empty in the kernel engine.
+    /// Semantics of the simulated network; empty for the kernel engine.
     pub semantics: Option<Semantics>,
     /// Datacenter of the sending host.
     pub src_dc: &'a str,
     /// Datacenter of the receiving host.
     pub dst_dc: &'a str,
-    /// Size.
+    /// Size of the flow.
     pub size_bytes: Bytes,
-    /// Start time; the scheduled start if the flow never started.
+    /// Start time, relative to the repetition's start; the scheduled start if the flow never started.
     pub start_ns: Nanos,
-    /// Flow completion time.
+    /// Flow completion time; `None` if the flow did not finish.
     pub fct_ns: Option<Nanos>,
-    /// FCT ÷ ideal FCT.
+    /// FCT ÷ ideal FCT; `None` if the flow did not finish.
     #[serde(deserialize_with = "finite")]
     pub slowdown: Option<f64>,
     /// Datacenters on the first path of the flow's data.
@@ -99,13 +100,13 @@ pub struct FlowFields<'a> {
     pub status: FlowStatus,
     /// Actual start minus scheduled start, emulated; empty if the flow never started.
     pub launch_lateness_ns: Option<Nanos>,
-    /// Ideal FCT, emulated.
+    /// Ideal FCT in emulated time.
     pub emu_ideal_fct_ns: Nanos,
-    /// Bound on the error of the measured FCT; empty if unknown.
+    /// Maximum error of the measured FCT, in emulated time; `None` if unknown.
     pub emu_fct_resolution_ns: Option<Nanos>,
 }
 
-/// Reads a number and refuses values that cannot be plotted or compared: a table edited by hand may contain `inf`.
+/// Parses a finite number. A table that was edited by hand may contain `inf`, which cannot be plotted or compared.
 fn finite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     let number = Option::<f64>::deserialize(deserializer)?;
     match number {
@@ -118,7 +119,7 @@ fn finite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::
 }
 
 impl FlowRow {
-    /// True if the flow started more than `tolerance` after its scheduled start.
+    /// Returns true if the flow started more than `tolerance` after its scheduled start.
     #[must_use]
     pub fn is_late(&self, tolerance: Nanos) -> bool {
         self.launch_lateness_ns.is_some_and(|late| late > tolerance)
@@ -159,19 +160,19 @@ impl FlowRow {
 }
 
 impl FlowFields<'_> {
-    /// True if the flow started; false if the run ended before the flow's start.
+    /// Returns true if the flow started, false if the run ended before.
     #[must_use]
     pub const fn has_started(&self) -> bool {
         self.launch_lateness_ns.is_some() || self.fct_ns.is_some()
     }
 
-    /// Returns the time of completion; `None` if the flow did not finish.
+    /// Returns the time of completion, relative to the repetition's start; `None` if the flow did not finish.
     #[must_use]
     pub fn end(&self) -> Option<Nanos> {
         Some(self.start_ns.saturating_add(self.fct_ns?))
     }
 
-    /// Names of the fields, in order; they are columns of [`FlowRow`].
+    /// Names of these fields in order, which are columns of [`FlowRow`].
     pub(crate) const COLUMNS: [&'static str; 15] = [
         "repetition",
         "flow_id",
@@ -190,11 +191,11 @@ impl FlowFields<'_> {
         "emu_fct_resolution_ns",
     ];
 
-    /// True if the FCT is less than the ideal FCT by more than its error bound.
+    /// Returns true if the FCT is less than the ideal FCT by more than its maximum error.
     ///
-    /// Always false with the artifact's semantics, where such an FCT is not an error: the authors' ideal FCT includes a
-    /// full packet on every link of the path with the least delay, whatever the size of the flow's packets, and another
-    /// path may have more capacity.
+    /// Always false with the artifact's semantics, where such an FCT is not an error: the authors' ideal FCT assumes
+    /// full packets on the path with the least delay, but a flow may have smaller packets or take a path with more
+    /// capacity.
     #[must_use]
     pub fn is_too_fast(&self) -> bool {
         let known_to = self.emu_fct_resolution_ns.unwrap_or(Nanos::ZERO);
@@ -212,13 +213,13 @@ impl FlowFields<'_> {
 pub enum FlowStatus {
     /// All bytes were acknowledged.
     Finished,
-    /// The flow had not ended by its deadline.
+    /// The flow was unfinished at its deadline.
     TimedOut,
     /// The flow's generator ended with an error.
     Failed,
     /// The flow's generator succeeded, but its output could not be parsed.
     Unparsable,
-    /// The flow's generator never became ready.
+    /// The flow's generator never became ready to send.
     NotReady,
     /// The engine aborted the run before the flow ended.
     Aborted,
@@ -227,13 +228,13 @@ pub enum FlowStatus {
 }
 
 impl FlowStatus {
-    /// True if the flow has an FCT.
+    /// Returns true if the flow has an FCT.
     #[must_use]
     pub const fn is_finished(self) -> bool {
         matches!(self, Self::Finished)
     }
 
-    /// Returns the status's text in tables.
+    /// Returns the text of the status in tables.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -248,13 +249,13 @@ impl FlowStatus {
     }
 }
 
-/// Datacenters of a path, from first to last: `dc1-dc4-dc8`.
+/// Datacenters on a path, from first to last, such as `dc1-dc4-dc8`.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DcPath(String);
 
 impl DcPath {
-    /// Returns the path over `dcs`, in this order.
+    /// Creates the path over `dcs`, in this order.
     #[must_use]
     pub fn new<I: IntoIterator<Item: AsRef<str>>>(dcs: I) -> Self {
         let mut text = String::new();
@@ -273,8 +274,8 @@ impl DcPath {
         &self.0
     }
 
-    /// Returns the path's datacenters, each a name in `dcs`; `None` if the text is not a path over datacenters in
-    /// `dcs`.
+    /// Splits the path into datacenters, given the names of all datacenters `dcs`; `None` if it is not a path over
+    /// these.
     ///
     /// A datacenter's name may contain `-`, so splitting the text at `-` would be wrong.
     #[must_use]

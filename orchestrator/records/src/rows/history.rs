@@ -3,19 +3,19 @@
 use super::row;
 
 row! {
-    /// Value of a case's gauge in one run of the suite.
+    /// Value that one run of the suite measured for a case, such as a percentile.
     pub struct HistoryRow in "history.csv", required: false {
         /// Name of the suite.
         pub suite: String,
         /// Name of the case.
         pub case: String,
-        /// Name of the gauge, policy and percentile: `lcmp.p99`.
+        /// Name of the measured value, policy and percentile, such as `lcmp.p99`.
         pub gauge: String,
-        /// Time of the run's start.
+        /// Time at which the run started, as text.
         pub at: String,
-        /// Commit that lcmp-lab was built from.
+        /// Commit from which lcmp-lab was built.
         pub commit: String,
-        /// Percentile of FCT slowdown, geometric mean over repetitions.
+        /// Percentile of FCT slowdown, as the geometric mean over repetitions.
         pub value: f64,
         /// Name of the run directory.
         pub run: String,

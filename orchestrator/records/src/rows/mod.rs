@@ -1,6 +1,6 @@
 //! Rows of a run's tables.
 //!
-//! Columns are in paper units; a column named `emu_…` has the emulated value as measured. Times count from the
+//! Columns are in paper units; a column named `emu_…` has the emulated value, as measured. Times are relative to the
 //! repetition's start. An empty field stands for a value that does not exist, such as the FCT of a flow that did not
 //! finish. `reports/README.md` explains every column.
 
@@ -28,39 +28,39 @@ pub use flow::{DcPath, FlowFields, FlowRow, FlowStatus};
 pub use history::HistoryRow;
 pub use path::PathRow;
 
-/// Row of one of a run's tables.
+/// Row type of one of a run's tables.
 pub trait Row: Serialize + DeserializeOwned {
     /// Name of the table's file.
     const FILE: &'static str;
-    /// True if every run has the table; false if the file is created with its first row.
+    /// True if every run has the table; false if its file is created with its first row.
     const REQUIRED: bool;
     /// Columns, in the order in which they are written.
     const COLUMNS: &'static [Column];
 }
 
-/// Column of a table.
+/// Column of a run's table.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Column {
     /// Name of the column.
     pub name: &'static str,
-    /// Kind of the column's values.
+    /// Type of the column's values.
     pub kind: Kind,
-    /// True if a row may have no value.
+    /// True if rows may have no value in this column.
     pub optional: bool,
 }
 
-/// Kind of a column's values.
+/// Type of a column's values.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
     /// Whole numbers from 0 to 2^64 − 1.
     Integer,
     /// Floating-point numbers.
     Float,
-    /// Texts, and all other values in their text form.
+    /// Texts, and text forms of all other values.
     Text,
 }
 
-/// Type of a row's field.
+/// Rust type that a field of a row can have.
 trait Field {
     const KIND: Kind;
     const OPTIONAL: bool = false;
@@ -87,7 +87,7 @@ fields!(Integer: u8, u16, u32, u64, BitsPerSec, Bytes, FlowId, Nanos);
 fields!(Float: f64);
 fields!(Text: String, Ipv4Addr, Semantics);
 
-/// List of values in one field, joined by `|`; an empty list is written as an empty text.
+/// List in one field, whose items are joined by `|`; an empty list is an empty text.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct List<T>(pub Vec<T>);
 
@@ -138,10 +138,10 @@ impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for List<T> {
     }
 }
 
-/// Separator of list items: it needs no quotes in CSV, and no name contains it.
+/// Separator of list items, which needs no quotes in CSV and occurs in no name.
 const SEPARATOR: char = '|';
 
-/// Declares a row type whose columns are its fields.
+/// Declares a row type; its fields are the table's columns.
 macro_rules! row {
     (
         $(#[$doc:meta])*

@@ -1,5 +1,5 @@
-//! Bounds that decide whether a run is trusted, each with its reason: bounds on a lab's links before the first flow,
-//! and bounds on a run's figures.
+//! Bounds that decide whether a run is trusted, each with its reason: on a lab's links before the first flow, and on
+//! the figures of a run.
 
 use lab_units::{BitsPerSec, Clock, Nanos};
 use serde::{Deserialize, Serialize};
@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 use super::{code::ReasonCode, grade::Grade};
 use crate::Location;
 
-/// Location and clock of a lab, which limit the precision of measurements.
+/// Location and clock of a lab, on which the precision of measurements depends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// This machine's kernel.
+    /// On this machine's kernel.
     Native,
-    /// A guest on the real clock.
+    /// In a guest on the real clock.
     Vm,
-    /// A guest whose clock counts instructions.
+    /// In a guest whose clock counts instructions.
     GuestVirtual,
 }
 
-/// Bounds on the measurement of a link.
+/// Bounds on the measured values of a lab's links.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LinkBounds {
-    /// Place that the bounds apply to.
+    /// Place for which the bounds hold.
     pub place: Place,
     /// Maximum error of a one-way delay shorter than 10 ms.
     delay_floor: Nanos,
-    /// Maximum difference between two delays of one direction.
+    /// Maximum difference between two delays measured in one direction.
     spread: Nanos,
 }
 
@@ -43,9 +43,9 @@ impl Place {
 
     /// Returns the bounds for a lab's links at this place.
     ///
-    /// On the virtual clock a probe waits only for the instructions that handle another packet, 15 µs per packet. On
-    /// real clocks the least delay of all probes must still be exact, but other probes may have waited for a CPU; in a
-    /// guest, also for a CPU of the host.
+    /// On the virtual clock, a probe waits only for the instructions that handle another packet, 15 µs per packet. On
+    /// real clocks, the minimum delay of all probes must be as exact, but other probes may have waited for a CPU, in a
+    /// guest also for one of the host.
     #[must_use]
     pub const fn link_bounds(self) -> LinkBounds {
         let (delay_floor, spread) = match self {
@@ -60,7 +60,7 @@ impl Place {
         }
     }
 
-    /// Returns the name of the place.
+    /// Returns the name of the place, for messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -72,20 +72,20 @@ impl Place {
 }
 
 impl LinkBounds {
-    /// Returns the maximum error of a one-way delay: 0.5 %, but at least the place's floor. LCMP's delay score has 256
-    /// steps, so 0.5 % changes the score by about one step.
+    /// Returns the maximum error of the one-way delay `asked`: 0.5 %, at least `delay_floor`. LCMP's delay score has
+    /// 256 steps, so 0.5 % changes the score by about one step.
     #[must_use]
     pub fn delay(&self, asked: Nanos) -> Nanos {
         Nanos::new(asked.get() / 200).max(self.delay_floor)
     }
 
-    /// Returns the maximum difference between two delays of one direction.
+    /// Returns the maximum difference between two delays measured in one direction.
     #[must_use]
     pub const fn spread(&self) -> Nanos {
         self.spread
     }
 
-    /// Returns the maximum error of a rate: 1 %, the smallest change of a slowdown that a report treats as a
+    /// Returns the maximum error of the rate `asked`: 1 %, the smallest change of a slowdown that reports treat as a
     /// difference.
     #[must_use]
     pub fn rate(&self, asked: BitsPerSec) -> BitsPerSec {
@@ -95,73 +95,74 @@ impl LinkBounds {
     /// Maximum error of a queue's limit, in frames: one frame may be leaving the queue while the next one arrives.
     pub const QUEUE_PACKETS: u64 = 1;
 
-    /// Maximum number of frames on a link that the measurement did not send. No program of a lab sends frames before
-    /// the flows, but a daemon of the machine may announce itself on a host's interface.
+    /// Maximum number of frames on a link that the measurement did not send. Before the flows, no program of the lab
+    /// sends any, but a daemon of the machine may announce itself on a host's interface.
     pub const FOREIGN_PACKETS: u64 = 8;
 }
 
-/// Bounds on a run's figure: a larger figure makes the run doubtful or invalid.
+/// Bounds on a figure of a run, above which the run is doubtful or invalid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
-    /// Largest value of a valid run.
+    /// Maximum value in a valid run; above it, the run is doubtful.
     pub doubtful: f64,
-    /// Largest value of a doubtful run.
+    /// Maximum value in a doubtful run; above it, the run is invalid.
     pub invalid: f64,
 }
 
-/// Share of flows launched late, that is by more than a hundredth of the flow's round trip. A single late flow changes
-/// only its own FCT; a tenth of all flows shifts every percentile.
+/// Bounds on the share of flows that started late, by more than a hundredth of their round trip. One late flow changes
+/// only its own FCT; if a tenth is late, every percentile shifts.
 pub const LATE_LAUNCHES: Bound = Bound::new(0.0, 0.1);
 
-/// Share of queue samples that began after the next sample was due. LCMP decides by the latest sample, so each percent
-/// of late samples is a percent of decisions by an older sample; with half of the samples late, the sampling interval
-/// has no meaning.
+/// Bounds on the share of queue samples that were taken only after the next one was due. LCMP uses the latest sample,
+/// so a percent of late samples means a percent of decisions by an older sample. If half are late, the sampling
+/// interval has no meaning.
 pub const LATE_SAMPLES: Bound = Bound::new(0.01, 0.5);
 
-/// Share of the CPU in use while flows ran, on the virtual clock. Above the lower bound, packets wait while the CPU
-/// handles other packets; with the CPU fully used, the lab was slower than its own clock.
+/// Bounds on the share of the CPU in use while flows ran, on the virtual clock. Above the first bound, packets wait
+/// while the CPU handles other packets; near full use, the lab was slower than its own clock.
 pub const GUEST_CPU: Bound = Bound::new(0.9, 0.98);
 
-/// Share of all CPU time in use in the busiest second, on real clocks. Softirqs forward packets without delay as long
-/// as one CPU has idle time.
+/// Bounds on the share of all CPU time in use, in the busiest second, on real clocks. Softirqs forward packets without
+/// delay as long as one CPU has idle time.
 pub const BUSY_SECOND: Bound = Bound::new(0.9, 0.995);
 
-/// Share of the worst second's CPU time that the hypervisor gave to other machines. A stolen time slice lasts
-/// milliseconds, longer than a sampling interval.
+/// Bounds on the share of CPU time that the hypervisor gave to other machines, in the worst second. A stolen time slice
+/// lasts milliseconds, longer than a sampling interval.
 pub const STEAL: Bound = Bound::new(0.02, 0.2);
 
-/// Share of one CPU's time in softirqs, in its busiest second. Above the lower bound, `ksoftirqd` handles packets, and
-/// it waits for the CPU like any process.
+/// Bounds on the share of one CPU's time in softirqs, in its busiest second. Above the first bound, `ksoftirqd` handles
+/// packets, which waits for the CPU like any process.
 pub const SOFTIRQ: Bound = Bound::new(0.8, 0.98);
 
-/// Average number of tasks per CPU that waited for a CPU while flows ran; each waits for the time slices of other
-/// tasks.
+/// Bounds on the mean number of tasks per CPU that waited for a CPU while flows ran; each waits for the time slices of
+/// other tasks.
 pub const WAITING: Bound = Bound::new(0.25, 2.0);
 
-/// Share of the watchdog's wake-ups that were late by more than [`WATCHDOG_LATE`]. The watchdog sleeps for a known time
-/// again and again during the run; emulated link delays use the same kernel timers.
+/// Bounds on the share of the watchdog's wake-ups that were late by more than [`WATCHDOG_LATE`]. The watchdog sleeps
+/// for a fixed time over and over; emulated link delays use the same kernel timers.
 pub const LATE_WAKEUPS: Bound = Bound::new(0.01, 0.2);
 
-/// Delay above which a wake-up counts as late. For comparison, tbf's bucket overflows after 30 ms, and a frame at 100
-/// Mbit/s takes a third of a millisecond.
+/// Delay above which a wake-up of the watchdog is late. For comparison: tbf's bucket overflows after 30 ms, and a frame
+/// at 100 Mbit/s takes a third of a millisecond.
 pub const WATCHDOG_LATE: Nanos = Nanos::new(2_000_000);
 
-/// Sum of the wall clock's jumps against the monotonic clock, in nanoseconds; flow starts and rows use both clocks.
+/// Bounds on the sum of the wall clock's jumps relative to the monotonic clock, in nanoseconds. Flow starts and rows
+/// use both clocks.
 pub const CLOCK_JUMP: Bound = Bound::new(1e6, 1e9);
 
-/// Share of packets dropped outside the emulated queues (CPU backlogs, veth, receive), and share of packets dropped by
-/// links without `loss`. One lost packet makes SoftRoCE go back N.
+/// Bounds on the share of packets dropped outside the emulated queues (CPU backlogs, veth, receive), and on the share
+/// dropped by links without `loss`. One lost packet makes SoftRoCE go back N.
 pub const DROPPED_OUTSIDE: Bound = Bound::new(0.0, 1e-3);
 
-/// Bounds on a count that should be 0: any larger count makes the run doubtful, and no count makes it invalid.
+/// Bounds on a count that should be 0: any other count makes the run doubtful, none makes it invalid.
 pub const ANY: Bound = Bound::new(0.0, f64::INFINITY);
 
-/// Share of finished flows with a slowdown less than 1. Such a slowdown is impossible, so a single one shows that the
-/// ideal FCT or the measurement is wrong.
+/// Bounds on the share of finished flows with a slowdown below 1. Such a slowdown is impossible, so a single one shows
+/// that the ideal FCT or the measurement is wrong.
 pub const IMPOSSIBLE_SLOWDOWNS: Bound = Bound::new(0.0, 0.0);
 
-/// Factor for a link's bounds: a link that exceeds a bound times this factor makes the run invalid, because the network
-/// differs from the scenario's network.
+/// Factor on a link's bounds beyond which the run is invalid, because the network is then another one than the
+/// scenario's.
 pub const LINK_FACTOR: u64 = 10;
 
 impl Bound {
@@ -169,7 +170,7 @@ impl Bound {
         Self { doubtful, invalid }
     }
 
-    /// Returns the grade of a run whose figure is `value`.
+    /// Returns the grade of a run with the figure `value`.
     pub(super) fn grade(self, value: f64) -> Grade {
         if value > self.invalid {
             Grade::Invalid
@@ -182,8 +183,8 @@ impl Bound {
 }
 
 impl ReasonCode {
-    /// Returns the bounds on the figure of this code; `None` for a fact, and for a figure whose grade is decided by
-    /// other facts.
+    /// Returns the bounds on the figure of this code; `None` for a fact without a figure, and where other facts decide
+    /// the grade.
     #[must_use]
     pub const fn bound(self) -> Option<Bound> {
         match self {
@@ -192,7 +193,7 @@ impl ReasonCode {
             | Self::EngineProblem
             | Self::UncertifiedLinks
             | Self::AlteredLab => None,
-            // Unfinished flows may be a policy's own result, but the policy can then no longer be compared with other
+            // Unfinished flows may be a policy's own result, but then the policy cannot be compared with other
             // policies.
             Self::UnfinishedFlows
             | Self::HostWaits
@@ -230,7 +231,7 @@ impl ReasonCode {
     }
 }
 
-/// part ÷ whole; 1 if `whole` is 0 and `part` is not.
+/// Returns part ÷ whole; 1 if `whole` is 0 and `part` is not.
 pub(super) fn share(part: f64, whole: u64) -> f64 {
     match whole {
         _ if part <= 0.0 => 0.0,
@@ -247,7 +248,7 @@ pub(super) const fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Returns `figure` as a count, rounded down; 0 if it is negative.
+/// Converts `figure` to a count, rounded down; 0 if it is negative.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

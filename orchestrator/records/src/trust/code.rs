@@ -1,8 +1,8 @@
-//! Codes of reasons not to trust a run.
+//! Codes of the reasons not to trust a run.
 
 use serde::{Deserialize, Serialize};
 
-/// Declares codes with their names.
+/// Declares an enum of codes, each with its name.
 macro_rules! codes {
     ($($(#[$doc:meta])* $code:ident = $name:literal,)*) => {
         /// Kind of a reason not to trust a run.
@@ -12,10 +12,10 @@ macro_rules! codes {
         }
 
         impl ReasonCode {
-            /// All codes.
+            /// All codes, in the order of declaration.
             pub const ALL: &[Self] = &[$(Self::$code),*];
 
-            /// Returns the name of the code.
+            /// Returns the name of the code, as in `run.json`.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -27,30 +27,30 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The run did not end.
+    /// The run has not ended.
     DidNotEnd = "did-not-end",
-    /// Flows that did not finish.
+    /// Number of flows that did not finish.
     UnfinishedFlows = "unfinished-flows",
-    /// Flows that have a row, out of the scheduled flows.
+    /// Number of flows that have a row, of all scheduled flows.
     UnrecordedFlows = "unrecorded-flows",
-    /// Flows that were faster than their ideal FCT.
+    /// Number of flows that were faster than their ideal FCT.
     ImpossibleSlowdowns = "impossible-slowdowns",
-    /// Problem that the engine reports; in [`OLDEST_FORMAT`], also a sentence with a count of a switch or host.
+    /// Problem that the engine reports; in [`OLDEST_FORMAT`], also a sentence with a switch's or host's count.
     ///
     /// [`OLDEST_FORMAT`]: crate::directory::OLDEST_FORMAT
     #[serde(alias = "switch-counts")]
     EngineProblem = "engine-problem",
-    /// Link directions outside the bounds of their certificate.
+    /// Number of link directions with values outside the bounds of their certificate.
     UncertifiedLinks = "uncertified-links",
-    /// Flows that started late.
+    /// Number of flows that started late.
     LateFlows = "late-flows",
-    /// Queue samples that began late.
+    /// Number of queue samples that were taken late.
     LateSamples = "late-samples",
-    /// Share of the CPU time that the guest used while flows ran.
+    /// Share of its CPU time that the guest used while flows ran.
     BusyGuest = "busy-guest",
-    /// Times that the guest waited for its host.
+    /// Number of times that the guest waited for its host.
     HostWaits = "host-waits",
-    /// Late wake-ups of the watchdog.
+    /// Number of late wake-ups of the watchdog.
     LateWakeups = "late-wakeups",
     /// Sum of the wall clock's jumps, in nanoseconds.
     ClockJump = "clock-jump",
@@ -60,51 +60,51 @@ codes! {
     StolenCpus = "stolen-cpus",
     /// Share of one CPU's time in softirqs, in its busiest second.
     Softirqs = "softirqs",
-    /// Average number of waiting tasks per CPU.
+    /// Mean number of waiting tasks per CPU.
     WaitingTasks = "waiting-tasks",
-    /// Packets dropped outside the emulated queues.
+    /// Number of packets dropped outside the emulated queues.
     DroppedOutside = "dropped-outside",
-    /// Packets dropped on links without emulated loss.
+    /// Number of packets dropped on links without emulated loss.
     DroppedUnasked = "dropped-unasked",
-    /// Retransmissions that no emulated loss explains.
+    /// Number of retransmissions that no emulated loss explains.
     UnexplainedRetries = "unexplained-retries",
-    /// Interfaces and queues that were changed while flows ran.
+    /// Number of interfaces and queues that were changed while flows ran.
     AlteredLab = "altered-lab",
-    /// Decisions whose flow could not be pinned, because the flow table was full; the switch decides for every packet
-    /// of such a flow.
+    /// Number of decisions whose flow could not be pinned because the flow table was full; such a flow gets a decision
+    /// for every packet.
     UnpinnedDecisions = "unpinned-decisions",
-    /// Decisions by hash over all live next hops, because tables or signals were stale.
+    /// Number of decisions by hash over all live next hops, because tables or queue samples were stale.
     StaleDecisions = "stale-decisions",
-    /// Decision records that were lost, because their switch's ring buffer was full.
+    /// Number of decision records that were lost because a switch's ring buffer was full.
     LostDecisionRecords = "lost-decision-records",
-    /// Lost messages of an agent.
+    /// Number of an agent's messages that were lost.
     LostMessages = "lost-messages",
-    /// Agents that ended before they had sent all their reports.
+    /// Number of agents that ended before they had sent all reports.
     IncompleteReports = "incomplete-reports",
-    /// Packets of senders that PFC cannot pause.
+    /// Number of packets from senders that PFC cannot pause.
     UnpausableSenders = "unpausable-senders",
-    /// Packets dropped despite PFC.
+    /// Number of packets dropped despite PFC.
     DroppedDespitePfc = "dropped-despite-pfc",
-    /// Packets that a host did not pace.
+    /// Number of packets that a host sent without pacing them.
     UnpacedPackets = "unpaced-packets",
-    /// Packets that a host's pacer dropped.
+    /// Number of packets that a host's pacer dropped.
     DroppedByPacer = "dropped-by-pacer",
-    /// Packets that left a host's pacer out of order.
+    /// Number of packets that left a host's pacer out of order.
     ReorderedByPacer = "reordered-by-pacer",
-    /// CNPs that a host could not send.
+    /// Number of CNPs that a host could not send.
     UnsentCnps = "unsent-cnps",
-    /// Pauses of hosts that were not recorded.
+    /// Number of pauses of hosts that were not recorded.
     UnrecordedPauses = "unrecorded-pauses",
-    /// Finished flows for which their source's switch recorded no decision.
+    /// Number of finished flows for which the switch of their source datacenter recorded no decision.
     UndecidedFlows = "undecided-flows",
-    /// Counted decisions without a row in `decisions.csv`.
+    /// Number of counted decisions that have no row in `decisions.csv`.
     UnrecordedDecisions = "unrecorded-decisions",
-    /// Commands that `exec` ran while flows ran.
+    /// Number of commands that `exec` ran while flows ran.
     ExecCommands = "exec-commands",
-    /// Parameter changes by `tune` while flows ran.
+    /// Number of times that `tune` changed parameters while flows ran.
     TunedParameters = "tuned-parameters",
-    /// Restarts of killed agents while flows ran.
+    /// Number of restarts of killed agents while flows ran.
     AgentRestarts = "agent-restarts",
-    /// Tables whose last row is cut off.
+    /// Number of tables whose last row is cut off.
     TruncatedTables = "truncated-tables",
 }

@@ -1,4 +1,4 @@
-//! Conduct of a run: figures about the lab and its machine that decide whether the run is trusted.
+//! Figures about the lab and its machine during a run, which decide whether the run is trusted.
 
 use lab_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -6,33 +6,33 @@ use serde::{Deserialize, Serialize};
 use super::{bounds::LINK_FACTOR, code::ReasonCode};
 use crate::CertifiedRow;
 
-/// Figures about the lab and its machine, over all repetitions. The simulator has only figures about its switches and
-/// about losses despite PFC.
+/// Figures about the lab and its machine, over all repetitions. In the simulator, only those about switches and about
+/// losses despite PFC exist.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conduct {
-    /// Certificate of the links; `None` if the links were not measured.
+    /// Summary of the links' certificate; `None` if the links were not measured.
     pub links: Option<Certification>,
-    /// Number of times that the guest waited for its host while flows ran; its virtual clock may have jumped each time.
+    /// Number of times that the guest waited for its host while flows ran; each time, its virtual clock may have
+    /// jumped.
     pub host_waits: u64,
-    /// Monitoring of CPUs and clocks while flows ran; `None` on the virtual clock, which stops while the machine runs
-    /// other programs.
+    /// CPU and clock monitoring while flows ran; `None` on the virtual clock, which stops while the machine runs other
+    /// programs.
     pub watch: Option<Watch>,
     /// Number of packets dropped outside the emulated queues while flows ran: at CPU backlogs, in veths, on receive.
     pub dropped_outside: u64,
-    /// Number of packets dropped by links for which the scenario specifies no loss: a delay line was too short, or
-    /// somebody changed the link.
+    /// Number of packets dropped by links without `loss` in the scenario: a delay line was too short, or somebody
+    /// changed the link.
     #[serde(default)]
     pub dropped_unasked: u64,
-    /// Sentences about interfaces and queues that differed from the plan and its faults after the flows; each
-    /// difference is listed once, for the first repetition in which it was found.
+    /// Interfaces and queues that differed from plan and faults after the flows, as sentences; each difference is
+    /// listed once, for the repetition in which it was found first.
     #[serde(default)]
     pub altered: Vec<String>,
-    /// Deviations of switches and hosts: counted actions against their policy, congestion control or PFC, and counted
-    /// losses of records.
+    /// Deviations of switches and hosts from what they should do, with their counts.
     #[serde(alias = "switches")]
     pub deviations: Vec<Deviation>,
-    /// Recovery from loss (by SoftRoCE; in the simulator by hosts under PFC) and the counts that can explain it; `None`
-    /// if not counted.
+    /// Recovery from loss (of SoftRoCE; in the simulator, of hosts with PFC) and counts that can explain it; `None` if
+    /// not counted.
     pub recovery: Option<Recovery>,
 }
 
@@ -41,17 +41,17 @@ pub struct Conduct {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(from = "ReadDeviation")]
 pub struct Deviation {
-    /// Policy and repetition, followed by the switch or `hosts` if known; in [`OLDEST_FORMAT`], the whole sentence.
+    /// Policy and repetition, then the switch or `hosts` if known; in [`OLDEST_FORMAT`], the whole sentence.
     ///
     /// [`OLDEST_FORMAT`]: crate::directory::OLDEST_FORMAT
     pub subject: String,
     /// Kind of the deviation.
     pub code: ReasonCode,
-    /// Number of occurrences; 0 for a sentence, whose text contains the number.
+    /// Number of occurrences; 0 for a sentence, which contains the number.
     pub count: u64,
 }
 
-/// Deviation as stored in this format, or as a sentence in [`OLDEST_FORMAT`](crate::directory::OLDEST_FORMAT).
+/// Deviation as a file has it: in this format, or as a sentence in [`OLDEST_FORMAT`](crate::directory::OLDEST_FORMAT).
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ReadDeviation {
@@ -84,35 +84,35 @@ impl From<ReadDeviation> for Deviation {
     }
 }
 
-/// Summary of a lab's certificate; its rows are in `certificate.csv`.
+/// Summary of a lab's certificate, whose rows are in `certificate.csv`.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Certification {
     /// Number of measured link directions.
     pub directions: u64,
-    /// Number of link directions with a value outside its bounds.
+    /// Number of measured link directions with a value outside its bounds.
     pub out_of_bounds: u64,
-    /// True if a direction exceeds a bound by a factor of [`LINK_FACTOR`] or carried nothing.
+    /// True if a direction exceeds a bound by a factor of [`LINK_FACTOR`], or carried nothing.
     pub is_another_network: bool,
-    /// First problem, with its direction; `None` if all directions are certified.
+    /// First problem and its direction, as text; `None` if all directions are certified.
     pub first: Option<String>,
 }
 
-/// Monitoring of CPUs and clocks while flows ran on a real clock.
+/// Results of monitoring CPUs and clocks while flows ran, on a real clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Watch {
-    /// Number of wake-ups that the watchdog requested.
+    /// Number of times that the watchdog should have woken up.
     pub wakeups: u64,
     /// Number of wake-ups that were late by more than [`WATCHDOG_LATE`](super::bounds::WATCHDOG_LATE).
     pub late_wakeups: u64,
-    /// Largest delay of a wake-up.
+    /// Maximum delay of a wake-up.
     pub latest_ns: Nanos,
-    /// Sum of the wall clock's jumps against the monotonic clock.
+    /// Sum of the wall clock's jumps relative to the monotonic clock.
     pub clock_jumps_ns: Nanos,
-    /// CPU use; `None` if the kernel does not report CPU use.
+    /// CPU use; `None` if the kernel does not report it.
     pub cpu: Option<CpuWatch>,
 }
 
-/// CPU use while flows ran; shares are from 0 to 1, in the worst second.
+/// CPU use while flows ran; shares are from 0 to 1, in the respective worst second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuWatch {
     /// Largest share of all CPU time in use.
@@ -121,23 +121,23 @@ pub struct CpuWatch {
     pub steal: f64,
     /// Largest share of one CPU's time in softirqs.
     pub softirq: f64,
-    /// Average number of waiting tasks per CPU while flows ran.
+    /// Mean number of tasks per CPU that waited for it.
     pub waiting: f64,
 }
 
-/// Recovery of senders from loss.
+/// Recovery of senders from packet loss.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Recovery {
     /// Number of times that a sender went back to an earlier packet.
     pub retries: u64,
     /// Number of packets that emulated queues and links dropped.
     pub emulated_drops: u64,
-    /// Number of decisions that re-routed a flow, after which the flow's packets may overtake each other.
+    /// Number of decisions that re-routed a flow, after which its packets may overtake each other.
     pub reroutes: u64,
 }
 
 impl Conduct {
-    /// Adds the counts of `subject` that are not 0.
+    /// Adds the counts of `subject`, a switch or hosts, that are not 0.
     pub fn add_deviations(&mut self, subject: &str, counts: &[(ReasonCode, u64)]) {
         let found = counts.iter().filter(|(_, count)| *count > 0);
         self.deviations
@@ -150,7 +150,7 @@ impl Conduct {
 }
 
 impl Certification {
-    /// Returns the summary of the certificate with these rows.
+    /// Summarises the certificate with these rows.
     #[must_use]
     pub fn of(rows: &[CertifiedRow]) -> Self {
         let out = || rows.iter().filter(|row| row.problem.is_some());
@@ -167,7 +167,7 @@ impl Certification {
     }
 }
 
-/// True if a direction differs from the required one by [`LINK_FACTOR`] times a bound, or if nothing arrived.
+/// Returns true if a direction differs from the required one by [`LINK_FACTOR`] times a bound, or if nothing arrived.
 fn is_another(row: &CertifiedRow) -> bool {
     let far = |measured: u64, asked: u64, bound: u64| {
         measured.abs_diff(asked) > LINK_FACTOR.saturating_mul(bound)

@@ -1,10 +1,10 @@
-//! Grade of a run.
+//! Grade of a run's results.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Grade of a run, in order from best to worst.
+/// Grade of a run, from best to worst.
 #[derive(
     Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize,
 )]
@@ -13,14 +13,14 @@ pub enum Grade {
     /// Every figure is within its bound.
     #[default]
     Valid,
-    /// A figure is outside its bound: read the reasons before using the results.
+    /// A figure is outside its bound; read the reasons before using the results.
     Doubtful,
-    /// The results are not results of the scenario.
+    /// The results are not results of the scenario, or there are none.
     Invalid,
 }
 
 impl Grade {
-    /// Returns the word for the grade.
+    /// Returns the grade as a word.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Trust in a run: bounds on its figures, and the resulting verdict.
+//! Trust in a run's results: bounds on the run's figures, and the resulting verdict.
 //!
 //! A run is **valid** if every figure is within its bound; **doubtful** if a figure is outside its bound, with the
 //! figure and the bound as the reason; and **invalid** if a figure is so far outside that the results are not results
@@ -6,8 +6,8 @@
 //!
 //! - [`bounds`][]: bounds, each with its reason
 //! - `conduct`: figures about the lab and its machine
-//! - `verdict`, `grade`: the judgement; `reason`, `code`: its reasons as codes and figures, which `lab-reports` puts
-//!   into words
+//! - `verdict`, `grade`: the judgement; `reason`, `code`: its reasons as codes and figures, which `lab-reports` turns
+//!   into sentences
 
 pub mod bounds;
 mod code;

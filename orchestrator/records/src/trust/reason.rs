@@ -1,4 +1,4 @@
-//! Reasons not to trust a run: codes with figures.
+//! Reasons not to trust a run, as codes with figures.
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -11,29 +11,29 @@ use super::{
 /// Reason not to trust a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
-    /// Best grade that a run with this reason can have.
+    /// Grade that this reason gives the run, unless another reason gives a worse one.
     pub grade: Grade,
-    /// Kind of the reason.
+    /// Kind of reason.
     pub code: ReasonCode,
-    /// Object of the figure, such as a policy, or a link with its problem; for a fact without a figure, the engine's
-    /// text.
+    /// Object that the figure is about, such as a policy, or a link with its problem; for a fact without a figure, the
+    /// engine's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// Figure: a count, a share, or a time in nanoseconds.
+    /// Figure: a count, a share, or a time in nanoseconds; `None` for a fact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(serialize_with = "plain_number")]
     pub value: Option<f64>,
-    /// Total that the figure is a part of; if given, the bound applies to the share.
+    /// Total of which the figure is a part; if given, the bound applies to the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
-    /// Largest figure or share of a valid run; `None` for a fact.
+    /// Maximum figure or share in a valid run; `None` for a fact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(serialize_with = "plain_number")]
     pub bound: Option<f64>,
 }
 
 impl Reason {
-    /// Returns the reason for a fact without a figure.
+    /// Creates the reason for a fact without a figure.
     #[must_use]
     pub const fn fact(grade: Grade, code: ReasonCode) -> Self {
         Self {
@@ -46,20 +46,20 @@ impl Reason {
         }
     }
 
-    /// Returns the reason for a figure, graded by the bounds of `code`; the grade is valid if the figure is within its
-    /// bound.
+    /// Creates the reason for the figure `value`, graded by the bounds of `code`; the grade is valid if it is within
+    /// its bound.
     #[must_use]
     pub fn figure(code: ReasonCode, value: f64) -> Self {
         Self::judged(code, value, None)
     }
 
-    /// Returns the reason for a count, graded by the bounds of `code`.
+    /// Creates the reason for the count `count`, graded by the bounds of `code`.
     #[must_use]
     pub fn count(code: ReasonCode, count: u64) -> Self {
         Self::judged(code, float(count), None)
     }
 
-    /// Returns the reason for `part` of `whole`; the share is graded by the bounds of `code`.
+    /// Creates the reason for `part` of `whole`, whose share is graded by the bounds of `code`.
     #[must_use]
     pub fn part(code: ReasonCode, part: u64, whole: u64) -> Self {
         Self::judged(code, float(part), Some(whole))
@@ -76,7 +76,7 @@ impl Reason {
         }
     }
 
-    /// Returns the reason with `subject` as the object of its figure.
+    /// Returns this reason with `subject` as the object of its figure.
     #[must_use]
     pub fn of(self, subject: impl Into<String>) -> Self {
         Self {
@@ -91,14 +91,14 @@ impl Reason {
         whole(self.value.unwrap_or_default())
     }
 
-    /// Returns the reason with another grade, for reasons whose grade is not decided by the figure alone.
+    /// Returns this reason with another grade, where the figure alone does not decide it.
     #[must_use]
     pub fn graded(self, grade: Grade) -> Self {
         Self { grade, ..self }
     }
 }
 
-/// Serialises a whole number without a fraction.
+/// Serialises a number without a fraction as an integer.
 fn plain_number<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match *value {
         Some(value) if float(whole(value)).total_cmp(&value).is_eq() => {

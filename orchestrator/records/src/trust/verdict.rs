@@ -10,17 +10,17 @@ use super::{
 };
 use crate::{ChangeKind, FlowCounts, RunEnd, RunInfo};
 
-/// Verdict on a run: how far its results can be trusted, with the reasons against it.
+/// Verdict on a run: a grade that says how far the results can be trusted, with the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Grade: the worst grade of the reasons; valid without reasons.
+    /// Worst grade of all reasons; valid without reasons.
     pub grade: Grade,
     /// Reasons not to trust the run.
     pub reasons: Vec<Reason>,
 }
 
 impl Verdict {
-    /// Returns the verdict on a run with these facts and flow counts; `end` is `None` if the run did not end.
+    /// Judges a run by its facts and flow counts; `end` is `None` if the run has not ended.
     #[must_use]
     pub fn of(info: &RunInfo, end: Option<&RunEnd>, counts: &FlowCounts) -> Self {
         let mut verdict = Self::default();
@@ -53,7 +53,7 @@ impl Verdict {
         } in &end.conduct.deviations
         {
             let reason = match code {
-                // A sentence of the oldest format has no figure.
+                // In the oldest format, a deviation is a sentence without a figure.
                 ReasonCode::EngineProblem => Reason::fact(Grade::Doubtful, *code),
                 code => Reason::count(*code, *count),
             };
@@ -64,13 +64,13 @@ impl Verdict {
         verdict
     }
 
-    /// True if every figure is within its bound.
+    /// Returns true if every figure is within its bound.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.grade == Grade::Valid
     }
 
-    /// Adds a reason not to trust the run; does nothing if the figure of `reason` is within its bound.
+    /// Adds a reason not to trust the run, unless its figure is within its bound.
     pub fn add(&mut self, reason: Reason) {
         if reason.grade != Grade::Valid {
             self.grade = self.grade.max(reason.grade);
@@ -78,7 +78,7 @@ impl Verdict {
         }
     }
 
-    /// Judges the flows; missing flows get the grade `cut_short`.
+    /// Judges the numbers of flows; missing flows get the grade `cut_short`.
     fn judge_flows(
         &mut self,
         info: &RunInfo,
@@ -168,8 +168,8 @@ impl Verdict {
         }
     }
 
-    /// Judges interfaces and queues that differed from the plan after the flows; it is unknown which packets were
-    /// affected.
+    /// Judges interfaces and queues that differed from the plan after the flows; which packets this affected is
+    /// unknown.
     fn judge_altered(&mut self, altered: &[String]) {
         let altered_lab = Reason::fact(Grade::Invalid, ReasonCode::AlteredLab);
         for found in altered.iter().take(MAX_ALTERED) {
@@ -182,8 +182,8 @@ impl Verdict {
         }
     }
 
-    /// Judges flows without a decision, and counted decisions without a row: flow completion times are right, but
-    /// paths, next hops' shares and decision counts do not cover all flows.
+    /// Judges flows without a decision and decisions without a row. FCTs are right nevertheless, but paths, next hops'
+    /// shares and decision counts do not cover all flows.
     fn judge_decisions(&mut self, end: &RunEnd) {
         for policy in &end.evidence.policies {
             let undecided = Reason::count(ReasonCode::UndecidedFlows, policy.undecided);
@@ -213,5 +213,5 @@ impl Verdict {
     }
 }
 
-/// Maximum number of changed interfaces and queues that a verdict lists.
+/// Maximum number of altered interfaces and queues that a verdict lists.
 const MAX_ALTERED: usize = 5;

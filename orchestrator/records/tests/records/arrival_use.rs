@@ -1,10 +1,10 @@
-//! The busiest link of a run.
+//! Tests of link use and of the busiest link.
 
 use lab_records::{ArrivalUse, FaultInfo, FlowRow, FlowStatus, LinkChange, RunInfo};
 use lab_sample as sample;
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
-/// dc1-dc2 at 100 Gbit/s, which carries 12.5 MB in a millisecond.
+/// Facts of a run with the link dc1-dc2 at 100 Gbit/s, which carries 12.5 MB in a millisecond.
 fn info() -> RunInfo {
     RunInfo {
         links: vec![sample::link("dc1", "dc2", 100, 1)],
@@ -12,7 +12,7 @@ fn info() -> RunInfo {
     }
 }
 
-/// Link use by flows that start at times in ms, each in a repetition; true for those that did start.
+/// Returns the link use for flows, each given as its repetition, its start in ms, and true if it did start.
 fn arrivals(flows: &[(u32, u64, bool)]) -> ArrivalUse {
     let mut used = ArrivalUse::default();
     for &(repetition, millis, has_started) in flows {
@@ -39,7 +39,7 @@ fn is_near(found: f64, expected: f64) -> bool {
     (found - expected).abs() < 1e-9
 }
 
-/// 12.5 MB in 1 ms at 100 Gbit/s, then 13.75 MB in 11 ms at 10 Gbit/s: 26.25 MB fill the link.
+/// 12.5 MB in 1 ms at 100 Gbit/s, then 13.75 MB in 11 ms at 10 Gbit/s: the link can carry 26.25 MB.
 #[test]
 fn a_link_is_full_at_the_rates_in_force() {
     let mut info = info();
@@ -57,8 +57,7 @@ fn a_link_is_full_at_the_rates_in_force() {
     assert!(is_near(busiest.utilisation, 1.0), "{busiest:?}");
 }
 
-/// The run is cut at 4 ms, when the link has carried all the 50 MB that fit; flows were scheduled until 8
-/// ms.
+/// The run is cut off at 4 ms, when the link has carried all of the 50 MB that fit; flows were scheduled until 8 ms.
 #[test]
 fn a_cut_runs_links_are_used_until_the_cut() {
     let mut used = arrivals(&[(0, 0, true), (0, 3, true), (0, 8, false)]);
@@ -72,7 +71,7 @@ fn a_cut_runs_links_are_used_until_the_cut() {
     );
 }
 
-/// In 2 ms 25 MB fit. One direction is used to 100 and 20 %, the other to 70 % in both repetitions.
+/// 25 MB fit into 2 ms. One direction is used to 100 % and 20 %, the other to 70 % in both repetitions.
 #[test]
 fn the_busiest_link_has_the_largest_mean_of_its_repetitions() {
     let mut used = arrivals(&[(0, 2, true), (1, 2, true)]);

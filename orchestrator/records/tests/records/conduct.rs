@@ -1,10 +1,10 @@
-//! Conduct of a run: measured links that count as a different network than the required one.
+//! Tests of certificates that show another network than the required one.
 
 use lab_records::{Certification, CertifiedRow};
 use lab_sample as sample;
 use lab_units::{BitsPerSec, Nanos};
 
-/// True if a link with one direction modified by `change` counts as a different network than the required one.
+/// Returns true if the certificate of one direction, modified by `change`, shows another network than the required one.
 fn is_another(change: impl FnOnce(&mut CertifiedRow)) -> bool {
     let mut row = sample::certified("dc1", "dc8");
     change(&mut row);
@@ -36,7 +36,7 @@ fn a_figure_that_was_not_measured_makes_another_network_unless_it_is_the_queue()
     assert!(!is_another(|row| row.measured_queue_packets = None));
 }
 
-/// Half of 190 frames are 95.
+/// 95 is half of 190 frames.
 #[test]
 fn more_than_half_of_the_frames_lost_make_another_network() {
     let lost = |frames| is_another(|row| row.lost = frames);

@@ -1,4 +1,4 @@
-//! Damaged run directories: the reader never panics, and its errors name the damaged file.
+//! Tests with damaged run directories: the reader never panics, and its errors name the damaged file.
 
 use std::{fs, path::Path};
 
@@ -8,7 +8,8 @@ use lab_records::{
 };
 use lab_sample::{counter, end, flow, info, now, queue};
 
-/// Returns the files, with names, of a run with every kind of value. Tables with more than `large` rows are Parquet.
+/// Returns the files of a run, with names, that has every kind of value. Tables with more than `large` rows are
+/// Parquet.
 fn corpus(large: u64) -> Vec<(String, Vec<u8>)> {
     let results = tempfile::tempdir().expect("a directory");
     let info = info();
@@ -68,12 +69,12 @@ fn a_damaged_run_of_parquet_tables_is_read_or_refused_with_its_file() {
     let is_parquet = |(name, _): &(String, Vec<u8>)| name.ends_with(".parquet");
     let count = files.iter().filter(|file| is_parquet(file)).count();
     assert_eq!(count, 3, "flows, links and queues");
-    // Only Parquet files are damaged here; another test damages the other files along with the CSV tables.
+    // Only Parquet files are damaged here; another test damages the other files, including CSV tables.
     files.sort_by_key(|file| !is_parquet(file));
     damage_first(&files, count);
 }
 
-/// The inputs once made a reader panic or allocate gigabytes; random damage or deliberate attacks found them. Each is
+/// These inputs once made a reader panic or allocate gigabytes; random damage or deliberate attacks found them. Each is
 /// named after its table.
 #[test]
 fn inputs_that_failed_once_are_refused() {
@@ -100,7 +101,7 @@ fn inputs_that_failed_once_are_refused() {
     assert!(count >= 5, "{count} inputs");
 }
 
-/// Damages the first `count` of `files`, one at a time.
+/// Damages each of the first `count` files, one at a time.
 fn damage_first(files: &[(String, Vec<u8>)], count: usize) {
     let dir = tempfile::tempdir().expect("a directory");
     for (name, bytes) in files {
@@ -115,8 +116,7 @@ fn damage_first(files: &[(String, Vec<u8>)], count: usize) {
                 return true;
             };
             let text = error.to_string();
-            // Damage to one file may cause an error in another, such as a row of a policy that `run.json` does not
-            // have.
+            // Damage to one file may cause an error in another, such as rows of a policy that `run.json` no longer has.
             let mut names = files.iter().map(|(name, _)| name.as_str());
             let is_named = names.any(|name| text.contains(name)) || text.contains("run directory");
             assert!(is_named, "{text}");

@@ -1,4 +1,4 @@
-//! Ends of repetitions.
+//! Tests of the ends of repetitions.
 
 use lab_records::{FlowRow, FlowStatus, RepetitionEnds};
 use lab_sample as sample;

@@ -1,5 +1,5 @@
-//! Rules for data of other formats. Each folder of `formats/` is a small run, named after the format of its `run.json`;
-//! its plan has the plan format of the same time.
+//! Tests of the rules for data in other formats. Each folder of `formats/` is a small run, named after the format of
+//! its `run.json`; its plan has the plan format of the same time.
 //!
 //! If a column or a key changes, a test here fails. Then increase `FORMAT_VERSION`, keep the folder of the previous
 //! format, and add a folder of the new format. The folders of older, readable formats have only the files that their
@@ -22,7 +22,7 @@ use lab_records::{
 use lab_units::PLAN_FORMAT;
 use tempfile::TempDir;
 
-/// Formats of `run.json` and `plan.json` in the fixture that the reader refuses.
+/// Formats of `run.json` and of `plan.json` in the folder whose run the reader refuses.
 const REFUSED: (u32, u32) = (5, 1);
 
 fn fixture(format: u32) -> PathBuf {
@@ -50,7 +50,7 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Replaces the JSON file at `path` by one of format `format`, whose other keys have different types.
+/// Replaces the JSON file at `path` by one of format `format` in which all other keys have different types.
 fn reformat(path: &Path, format: u32) {
     let text = format!(r#"{{"format": {format}, "engine": "warp", "flows": 7}}"#);
     fs::write(path, text).expect("a file");

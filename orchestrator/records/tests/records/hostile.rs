@@ -1,4 +1,4 @@
-//! Files of a run made to mislead its reader or to exhaust the reader's memory.
+//! Tests with files made to mislead a reader or to exhaust its memory.
 
 use std::{
     fs::{self, File},
@@ -50,8 +50,7 @@ fn refused<R: Row + std::fmt::Debug>(run: &RunDir) -> String {
     format!("{error}: {}", cause.unwrap_or_default())
 }
 
-/// Writes a table of one row in which the column `odd` has the type `physical` and the other columns have the right
-/// type.
+/// Writes a table with one row whose column `odd` has the type `physical`; the other columns have the right type.
 fn write_with_odd(path: &Path, odd: &str, physical: Physical, repetition: Repetition) {
     let columns = LinkRow::COLUMNS.iter();
     let physical_of = |name: &str, kind| match kind {
@@ -133,8 +132,7 @@ fn a_column_of_another_type_is_an_error_with_file_and_column() {
     assert_eq!(run.table::<LinkRow>().expect("a table").rows.len(), 1);
 }
 
-/// A column whose statistics show a single text is read without its pages, so only the footer states its number of
-/// rows.
+/// If a column's statistics show a single text, its pages are not read, so only the footer gives the number of rows.
 #[test]
 fn a_footer_cannot_announce_more_rows_than_a_batch_has() {
     let (_results, run) = run(1);
@@ -171,7 +169,7 @@ fn a_row_is_bounded_before_it_is_in_memory() {
     let path = run.path().join("flows.csv");
     let whole = fs::read_to_string(&path).expect("a table");
     let (head, tail) = whole.split_once("lcmp").expect("a label");
-    // Writes the table in pieces, because concurrent tests measure the memory of the process, too.
+    // The table is written in pieces, because concurrent tests measure the memory of this process.
     let write = |quote: &str, piece: &str, length: usize| {
         let mut file = BufWriter::new(File::create(&path).expect("a file"));
         write!(file, "{head}{quote}").expect("the head");
@@ -204,7 +202,7 @@ fn a_row_is_bounded_before_it_is_in_memory() {
     assert!(refused::<FlowRow>(&run).contains("have no line end"));
 }
 
-/// Pipes, devices and links instead of a run's files are refused at once, without waiting.
+/// Pipes, devices and links in place of a run's files are refused at once, without waiting for data.
 #[test]
 fn nothing_but_regular_files_are_read() {
     let secret = tempfile::NamedTempFile::new().expect("a file");
@@ -283,7 +281,7 @@ fn a_bad_run_is_one_of_the_list() {
     let readable: Vec<_> = runs.iter().filter(|run| run.file.is_ok()).collect();
     assert_eq!((runs.len(), readable.len()), (4, 1));
     assert!(runs.iter().all(|run| run.tags.is_empty()));
-    // The tags of such a run can be set again.
+    // The tags of such a run can still be replaced.
     listing::set_tags(&results.path().join("long"), &["kept".to_owned()].into()).expect("tags");
     let run = ListedRun::read(results.path().join("long"));
     assert!(run.file.is_ok() && run.tags.len() == 1);

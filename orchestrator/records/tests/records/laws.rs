@@ -1,4 +1,4 @@
-//! Rows of every table that are written and read again are unchanged.
+//! Tests that rows of every table are unchanged after writing and reading.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use lab_sample::{counter, end, flow, info, now, queue};
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 use proptest::prelude::*;
 
-/// Returns a strategy for texts, including texts that CSV must quote.
+/// Generates texts, including those that CSV must quote.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z0-9-]{1,8}",
@@ -29,7 +29,7 @@ fn bytes() -> impl Strategy<Value = Bytes> {
     any::<u64>().prop_map(Bytes::new)
 }
 
-/// Returns a strategy for names that scenarios allow, which can therefore be list items.
+/// Generates names that scenarios allow, which can therefore be list items.
 fn name() -> impl Strategy<Value = String> {
     "[a-z][a-z0-9-]{0,7}"
 }
@@ -230,7 +230,7 @@ proptest! {
             Ok(())
         };
         same(&run)?;
-        // Every table with at least one row becomes Parquet.
+        // With a limit of 0 rows, every table becomes Parquet.
         let (dir, _) = writer.with_large_table(0).finish(end()).expect("the end");
         for table in tables(&dir, "parquet") {
             prop_assert!(!table.with_extension("csv").exists());
@@ -239,7 +239,7 @@ proptest! {
     }
 }
 
-/// Reads the table of the given row type.
+/// Reads the table of the same row type as the given rows.
 fn read_like<R: Row>(run: &RunDir, _: &[R]) -> Vec<R> {
     run.table().expect("rows").rows
 }
@@ -252,7 +252,7 @@ fn tables(run_dir: &Path, extension: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the header that the `csv` crate derives from a row.
+/// Returns the header that the `csv` crate derives from a row type.
 fn derived_header<R: Row>(row: R) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.serialize(row).expect("a row");

@@ -1,4 +1,4 @@
-//! Rates of links under faults.
+//! Tests of link rates under faults.
 
 use lab_records::{FaultInfo, LinkChange, LinkRates};
 use lab_sample as sample;
@@ -13,7 +13,7 @@ fn fault(millis: u64, link: &str, gbit: Option<u64>) -> FaultInfo {
     }
 }
 
-/// 100 Gbit/s for 1 ms carry 12.5 MB, then 10 Gbit/s for 11 ms 13.75 MB.
+/// At 100 Gbit/s, 1 ms carries 12.5 MB; at 10 Gbit/s, the next 11 ms carry 13.75 MB.
 #[test]
 fn a_fault_changes_the_rate_from_its_time_on() {
     let mut info = sample::info();

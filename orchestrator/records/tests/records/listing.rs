@@ -1,4 +1,4 @@
-//! The runs of a results directory.
+//! Tests of the runs in a results directory.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

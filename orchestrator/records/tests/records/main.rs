@@ -1,4 +1,4 @@
-//! Run directories, written and read.
+//! Tests that write and read run directories.
 
 mod arrival_use;
 mod conduct;

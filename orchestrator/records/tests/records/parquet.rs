@@ -1,4 +1,4 @@
-//! Large tables as Parquet.
+//! Tests of large tables, which are Parquet files.
 
 use std::{fs, path::Path};
 

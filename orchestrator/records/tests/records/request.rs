@@ -1,4 +1,4 @@
-//! Requests for runs: their text form, and requests that repeat an earlier run.
+//! Tests of requests: their text form, and requests that repeat an earlier run.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ fn ratio(text: &str) -> Ratio {
     text.parse().expect("a ratio")
 }
 
-/// Returns the request that repeats the run of `info`.
+/// Returns the request that repeats the run described by `info`.
 fn again(info: &RunInfo, scale_for: Option<&str>) -> Option<RunRequest> {
     let scale_for = scale_for.map(str::to_owned);
     RunRequest::again(info, SCENARIO_FILE.into(), scale_for)
 }
 
-/// Returns the facts of a run in a guest, with its command-line options.
+/// Returns the facts of a run in a guest, with the options of its command line.
 fn of_lab() -> RunInfo {
     let mut info = sample::info();
     info.provenance.asked = Some(Asked {
@@ -79,7 +79,7 @@ fn a_request_survives_its_text_form() {
     assert_eq!(read, request);
 }
 
-/// The run in the folder was made by an earlier lcmp-lab, which had no requests.
+/// An earlier lcmp-lab, which had no requests, made the run in this folder.
 #[test]
 fn an_older_run_of_this_format_gives_the_request_for_it() {
     let formats = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records/formats");

@@ -1,4 +1,4 @@
-//! A run directory from its first byte to its verdict.
+//! Tests of a run directory from its first byte to its verdict.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -11,7 +11,7 @@ use lab_records::{
 use lab_sample::{end, flow, info, now};
 use lab_units::Nanos;
 
-/// Returns a flow that timed out.
+/// Returns the row of a flow that timed out.
 fn unfinished(policy: &str) -> FlowRow {
     FlowRow {
         fct_ns: None,
@@ -99,7 +99,7 @@ fn rows_outlive_a_writer_that_dies() {
     let mut writer = create(results.path());
     let dir = writer.dir().to_owned();
     writer.append_flow(&flow("ecmp")).expect("a row");
-    // The state after the process is killed: no destructor has run.
+    // As if the process had been killed: no destructor runs.
     std::mem::forget(writer);
 
     let run = RunDir::open(&dir).expect("a run");
@@ -129,7 +129,7 @@ fn a_table_cut_anywhere_gives_its_whole_rows() {
     let table = dir.join("flows.csv");
     let length = || fs::metadata(&table).expect("flows").len();
     let rows = [flow("ecmp"), unfinished("lcmp"), flow("lcmp")];
-    // File lengths at which a row or the header ends.
+    // Lengths of the file at which the header or a row ends.
     let mut ends = vec![0, length()];
     for row in &rows {
         writer.append_flow(row).expect("a row");
@@ -166,7 +166,7 @@ fn damage_before_the_last_row_is_an_error_with_its_line() {
     );
 }
 
-/// Returns the line and cause in the error from reading flows whose text was changed.
+/// Returns the line and the cause of the error when the table of flows is read after `change`.
 fn refused(change: impl Fn(&str) -> String) -> (u64, String) {
     let results = results();
     let mut writer = create(results.path());

@@ -5,7 +5,7 @@ use crate::limits;
 /// Problem in a flow size distribution.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum CdfError {
-    #[error("`{found}` is not the header (hint: the first row is `bytes,percent`)")]
+    #[error("the first row is `{found}`, not the header (hint: write `bytes,percent`)")]
     Header { found: String },
     #[error("the row has {found} fields; it must have 2 (hint: write `bytes,percent`)")]
     Fields { found: usize },
@@ -17,7 +17,7 @@ pub enum CdfError {
     #[error("`{found}` is not a percentage from 0 to 100 with at most 5 decimals")]
     Percent { found: String },
     #[error(
-        "{what} `{found}` is below `{before}` of the row before (hint: both columns must increase)"
+        "{what} `{found}` is below `{before}` in the previous row (hint: both columns must increase)"
     )]
     Falling {
         what: &'static str,
@@ -25,7 +25,7 @@ pub enum CdfError {
         before: String,
     },
     #[error(
-        "the first percentage is `{found}`; it must be 0 (hint: add the row `0,0`, or the least size with 0)"
+        "the first percentage is `{found}`; it must be 0 (hint: add the row `0,0`, or one with the least size and 0)"
     )]
     Start { found: String },
     #[error("the last percentage is `{found}`; it must be 100")]
@@ -38,7 +38,7 @@ pub enum CdfError {
     Empty,
 }
 
-/// Problem in a flow file.
+/// Problem in a flow file of the artifact's format.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum FlowFileError {
     #[error("the file has no flows (hint: the first row is the number of flows)")]

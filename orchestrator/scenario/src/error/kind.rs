@@ -1,4 +1,4 @@
-//! Reasons of problems.
+//! Kinds of problems, with their messages.
 
 use std::{borrow::Cow, fmt};
 
@@ -8,12 +8,12 @@ use lab_units::{Bytes, Nanos, ParseQuantityError, Ratio, ratio::ParseRatioError}
 use super::file::{CdfError, FlowFileError};
 use crate::{expect::ParseExpectationError, limits};
 
-/// Reason of a problem.
+/// Kind of problem in a scenario or in a file that it names.
 ///
-/// Messages are lowercase fragments with an optional hint at the end: `(hint: …)`.
+/// A message is a lowercase fragment, with an optional hint at the end: `(hint: …)`.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ProblemKind {
-    // Problems of the text as a whole.
+    // Problems with the text as a whole.
     #[error(
         "the scenario has {found} bytes; it must have at most {} (hint: is this the right file?)",
         limits::MAX_SCENARIO_BYTES
@@ -43,7 +43,7 @@ pub enum ProblemKind {
     )]
     TooDeep,
 
-    // Problems of keys and shapes.
+    // Problems with keys and with the form of values.
     #[error("unknown key `{key}`{}", suggest_key(suggestion.as_deref(), known))]
     UnknownKey {
         key: String,
@@ -68,7 +68,7 @@ pub enum ProblemKind {
         known: Vec<&'static str>,
     },
 
-    // Problems of single values.
+    // Problems with single values.
     #[error(transparent)]
     Quantity(#[from] ParseQuantityError),
     #[error(transparent)]
@@ -133,7 +133,7 @@ pub enum ProblemKind {
     #[error("`{found}` has the control character {character:?}")]
     ControlCharacter { found: String, character: char },
 
-    // Problems of the topology.
+    // Problems with the topology.
     #[error("datacenter `{name}` is defined twice, first on line {first_line}")]
     DuplicateDc { name: String, first_line: usize },
     #[error("there is no datacenter `{name}`{}", suggest_dc(suggestion.as_deref(), known))]
@@ -145,7 +145,7 @@ pub enum ProblemKind {
     #[error("datacenter `{name}` has both `hosts` and `fabric` (hint: remove one of the two)")]
     HostsAndFabric { name: String },
     #[error(
-        "the datacenters so far have {found} hosts, but all datacenters together may have {}",
+        "the datacenters up to this one have {found} hosts, but all datacenters together may have at most {}",
         limits::MAX_HOSTS
     )]
     TooManyHosts { found: u64 },
@@ -171,12 +171,12 @@ pub enum ProblemKind {
     #[error("the window ends at {to} but must end after its start at {from}")]
     EmptyWindow { from: Nanos, to: Nanos },
 
-    // Problems of traffic.
+    // Problems with traffic.
     #[error("datacenter `{name}` has no hosts (hint: give it `hosts`, or send elsewhere)")]
     NoHosts { name: String },
     #[error("all-to-all traffic needs two datacenters with hosts, but there are {found}")]
     TooFewSenders { found: usize },
-    #[error("both ends are in `{dc}`, but flows go between datacenters")]
+    #[error("both ends are in `{dc}`, but traffic must go to another datacenter")]
     SameDc { dc: String },
     #[error("`{from}` sends to `{to}` twice, first on line {first_line} (hint: add up the loads)")]
     DuplicatePair {
@@ -186,7 +186,9 @@ pub enum ProblemKind {
     },
     #[error("the load {load} is listed twice (hint: `repetitions` runs a load several times)")]
     DuplicateLoad { load: Ratio },
-    #[error("a scenario has one sweep: this list differs from the sweep on line {first_line}")]
+    #[error(
+        "a scenario can have only one sweep, but this list of loads differs from the sweep on line {first_line}"
+    )]
     OtherSweep { first_line: usize },
     #[error("`{found}` is not a host (hint: hosts are written like `dc1/h1`)")]
     NotAHost { found: String },
@@ -201,7 +203,7 @@ pub enum ProblemKind {
     #[error("{message}")]
     File { message: String },
 
-    // Problems of policies.
+    // Problems with policies.
     #[error(
         "two policies are called `{label}`, the first on line {first_line} (hint: give one of \
              them a `label`)"
@@ -218,24 +220,24 @@ pub enum ProblemKind {
     },
     #[error(
         "{error}{}",
-        unset.map_or_else(String::new, |key| format!(" (hint: `{key}` has the preset's value; set both)"))
+        unset.map_or_else(String::new, |key| format!(" (hint: `{key}` still has the preset's value; set both)"))
     )]
     Parameter {
         error: ParameterError,
         unset: Option<&'static str>,
     },
 
-    // Problems of the transport.
+    // Problems with the transport.
     #[error(
         "`{key}` belongs only to the preset `{preset}` (hint: leave it out, or set `preset: {preset}`)"
     )]
     NotOfPreset { key: &'static str, preset: Preset },
 
-    // Problems of the scale.
+    // Problems with the scale.
     #[error("`{missing}` is missing: a scale needs both factors (hint: or write `scale: auto`)")]
     HalfScale { missing: &'static str },
 
-    // Problems of faults.
+    // Problems with faults.
     #[error("no link leads from `{}` to `{}`", between[0], between[1])]
     UnknownLink { between: [String; 2] },
     #[error("`{key}: false` has no effect (hint: write `{opposite}: true`)")]
@@ -246,14 +248,14 @@ pub enum ProblemKind {
     #[error("the link is already {state} at that time")]
     FaultChangesNothing { state: &'static str },
 
-    // Problems of the files that a scenario names.
+    // Problems with files that a scenario names.
     #[error(transparent)]
     Cdf(#[from] CdfError),
     #[error(transparent)]
     FlowFile(#[from] FlowFileError),
 }
 
-/// Kind of a name.
+/// Kind of object that a name denotes, for messages about its characters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum NameOf {
     /// Name of a scenario or a policy.
@@ -287,7 +289,7 @@ impl fmt::Display for NameOf {
     }
 }
 
-/// Unit of a count.
+/// Unit of a counted quantity, for messages.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Unit {
     /// Entries of a list.
@@ -307,7 +309,7 @@ impl Unit {
     }
 }
 
-/// Splits a message into the text and its hint.
+/// Splits a message into its text and its hint; `None` if it has no hint.
 pub(super) fn split_hint(text: &str) -> (&str, Option<&str>) {
     let marker = text.rfind(HINT).filter(|_| text.ends_with(')'));
     match marker {
@@ -358,7 +360,7 @@ fn suggest_key(suggestion: Option<&str>, known: &[String]) -> String {
 }
 
 fn suggest_dc(suggestion: Option<&str>, known: &[String]) -> String {
-    // A full list of the names in a large topology would hide the message.
+    // In a large topology, the full list of names would hide the message.
     const SHOWN: usize = 8;
     match suggestion {
         Some(_) => suggest(suggestion),

@@ -1,8 +1,8 @@
-//! Locations in a text.
+//! Positions in a text.
 
 use std::ops::Range;
 
-/// Text and its name in messages.
+/// Text of a file, with the file's name for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceText<'a> {
     /// Name of the file, as the user gave it.
@@ -10,23 +10,23 @@ pub struct SourceText<'a> {
     pub text: &'a str,
 }
 
-/// Position of a part within one line of a text.
+/// Position of a problem within one line of a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Location {
-    /// Name of the text.
+    /// Name of the file, as the user gave it.
     pub file: String,
     /// Line number, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// Text of the line, without its end.
+    /// Text of that line, without the line break.
     pub text: String,
-    /// Byte range of the part in [`Location::text`].
+    /// Byte range of the problem within [`Location::text`].
     pub span: Range<usize>,
 }
 
 impl SourceText<'_> {
-    /// Returns the location of the byte range `range`, truncated to the line on which the range starts.
+    /// Converts the byte range `range` of the text into a location, truncated to the line on which it starts.
     ///
     /// An offset past the end, or inside a character, is moved back to the nearest character.
     #[must_use]

@@ -1,7 +1,7 @@
-//! Problems in a scenario and the files it names, each with its location in the text.
+//! Problems in a scenario and in the files that it names, each with its location in the text.
 //!
-//! - [`kind`]: reasons of problems
-//! - [`file`]: reasons of problems in the files that a scenario names
+//! - [`kind`]: kinds of problems, with their messages
+//! - [`file`]: kinds of problems in the files that a scenario names
 //! - [`location`]: positions in a text
 
 pub mod file;
@@ -19,18 +19,18 @@ pub use location::{Location, SourceText};
 
 use crate::limits;
 
-/// Problem and its location.
+/// Problem with its location in a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
-    /// Position in the text.
+    /// Position of the problem in the text.
     pub location: Location,
-    /// YAML path of the location, `topology.links[3].rate`; absent in files that are not YAML and in a document that
-    /// cannot be parsed.
+    /// YAML path of the location, such as `topology.links[3].rate`; `None` in a file that is not YAML, and in a
+    /// document that cannot be parsed.
     pub path: Option<String>,
     pub kind: ProblemKind,
 }
 
-/// Problems in a text, in the order of the text; never empty.
+/// All problems found in a text, in the order of the text; never empty.
 ///
 /// The [`Display`](fmt::Display) form shows each problem with its file, line, column and source line.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -46,19 +46,19 @@ impl ScenarioErrors {
         &self.problems
     }
 
-    /// Returns the number of problems beyond [`limits::MAX_PROBLEMS`].
+    /// Returns the number of problems that are not shown because there are more than [`limits::MAX_PROBLEMS`].
     #[must_use]
     pub const fn omitted(&self) -> usize {
         self.omitted
     }
 
-    /// Returns the [`Display`](fmt::Display) form with terminal colours.
+    /// Returns the [`Display`](fmt::Display) form with colours for a terminal.
     #[must_use]
     pub fn coloured(&self) -> String {
         render(self, &Renderer::styled())
     }
 
-    /// Returns `Ok` if there are no findings; otherwise fails with the first findings in the order of the text.
+    /// Returns `Ok` if `findings` is empty; otherwise fails with the first problems in the order of the text.
     pub(crate) fn check<K: Into<ProblemKind>>(
         source: SourceText<'_>,
         mut findings: Vec<Finding<K>>,
@@ -69,7 +69,8 @@ impl ScenarioErrors {
         }
         findings.sort_by_key(|finding| finding.range.start);
         let omitted = findings.len().saturating_sub(limits::MAX_PROBLEMS);
-        // Locations and paths are looked up in the text, so only for the problems that the error shows.
+        // Locations and paths are looked up in the text, which takes time, so only the problems that are shown get
+        // them.
         findings.truncate(limits::MAX_PROBLEMS);
         let problems = findings
             .into_iter()
@@ -87,10 +88,10 @@ impl ScenarioErrors {
     }
 }
 
-/// Problem with a byte range, before its location is looked up.
+/// Problem with its byte range, before its line and column are looked up.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding<K> {
-    /// Byte range of the text; empty for the start of a YAML list or mapping.
+    /// Byte range in the text; empty for the start of a YAML list or mapping.
     pub range: Range<usize>,
     pub kind: K,
 }
@@ -123,7 +124,7 @@ impl Problem {
     }
 }
 
-/// Renders problems as text: message, file:line:column, source line with a caret, YAML path, hint.
+/// Renders problems as text: message, file:line:column, source line with a caret, YAML path and hint.
 fn render(errors: &ScenarioErrors, renderer: &Renderer) -> String {
     let mut blocks: Vec<String> = errors
         .problems
@@ -147,7 +148,7 @@ fn block(problem: &Problem, renderer: &Renderer) -> String {
     renderer.render(&[group])
 }
 
-/// Renders the source line with a caret; for an empty line, only the position.
+/// Renders the source line with a caret; of an empty line, only the position.
 fn source_line(location: &Location) -> Element<'_> {
     if location.text.is_empty() {
         let origin = Origin::path(&location.file).line(location.line);
@@ -158,7 +159,7 @@ fn source_line(location: &Location) -> Element<'_> {
     snippet.line_start(location.line).annotation(caret).into()
 }
 
-/// Returns the beginning of a text that is too long for a message.
+/// Returns the text, cut off with `…` if it is too long for a message.
 pub(crate) fn excerpt(text: &str) -> String {
     const SHOWN: usize = 60;
     match text.char_indices().nth(SHOWN) {
@@ -167,7 +168,7 @@ pub(crate) fn excerpt(text: &str) -> String {
     }
 }
 
-/// Escapes control characters: messages quote the scenario, which must not control the terminal.
+/// Escapes control characters, because messages quote the scenario's text, which must not control the terminal.
 fn without_controls(text: &str) -> String {
     let escape = |character: char| {
         if character.is_control() {

@@ -10,25 +10,26 @@ use crate::{
 
 /// Cumulative distribution of flow sizes, linear between its points.
 ///
-/// Shares are whole numbers in units of 1/[`SizeCdf::UNIT`], so that every file's percentages are exact.
+/// Shares are whole numbers in units of 1/[`SizeCdf::UNIT`], so that the file's percentages are represented exactly.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SizeCdf {
     points: Vec<CdfPoint>,
 }
 
-/// Point on the distribution: the share of flows up to a size.
+/// Point of the distribution: a size, and the share of flows up to that size.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CdfPoint {
     pub size: Bytes,
-    /// Share of all flows, in units of 1/[`SizeCdf::UNIT`].
+    /// Share of flows up to this size, in units of 1/[`SizeCdf::UNIT`].
     pub share: u64,
 }
 
 impl SizeCdf {
-    /// Value of [`CdfPoint::share`] that stands for all flows; percentages have at most five decimals.
+    /// Value of [`CdfPoint::share`] that stands for all flows, so that percentages with five decimals are whole
+    /// numbers.
     pub const UNIT: u64 = 100 * PERCENT;
 
-    /// Parses the text of a `bytes,percent` file with `#` comments.
+    /// Parses the text of a CSV file with `bytes,percent` rows and `#` comments.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioErrors> {
         let source = SourceText { name: file, text };
         let mut findings = Vec::new();
@@ -51,7 +52,7 @@ impl SizeCdf {
                 Err(finding) => findings.push(finding),
             }
         }
-        // Bounds and order are only meaningful if all rows could be parsed.
+        // Bounds and order are checked only if all rows could be parsed.
         if findings.is_empty() {
             findings = check(source, &points);
         }
@@ -60,7 +61,7 @@ impl SizeCdf {
         Ok(Self { points })
     }
 
-    /// Returns the points, with increasing size and share, from share zero to [`SizeCdf::UNIT`].
+    /// Returns the points, by increasing size and share; the shares go from zero to [`SizeCdf::UNIT`].
     #[must_use]
     pub fn points(&self) -> &[CdfPoint] {
         &self.points
@@ -69,19 +70,19 @@ impl SizeCdf {
     /// Returns the exact mean size in bytes, which is above zero.
     #[must_use]
     pub fn mean(&self) -> Ratio {
-        // A linear segment from a to b has the mean (a + b) / 2.
+        // On a linear segment from a to b, the mean size is (a + b) / 2.
         let doubled: u64 = self.points.windows(2).map(doubled_area).sum();
         Ratio::new(doubled, 2 * Self::UNIT).expect("the denominator is not zero")
     }
 
-    /// Returns the size that the share `u / 2^64` of all flows does not exceed, rounded down, but at least one byte. A
-    /// uniform `u` gives a sample.
+    /// Returns the size that a share u / 2^64 of all flows does not exceed, rounded down, at least one byte. With a
+    /// uniformly random `u`, the result is a sample of the distribution.
     #[must_use]
     pub fn quantile(&self, u: u64) -> Bytes {
         let share = u128::from(u) * u128::from(Self::UNIT);
         let scaled = |point: &CdfPoint| u128::from(point.share) << 64;
         let above = self.points.partition_point(|point| scaled(point) <= share);
-        // The first point has share zero, and the last has more than any `share`.
+        // The first point has share zero, and the last a share above any `share`, so `above` is neither 0 nor the end.
         let low = &self.points[above - 1];
         let high = &self.points[above];
         let rise = u128::from(high.size.get() - low.size.get());
@@ -94,8 +95,7 @@ impl SizeCdf {
 /// Number of share units in one percent.
 const PERCENT: u64 = 100_000;
 
-/// Bound that ensures that the sums in [`SizeCdf::mean`] fit in 64 bits: the differences of the shares add up to
-/// [`SizeCdf::UNIT`].
+/// Guarantees that the sums in [`SizeCdf::mean`] fit in 64 bits: the differences of shares add up to [`SizeCdf::UNIT`].
 const _: () = assert!(
     limits::MAX_FLOW_SIZE
         .get()
@@ -112,7 +112,7 @@ fn is_header(row: &Part<'_>) -> bool {
     fields.iter().map(Part::text).eq(["bytes", "percent"])
 }
 
-/// Point with the fields from which it was parsed.
+/// Point with the two fields from which it was parsed, for messages.
 struct ReadPoint<'a> {
     point: CdfPoint,
     size: Part<'a>,
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn the_mean_is_exact() {
         assert_eq!(cdf("0,0\n100,100").mean(), Ratio::new(50, 1).unwrap());
-        // 15 % of the flows have a mean of 5, 85 % a mean of 55.
+        // 15 % of the flows have a mean size of 5, and 85 % one of 55.
         let mean = cdf("0,0\n10,15\n100,100").mean();
         assert_eq!(mean, Ratio::new(15 * 5 + 85 * 55, 100).unwrap());
     }

@@ -1,7 +1,7 @@
 //! Flow lists in the format of the paper's artifact.
 //!
-//! After `#` comments, a file has the number of flows, then a row per flow: source host, destination host, priority
-//! group, destination port, bytes, and start in seconds with up to nine decimals.
+//! Besides `#` comments, a file has the number of flows in its first row, then one row per flow: source host,
+//! destination host, priority group, destination port, bytes, and start in seconds with up to nine decimals.
 
 use lab_units::{Bytes, Nanos, Ratio};
 
@@ -11,22 +11,22 @@ use crate::{
     limits,
 };
 
-/// Flow of a flow file. Hosts are the artifact's node ids, numbered from zero.
+/// One flow of a flow file. Hosts are given by the artifact's node ids, numbered from zero.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FileFlow {
     /// Line of the file, from 1.
     pub line: usize,
-    /// Sending host.
+    /// Node id of the sending host.
     pub src: u32,
-    /// Receiving host.
+    /// Node id of the receiving host.
     pub dst: u32,
     /// Priority group, which is always 3 in the artifact.
     pub priority_group: u8,
     /// Destination port, which is always 100 in the artifact.
     pub dst_port: u16,
-    /// Bytes to transfer.
+    /// Number of bytes to transfer.
     pub size: Bytes,
-    /// Start relative to the artifact's time zero; the first flows of the artifact start at two seconds.
+    /// Start in the artifact's simulation time; there, the first flows start at two seconds.
     pub start: Nanos,
 }
 

@@ -1,10 +1,10 @@
-//! Texts with one row per line and `#` comments.
+//! Row-oriented text files, with one row per line and `#` comments.
 
 use std::ops::Range;
 
 use crate::error::{Finding, SourceText, excerpt};
 
-/// Line with data, or a field of such a line.
+/// Row of a text file, or one field of such a row.
 #[derive(Clone)]
 pub(super) struct Part<'a> {
     source: SourceText<'a>,
@@ -14,7 +14,7 @@ pub(super) struct Part<'a> {
     pub line: usize,
 }
 
-/// Returns all rows: lines that are neither blank nor comments.
+/// Returns the rows of a text: all lines that are neither blank nor comments.
 pub(super) fn rows(source: SourceText<'_>) -> impl Iterator<Item = Part<'_>> {
     let lines = source.text.split_inclusive('\n').zip(1..);
     let rows = lines.map(move |(text, line)| Part::new(source, text.trim(), line));
@@ -22,7 +22,7 @@ pub(super) fn rows(source: SourceText<'_>) -> impl Iterator<Item = Part<'_>> {
 }
 
 impl<'a> Part<'a> {
-    /// Creates the part of the source with the text `text`.
+    /// Creates the part of `source` that `text`, a slice of the source's text, covers.
     fn new(source: SourceText<'a>, text: &str, line: usize) -> Self {
         let start = text.as_ptr().addr() - source.text.as_ptr().addr();
         let range = start..start + text.len();
@@ -37,17 +37,17 @@ impl<'a> Part<'a> {
         &self.source.text[self.range.clone()]
     }
 
-    /// Returns the text, shortened for messages.
+    /// Returns the part's text, shortened for a message.
     pub fn excerpt(&self) -> String {
         excerpt(self.text())
     }
 
-    /// Returns the fields between commas.
+    /// Splits the part into fields at commas.
     pub fn comma_fields(&self) -> Vec<Self> {
         self.fields(self.text().split(',').map(str::trim))
     }
 
-    /// Returns the fields, which whitespace separates.
+    /// Splits the part into fields at whitespace.
     pub fn blank_fields(&self) -> Vec<Self> {
         self.fields(self.text().split_whitespace())
     }
@@ -57,14 +57,14 @@ impl<'a> Part<'a> {
         parts.map(field).collect()
     }
 
-    /// Returns a problem located at this part.
+    /// Returns a problem of kind `kind` at this part.
     pub fn finding<K>(&self, kind: K) -> Finding<K> {
         let range = self.range.clone();
         Finding { range, kind }
     }
 }
 
-/// Returns a problem of the whole text, located at the text's end.
+/// Returns a problem of kind `kind` at the end of the text, for problems with the whole text.
 pub(super) fn finding_at_end<K>(source: SourceText<'_>, kind: K) -> Finding<K> {
     let end = source.text.trim_end().len();
     let range = end..end;

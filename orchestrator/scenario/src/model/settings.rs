@@ -1,18 +1,18 @@
-//! Settings of a policy or a congestion control.
+//! Parameters that a scenario sets for a policy or a congestion control.
 
 use std::collections::BTreeMap;
 
 use lab_parameters::{Preset, Value};
 use serde::Serialize;
 
-/// Parameters that a scenario sets; a parameter that is not set keeps its default.
+/// Parameters that a scenario sets; an unset parameter keeps its default.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Settings {
-    /// Preset that gives the defaults. `None` stands for `paper` for policies, and for the preset of
-    /// `transport.semantics` for congestion controls.
+    /// Preset that gives the defaults. `None` means `paper` for a policy, and the preset named after
+    /// `transport.semantics` for a congestion control.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
-    /// Name of the policy in records and plots.
+    /// Name of the policy in records and plots; `None` for its default label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Values by parameter name, in paper units.
@@ -20,7 +20,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns the settings with the parameter `name` set to `value`.
+    /// Returns these settings with the parameter `name` set to `value`.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: Value) -> Self {
         self.values.insert(name, value);

@@ -1,4 +1,4 @@
-//! Mappings that set parameters of links, as written in a scenario.
+//! Mappings of a scenario that set link parameters.
 
 use lab_parameters::{EcnConfig, LinkConfig, Parameter, ParameterSet};
 use lab_units::Nanos;
@@ -14,7 +14,7 @@ use crate::{
     yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words},
 };
 
-/// ECN marking, or `none` to switch off a default with marking.
+/// Key `ecn`: ECN parameters, or `none` to switch off marking that is the default.
 pub type Marking = Maybe<At<WordOr<NoEcn, Parameters<EcnConfig>>>>;
 
 /// Properties of a link inside a datacenter, equal in both directions.
@@ -33,7 +33,7 @@ impl Place for HostWire {
 
     keys!(HostWire);
 
-    /// Omits a default that differs between tiers.
+    /// Returns the parameter's description without its default, which differs between tiers.
     fn describe(parameter: &Parameter) -> String {
         let tiers = [defaults::LEAF_SPINE, defaults::SPINE_DCI];
         let default = defaults::HOST_LINK.get(parameter.name);
@@ -69,7 +69,7 @@ impl Place for InterDcWire {
     }
 }
 
-/// A link between the DCI switches of two datacenters, equal in both directions.
+/// Link between the DCI switches of two datacenters, equal in both directions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
@@ -98,21 +98,21 @@ impl Place for Link {
     }
 }
 
-/// Link change: time, link, and one of the other keys.
+/// Change of a link: time, link, and exactly one other key.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("minProperties" = 3, "maxProperties" = 3))]
 pub struct Fault {
-    /// Time from the earliest possible flow start.
+    /// Time of the change, from the earliest possible flow start.
     pub at: Text<Nanos>,
     /// Names of the link's two datacenters.
     #[schemars(length(min = 2, max = 2))]
     pub link: At<Vec<Text<String>>>,
-    /// True to cut the link.
+    /// If true, cuts the link.
     #[serde(default)]
     #[schemars(extend("const" = true))]
     pub down: Maybe<Text<bool>>,
-    /// True to restore the link.
+    /// If true, restores the link.
     #[serde(default)]
     #[schemars(extend("const" = true))]
     pub up: Maybe<Text<bool>>,
@@ -135,7 +135,7 @@ impl Place for Fault {
     }
 }
 
-/// Word `none`: no ECN marking, even if the default has ECN marking.
+/// Word `none`: no ECN marking, even if marking is the default.
 #[derive(Clone, Copy, Debug)]
 pub struct NoEcn;
 

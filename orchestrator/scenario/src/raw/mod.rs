@@ -1,4 +1,4 @@
-//! Shapes of a scenario as written: keys, lists and texts, each with its byte range.
+//! Form in which a scenario is written: keys, lists and texts, each with its byte range.
 //!
 //! The JSON Schema is generated from these types, and editors show their doc comments. [`crate::resolve`] parses the
 //! texts and checks that the values are consistent.
@@ -59,7 +59,7 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(extend("default" = "auto"))]
     pub scale: Maybe<At<WordOr<AutoScale, Scale>>>,
-    /// Seed of all random streams.
+    /// Seed of all random numbers.
     #[serde(default)]
     #[schemars(extend("default" = defaults::SEED))]
     pub seed: Maybe<Text<u64>>,
@@ -74,12 +74,12 @@ pub struct Scenario {
     /// Recording intervals and the window of measured flows, in paper time.
     #[serde(default)]
     pub measure: Maybe<Measure>,
-    /// Maximum age of a DCI switch's tables and queue samples, in paper time. Beyond this age, the switch hashes new
-    /// flows over all candidates. Tables and samples of the simulator do not expire.
+    /// Maximum age of a DCI switch's tables and queue samples, in paper time. If they are older, the switch hashes new
+    /// flows over all candidates. In the simulator, tables and samples do not expire.
     #[serde(default)]
     #[schemars(extend("default" = defaults::MAX_TABLE_AGE.to_string()))]
     pub max_table_age: Maybe<Text<Nanos>>,
-    /// Changes to links while flows run.
+    /// Changes of links while flows run.
     #[serde(default)]
     #[schemars(length(max = limits::MAX_FAULTS))]
     pub faults: Maybe<At<Vec<At<With<Fault>>>>>,
@@ -93,7 +93,7 @@ pub struct Scenario {
     pub expect: Maybe<At<Vec<Text<Expectation>>>>,
 }
 
-/// Factors from paper to emulated quantities; sizes are scaled by the product of both.
+/// Factors by which paper quantities become emulated ones. Sizes are scaled by the product of both factors.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("required" = ["rate", "time"]))]
@@ -104,7 +104,8 @@ pub struct Scale {
     pub time: Maybe<Text<Ratio>>,
 }
 
-/// Scale chosen to fit the capacity of the place: a guest on the virtual or real clock, or this machine.
+/// Word `auto`: a scale that fits the capacity of the place of the run, a guest on the virtual or real clock, or this
+/// machine.
 #[derive(Clone, Copy, Debug)]
 pub struct AutoScale;
 
@@ -112,7 +113,7 @@ words! {
     AutoScale: "`auto`, or the factors `rate` and `time`" { "auto" => Self }
 }
 
-/// Number of repetitions in both engines.
+/// Number of repetitions, the same in both engines.
 #[derive(Clone, Copy, Debug)]
 pub struct RepetitionCount;
 
@@ -124,10 +125,10 @@ words! {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Repetitions {
-    /// Repetitions in the lab and in `sim --scaled`, the lab's counterpart.
+    /// Number of repetitions in the lab, and in `sim --scaled`, which simulates the lab's plan.
     #[schemars(extend("default" = defaults::REPETITIONS, "minimum" = 1, "maximum" = limits::MAX_REPETITIONS))]
     pub lab: Maybe<Text<u32>>,
-    /// Repetitions in `sim`.
+    /// Number of repetitions in `sim` without `--scaled`.
     #[schemars(extend("default" = defaults::REPETITIONS, "minimum" = 1, "maximum" = limits::MAX_REPETITIONS))]
     pub sim: Maybe<Text<u32>>,
 }
@@ -141,12 +142,12 @@ fn repetitions(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [count, each], "default": defaults::REPETITIONS })
 }
 
-/// Traffic generator with default settings.
+/// Name of a traffic generator, with default settings.
 #[derive(Clone, Copy, Debug)]
 pub enum GeneratorWord {
-    /// Two perftest processes per flow.
+    /// Word `perftest`: two perftest processes per flow.
     Perftest,
-    /// One process for all flows.
+    /// Word `verbs`: one process for all flows.
     Verbs,
 }
 
@@ -177,19 +178,19 @@ pub struct Generator {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Measure {
-    /// Start of the window. Flows scheduled to start earlier run, but are not part of slowdowns, sizes and comparisons.
+    /// Start of the window. Flows scheduled to start earlier run, but do not count in slowdowns, sizes and comparisons.
     #[schemars(extend("default" = defaults::MEASURE.from.to_string()))]
     pub from: Maybe<Text<Nanos>>,
-    /// End of the window. Flows scheduled to start at this time or later run, but are not part of slowdowns, sizes
-    /// and comparisons. Default: none.
+    /// End of the window. Flows scheduled to start at this time or later run, but do not count in slowdowns, sizes and
+    /// comparisons. Default: none.
     pub to: Maybe<Text<Nanos>>,
-    /// Recording interval of the egress queues of DCI switches.
+    /// Time between two samples of DCI switches' egress queues.
     #[schemars(extend("default" = defaults::MEASURE.queues.to_string()))]
     pub queues: Maybe<Text<Nanos>>,
-    /// Recording interval of the byte counters of inter-DC links.
+    /// Time between two samples of inter-DC links' byte counters.
     #[schemars(extend("default" = defaults::MEASURE.links.to_string()))]
     pub links: Maybe<Text<Nanos>>,
-    /// Recording interval of the counters of DCI switches: flow table, decisions, fallbacks, failovers.
+    /// Time between two samples of DCI switches' counters: flow table, decisions, fallbacks, failovers.
     #[schemars(extend("default" = defaults::MEASURE.switches.to_string()))]
     pub switches: Maybe<Text<Nanos>>,
 }

@@ -1,4 +1,4 @@
-//! Parameters of a link, policy or congestion control, as written in a scenario.
+//! Parameters of a link, policy or congestion control, as a scenario gives them.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
@@ -18,29 +18,29 @@ use crate::{
     yaml::{Scalar, Text},
 };
 
-/// Texts of the parameters of `S` that a scenario sets, by their declarations.
+/// Parameters of `S` that a scenario sets, as unparsed texts.
 #[derive(Clone, Debug)]
 pub struct Parameters<S> {
     /// Preset that gives the defaults.
     pub preset: Option<Text<Preset>>,
-    /// Name in records and plots.
+    /// Name of the policy in records and plots.
     pub label: Option<Text<String>>,
     pub texts: Texts,
     set: PhantomData<S>,
 }
 
-/// Texts of the parameters that a mapping sets, in the order of the scenario.
+/// Parameters that a mapping sets, with their unparsed values, in the order of the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct Texts(pub Vec<(&'static Parameter, Text<Value>)>);
 
 impl Texts {
-    /// Returns the text of the parameter `name`, if the mapping sets it.
+    /// Returns the unparsed value of the parameter `name`; `None` if the mapping does not set it.
     pub fn of(&self, name: &str) -> Option<&Text<Value>> {
         let found = self.0.iter().find(|(parameter, _)| parameter.name == name);
         found.map(|(_, text)| text)
     }
 
-    /// Fails with the first of the `required` parameters that the mapping does not set.
+    /// Checks that the mapping sets all `required` parameters; fails with the first one missing.
     pub(super) fn check<E: Error>(
         &self,
         mut required: impl Iterator<Item = &'static Parameter>,
@@ -85,7 +85,7 @@ impl<'de, S: ParameterSet> Visitor<'de> for SetVisitor<S> {
     }
 }
 
-/// Deserialises a key that is one of the given keys.
+/// Deserialiser of a key that must be one of the given keys.
 pub(super) struct Key(pub(super) &'static [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for Key {
@@ -109,7 +109,7 @@ impl Visitor<'_> for Key {
     }
 }
 
-/// Parses a value of `domain`'s kind; the value may be out of bounds.
+/// Parses a value of the type that `domain` has, without checking its range.
 pub fn read(domain: Domain, text: &str) -> Result<Value, ProblemKind> {
     Ok(match domain {
         Domain::Flag => Value::Flag(bool::read(text)?),
@@ -135,7 +135,7 @@ pub fn read(domain: Domain, text: &str) -> Result<Value, ProblemKind> {
     })
 }
 
-/// Parses one of `words`. Fails with all words and the closest one.
+/// Parses one of `words`. The error lists all words and suggests the closest one.
 fn word_of(words: &[&'static str], text: &str) -> Result<&'static str, ProblemKind> {
     let found = words.iter().find(|word| **word == text);
     found.copied().ok_or_else(|| ProblemKind::UnknownWord {
@@ -185,7 +185,7 @@ impl<S: ParameterSet> JsonSchema for Parameters<S> {
     }
 }
 
-/// Adds `parameters` to the keys that a mapping must have.
+/// Adds `parameters` to the required keys of a mapping's schema.
 pub(super) fn require(schema: &mut Schema, parameters: impl Iterator<Item = &'static Parameter>) {
     let mut names = parameters.map(|parameter| json!(parameter.name)).peekable();
     if names.peek().is_none() {
@@ -197,7 +197,7 @@ pub(super) fn require(schema: &mut Schema, parameters: impl Iterator<Item = &'st
     }
 }
 
-/// Returns the schema of the key `preset`. Policies have a label, and `paper` as their default preset.
+/// Returns the schema of the key `preset`. Policies also have a label, and their default preset is `paper`.
 fn preset_schema(is_policy: bool) -> Schema {
     let mut schema = Preset::schema();
     let description = "Source of the defaults: `paper`, the publication; `artifact`, the code of \
@@ -215,13 +215,13 @@ fn preset_schema(is_policy: bool) -> Schema {
 fn label_schema() -> Schema {
     json_schema!({
         "type": "string",
-        "description": "Name in records and plots instead of the policy's, to tell variants apart.",
+        "description": "Name in records and plots instead of the policy's own, to distinguish variants of a policy.",
         "pattern": limits::NAME_PATTERN,
         "maxLength": limits::MAX_LABEL,
     })
 }
 
-/// Returns the schema of a parameter's values.
+/// Returns the schema of a parameter's value, with `description`.
 pub(super) fn parameter_schema(parameter: &Parameter, description: String) -> Schema {
     let mut schema = domain_schema(parameter.domain);
     schema.insert("description".to_owned(), description.into());
@@ -251,7 +251,7 @@ fn word_schema(words: &[&str]) -> Schema {
     json_schema!({ "type": "string", "enum": words })
 }
 
-/// Returns the meaning and defaults of a parameter.
+/// Returns a parameter's description, followed by its defaults.
 fn described<S: ParameterSet>(parameter: &Parameter) -> String {
     let [paper, artifact] =
         [Preset::Paper, Preset::Artifact].map(|preset| default::<S>(parameter, preset));
@@ -267,7 +267,8 @@ fn described<S: ParameterSet>(parameter: &Parameter) -> String {
     format!("{}{default}", parameter.doc.trim())
 }
 
-/// Returns the schema of fractions from 0 to `max`; `bounds` are the schema's keywords for 0 and for `max`.
+/// Returns the schema of fractions between 0 and `max`; `bounds` has the schema keywords of the lower and the upper
+/// bound.
 fn bounded_ratio(bounds: [&str; 2], max: u64) -> Schema {
     let mut schema = Ratio::schema();
     schema.remove("minimum");
@@ -277,8 +278,8 @@ fn bounded_ratio(bounds: [&str; 2], max: u64) -> Schema {
     schema
 }
 
-/// Returns the default of a parameter as text; `None` if it has no default, or if the algorithm of `preset` does not
-/// have the parameter.
+/// Returns the default of a parameter as text; `None` if it has no default, or if only the other preset has the
+/// parameter.
 pub fn default<S: ParameterSet>(parameter: &Parameter, preset: Preset) -> Option<String> {
     if parameter.is_required || !parameter.is_of(preset) {
         return None;

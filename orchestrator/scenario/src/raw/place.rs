@@ -1,4 +1,4 @@
-//! Mappings that have both keys of their own and keys that set parameters, as written in a scenario.
+//! Mappings of a scenario that contain keys of their own and keys that set parameters.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
@@ -14,24 +14,24 @@ use serde::{
 
 use super::parameters::{Key, Texts, parameter_schema, require};
 
-/// Mapping with keys of its own and the parameters that [`Place::allows`].
+/// Mapping with keys of its own, and with the parameters that [`Place::allows`].
 #[derive(Clone, Debug)]
 pub struct With<P> {
-    /// Keys of the mapping that are not parameters.
+    /// Values of the mapping's own keys.
     pub own: P,
-    /// Texts of the parameters.
+    /// Unparsed values of the parameters that the mapping sets.
     pub texts: Texts,
 }
 
-/// Keys of a mapping that are not parameters, for a mapping that also sets parameters.
+/// Own keys of a mapping that also sets parameters.
 pub trait Place: DeserializeOwned + JsonSchema {
-    /// Set of the parameters.
+    /// Parameter set to which the parameters belong.
     type Set: ParameterSet;
 
-    /// Own keys of the mapping, listed in messages before and after the parameters.
+    /// Own keys of the mapping: those that messages list before the parameters, and those listed after.
     const OWN: [&'static [&'static str]; 2];
 
-    /// Returns the own keys of the mapping; see the macro `keys`.
+    /// Returns the mapping's own keys; the macro `keys` implements this method.
     fn keys() -> &'static [&'static str];
 
     /// Returns true if the mapping may set `parameter`.
@@ -44,7 +44,7 @@ pub trait Place: DeserializeOwned + JsonSchema {
         false
     }
 
-    /// Returns the meaning and default of `parameter`.
+    /// Returns the description of `parameter` with its default in this mapping.
     fn describe(parameter: &Parameter) -> String;
 
     /// Returns the parameters that the mapping may set.
@@ -59,7 +59,7 @@ pub trait Place: DeserializeOwned + JsonSchema {
     }
 }
 
-/// Implements [`Place::keys`].
+/// Implements [`Place::keys`] with the fields of the struct.
 macro_rules! keys {
     ($place:ty) => {
         fn keys() -> &'static [&'static str] {
@@ -71,14 +71,14 @@ macro_rules! keys {
 }
 pub(super) use keys;
 
-/// Returns the keys of a mapping in the order in which messages list them.
+/// Returns all keys of the mapping in the order in which messages list them.
 pub fn in_order<P: Place>() -> Vec<&'static str> {
     let [before, after] = P::OWN.map(|keys| keys.iter().copied());
     let names = P::parameters().map(|parameter| parameter.name);
     before.chain(names).chain(after).collect()
 }
 
-/// Returns the meaning of `parameter`, followed by its default.
+/// Returns the description of `parameter`, followed by `default`.
 pub(super) fn with_default(parameter: &Parameter, default: Option<String>) -> String {
     let default = default.map(|it| format!(" Default: {it}."));
     format!("{}{}", parameter.doc.trim(), default.unwrap_or_default())
@@ -111,7 +111,7 @@ impl<'de, P: Place> Visitor<'de> for WithVisitor<P> {
     }
 }
 
-/// Deserialises a mapping's own keys and their values, and extracts the parameters in the same pass.
+/// Map access that hands a mapping's own keys to serde and collects the parameters in the same pass.
 ///
 /// Serde's `flatten` would buffer the values and lose their locations.
 struct OwnKeys<'a, P, A> {

@@ -1,4 +1,5 @@
-//! Policies as written: the words and keys of [`lab_policy::POLICIES`], and the keys of user-defined policies.
+//! Policies as a scenario writes them: the words and keys of [`lab_policy::POLICIES`], and keys of user-defined
+//! policies.
 
 use std::{borrow::Cow, fmt, sync::LazyLock};
 
@@ -19,36 +20,36 @@ use crate::{
 /// Policy with parameters: exactly one of its keys.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Keys in the mapping, with their values.
+    /// Keys of the mapping, with their values; valid if there is exactly one.
     pub bodies: Vec<(&'static str, PolicyBody)>,
 }
 
-/// Value of a policy's key.
+/// Value under a policy's key.
 #[derive(Clone, Debug)]
 pub enum PolicyBody {
     Buckets(&'static BucketPolicy),
     UniformCost(Parameters<UcmpConfig>),
     Splits(Parameters<TeConfig>),
-    /// LCMP or an ablation of LCMP.
+    /// Parameters for LCMP or an ablation of it.
     Scores(&'static lab_policy::Policy, Parameters<LcmpConfig>),
     Own(Own),
     /// Path of an eBPF object, relative to the scenario.
     Ebpf(Text<String>),
 }
 
-/// Keys of policies: built-in ones, then user-defined ones.
+/// Keys of all policies: built-in ones, then user-defined ones.
 pub static POLICY_KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let built_in = POLICIES.iter().filter_map(|policy| policy.key);
     built_in.chain([OWN.0, EBPF.0]).collect()
 });
 
-/// Key of a compiled-in user-defined policy, and its description.
+/// Key and description of user-defined policies that are compiled into this program.
 const OWN: (&str, &str) = (
     "own",
     "User-defined policy that is compiled into the program; only the simulator runs it.",
 );
 
-/// Key of a user-defined switch program, and its description.
+/// Key and description of user-defined switch programs.
 const EBPF: (&str, &str) = (
     "ebpf",
     "User-defined switch program: path of an eBPF object, relative to the scenario. Its label is\n\
@@ -125,12 +126,12 @@ impl JsonSchema for Policy {
     }
 }
 
-/// Empty mapping of parameters.
+/// Mapping without any parameters.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoParameters {}
 
-/// Policy with its default parameters.
+/// Word that names a policy, which then has its default parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyName(pub &'static lab_policy::Policy);
 
@@ -157,7 +158,7 @@ impl Word for PolicyName {
     }
 }
 
-/// User-defined policy.
+/// User-defined policy that is compiled into this program.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Own {

@@ -17,7 +17,7 @@ use crate::{
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Topology {
-    /// Defaults of link parameters.
+    /// Defaults of link parameters, by kind of link.
     #[serde(default)]
     pub defaults: Maybe<Defaults>,
     /// Datacenters, in the order of their ids.
@@ -28,7 +28,7 @@ pub struct Topology {
     pub links: At<Vec<At<With<Link>>>>,
 }
 
-/// Defaults of link parameters.
+/// Defaults of link parameters, by kind of link.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Defaults {
@@ -38,27 +38,27 @@ pub struct Defaults {
     pub inter_dc: Maybe<With<InterDcWire>>,
 }
 
-/// Datacenter: one DCI switch with its fabric and hosts. A datacenter without hosts is a transit datacenter.
+/// Datacenter: one DCI switch with its hosts, or with a fabric and hosts. Without hosts, it is a transit datacenter.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dc {
     /// Name: lower-case letters and digits, at most eight, starting with a letter.
     #[schemars(pattern(limits::DC_NAME_PATTERN), length(max = limits::MAX_DC_NAME))]
     pub name: Text<String>,
-    /// Number of hosts linked directly to the DCI switch; excludes `fabric`.
+    /// Number of hosts linked directly to the DCI switch; cannot be combined with `fabric`.
     #[serde(default)]
     #[schemars(extend("default" = 0, "maximum" = limits::MAX_HOSTS))]
     pub hosts: Maybe<Text<u32>>,
-    /// Hosts behind leaf and spine switches; excludes `hosts`.
+    /// Hosts behind leaf and spine switches; cannot be combined with `hosts`.
     #[serde(default)]
     pub fabric: Maybe<At<Fabric>>,
-    /// Control of inter-DC flows: `policy`, or `legacy` for kernel ECMP without an agent.
+    /// Mechanism that routes inter-DC flows: `policy`, or `legacy` for the kernel's ECMP without an agent.
     #[serde(default)]
     #[schemars(extend("default" = Agent::default()))]
     pub agent: Maybe<Text<Agent>>,
 }
 
-/// Hosts, leaves, spines and the DCI switch, each tier fully meshed with the next.
+/// Fabric of hosts, leaves, spines and the DCI switch, in which each switch tier is fully meshed with the next.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fabric {

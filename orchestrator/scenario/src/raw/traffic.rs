@@ -34,8 +34,8 @@ pub struct Workload {
     pub sizes: Text<String>,
     /// Pairs of datacenters with traffic: `all-to-all`, or a list.
     pub pairs: At<WordOr<AllToAll, Vec<At<Pair>>>>,
-    /// Offered load as a share of `load_base`, above zero. A list is a sweep: `up` and `sim` run each load in turn;
-    /// other commands use the first load.
+    /// Offered load as a share of `load_base`; must be above zero. A list is a sweep: `up` and `sim` run each load in
+    /// turn; other commands use the first load.
     #[schemars(schema_with = "loads")]
     pub load: OneOrMany<Ratio>,
     /// Capacity of which `load` is a share: `host-nic`, the NIC of every sending host; `dci-egress`, the sending
@@ -47,16 +47,16 @@ pub struct Workload {
     #[serde(default)]
     #[schemars(extend("default" = Arrivals::default()))]
     pub arrivals: Maybe<Text<Arrivals>>,
-    /// Time span in which flows start.
+    /// Time span in which flows start, from the start of the run.
     pub duration: Text<Nanos>,
-    /// Maximum number of flows. From more arrivals, a random subset is kept over the whole duration, and the load is
-    /// reduced by the share of dropped flows.
+    /// Maximum number of flows. If there are more arrivals, a random subset over the whole duration is kept, which
+    /// lowers the load accordingly.
     #[serde(default)]
     #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_FLOWS))]
     pub max_flows: Maybe<Text<u32>>,
 }
 
-/// Returns the schema of a load, or of a sweep's loads.
+/// Returns the schema of the key `load`: one load, or the loads of a sweep.
 fn loads(_: &mut SchemaGenerator) -> Schema {
     let mut load = <Ratio as Scalar>::schema();
     load.insert("exclusiveMinimum".to_owned(), 0.into());
@@ -83,7 +83,7 @@ pub struct Pair {
     pub from: Text<String>,
     /// Receiving datacenter.
     pub to: Text<String>,
-    /// True if flows also go in the opposite direction, with the same load.
+    /// If true, flows also go in the opposite direction, with the same load.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub both_ways: Maybe<Text<bool>>,
@@ -99,9 +99,9 @@ pub struct Flow {
     /// Receiving host, in another datacenter.
     #[schemars(pattern(r"^[a-z][a-z0-9-]*/h[1-9][0-9]*$"))]
     pub to: Text<String>,
-    /// Bytes to transfer.
+    /// Number of bytes to transfer.
     pub size: Text<Bytes>,
-    /// Start time.
+    /// Start time of the flow, from the start of the run.
     #[serde(default)]
     #[schemars(extend("default" = 0))]
     pub start: Maybe<Text<Nanos>>,

@@ -19,7 +19,7 @@ use crate::yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words};
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transport {
-    /// Semantics of the simulated network, and source of the defaults. `paper`: routing and buffers as published,
+    /// Semantics of the simulated network, which also select the defaults. `paper`: routing and buffers as published,
     /// transport as in the kernel engine; `artifact`: the authors' NS-3 code.
     #[schemars(extend("default" = Semantics::default()))]
     pub semantics: Maybe<Text<Semantics>>,
@@ -53,7 +53,7 @@ impl Place for Transport {
     }
 }
 
-/// Congestion control with its default parameters.
+/// Word that names a congestion control, which then has its default parameters.
 #[derive(Clone, Copy, Debug)]
 pub enum CcName {
     None,
@@ -78,7 +78,7 @@ words! {
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct Cc {
-    /// Constant line rate, without parameters.
+    /// No congestion control: hosts send at line rate.
     pub none: Maybe<NoParameters>,
     /// DCQCN (SIGCOMM '15).
     pub dcqcn: Maybe<Parameters<DcqcnConfig>>,
@@ -86,6 +86,6 @@ pub struct Cc {
     pub hpcc: Maybe<Parameters<HpccConfig>>,
     /// TIMELY (SIGCOMM '15).
     pub timely: Maybe<Parameters<TimelyConfig>>,
-    /// DCTCP (RFC 8257), as a rate-based control.
+    /// DCTCP (RFC 8257), in a rate-based version.
     pub dctcp: Maybe<Parameters<DctcpConfig>>,
 }

@@ -1,4 +1,4 @@
-//! Context of the resolution of a scenario, which parses texts and collects problems.
+//! Context in which a scenario is resolved: parses texts and collects problems.
 
 use std::{
     fmt::Display,
@@ -15,10 +15,10 @@ use crate::{
     yaml::{Locator, Maybe, Scalar, Text, Word},
 };
 
-/// Parser of texts that collects problems.
+/// Parser of a scenario's texts that collects all problems.
 ///
-/// A value that cannot be parsed is `None`, and callers replace it by an arbitrary value, because a scenario with
-/// problems is never returned.
+/// The result of a failed parse is `None`. Callers replace it by any value, because a scenario with problems is never
+/// returned.
 pub(crate) struct Context<'a> {
     source: SourceText<'a>,
     findings: Vec<Finding<ProblemKind>>,
@@ -32,20 +32,20 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns `value` if there are no problems, else fails with the problems.
+    /// Returns `value` if no problem was found; otherwise fails with all problems.
     pub fn finish<T>(self, value: T) -> Result<T, ScenarioErrors> {
         let locator = Locator::new(self.source.text);
         ScenarioErrors::check(self.source, self.findings, |finding| locator.path(finding))?;
         Ok(value)
     }
 
-    /// Adds a problem at `range`.
+    /// Adds a problem of kind `kind` at the byte range `range`.
     pub fn problem(&mut self, range: &Range<usize>, kind: ProblemKind) {
         let range = range.clone();
         self.findings.push(Finding { range, kind });
     }
 
-    /// Returns the line of `range`, for messages that mention a second location.
+    /// Returns the 1-based line on which `range` starts, for messages that mention a second location.
     pub fn line(&self, range: &Range<usize>) -> usize {
         self.source.location(range.clone()).line
     }
@@ -66,7 +66,7 @@ impl<'a> Context<'a> {
             .unwrap_or(default)
     }
 
-    /// Parses a value with bounds.
+    /// Parses a value and checks that it is in `range`.
     pub fn within<T>(&mut self, text: &Text<T>, range: RangeInclusive<T>) -> Option<T>
     where
         T: Scalar + PartialOrd + Display,
@@ -76,7 +76,7 @@ impl<'a> Context<'a> {
         self.accept(text, read, |value| range.contains(value), bounds)
     }
 
-    /// Parses a parameter's value.
+    /// Parses a parameter's value and checks it against the parameter's domain.
     pub fn parameter(&mut self, parameter: &Parameter, text: &Text<Value>) -> Option<Value> {
         let domain = parameter.domain;
         let read = read(domain, text.as_str());
@@ -84,7 +84,7 @@ impl<'a> Context<'a> {
         self.accept(text, read, contains, || domain.to_string())
     }
 
-    /// Returns the value if `text` could be parsed and the value is within its bounds.
+    /// Returns the value if `text` was parsed and the value is permitted; otherwise adds the problem.
     fn accept<T, M>(
         &mut self,
         text: &Text<M>,
@@ -94,7 +94,7 @@ impl<'a> Context<'a> {
     ) -> Option<T> {
         match read {
             Ok(value) if contains(&value) => return Some(value),
-            // The value's bounds are narrower than the bounds of its type.
+            // The value's bounds are narrower than the type's, so the message shows the value's.
             Err(ProblemKind::NotWholeNumber { found, .. }) => {
                 let bounds = bounds();
                 let kind = ProblemKind::NotWholeNumber { found, bounds };
@@ -108,7 +108,7 @@ impl<'a> Context<'a> {
         None
     }
 
-    /// Adds the problem that a value is outside `bounds`.
+    /// Adds the problem that the value of `text` is outside `bounds`.
     pub fn out_of_range<T>(&mut self, text: &Text<T>, bounds: impl Into<String>) {
         let kind = ProblemKind::OutOfRange {
             found: text.as_str().to_owned(),
@@ -126,7 +126,7 @@ impl<'a> Context<'a> {
             .unwrap_or(default)
     }
 
-    /// Parses a word that replaces a list or mapping.
+    /// Parses a word that stands in place of a list or mapping.
     pub fn word<W: Word>(&mut self, range: &Range<usize>, word: &str) -> Option<W> {
         let known = W::find(word);
         if known.is_none() {
@@ -140,7 +140,7 @@ impl<'a> Context<'a> {
         known
     }
 
-    /// Checks that a mapping has exactly one of its alternative keys; see the macro `one_key`.
+    /// Checks that a mapping has exactly one of `keys`, which are given with their presence; see the macro `one_key`.
     pub fn one_key(&mut self, range: &Range<usize>, keys: &[(&'static str, bool)]) {
         let there = keys.iter().filter(|(_, there)| *there);
         let found: Vec<&'static str> = there.map(|(key, _)| *key).collect();
@@ -150,12 +150,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Checks the number of entries in a list.
+    /// Checks that a list has a permitted number of entries.
     pub fn count(&mut self, range: &Range<usize>, found: usize, bounds: RangeInclusive<usize>) {
         self.counted(range, "the list", Unit::Entries, found, bounds);
     }
 
-    /// Checks the number of units in `what`.
+    /// Checks that `what` has a permitted number of units.
     pub fn counted(
         &mut self,
         range: &Range<usize>,
@@ -186,7 +186,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Checks that a mapping has exactly one of its alternative keys. Each key is given with its field.
+/// Checks that a mapping has exactly one of its alternative keys. The keys have the same names as their fields.
 macro_rules! one_key {
     ($context:expr, $range:expr, $raw:expr, $($key:literal: $field:ident),+ $(,)?) => {
         $context.one_key($range, &[$(($key, $raw.$field.as_ref().is_some())),+])

@@ -1,4 +1,4 @@
-//! Assertions of scenarios and suites.
+//! Resolution of assertions in scenarios and suites.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::{
     yaml::{Scalar, Text},
 };
 
-/// Parses the assertions and checks the names in them.
+/// Parses assertions, and checks that the policies and datacenters that they name exist.
 pub(super) fn expect(
     context: &mut Context<'_>,
     raw: &raw::Scenario,
@@ -59,7 +59,7 @@ pub(super) fn expect(
     read
 }
 
-/// Parses assertions; `problem` is called with the location and reason of each text that is not an assertion.
+/// Parses assertions. Calls `problem` with the location and kind of each error.
 pub(crate) fn read_all(
     texts: &[Text<Expectation>],
     mut problem: impl FnMut(Range<usize>, ProblemKind),
@@ -70,7 +70,8 @@ pub(crate) fn read_all(
             Ok(expectation) => read.push(expectation),
             Err(ProblemKind::Expectation(error)) => {
                 let range = text.range();
-                // Quotes and escapes shift the text within its range, so offsets apply only to a bare text.
+                // Quotes and escapes shift positions within a value, so an error's offset is only used in an unquoted
+                // value.
                 let is_bare = range.len() == text.as_str().len();
                 let start = if is_bare {
                     (range.start + error.offset).min(range.end)

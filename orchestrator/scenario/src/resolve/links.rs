@@ -1,4 +1,4 @@
-//! Inter-DC links and faults.
+//! Resolution of inter-DC links and faults.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +20,7 @@ use crate::{
     yaml::{At, Text},
 };
 
-/// Positions of a link's two datacenters, the lower one first.
+/// Indices of a link's two datacenters, the lower one first.
 type Ends = (usize, usize);
 
 /// Resolves the links of a topology.
@@ -59,14 +59,14 @@ pub(super) fn links(
             wire,
         });
     }
-    // A link with an unknown end could be the missing link, so connectivity is checked only if all ends are known.
+    // A link with an unknown end may be the one that is missing, so connectivity is checked only if all ends are known.
     if all_known {
         connected(context, network, raw, ranges.keys().copied());
     }
     links
 }
 
-/// Datacenters at the ends of a link.
+/// Two ends of a link, as written and resolved.
 struct Between {
     names: [String; 2],
     ends: Ends,
@@ -127,7 +127,7 @@ fn connected(
     }
 }
 
-/// Resolves the faults.
+/// Resolves the list `faults`.
 pub(super) fn faults(
     context: &mut Context<'_>,
     network: &Network,
@@ -201,7 +201,7 @@ fn is_true(
     value == Some(true)
 }
 
-/// Checks that only links that are up are cut, and only links that are down are restored.
+/// Checks that a link is cut only while it is up, and restored only while it is down.
 fn cuts_alternate(context: &mut Context<'_>, faults: &[(&At<raw::With<raw::Fault>>, Fault)]) {
     let mut in_time: Vec<_> = faults.iter().collect();
     in_time.sort_by_key(|(_, fault)| fault.at);

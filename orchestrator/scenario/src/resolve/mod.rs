@@ -1,5 +1,5 @@
-//! Conversion of raw shapes into the model: parses the texts, fills in defaults, and checks that values are consistent.
-//! A problem does not end the conversion, so that all problems are reported together.
+//! Conversion of a parsed text into a [`Scenario`]: parses values, fills in defaults, and checks consistency. It goes
+//! on after a problem, so that all problems are reported together.
 
 pub(crate) mod context;
 pub(crate) mod expectations;
@@ -25,7 +25,7 @@ use crate::{
     yaml::{At, Text, WordOr},
 };
 
-/// Resolves `raw`, which was parsed from `source`.
+/// Converts `raw`, the parsed form of the text `source`, into a scenario.
 pub(crate) fn resolve(
     source: SourceText<'_>,
     raw: &raw::Scenario,
@@ -109,7 +109,9 @@ fn scale(
     let rate = factor(context, rate, &limits::rate_factors(), |rate| {
         match rate.inverse().filter(|_| rate > Ratio::ONE) {
             Some(inverse) => {
-                format!("did you mean `{inverse}`? A lab is no faster than its network")
+                format!(
+                    "did you mean `{inverse}`? A lab cannot be faster than the network that it emulates"
+                )
             }
             None => "emulated rate / paper rate, such as `1/2000`".to_owned(),
         }
@@ -123,7 +125,7 @@ fn scale(
     }
 }
 
-/// Parses a factor of the scale; `hint` returns the hint for a factor out of `bounds`.
+/// Parses a scale factor; `hint` returns the hint for a factor outside `bounds`.
 fn factor(
     context: &mut Context<'_>,
     text: &Text<Ratio>,

@@ -1,4 +1,4 @@
-//! Names of scenarios, datacenters and policies.
+//! Resolution of names of scenarios, datacenters and policies.
 
 use crate::{
     error::{NameOf, ProblemKind, Unit},
@@ -8,12 +8,12 @@ use crate::{
 
 use super::context::Context;
 
-/// Resolves the name of a scenario.
+/// Checks and returns the name of a scenario.
 pub(super) fn scenario(context: &mut Context<'_>, text: &Text<String>) -> String {
     check(context, text, NameOf::Any, "the name", limits::MAX_NAME)
 }
 
-/// Resolves the name of a datacenter.
+/// Checks and returns the name of a datacenter.
 pub(super) fn dc(context: &mut Context<'_>, text: &Text<String>) -> String {
     let name = check(context, text, NameOf::Dc, "the name", limits::MAX_DC_NAME);
     if limits::RESERVED_NAMES.contains(&name.as_str()) {
@@ -23,13 +23,13 @@ pub(super) fn dc(context: &mut Context<'_>, text: &Text<String>) -> String {
     name
 }
 
-/// Resolves the label of a policy.
+/// Checks and returns the label of a policy.
 pub(super) fn label(context: &mut Context<'_>, text: &Text<String>) -> String {
     check(context, text, NameOf::Any, "the label", limits::MAX_LABEL)
 }
 
-/// Checks a name. Names become parts of command lines and of file, namespace and interface names, where other
-/// characters have a special meaning.
+/// Checks a name. Names become parts of command lines, files, namespaces and interfaces, where other characters have
+/// special meanings.
 fn check(
     context: &mut Context<'_>,
     text: &Text<String>,
@@ -47,7 +47,7 @@ fn check(
     name.to_owned()
 }
 
-/// Returns the reason why the pattern of `of` rejects a name that is not empty.
+/// Returns the reason why a name that is not empty does not match the pattern of `of`.
 fn misspelt(name: &str, of: NameOf) -> Option<ProblemKind> {
     let is_inner = |c: char| match of {
         NameOf::Any => is_letter_or_digit(c) || c == '-',

@@ -1,4 +1,4 @@
-//! Parameters of a link, policy or congestion control.
+//! Resolution of the parameters of a link, policy or congestion control.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -11,10 +11,10 @@ use crate::{
     raw::{Parameters, parameters::Texts},
 };
 
-/// Values by parameter name.
+/// Parsed parameter values by name.
 type Values = BTreeMap<&'static str, Value>;
 
-/// Resolves the parameters at `range`; `preset` applies if the settings name no preset.
+/// Parses the parameters of `S` in the mapping at `range`; `preset` applies if the settings name no preset.
 pub(super) fn settings<S: ParameterSet>(
     context: &mut Context<'_>,
     range: &Range<usize>,
@@ -33,7 +33,7 @@ pub(super) fn settings<S: ParameterSet>(
     }
 }
 
-/// Returns the values of `texts` that are within their bounds.
+/// Parses `texts`; values outside their domain become problems and are left out.
 pub(super) fn values(context: &mut Context<'_>, texts: &Texts) -> Values {
     let read = |(parameter, text): &(&'static Parameter, _)| {
         Some((parameter.name, context.parameter(parameter, text)?))
@@ -41,7 +41,7 @@ pub(super) fn values(context: &mut Context<'_>, texts: &Texts) -> Values {
     texts.0.iter().filter_map(read).collect()
 }
 
-/// Returns `base` with `values` set.
+/// Returns the parameter set `base` with `values` set in it.
 pub(super) fn over<S: ParameterSet>(mut base: S, values: &Values) -> S {
     for (name, value) in values {
         base.set(name, *value);
@@ -49,8 +49,7 @@ pub(super) fn over<S: ParameterSet>(mut base: S, values: &Values) -> S {
     base
 }
 
-/// Checks that the values of `set` are consistent. A conflict that involves a rejected value of `texts`, which `values`
-/// does not contain, is ignored.
+/// Checks that the values of `set` are consistent. A conflict with a value that was already rejected is ignored.
 pub(super) fn check<S: ParameterSet>(
     context: &mut Context<'_>,
     range: &Range<usize>,
@@ -66,7 +65,7 @@ pub(super) fn check<S: ParameterSet>(
     }
 }
 
-/// Adds the problem that two values conflict, located at the first of them that the scenario sets.
+/// Adds the problem that two values are inconsistent, at the first of them that the scenario sets.
 fn conflict(context: &mut Context<'_>, range: &Range<usize>, texts: &Texts, error: ParameterError) {
     let [first, second] = error.names();
     let (range, unset) = match (texts.of(first), texts.of(second)) {
@@ -78,7 +77,7 @@ fn conflict(context: &mut Context<'_>, range: &Range<usize>, texts: &Texts, erro
     context.problem(&range, ProblemKind::Parameter { error, unset });
 }
 
-/// Adds a problem for each parameter that the algorithm of `preset` does not have.
+/// Adds a problem for each set parameter that `preset` does not have.
 pub(super) fn refuse_other_preset<S>(
     context: &mut Context<'_>,
     raw: &Parameters<S>,

@@ -1,4 +1,4 @@
-//! Policies and their parameters.
+//! Resolution of policies and their parameters.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -14,7 +14,7 @@ use crate::{
     yaml::{At, WordOr},
 };
 
-/// Resolves the policies to compare.
+/// Resolves the list `policies`.
 pub(super) fn policies(
     context: &mut Context<'_>,
     raw: &At<Vec<At<WordOr<PolicyName, raw::Policy>>>>,
@@ -52,7 +52,7 @@ fn policy(
     }
 }
 
-/// Returns a built-in policy with the parameters that a scenario sets.
+/// Returns a built-in policy with the parameters that the scenario sets.
 fn built_in(policy: &lab_policy::Policy, mut settings: Settings) -> PolicySpec {
     if let Some((parameter, value)) = policy.sets {
         settings = settings.with(parameter, value);
@@ -70,7 +70,7 @@ fn built_in(policy: &lab_policy::Policy, mut settings: Settings) -> PolicySpec {
     }
 }
 
-/// Resolves the parameters of a policy; the default preset is `paper`.
+/// Parses the parameters of a policy; its default preset is `paper`.
 fn policy_settings<S: ParameterSet>(
     context: &mut Context<'_>,
     range: &Range<usize>,
@@ -121,7 +121,7 @@ fn with_parameters(
     })
 }
 
-/// Returns the policy UCMP. Without flow ageing, the default label is `min-delay`, because only the delay then decides.
+/// Returns the policy UCMP. Without flow ageing, its default label is `min-delay`, because then only the delay decides.
 fn ucmp(mut settings: Settings) -> PolicySpec {
     if settings.values.get("ageing") == Some(&Value::Flag(false)) {
         settings.label.get_or_insert_with(|| "min-delay".to_owned());
@@ -129,7 +129,7 @@ fn ucmp(mut settings: Settings) -> PolicySpec {
     PolicySpec::Ucmp(settings)
 }
 
-/// Returns the traffic engineering policy. The default label contains the interval, as in `te-100ms`.
+/// Returns the traffic engineering policy, whose default label contains the interval, as in `te-100ms`.
 fn traffic_engineering(mut settings: Settings) -> PolicySpec {
     let interval = settings
         .values
@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// Figures and assertions name a policy by the same word as the scenario.
+    /// Figures and assertions name a policy by its word in the scenario.
     #[test]
     fn the_default_label_of_a_policy_is_its_word() {
         for policy in POLICIES {

@@ -1,4 +1,4 @@
-//! Datacenters and the properties of their links.
+//! Resolution of datacenters and of link parameters.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -13,21 +13,21 @@ use crate::{
     yaml::{At, Maybe, Text, WordOr},
 };
 
-/// Topology with an index of names, for the checks of other sections.
+/// Topology with an index of datacenter names, which the checks of other sections use.
 pub(super) struct Network {
     pub model: Topology,
-    /// Position in the topology and byte range of each name.
+    /// Index of each datacenter in the topology, and byte range of its name, by name.
     by_name: BTreeMap<String, (usize, Range<usize>)>,
     hosts: Vec<Option<u64>>,
 }
 
 impl Network {
-    /// Returns the position of the datacenter named `text`.
+    /// Returns the index of the datacenter whose name `text` is; adds a problem if there is none.
     pub fn dc(&self, context: &mut Context<'_>, text: &Text<String>) -> Option<usize> {
         self.dc_called(context, text.as_str(), &text.range())
     }
 
-    /// Returns the position of the datacenter `name`; `range` is where the name is written.
+    /// Returns the index of the datacenter `name`; adds a problem at `range` if there is none.
     pub fn dc_called(
         &self,
         context: &mut Context<'_>,
@@ -52,13 +52,13 @@ impl Network {
         &self.model.dcs[index].name
     }
 
-    /// Returns the number of hosts in the datacenter at `index`; `None` if it could not be parsed.
+    /// Returns the number of hosts in the datacenter at `index`; `None` if that number could not be parsed.
     pub fn hosts(&self, index: usize) -> Option<u64> {
         self.hosts[index]
     }
 }
 
-/// Resolves a topology without its links.
+/// Resolves the datacenters of a topology; links are resolved later.
 pub(super) fn topology(context: &mut Context<'_>, raw: &raw::Topology) -> Network {
     let base = raw.defaults.as_ref().cloned().unwrap_or_default();
     let host_link = match base.host_link.as_ref() {
@@ -106,7 +106,7 @@ fn dcs(context: &mut Context<'_>, raw: &At<Vec<At<raw::Dc>>>, host_link: LinkCon
     network
 }
 
-/// Resolves the inside of a datacenter; returns it with the number of hosts, if that could be parsed.
+/// Resolves the inside of a datacenter; returns it with its number of hosts, if that could be parsed.
 fn fabric(
     context: &mut Context<'_>,
     raw: &raw::Dc,
@@ -155,7 +155,7 @@ fn fabric(
     )
 }
 
-/// Returns `base` with the parameters that a mapping sets.
+/// Returns the link parameters `base`, changed as the mapping says.
 pub(super) fn link(
     context: &mut Context<'_>,
     texts: &Texts,
@@ -171,7 +171,7 @@ pub(super) fn link(
     if let Some(EcnConfig { k_max, .. }) = link.ecn
         && k_max > buffer
     {
-        // The problem is located at the buffer if the mapping sets the buffer, else at the thresholds.
+        // The problem is located at the mapping's buffer if it sets one, else at its thresholds.
         let range = texts
             .of("buffer")
             .map(Text::range)

@@ -1,4 +1,4 @@
-//! Sources of flows.
+//! Resolution of traffic sources.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -16,7 +16,7 @@ use crate::{
     yaml::{At, OneOrMany, Text, WordOr},
 };
 
-/// Resolves the sources of flows.
+/// Resolves the list `traffic`.
 pub(super) fn traffic(
     context: &mut Context<'_>,
     network: &Network,
@@ -61,7 +61,7 @@ fn source(context: &mut Context<'_>, network: &Network, raw: &At<raw::Traffic>) 
     })
 }
 
-/// Returns the path of a file that the scenario names.
+/// Checks and returns the path of a file that the scenario names.
 pub(super) fn file(context: &mut Context<'_>, text: &Text<String>) -> String {
     let path = text.as_str();
     if path.trim().is_empty() {
@@ -90,7 +90,7 @@ fn workload(context: &mut Context<'_>, network: &Network, raw: &raw::Workload) -
     }
 }
 
-/// Returns the loads of a workload, and adds a problem if two loads in a list are equal.
+/// Parses the loads of a workload; adds a problem if a list has the same load twice.
 fn loads(context: &mut Context<'_>, raw: &OneOrMany<Ratio>) -> Vec<Ratio> {
     context.count(&raw.range, raw.values.len(), 1..=limits::MAX_SWEEP);
     let mut loads = Vec::new();
@@ -143,7 +143,7 @@ fn pairs(
     )
 }
 
-/// Resolves a pair; `ranges` contains the directions of the earlier pairs.
+/// Resolves a pair of datacenters; `ranges` has the directions of earlier pairs, to find duplicates.
 fn pair<'a>(
     context: &mut Context<'_>,
     network: &Network,
@@ -180,7 +180,7 @@ fn pair<'a>(
     })
 }
 
-/// Returns the position of a datacenter, which must have hosts.
+/// Returns the index of a datacenter; adds a problem if it has no hosts.
 fn sender(context: &mut Context<'_>, network: &Network, text: &Text<String>) -> Option<usize> {
     let index = network.dc(context, text)?;
     if network.hosts(index) == Some(0) {
@@ -190,7 +190,7 @@ fn sender(context: &mut Context<'_>, network: &Network, text: &Text<String>) -> 
     Some(index)
 }
 
-/// Resolves a list of flows.
+/// Resolves a list of single flows.
 fn flows(context: &mut Context<'_>, network: &Network, raw: &At<Vec<raw::Flow>>) -> Vec<FlowSpec> {
     context.count(&raw.range, raw.value.len(), 1..=limits::MAX_FLOWS);
     raw.value
@@ -217,7 +217,7 @@ fn flow(context: &mut Context<'_>, network: &Network, raw: &raw::Flow) -> FlowSp
     }
 }
 
-/// Returns the position of a host's datacenter; `None` if the host does not exist.
+/// Returns the index of a host's datacenter; adds a problem and returns `None` if there is no such host.
 fn host_dc(context: &mut Context<'_>, network: &Network, text: &Text<String>) -> Option<usize> {
     let found = text.as_str();
     let Some((dc, number)) = found.split_once('/') else {

@@ -1,4 +1,4 @@
-//! Transport and the parameters of its congestion controls.
+//! Resolution of the section `transport`, with its congestion control.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::{
     yaml::{At, WordOr},
 };
 
-/// Resolves the section `transport`; if it is absent, returns the defaults.
+/// Resolves the section `transport`; returns the defaults if it is absent.
 pub(super) fn transport(
     context: &mut Context<'_>,
     raw: Option<&raw::With<raw::Transport>>,
@@ -58,7 +58,7 @@ fn congestion_control(
     })
 }
 
-/// Resolves the parameters of a congestion control; `preset` is the preset of the semantics.
+/// Parses the parameters of a congestion control; `preset` is its default preset.
 fn cc_settings<S: ParameterSet>(
     context: &mut Context<'_>,
     range: &Range<usize>,

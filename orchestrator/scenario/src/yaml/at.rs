@@ -1,4 +1,4 @@
-//! Values with their byte range in the text.
+//! Values with their byte range in the YAML text.
 
 use std::{borrow::Cow, fmt, marker::PhantomData, ops::Range};
 
@@ -15,7 +15,7 @@ use serde_saphyr::{Location, Spanned};
 use super::scalar::{Scalar, Word};
 use crate::limits;
 
-/// Value and its byte range in the text; for a list or mapping, the range of its start.
+/// Value and its byte range in the text; a list or mapping has an empty range at its start.
 #[derive(Clone, Debug)]
 pub struct At<T> {
     pub value: T,
@@ -23,40 +23,40 @@ pub struct At<T> {
     pub range: Range<usize>,
 }
 
-/// Single value, kept as text until [`crate::resolve`], so that all invalid values of a scenario are reported together.
+/// Single value, kept as text until [`crate::resolve`] parses it, so that all invalid values are reported together.
 #[derive(Clone, Debug)]
 pub struct Text<T> {
-    /// Text of the value, and its range.
+    /// Text of the value with its byte range.
     pub at: At<String>,
     meaning: PhantomData<T>,
 }
 
-/// Key that may be omitted. Unlike with [`Option`], a key without a value is an error.
+/// Key that may be omitted. Unlike with [`Option`], a key that is written without a value is an error.
 #[derive(Clone, Debug)]
 pub struct Maybe<T>(pub Option<T>);
 
-/// Single word in place of a mapping or list.
+/// Single word, or the mapping or list in its place.
 #[derive(Clone, Debug)]
 pub enum WordOr<W, T> {
-    /// Word that has not been checked yet.
+    /// Word that has not been parsed yet.
     Word(String, PhantomData<W>),
-    /// Mapping or list.
+    /// Mapping or list in place of the word.
     Body(T),
 }
 
 /// One value or a list of values.
 #[derive(Clone, Debug)]
 pub struct OneOrMany<T> {
-    /// Values; only an empty list in the text gives no values.
+    /// The values; empty only if the text has an empty list.
     pub values: Vec<Text<T>>,
-    /// True if the text has a list.
+    /// True if the text has a list, false if it has a single value.
     pub is_list: bool,
-    /// Byte range of the value, or of the list's start.
+    /// Byte range of the single value, or of the list's start.
     pub range: Range<usize>,
 }
 
 impl<W, T> At<WordOr<W, T>> {
-    /// Returns the scalar that replaces the mapping or list, with type `U`; `None` if the text has a mapping or list.
+    /// Returns the word as a text of type `U`; `None` if the text has a mapping or list instead.
     pub fn scalar<U>(&self) -> Option<Text<U>> {
         let WordOr::Word(text, _) = &self.value else {
             return None;
@@ -81,7 +81,7 @@ impl<T> Text<T> {
 }
 
 impl<T> Maybe<T> {
-    /// Returns the value, if the key is present.
+    /// Returns a reference to the value; `None` if the key is omitted.
     pub const fn as_ref(&self) -> Option<&T> {
         self.0.as_ref()
     }
@@ -93,7 +93,7 @@ impl<T> Default for Maybe<T> {
     }
 }
 
-/// Returns the byte range of a location.
+/// Converts the parser's location into a byte range; `None` if the parser gives no position.
 pub(super) fn range_of(location: Location) -> Option<Range<usize>> {
     let span = location.span();
     let start = usize::try_from(span.byte_offset()?).ok()?;
@@ -149,7 +149,7 @@ impl<'de, T> Deserialize<'de> for OneOrMany<T> {
     }
 }
 
-/// Visitor for a single value in place of a list.
+/// Visitor for a single value where a list is also accepted.
 #[derive(Clone, Copy)]
 struct Single;
 
@@ -161,7 +161,7 @@ impl Word for Single {
     }
 }
 
-/// Checks the length of a value, because messages quote values.
+/// Checks that a value is short enough to be quoted in messages.
 fn check_length<E: Error>(value: &str) -> Result<(), E> {
     let length = value.chars().count();
     let max = limits::MAX_VALUE;
@@ -186,7 +186,7 @@ impl<'de, W: Word, T: Deserialize<'de>> Visitor<'de> for WordOrVisitor<W, T> {
         Ok(WordOr::Word(word.to_owned(), PhantomData))
     }
 
-    // YAML interprets some words as numbers or booleans; here they are words like any other.
+    // YAML parses some words as booleans or numbers; here they are words like any other.
     fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
         self.visit_str(&value.to_string())
     }

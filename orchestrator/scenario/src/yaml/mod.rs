@@ -1,9 +1,9 @@
-//! YAML with byte ranges: building blocks of the raw shapes, and problems of parsing.
+//! YAML with byte ranges: building blocks of [`crate::raw`], and conversion of parser errors.
 //!
 //! - [`at`][]: values with their byte range
 //! - [`scalar`][]: texts of single values and their types
 //! - [`path`][]: YAML path of a byte range
-//! - [`mod@read`]: conversion of a text to a raw shape, or its first problem
+//! - [`mod@read`]: deserialisation of a text, or its first problem
 
 pub mod at;
 pub mod path;

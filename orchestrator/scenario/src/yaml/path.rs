@@ -11,19 +11,19 @@ use crate::error::{Finding, ProblemKind, excerpt};
 
 /// Locator of nodes in a YAML text.
 ///
-/// Each query parses the text's events again, because only errors need locations. Nodes before the first syntax error
-/// are found even in a text that cannot be parsed.
+/// Each query parses the text again, which is rare because only errors need locations. Nodes before the first syntax
+/// error are found even in a text that cannot be parsed.
 #[derive(Clone, Copy)]
 pub struct Locator<'a> {
     text: &'a str,
 }
 
-/// Node with its path and range.
+/// YAML node with its path and byte range.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Found {
-    /// YAML path; empty for the whole document.
+    /// YAML path of the node; empty for the whole document.
     pub path: String,
-    /// Byte range; empty for a block list or mapping.
+    /// Byte range of the node; empty for a block list or mapping.
     pub span: Range<usize>,
     pub node: Node,
 }
@@ -33,11 +33,11 @@ pub struct Found {
 pub enum Node {
     /// Single value, or a key.
     Scalar(String),
-    /// Value that is omitted, or written as `~` or `null`.
+    /// Value that is left out, or written as `~` or `null`.
     Null,
     List,
     Mapping,
-    /// Reference to an anchor.
+    /// Alias, a reference to an anchor.
     Alias,
 }
 
@@ -59,14 +59,14 @@ impl<'a> Locator<'a> {
         Self { text }
     }
 
-    /// Returns the path of a problem; `None` for the whole document.
+    /// Returns the YAML path of a problem; `None` if it concerns the whole document.
     pub fn path(self, finding: &Finding<ProblemKind>) -> Option<String> {
         let found = self.find(&finding.range);
         let path = found
             .map(|found| found.path)
             .filter(|path| !path.is_empty());
         match finding.kind {
-            // A missing key has a path but no position.
+            // A missing key has a path, but no position in the text.
             ProblemKind::MissingKey { key } => {
                 Some(path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}")))
             }
@@ -74,7 +74,7 @@ impl<'a> Locator<'a> {
         }
     }
 
-    /// Returns the start positions of the items in the list at `path`.
+    /// Returns the byte offsets at which the items of the list at `path` start.
     pub fn items(self, path: &str) -> Vec<usize> {
         let mut walk = Walk::default();
         let mut starts = Vec::new();
@@ -88,7 +88,7 @@ impl<'a> Locator<'a> {
         starts
     }
 
-    /// Returns the range of the value at `path`; for a list or mapping, the range of its key.
+    /// Returns the byte range of the value at `path`; for a list or mapping, the byte range of its key.
     pub fn value(self, path: &str) -> Option<Range<usize>> {
         let mut walk = Walk::default();
         let mut found = None;
@@ -102,7 +102,7 @@ impl<'a> Locator<'a> {
         found
     }
 
-    /// Returns the start of the innermost mapping around `offset`.
+    /// Returns the byte offset at which the innermost mapping around `offset` starts.
     pub fn mapping_start(self, offset: usize) -> Option<usize> {
         let mut walk = Walk::default();
         let mut found = None;
@@ -150,13 +150,13 @@ impl<'a> Locator<'a> {
     }
 }
 
-/// Stack of open lists and mappings.
+/// Lists and mappings that are open at the current event, from the outermost in.
 #[derive(Default)]
 struct Walk {
     open: Vec<Open>,
 }
 
-/// Open list or mapping.
+/// List or mapping that has started and not ended.
 enum Open {
     List {
         next: usize,
@@ -169,7 +169,7 @@ enum Open {
 }
 
 impl Walk {
-    /// Processes an event; returns the node if the event starts one, whose path is then [`Walk::path`].
+    /// Processes a parser event. If a node starts, returns it; its path is then [`Walk::path`].
     fn step(&mut self, event: &Event<'_>, start: usize) -> Option<Node> {
         let node = match event {
             Event::Scalar(text, ScalarStyle::Plain, ..) if is_null(text) => Node::Null,
@@ -196,7 +196,7 @@ impl Walk {
         Some(node)
     }
 
-    /// Advances the innermost open node to its next child, `node`.
+    /// Advances the innermost list or mapping to its next child, `node`.
     fn enter(&mut self, node: &Node) {
         match self.open.last_mut() {
             Some(Open::List { next }) => *next += 1,
@@ -217,7 +217,7 @@ impl Walk {
         let mut path = String::new();
         for open in &self.open {
             match open {
-                // Before the first child, the path is the path of the list or mapping itself.
+                // Before its first child, the path is the path of the list or mapping itself.
                 Open::List { next: 0 } | Open::Mapping { key: None, .. } => {}
                 Open::List { next } => {
                     let _ = write!(path, "[{}]", next - 1);
@@ -234,7 +234,7 @@ impl Walk {
     }
 }
 
-/// Returns true for the plain texts that YAML interprets as no value.
+/// Returns true for unquoted texts that YAML reads as null.
 fn is_null(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }

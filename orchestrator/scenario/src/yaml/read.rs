@@ -1,4 +1,4 @@
-//! Conversion of a YAML text to a raw shape, or to its first problem.
+//! Deserialisation of a YAML text; fails with the first problem.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::{
     suggest::did_you_mean,
 };
 
-/// Parses a YAML text that contains one document.
+/// Deserialises a YAML text that consists of one document.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Finding<ProblemKind>> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|error| translate(&error, text))
 }
@@ -25,7 +25,7 @@ fn options() -> Options {
         budget: serde_saphyr::budget! {
             max_nodes: limits::MAX_YAML_NODES,
             max_depth: limits::MAX_YAML_DEPTH,
-            // A list of flows in which every size is the same alias is valid.
+            // A list of flows whose sizes are all the same alias is valid.
             enforce_alias_anchor_ratio: false,
         },
         alias_limits: serde_saphyr::alias_limits! {
@@ -42,7 +42,7 @@ fn translate(error: &Error, text: &str) -> Finding<ProblemKind> {
     let locator = Locator::new(text);
     let mut range = range_of_error(error, text);
     let found = locator.find(&range);
-    // The parser locates some errors at the start of a value; marking the whole word is clearer.
+    // The parser locates some errors at a value's first character; the whole word is marked instead.
     if let Some(Found {
         node: Node::Scalar(_),
         span,
@@ -54,14 +54,14 @@ fn translate(error: &Error, text: &str) -> Finding<ProblemKind> {
     }
     let kind = kind_of(error, found.as_ref());
     if let ProblemKind::MissingKey { .. } = kind {
-        // At this point, the parser is at the mapping's last key.
+        // The parser's position is at the mapping's last key, so the start of the mapping is looked up.
         let start = locator.mapping_start(range.start).unwrap_or_default();
         range = start..start;
     }
     Finding { range, kind }
 }
 
-/// Returns an error's byte range; a YAML syntax error has only a line and column.
+/// Returns the byte range of an error; for a YAML syntax error, only line and column are known.
 fn range_of_error(error: &Error, text: &str) -> Range<usize> {
     let Some(location) = error.location() else {
         return 0..0;
@@ -98,7 +98,7 @@ fn kind_of(error: &Error, found: Option<&Found>) -> ProblemKind {
             key: key.as_deref().map(excerpt).unwrap_or_default(),
         },
         Error::NullIntoString { .. } => ProblemKind::NoValue,
-        // Values that are deserialised as any type have the location of their key.
+        // For values that are deserialised as any type, the parser gives the position of their key.
         Error::SerdeInvalidType { unexpected, .. } if unexpected == "unit value" => {
             ProblemKind::NoValue
         }
@@ -130,7 +130,7 @@ fn kind_of(error: &Error, found: Option<&Found>) -> ProblemKind {
     }
 }
 
-/// Returns the parser's message without the position, which the problem already contains.
+/// Returns the parser's message without its position, which the problem shows in its own form.
 fn without_location(error: &Error) -> String {
     let message = error.to_string();
     let suffix = error.location().map(|location| {
@@ -142,13 +142,13 @@ fn without_location(error: &Error) -> String {
     bare.unwrap_or(&message).to_owned()
 }
 
-/// Returns a hint about the usual cause for the parser's less clear messages.
+/// Returns a hint about the usual cause of a parser message that is hard to understand.
 fn syntax_hint(message: &str) -> Option<&'static str> {
     const HINTS: &[(&str, &str)] = &[
-        ("tab", "indent with blanks"),
+        ("tab", "indent with spaces"),
         (
             "mapping values are not allowed",
-            "quote values that have a colon and a blank in them, and start the keys of a mapping in \
+            "quote values that contain a colon and a space, and start the keys of a mapping in \
              one column",
         ),
         (
@@ -164,7 +164,7 @@ fn syntax_hint(message: &str) -> Option<&'static str> {
     known.map(|(_, hint)| *hint)
 }
 
-/// Translates the parser's term for the expected node into a term for users.
+/// Converts the parser's name of an expected node type into words for users.
 fn shape(expected: &str) -> &str {
     match expected {
         "mapping start" => "a mapping of keys",

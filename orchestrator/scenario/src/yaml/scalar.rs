@@ -11,34 +11,34 @@ use crate::{
     suggest::did_you_mean,
 };
 
-/// Type of a single value in a scenario.
+/// Type that a single value of a scenario can have.
 pub trait Scalar: Sized {
-    /// Parses a value.
+    /// Parses a value from its text.
     fn read(text: &str) -> Result<Self, ProblemKind>;
 
-    /// Returns the schema for editors.
+    /// Returns the JSON Schema of the value's text.
     fn schema() -> Schema;
 }
 
-/// A closed set of words.
+/// Type whose values are a closed set of words.
 pub trait Word: Copy + 'static {
-    /// Words with their values.
+    /// All words with their values.
     const WORDS: &'static [(&'static str, Self)];
 
-    /// Returns a description of the expected value, for messages.
+    /// Returns a description of the expected words, for messages.
     fn expected() -> &'static str;
 
     fn words() -> impl Iterator<Item = &'static str> {
         Self::WORDS.iter().map(|(word, _)| *word)
     }
 
-    /// Returns the value of a word.
+    /// Returns the value of the word `text`; `None` if there is no such word.
     fn find(text: &str) -> Option<Self> {
         let known = Self::WORDS.iter().find(|(word, _)| *word == text);
         known.map(|(_, meaning)| *meaning)
     }
 
-    /// Parses a word. Fails with the known words and the closest one.
+    /// Parses a word. The error lists all words and suggests the closest one.
     fn read_word(text: &str) -> Result<Self, ProblemKind> {
         Self::find(text).ok_or_else(|| ProblemKind::UnknownWord {
             found: text.to_owned(),
@@ -47,14 +47,14 @@ pub trait Word: Copy + 'static {
         })
     }
 
-    /// Returns the schema for editors.
+    /// Returns the JSON Schema of the words.
     fn word_schema() -> Schema {
         let words: Vec<&str> = Self::words().collect();
         json_schema!({ "type": "string", "enum": words })
     }
 }
 
-/// Free text.
+/// Text without constraints.
 impl Scalar for String {
     fn read(text: &str) -> Result<Self, ProblemKind> {
         Ok(text.to_owned())
@@ -65,7 +65,7 @@ impl Scalar for String {
     }
 }
 
-/// Assertion on a run.
+/// Assertion about a run's results.
 impl Scalar for Expectation {
     fn read(text: &str) -> Result<Self, ProblemKind> {
         Ok(text.parse::<Self>()?)
@@ -79,7 +79,7 @@ impl Scalar for Expectation {
     }
 }
 
-/// Implements [`Scalar`] for types that define their own text form.
+/// Implements [`Scalar`] for quantities, which parse and print their own text form.
 macro_rules! quantities {
     ($($type:ty: $schema:tt)*) => {$(
         impl Scalar for $type {
@@ -94,7 +94,7 @@ macro_rules! quantities {
     )*};
 }
 
-// Zero needs no unit, so it may also be an integer.
+// Zero needs no unit, so the schema also accepts the integer 0.
 quantities! {
     BitsPerSec: {
         "type": "string",
@@ -123,13 +123,13 @@ quantities! {
     }
 }
 
-/// Returns the pattern for a number followed by one of `units`.
+/// Returns the pattern of a number followed by one of `units`.
 fn with_unit(units: impl Iterator<Item = &'static str>) -> String {
     let units: Vec<&str> = units.collect();
     format!(r"[0-9][0-9_]*(\.[0-9_]+)? *({})", units.join("|"))
 }
 
-/// Whole numbers, also in hexadecimal as `0x6a`, the usual form of traffic classes.
+/// Implements [`Scalar`] for whole numbers, decimal or hexadecimal: traffic classes are usually written like `0x6a`.
 macro_rules! whole_number {
     ($($number:ty),*) => {$(
         impl Scalar for $number {
@@ -155,12 +155,12 @@ fn whole_number(text: &str) -> Option<u64> {
         Some(digits) => (digits, 16),
         None => (text, 10),
     };
-    // The standard library would also accept a sign.
+    // The standard library's parser would also accept a sign.
     let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     u64::from_str_radix(digits, radix).ok().filter(|_| plain)
 }
 
-/// Implements [`Word`] and [`Scalar`] for types with a closed set of words.
+/// Implements [`Word`] and [`Scalar`] for types whose values are a closed set of words.
 macro_rules! words {
     ($($type:ty: $expected:literal { $($word:literal => $meaning:expr),* $(,)? })*) => {
         $crate::yaml::scalar::words! { $($type: $expected = &[$(($word, $meaning)),*];)* }
@@ -228,7 +228,7 @@ mod tests {
 
     use super::*;
 
-    /// Scenarios, plans and records use the same words.
+    /// Scenarios, plans and records use the same words for the same values.
     fn words_are_the_serde_form<T: Word + Debug + Serialize>() {
         for (word, meaning) in T::WORDS {
             assert_eq!(serde_json::to_value(meaning).unwrap(), *word, "{meaning:?}");
@@ -265,14 +265,16 @@ mod tests {
             let schema = Ratio::schema();
             let pattern = schema.get("pattern").unwrap().as_str().unwrap();
             let accepted = Regex::new(pattern).unwrap().is_match(&text);
-            // An editor cannot evaluate a division; the parser also accepts blanks around a number.
+            // An editor cannot evaluate a division, and does not accept the blanks around a number that the parser
+            // accepts.
             prop_assert!(Ratio::read(&text).is_err() || accepted || text != text.trim(), "{}", text);
             let is_division = text.contains('/');
             prop_assert!(!accepted || Ratio::read(&text).is_ok() || is_division, "{}", text);
         }
     }
 
-    /// Checks that an editor accepts every text that can be parsed; bounds may depend on the value.
+    /// Checks that an editor accepts every text that the parser accepts, and rejects unknown units. Other errors depend
+    /// on the value.
     fn agree<T: Scalar + Debug>(text: &str) {
         let schema = T::schema();
         let pattern = schema.get("pattern").unwrap().as_str().unwrap();

@@ -1,6 +1,6 @@
 //! JSON Schema validator for the keywords that the lab's schema uses; complete validators have sixty dependencies.
 //!
-//! An unknown keyword is a panic, so that the validator never ignores a constraint.
+//! It panics at an unknown keyword, so that it never ignores a constraint.
 
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -47,7 +47,7 @@ impl Check<'_> {
         check.found.is_empty()
     }
 
-    /// Returns true if a keyword accepts `value`; keywords of nested values add their violations themselves.
+    /// Returns true if a keyword accepts `value`. Violations in nested values are added separately.
     fn holds(
         &mut self,
         keyword: &str,
@@ -122,7 +122,7 @@ impl Check<'_> {
     }
 }
 
-/// Keywords that apply only to some types of values.
+/// Keywords that constrain only some types of values.
 const KEYWORDS: &[&str] = &[
     "additionalProperties",
     "exclusiveMinimum",

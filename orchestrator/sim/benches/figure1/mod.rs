@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use lab_plan::{Engine, Plan, PlanOptions};
 
-/// Paths of Figure 1's topology: rate in Gbit/s, and each link's delay in milliseconds.
+/// Paths of Figure 1's topology: rate in Gbit/s, and delay of each link in milliseconds.
 const PATHS: [(u32, u32); 6] = [
     (200, 25),
     (200, 250),
@@ -14,10 +14,10 @@ const PATHS: [(u32, u32); 6] = [
     (25, 50),
 ];
 
-/// Duration of Figure 1's traffic.
+/// Duration of the traffic in Figure 1, in milliseconds.
 pub const DURATION_MS: u32 = 200;
 
-/// Returns the plan for ECMP and LCMP with an offered load of `load_percent` of all hosts' NICs for `duration_ms`.
+/// Returns a plan for ECMP and LCMP whose workload offers `load_percent` of all hosts' NIC rates for `duration_ms`.
 pub fn plan(load_percent: u32, duration_ms: u32) -> Plan {
     let text = scenario(load_percent, duration_ms);
     let scenario = lab_scenario::parse("figure1.yaml", text.as_bytes()).expect("a scenario");
@@ -29,7 +29,7 @@ pub fn plan(load_percent: u32, duration_ms: u32) -> Plan {
     lab_plan::resolve(&scenario, &text, &files.into(), &options).expect("a plan")
 }
 
-/// Returns the scenario: packets of 1,000 B, DCQCN with marks from 4 kB per Gbit/s, and PFC.
+/// Returns the scenario: packets of 1,000 B, DCQCN with marking from 4 kB per Gbit/s on, and PFC.
 fn scenario(load_percent: u32, duration_ms: u32) -> String {
     let wire = |gbit: u32| {
         let k_min = gbit * 4;

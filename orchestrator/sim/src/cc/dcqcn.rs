@@ -1,8 +1,8 @@
-//! DCQCN as published (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM '15,
-//! section 3) and as the artifact implements it.
+//! DCQCN as published (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM '15, section 3) and
+//! as the artifact implements it.
 //!
-//! Both implementations are in [`lab_dcqcn`], which a lab's host programs use as well, and compute in integers. Times
-//! are picoseconds. The artifact's implementation has no CNPs: each ACK of a marked packet counts as one.
+//! Both implementations are in [`lab_dcqcn`], which a lab's host programs use as well. They compute in integers, with
+//! times in picoseconds. The artifact's implementation has no CNPs: each ACK of a marked packet counts as one.
 //!
 //! Parameters: [`lab_plan::transport::DcqcnConfig`]. Payload, headers and CRC count as sent bytes.
 
@@ -14,7 +14,7 @@ use lab_units::BitsPerSec;
 use super::{Ack, CongestionControl, Notification, QpFacts};
 use crate::time::SimTime;
 
-/// Parameters of [`Dcqcn`].
+/// DCQCN's parameters, converted to the units of [`lab_dcqcn`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Parameters {
     law: DcqcnParams,
@@ -32,7 +32,7 @@ impl From<&DcqcnConfig> for Parameters {
     }
 }
 
-/// DCQCN's reaction point.
+/// State of DCQCN's reaction point, the sender's side of the algorithm.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Dcqcn(ReactionPoint);
 
@@ -80,10 +80,10 @@ impl CongestionControl for Dcqcn {
     }
 }
 
-/// Units of virtual time per nanosecond.
+/// Picoseconds, the unit of virtual time, per nanosecond.
 const PICOS_PER_NANO: u64 = 1_000;
 
-/// Minimum rate, below which the implementation does not go.
+/// Rate in place of a rate of zero, which cannot be represented.
 const SLOWEST: BitsPerSec = BitsPerSec::new(1).expect("one is not zero");
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
         Dcqcn::new(&parameters(), facts, SimTime::ZERO)
     }
 
-    /// Returns rate and target after each of the timer's next `count` increases.
+    /// Returns rate and target rate after each of the timer's next `count` increases.
     fn raises(control: &mut Dcqcn, count: usize) -> Vec<(u64, u64)> {
         let raise = |_| {
             let due = control
@@ -117,8 +117,8 @@ mod tests {
         let mut control = new_control();
         control.on_cnp(SimTime::from_micros(1_000), &parameters());
         control.on_cnp(SimTime::from_micros(1_050), &parameters());
-        // R_T is 50 Gbit/s and R_C 25 Gbit/s. Halfway to R_T is 37.5, 43.75, 46.875, 48.4375, 49.21875. Then R_T is
-        // 50.04 and R_C (49.21875 + 50.04) / 2; then R_T is 50.08 and R_C (49.629375 + 50.08) / 2.
+        // R_T is 50 Gbit/s and R_C 25 Gbit/s. R_C approaches R_T by half: 37.5, 43.75, 46.875, 48.4375, 49.21875. Then
+        // R_T is 50.04 and R_C (49.21875 + 50.04) / 2; then R_T is 50.08 and R_C (49.629375 + 50.08) / 2.
         assert_eq!(
             (control.rate(), control.0.target_bps),
             (gbit(25), 50_000_000_000)
@@ -143,8 +143,8 @@ mod tests {
         control.on_cnp(SimTime::from_micros(1_000), &parameters());
         control.on_cnp(SimTime::from_micros(1_050), &parameters());
         raises(&mut control, 7);
-        // The timer has had 7 increases. Of the byte counter's increases, 1 to 5 are additive, 6 adds R_HAI once, 7
-        // adds it twice, and 8 adds it twice, too, because the timer's count is still 7.
+        // By now, the timer has had 7 increases. Of the byte counter's increases, 1 to 5 are additive, 6 adds R_HAI
+        // once, and 7 and 8 add it twice, because the timer's count stays 7.
         let now = SimTime::from_micros(1_050 + 7 * 55 + 1);
         let targets: Vec<u64> = (0..8)
             .map(|_| {

@@ -1,29 +1,28 @@
 //! Rate-based DCTCP: RFC 8257's estimate of marks and its reduction, applied to a rate instead of a window, as in the
 //! artifact.
 //!
-//! Each ACK echoes the mark of its packet. A window of data ends when a byte is acknowledged that was not sent at the
-//! window's start; at its end (section 3.3):
+//! Each ACK echoes the mark of its packet. A window of data ends with the first acknowledged byte that had not been
+//! sent at the window's start. At that end (section 3.3):
 //!
 //! ```text
 //! M ← marked packets / packets of the window
-//! α ← (1 − g) · α + g · M, 1 at first
+//! α ← (1 − g) · α + g · M, initially 1
 //! ```
 //!
 //! A mark cuts the rate, `R ← R · (1 − α / 2)`, but not below the minimum rate. The next cut waits until all data sent
 //! before this cut is acknowledged. A window that ends outside of such a wait increases the rate, at most to the line
 //! rate. In the artifact the increase is a given rate. By RFC 5681 it is one packet per round trip: a rate of one
-//! payload per round trip of the ACK that ended the window. A window in packets needs no base RTT, and neither does
-//! this rate: a flow's other paths do not change it.
+//! payload per round trip of the ACK that ended the window. This rate does not need a base RTT, so a flow's other paths
+//! have no influence on it.
 //!
 //! The controller has no window of its own, because the plan's window is proportional to `R`.
 //!
 //! With the published parameters, a missing packet halves the rate, and a time-out sets it to the minimum (sections 3.4
-//! and 3.5, and RFC 5681, section 3.1); in the artifact neither changes the rate. After a time-out the QP sends
-//! everything again from the first unacknowledged byte, so windows and cuts count from there. The slow-start threshold
-//! becomes half of the rate before the time-out; a second time-out in a row keeps the threshold. Until the rate reaches
-//! the threshold, each ACK adds one payload per round trip, or the acknowledged bytes if they are fewer, so that the
-//! rate doubles in a round trip. A mark or a missing packet ends slow start. A QP starts at line rate, without slow
-//! start.
+//! and 3.5, and RFC 5681, section 3.1); in the artifact neither changes the rate. After a time-out, the QP retransmits
+//! from the first unacknowledged byte, so windows and cuts restart there. The slow-start threshold becomes half of the
+//! rate before the time-out; a second time-out in a row keeps the threshold. Until the rate reaches the threshold, each
+//! ACK adds one payload per round trip, or the acknowledged bytes if they are fewer, so that the rate doubles in a
+//! round trip. A mark or a missing packet ends slow start. A QP starts at line rate, without slow start.
 //!
 //! The number of packets in a window is computed as in the artifact: bytes in flight divided by the payload, plus one.
 //!
@@ -38,12 +37,12 @@ use super::{
 };
 use crate::time::SimTime;
 
-/// Parameters of [`Dctcp`].
+/// DCTCP's parameters, with ratios as floats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// Gain g of the mark estimate.
+    /// Gain g of the moving average α.
     gain: f64,
-    /// Increase per window; `None` for one packet per round trip.
+    /// Increase of the rate per window; `None` for one packet per round trip.
     additive: Option<BitsPerSec>,
     reacts_to_loss: bool,
     min_rate: BitsPerSec,
@@ -60,30 +59,30 @@ impl From<&DctcpConfig> for Parameters {
     }
 }
 
-/// Sender of DCTCP.
+/// State of DCTCP at the sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dctcp {
     rate: BitsPerSec,
     line: BitsPerSec,
-    /// Estimate α of the share of marked packets.
+    /// Moving average α of the share of marked packets.
     alpha: f64,
     payload: u32,
     /// True from a time-out until new bytes are acknowledged.
     has_timed_out: bool,
     /// Rate at which slow start ends; `None` outside of slow start.
     slow_start_until: Option<BitsPerSec>,
-    /// Acknowledged bytes above which the window ends. Before the first window and after a time-out, the number of
-    /// bytes acknowledged so far.
+    /// Number of acknowledged bytes above which the window ends. Before the first window and after a time-out, the
+    /// number of bytes acknowledged so far.
     window_end: u64,
-    /// Number of packets in the window; 0 before the first window and after a time-out.
+    /// Number of packets in the current window; 0 before the first window and after a time-out.
     packets: u64,
-    /// Number of marks in the window.
+    /// Number of marks in the current window.
     marks: u64,
-    /// Acknowledged bytes above which the next cut is allowed.
+    /// Number of acknowledged bytes above which the next cut is allowed; `None` if a cut is allowed now.
     cut_until: Option<u64>,
-    /// Number of bytes acknowledged.
+    /// Number of bytes acknowledged so far.
     acked: u64,
-    /// Number of bytes sent by the time of the last ACK.
+    /// Number of bytes that had been sent at the last ACK.
     next: u64,
 }
 
@@ -177,7 +176,7 @@ impl Dctcp {
         self.slow_start_until = None;
     }
 
-    /// Applies an increase of slow start, which ends at the rate `until`.
+    /// Raises the rate as slow start does; slow start ends at the rate `until`.
     fn start_slowly(&mut self, ack: &Ack<'_>, until: BitsPerSec) {
         let bytes = ack.newly_bytes.min(self.payload.into());
         if bytes > 0 {
@@ -189,7 +188,7 @@ impl Dctcp {
     }
 }
 
-/// Returns a rate of `bytes` per round trip.
+/// Returns the rate that sends `bytes` per round trip.
 fn rate_of(bytes: u64, round_trip: SimTime) -> BitsPerSec {
     let picos = u128::from(round_trip.picos().max(1));
     let bits = u128::from(bytes) * 8 * 1_000_000_000_000 / picos;
@@ -231,7 +230,7 @@ mod tests {
         acked(&mut control, [3, 5], true, &parameters);
         assert_eq!((control.alpha, control.packets), (1.0, 4));
         acked(&mut control, [4, 12], false, &parameters);
-        // The window was counted as four packets and had two marks: 15/16 + 1/16 · 1/2.
+        // The window counted as four packets and had two marks: 15/16 + 1/16 · 1/2.
         assert_eq!((control.alpha, control.packets), (0.96875, 9));
         assert_eq!(control.marks, 0);
     }
@@ -246,8 +245,8 @@ mod tests {
         acked(&mut control, [3, 6], true, &parameters);
         acked(&mut control, [5, 8], true, &parameters);
         assert_eq!(control.rate, mbit(50_000));
-        // The acknowledgement is above the bytes sent before the cut. The window that ended at 5 had 3 marks in 5
-        // packets: α is 15/16 + 1/16 · 0.6 = 0.975.
+        // The ACK is beyond the bytes sent before the cut, so a cut is allowed. The window that ended at packet 5 had 3
+        // marks in 5 packets: α is 15/16 + 1/16 · 0.6 = 0.975.
         acked(&mut control, [6, 9], true, &parameters);
         assert_eq!(control.alpha, 0.975);
         assert_eq!((control.rate.get() + 500_000) / 1_000_000, 25_625);
@@ -259,7 +258,7 @@ mod tests {
         let mut control = new_control(&parameters);
         acked(&mut control, [1, 2], true, &parameters);
         assert_eq!(control.rate, mbit(50_000));
-        // 8,000 bit in 80 µs is 100 Mbit/s.
+        // 8,000 bits in 80 µs are 100 Mbit/s.
         acked(&mut control, [3, 4], false, &parameters);
         assert_eq!(control.rate, mbit(50_100));
         acked(&mut control, [4, 5], false, &parameters);
@@ -292,7 +291,7 @@ mod tests {
         assert_eq!(control.rate, mbit(100));
     }
 
-    /// 8,000 bit in 80 µs is 100 Mbit/s. Each ACK in slow start adds this rate, up to half of the rate before the
+    /// 8,000 bits in 80 µs are 100 Mbit/s. In slow start, each ACK adds this rate until half of the rate before the
     /// time-out, 350 of 700 Mbit/s; after slow start, each window adds it.
     #[test]
     fn slow_start_follows_a_time_out_up_to_half_of_the_rate() {
@@ -305,19 +304,19 @@ mod tests {
             control.on_timeout(SimTime::ZERO, &parameters);
             assert_eq!(control.rate, mbit(100));
         }
-        // Packets 1 to 8 are retransmitted.
+        // Packets 1 to 8 are retransmitted after the time-out.
         let mut rates = Vec::new();
         for packet in 2..=6 {
             acked(&mut control, [packet, packet + 2], false, &parameters);
             rates.push(control.rate.get() / 1_000_000);
         }
-        // The second time-out kept the threshold. When packet 2 was acknowledged, four packets had been sent, so packet
+        // The second time-out kept the threshold. Four packets had been sent when packet 2 was acknowledged, so packet
         // 5 ends that window.
         assert_eq!(rates, [200, 300, 350, 450, 450]);
     }
 
-    /// A time-out discards the state of packets sent before it: the first mark on a retransmitted packet cuts the rate,
-    /// and the window of retransmitted packets counts no earlier marks.
+    /// A time-out discards the state of packets sent before it. So the first mark on a retransmitted packet cuts the
+    /// rate, and the window of retransmitted packets counts no earlier marks.
     #[test]
     fn a_time_out_moves_windows_and_cuts_back() {
         let parameters = published();
@@ -329,9 +328,9 @@ mod tests {
         acked(&mut control, [3, 5], false, &parameters);
         assert_eq!((control.rate, control.packets), (mbit(200), 4));
         acked(&mut control, [4, 6], true, &parameters);
-        // α is still 1, so the rate is half of 200 Mbit/s.
+        // α is still 1, so the rate is cut to half of 200 Mbit/s.
         assert_eq!(control.rate, mbit(100));
-        // The window of packets 3 to 5 was counted as four packets and had one mark: 15/16 + 1/16 · 1/4.
+        // The window of packets 3 to 5 counted as four packets and had one mark: 15/16 + 1/16 · 1/4.
         acked(&mut control, [6, 8], false, &parameters);
         assert_eq!(control.alpha, 0.953_125);
     }

@@ -1,4 +1,5 @@
-//! Dispatch from a plan's congestion control to its type, once per simulation, and the absence of congestion control.
+//! Selection of the type that implements a plan's congestion control, once per simulation; and the type for no
+//! congestion control.
 
 use lab_plan::{CcPlan, Semantics};
 use lab_units::BitsPerSec;
@@ -6,8 +7,7 @@ use lab_units::BitsPerSec;
 use super::{Ack, CongestionControl, Dcqcn, Dctcp, Hpcc, QpFacts, Timely, hpcc, timely};
 use crate::time::SimTime;
 
-/// Operation that is generic over the type of congestion control, so that the hot path is compiled for
-/// each type.
+/// Operation that is generic over the congestion control's type, so that the packet loop is compiled once per type.
 ///
 /// ```
 /// use lab_plan::{CcPlan, Semantics};
@@ -29,11 +29,11 @@ pub trait WithControl {
     /// Result of the operation.
     type Output;
 
-    /// Runs the operation with `C`.
+    /// Runs the operation for the congestion control `C` with `parameters`.
     fn run<C: CongestionControl + Send + 'static>(self, parameters: C::Parameters) -> Self::Output;
 }
 
-/// Runs `operation` with the type of `cc`.
+/// Runs `operation` with the type that implements `cc`.
 pub fn with_control<W: WithControl>(cc: &CcPlan, semantics: Semantics, operation: W) -> W::Output {
     match cc {
         CcPlan::None => operation.run::<NoControl>(()),
@@ -44,7 +44,7 @@ pub fn with_control<W: WithControl>(cc: &CcPlan, semantics: Semantics, operation
     }
 }
 
-/// Absence of congestion control: QPs always send at line rate, as rxe does, limited only by loss, PFC and the window.
+/// No congestion control: QPs always send at line rate, as SoftRoCE does, limited only by loss, PFC and the window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct NoControl {
     rate: BitsPerSec,

@@ -7,11 +7,11 @@
 //! u = bytes / (τ · B) + min(queue, queue before) / (B · T)
 //! ```
 //!
-//! `τ` is the time between the two, `T` is the base RTT. The largest `u` and its `τ`, at most `T`, give (lines 2 to
-//! 11):
+//! Here, `τ` is the time between the two ACKs' telemetry, and `T` the base RTT. The largest `u` over all hops and its
+//! `τ`, limited to `T`, give (lines 2 to 11):
 //!
 //! ```text
-//! U ← (U · (T − τ) + u · τ) / T, 1 at first
+//! U ← (U · (T − τ) + u · τ) / T, initially 1
 //! ```
 //!
 //! Every ACK sets the rate from a reference `R_c` (lines 12 to 20):
@@ -21,18 +21,18 @@
 //! else                        R = R_c + R_AI,           stage + 1
 //! ```
 //!
-//! between the minimum rate and the line rate. The reference and the stage are updated once per round trip, which ends
-//! when a byte is acknowledged that was not sent at the last update (lines 21 to 30). The first ACK only stores its
-//! telemetry.
+//! limited to the range from the minimum rate to the line rate. The reference and the stage are updated once per round
+//! trip, which ends with the first acknowledged byte that had not been sent at the last update (lines 21 to 30). The
+//! first ACK only stores its telemetry.
 //!
 //! The paper's `W` is `R · T` here, `W_AI` is `R_AI · T`, and the window is limited to `W`. In the artifact, the window
 //! is the plan's window in proportion to the rate, `T` is the same for all QPs, the bandwidth-delay product wraps
-//! around, and so do the telemetry's fields: see `int`.
+//! around, and so do the telemetry's fields (see `int`).
 //!
 //! The paper's network has a single `T`, which does not fit a network in which one path is a hundred times as long as
 //! another. So `T` belongs to the path that the ACK's telemetry describes: the delays of its links in both directions
 //! and the time to send a packet and its ACK. A host does not know its path before the first ACK; until then, `T` is
-//! that of the longest candidate, so that a QP starts at line rate for a round trip, as published.
+//! the base RTT of the longest candidate path, so that a QP starts at line rate for a round trip, as published.
 //!
 //! Telemetry with the identifier of another path replaces the stored telemetry, and `U` starts again (section 4.1 of
 //! the paper: the sender discards the records and builds new ones). The artifact's header has no such identifier;
@@ -56,7 +56,7 @@ use crate::{
     time::SimTime,
 };
 
-/// Parameters of [`Hpcc`].
+/// HPCC's parameters, with ratios as floats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     semantics: Semantics,
@@ -69,7 +69,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Converts a plan's parameters; the telemetry's fields depend on the semantics.
+    /// Converts a plan's parameters; `semantics` selects the encoding of telemetry.
     #[must_use]
     pub fn new(plan: &HpccConfig, semantics: Semantics) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl Parameters {
     }
 }
 
-/// Sender of HPCC.
+/// State of HPCC at the sender.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hpcc {
     rate: BitsPerSec,
@@ -92,18 +92,18 @@ pub struct Hpcc {
     line: BitsPerSec,
     /// Utilisation estimate `U`.
     utilisation: f64,
-    /// Bandwidth-delay product in bytes: `B · T` of the NIC.
+    /// Bandwidth-delay product `B · T` of the NIC, in bytes.
     full_window: u64,
-    /// Base round-trip time, `T`.
+    /// Base round-trip time `T`.
     base_rtt: SimTime,
-    /// Path of the last telemetry; `None` before the first telemetry.
+    /// Identifier of the path in the last telemetry; `None` before the first telemetry.
     path: Option<u32>,
     /// Number of additive increases since the last multiplicative step.
     stage: u32,
-    /// Acknowledged bytes above which the round trip ends; 0 before the first round trip.
+    /// Number of acknowledged bytes above which the round trip ends; 0 before the first round trip.
     update_after: u64,
     has_window: bool,
-    /// Last telemetry of each hop; allocated at the first ACK.
+    /// Latest telemetry of each hop; allocated at the first ACK.
     hops: Vec<IntHop>,
 }
 
@@ -186,7 +186,8 @@ impl CongestionControl for Hpcc {
 }
 
 impl Hpcc {
-    /// Sets `T` to the base RTT of `path`; returns true if it is the first path or differs from the last one.
+    /// Sets `T` to the base RTT of `path`; returns true, and resets `U` to 1, if there was no path before or another
+    /// one.
     fn is_path_new(&mut self, path: &PathFacts) -> bool {
         if path.base_rtt != self.base_rtt {
             self.base_rtt = path.base_rtt;
@@ -199,7 +200,7 @@ impl Hpcc {
         is_new
     }
 
-    /// Updates `U` from the hops' telemetry (lines 2 to 11).
+    /// Updates `U` from the telemetry of all hops (lines 2 to 11).
     fn measure(&mut self, hops: &[IntHop], parameters: &Parameters) {
         let mut max: Option<(f64, u64)> = None;
         for (before, hop) in self.hops.iter_mut().zip(hops) {
@@ -240,8 +241,8 @@ impl Hpcc {
     }
 }
 
-/// Returns a link's utilisation: the bytes sent, and the bytes in the queue at both ends of the interval, each as a
-/// share of the link's capacity; `None` if no time passed.
+/// Returns the utilisation of a link: the bytes sent in the interval plus the shorter queue, each as a share of the
+/// link's capacity. Returns `None` if no time has passed.
 fn used(passage: &Passage, line: BitsPerSec, full_window: u64) -> Option<f64> {
     if passage.ticks == 0 {
         return None;
@@ -259,7 +260,7 @@ mod tests {
 
     const LINE: u64 = 100_000_000_000;
 
-    /// Bandwidth-delay product: 10 µs at 100 Gbit/s.
+    /// Bandwidth-delay product in bytes: 10 µs at 100 Gbit/s.
     const FULL_WINDOW: u64 = 125_000;
 
     const PATH: PathFacts = PathFacts {
@@ -280,7 +281,7 @@ mod tests {
         Hpcc::new(parameters, facts, SimTime::ZERO)
     }
 
-    /// Hop with the number of bytes acknowledged over it.
+    /// Switch port that writes telemetry, with the number of bytes acknowledged through it.
     #[derive(Default)]
     struct Port {
         hop: IntHop,
@@ -288,8 +289,8 @@ mod tests {
     }
 
     impl Port {
-        /// Processes an ACK `micros` after the previous one, with `queue` bytes queued at a port that has sent `bytes`
-        /// in between. A round trip lasts one ACK.
+        /// Processes an ACK `micros` after the previous one. The port has sent `bytes` since then and has `queue` bytes
+        /// queued. Each ACK ends a round trip.
         fn ack(
             &mut self,
             control: &mut Hpcc,
@@ -325,8 +326,8 @@ mod tests {
 
     #[test]
     fn a_full_hop_is_brought_to_the_target_utilisation() {
-        // u = 1 for a whole T, so U = 1: the rate is 100 / (1 / 0.95) Gbit/s plus 50 Mbit/s. In the artifact, 125,000 B
-        // are 976 units of 128 B, and U is 0.999424.
+        // u is 1 over a whole T, so U is 1 and the rate is 100 / (1 / 0.95) Gbit/s plus 50 Mbit/s. In the artifact,
+        // 125,000 B are counted as 976 units of 128 B, so U is 0.999424.
         for (parameters, rate) in [(published(), 95_050), (artifact(), 95_104)] {
             let mut control = new_control(&parameters);
             let mut port = Port::default();
@@ -342,11 +343,12 @@ mod tests {
         let mut control = new_control(&parameters);
         let mut port = Port::default();
         port.ack(&mut control, [0, 0, 12_500], &parameters);
-        // u is 0.85 for sent bytes plus 0.1 for a tenth of a bandwidth-delay product in the queue: exactly the target.
+        // u is 0.85 from sent bytes plus 0.1 from a queue of a tenth of the bandwidth-delay product: exactly the
+        // target.
         let rate = port.ack(&mut control, [10, 106_250, 20_000], &parameters);
         assert!((control.utilisation - 0.95).abs() < 1e-12);
         assert_eq!(rate, 100_000);
-        // The shorter of the two queues counts: 1 + 0.16.
+        // The shorter of the two queues counts: u is 1 + 0.16.
         port.ack(&mut control, [10, FULL_WINDOW, 50_000], &parameters);
         assert!((control.utilisation - 1.16).abs() < 1e-12);
     }
@@ -357,7 +359,7 @@ mod tests {
         let mut control = new_control(&parameters);
         let mut port = Port::default();
         port.ack(&mut control, [0, 0, 0], &parameters);
-        // The ACK covers a fifth of what the link can carry in a tenth of T: (1 · 9 + 0.2 · 1) / 10.
+        // A tenth of T has passed, in which a fifth of the link's capacity was used: (1 · 9 + 0.2 · 1) / 10.
         port.ack(&mut control, [1, 2_500, 0], &parameters);
         assert!((control.utilisation - (0.9 + 0.1 * 0.2)).abs() < 1e-12);
     }
@@ -368,15 +370,15 @@ mod tests {
         let mut control = new_control(&parameters);
         let mut port = Port::default();
         port.ack(&mut control, [0, 0, 0], &parameters);
-        // From the second ACK on, a bandwidth-delay product is in the queue and as much was sent: U is 1, then 2, and
-        // the rate is 95.05 Gbit/s, then 95.05 · 0.95 / 2 + 0.05.
+        // From the second ACK on, the queue holds a bandwidth-delay product and as much was sent. U is 1, then 2; the
+        // rate is 95.05 Gbit/s, then 95.05 · 0.95 / 2 + 0.05.
         let crowded = [10, FULL_WINDOW, FULL_WINDOW];
         port.ack(&mut control, crowded, &parameters);
         assert_eq!(port.ack(&mut control, crowded, &parameters), 45_198);
         let half_used = [10, FULL_WINDOW / 2, 0];
         let rates = [1, 2, 3, 4, 5].map(|_| port.ack(&mut control, half_used, &parameters));
         assert_eq!(rates, [45_248, 45_298, 45_348, 45_398, 45_448]);
-        // The rate is 45.44875 · 0.95 / 0.5 + 0.05.
+        // Expected rate: 45.44875 · 0.95 / 0.5 + 0.05.
         assert_eq!(port.ack(&mut control, half_used, &parameters), 86_402);
     }
 
@@ -386,8 +388,8 @@ mod tests {
         let mut control = new_control(&parameters);
         let mut port = Port::default();
         port.ack(&mut control, [0, 0, 0], &parameters);
-        // 256,000 B in 16 µs, which is more than T: U is 1.28, then 0.64. The rates are 95 / 1.28 + 0.05, then 74.26875
-        // · 0.95 / 0.64 + 0.05, limited to the line rate.
+        // 256,000 B in 16 µs, longer than T, make U 1.28, then 0.64. The rates are 95 / 1.28 + 0.05, then 74.26875 ·
+        // 0.95 / 0.64 + 0.05, limited to the line rate.
         assert_eq!(
             port.ack(&mut control, [16, 256_000, 0], &parameters),
             74_268
@@ -452,10 +454,9 @@ mod tests {
         assert_eq!((control.hops.len(), control.utilisation), (3, 1.0));
     }
 
-    /// The port of the new path has sent 10 GB before. The difference from the old port's counter would be a
-    /// utilisation of 80,000. Instead, the first ACK only stores the counter, and the second ACK measures a fifth of
-    /// the bytes that the link can carry in a tenth of T, as in
-    /// [`a_measurement_counts_for_its_share_of_the_round_trip`].
+    /// The new path's port has already sent 10 GB; the difference from the old port's counter would be a utilisation of
+    /// 80,000. Instead, the first ACK only stores the counter, and the second one measures a fifth of the link's
+    /// capacity in a tenth of T, as in [`a_measurement_counts_for_its_share_of_the_round_trip`].
     #[test]
     fn counters_of_another_path_of_as_many_hops_are_not_subtracted() {
         let parameters = published();
@@ -481,8 +482,8 @@ mod tests {
         assert!((control.utilisation - (0.9 + 0.1 * 0.2)).abs() < 1e-12);
     }
 
-    /// 10 µs at 100 Gbit/s are 125,000 B. From the first ACK on, the window of the path taken replaces the longest
-    /// candidate's window of 3.125 GB, and a queue of 12,500 B is a tenth of it.
+    /// 10 µs at 100 Gbit/s are 125,000 B. At the first ACK, the window of the actual path replaces the longest
+    /// candidate's window of 3.125 GB, so a queue of 12,500 B is a tenth of the window.
     #[test]
     fn the_base_rtt_is_that_of_the_path_taken() {
         let parameters = published();

@@ -1,31 +1,31 @@
-//! Fields of in-band telemetry, exact or as the artifact's packets encode them.
+//! In-band telemetry (INT) fields: exact, or as the artifact's packets encode them.
 //!
 //! The artifact's `IntHop` has 64 bits: 24 for the time in nanoseconds, 20 for the bytes sent in units of 128 B, 17 for
-//! the queue in units of 80 B, and 3 for a code of the rate. All fields but the rate wrap around: at 16.8 ms, 134 MB
-//! and 10.5 MB.
+//! the queue in units of 80 B, and 3 for a code of the rate. Except for the rate, each field wraps around: at 16.8 ms,
+//! 134 MB and 10.5 MB.
 
 use lab_plan::Semantics;
 
 use super::IntHop;
 use crate::time::SimTime;
 
-/// Change at a hop between two packets.
+/// Change of a hop's telemetry between two ACKs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Passage {
-    /// Time between the packets, in [`ticks`].
+    /// Time between the two, in [`ticks`].
     pub ticks: u64,
-    /// Time between the packets, in seconds.
+    /// Time between the two, in seconds.
     pub seconds: f64,
-    /// Bytes that the port sent in between.
+    /// Bytes that the port sent in that time.
     pub bytes: u64,
-    /// Smaller of the two queue lengths.
+    /// Smaller of the two queue lengths, in bytes.
     pub queue_bytes: u64,
     /// Rate of the port in bit/s.
     pub rate_bps: u64,
 }
 
 impl Passage {
-    /// Returns the exact change.
+    /// Returns the exact change between two records of telemetry.
     pub fn between(before: &IntHop, now: &IntHop) -> Self {
         let time = now.time.saturating_sub(before.time);
         Self {
@@ -38,7 +38,7 @@ impl Passage {
     }
 }
 
-/// Returns the change as the artifact's fields give it: `GetTimeDelta`, `GetBytesDelta`, `GetQlen`.
+/// Returns the change as the artifact computes it from its wrapped fields: `GetTimeDelta`, `GetBytesDelta`, `GetQlen`.
 pub(super) fn artifact_passage(before: &IntHop, now: &IntHop) -> Passage {
     let times = [before, now].map(|hop| wrapped_time(hop.time));
     let bytes = [before, now].map(|hop| wrapped_bytes(hop.tx_bytes));
@@ -53,7 +53,7 @@ pub(super) fn artifact_passage(before: &IntHop, now: &IntHop) -> Passage {
     }
 }
 
-/// Converts a duration to the unit of [`Passage::ticks`]: picoseconds, or the artifact's nanoseconds.
+/// Converts a duration to [`Passage::ticks`]: picoseconds, or nanoseconds in the artifact.
 pub(super) const fn ticks(time: SimTime, semantics: Semantics) -> u64 {
     match semantics {
         Semantics::Paper => time.picos(),
@@ -61,28 +61,29 @@ pub(super) const fn ticks(time: SimTime, semantics: Semantics) -> u64 {
     }
 }
 
-/// Returns the bytes that telemetry adds to the artifact's ACKs, whose header of 12 bytes is padded to 26 bytes if they
-/// have no telemetry.
+/// Returns the bytes that telemetry adds to an ACK in the artifact. Without telemetry, the 12-byte header is padded to
+/// 26 bytes.
 pub(super) const fn artifact_ack_bytes(int_bytes: u32) -> u32 {
     (ACK_HEADER_BYTES + int_bytes).saturating_sub(ACK_PADDED_BYTES)
 }
 
-/// Returns the 24-bit field of the time, in nanoseconds.
+/// Returns a time as the artifact's field holds it: nanoseconds in 24 bits.
 const fn wrapped_time(time: SimTime) -> u64 {
     time.nanos_trunc().get() % (1 << TIME_BITS)
 }
 
-/// Returns the 20-bit field of the bytes sent, in units of 128 bytes.
+/// Returns a number of sent bytes as the artifact's field holds it: units of 128 bytes in 20 bits.
 const fn wrapped_bytes(bytes: u64) -> u64 {
     bytes / BYTES_UNIT % (1 << BYTES_BITS)
 }
 
-/// Returns the queue's field: a 32-bit number of bytes, in units of 80 bytes, truncated to 17 bits.
+/// Returns a queue length as the artifact's field holds it: a 32-bit number of bytes, in units of 80 bytes, cut to 17
+/// bits.
 const fn wrapped_queue(bytes: u64) -> u64 {
     bytes % (1 << 32) / QUEUE_UNIT % (1 << QUEUE_BITS)
 }
 
-/// Returns the difference of two values of a field that wraps around at most once.
+/// Returns the difference between two values of a `bits`-bit field that wraps around at most once.
 const fn wrapping_difference([before, now]: [u64; 2], bits: u32) -> u64 {
     if now >= before {
         now - before
@@ -91,7 +92,7 @@ const fn wrapping_difference([before, now]: [u64; 2], bits: u32) -> u64 {
     }
 }
 
-/// Returns the rate that the field encodes; a rate without a code is encoded as the first rate.
+/// Returns the rate that the artifact's field encodes; a rate without a code gets the first one.
 fn coded_rate(rate: u64) -> u64 {
     CODED_RATES
         .iter()
@@ -100,7 +101,7 @@ fn coded_rate(rate: u64) -> u64 {
         .unwrap_or(CODED_RATES[0])
 }
 
-/// Rates that can be encoded, `IntHop::lineRateValues`.
+/// Rates that have a code, in bit/s: `IntHop::lineRateValues`.
 const CODED_RATES: [u64; 8] = [
     25_000_000_000,
     40_000_000_000,
@@ -118,7 +119,7 @@ const BYTES_UNIT: u64 = 128;
 const QUEUE_BITS: u32 = 17;
 const QUEUE_UNIT: u64 = 80;
 
-/// Bytes of `qbbHeader` without telemetry.
+/// Size of `qbbHeader` without telemetry, in bytes.
 const ACK_HEADER_BYTES: u32 = 12;
 
 /// Minimum size of `qbbHeader` in bytes: 60 minus 14 for PPP and 20 for IP.
@@ -161,7 +162,7 @@ mod tests {
             ..before
         };
         let passage = artifact_passage(&before, &now);
-        // 134,217,600 B is the last of the 2^20 units, so 101 units were sent.
+        // The counter was at 134,217,600 B, the last of 2^20 units, so 101 units were sent.
         assert_eq!((passage.ticks, passage.bytes), (1_000, 101 * 128));
         assert_eq!(passage.queue_bytes, 800);
         let exact = Passage::between(&before, &now);
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn an_ack_with_room_for_64_hops_has_560_bytes() {
-        // The ACK has 60 B without telemetry; telemetry has 2 + 64 · 8 B.
+        // The ACK has 60 B without telemetry, and telemetry takes 2 + 64 · 8 B.
         assert_eq!(60 + artifact_ack_bytes(514), 560);
         assert_eq!(artifact_ack_bytes(8), 0);
     }

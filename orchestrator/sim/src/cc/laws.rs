@@ -1,4 +1,4 @@
-//! Properties of every congestion control under random events.
+//! Tests of properties that every congestion control has under random events.
 
 use std::fmt::Debug;
 
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::time::SimTime;
 
-/// Minimum rate in every preset.
+/// Minimum rate in bit/s, the same in every preset.
 const MIN_RATE: u64 = 100_000_000;
 
-/// Event at a QP, `gap` after the previous event.
+/// Event at a QP, with the time since the previous event.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     gap: u64,
@@ -46,7 +46,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Action::Nacked),
         1 => Just(Action::TimedOut),
     ];
-    // Times are nanoseconds; some are on a microsecond grid, so that they coincide with timers exactly.
+    // Times are in nanoseconds. Some are whole microseconds, so that they coincide exactly with timers.
     let gap = prop_oneof![0..2_000u64, (0..2_000u64).prop_map(|micros| micros * 1_000)];
     let round_trip = prop_oneof![0..1_000_000u64, 0..2_000_000_000u64];
     let queue = prop_oneof![Just(0), 0..20_000_000u64];
@@ -62,7 +62,7 @@ fn step() -> impl Strategy<Value = Step> {
     )
 }
 
-/// State of a QP and of its path.
+/// Simulated state of a QP and of its path.
 #[derive(Clone, Debug, Default)]
 struct Qp {
     now: SimTime,
@@ -104,7 +104,7 @@ impl Qp {
         parameters: &C::Parameters,
     ) {
         let now = self.now;
-        let bytes = u32::try_from(step.bytes).expect("it is small");
+        let bytes = u32::try_from(step.bytes).expect("a step has few bytes");
         match step.action {
             Action::Sent => control.on_sent(now, bytes, parameters),
             Action::Acked => {
@@ -129,7 +129,7 @@ impl Qp {
     }
 }
 
-/// Calls the timer at each due time up to `now`.
+/// Calls the controller's timer at each due time up to `now`.
 fn on_time<C: CongestionControl>(control: &mut C, now: SimTime, parameters: &C::Parameters) {
     let mut last = None;
     while let Some(due) = control.next_timer(parameters).filter(|due| *due <= now) {
@@ -139,8 +139,8 @@ fn on_time<C: CongestionControl>(control: &mut C, now: SimTime, parameters: &C::
     }
 }
 
-/// Checks that a controller behaves the same with punctual and with late timer calls, and that its rate stays between
-/// the minimum rate and the line rate, without NaN or infinity.
+/// Checks that late timer calls give the same state as punctual ones, and that the rate stays between the minimum rate
+/// and the line rate, never NaN or infinite.
 fn laws<C: CongestionControl + Debug + PartialEq>(
     parameters: &C::Parameters,
     line: u64,

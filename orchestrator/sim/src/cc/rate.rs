@@ -1,35 +1,37 @@
-//! Arithmetic on rates: IEEE 754 products and quotients, truncated to whole bits per second as by NS-3's `DataRate`.
+//! Arithmetic on rates in IEEE 754 floats. Results are truncated to whole bits per second, as NS-3's `DataRate` does.
 
 use lab_units::{BitsPerSec, Ratio};
 
-/// Returns `rate · factor`, truncated to whole bits per second, but at least 1 bit/s and at most the largest rate.
+/// Returns `rate · factor`, truncated to whole bits per second: at least 1 bit/s and at most the largest representable
+/// rate.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "rates are under 2^53 bit/s; the fraction is to be cut off, and the cast saturates"
+    reason = "rates are under 2^53 bit/s; the cast cuts the fraction off and saturates"
 )]
 pub(super) fn times(rate: BitsPerSec, factor: f64) -> BitsPerSec {
     whole((rate.get() as f64 * factor) as u64)
 }
 
-/// Returns `rate / divisor`, truncated to whole bits per second, but at least 1 bit/s and at most the largest rate.
+/// Returns `rate / divisor`, truncated to whole bits per second: at least 1 bit/s and at most the largest representable
+/// rate.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "rates are under 2^53 bit/s; the fraction is to be cut off, and the cast saturates"
+    reason = "rates are under 2^53 bit/s; the cast cuts the fraction off and saturates"
 )]
 pub(super) fn over(rate: BitsPerSec, divisor: f64) -> BitsPerSec {
     whole((rate.get() as f64 / divisor) as u64)
 }
 
-/// Returns `rate + raise`.
+/// Returns `rate + raise`, at most the largest representable rate.
 pub(super) const fn plus(rate: BitsPerSec, raise: BitsPerSec) -> BitsPerSec {
     whole(rate.get().saturating_add(raise.get()))
 }
 
-/// Returns `rate` raised to `min`, then lowered to `max`.
+/// Returns `rate` limited to the range from `min` to `max`; `max` wins if the range is empty.
 pub(super) fn bounded(rate: BitsPerSec, min: BitsPerSec, max: BitsPerSec) -> BitsPerSec {
     rate.max(min).min(max)
 }
@@ -43,7 +45,7 @@ pub(super) fn float(ratio: Ratio) -> f64 {
     ratio.numerator() as f64 / ratio.denominator() as f64
 }
 
-/// Converts a number of bytes or nanoseconds to a float.
+/// Converts a number of bytes or nanoseconds to a float, exactly up to 2^53.
 #[expect(
     clippy::cast_precision_loss,
     reason = "2^53 ns are 104 days, 2^53 B are 9 PB"

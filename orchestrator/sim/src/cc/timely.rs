@@ -13,12 +13,12 @@
 //! gradient > 0          R ← R · max(0, 1 − β · gradient)
 //! ```
 //!
-//! A raise is `R ← R + δ`, or a larger one (HAI) after 5 raises in a row. `R` stays between the minimum rate and the
-//! line rate. The first step only stores its round trip.
+//! A raise is `R ← R + δ`, or a larger step after 5 raises in a row (hyperactive increase, HAI). `R` stays between the
+//! minimum rate and the line rate. The first step only stores its round-trip time.
 //!
 //! As published, a step follows each acknowledged segment, and raises below `T_low` are always δ and do not count. In
-//! the artifact, a step happens once per round trip, which ends when a byte is acknowledged that was not sent at the
-//! last step, and all raises count.
+//! the artifact, a step happens once per round trip, which ends with the first acknowledged byte that had not been sent
+//! at the last step, and all raises count.
 //!
 //! The defaults of `T_low`, `T_high` and the minimum RTT are the authors' values for a datacenter. A round trip between
 //! datacenters is far above `T_high`, so that each step cuts the rate. This is a property of the algorithm, not of this
@@ -36,11 +36,11 @@ use super::{
 };
 use crate::time::SimTime;
 
-/// Parameters of [`Timely`].
+/// TIMELY's parameters, with ratios as floats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     step: Step,
-    /// Weight α of a new RTT difference.
+    /// Weight α of a new RTT difference in the moving average.
     difference_weight: f64,
     /// Decrease factor β.
     decrease: f64,
@@ -62,12 +62,12 @@ pub struct Parameters {
 enum Step {
     /// Step after each acknowledged segment of this many bytes, as published.
     Segment(u64),
-    /// Step once per round trip, as in the artifact.
+    /// Step at the end of each round trip, as in the artifact.
     RoundTrip,
 }
 
 impl Parameters {
-    /// Converts a plan's parameters; the packets' extra bytes depend on the semantics.
+    /// Converts a plan's parameters; `semantics` determines the packets' extra bytes.
     #[must_use]
     pub fn new(plan: &TimelyConfig, semantics: Semantics) -> Self {
         Self {
@@ -92,37 +92,37 @@ impl Parameters {
     }
 }
 
-/// Sender of TIMELY.
+/// State of TIMELY at the sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timely {
-    /// Rate `R`.
+    /// Current rate `R`.
     rate: BitsPerSec,
     line: BitsPerSec,
-    /// Moving average of the RTT differences in nanoseconds.
+    /// Moving average of RTT differences, in nanoseconds.
     difference: f64,
-    /// Previous RTT in nanoseconds; `None` before the first step.
+    /// RTT of the previous step in nanoseconds; `None` before the first step.
     previous: Option<u64>,
-    /// Acknowledged bytes above which the next step happens.
+    /// Number of acknowledged bytes above which the next step happens.
     step_after: u64,
     /// Number of consecutive raises.
     raises: u32,
 }
 
-/// Change of the rate in a step.
+/// Change of the rate in one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Change {
     Raise,
-    /// Raise by δ, never by the larger (HAI) amount.
+    /// Raise by δ even after many raises in a row.
     RaiseLittle,
-    /// Cut to this share of the rate.
+    /// Cut of the rate to this share of it.
     Cut(f64),
 }
 
 impl CongestionControl for Timely {
     type Parameters = Parameters;
 
-    /// In the artifact, packets carry the time of sending (`IntHeader` in `TS` mode), which fits into an ACK's padding
-    /// on the return. The paper's NICs do not send the time.
+    /// In the artifact, packets carry their sending time (`IntHeader` in `TS` mode), which fits into the padding of an
+    /// ACK on the way back. The paper's NICs do not send the time.
     fn extra_wire_bytes(parameters: &Parameters) -> ExtraBytes {
         ExtraBytes {
             data: parameters.stamp_bytes,
@@ -192,7 +192,7 @@ impl Timely {
     }
 }
 
-/// Returns the change for an RTT and the averaged difference.
+/// Returns the change of the rate for an RTT and the averaged RTT difference.
 fn change(round_trip: u64, difference: f64, parameters: &Parameters) -> Change {
     if round_trip < parameters.low {
         return match parameters.step {
@@ -235,7 +235,7 @@ mod tests {
         (control.rate.get() + 500_000) / 1_000_000
     }
 
-    /// Processes the last ACK of segment `n` after `micros`; the whole segment had been sent.
+    /// Processes the last ACK of segment `n` with an RTT of `micros`; the whole segment had been sent.
     fn acked(control: &mut Timely, n: u64, micros: u64, parameters: &Parameters) -> u64 {
         let ack = Ack {
             round_trip: SimTime::from_micros(micros),
@@ -250,9 +250,9 @@ mod tests {
         let parameters = published();
         let mut control = new_control(&parameters);
         assert_eq!(acked(&mut control, 1, 100, &parameters), 100_000);
-        // The RTT is 10 µs longer: the average is 8.75, the gradient 0.4375, the share 1 − 0.8 · 0.4375 = 0.65.
+        // The RTT is 10 µs longer: the average is 8.75, the gradient 0.4375 and the factor 1 − 0.8 · 0.4375 = 0.65.
         assert_eq!(acked(&mut control, 2, 110, &parameters), 65_000);
-        // The RTT is 20 µs shorter: 0.125 · 8.75 − 17.5 < 0.
+        // The RTT is 20 µs shorter, so the average is negative: 0.125 · 8.75 − 17.5 < 0.
         assert_eq!(acked(&mut control, 3, 90, &parameters), 65_010);
     }
 
@@ -261,10 +261,10 @@ mod tests {
         let parameters = published();
         let mut control = new_control(&parameters);
         acked(&mut control, 1, 1_100, &parameters);
-        // The RTT is shorter, but twice T_high: 1 − 0.8 · (1 − 1/2) = 0.6.
+        // The RTT decreases, but is twice T_high: the factor is 1 − 0.8 · (1 − 1/2) = 0.6.
         assert_eq!(acked(&mut control, 2, 1_000, &parameters), 60_000);
         acked(&mut control, 3, 30, &parameters);
-        // The RTT is longer, but below T_low.
+        // The RTT increases, but is below T_low.
         assert_eq!(acked(&mut control, 4, 49, &parameters), 60_020);
     }
 
@@ -336,7 +336,7 @@ mod tests {
         let parameters = artifact();
         let mut control = new_control(&parameters);
         acked(&mut control, 1, 20_000, &parameters);
-        // The share is 1 − 0.8 · (1 − 0.5 / 20) = 0.22.
+        // The factor is 1 − 0.8 · (1 − 0.5 / 20) = 0.22.
         assert_eq!(acked(&mut control, 2, 20_000, &parameters), 22_000);
         assert_eq!(acked(&mut control, 3, 20_000, &parameters), 4_840);
     }

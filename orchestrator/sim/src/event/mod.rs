@@ -1,6 +1,6 @@
-//! Event queue of a partition.
+//! Event queue of a partition, ordered by time.
 //!
-//! - `tournament`: earliest of many times, each of which changes in a slot of its own
+//! - `tournament`: earliest of many times that change independently
 
 mod tournament;
 
@@ -9,40 +9,40 @@ use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
 pub use self::tournament::{NEVER, Tournament};
 use crate::time::SimTime;
 
-/// Kind of event. Events at the same time are processed in the order of the variants, so a change of that order changes
-/// results.
+/// Kind of an event. Events at the same time are processed in the order of these variants, so a change of the order
+/// changes results.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[repr(u8)]
 pub enum EventKind {
-    /// Fault with this index in the partition's list.
+    /// Fault, by its index in the partition's list.
     Fault,
-    /// Arrival of the first packet on the wire that ends at this port.
+    /// Arrival of the first packet on the wire that ends at a port.
     Arrive,
-    /// Wake-up of this port, which may have a packet to send.
+    /// Wake-up of a port, which may have a packet to send.
     Wake,
-    /// Wake-up of this port's NIC ([`crate::semantics::SemanticsRules::NIC_OVERSLEEPS`]).
+    /// Wake-up of a host's NIC port ([`crate::semantics::SemanticsRules::NIC_OVERSLEEPS`]).
     NicAwake,
     /// Start of the partition's next flow.
     FlowStart,
-    /// Timer of this QP's congestion control.
+    /// Due time of the congestion-control timer of a QP.
     CcTimer,
-    /// Due time of the first packet in this QP's pacer.
+    /// Due time of the first packet in a QP's pacer.
     Paced,
-    /// Retransmission time-out of this QP.
+    /// Retransmission time-out of a QP.
     Timeout,
-    /// Sample of the DCI switch's queues for LCMP.
+    /// LCMP's periodic sample of the queues at the DCI switch.
     Monitor,
-    /// Flow-cache garbage collection of the DCI switch.
+    /// Flow-cache garbage collection at the DCI switch.
     FlowGc,
-    /// Eviction of the least recently seen flows from the DCI switch's full flow table.
+    /// Eviction of the least recently seen flows from the DCI switch's flow table, which is over its capacity.
     Eviction,
     /// Sample of the links for the records.
     SampleLinks,
     /// Sample of the queues for the records.
     SampleQueues,
-    /// Sample of the DCI switch for the records.
+    /// Sample of the DCI switch's counters for the records.
     SampleSwitch,
-    /// Traffic-engineering tick of the DCI switch.
+    /// Traffic-engineering interval's end at the DCI switch.
     TeTick,
     /// Sample of the QPs' rates for the records.
     SampleRates,
@@ -68,40 +68,40 @@ const ALL: [EventKind; 16] = [
 ];
 
 impl EventKind {
-    /// Returns true if the event sends no packets, so that no flow waits for it.
+    /// Returns true if the event cannot send packets, so that a run without other events is over.
     const fn is_housekeeping(self) -> bool {
         self as u8 >= Self::Monitor as u8
     }
 }
 
-/// Scheduled event.
+/// Scheduled event: time, kind and index.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Event {
-    /// Time of the event.
+    /// Virtual time of the event.
     pub at: SimTime,
     /// Kind of event.
     pub kind: EventKind,
-    /// Index of a port, QP slot or fault, depending on the kind.
+    /// Index of a port, a QP slot or a fault, depending on the kind.
     pub index: u32,
 }
 
-/// Scheduled events by time, then kind, then index. This order does not depend on the order of scheduling, and
-/// therefore not on the number of threads.
+/// Scheduled events, by time, then kind, then index. This order does not depend on the order of scheduling, so results
+/// do not depend on the number of threads.
 ///
 /// Of the packets on a wire, only the first is in the queue. Each port has one arrival and one wake-up, each with a
-/// slot in a tournament. All other events are timers in a heap, with time, kind and index in one number; there are
-/// thousands of timers, and one is due per million packets.
+/// slot in a tournament. All other events are timers in a heap, with time, kind and index in one number. There are
+/// thousands of timers, and about one expires per million packets.
 pub struct EventQueue {
     packets: Tournament,
     first_port: u32,
     ports: u32,
     timers: BinaryHeap<Reverse<u128>>,
-    /// Number of timers that are not housekeeping.
+    /// Number of scheduled timers that are not housekeeping.
     work: usize,
 }
 
 impl EventQueue {
-    /// Creates an empty queue for `ports`.
+    /// Creates an empty queue for the ports in `ports`.
     #[must_use]
     pub fn new(ports: Range<u32>) -> Self {
         let count = ports.end - ports.start;
@@ -114,7 +114,7 @@ impl EventQueue {
         }
     }
 
-    /// Schedules an event. An arrival or wake-up replaces the event of the same kind for the same port.
+    /// Schedules an event. For an arrival or wake-up, it replaces the port's event of the same kind.
     #[inline]
     pub fn push(&mut self, at: SimTime, kind: EventKind, index: u32) {
         match self.slot(kind, index) {
@@ -128,7 +128,7 @@ impl EventQueue {
         self.timers.push(Reverse(pack(at, kind, index)));
     }
 
-    /// Returns the next event before `end` without removing it.
+    /// Returns the next event before `end`, without removing it; `None` if there is none.
     #[inline]
     #[must_use]
     pub fn next_before(&self, end: SimTime) -> Option<Event> {
@@ -142,7 +142,7 @@ impl EventQueue {
         }
     }
 
-    /// Removes the arrival or wake-up of `port`.
+    /// Removes the scheduled arrival or wake-up of `port`.
     #[inline]
     pub fn clear(&mut self, kind: EventKind, port: u32) {
         if let Some(slot) = self.slot(kind, port) {
@@ -157,13 +157,13 @@ impl EventQueue {
         Some(self.next().at).filter(|&at| at < NEVER)
     }
 
-    /// Returns true if an event other than housekeeping is scheduled.
+    /// Returns true if any event other than housekeeping is scheduled.
     #[must_use]
     pub fn has_work(&self) -> bool {
         self.work > 0 || self.packets.earliest().0 < NEVER
     }
 
-    /// Returns the next event; an arrival at [`NEVER`] if none is scheduled.
+    /// Returns the next event; if none is scheduled, an arrival at [`NEVER`].
     #[inline]
     fn next(&self) -> Event {
         let (at, slot) = self.packets.earliest();
@@ -178,7 +178,7 @@ impl EventQueue {
         }
     }
 
-    /// Returns the tournament slot of an arrival or wake-up; `None` for a timer.
+    /// Returns the tournament slot for an arrival or wake-up; `None` for a timer.
     #[inline]
     fn slot(&self, kind: EventKind, port: u32) -> Option<u32> {
         let here = port.wrapping_sub(self.first_port);

@@ -1,17 +1,18 @@
-//! Tournament tree: the earliest among many times, each of which changes in its own slot.
+//! Tournament tree that finds the earliest of many times, each of which changes independently.
 
 use std::hint::select_unpredictable;
 
 use crate::time::SimTime;
 
-/// Times by slot, and the earliest of them; of equal times, the one in the lowest slot.
+/// Times by slot, with quick access to the earliest one; of equal times, the lowest slot's.
 ///
-/// Slots are compared in pairs, then the earlier ones of the pairs, up to a single earliest time. A changed time is
-/// compared again on its path to the root: one comparison per doubling of the number of slots, without a branch that
-/// depends on the result. A heap makes fewer comparisons, but the processor mispredicts them.
+/// Slots are compared in pairs, then the winners of pairs, up to a single earliest time. When a time changes, the
+/// comparisons on its way to the root are repeated: one comparison per doubling of the number of slots, without a
+/// branch that depends on the result. A heap makes fewer comparisons, but the processor mispredicts them.
 #[derive(Clone, Debug)]
 pub struct Tournament {
-    /// Earliest time at index 1, earliest times of the halves at 2 and 3, and so on; the slots come last.
+    /// Heap-ordered tree: index 1 has the earliest time, 2 and 3 the earliest of each half, and so on; the slots come
+    /// last.
     games: Vec<Player>,
     slots: usize,
 }
@@ -22,11 +23,11 @@ struct Player {
     slot: u32,
 }
 
-/// Time later than any event's.
+/// Time that is later than any event's.
 pub const NEVER: SimTime = SimTime::from_picos(u64::MAX - 1);
 
 impl Tournament {
-    /// Creates at least `slots` slots with the time [`NEVER`].
+    /// Creates at least `slots` slots, all with the time [`NEVER`].
     #[must_use]
     pub fn new(slots: u32) -> Self {
         let slots = slots.next_power_of_two() as usize;
@@ -48,7 +49,7 @@ impl Tournament {
         self.games[game] = winner;
         while game > 1 {
             let other = self.games[game ^ 1];
-            // An odd index is the right one of its pair, which loses against an equal time.
+            // A player with an odd index is the right one of its pair, and loses if the times are equal.
             let is_beaten = other.at.picos() < winner.at.picos() + (game & 1) as u64;
             winner = Player {
                 at: select_unpredictable(is_beaten, other.at, winner.at),

@@ -1,27 +1,27 @@
-//! Inter-partition channels, which carry packets from one datacenter to another.
+//! Inter-partition channels, which carry packets between the partitions of two datacenters.
 
 use super::{Partition, Telemetry};
 use crate::{cc::CongestionControl, fifo::WirePacket, packet::Kind, semantics::SemanticsRules};
 
-/// Undelivered packets of one direction of an inter-DC link.
+/// Packets sent in one direction of an inter-DC link and not yet delivered to the other partition.
 pub struct Channel {
     pub to_dc: u32,
-    /// Port at the destination.
+    /// Port at the destination's end of the link.
     port: u32,
     /// Packets in the order of sending.
     batches: Vec<Batch>,
-    /// Telemetry of the packets that carry telemetry, in the same order.
+    /// Telemetry of those packets that carry it, in the same order.
     telemetry: Vec<Telemetry>,
 }
 
-/// Up to [`BATCH_PACKETS`] packets. A window sends about a hundred batches; the receiving partition reuses emptied
-/// batches.
+/// Batch of up to [`BATCH_PACKETS`] packets. About a hundred batches are sent per window of the parallel simulation;
+/// the receiving partition reuses the emptied ones.
 pub(super) type Batch = Vec<WirePacket>;
 
-/// Number of packets in a batch of 32 kB.
+/// Maximum number of packets in a batch, 32 kB.
 const BATCH_PACKETS: usize = 1_024;
 
-/// Maximum number of emptied batches that a partition keeps.
+/// Maximum number of empty batches that a partition keeps for reuse.
 const MAX_SPARE_BATCHES: usize = 256;
 
 impl Channel {
@@ -36,7 +36,7 @@ impl Channel {
 }
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Puts a packet on the wire of `channel`.
+    /// Puts a packet on the wire that `channel` represents.
     #[inline]
     pub(super) fn send_to_channel(&mut self, channel: u32, packet: WirePacket) {
         let telemetry = self.take_telemetry(&packet.packet);
@@ -59,7 +59,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Removes and returns the packets sent since the last call.
+    /// Removes and returns the packets in all channels since the last call.
     pub fn take_channels(&mut self) -> impl Iterator<Item = Channel> {
         let full = |channel: &&mut Channel| !channel.batches.is_empty();
         self.channels
@@ -72,7 +72,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             })
     }
 
-    /// Puts packets from another partition on the wires that end in this partition.
+    /// Puts packets from another partition on the wire that ends in this partition.
     pub fn deliver(&mut self, channel: Channel) {
         let mut telemetry = channel.telemetry.into_iter();
         for mut batch in channel.batches {
@@ -90,7 +90,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns true if packets of `kind` carry telemetry, towards the receiver or back.
+    /// Returns true if packets of `kind` carry telemetry, on the way to the receiver or back.
     pub(super) const fn carries_telemetry(kind: Kind) -> bool {
         C::HAS_INT && matches!(kind, Kind::Data | Kind::Ack | Kind::Nack)
     }

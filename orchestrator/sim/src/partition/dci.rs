@@ -1,4 +1,4 @@
-//! DCI switch: its tables, and the choice of each packet's egress port.
+//! Forwarding at a DCI switch: its tables, and the choice of each packet's egress port.
 
 use lab_abi::rows::Counters;
 use lab_plan::Role;
@@ -21,23 +21,24 @@ use crate::{
     world::{Candidate, RunPolicy, World},
 };
 
-/// State of a DCI switch's agent.
+/// State of the agent at a DCI switch.
 pub(super) struct Dci<'w> {
     /// Candidates by destination datacenter.
     pub candidates: Vec<&'w [Candidate]>,
     pub table: FlowTable,
     pub counters: Counters,
-    /// Monitored ports, in the order of the switch's; empty unless the policy is LCMP.
+    /// Ports whose queues LCMP samples, in the switch's order; empty under other policies.
     pub monitored: Vec<MonitoredPort>,
-    /// Counted flow sizes; `None` unless the policy is UCMP with flow ageing.
+    /// Flow sizes counted so far; `None` unless the policy is UCMP with flow ageing.
     pub flow_ageing: Option<FlowAgeing>,
     /// TE weights; `None` unless the policy is traffic engineering and the switch has an agent.
     pub te_weights: Option<TeWeights>,
-    /// Egress port of each flow's latest data packet; `None` if the switch pins flows, or if no fault can move flows.
+    /// Egress port of each flow's latest data packet, where flows are not pinned; `None` if they are, or if no fault
+    /// can move flows.
     pub unpinned: Option<FxHashMap<u32, u32>>,
 }
 
-/// LCMP's monitor of a port (Sec. 3.3).
+/// LCMP's monitor of one port's queue (Sec. 3.3).
 pub(super) struct MonitoredPort {
     pub state: PortState,
     pub thresholds: PortThresholds,
@@ -84,7 +85,7 @@ impl<'w> Dci<'w> {
         }
     }
 
-    /// Installs new candidates towards a datacenter from the control plane.
+    /// Installs new candidates for the datacenter `to_dc`, from the control plane.
     pub fn provision(&mut self, to_dc: u32, candidates: &'w [Candidate]) {
         self.candidates[to_dc as usize] = candidates;
         if let Some(ageing) = &mut self.flow_ageing {
@@ -109,7 +110,7 @@ impl MonitoredPort {
         }
     }
 
-    /// Installs the thresholds for a new rate or buffer.
+    /// Computes and installs the thresholds for the port's current rate and buffer.
     pub fn provision<S: SemanticsRules, C: CongestionControl>(
         &mut self,
         world: &World<'_, S, C>,
@@ -120,7 +121,7 @@ impl MonitoredPort {
         }
     }
 
-    /// Takes one periodic sample of the port's queue.
+    /// Takes the periodic sample of the port's queue.
     pub fn sample(&mut self, now: SimTime, port: &Port, config: &LcmpConfig) {
         let queue = Bytes::new(port.total_bytes);
         self.levels = self
@@ -130,7 +131,7 @@ impl MonitoredPort {
 }
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Returns the egress port of `packet` at the DCI switch `node`.
+    /// Returns the egress port of `packet` at the DCI switch `node`; `None` if no candidate is up.
     #[inline]
     pub(super) fn dci_egress(&mut self, node: u32, packet: &Packet) -> Option<u32> {
         let world = self.world;
@@ -161,8 +162,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         chosen
     }
 
-    /// Returns the port at which `packet`, which has no next hop, is counted as dropped: the dead port to which its
-    /// flow is pinned, else the first candidate's port. A packet that is lost inside its own datacenter is counted at
+    /// Returns the port at which a packet without a next hop is counted as dropped: the dead port to which its flow is
+    /// pinned, else the first candidate's port. A packet that is lost inside its own datacenter is counted at
     /// `ingress`.
     #[cold]
     pub(super) fn dead_end(&mut self, ingress: u32, packet: &Packet) -> u32 {
@@ -178,7 +179,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             .unwrap_or(ingress)
     }
 
-    /// Returns the flow table key of `packet`.
+    /// Returns the key of the packet's flow in the flow table.
     #[inline]
     fn key_of(&self, packet: &Packet) -> u64 {
         let identity = &self.world.flows[packet.flow as usize].identity;
@@ -190,9 +191,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 
     /// Traces the port through which a flow's packets leave: for its first data packet, for data packets with a
-    /// decision, and for the first ACK. SoftRoCE sends few ACKs, and the first has no fixed number, so with SoftRoCE
-    /// every ACK is traced. At a switch that does not pin flows, flows can move without a decision when a port goes
-    /// down or up.
+    /// decision, and for the first ACK. With SoftRoCE, every ACK is traced, because it sends few ACKs and the first one
+    /// has no fixed number. Where flows are not pinned, they can move without a decision when a port goes down or up.
     #[inline]
     fn trace_hop(&mut self, packet: &Packet, port: u32, is_decided: bool) {
         let is_ack = packet.kind != Kind::Data;
@@ -210,7 +210,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns true if a switch that does not pin flows sends a flow to another port than before.
+    /// Records the port of a flow that is not pinned; returns true if it differs from the flow's previous port.
     #[inline]
     fn is_moved(&mut self, flow: u32, port: u32) -> bool {
         self.dci
@@ -219,7 +219,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             .is_some_and(|ports| ports.insert(flow, port) != Some(port))
     }
 
-    /// Returns the port to which the packet's flow is pinned, after a decision if one is due.
+    /// Returns the port to which the packet's flow is pinned, after making a decision if one is due.
     #[inline]
     fn pinned_egress(
         &mut self,
@@ -266,7 +266,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         Some(port)
     }
 
-    /// Counts a packet for flow ageing; returns true if its pinned flow crosses a size threshold.
+    /// Counts a packet's bytes for flow ageing; returns true if its flow is pinned and has crossed a size threshold.
     #[inline]
     fn count_flow_bytes(&mut self, key: u64, to_dc: u32, packet: &Packet, is_pinned: bool) -> bool {
         let Some(ageing) = &mut self.dci.flow_ageing else {
@@ -278,7 +278,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         ageing.count(key, to_dc, packet.bytes.into()) && is_pinned
     }
 
-    /// Returns true if a flow's port is among the cheapest for the flow's size.
+    /// Returns true if `port` is still among the cheapest candidates for the flow's current size.
     fn is_still_cheapest(&self, key: u64, to_dc: u32, candidates: &[Candidate], port: u32) -> bool {
         let index = candidates
             .iter()
@@ -288,21 +288,22 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             .is_some_and(|(index, ageing)| ageing.buckets_of(key, to_dc, index) > 0)
     }
 
-    /// Chooses a port as the artifact's plain ECMP does: the flow hash modulo the number of live candidates.
+    /// Chooses a port as the artifact's plain ECMP does: index = flow hash modulo the number of live candidates.
     fn hash_modulo(&self, node: u32, candidates: &[Candidate], packet: &Packet) -> Option<u32> {
         let hash = self.hash(node, packet) as usize;
         let index = hash.checked_rem(self.live(candidates).count())?;
         self.live(candidates).nth(index)
     }
 
-    /// Chooses a port as the kernel's ECMP routes do: hash thresholds over the live candidates.
+    /// Chooses a port as ECMP routes of the kernel do: live candidates share the range of hashes, divided by
+    /// thresholds.
     fn hash_threshold(&self, node: u32, candidates: &[Candidate], packet: &Packet) -> Option<u32> {
         let live = self.live(candidates).count();
         let index = legacy::hash_threshold(live, self.hash(node, packet))?;
         self.live(candidates).nth(index)
     }
 
-    /// Returns the ports of the live candidates.
+    /// Returns the ports of those candidates that are up.
     fn live(&self, candidates: &[Candidate]) -> impl Iterator<Item = u32> {
         let ports = candidates.iter().map(|candidate| candidate.port);
         ports.filter(|&port| self.is_up(port))
@@ -310,7 +311,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
 }
 
 impl Candidate {
-    /// Returns a candidate with the same cost as any other.
+    /// Returns a candidate with constant attributes, for ports that are all equally good.
     const fn uniform(port: u32) -> Self {
         let rate = BitsPerSec::new(1).expect("it is not zero");
         Self {

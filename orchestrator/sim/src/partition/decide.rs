@@ -1,4 +1,4 @@
-//! Policy decision for a flow, from the DCI switch's view of the candidates.
+//! Decision of a policy for one flow, from the state of the candidates at the DCI switch.
 
 use lab_policy::{
     Decision, LcmpConfig, OwnPolicy, Preset, Rule, ecmp, lcmp,
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Decides on a port for a flow; returns the decision and the ports of its candidates.
+    /// Makes the policy's decision for a flow; returns it with the ports of the candidates.
     pub(super) fn decide(
         &mut self,
         node: u32,
@@ -48,8 +48,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
                 self.set_congestion(node, candidates, &mut inputs, config);
                 let decision = lcmp::decide(&inputs, hash, config)?;
                 match (config.preset, decision.rule) {
-                    // The artifact's fallback uses all candidates in the order of its table, but ties of cost are
-                    // broken by port.
+                    // In the artifact, a fallback uses all candidates in the order of its table, while a scored
+                    // decision breaks ties of cost by port.
                     (Preset::Artifact, Rule::Scored) => by_port(candidates, &inputs, hash, config),
                     _ => Some((decision, ports())),
                 }
@@ -57,7 +57,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns a candidate's hash buckets: from flow ageing or TE if active, else the provisioned ones.
+    /// Returns a candidate's number of hash buckets: from flow ageing or TE where active, else the provisioned number.
     fn buckets_of(&self, key: u64, to_dc: u32, index: usize, candidate: &Candidate) -> u16 {
         let dci = &self.dci;
         match (&dci.flow_ageing, &dci.te_weights) {
@@ -88,7 +88,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         own::decide(policy, inputs, &next_hops, hash)
     }
 
-    /// Returns the age of LCMP's latest sample; 0 for the artifact, which takes a sample at each decision.
+    /// Returns the age of LCMP's latest queue sample; 0 in the artifact, which samples at each decision.
     pub(super) fn signal_age(&self) -> Nanos {
         let now = self.now.nanos_trunc();
         let sampled = self.dci.monitored.first();
@@ -97,7 +97,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         })
     }
 
-    /// Sets each candidate's C_cong: from the last sample (`paper`), or from the artifact's monitor, which samples all
+    /// Sets each candidate's C_cong, from the last sample (`paper`) or from the artifact's monitor, which samples all
     /// ports of the switch once per candidate.
     fn set_congestion(
         &mut self,
@@ -125,7 +125,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 }
 
-/// Returns the decision among the candidates in the order of their ports.
+/// Returns the decision with the candidates in the order of their ports.
 fn by_port(
     candidates: &[Candidate],
     inputs: &[lab_policy::Candidate],

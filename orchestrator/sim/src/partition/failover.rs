@@ -1,7 +1,8 @@
 //! Fast failover (Sec. 3.4): a flow leaves its dead port lazily, with its next packet.
 //!
-//! A link that goes down changes one flag of its port ([`super::faults`]). The next packet of each flow that is pinned
-//! to the port is decided among the live candidates like a first packet, and the flow is pinned to the new port.
+//! When a link goes down, only a flag of its port changes ([`super::faults`]). The next packet of each flow that is
+//! pinned to this port gets a decision among the live candidates, like a first packet, and the flow is pinned to the
+//! new port.
 
 use lab_policy::{Trigger, failover};
 
@@ -14,8 +15,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.ports[(port - self.first_port) as usize].is_up
     }
 
-    /// Returns the cause of a decision for a packet, given the port to which its flow is pinned; `None` if the packet
-    /// follows the pin.
+    /// Returns why a packet needs a decision, given the port to which its flow is pinned; `None` if the packet takes
+    /// that port.
     ///
     /// `must_reroute` returns true if flow ageing moves a flow whose port is alive; it is called only in that case.
     #[inline]

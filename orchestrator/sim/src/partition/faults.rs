@@ -1,4 +1,4 @@
-//! Scheduled faults: link down, link up, new wire parameters, new path costs.
+//! Scheduled faults: link down, link up, new link parameters, new path costs.
 
 use lab_plan::FaultChange;
 
@@ -7,21 +7,21 @@ use crate::{
     cc::CongestionControl, packet::CLASSES, semantics::SemanticsRules, time::SimTime, world::World,
 };
 
-/// Single change by a fault inside a partition.
+/// One change that a fault makes inside a partition.
 pub(super) struct PartitionFault {
-    /// Time of the change.
+    /// Virtual time of the change.
     pub at: SimTime,
     target: FaultTarget,
 }
 
 enum FaultTarget {
-    /// Change of a port of the link.
+    /// Change of one of the partition's ports.
     Port(u32, FaultChange),
-    /// Change of the costs of paths to another datacenter: index into [`World::path_cost_updates`].
+    /// New path costs, as an index into [`World::path_cost_updates`].
     PathCosts(usize),
 }
 
-/// Returns the changes that the plan's faults make in `dc`.
+/// Returns the changes that the plan's faults make in the partition of `dc`.
 pub(super) fn partition_faults<S: SemanticsRules, C: CongestionControl>(
     world: &World<'_, S, C>,
     dc: u32,
@@ -77,8 +77,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Takes the link of `port` down. Packets that are queued for the link, partly sent or on the wire are lost, as on
-    /// an interface that goes down; the link is idle when it comes up again.
+    /// Takes the link of `port` down. Packets that are queued, partly sent or on the wire are lost, as on an interface
+    /// that goes down; when the link comes up again, it is idle.
     fn cut(&mut self, port: u32) {
         let now = self.now;
         let egress = self.port(port);

@@ -1,4 +1,4 @@
-//! UCMP's flow ageing: bytes sent by each flow, and the buckets for its size.
+//! UCMP's flow ageing: the bytes that each flow has sent, and the hash buckets for its size.
 
 use lab_plan::PaperUnits;
 use lab_policy::{
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::world::Candidate;
 
-/// Flow sizes as counted by a DCI switch.
+/// Flow sizes that a DCI switch has counted.
 pub(super) struct FlowAgeing {
     config: UcmpConfig,
     paper: PaperUnits,
@@ -31,12 +31,12 @@ impl FlowAgeing {
         }
     }
 
-    /// Replaces the candidates to a datacenter.
+    /// Replaces the candidates for the datacenter `to_dc`, and thereby the thresholds.
     pub fn provision(&mut self, to_dc: u32, candidates: &[Candidate]) {
         self.thresholds[to_dc as usize] = thresholds(candidates, &self.config);
     }
 
-    /// Counts a packet of a flow to `to_dc`; returns true if the flow crosses a size threshold.
+    /// Counts a packet of a flow to `to_dc`; returns true if the flow crosses a size threshold with it.
     pub fn count(&mut self, key: u64, to_dc: u32, bytes: u32) -> bool {
         let sent = self.sent.entry(key).or_default();
         let before = self.paper.size(*sent).get();
@@ -48,12 +48,12 @@ impl FlowAgeing {
             .any(|threshold| (before + 1..=after).contains(&threshold.from.get()))
     }
 
-    /// Clears the count of a flow that has no entry in the flow table.
+    /// Discards the count of a flow that is no longer in the flow table.
     pub fn forget(&mut self, key: u64) {
         self.sent.remove(&key);
     }
 
-    /// Returns the buckets of the candidate at `index` for the current size of flow `key`.
+    /// Returns the hash buckets of the candidate at `index` for the current size of flow `key`.
     pub fn buckets_of(&self, key: u64, to_dc: u32, index: usize) -> u16 {
         let sent = self.sent.get(&key).copied().unwrap_or_default();
         let sent = self.paper.size(sent);

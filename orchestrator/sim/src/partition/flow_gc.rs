@@ -1,5 +1,5 @@
-//! Flow-cache garbage collection (Sec. 3.1.2): entries of idle flows are removed from the flow table, and the least
-//! recently seen entries are evicted from a full table.
+//! Flow-cache garbage collection (Sec. 3.1.2): idle flows are removed from the flow table, and the least recently seen
+//! flows are evicted when the table is over its capacity.
 
 use lab_plan::Semantics;
 use lab_policy::flow_gc::is_idle;
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Schedules the next collection; the artifact's policies without parameters have no collection.
+    /// Schedules the next garbage collection. The artifact's policies without parameters have none.
     pub(super) fn schedule_flow_gc(&mut self) {
         let is_paper = self.world.plan.transport.semantics == Semantics::Paper;
         if is_paper || matches!(self.world.policy, RunPolicy::Lcmp(_)) {
@@ -20,7 +20,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Collects the entries of idle flows.
+    /// Removes the entries of idle flows, when a garbage collection is due.
     pub(super) fn flow_gc_due(&mut self) {
         let idle_timeout = self.world.flow_table.idle_timeout;
         let horizon = self.now.saturating_sub(idle_timeout.into());
@@ -28,8 +28,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.schedule_flow_gc();
     }
 
-    /// Pins flow `key` to `port`. If the table then exceeds its capacity, the least recently seen flows are evicted at
-    /// the next sample, as by the lab's agents. A flow without room in the table is decided packet by packet.
+    /// Pins flow `key` to `port`. If the table is then over its capacity, the least recently seen flows are evicted at
+    /// the next sample, as by the lab's agents. A flow for which the table has no room gets a decision for each packet.
     pub(super) fn pin(&mut self, key: u64, port: u32) {
         if !self.dci.table.pin(key, port, self.now) {
             self.work.not_pinned += 1;
@@ -53,7 +53,7 @@ fn next_multiple(now: SimTime, interval: Nanos) -> SimTime {
 }
 
 impl FlowTable {
-    /// Removes the entries last seen at or before `horizon`.
+    /// Removes the entries of flows that were last seen at or before `horizon`.
     pub fn collect(&mut self, horizon: SimTime) {
         let before = self.entries.len();
         self.entries

@@ -1,4 +1,4 @@
-//! Flow table of a DCI switch, which stores the port to which each flow is pinned.
+//! Flow table of a DCI switch: the port to which each flow is pinned.
 
 use std::{
     cmp::Reverse,
@@ -10,18 +10,18 @@ use rustc_hash::FxHashMap;
 
 use crate::time::SimTime;
 
-/// Pinned flows. An eviction removes the least recently seen flows beyond the capacity; between evictions there is room
-/// for [`FLOW_TABLE_HEADROOM`] additional flows, as in the lab.
+/// Pinned flows of a switch. An eviction removes the least recently seen flows beyond the capacity; until then, there
+/// is room for [`FLOW_TABLE_HEADROOM`] additional flows, as in the lab.
 pub(super) struct FlowTable {
     pub(super) entries: FxHashMap<u64, Entry>,
     capacity: usize,
-    /// Flows ordered by a time that is at most the time of their last packet; empty until the first eviction.
+    /// Flows, ordered by a lower bound of the time of their last packet; empty until the first eviction.
     by_age: BinaryHeap<Reverse<(SimTime, u64)>>,
-    /// True from the first flow beyond the capacity until the next eviction.
+    /// True from the time when the capacity is exceeded until the next eviction.
     is_eviction_due: bool,
-    /// Number of entries evicted because the table was full.
+    /// Number of flows that were evicted because the table was over its capacity.
     pub evictions: u64,
-    /// Number of entries of idle flows that were collected.
+    /// Number of idle flows that garbage collection removed.
     pub expirations: u64,
 }
 
@@ -48,7 +48,8 @@ impl FlowTable {
         self.entries.len()
     }
 
-    /// Returns the port of flow `key` and marks the flow as seen at `now`.
+    /// Returns the port to which flow `key` is pinned, and marks the flow as seen at `now`; `None` if it is not in the
+    /// table.
     #[inline]
     pub fn touch(&mut self, key: u64, now: SimTime) -> Option<u32> {
         let entry = self.entries.get_mut(&key)?;
@@ -56,7 +57,7 @@ impl FlowTable {
         Some(entry.port)
     }
 
-    /// Pins flow `key` to `port`; returns false if the table has neither the flow nor room for it.
+    /// Pins flow `key` to `port`. Returns false if the flow is not in the table and there is no room for it.
     pub fn pin(&mut self, key: u64, port: u32, now: SimTime) -> bool {
         let has_room = self.entries.len() < self.capacity + FLOW_TABLE_HEADROOM as usize;
         let entry = Entry { port, seen: now };
@@ -75,13 +76,13 @@ impl FlowTable {
         true
     }
 
-    /// Returns true if the table exceeds its capacity for the first time since the last eviction.
+    /// Returns true if the table is over its capacity and no eviction has been requested since the last one.
     pub fn wants_eviction(&mut self) -> bool {
         let is_full = self.entries.len() > self.capacity;
         is_full && !std::mem::replace(&mut self.is_eviction_due, true)
     }
 
-    /// Evicts the least recently seen flows beyond the capacity.
+    /// Evicts the least recently seen flows until the table is within its capacity.
     pub fn evict_excess(&mut self) {
         self.is_eviction_due = false;
         while self.entries.len() > self.capacity {
@@ -91,8 +92,8 @@ impl FlowTable {
 
     /// Removes the least recently seen flow.
     ///
-    /// The heap contains times from when a flow was last at its top: a flow that was seen since is pushed back with its
-    /// new time. An eviction takes a few steps, and `touch` does not change the heap.
+    /// The heap's times may be out of date, because `touch` does not change the heap. If the flow at the top has been
+    /// seen since, it is pushed back with its current time. So an eviction takes only a few steps.
     fn evict(&mut self) {
         if self.by_age.is_empty() {
             let entries = self.entries.iter();
@@ -128,7 +129,7 @@ mod tests {
             const CAPACITY: usize = 5;
             let at = SimTime::from_picos;
             let mut table = FlowTable::new(5);
-            // The model orders flows by last use, the least recently seen first.
+            // Reference model: flows in order of last use, the least recently seen first.
             let mut model: Vec<u64> = Vec::new();
             let mut evicted = 0;
             for (time, (key, is_sample)) in (1..).zip(steps) {
@@ -150,7 +151,7 @@ mod tests {
         }
     }
 
-    /// A table for 16 flows gets 20 flows, then flows 0 and 1 send again, so flows 2 to 5 are evicted.
+    /// A table with capacity 16 gets 20 flows. Flows 0 and 1 send again, so flows 2 to 5 are evicted.
     #[test]
     fn the_least_recently_seen_leave_at_the_eviction() {
         let at = SimTime::from_picos;

@@ -1,4 +1,4 @@
-//! Egress queues and wires of a port.
+//! Egress queues of a port, and the wires at its link.
 
 use lab_plan::Role;
 use lab_records::StoryEvent;
@@ -16,14 +16,14 @@ use crate::{
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Puts `packet` into the egress queue of `port`.
+    /// Puts `packet` into the egress queue of its class at `port`.
     #[inline]
     pub(super) fn enqueue(&mut self, port: u32, packet: Packet) {
         let egress = &mut self.ports[(port - self.first_port) as usize];
         egress.enqueue(&mut self.queued, packet);
     }
 
-    /// Removes the next packet with `class` from `port`'s egress queue.
+    /// Removes and returns the first packet of `class` in the egress queue of `port`.
     #[inline]
     pub(super) fn dequeue(&mut self, port: u32, class: u8) -> Option<Packet> {
         let egress = &mut self.ports[(port - self.first_port) as usize];
@@ -39,7 +39,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         Some(packet)
     }
 
-    /// Schedules a wake-up of `port` at `at`, unless an earlier one is scheduled.
+    /// Schedules a wake-up of `port` at `at`, unless it has an earlier one.
     #[inline]
     pub(super) fn wake_at(&mut self, port: u32, at: SimTime) {
         let egress = self.port(port);
@@ -59,7 +59,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Sends the next packet of `port` if the port is free and has a packet.
+    /// Sends the next packet of `port` if no transmission is in progress and a packet is queued.
     #[inline]
     pub(super) fn kick(&mut self, port: u32) {
         if self.port(port).role == Role::Host {
@@ -94,15 +94,15 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Sends `packet` through `port` and releases its bytes in the switch's buffer.
+    /// Sends `packet` through `port`, and releases its bytes in the switch's shared buffer.
     #[inline]
     pub(super) fn leave_switch(&mut self, port: u32, packet: Packet) {
         self.release_buffer(port, &packet);
         self.leave(port, packet);
     }
 
-    /// Marks `packet` according to the queue that it leaves behind, unless lab semantics already marked it according to
-    /// the queue in front of it; then writes its telemetry and sends it through the switch port `port`.
+    /// Marks `packet` if the queue behind it requires a mark (lab semantics have already judged the queue in front of
+    /// it), writes its telemetry, and sends it through the switch port `port`.
     #[inline]
     pub(super) fn leave(&mut self, port: u32, mut packet: Packet) {
         let egress = self.port(port);
@@ -125,7 +125,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     #[inline]
     pub(super) fn mark_by(&mut self, port: u32, packet: &mut Packet, queue_bytes: u64) {
         let egress = self.port(port);
-        // A CNP is not ECN-capable, whatever its class.
+        // A CNP is not ECN-capable, even in a class that switches mark.
         let is_capable = packet.is_counted() && packet.kind != Kind::Cnp;
         if !is_capable || !egress.marks_packet(queue_bytes) {
             return;
@@ -158,7 +158,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Puts `packet` on the wire.
+    /// Puts `packet` on the wire of `port`, unless the link loses it.
     #[inline]
     pub(super) fn send(&mut self, port: u32, mut packet: Packet) {
         self.work.packet_hops += 1;
@@ -168,8 +168,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         egress.busy_until = now + time;
         egress.counts.tx_bytes += u64::from(packet.bytes);
         egress.counts.tx_packets += 1;
-        // A lost PFC frame would pause a port forever, because the model does not repeat frames or let pauses expire as
-        // real ports do.
+        // A lost PFC frame would pause a port forever: the model neither repeats pauses nor lets them expire, as real
+        // ports do.
         if egress.loses_packet() && !packet.kind.is_pfc() {
             return self.drop_packet(port, &packet);
         }
@@ -201,7 +201,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Processes the first packet on the wire to `port`.
+    /// Processes the arrival of the first packet on the wire that ends at `port`.
     #[inline]
     pub(super) fn arrive(&mut self, port: u32) {
         let ingress = &mut self.ports[(port - self.first_port) as usize];
@@ -250,7 +250,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Drops a packet at `port`.
+    /// Counts and traces `packet` as dropped at `port`.
     pub(super) fn drop_packet(&mut self, port: u32, packet: &Packet) {
         self.work.drops += 1;
         self.port(port).counts.drops += 1;

@@ -1,13 +1,13 @@
 //! One datacenter as a logical process of the parallel simulation.
 //!
 //! A partition owns its datacenter's nodes and ports, and their events. Packets to another datacenter leave through an
-//! inter-partition channel and take at least the shortest inter-DC delay. Partitions may therefore run that far ahead
-//! of each other, in any order, on any number of threads, with the same result.
+//! inter-partition channel and take at least the shortest inter-DC delay. Partitions may therefore run ahead of each
+//! other by this delay, in any order and on any number of threads, with the same result.
 //!
 //! - `setup`: creation of a partition
 //! - `link`: egress queues and wires; `channel`: wires to other partitions
 //! - `nic`, `qp_scheduler`: choice of a host's next packet
-//! - `qp`, `sender`, `timers`: sending QPs; `receiver`: receiving QPs; `rxe`: differences of SoftRoCE's QPs
+//! - `qp`, `sender`, `timers`: sending QPs; `receiver`: receiving QPs; `rxe`: rules that only SoftRoCE's QPs have
 //! - `switch`: buffers, PFC, ECMP inside the fabric
 //! - `dci`: tables of the DCI switch and the egress port of each packet; `decide`: the policy
 //! - `flow_table`, `flow_gc`, `failover`, `flow_ageing`, `te_weights`: parts of the DCI switch
@@ -58,11 +58,11 @@ use crate::{
     world::World,
 };
 
-/// State of one datacenter.
+/// State of one datacenter during a run.
 pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
     world: &'w World<'w, S, C>,
     dc: u32,
-    /// First node of the partition; nodes and ports are numbered by datacenter.
+    /// Number of the partition's first node; a datacenter's nodes and ports are numbered consecutively.
     first_node: u32,
     first_port: u32,
     now: SimTime,
@@ -70,18 +70,18 @@ pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
     queued: Pool<Packet>,
     on_wires: Pool<WirePacket>,
     ports: Vec<Port>,
-    /// Shared buffers by node; `None` for hosts and without PFC.
+    /// Shared buffer of each node; `None` for hosts, and without PFC.
     mmus: Vec<Option<Mmu<S>>>,
-    /// NICs by node; unused for switches.
+    /// NIC of each node; unused for switches.
     nics: Vec<Nic>,
     qps: Slab<Qp<C>>,
-    /// QP of each flow that this partition sends, by [`crate::world::SimFlow::sending`].
+    /// Slot of each sending flow's QP, indexed by [`crate::world::SimFlow::sending`].
     qp_of: Vec<u32>,
-    /// Flows whose QP failed.
+    /// Flows whose QP has failed.
     given_up: Vec<u32>,
-    /// Time at which a flow last received all its ACKs.
+    /// Time of the latest flow end: the sender's receipt of its last ACK.
     last_finish: SimTime,
-    /// Receivers of flows, by [`crate::world::SimFlow::receiving`].
+    /// Receiver of each flow, indexed by [`crate::world::SimFlow::receiving`].
     receivers: Vec<Receiver>,
     /// Flows that start in this partition, in the order of their starts.
     starts: Vec<u32>,
@@ -89,58 +89,60 @@ pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
     started: usize,
     dci: Dci<'w>,
     faults: Vec<PartitionFault>,
-    /// Switch telemetry of packets in flight.
+    /// Switch telemetry of the packets in flight in this partition.
     telemetry: Slab<Telemetry>,
-    /// Emptied lists of hops, reused by later packets.
+    /// Empty vectors of hops for reuse by later packets.
     spare_hops: Vec<Vec<IntHop>>,
-    /// Packets sent to other partitions since the last exchange, link by link.
+    /// Packets sent to other partitions since the last exchange, one channel per link.
     channels: Vec<Channel>,
-    /// Emptied batches that can be reused.
+    /// Empty batches for reuse.
     spare_batches: Vec<Batch>,
     /// Trace events since the last exchange.
     pub trace: Vec<TraceEvent>,
     filter: &'w TraceFilter,
-    /// Counters of the work done.
+    /// Counters of the work done so far.
     pub work: Work,
 }
 
-/// Counters of simulated work.
+/// Counters of the work that a simulation has done.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Work {
     /// Number of processed events.
     pub events: u64,
-    /// Number of packets put on a wire.
+    /// Number of times that a packet was put on a wire.
     pub packet_hops: u64,
     /// Number of dropped packets.
     pub drops: u64,
-    /// Number of packets dropped because a switch's shared buffer had no room despite PFC.
+    /// Number of packets that were dropped despite PFC, because a switch's shared buffer had no room.
     pub buffer_drops: u64,
     /// Number of decisions that moved a pinned flow to another port.
     pub reroutes: u64,
     /// Number of data packets that hosts sent, including retransmissions.
     pub data_packets: u64,
-    /// Number of times that a sender went back to a lost packet.
+    /// Number of times that a NACK or a time-out made a sender retransmit from its first unacknowledged packet
+    /// (go-back-N).
     pub go_backs: u64,
-    /// Number of times that a retransmission time-out made a sender go back.
+    /// Number of those times that were caused by a retransmission time-out.
     pub timeouts: u64,
-    /// Number of flows that received all their ACKs.
+    /// Number of flows whose sender has received all ACKs.
     pub finished: u64,
-    /// Number of decisions whose flow could not be pinned, because the flow table had no room.
+    /// Number of decisions after which the flow could not be pinned, because the flow table had no room.
     pub not_pinned: u64,
 }
 
-/// In-band telemetry of one packet.
+/// In-band telemetry that one packet carries.
 #[derive(Clone, Debug, Default)]
 pub struct Telemetry {
     hops: Vec<IntHop>,
     path: PathFacts,
 }
 
-/// FNV-1a prime for 32 bits, with which the ports of a path are hashed into the path's identifier.
+/// Prime of the 32-bit FNV-1a hash that turns the ports of a path into the path's identifier.
 const PATH_PRIME: u32 = 16_777_619;
 
 impl Telemetry {
-    /// Adds the telemetry for the switch port `port`, if the packet has room for the telemetry of `room` switches.
+    /// Appends the telemetry of the switch port `port`, unless the packet already holds the telemetry of `room`
+    /// switches.
     fn push(&mut self, port: u32, hop: IntHop, room: usize) {
         self.path.id = (self.path.id ^ port).wrapping_mul(PATH_PRIME);
         if self.hops.len() < room {
@@ -150,25 +152,25 @@ impl Telemetry {
 }
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Returns the time of the next event.
+    /// Returns the time of the next scheduled event; `None` if there is none.
     #[must_use]
     pub fn next_time(&self) -> Option<SimTime> {
         self.events.next_time()
     }
 
-    /// Returns the time of the last event.
+    /// Returns the time of the last processed event.
     #[must_use]
     pub const fn now(&self) -> SimTime {
         self.now
     }
 
-    /// Returns the time at which a flow last received all its ACKs.
+    /// Returns the time of the latest flow end so far.
     #[must_use]
     pub const fn last_finish(&self) -> SimTime {
         self.last_finish
     }
 
-    /// Returns true if an event other than housekeeping is scheduled.
+    /// Returns true if any event other than housekeeping is scheduled.
     #[must_use]
     pub fn has_work(&self) -> bool {
         self.events.has_work()
@@ -177,7 +179,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Processes all events before `end`.
     pub fn run_until(&mut self, end: SimTime) {
         while let Some(event) = self.events.next_before(end) {
-            debug_assert!(event.at >= self.now, "time goes forward");
+            debug_assert!(
+                event.at >= self.now,
+                "events are processed in order of time"
+            );
             self.now = event.at;
             self.work.events += 1;
             match event.kind {
@@ -211,7 +216,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns the node that has `port`, a port of this partition.
+    /// Returns the node to which `port`, a port of this partition, belongs.
     #[inline]
     fn node_of(&self, port: u32) -> u32 {
         self.ports[(port - self.first_port) as usize].node
@@ -222,7 +227,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         &mut self.ports[(port - self.first_port) as usize]
     }
 
-    /// Traces `event` of `flow` if any flow is traced.
+    /// Traces `event` of `flow`, if any flow is traced.
     #[inline]
     fn trace_flow(&mut self, flow: u32, node: u32, event: StoryEvent) {
         if *self.filter != TraceFilter::None {

@@ -1,4 +1,4 @@
-//! NIC of a host, which sends ACKs first, then packets of the QPs in round-robin order.
+//! NIC of a host: sends ACKs first, then packets of the QPs in round-robin order.
 
 use std::collections::VecDeque;
 
@@ -14,12 +14,12 @@ use crate::{
     trace::TraceFilter,
 };
 
-/// State of a NIC in addition to its port.
+/// State of a NIC in addition to its port's state.
 pub(super) struct Nic {
     pub scheduler: QpScheduler,
-    /// QPs whose first packet in the pacer is due, in order (profile `rxe` under PFC).
+    /// QPs whose pacer's first packet is due and waits for the NIC, in order (profile `rxe` with PFC).
     pub tickets: VecDeque<u32>,
-    /// End of the artifact's sleep ([`SemanticsRules::NIC_OVERSLEEPS`]); in the past if the NIC is awake.
+    /// Time until which the artifact's NIC sleeps ([`SemanticsRules::NIC_OVERSLEEPS`]); in the past if it is awake.
     asleep_until: SimTime,
 }
 
@@ -33,10 +33,10 @@ impl Nic {
     }
 }
 
-/// Result of a scheduler iteration.
+/// Result of one iteration of a NIC's QP scheduler.
 enum NextQp {
     Send(u32),
-    /// Pacing holds all QPs at least until this time.
+    /// No QP may send before this time, because of pacing.
     Wait(SimTime),
     Nothing,
 }
@@ -50,7 +50,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.world.network.nodes[node as usize].ports.start
     }
 
-    /// Adds a QP with packets to send to its NIC's scheduler.
+    /// Adds the QP in `slot`, which has packets to send, to its NIC's scheduler.
     pub(super) fn schedule_qp(&mut self, slot: u32) {
         let Some(qp) = self.qps.get_mut(slot) else {
             return;
@@ -63,7 +63,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.schedule_cc_timer(slot);
     }
 
-    /// Sends the next packet of a host if its NIC is free.
+    /// Sends the next packet of the host at `port`, if its NIC is free.
     pub(super) fn kick_nic(&mut self, port: u32) {
         let now = self.now;
         let nic = self.port(port);
@@ -95,7 +95,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.wake_after_packet(port, node);
     }
 
-    /// Puts the artifact's NIC to sleep: see [`SemanticsRules::NIC_OVERSLEEPS`].
+    /// Lets the artifact's NIC sleep, as [`SemanticsRules::NIC_OVERSLEEPS`] describes.
     fn sleep(&mut self, node: u32, port: u32) {
         let now = self.now;
         let nic = &self.nics[(node - self.first_node) as usize];
@@ -111,7 +111,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.events.push(at, EventKind::NicAwake, port);
     }
 
-    /// Schedules a wake-up of the NIC for the end of its current packet if there is more to send.
+    /// Schedules a wake-up of the NIC at the end of the current packet, if there is more to send.
     #[inline]
     fn wake_after_packet(&mut self, port: u32, node: u32) {
         let port_state = self.port(port);
@@ -123,7 +123,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Sends an ACK, NACK or CNP before any data.
+    /// Queues an ACK, NACK or CNP, which the NIC sends before data.
     #[inline]
     pub(super) fn answer(&mut self, port: u32, packet: Packet) {
         let now = self.now;
@@ -137,7 +137,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.wake_after_packet(port, node);
     }
 
-    /// Selects the next QP whose window and pacing allow a packet.
+    /// Selects the next QP that has packets to send and whose window and pacing permit one.
     fn next_qp(&mut self, node: u32, port: u32) -> NextQp {
         let is_paused = self.port(port).is_paused(DATA_CLASS);
         if is_paused && !S::SCHEDULER_KEEPS_QPS {
@@ -177,7 +177,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Traces a pause or resume of the host at `port` for its sending flows.
+    /// Traces a PFC pause or resume of the host at `port` for each flow that it sends.
     pub(super) fn trace_pause(&mut self, port: u32, is_pause: bool) {
         if *self.filter == TraceFilter::None {
             return;

@@ -1,4 +1,4 @@
-//! Sending QPs, and the slab that holds them.
+//! Sending QPs, and the slab in which a partition keeps them.
 
 use std::collections::VecDeque;
 
@@ -9,57 +9,58 @@ use crate::{
     time::SimTime,
 };
 
-/// Value that denotes no slot of a slab.
+/// Value in place of a slab slot that means no slot.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// State of a sending QP.
+/// State of a sending QP, for one flow.
 pub(super) struct Qp<C> {
     pub flow: u32,
     /// Number of the first unacknowledged packet.
     pub acked: u32,
     /// Number of the next packet to send.
     pub next: u32,
-    /// True while the NIC's scheduler or the pacer has packets of the QP.
+    /// True while the NIC's scheduler or the QP's pacer holds packets of the QP.
     pub is_scheduled: bool,
-    /// True if the window was full at the last scheduler iteration that reached the QP.
+    /// True if the QP's window was full when the scheduler last reached it.
     pub is_window_full: bool,
-    /// Maximum unacknowledged bytes at the current rate.
+    /// Maximum number of unacknowledged bytes at the current rate.
     pub window: u64,
-    /// Earliest time of the next packet, as allowed by pacing.
+    /// Earliest time at which pacing permits the next packet.
     pub next_at: SimTime,
-    /// Bytes of the last packet sent.
+    /// Wire bytes of the last packet sent.
     pub last_bytes: u32,
-    /// Rate of the NIC.
+    /// Rate of the host's NIC.
     pub line_rate: BitsPerSec,
-    /// Pacing rate.
+    /// Current pacing rate.
     pub rate: BitsPerSec,
     pub clock: WireClock,
     /// Time of the last ACK, NACK or CNP, or of the flow's start.
     pub last_answer_at: SimTime,
     /// Number of CNPs received.
     pub cnps: u64,
-    /// Number of time-outs since the last acknowledged packet.
+    /// Number of consecutive time-outs since a packet was last acknowledged.
     pub timeouts: u8,
-    /// Packets that wait for their times, in order (profile `rxe` under congestion control).
+    /// Packets that wait for their sending times, in order (profile `rxe` with congestion control).
     pub pacer: VecDeque<Packet>,
-    /// True while the pacer's first packet waits for the NIC (under PFC).
+    /// True while the pacer's first packet is due and waits for the NIC (with PFC).
     pub has_ticket: bool,
-    /// Number of packets sent since the last packet with an ACK request (profile `rxe`).
+    /// Number of packets sent since the last one with an ACK request (profile `rxe`).
     pub not_acked: u32,
-    /// True from a retry to the next ACK (profile `rxe`).
+    /// True from a go-back, after a NACK or a time-out, until the next ACK; NACKs are ignored in between (profile
+    /// `rxe`).
     pub has_retried: bool,
-    /// Time of the scheduled congestion control timer. For this and the next two fields, an event at another time is
-    /// stale.
+    /// Time for which the congestion-control timer is scheduled; an event at any other time is stale. The same holds
+    /// for the next two fields.
     pub cc_timer_at: SimTime,
     pub paced_at: SimTime,
     pub timeout_at: SimTime,
-    /// Congestion control state.
+    /// State of the QP's congestion control.
     pub control: C,
 }
 
 impl<C: CongestionControl> Qp<C> {
-    /// Returns true if the window holds the QP; one packet may always be in flight. For a QP with a pacer, the window
-    /// was already applied when packets entered the pacer.
+    /// Returns true if the window is full; one packet may always be in flight. Packets in the pacer passed the window
+    /// when they entered it, so the result is false while there are any.
     #[inline]
     pub fn is_full(&self, payload: u32) -> bool {
         if !self.pacer.is_empty() {
@@ -69,10 +70,10 @@ impl<C: CongestionControl> Qp<C> {
         unacked > 0 && unacked >= self.window
     }
 
-    /// Applies the rate of congestion control; returns true if it changed.
+    /// Applies the congestion control's rate; returns true if the rate changed.
     ///
     /// The next packet may then leave one packet time at the new rate after the last one. In the artifact, only some
-    /// congestion controls move the next packet.
+    /// congestion controls change the time of the next packet.
     pub fn apply_rate<S: SemanticsRules>(&mut self) -> bool {
         let rate = self.control.rate();
         if rate == self.rate {
@@ -88,7 +89,7 @@ impl<C: CongestionControl> Qp<C> {
         true
     }
 
-    /// Performs the timer steps of congestion control that became due while the QP had nothing to send.
+    /// Performs the congestion-control timer steps that became due while the QP had nothing to send.
     pub fn catch_up(&mut self, now: SimTime, parameters: &C::Parameters) {
         if self
             .control
@@ -100,7 +101,7 @@ impl<C: CongestionControl> Qp<C> {
     }
 }
 
-/// Values in numbered slots; a slot is reused after its value is removed.
+/// Values in numbered slots; after a value's removal, its slot is reused.
 pub(super) struct Slab<T> {
     slots: Vec<Option<T>>,
     free: Vec<u32>,

@@ -1,23 +1,23 @@
-//! Round-robin scheduler of a NIC's QPs.
+//! Round-robin scheduler of the QPs at a NIC.
 
 use crate::network::count;
 
-/// QPs in the order of their arrival, and the position served last.
+/// QPs in the order in which they entered, and the position of the QP served last.
 ///
 /// A QP without packets to send leaves the scheduler and re-enters at the end. With `keeps_qps`, as in the artifact
 /// ([`crate::semantics::SemanticsRules::SCHEDULER_KEEPS_QPS`]), a QP keeps its position until it has received all its
-/// ACKs and an iteration passes it. The iteration then removes all finished QPs, starting with the first one passed,
+/// ACKs and an iteration passes it. The iteration then removes all finished QPs from the first one that it passed on,
 /// and does not adjust the position served last.
 ///
-/// The cost of an iteration depends on the number of ready QPs, not of all QPs: over 250 ms, a host has fifty QPs that
-/// wait for ACKs.
+/// An iteration takes time proportional to the number of ready QPs, not of all QPs: with round trips of 250 ms, fifty
+/// QPs of a host only wait for ACKs.
 pub(super) struct QpScheduler {
     keeps_qps: bool,
-    /// QPs by position; [`FINISHED`] for a finished QP.
+    /// QP at each position; [`FINISHED`] in place of a finished QP.
     members: Vec<u32>,
-    /// Positions of the QPs with packets to send, in ascending order.
+    /// Positions of QPs with packets to send, ascending.
     ready: Vec<u32>,
-    /// Positions of the finished QPs, in ascending order.
+    /// Positions of finished QPs, ascending.
     finished: Vec<u32>,
     last: u32,
 }
@@ -25,7 +25,7 @@ pub(super) struct QpScheduler {
 const FINISHED: u32 = u32::MAX;
 
 impl QpScheduler {
-    /// Creates an empty scheduler.
+    /// Creates an empty scheduler; `keeps_qps` selects the artifact's rule.
     pub const fn new(keeps_qps: bool) -> Self {
         Self {
             keeps_qps,
@@ -36,7 +36,7 @@ impl QpScheduler {
         }
     }
 
-    /// Returns true if an iteration may find a QP to serve or to remove.
+    /// Returns true if an iteration might serve a QP or remove one.
     #[inline]
     pub fn needs_iteration(&self) -> bool {
         !self.ready.is_empty() || !self.finished.is_empty()
@@ -49,7 +49,7 @@ impl QpScheduler {
             .map(|&position| self.members[position as usize])
     }
 
-    /// Adds `qp`, which has packets to send.
+    /// Adds `qp`, which has packets to send, or makes it ready again.
     pub fn activate(&mut self, qp: u32) {
         let position = self.position_of(qp).unwrap_or_else(|| {
             self.members.push(qp);
@@ -58,7 +58,7 @@ impl QpScheduler {
         insert(&mut self.ready, position);
     }
 
-    /// Records that `qp` has sent all its packets.
+    /// Records that `qp` has nothing left to send.
     pub fn deactivate(&mut self, qp: u32) {
         let Some(position) = self.position_of(qp) else {
             return;
@@ -83,7 +83,7 @@ impl QpScheduler {
         }
     }
 
-    /// Removes `position`; the position after it is served next.
+    /// Removes the QP at `position`; the one after it is served next.
     fn remove(&mut self, position: u32) {
         self.members.remove(position as usize);
         for ready in &mut self.ready {
@@ -100,10 +100,10 @@ impl QpScheduler {
         position.map(count)
     }
 
-    /// Serves the next ready QP for which `may_send` returns true.
+    /// Serves the next ready QP for which `may_send` returns true, and returns it.
     #[inline]
     pub fn next(&mut self, mut may_send: impl FnMut(u32) -> bool) -> Option<u32> {
-        // After a removal, the position served last may be past the end; the iteration then wraps around.
+        // After a removal, the position served last may be beyond the end; the iteration then starts at position 0.
         let start = (self.last + 1)
             .checked_rem(count(self.members.len()))
             .unwrap_or(0);
@@ -120,8 +120,8 @@ impl QpScheduler {
         qp
     }
 
-    /// Removes the finished QPs from position `first` on. The position served last is adjusted only if the iteration
-    /// served a QP, at `next`.
+    /// Removes the finished QPs from position `first` on. The position served last is adjusted only if a QP was served,
+    /// at position `next`.
     #[cold]
     fn remove_finished(&mut self, first: u32, next: Option<u32>) {
         let kept = self.finished.partition_point(|&position| position < first);
@@ -140,7 +140,8 @@ impl QpScheduler {
     }
 }
 
-/// Returns true if an iteration from `start` that stops at `next`, or nowhere if `None`, passes `position`.
+/// Returns true if `position` is passed by an iteration that starts at `start` and stops at `next`, or goes all the way
+/// round if `next` is `None`.
 fn is_passed(position: u32, start: u32, next: Option<u32>) -> bool {
     match next {
         None => true,
@@ -202,10 +203,10 @@ mod tests {
         scheduler.deactivate(0);
         scheduler.finish(0);
         scheduler.deactivate(1);
-        // QP 4 comes before any finished QP, so nothing is removed.
+        // No finished QP comes before QP 4, so nothing is removed.
         assert_eq!(served(&mut scheduler, 1), [4]);
         assert_eq!(scheduler.members.len(), 5);
-        // The iteration to QP 2 passes the finished QP 0: [1, 2, 3, 4] remain, and QP 2 is now at position 1.
+        // On its way to QP 2, the iteration passes the finished QP 0. [1, 2, 3, 4] remain, with QP 2 at position 1.
         assert_eq!(served(&mut scheduler, 1), [2]);
         assert_eq!(scheduler.members.len(), 4);
         scheduler.activate(1);
@@ -218,7 +219,7 @@ mod tests {
         assert_eq!(served(&mut scheduler, 2), [1, 2]);
         scheduler.finish(0);
         assert_eq!(scheduler.next(|_| false), None);
-        // [1, 2, 3] remain, and position 2 still counts as served last, so QP 1 is next, not QP 3.
+        // [1, 2, 3] remain. Position 2 still counts as served last, so QP 1 is next rather than QP 3.
         assert_eq!(served(&mut scheduler, 1), [1]);
     }
 }

@@ -1,4 +1,4 @@
-//! Receiving QPs of hosts, which answer data and pass answers on to the sending QP.
+//! Receiving side of a host: answers data packets, and passes answers on to the sending QP.
 
 use lab_dcqcn::notification::next_cnp;
 
@@ -14,13 +14,13 @@ use crate::{
 /// State of a flow at its receiving host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receiver {
-    /// Number of the packet that is expected next.
+    /// Number of the next expected packet.
     pub expected: u32,
-    /// Missing packet of the last NACK.
+    /// Number of the missing packet in the last NACK.
     pub nacked: u32,
-    /// Earliest time of another NACK for the same packet; `MAX` if there is no further NACK.
+    /// Earliest time at which the same NACK may be repeated; `MAX` if it is never repeated.
     next_nack: SimTime,
-    /// Earliest time of the next CNP.
+    /// Earliest time at which another CNP may be sent.
     next_cnp: SimTime,
 }
 
@@ -36,7 +36,7 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// Returns the kind of answer to the data packet `packet`, if there is an answer.
+    /// Returns the kind of answer to the data packet `packet`; `None` if it gets no answer.
     fn answer(&mut self, packet: &Packet, now: SimTime, transport: &Transport) -> Option<Kind> {
         if packet.seq == self.expected {
             self.expected += 1;
@@ -50,8 +50,8 @@ impl Receiver {
             }
             is_new.then_some(Kind::Nack)
         } else {
-            // The packet is a duplicate whose ACK was lost. Without time-outs, no packet is retransmitted for lack of
-            // an ACK, and the artifact does not answer.
+            // The packet is a duplicate whose ACK was lost. Without time-outs, a lost ACK causes no retransmission, and
+            // the artifact does not answer duplicates.
             transport.timer.map(|_| Kind::Ack)
         }
     }
@@ -79,7 +79,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         };
         let expected = receiver.expected;
         let notification = match C::notification(&self.world.control) {
-            // SoftRoCE acknowledges only each 66th packet, so its host programs send a CNP for every marked packet.
+            // SoftRoCE acknowledges only every 66th packet, so a host's programs send a CNP for each marked packet
+            // instead.
             Notification::Echo if S::IS_RXE && C::PACES => Notification::Cnp(SimTime::ZERO),
             other => other,
         };
@@ -93,7 +94,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
         if is_cnp_due {
             let bytes = u16::try_from(S::CNP_BYTES).unwrap_or(u16::MAX);
-            // In the lab, all packets share one queue.
+            // In the lab, all packets of a port share one queue.
             let class = if S::IS_RXE { DATA_CLASS } else { STRICT };
             let cnp = Packet::new(Kind::Cnp, class, packet.flow, 0, bytes, 0);
             self.enqueue(port, cnp.to_host(sender));

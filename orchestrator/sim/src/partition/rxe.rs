@@ -1,4 +1,4 @@
-//! Differences of SoftRoCE's QPs; [`crate::semantics::rxe`] lists the rules.
+//! Rules that only SoftRoCE's QPs have; [`crate::semantics::rxe`] lists them.
 
 use lab_plan::{Tool, frame};
 use lab_records::StoryEvent;
@@ -17,8 +17,8 @@ use crate::{
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Puts all packets that the window of a QP allows into its host's egress queue or, under congestion control, as
-    /// many as fit into the QP's pacer.
+    /// Puts all packets that the QP's window permits into the host's egress queue. Under congestion control, puts as
+    /// many as fit into the QP's pacer instead.
     pub(super) fn queue_window(&mut self, slot: u32) {
         let world = self.world;
         let Some(qp) = self.qps.get_mut(slot) else {
@@ -52,7 +52,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.schedule_cc_timer(slot);
     }
 
-    /// Schedules the first packet of a QP's pacer for the time that its rate allows.
+    /// Schedules the first packet in a QP's pacer for the time that the QP's rate permits.
     pub(super) fn schedule_pacer(&mut self, slot: u32) {
         let now = self.now;
         if !(S::IS_RXE && C::PACES) {
@@ -69,8 +69,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Puts the first packet of a QP's pacer into its host's egress queue. Under PFC, the packet stays in the pacer
-    /// until the NIC is free and not paused, so that the QPs of a NIC take turns.
+    /// Moves the first packet of a QP's pacer, which is due, into the host's egress queue. With PFC, the packet stays
+    /// in the pacer until the NIC is free and not paused, so that the QPs of a NIC take turns.
     pub(super) fn paced_due(&mut self, slot: u32) {
         let now = self.now;
         let world = self.world;
@@ -89,13 +89,14 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.kick_nic(port);
     }
 
-    /// Returns the packet of the NIC's first ticket, which leaves now, unless the NIC is paused.
+    /// Returns the due packet of the QP that has waited longest for the NIC; `None` if the NIC is paused or no QP
+    /// waits.
     pub(super) fn next_ticket(&mut self, node: u32, port: u32) -> Option<Packet> {
         if self.port(port).is_paused(DATA_CLASS) {
             return None;
         }
         while let Some(slot) = self.nic(node).tickets.pop_front() {
-            // A QP that has ended leaves its ticket behind.
+            // A QP that has ended may still be in the list.
             let has_ticket = self.qps.get_mut(slot).is_some_and(|qp| qp.has_ticket);
             if let Some(packet) = has_ticket.then(|| self.leave_pacer(slot)).flatten() {
                 return Some(packet);
@@ -104,7 +105,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         None
     }
 
-    /// Removes the first packet, which is due, from a QP's pacer.
+    /// Removes and returns the first packet of a QP's pacer, which is due.
     fn leave_pacer(&mut self, slot: u32) -> Option<Packet> {
         let now = self.now;
         let world = self.world;
@@ -122,8 +123,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         Some(packet)
     }
 
-    /// Returns true if the sender ignores an ACK or NACK because its packets were already acknowledged. The answer
-    /// still restarts the QP's timer.
+    /// Returns true if the sender ignores an ACK or NACK whose packets were already acknowledged. Such an answer still
+    /// restarts the QP's timer.
     pub(super) fn ignores_answer(&mut self, slot: u32, answer: &Packet) -> bool {
         let now = self.now;
         let Some(qp) = self.qps.get_mut(slot) else {
@@ -136,7 +137,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns true if an answer of `kind` makes a QP go back to its first unacknowledged packet.
+    /// Returns true if an answer of `kind` makes the QP go back to its first unacknowledged packet.
     pub(super) fn must_go_back(&mut self, slot: u32, kind: Kind) -> bool {
         let is_nack = kind == Kind::Nack;
         if !S::IS_RXE {
@@ -150,7 +151,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
 }
 
 impl<C> Qp<C> {
-    /// Returns the next packet of the QP, unless its window is full or it has sent all packets.
+    /// Returns the next packet of the QP; `None` if its window is full or all packets have been sent.
     fn next_packet(
         &mut self,
         flow: &SimFlow,
@@ -192,7 +193,7 @@ impl<C> Qp<C> {
 }
 
 impl Receiver {
-    /// Returns the kind of answer to the data packet `packet`, if there is an answer.
+    /// Returns the kind of SoftRoCE's answer to the data packet `packet`; `None` if it gets no answer.
     pub(super) fn rxe_answer(&mut self, packet: &Packet) -> Option<Kind> {
         if packet.seq == self.expected {
             self.expected += 1;
@@ -207,7 +208,7 @@ impl Receiver {
     }
 }
 
-/// Converts the size of a header to 32 bits.
+/// Converts a header size to 32 bits.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "headers are under a hundred bytes"

@@ -1,4 +1,4 @@
-//! Periodic samples: LCMP's monitor, and the recorded links, queues and switches.
+//! Periodic samples: LCMP's monitor, and the records of links, queues and switches.
 
 use lab_plan::LinkKind;
 use lab_policy::{Preset, lcmp::Levels};
@@ -41,7 +41,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.events.push(at, kind, 0);
     }
 
-    /// Samples the DCI switch's ports for LCMP (Sec. 3.3).
+    /// Takes LCMP's periodic sample of the DCI switch's ports (Sec. 3.3).
     pub(super) fn monitor_due(&mut self) {
         let world = self.world;
         let RunPolicy::Lcmp(config) = &world.policy else {
@@ -71,7 +71,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.schedule_after(EventKind::SampleSwitch, self.world.plan.measure.switches_ns);
     }
 
-    /// Samples the rates of the active QPs whose flows are recorded.
+    /// Samples the rates of active QPs whose flows are selected for the records.
     pub(super) fn sample_rates_due(&mut self) {
         let world = self.world;
         let Some(sampled) = &world.sampled_rates else {
@@ -145,7 +145,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         !self.world.switches[self.dc as usize].is_legacy
     }
 
-    /// Advances the clock to the run's end and traces a last sample of everything and the totals of each port.
+    /// Advances the clock to the run's end, and traces a last sample of everything and each port's totals.
     pub fn close(&mut self, end: SimTime) {
         self.now = end;
         self.sample_links();

@@ -1,8 +1,9 @@
 //! Sending QPs, from a flow's start to its end: they send packets and process ACKs and NACKs.
 //!
-//! The transport is RC with go-back-N: the receiver acknowledges every packet in order and requests the first missing
-//! packet once; the sender goes back to that packet. A sender without an answer for the retransmission time-out also
-//! goes back (InfiniBand volume 1, 9.7.6); the artifact's sender never does. The differences of SoftRoCE are in `rxe`.
+//! The transport is RC (reliable connection) with go-back-N: the receiver acknowledges every packet that arrives in
+//! order, and requests the first missing packet once; the sender goes back to that packet. A sender that gets no answer
+//! for the retransmission time-out also goes back (InfiniBand volume 1, 9.7.6); the artifact's sender never does.
+//! SoftRoCE's own rules are in `rxe`.
 
 use std::collections::VecDeque;
 
@@ -24,7 +25,7 @@ use crate::{
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Creates the QP of the next flow.
+    /// Creates the QP of the partition's next flow.
     pub(super) fn start_flow(&mut self) {
         let Some(&id) = self.starts.get(self.started) else {
             return;
@@ -84,7 +85,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.kick_nic(port);
     }
 
-    /// Sends the next packet of a QP.
+    /// Sends the next packet of the QP in `slot` through the NIC at `port`.
     pub(super) fn send_data(&mut self, port: u32, slot: u32) {
         let now = self.now;
         let Some(qp) = self.qps.get_mut(slot) else {
@@ -127,7 +128,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.send(port, packet);
     }
 
-    /// Processes an ACK, NACK or CNP.
+    /// Processes an ACK, NACK or CNP at the sending QP.
     pub(super) fn receive_answer(&mut self, packet: &Packet) {
         let flow = &self.world.flows[packet.flow as usize];
         let node = flow.src;
@@ -192,7 +193,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.after_answer(slot, node);
     }
 
-    /// Goes back to the first unacknowledged packet.
+    /// Makes the QP in `slot` retransmit from its first unacknowledged packet (go-back-N).
     pub(super) fn go_back(&mut self, slot: u32, node: u32) {
         let Some(qp) = self.qps.get_mut(slot) else {
             return;
@@ -222,7 +223,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.kick_nic(port);
     }
 
-    /// Removes a QP and returns its flow.
+    /// Removes the QP in `slot` and returns its flow; `None` if the slot is empty.
     fn close_qp(&mut self, slot: u32) -> Option<u32> {
         let qp = self.qps.remove(slot)?;
         let facts = &self.world.flows[qp.flow as usize];
@@ -231,7 +232,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         Some(qp.flow)
     }
 
-    /// Fails a QP: its flow never finishes, and answers that are still in flight are ignored.
+    /// Fails a QP: its flow never finishes, and answers that are still in flight will be ignored.
     pub(super) fn give_up(&mut self, slot: u32) {
         let Some(flow) = self.close_qp(slot) else {
             return;
@@ -255,14 +256,14 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns the flows that started here and did not finish.
+    /// Returns the flows that started in this partition and did not finish.
     pub fn unfinished(&self) -> impl Iterator<Item = u32> {
         let given_up = self.given_up.iter().copied();
         self.qps.iter().map(|(_, qp)| qp.flow).chain(given_up)
     }
 }
 
-/// Returns the time from a packet's stamp until `now`, in whole nanoseconds as TIMELY's NICs measure it.
+/// Returns the time from a packet's sending until `now`, in whole nanoseconds, as TIMELY's NICs measure it.
 fn since(stamp: u64, now: SimTime) -> SimTime {
     let sent = Nanos::new(stamp);
     now.nanos_trunc().saturating_sub(sent).into()

@@ -1,4 +1,4 @@
-//! Creation of a partition.
+//! Creation of a partition from the world.
 
 use lab_plan::{Role, pfc};
 
@@ -75,7 +75,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Partition<'w, S, C> {
         partition
     }
 
-    /// Creates a channel for each port whose link leads to another datacenter.
+    /// Creates a channel for each port at a link to another datacenter.
     fn make_channels(&mut self) {
         let facts = &self.world.network.ports[self.first_port as usize..];
         for (port, facts) in self.ports.iter_mut().zip(facts) {
@@ -110,7 +110,7 @@ fn make_port<S: SemanticsRules, C: CongestionControl>(
         port.limit = S::PORT_LIMIT_BYTES.unwrap_or(u64::MAX);
     }
     if role == Role::Host {
-        // A NIC's own queue holds ACKs, for which it has reserved space, and does not mark packets.
+        // The NIC's own queue holds only answers, has room for all of them, and does not mark packets.
         port.limit = u64::MAX;
         port.congestion = None;
     }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::{cc::NoControl, semantics::Paper, testing};
 
-    /// The plan warns about exactly the ports that the simulator makes lossy.
+    /// The plan's warnings name exactly the ports that drop packets in the simulator.
     #[test]
     fn the_plan_names_the_ports_that_drop_in_spite_of_pfc() {
         for (buffer, are_expected) in [("188908 B", true), ("6 GB", false)] {

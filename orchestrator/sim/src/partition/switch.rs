@@ -1,4 +1,4 @@
-//! Switches: forwarding, shared buffers and PFC.
+//! Switches: forwarding, shared buffers and priority flow control (PFC).
 
 use lab_plan::Role;
 use lab_policy::flow_hash;
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Forwards a packet that arrived at port `ingress`.
+    /// Forwards `packet`, which has arrived at port `ingress` of a switch.
     #[inline]
     pub(super) fn forward(&mut self, ingress: u32, mut packet: Packet) {
         let node = self.node_of(ingress);
@@ -56,7 +56,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Drops `packet` because the queue of `egress` has no room.
+    /// Drops `packet` because the egress queue at `egress` has no room.
     #[cold]
     fn reject(&mut self, egress: u32, packet: &Packet) {
         let node = self.node_of(egress);
@@ -67,7 +67,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.drop_packet(egress, packet);
     }
 
-    /// Returns the next hop for `packet` from `node`: the flow hash modulo the number of live next hops.
+    /// Returns the egress port of `node` for `packet`: next hop number flow hash modulo the number of next hops that
+    /// are up.
     #[inline]
     pub(super) fn hash_next_hop(&self, node: u32, packet: &Packet) -> Option<u32> {
         let hops = self.world.network.next_hops_to(node, packet.to);
@@ -83,7 +84,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         alive.nth(hash.checked_rem(up)?).copied()
     }
 
-    /// Returns the flow hash of `packet` at `node`.
+    /// Returns the hash of the packet's flow with the seed of `node`.
     #[inline]
     pub(super) fn hash(&self, node: u32, packet: &Packet) -> u32 {
         let flow: &SimFlow = &self.world.flows[packet.flow as usize];
@@ -95,7 +96,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         flow_hash(tuple, self.world.hash_seeds[node as usize])
     }
 
-    /// Returns true if the queue of `egress` has room for `packet`.
+    /// Returns true if the egress queue at `egress` has room for `packet`.
     #[inline]
     fn has_room(&self, egress: u32, packet: &Packet) -> bool {
         let queue = &self.ports[(egress - self.first_port) as usize];
@@ -103,7 +104,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         queue.is_up && queue.total_bytes.saturating_add(bytes) <= queue.limit
     }
 
-    /// Returns true if `packet`, which leaves at once, need not be counted in the buffer: see [`Mmu::bypasses`].
+    /// Returns true if `packet`, which leaves at once, need not be counted in the shared buffer: see [`Mmu::bypasses`].
     #[inline]
     fn bypasses_buffer(&self, node: u32, packet: &Packet) -> bool {
         let class = packet.class();
@@ -113,7 +114,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         !packet.is_counted() || mmu.as_ref().is_none_or(bypasses)
     }
 
-    /// Counts `packet` in the buffer; returns false if the buffer has no room.
+    /// Counts `packet` in the shared buffer; returns false if it does not fit.
     #[inline]
     fn admit(&mut self, node: u32, packet: &Packet) -> bool {
         if !packet.is_counted() {
@@ -126,8 +127,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Releases the buffer space of `packet`, which leaves through `egress`, and resumes the packet's upstream
-    /// neighbour if the buffer permits.
+    /// Releases the shared-buffer bytes of `packet`, which leaves through `egress`, and resumes the packet's upstream
+    /// neighbour if enough is free.
     #[inline]
     pub(super) fn release_buffer(&mut self, egress: u32, packet: &Packet) {
         if !packet.is_counted() {
@@ -146,7 +147,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Pauses the upstream neighbour of `packet`, which is counted in the buffer, if the buffer requires it.
+    /// Pauses the upstream neighbour of `packet`, which has just been counted, if the buffer threshold is exceeded.
     #[inline]
     fn pause_if_full(&mut self, node: u32, packet: &Packet) {
         if !packet.is_counted() {
@@ -163,7 +164,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Sends a frame that makes the peer of `port` pause or resume `class`.
+    /// Sends a PFC frame of `kind`, which makes the peer of `port` pause or resume `class`.
     fn send_pfc(&mut self, port: u32, class: u8, kind: Kind) {
         if self.revokes_pfc(port, class) {
             return;
@@ -174,9 +175,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.kick(port);
     }
 
-    /// Removes the PFC frame for `class` that waits behind the packet in transmission at `port`, if there is one. A
-    /// pause and its resume cancel out and leave the peer in the right state; many such pairs would delay the last
-    /// pause.
+    /// Removes the PFC frame for `class` that waits at `port` behind the packet in transmission; returns false if there
+    /// is none. A pause and its resume then cancel out and leave the peer in the right state; queues of such pairs
+    /// would delay the last pause.
     fn revokes_pfc(&mut self, port: u32, class: u8) -> bool {
         let egress = &self.ports[(port - self.first_port) as usize];
         let waiting = egress.queues[usize::from(CONTROL)].front(&mut self.queued);
@@ -184,13 +185,13 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         is_revoked && self.dequeue(port, CONTROL).is_some()
     }
 
-    /// Returns a port's index among its node's ports.
+    /// Returns the index of `port` among the ports of `node`.
     #[inline]
     pub(super) fn index_at_node(&self, node: u32, port: u32) -> usize {
         (port - self.world.network.nodes[node as usize].ports.start) as usize
     }
 
-    /// Removes and returns the telemetry of `packet`, if the packet carries any.
+    /// Removes and returns the telemetry of `packet`; `None` if it carries none.
     pub(super) fn take_telemetry(&mut self, packet: &Packet) -> Option<Telemetry> {
         Self::carries_telemetry(packet.kind)
             .then(|| self.telemetry.remove(packet.telemetry_slot()))

@@ -1,4 +1,4 @@
-//! Traffic engineering at a DCI switch, which reports demands and installs weights.
+//! Traffic engineering at a DCI switch: reports demands and installs weights.
 
 use lab_units::BitsPerSec;
 
@@ -13,16 +13,17 @@ use crate::{
     world::{Candidate, World},
 };
 
-/// Measured demands and installed weights of a switch with an agent.
+/// Demands that a switch with an agent measures, and the weights that it has installed.
 pub(super) struct TeWeights {
-    /// Bytes that the partition's hosts sent since the last tick, by destination datacenter.
+    /// Bytes that the datacenter's hosts have sent since the last tick, by destination datacenter.
     sent: Vec<u64>,
-    /// Installed buckets by destination datacenter; an empty list stands for the provisioned buckets.
+    /// Installed hash buckets by destination datacenter; an empty list means the provisioned buckets.
     tables: Vec<Buckets>,
 }
 
 impl TeWeights {
-    /// Creates the state of the switch in `dc`; `None` without traffic engineering or without an agent.
+    /// Creates the state of the switch in `dc`; `None` if the policy is not traffic engineering or the switch has no
+    /// agent.
     pub fn new<S: SemanticsRules, C: CongestionControl>(
         world: &World<'_, S, C>,
         dc: u32,
@@ -34,7 +35,7 @@ impl TeWeights {
         })
     }
 
-    /// Returns the buckets of `candidate` to `to_dc`.
+    /// Returns the number of hash buckets of `candidate` for the datacenter `to_dc`.
     pub fn buckets_of(&self, to_dc: u32, candidate: &Candidate) -> u16 {
         let table = &self.tables[to_dc as usize];
         if table.is_empty() {
@@ -46,7 +47,7 @@ impl TeWeights {
 }
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Counts a packet to `to_dc` as demand if a host of this partition sent it.
+    /// Counts a packet to `to_dc` as demand, if a host of this datacenter sent it.
     #[inline]
     pub(super) fn count_demand(&mut self, to_dc: u32, packet: &Packet) {
         let Some(te_weights) = &mut self.dci.te_weights else {
@@ -70,9 +71,11 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Installs the weights computed from the last tick's demands, and reports the demands of this tick.
+    /// Installs the weights computed from the demands of the previous interval, and reports the demands of the one that
+    /// ends.
     ///
-    /// A switch without an agent reports the rates of its links, which are provisioned, but no demands.
+    /// A switch without an agent reports no demands, but its links' rates, which the controller knows from
+    /// provisioning.
     pub(super) fn te_tick_due(&mut self) {
         let Some(te) = &self.world.te else {
             return;
@@ -99,8 +102,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.schedule_te_tick();
     }
 
-    /// Returns the ports of the DCI switch and their rates, whether their links are up or down: neither a switch nor
-    /// the TE controller detects a cut beyond the switch's own links.
+    /// Returns the DCI switch's ports with their rates, whether up or down: beyond a switch's own links, neither
+    /// switches nor the TE controller detect a cut.
     fn link_rates(&self) -> Vec<(u32, BitsPerSec)> {
         let node = self.world.switches[self.dc as usize].node;
         let ports = self.world.network.nodes[node as usize].ports.clone();

@@ -6,7 +6,7 @@ use super::Partition;
 use crate::{cc::CongestionControl, event::EventKind, semantics::SemanticsRules, time::SimTime};
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Applies the rate and the window after a call of congestion control.
+    /// Applies the rate and the window that the congestion control has set for the QP in `slot`.
     pub(super) fn apply_control(&mut self, slot: u32) {
         let world = self.world;
         let Some(qp) = self.qps.get_mut(slot) else {
@@ -25,7 +25,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.schedule_cc_timer(slot);
     }
 
-    /// Schedules the next step of congestion control while the QP has packets to pace.
+    /// Schedules the next congestion-control step, if the QP has packets to pace.
     pub(super) fn schedule_cc_timer(&mut self, slot: u32) {
         let now = self.now;
         let Some(qp) = self.qps.get_mut(slot) else {
@@ -82,7 +82,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         if qp.timeout_at != now {
             return;
         }
-        // Without unacknowledged packets, no answer is missing.
+        // Without unacknowledged packets, the QP expects no answer.
         let is_silent = timer.expiry(qp.last_answer_at) <= now && qp.next > qp.acked;
         let has_tried_enough = if S::IS_RXE {
             let start = self.world.flows[qp.flow as usize].start;
@@ -113,6 +113,6 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 }
 
-/// Consecutive time-outs after which a QP fails: the maximum retry count of InfiniBand (volume 1, 9.7.5.2.8: three
-/// bits), which perftest sets. In rxe this value means no limit; the lab aborts such a flow after its deadline.
+/// Number of consecutive time-outs after which a QP fails: InfiniBand's maximum retry count (volume 1, 9.7.5.2.8: three
+/// bits), which perftest sets. rxe treats this value as no limit; the lab aborts such a flow after its deadline.
 pub const MAX_TIMEOUTS: u8 = 7;

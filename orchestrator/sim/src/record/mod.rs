@@ -1,7 +1,7 @@
 //! Records of a simulation: an observer that writes the rows of a run directory during the run.
 //!
 //! - `rows`: conversion of trace events to rows
-//! - `story`: events of single flows, with repeated events merged into one row
+//! - `story`: the events of single flows, where repetitions of an event share one row
 //! - `recorder`: the observer
 
 mod recorder;
@@ -17,19 +17,19 @@ use crate::{
     simulate::{Job, simulate_with},
 };
 
-/// Error of a recorded simulation.
+/// Reason why a recorded simulation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The plan cannot be simulated.
     #[error(transparent)]
     Sim(#[from] SimError),
-    /// A row cannot be written.
+    /// The records cannot be written.
     #[error(transparent)]
     Records(#[from] RecordsError),
 }
 
-/// Simulates `job` and writes its rows: a flow's row when the flow ends, and the rows of unfinished flows at the end of
-/// the run. `watch` is called with the progress after each window; if it returns false, the run stops.
+/// Simulates `job` and writes its rows: a flow's row when the flow ends, and rows of unfinished flows at the end of the
+/// run. `watch` is called with the progress after each window of virtual time; if it returns false, the run stops.
 ///
 /// # Errors
 /// Fails if the plan cannot be simulated or a row cannot be written; rows that were written before are kept.

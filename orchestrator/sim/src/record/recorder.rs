@@ -1,4 +1,4 @@
-//! Observer that writes rows.
+//! Observer of a run that writes rows of records.
 
 use std::collections::BTreeMap;
 
@@ -18,25 +18,25 @@ use crate::{
     trace::{DecisionEvent, FlowEnd, Hop, PortSample, TraceEvent, TraceFilter},
 };
 
-/// Observer that writes rows at the end of every window, so that its memory is bounded by the rows of one window and
-/// the active flows.
+/// Observer that writes rows at the end of each window of virtual time, so that its memory is bounded by one window's
+/// rows and the active flows.
 pub struct Recorder<'w> {
     context: RunContext<'w>,
     filter: &'w TraceFilter,
     rows: EventRows<'w>,
     writer: &'w mut RunWriter,
     watch: &'w mut dyn FnMut(Progress) -> bool,
-    /// Hops of active flows, by flow index.
+    /// Ports on the paths of active flows, by flow index.
     hops: BTreeMap<u32, FlowHops>,
-    /// True for each flow whose row has been written, by flow index.
+    /// True for each flow whose row has been written, indexed by flow.
     has_ended: Vec<bool>,
     stories: Stories,
-    /// Counters of ports in the current window; a port's row needs its peer's counters.
+    /// Samples of ports in the current window; a port's row also needs the sample of its peer.
     links: Vec<PortSample>,
     totals: Vec<PortSample>,
-    /// Rows of the current window.
+    /// Rows that will be written at the end of the window.
     pending: RowBatch,
-    /// First error of the writer, after which no more rows are written.
+    /// First error of the writer; no rows are written after it.
     error: Option<RecordsError>,
 }
 
@@ -63,7 +63,7 @@ impl<'w> Recorder<'w> {
         }
     }
 
-    /// Writes the row of every unfinished flow, and all pending rows.
+    /// Writes the rows of all unfinished flows and all pending rows.
     pub fn close(mut self, outcome: &Outcome) -> Result<(), RecordsError> {
         let mut has_started = vec![false; self.context.flows.len()];
         for &flow in &outcome.unfinished {
@@ -104,11 +104,10 @@ impl<'w> Recorder<'w> {
                 FlowStatus::NotReady,
                 format!("it should have started at {start}, but the time limit was {end}"),
             ),
-            // With a time-out, a QP continues until it finishes or fails, so a flow without an end has no time-out.
+            // A QP with a time-out continues until it finishes or fails, so an unfinished flow here has no time-out.
             (EndReason::Stuck | EndReason::Finished, _) => (
                 FlowStatus::TimedOut,
-                "one of its packets was lost and is not retransmitted (hint: \
-                 transport.retransmit_timeout)"
+                "one of its packets was lost and is not retransmitted (hint: set transport.retransmit_timeout)"
                     .to_owned(),
             ),
         };
@@ -119,7 +118,7 @@ impl<'w> Recorder<'w> {
         }
     }
 
-    /// Returns the end of a flow whose QP failed, as the engine's hosts report it: SoftRoCE retries until the lab's
+    /// Returns the end of a flow whose QP failed, as the lab's hosts would report it: SoftRoCE retries until the flow's
     /// deadline, other QPs end with an error after all retries.
     fn given_up(&self, at: SimTime) -> End {
         let plan = self.context.job.plan;
@@ -131,8 +130,8 @@ impl<'w> Recorder<'w> {
             HostProfile::Rnic => (
                 FlowStatus::Failed,
                 format!(
-                    "its QP gave up at {}: {MAX_TIMEOUTS} retries got no answer (hint: was its path cut? \
-                     transport.retransmit_timeout is the time of each)",
+                    "its QP gave up at {}: {MAX_TIMEOUTS} retries got no answer (hint: was its path cut? each retry \
+                     waits for transport.retransmit_timeout)",
                     self.rows.paper_time(at)
                 ),
             ),
@@ -154,7 +153,7 @@ impl<'w> Recorder<'w> {
     }
 
     fn hop(&mut self, hop: Hop) {
-        // A retransmitted packet may still be in flight.
+        // A retransmitted packet of a flow that has ended may still be in flight.
         if self.has_ended[hop.flow as usize] {
             return;
         }
@@ -180,8 +179,8 @@ impl<'w> Recorder<'w> {
         self.pending.decisions.push(row);
     }
 
-    /// Creates rows from the ports' counters. Packets that a cut removed from a wire are counted where they were sent.
-    /// All ports are sampled at the same times, so the peer's sample covers the same window.
+    /// Creates rows from the ports' samples. Packets that a cut removed from a wire are counted at the port that sent
+    /// them. All ports are sampled at the same times, so the peer's sample is of the same window.
     fn count_where_sent(&mut self) {
         let rows = &self.rows;
         let links = booked(self.context, std::mem::take(&mut self.links));
@@ -207,7 +206,7 @@ impl<'w> Recorder<'w> {
     }
 }
 
-/// Returns `samples` after moving the drops of packets that a cut removed from a wire to the ports that sent them.
+/// Returns `samples` with each packet that a cut removed from a wire counted at its sending port.
 fn booked(context: RunContext<'_>, mut samples: Vec<PortSample>) -> Vec<PortSample> {
     let lost = |sample: &PortSample| ((sample.at, sample.port), sample.counts.lost_on_wire);
     let lost: BTreeMap<(SimTime, u32), u64> = samples.iter().map(lost).collect();

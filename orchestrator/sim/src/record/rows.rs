@@ -1,4 +1,4 @@
-//! Rows of trace events, in which the plan's ids replace the simulator's numbers.
+//! Conversion of trace events to rows, in which the plan's names replace the simulator's numbers.
 
 use lab_plan::{Flow, LinkKind, Role};
 use lab_recorder::{
@@ -20,28 +20,28 @@ use crate::{
     },
 };
 
-/// Converter from one run's trace events to rows.
+/// Converter of one run's trace events to rows.
 pub struct EventRows<'w> {
     context: RunContext<'w>,
     rows: RowMaker<'w>,
 }
 
-/// Hops of a flow's data packets and of its ACKs.
+/// Hops that a flow's data packets and its ACKs took.
 #[derive(Debug, Default)]
 pub struct FlowHops {
     pub data: Hops,
     pub ack: Hops,
 }
 
-/// End of a flow.
+/// End of a flow, as its row reports it.
 #[derive(Clone, Debug)]
 pub enum End {
-    /// Time at which the sender had received all ACKs.
+    /// The flow finished: its sender had received all ACKs at this time.
     At(SimTime),
     /// The flow did not finish.
     Not {
         status: FlowStatus,
-        /// Reason, as a text for users.
+        /// Reason in words for the row.
         reason: String,
         has_started: bool,
     },
@@ -60,7 +60,7 @@ impl<'w> EventRows<'w> {
         Self { context, rows }
     }
 
-    /// Returns the datacenters at the ends of a port's link, the port's own first.
+    /// Returns the datacenters at the two ends of a port's link, the port's own first.
     pub fn hop(&self, port: u32) -> (DcId, DcId) {
         let ports = &self.context.network.ports;
         let facts = &ports[port as usize];
@@ -92,7 +92,7 @@ impl<'w> EventRows<'w> {
         let result = FlowResult {
             start: planned.start_ns,
             fct,
-            // An FCT is a virtual time in picoseconds, truncated to whole nanoseconds.
+            // Virtual time is in picoseconds; the FCT is cut to whole nanoseconds.
             fct_resolution: fct.map(|_| Nanos::new(1)),
             lateness: has_started.then_some(Nanos::ZERO),
             status,
@@ -103,7 +103,7 @@ impl<'w> EventRows<'w> {
         self.rows.flow(planned, result)
     }
 
-    /// Returns the path rows of a re-routed flow; empty for a flow that was not re-routed.
+    /// Returns the rows of a re-routed flow's paths; empty for a flow that was never re-routed.
     pub fn paths(&self, flow: u32, hops: &FlowHops) -> Vec<PathRow> {
         let simulated = &self.context.flows[flow as usize];
         let planned: &Flow = &self.rows.plan.flows[simulated.plan.index()];
@@ -119,8 +119,8 @@ impl<'w> EventRows<'w> {
         self.rows.paths(planned.id, &ranges)
     }
 
-    /// Returns the row of a decision; `None` for a candidate inside the datacenter, because a DCI switch may also
-    /// spread packets over its own spines.
+    /// Returns the row of a decision. Returns `None` if the port leads to the datacenter's own spines, over which a DCI
+    /// switch may also spread flows.
     pub fn decision(&self, event: &DecisionEvent) -> Option<DecisionRow> {
         let ports = || event.ports.iter().map(|&port| self.port_id(port));
         let links = &self.rows.plan.links;
@@ -159,7 +159,7 @@ impl<'w> EventRows<'w> {
         Some(self.rows.decision(&decision, ports(), scores))
     }
 
-    /// Returns a decision as an event of its flow's story.
+    /// Returns a decision as a row of its flow's story.
     pub fn decided(&self, event: &DecisionEvent, chosen: Option<String>) -> StoryRow {
         let node = self.rows.dc(DcId(event.dc));
         StoryRow {
@@ -253,7 +253,7 @@ impl<'w> EventRows<'w> {
     pub fn story(&self, event: &FlowEvent) -> StoryRow {
         let node = &self.context.network.nodes[event.node as usize];
         let is_pause = matches!(event.event, StoryEvent::Paused | StoryEvent::Resumed);
-        // A host has one port, so the node that paused it is at the other end of that port.
+        // A host has one port, so its peer is the node that paused it.
         let port = &self.context.network.ports[node.ports.start as usize];
         let pauser = || self.node_name(self.context.network.ports[port.peer as usize].node);
         let payload = u64::from(self.rows.plan.transport.payload_bytes);
@@ -275,7 +275,7 @@ impl<'w> EventRows<'w> {
         }
     }
 
-    /// Converts a time to paper units.
+    /// Converts a virtual time to paper time.
     pub fn paper_time(&self, at: SimTime) -> Nanos {
         self.rows.paper.time(at.nanos_trunc())
     }
@@ -299,5 +299,5 @@ impl<'w> EventRows<'w> {
     }
 }
 
-/// Value for the simulator in the column `generator` of `flows.csv`.
+/// Value of the column `generator` of `flows.csv` for simulated flows.
 const GENERATOR: &str = "sim";

@@ -1,17 +1,18 @@
-//! Stories: the events of single flows, with repeated events merged into one row.
+//! Stories: the events of single flows, where repetitions of an event share one row.
 
 use std::collections::BTreeMap;
 
 use lab_records::StoryRow;
 
-/// Last row of each flow, in which repetitions of its event are still counted.
+/// Latest row of each flow, which still counts repetitions of its event.
 #[derive(Debug, Default)]
 pub struct Stories {
     open: BTreeMap<u32, StoryRow>,
 }
 
 impl Stories {
-    /// Adds an event of `flow`; returns the previous row if the event does not repeat it.
+    /// Adds an event of `flow`. If it does not repeat the previous event, returns the previous event's row, which is
+    /// complete.
     pub fn add(&mut self, flow: u32, row: StoryRow) -> Option<StoryRow> {
         if let Some(last) = self.open.get_mut(&flow)
             && repeats(last, &row)
@@ -22,7 +23,7 @@ impl Stories {
         self.open.insert(flow, row)
     }
 
-    /// Ends the story of `flow` and returns its last row.
+    /// Ends the story of `flow` and returns its last row; `None` if it has none.
     pub fn end(&mut self, flow: u32) -> Option<StoryRow> {
         self.open.remove(&flow)
     }
@@ -33,7 +34,7 @@ impl Stories {
     }
 }
 
-/// Returns true if `row` repeats `last`. A new rate is never a repetition, because its value matters.
+/// Returns true if `row` repeats the event of `last`. A rate change is never a repetition, because its value matters.
 fn repeats(last: &StoryRow, row: &StoryRow) -> bool {
     last.event == row.event
         && last.node == row.node

@@ -1,9 +1,9 @@
 //! Parallel run of all partitions in windows of virtual time.
 //!
 //! The method is conservative parallel discrete-event simulation (Chandy, Misra, Bryant). A packet takes at least the
-//! shortest inter-DC delay, the lookahead, from one partition to another. From the time of the next event, all
-//! partitions may therefore run for the lookahead without messages; then they exchange packets, and the next window
-//! begins. The number of threads does not change the result.
+//! shortest inter-DC delay, the lookahead, from one partition to another. So from the time of the next event on, all
+//! partitions can run for one lookahead without messages. Then they exchange packets, and the next window begins. The
+//! number of threads does not change the result.
 //!
 //! - `options`, `outcome`: options of a run; its progress and its result
 //! - `shared`: state that the threads share; `worker`: one thread
@@ -22,7 +22,7 @@ pub use self::{
 use self::{shared::Shared, worker::Worker};
 use crate::{cc::CongestionControl, partition::Work, semantics::SemanticsRules, world::World};
 
-/// Runs a world until it ends.
+/// Runs the simulation of `world` to its end, with the threads that the options give.
 ///
 /// # Panics
 /// Panics if a thread panics, after the other threads have ended.
@@ -44,7 +44,7 @@ pub fn run<S: SemanticsRules, C: CongestionControl + Send>(
 }
 
 impl Work {
-    /// Adds the counters of another partition.
+    /// Adds another partition's counters to these.
     fn add(&mut self, other: &Self) {
         self.events += other.events;
         self.packet_hops += other.packet_hops;

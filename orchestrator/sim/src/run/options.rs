@@ -1,14 +1,14 @@
-//! Options of a run.
+//! Options of a simulation run.
 
 use crate::{time::SimTime, trace::TraceFilter};
 
-/// Options of a run.
+/// Options of a simulation run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Number of threads; at least one.
+    /// Number of threads, at least one.
     pub threads: usize,
     /// Virtual time at which the run stops; `None` for no limit.
     pub until: Option<SimTime>,
-    /// Filter that selects the flows whose single events are traced.
+    /// Filter that selects the flows for which each event is traced.
     pub trace_filter: TraceFilter,
 }

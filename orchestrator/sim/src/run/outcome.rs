@@ -1,10 +1,10 @@
-//! Progress and outcome of a run.
+//! Progress and result of a simulation run, and its observer.
 
 use crate::{partition::Work, time::SimTime, trace::TraceEvent};
 
-/// Receiver of trace events, in order of time.
+/// Receiver of a run's trace events, in order of time.
 pub trait Observer {
-    /// Processes an event.
+    /// Processes the next trace event.
     fn on_event(&mut self, event: TraceEvent);
 
     /// Called with the run's progress after each window of simulated time; returns false to stop the run.
@@ -14,34 +14,35 @@ pub trait Observer {
 /// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// End of the last window: all earlier events have been processed.
+    /// End of the last window; all events before it have been processed.
     pub now: SimTime,
     /// Counters of the work done so far.
     pub work: Work,
-    /// Number of flows of the run.
+    /// Total number of flows in the run.
     pub flows: u64,
 }
 
-/// Result of a run.
+/// Result of a simulation run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// End of the run: the last flow's end if all finished, the time limit if it was reached before, else the time of
-    /// the last event.
+    /// End of the run: the last flow's end if all finished, else the time limit if it was reached, else the time of the
+    /// last event.
     pub end: SimTime,
     /// Counters of the work done.
     pub work: Work,
-    /// Cause of the end.
+    /// Reason why the run ended.
     pub reason: EndReason,
     /// Flows that started but did not finish.
     pub unfinished: Vec<u32>,
 }
 
-/// Cause of a run's end.
+/// Reason why a run ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EndReason {
-    /// Every flow has received all its ACKs.
+    /// All flows have finished: their senders have received all ACKs.
     Finished,
-    /// No event is left: the QPs of flows failed, or wait without a time-out for lost packets.
+    /// No events are left, but flows are unfinished: their QPs have failed, or wait for lost packets without a
+    /// time-out.
     Stuck,
     /// The time limit was reached.
     Until,

@@ -23,31 +23,31 @@ use crate::{
     world::World,
 };
 
-/// Partition, which any thread may claim for a window or an exchange.
+/// Partition with its mailboxes, which any thread may claim for one window or one exchange.
 pub(super) struct PartitionSlot<'w, S: SemanticsRules, C: CongestionControl> {
     pub partition: Mutex<Partition<'w, S, C>>,
     /// Packets from other partitions, which are delivered in the next exchange.
     pub inbox: Mutex<Vec<Channel>>,
-    /// Trace events that the observer has not received yet.
+    /// Trace events of the window, which the observer has not received yet.
     pub trace: Mutex<Vec<TraceEvent>>,
-    /// Counters after the last window.
+    /// Counters as of the end of the last window.
     pub work: Mutex<Work>,
-    /// Status at the last exchange, which does not change during a window.
+    /// Status as of the last exchange; constant during a window.
     pub status: Mutex<PartitionStatus>,
 }
 
-/// Status of a partition at an exchange.
+/// Status that a partition publishes at an exchange.
 #[derive(Clone, Copy, Default)]
 pub(super) struct PartitionStatus {
-    /// Time of the next event.
+    /// Time of the partition's next event.
     pub next: SimTime,
-    /// True if an event other than housekeeping is scheduled.
+    /// True if any event other than housekeeping is scheduled.
     pub has_work: bool,
-    /// Number of finished flows.
+    /// Number of flows that have finished.
     pub finished: u64,
-    /// Number of events so far.
+    /// Number of events processed so far.
     pub events: u64,
-    /// Number of events in the last window, an estimate for the next one.
+    /// Number of events processed in the last window, as an estimate for the next one.
     pub recent: u64,
 }
 
@@ -56,15 +56,15 @@ pub(super) struct Shared<'w, S: SemanticsRules, C: CongestionControl> {
     pub world: &'w World<'w, S, C>,
     pub until: SimTime,
     pub barrier: Barrier,
-    /// Partitions by datacenter.
+    /// Partitions, indexed by datacenter.
     pub slots: Vec<PartitionSlot<'w, S, C>>,
     /// Number of partitions claimed in the current window.
     pub advanced: AtomicUsize,
     /// Number of partitions claimed in the current exchange.
     pub exchanged: AtomicUsize,
-    /// True after the observer has stopped the run or a thread has panicked.
+    /// True once the observer has stopped the run or a thread has panicked.
     pub stop: AtomicBool,
-    /// Value of `stop` that each thread saw at the last exchange.
+    /// Value of `stop` that each thread read at the last exchange.
     pub is_ending: Vec<AtomicBool>,
     pub panic: Mutex<Option<Box<dyn Any + Send>>>,
     ended: Mutex<Option<(EndReason, SimTime)>>,
@@ -93,7 +93,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
         }
     }
 
-    /// Ends the run at `horizon`, before which all events have been processed.
+    /// Ends the run for `reason`; all events before `horizon` have been processed.
     pub fn close(&self, horizon: SimTime, reason: EndReason) {
         let end = |slot: &PartitionSlot<'_, S, C>| match reason {
             EndReason::Finished => lock(&slot.partition).last_finish(),
@@ -118,7 +118,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
         work
     }
 
-    /// Returns the result of the run.
+    /// Returns the result of the run, after all threads have ended.
     ///
     /// # Panics
     /// Panics if a thread panicked.
@@ -141,7 +141,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
         }
     }
 
-    /// Returns true if any thread saw `stop` at the last exchange.
+    /// Returns true if any thread had read `stop` as true at the last exchange.
     pub fn is_ending(&self) -> bool {
         self.is_ending
             .iter()
@@ -149,8 +149,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
     }
 }
 
-/// Locks a mutex. A poisoned mutex is no error here, because the thread that panicked has ended the run, and the value
-/// is not used.
+/// Locks a mutex, even a poisoned one: the thread that panicked has ended the run, and the value is no longer used.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Thread of a run.
+//! One thread of a run.
 
 use std::{
     cmp::Reverse,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{cc::CongestionControl, semantics::SemanticsRules, time::SimTime, trace::TraceEvent};
 
-/// Thread that claims partitions one by one.
+/// Thread that claims partitions one after another.
 pub(super) struct Worker<'s, 'w, S: SemanticsRules, C: CongestionControl> {
     shared: &'s Shared<'w, S, C>,
     me: usize,
@@ -23,7 +23,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
         Self { shared, me }
     }
 
-    /// Runs windows until the run ends; one of the threads has the observer.
+    /// Runs windows until the run ends. Only one thread gets the observer.
     pub fn work(&self, mut observer: Option<&mut dyn Observer>) {
         let mut horizon = SimTime::ZERO;
         loop {
@@ -52,7 +52,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
         }
     }
 
-    /// Executes `step`; a panic stops all threads instead of leaving them at the barrier.
+    /// Executes `step`. If it panics, all threads are stopped, because they would wait at the barrier forever.
     fn guarded(&self, step: impl FnOnce(&Self)) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| step(self))) {
             *lock(&self.shared.panic) = Some(panic);
@@ -60,7 +60,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
         }
     }
 
-    /// Delivers the packets of the last window and updates the partitions' status.
+    /// Delivers the packets of the last window and publishes the partitions' status.
     fn exchange(&self) {
         let shared = self.shared;
         let is_ending = shared.stop.load(Ordering::Relaxed);
@@ -79,7 +79,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
                 recent: partition.work.events - status.events,
             };
         }
-        // The counter is not read before the barrier.
+        // No thread reads the counter before the barrier.
         if self.me == 0 {
             shared.advanced.store(0, Ordering::Relaxed);
         }
@@ -93,7 +93,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
             .collect()
     }
 
-    /// Returns the cause of the run's end if the run must end; the result is the same in all threads.
+    /// Returns the reason why the run must end now; `None` if it goes on. All threads get the same result.
     fn end_reason(&self, next: SimTime, statuses: &[PartitionStatus]) -> Option<EndReason> {
         let flows = self.shared.world.flows.len() as u64;
         let finished: u64 = statuses.iter().map(|status| status.finished).sum();
@@ -110,8 +110,8 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
         }
     }
 
-    /// Processes all events before `horizon`, the busiest partitions first, so that a thread does not start a large
-    /// partition when the other threads are done.
+    /// Processes all events before `horizon`. The busiest partitions come first, so that no thread starts a large one
+    /// when the others are done.
     fn advance(&self, horizon: SimTime, statuses: &[PartitionStatus]) {
         let shared = self.shared;
         let mut order: Vec<usize> = (0..statuses.len()).collect();
@@ -133,7 +133,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
         }
     }
 
-    /// Claims the next unclaimed partition, in the order of `dc_at`.
+    /// Claims the next partition that no thread has claimed, in the order of `dc_at`.
     fn claim(
         &self,
         claimed: &AtomicUsize,
@@ -144,7 +144,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
         (index < slots.len()).then(|| &slots[dc_at(index)])
     }
 
-    /// Passes the window's events to the observer, ordered by time, then datacenter.
+    /// Passes the trace events before `horizon` to the observer, ordered by time, then datacenter.
     fn report(&self, horizon: SimTime, observer: &mut dyn Observer) {
         let shared = self.shared;
         let mut trace = Vec::new();

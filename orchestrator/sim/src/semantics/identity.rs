@@ -1,4 +1,4 @@
-//! Identities on the wire: addresses, ports, keys and seeds, which are computed once before a run.
+//! Identities of flows and nodes: addresses, ports, keys and hash seeds, computed once before a run.
 
 use std::{collections::BTreeMap, net::Ipv4Addr};
 
@@ -8,46 +8,46 @@ use lab_units::NodeId;
 
 use crate::time::SimTime;
 
-/// Identities of flows and nodes.
+/// Identities of all flows and nodes of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Identities {
-    /// Identity of each flow, in the order in which the flows were passed.
+    /// Identity of each flow, in the order of the flows.
     pub flows: Vec<FlowIdentity>,
-    /// Seed of each node's flow hash, by the plan's node id.
+    /// Hash seed of each node, indexed by the plan's node id.
     pub hash_seeds: Vec<u32>,
-    /// Largest bandwidth-delay product in bytes, which limits windows.
+    /// Largest bandwidth-delay product in bytes, to which windows are proportional.
     pub largest_window: u64,
-    /// Base RTT for every QP's congestion control; `None` for the base RTT of each flow.
+    /// Base RTT that the congestion control of every QP uses; `None` if each QP uses its own flow's.
     pub common_base_rtt: Option<SimTime>,
-    /// Order of equal next hops; `None` for the plan's order.
+    /// Order of next hops with equal hop counts; `None` for the plan's order.
     pub next_hop_order: Option<NextHopOrder>,
 }
 
-/// Order of equal next hops at each node towards each host.
+/// Order of next hops with equal hop counts, by node and destination host.
 #[derive(Clone, Debug, Default)]
 pub struct NextHopOrder {
-    /// Neighbours in order, by node and destination host.
+    /// Neighbours in their order, by node and destination host.
     pub neighbours: BTreeMap<(NodeId, NodeId), Vec<NodeId>>,
 }
 
-/// Identity of a flow.
+/// Addresses and keys of a flow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FlowIdentity {
-    /// Tuple of the data packets, input to the flow hash.
+    /// Five-tuple of the data packets, input to the flow hash.
     pub data: FlowTuple,
-    /// Tuple of the ACKs, input to the flow hash.
+    /// Five-tuple of the ACKs, input to the flow hash.
     pub ack: FlowTuple,
-    /// Key of the data in flow tables.
+    /// Key of the data packets in flow tables.
     pub data_key: u64,
     /// Key of the ACKs in flow tables.
     pub ack_key: u64,
 }
 
-/// UDP port of RoCEv2.
+/// UDP destination port of RoCEv2.
 const ROCE_PORT: u16 = 4791;
 
-/// Returns the identities of the kernel engine's connections, keyed by their five-tuples, so that both engines hash and
-/// pin the same flows.
+/// Returns flow identities with the five-tuples that the kernel engine's connections have, so that both engines hash
+/// and pin the same flows.
 #[must_use]
 pub(super) fn of_connections(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> {
     let connections = connections(plan.rdma.tool, flows);
@@ -77,7 +77,7 @@ pub(super) fn of_connections(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> 
     flows.iter().zip(connections).map(identity).collect()
 }
 
-/// Numbers of five-tuples by first use, which serve as the flow tables' 64-bit keys.
+/// Number of each five-tuple in order of first use, which serves as its 64-bit key in flow tables.
 #[derive(Debug, Default)]
 struct TupleKeys(BTreeMap<(Ipv4Addr, Ipv4Addr, u16), u64>);
 

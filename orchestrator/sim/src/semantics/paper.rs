@@ -1,4 +1,4 @@
-//! Semantics of the paper: no integer wrap-around, RoCEv2 headers, time in picoseconds.
+//! Semantics of the paper: exact integers, RoCEv2 headers, time in picoseconds.
 
 use lab_plan::{Flow, HostProfile, Plan, frame, pfc};
 use lab_units::BitsPerSec;
@@ -6,16 +6,16 @@ use lab_units::BitsPerSec;
 use super::{Identities, SemanticsRules, identity};
 use crate::{packet::CONTROL, time::SimTime, world::Detours};
 
-/// Rules of the paper.
+/// Rules of the paper's simulated network.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Paper;
 
 impl SemanticsRules for Paper {
     const DATA_HEADER_BYTES: u32 = small(frame::HEADERS);
-    /// RoCEv2 pads payloads to four bytes.
+    /// RoCEv2 pads payloads to a multiple of four bytes.
     const PAYLOAD_ALIGN: u32 = 4;
     const ACK_BYTES: u32 = small(frame::ACK);
-    /// RoCEv2 annex A17.9.3: headers and 16 reserved bytes.
+    /// RoCEv2 headers and 16 reserved bytes (annex A17.9.3).
     const CNP_BYTES: u32 = small(frame::HEADERS) + 16;
     const PFC_BYTES: u32 = small(pfc::FRAME);
     const PFC_CLASS: u8 = CONTROL;
@@ -63,7 +63,7 @@ impl SemanticsRules for Paper {
         for switch in &plan.switches {
             hash_seeds[switch.node.index()] = switch.hash_seed;
         }
-        // A QP's window keeps its size, so it must fit the longest path under any fault.
+        // A QP's window is constant during a run, so it must suffice for the longest path under any fault.
         let detours = Detours::under_faults(plan);
         let products = flows.iter().map(|flow| {
             let nic = plan.nodes[flow.src.index()].ports[0];
@@ -80,7 +80,7 @@ impl SemanticsRules for Paper {
     }
 }
 
-/// Returns the propagation time in both directions on a link with `delay`.
+/// Returns the propagation time in both directions of a link with one-way delay `delay`.
 pub(super) const fn round_trip(delay: SimTime) -> SimTime {
     SimTime::from_picos(delay.picos().saturating_mul(2))
 }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_long_haul_product_does_not_wrap() {
-        // 100 Gbit/s for 700 ms; the authors' code computes 2,263,469,481 B.
+        // 100 Gbit/s · 700 ms; the authors' code computes 2,263,469,481 B instead.
         assert_eq!(
             Paper::bdp(SimTime::from_micros(700_000), gbit(100)),
             8_750_000_000
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn headroom_holds_a_round_trip_begun_packets_and_the_one_that_causes_the_pause() {
-        // 100 Gbit/s and 1 µs give 25,000 B in flight.
+        // 100 Gbit/s with a delay of 1 µs each way has 25,000 B in flight.
         let headroom = Paper::headroom(gbit(100), SimTime::from_micros(1), 4_154);
         assert_eq!(headroom, 25_000 + 3 * 4_154 + 64);
     }

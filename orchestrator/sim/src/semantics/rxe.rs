@@ -10,10 +10,10 @@
 //!   [`WheelTimer`](lab_plan::timer_wheel::WheelTimer) expires; the lab starts at a multiple of its granularity.
 //!
 //! rxe has a second limit, 64 packets that the host has not released (`RXE_INFLIGHT_SKBS_PER_QP_HIGH`). It takes effect
-//! under congestion control, where packets wait in the pacer: at most [`MAX_PACED`]; the pacer is refilled only when
-//! fewer than [`REFILL_PACED`] are left or an answer arrives. A QP that goes back first sends the packets that are in
-//! its pacer. Without congestion control, the limit never takes effect: a host's queue is netem, which disowns packets
-//! when it queues them (`skb_orphan_partial`).
+//! under congestion control, where packets wait in the pacer: at most [`MAX_PACED`], refilled only when fewer than
+//! [`REFILL_PACED`] are left or an answer arrives. A QP that goes back first sends the packets that are already in its
+//! pacer. Without congestion control, the limit never takes effect: a host's queue is netem, which disowns packets when
+//! it queues them (`skb_orphan_partial`).
 //!
 //! Switches mark a packet according to the queue in front of it, as the lab's switches do and as DCQCN's congestion
 //! point is published (Zhu et al., section 3.1). Under the other semantics, switches mark a packet according to the
@@ -29,21 +29,21 @@ use lab_units::BitsPerSec;
 use super::{Identities, Paper, SemanticsRules, paper::round_trip};
 use crate::time::SimTime;
 
-/// Number of unacknowledged packets at which a QP waits: the next packet number may exceed the first unacknowledged one
-/// by `RXE_MAX_UNACKED_PSNS` = 128, so that 129 packets are in flight.
+/// Number of unacknowledged packets at which a QP stops sending. The next packet number may exceed the first
+/// unacknowledged one by `RXE_MAX_UNACKED_PSNS` = 128, so 129 packets can be in flight.
 pub const MAX_UNACKED: u32 = 129;
 
-/// Number of packets without an ACK request after which the next packet has one: a counter that starts at 0 must exceed
-/// `RXE_MAX_PKT_PER_ACK` = 64, so that every 66th packet of a long message is acknowledged.
+/// Number of packets without an ACK request after which the next packet has one. A counter from 0 must exceed
+/// `RXE_MAX_PKT_PER_ACK` = 64, so every 66th packet of a long message is acknowledged.
 pub const MAX_NOT_ACKED: u32 = 65;
 
-/// Maximum number of packets of a QP in its pacer: one more than `RXE_INFLIGHT_SKBS_PER_QP_HIGH` = 64.
+/// Maximum number of packets that a QP has in its pacer: one more than `RXE_INFLIGHT_SKBS_PER_QP_HIGH` = 64.
 pub const MAX_PACED: usize = 65;
 
-/// Number of packets in a full pacer below which the QP adds packets again: `RXE_INFLIGHT_SKBS_PER_QP_LOW`.
+/// Number of packets in the pacer below which the QP refills it: `RXE_INFLIGHT_SKBS_PER_QP_LOW`.
 pub const REFILL_PACED: usize = 16;
 
-/// Rules of the paper with SoftRoCE hosts.
+/// Rules of the paper, with SoftRoCE hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Rxe;
 

@@ -11,34 +11,34 @@ use crate::{
     world::{Detours, Transport},
 };
 
-/// Flow in the simulator's numbering.
+/// Static data of a flow, in the simulator's numbering.
 ///
-/// The fields that switches and hosts read for every packet come first, in one cache line, because packets of thousands
-/// of flows are interleaved.
+/// The fields that are read for every packet come first, in one cache line, because packets of thousands of flows are
+/// interleaved.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct SimFlow {
     /// Addresses and keys of the flow's packets.
     pub identity: FlowIdentity,
-    /// Sending host.
+    /// Node number of the sending host.
     pub src: u32,
-    /// Receiving host.
+    /// Node number of the receiving host.
     pub dst: u32,
     /// Index among the flows that the source datacenter sends.
     pub sending: u32,
     /// Index among the flows that the destination datacenter receives.
     pub receiving: u32,
-    /// Id in the plan.
+    /// Flow id in the plan.
     pub plan: FlowId,
     /// Number of data packets.
     pub packets: u32,
-    /// Size in bytes.
+    /// Size of the flow in bytes.
     pub bytes: u64,
-    /// Start of the flow.
+    /// Start in virtual time.
     pub start: SimTime,
-    /// Longest round-trip time among the paths that the flow may take.
+    /// Longest base RTT of all paths that the flow may take.
     pub base_rtt: SimTime,
-    /// Bytes per message; with [`HostProfile::Rnic`], bytes of the whole flow.
+    /// Bytes per message; with [`HostProfile::Rnic`], the size of the whole flow.
     pub message_bytes: u64,
     /// Number of packets in each message.
     pub message_packets: u32,
@@ -47,7 +47,7 @@ pub struct SimFlow {
 const _: () = assert!(std::mem::offset_of!(SimFlow, packets) + size_of::<u32>() == 64);
 
 impl SimFlow {
-    /// Returns the payload bytes in packet `seq` of a flow that has a single message.
+    /// Returns the payload bytes of packet `seq`, for a flow with a single message.
     #[inline]
     #[must_use]
     pub fn payload_of(&self, seq: u32, payload: u32) -> u32 {
@@ -57,7 +57,7 @@ impl SimFlow {
         self.last_payload(payload)
     }
 
-    /// Returns the payload bytes of a message's last packet.
+    /// Returns the payload bytes of the last packet in a message.
     #[inline]
     #[must_use]
     pub fn last_payload(&self, payload: u32) -> u32 {
@@ -66,7 +66,7 @@ impl SimFlow {
     }
 }
 
-/// Converts the flows in `planned`, in their order.
+/// Converts the plan's flows `planned`, in their order.
 pub(super) fn flows(
     plan: &Plan,
     network: &Network,

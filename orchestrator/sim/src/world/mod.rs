@@ -1,7 +1,7 @@
-//! Read-only state that all partitions share: the run of one policy in the simulator's numbering.
+//! Static data that all partitions share: one policy's run in the simulator's numbering.
 //!
 //! - `flow`, `transport`: flows and transport of the hosts
-//! - `round_trip`: round trips over all paths of a flow
+//! - `round_trip`: longest round trip over all paths of a flow
 //! - `switch`, `order`: policy and candidates of the DCI switches
 
 mod flow;
@@ -32,47 +32,47 @@ use crate::{
     time::SimTime,
 };
 
-/// Run of one policy and repetition.
+/// Static data of one policy's run in one repetition.
 pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub plan: &'p Plan,
-    /// Number of the repetition, from 0.
+    /// Repetition, from 0.
     pub repetition: u32,
     pub network: Network,
     /// Flows of the repetition, in the order of their starts.
     pub flows: Vec<SimFlow>,
-    /// Seed of each node's flow hash.
+    /// Hash seed of each node, by node number.
     pub hash_seeds: Vec<u32>,
     /// DCI switch of each datacenter.
     pub switches: Vec<SwitchFacts>,
     /// Policy of the DCI switches.
     pub policy: RunPolicy,
-    /// Flow table of the DCI switches.
+    /// Parameters of the DCI switches' flow tables.
     pub flow_table: FlowTablePlan,
-    /// TE controller, if the policy is traffic engineering.
+    /// TE controller; `None` unless the policy is traffic engineering.
     pub te: Option<TeController>,
-    /// QPs whose rates are recorded.
+    /// QPs whose rates are recorded; `None` if no rates are.
     pub sampled_rates: Option<SampledRates>,
-    /// Factors from simulated to paper units.
+    /// Factors from emulated to paper units, for the records.
     pub paper: PaperUnits,
-    /// Path costs after faults, in the order of the faults.
+    /// Path costs that change at faults, in the order of the faults.
     pub path_cost_updates: Vec<PathCostUpdate>,
-    /// True if the policy is ECMP without weights.
+    /// True if the policy is ECMP without weights, so that all candidates cost the same.
     pub is_plain_ecmp: bool,
-    /// Parameters of the congestion control.
+    /// Parameters of the QPs' congestion control.
     pub control: C::Parameters,
-    /// Base RTT for every QP's congestion control; `None` for the base RTT of each flow.
+    /// Base RTT that every QP's congestion control uses; `None` if each QP uses its own flow's.
     pub common_base_rtt: Option<SimTime>,
-    /// Largest bandwidth-delay product in bytes, which limits windows.
+    /// Largest bandwidth-delay product in bytes, to which windows are proportional.
     pub largest_window: u64,
     /// Transport of all hosts.
     pub transport: Transport,
-    /// Maximum difference of the partitions' clocks: the shortest inter-DC delay or, if shorter, the TE interval.
+    /// Lookahead of the partitions in virtual time: the shortest inter-DC delay or, if shorter, the TE interval.
     pub lookahead: SimTime,
     semantics: PhantomData<S>,
 }
 
 impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
-    /// Prepares repetition `repetition` under the plan's policy with index `policy`.
+    /// Prepares a run of the plan's policy with index `policy` in repetition `repetition`.
     ///
     /// # Errors
     /// Fails if the plan cannot be simulated: see [`SimError`].
@@ -85,7 +85,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         Self::with_order(plan, policy, repetition, control, None)
     }
 
-    /// Prepares a run with a routing table's `order` of equal next hops instead of the semantics' order.
+    /// Prepares a run like [`World::new`], but with the order of equal next hops that a routing table gives.
     ///
     /// # Errors
     /// Fails if the plan cannot be simulated: see [`SimError`].
@@ -123,7 +123,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         let min_delay = lookahead(plan)?;
         Ok(Self {
             hash_seeds: by_sim_node(&network, &identities.hash_seeds),
-            // The demands of a tick must reach the controller before the next tick.
+            // The demands of one tick must reach the controller before the next tick.
             lookahead: te
                 .as_ref()
                 .map_or(min_delay, |te| min_delay.min(te.interval)),
@@ -147,13 +147,13 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         })
     }
 
-    /// Returns the error that ends the run; `None` as long as there is no error.
+    /// Returns the error that has ended the run; `None` if there is none.
     #[must_use]
     pub fn failure(&self) -> Option<SimError> {
         Some(self.te.as_ref()?.failure()?.into())
     }
 
-    /// Returns the plan's window in bytes for a QP at `rate` on a line with `line_rate`.
+    /// Returns the plan's window in bytes for a QP at `rate`, whose NIC has `line_rate`.
     #[must_use]
     pub fn window(&self, rate: BitsPerSec, line_rate: BitsPerSec) -> u64 {
         match self.transport.window {
@@ -163,14 +163,14 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         }
     }
 
-    /// Returns the window of a QP in bytes: the smaller of the plan's and its congestion control's.
+    /// Returns a QP's window in bytes: the smaller of the plan's window and the congestion control's own.
     #[must_use]
     pub fn window_of(&self, control: &C, line_rate: BitsPerSec) -> u64 {
         let common = self.window(control.rate(), line_rate);
         control.window_bytes().unwrap_or(u64::MAX).min(common)
     }
 
-    /// Returns the bytes on the wire of a data packet with `payload` bytes of payload.
+    /// Returns the wire bytes of a data packet with `payload` bytes of payload.
     #[inline]
     #[must_use]
     pub fn data_bytes(&self, payload: u32) -> u32 {
@@ -188,7 +188,7 @@ fn by_sim_node(network: &Network, by_plan_node: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// Returns the shortest inter-DC delay, at the start or after any fault.
+/// Returns the shortest inter-DC delay, at the start or after any fault; fails if a delay is 0.
 fn lookahead(plan: &Plan) -> Result<SimTime, SimError> {
     let inter_dc = |link: &&lab_plan::Link| link.kind == lab_plan::LinkKind::InterDc;
     let mut min = SimTime::MAX;

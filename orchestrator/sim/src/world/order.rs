@@ -1,4 +1,4 @@
-//! Order of equal next hops from a routing table.
+//! Order of equal next hops, from a routing table.
 
 use lab_units::NodeId;
 
@@ -7,7 +7,7 @@ use crate::{
     semantics::NextHopOrder,
 };
 
-/// Sorts equal next hops inside datacenters by `order`.
+/// Sorts the equal next hops inside datacenters as `order` gives them.
 pub(super) fn order_next_hops(network: &mut Network, order: &NextHopOrder) {
     let neighbours: Vec<NodeId> = (0..count(network.ports.len()))
         .map(|port| network.neighbour(port))
@@ -19,7 +19,7 @@ pub(super) fn order_next_hops(network: &mut Network, order: &NextHopOrder) {
     }
 }
 
-/// Returns the rank of `node` in `wanted`; nodes that are not in `wanted` come last.
+/// Returns the position of `node` in `wanted`; nodes that are not in `wanted` come last.
 pub(super) fn rank(wanted: &[NodeId], node: NodeId) -> usize {
     wanted
         .iter()

@@ -1,26 +1,26 @@
-//! Round trips over all paths that a flow's packets may take, not only the path with the least delay.
+//! Round trips over all paths that a flow's packets may take, rather than only the least-delay path.
 
 use std::collections::BTreeMap;
 
 use lab_plan::{Flow, Plan, WirePlan, frame};
 use lab_units::{Bytes, DcId, LinkId, Nanos};
 
-/// Time by which the longest round trip between two datacenters exceeds the round trip on the path that has the least
-/// delay at the start, [`Flow::base_rtt_ns`].
+/// Time by which the longest round trip between two datacenters exceeds [`Flow::base_rtt_ns`], the round trip on the
+/// path with the least delay at the start.
 pub(crate) struct Detours<'p> {
     plan: &'p Plan,
-    /// Longest time of a full packet and its ACK on each link.
+    /// Time of a full packet and its ACK on each link, at its longest.
     longest: Vec<Nanos>,
     by_pair: BTreeMap<(DcId, DcId), Nanos>,
 }
 
 impl<'p> Detours<'p> {
-    /// Computes the detours between all datacenters of `plan` at the start of a run.
+    /// Computes the detours between all datacenters as they are at the start of a run.
     pub fn at_start(plan: &'p Plan) -> Self {
         Self::new(plan, |link| link_trip(plan, &plan.links[link.index()].emu))
     }
 
-    /// Computes the detours with the longest delay of each link under any fault.
+    /// Computes the detours with each link's longest delay, at the start or after any fault.
     pub fn under_faults(plan: &'p Plan) -> Self {
         let trips = |link| plan.wires().of(link).map(move |wire| link_trip(plan, wire));
         Self::new(plan, |link| trips(link).max().unwrap_or(Nanos::ZERO))
@@ -50,7 +50,7 @@ impl<'p> Detours<'p> {
         detours
     }
 
-    /// Returns the longest round trip of a full packet and its ACK among `flow`'s paths.
+    /// Returns the longest base RTT among the paths of `flow`, for a full packet and its ACK.
     pub fn longest_round_trip(&self, flow: &Flow) -> Nanos {
         let dc = |host: lab_units::NodeId| self.plan.nodes[host.index()].dc;
         let detour = self
@@ -65,7 +65,8 @@ impl<'p> Detours<'p> {
         self.plan.switches[from.index()].towards(to)
     }
 
-    /// Returns the round trips from `from` to `to`, given the round trips of the datacenters nearer to `to`.
+    /// Returns the round trips from `from` to `to`; `nearer` has the round trips of datacenters with fewer hops to
+    /// `to`.
     fn trips(&self, from: DcId, to: DcId, nearer: &BTreeMap<DcId, Trips>) -> Trips {
         let candidates = self.row(from, to).map_or(&[][..], |row| &row.candidates);
         let behind = |dc| nearer.get(&dc).copied().unwrap_or_default();
@@ -82,7 +83,7 @@ impl<'p> Detours<'p> {
             })
             .collect();
         Trips {
-            // Candidates are sorted by delay.
+            // The first candidate has the least delay.
             least_delay: through
                 .first()
                 .map_or(Nanos::ZERO, |trips| trips.least_delay),
@@ -95,7 +96,7 @@ impl<'p> Detours<'p> {
     }
 }
 
-/// Returns the time of a full packet and its ACK on a link.
+/// Returns the time that a full packet and its ACK take on a link, both ways.
 fn link_trip(plan: &Plan, wire: &WirePlan) -> Nanos {
     let payload = u64::from(plan.transport.payload_bytes);
     let frames = Bytes::new(frame::data(payload, 0) + frame::ACK);
@@ -105,7 +106,7 @@ fn link_trip(plan: &Plan, wire: &WirePlan) -> Nanos {
         .saturating_add(sent)
 }
 
-/// Round trips between two DCI switches.
+/// Least-delay and longest round trip between two DCI switches.
 #[derive(Clone, Copy, Default)]
 struct Trips {
     least_delay: Nanos,
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// One path has 10 ms, another 500 ms; a third path shares the second link of the first one.
+    /// One path takes 10 ms, another 500 ms; a third one shares the second link of the first.
     #[test]
     fn the_longest_candidate_counts_and_a_single_path_has_no_detour() {
         let plan = testing::plan(

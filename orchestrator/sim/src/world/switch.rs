@@ -1,4 +1,4 @@
-//! DCI switches: policy and candidates.
+//! DCI switches of a run: policy and candidates.
 
 use lab_plan::{Plan, PolicyPlan, PolicyRun};
 use lab_policy::{LcmpConfig, OwnPolicy, Path, UcmpConfig, own};
@@ -13,7 +13,7 @@ use crate::{
     time::SimTime,
 };
 
-/// Policy of the DCI switches.
+/// Policy that the DCI switches run.
 #[derive(Clone, Debug)]
 pub enum RunPolicy {
     /// Flow hash over buckets, which are provisioned or installed by traffic engineering.
@@ -21,7 +21,7 @@ pub enum RunPolicy {
     /// UCMP with flow ageing: the buckets depend on the flow's size.
     FlowAgeing(UcmpConfig),
     Lcmp(LcmpConfig),
-    /// User-defined policy.
+    /// User-defined policy that is compiled in.
     Own(&'static dyn OwnPolicy),
 }
 
@@ -42,10 +42,10 @@ impl RunPolicy {
     }
 }
 
-/// Facts about the DCI switch of a datacenter.
+/// Static data of a datacenter's DCI switch.
 #[derive(Clone, Debug)]
 pub struct SwitchFacts {
-    /// Node of the switch.
+    /// Node number of the switch.
     pub node: u32,
     /// True for a switch without an agent, which uses plain ECMP.
     pub is_legacy: bool,
@@ -54,7 +54,7 @@ pub struct SwitchFacts {
 }
 
 impl SwitchFacts {
-    /// Returns the next hops for the TE controller.
+    /// Returns the switch's next hops, as the TE controller needs them.
     pub(super) fn te_rows(&self) -> SwitchRows {
         let rows = (0u32..).zip(&self.candidates);
         let reached = rows.filter(|(_, candidates)| !candidates.is_empty());
@@ -68,33 +68,33 @@ impl SwitchFacts {
     }
 }
 
-/// New costs of the paths from a DCI switch to a datacenter, from a fault on.
+/// New path costs from a DCI switch to a destination datacenter, after a fault.
 #[derive(Clone, Debug)]
 pub struct PathCostUpdate {
-    /// Time of the fault.
+    /// Virtual time of the fault.
     pub at: SimTime,
     /// Datacenter of the switch.
     pub dc: u32,
     /// Destination datacenter.
     pub to_dc: u32,
-    /// Candidates with their new costs.
+    /// All candidates for the destination, with their new costs.
     pub candidates: Vec<Candidate>,
 }
 
-/// Next hop that a DCI switch may choose.
+/// Next hop that a DCI switch may choose, with its path's attributes.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// Egress port.
+    /// Number of the egress port.
     pub port: u32,
-    /// C_path, 0 to 255.
+    /// Path cost C_path, 0 to 255; 0 if the policy has no path costs.
     pub c_path: u8,
     /// Number of hash buckets.
     pub buckets: u16,
-    /// Path behind the port.
+    /// Attributes of the best path through the port.
     pub path: Path,
 }
 
-/// Returns the DCI switch of every datacenter.
+/// Returns the static data of all DCI switches.
 pub(super) fn switches(
     plan: &Plan,
     network: &Network,
@@ -129,7 +129,7 @@ pub(super) fn switches(
         .collect()
 }
 
-/// Sorts a switch's candidates to each datacenter by the order towards that datacenter's first host.
+/// Sorts the candidates to each datacenter in the order of next hops towards its first host.
 fn order_candidates(
     plan: &Plan,
     network: &Network,
@@ -147,7 +147,7 @@ fn order_candidates(
     }
 }
 
-/// Returns the path costs that faults change under the plan's policy of index `policy`.
+/// Returns the path costs that faults change under the plan's policy with index `policy`.
 pub(super) fn path_cost_updates(
     plan: &Plan,
     network: &Network,
@@ -175,7 +175,7 @@ pub(super) fn path_cost_updates(
     all
 }
 
-/// Returns C_path of a candidate; 0 if the policy has no path scores.
+/// Returns the path cost C_path of a candidate; 0 if the policy has no path costs.
 fn path_score(run: &PolicyRun, at: usize, row: usize, index: usize) -> u8 {
     run.path_scores.get(at).map_or(0, |rows| rows[row][index])
 }

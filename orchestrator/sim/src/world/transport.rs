@@ -10,41 +10,41 @@ use crate::{
     time::SimTime,
 };
 
-/// Parameters of the hosts' transport.
+/// Parameters of the hosts' transport that all QPs share.
 #[derive(Clone, Copy, Debug)]
 pub struct Transport {
     /// Model of the hosts' RDMA devices.
     pub profile: HostProfile,
-    /// Operation that transfers a flow's data, for [`HostProfile::Rxe`].
+    /// RDMA operation that transfers a flow's data, for [`HostProfile::Rxe`].
     pub tool: Tool,
     /// Payload bytes of a full packet.
     pub payload: u32,
-    /// Bytes that congestion control adds to a data packet.
+    /// Bytes that congestion control adds to each data packet.
     pub data_extra: u32,
-    /// Number of switches for whose telemetry a data packet has room.
+    /// Maximum number of switches whose telemetry a data packet can hold.
     pub int_hops: usize,
-    /// Bytes of an ACK on the wire.
+    /// Wire bytes of an ACK.
     pub ack_bytes: u32,
     /// Traffic class of ACKs.
     pub ack_class: u8,
-    /// Time after which a receiver repeats the NACK for a packet; `None` if it never does.
+    /// Time after which a receiver repeats its NACK for a packet; `None` if it never repeats it.
     pub nack_interval: Option<SimTime>,
     /// Retransmission timer; `None` if senders never time out.
     pub timer: Option<RetransmitTimer>,
-    /// Time from a flow's start after which the flow is aborted if unfinished, for [`HostProfile::Rxe`].
+    /// Time from its start after which an unfinished flow is aborted, for [`HostProfile::Rxe`].
     pub flow_deadline: SimTime,
-    /// Rule for the maximum unacknowledged bytes.
+    /// Rule that gives the maximum number of unacknowledged bytes.
     pub window: Window,
-    /// True if switches pause their neighbours (PFC) instead of dropping packets.
+    /// True if switches pause their neighbours (PFC) rather than drop packets.
     pub pfc: bool,
 }
 
 /// Retransmission timer of a QP.
 #[derive(Clone, Copy, Debug)]
 pub enum RetransmitTimer {
-    /// Timer of a device, which expires after its time-out.
+    /// Timer of a hardware NIC, which expires exactly after its time-out.
     Rnic(SimTime),
-    /// Timer of the kernel.
+    /// Timer of SoftRoCE, on the kernel's timer wheel.
     Rxe(WheelTimer),
 }
 
@@ -56,7 +56,7 @@ impl RetransmitTimer {
         }
     }
 
-    /// Returns the expiry time of the timer if the last answer arrived at `since`.
+    /// Returns the time at which the timer expires, if the last answer arrived at `since`.
     #[must_use]
     pub fn expiry(self, since: SimTime) -> SimTime {
         match self {

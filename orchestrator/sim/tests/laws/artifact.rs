@@ -1,13 +1,13 @@
-//! Behaviour of the artifact that differs from the paper's semantics.
+//! Tests of artifact behaviour that differs from the paper's semantics.
 
 use lab_records::StoryEvent;
 
 use crate::lab::simulate_text;
 
-/// Returns a scenario in which eight 100 Gbit/s hosts send 150 MB each, less than a window, into a 10 Gbit/s link; much
-/// later, one host sends a single packet.
+/// Returns a scenario in which eight 100 Gbit/s hosts send 150 MB each, less than a window, into a link of 10 Gbit/s.
+/// Much later, one host sends a single packet.
 ///
-/// The headrooms exceed the buffer, so that gigabytes seem to be free in the artifact: PFC pauses no host, and the
+/// The headrooms exceed the buffer, so that gigabytes seem to be free in the artifact. So PFC pauses no host, and the
 /// queue reaches the device's limit of 1,000 MiB.
 fn overflow(semantics: &str) -> String {
     let flows: Vec<String> = (1..=8)
@@ -56,8 +56,8 @@ fn under_the_papers_semantics_hosts_are_paused_instead() {
     assert_eq!(run.count(8, StoryEvent::Marked), 0);
 }
 
-/// Returns the congestion of two equal candidates at a decision, after a flow to dc4's host `first` has filled one
-/// candidate's queue for a millisecond: that candidate's index, and both candidates' C_cong.
+/// Returns what a decision between two equal candidates sees, after a flow to dc4's host `first` has filled one
+/// candidate's queue for a millisecond: the index of that candidate, and the C_cong of both.
 fn observed(first: u32) -> (usize, [u8; 2]) {
     let run = simulate_text(&format!(
         "
@@ -85,12 +85,12 @@ transport: {{ semantics: artifact }}
     (first.chosen, [congestion(0), congestion(1)])
 }
 
-/// After a millisecond, 11.25 MB are queued, and the trend is an eighth, 1.406 MB: the highest level, which starts at
-/// 1.25 MB per millisecond. The switch samples all ports once for each candidate, so that a full second candidate is
-/// evaluated after one more step of decay, with 1.230 MB: the level below.
+/// After a millisecond, 11.25 MB are queued and the trend is an eighth of the growth, 1.406 MB, in the highest level,
+/// which starts at 1.25 MB per millisecond. The switch samples all ports once per candidate, so a full second candidate
+/// is evaluated after one more decay step, at 1.230 MB, in the level below.
 #[test]
 fn the_monitor_observes_once_for_each_candidate() {
-    // The second-lowest queue level is 25: (2 · 25 + 255) >> 2 and (2 · 25 + 229) >> 2.
+    // The queue level is 25, the second lowest: (2 · 25 + 255) >> 2 and (2 · 25 + 229) >> 2.
     assert_eq!(observed(3), (0, [76, 0]));
     assert_eq!(observed(1), (1, [0, 69]));
 }

@@ -1,11 +1,11 @@
-//! End-to-end tests of congestion control.
+//! Tests of congestion control, end to end.
 
 use lab_records::StoryEvent;
 use lab_sim::EndReason;
 
 use crate::lab::{MICRO, MILLI, Run, pair, simulate_text};
 
-/// Runs two flows whose hosts share a link; the second flow starts 5 ms after the first.
+/// Simulates two flows whose hosts share a link; the second flow starts 5 ms after the first.
 fn late_comer(cc: &str) -> Run {
     simulate_text(&format!(
         "
@@ -29,7 +29,7 @@ measure: {{ queues: 1 ms, links: 1 ms }}
     ))
 }
 
-/// Returns the mean rate of a flow between two times, in Gbit/s.
+/// Returns the mean rate of a flow between two times (ps), in Gbit/s.
 fn mean_rate(run: &Run, flow: u32, from: u64, to: u64) -> f64 {
     let mut rate = 100e9;
     let mut since = from;
@@ -45,8 +45,8 @@ fn mean_rate(run: &Run, flow: u32, from: u64, to: u64) -> f64 {
     (sum + rate * (to - since) as f64) / (to - from) as f64 / 1e9
 }
 
-/// DCQCN's fixed point is half the link's rate for each flow (SIGCOMM '15, section 5): both flows get the same marks,
-/// and the faster flow is cut by more.
+/// DCQCN's fixed point gives each flow half the link (SIGCOMM '15, section 5): both flows get the same marks, and the
+/// faster one is cut more.
 #[test]
 fn two_dcqcn_flows_converge_to_half_the_link_each() {
     let run = late_comer("dcqcn");
@@ -86,8 +86,8 @@ fn rates_stay_between_zero_and_the_line_rate() {
     }
 }
 
-/// Two 1 GB flows, at least 250,000 packets of 4,154 B, take 166 ms on the link together, and congestion control keeps
-/// the queue near the marking thresholds.
+/// Two 1 GB flows have at least 250,000 packets of 4,154 B each, which take 166 ms on the link together. Congestion
+/// control keeps the queue near the marking thresholds.
 #[test]
 fn control_keeps_the_link_busy_and_the_queue_short() {
     let run = late_comer("dcqcn");
@@ -99,10 +99,9 @@ fn control_keeps_the_link_busy_and_the_queue_short() {
     assert!(longest < 4_000_000, "{longest} B");
 }
 
-/// Eight hosts start together at line rate, each with a bandwidth-delay product of 2.6 MB in flight. HPCC detects 18 MB
-/// in the queue of a full link and cuts its rates to an eighth within a few round trips. Without the queue in its
-/// telemetry, it would detect an exactly full link and reduce the rate by 5 % per round trip: 40 round trips to an
-/// eighth.
+/// Eight hosts start together at line rate, each with a bandwidth-delay product of 2.6 MB in flight. HPCC sees 18 MB in
+/// the queue of a full link and cuts its rates to an eighth within a few round trips. Without the queue in its
+/// telemetry, it would only see a full link and cut rates by 5 % per round trip, 40 round trips for an eighth.
 #[test]
 fn hpcc_sees_the_queue_in_its_telemetry() {
     let flows =
@@ -132,7 +131,7 @@ measure: {{ queues: 100 us }}
     assert!(later < 100_000, "{later} B");
 }
 
-/// Every packet is marked while there is a queue, but a QP gets at most one CNP per 50 us.
+/// Every packet that meets a queue is marked, but a QP gets at most one CNP per 50 us.
 #[test]
 fn a_qp_has_one_cnp_an_interval() {
     let run = simulate_text(
@@ -154,14 +153,14 @@ transport: { cc: dcqcn, pfc: true }
             .filter(|event| event.event == StoryEvent::Cnp);
         let times: Vec<u64> = cnps.map(|event| event.at.picos()).collect();
         assert!(times.len() > 20, "{} CNPs", times.len());
-        // A CNP is delayed by at most 5 ns, for an answer that the host is sending.
+        // A CNP is sent up to 5 ns late, behind an answer that the host is already sending.
         let least = times.windows(2).map(|pair| pair[1] - pair[0]).min();
         assert!(least >= Some(50 * MICRO - 10_000), "{least:?} ps apart");
     }
 }
 
-/// The round trip is 10.005 ms: with thresholds of 11 ms and more, TIMELY keeps the line rate; with an upper threshold
-/// of 9 ms, it cuts the rate at every segment.
+/// The round trip takes 10.005 ms. With thresholds of 11 ms and more, TIMELY keeps the line rate; with an upper
+/// threshold of 9 ms, it cuts the rate at every segment.
 #[test]
 fn timelys_round_trip_is_the_paths() {
     let changes = |thresholds: &str| {
@@ -175,8 +174,8 @@ fn timelys_round_trip_is_the_paths() {
     assert!(changes("t_low: 8 ms, t_high: 9 ms") > 0);
 }
 
-/// A 5.000005 s round trip is above a 4 s threshold. Starting from the line rate, each segment multiplies the rate by 1
-/// − 0.8 · (1 − 4 / 5) = 0.84. In 32 bits of nanoseconds the round trip would be 0.705 s, below the lower threshold.
+/// A round trip of 5.000005 s is above the threshold of 4 s. From line rate on, each segment multiplies the rate by 1 −
+/// 0.8 · (1 − 4 / 5) = 0.84. Cut to 32 bits of nanoseconds, the round trip would be 0.705 s, below the lower threshold.
 #[test]
 fn timelys_round_trip_may_take_seconds() {
     let transport = "transport: { cc: { timely: { t_low: 1 s, t_high: 4 s, min_rtt: 5 s } } }";
@@ -190,8 +189,8 @@ fn timelys_round_trip_may_take_seconds() {
     assert!(first.abs_diff(84_000_000_000) < 1_000_000, "{first} bit/s");
 }
 
-/// Runs one 100 MB flow from a 100 Gbit/s host over a path with 50 Gbit/s and 1 ms; if `has_other`, there is a second
-/// path with 250 ms. The policy chooses the path with the least delay.
+/// Simulates a 100 MB flow from a 100 Gbit/s host over a path of 50 Gbit/s and 1 ms. With `has_other`, there is a
+/// second path of 250 ms; the policy chooses the path with the least delay.
 fn beside_a_long_path(has_other: bool) -> Run {
     let (dc3, links) = if has_other {
         (
@@ -219,9 +218,9 @@ transport: {{ cc: hpcc, window: none }}
     ))
 }
 
-/// The host sends at line rate for a 2.006 ms round trip, 25.1 MB, and then has at most the path's window in flight:
-/// 25.1 MB of payload, 25.8 MB with headers and telemetry. 12.5 MB of these bytes are on the path, which leaves 13.3 MB
-/// for the queue. With a base RTT of 500 ms, all 100 MB would leave at line rate, and half of them would be queued.
+/// The host sends at line rate for one round trip of 2.006 ms, 25.1 MB. After that, it has at most the path's window in
+/// flight: 25.1 MB of payload, 25.8 MB with headers and telemetry. The path holds 12.5 MB of it, which leaves 13.3 MB
+/// for the queue. If the base RTT were 500 ms, all 100 MB would leave at line rate, and half of it would be queued.
 #[test]
 fn a_path_that_no_flow_takes_does_not_change_hpcc() {
     let [alone, beside] = [false, true].map(|has_other| {
@@ -233,10 +232,10 @@ fn a_path_that_no_flow_takes_does_not_change_hpcc() {
     assert!(alone.1 <= Some(13_300_000), "{alone:?}");
 }
 
-/// The flow from h1 uses the path over dc2, is cut off there at 90 ms and moves to the path over dc3. That path has the
-/// same number of switches and is idle, and its ports have sent 400 MB for h2 before, while dc2 was cut off. The
-/// difference between the counters of the two paths is not traffic. HPCC aims at 95 % of the link, and its rate stays
-/// near that after the round trip of 8 ms in which the first telemetry of the new path arrives.
+/// The flow from h1 takes the path over dc2, is cut off there at 90 ms and moves to the path over dc3. That path has as
+/// many switches and is idle, but its ports have sent 400 MB for h2 before, while dc2 was cut off. HPCC must not take
+/// the difference between the two paths' counters for traffic: its rate stays near its target, 95 % of the link, after
+/// the first telemetry of the new path arrives (one round trip of 8 ms).
 #[test]
 fn hpcc_keeps_its_rate_on_an_idle_path_whose_ports_sent_much_before() {
     let flap = |at: u32, is_down: bool| {
@@ -271,13 +270,13 @@ faults: [{}]
     assert!(slowest >= Some(90_000_000_000), "{slowest:?} bit/s");
 }
 
-/// Two flows from dc1's hosts meet at the thirteenth switch, in front of their receiver, and a 1 kB flow follows at 10
+/// Two flows from dc1's hosts meet at the thirteenth switch, just before their receiver, and a 1 kB flow follows at 10
 /// ms.
 ///
 /// T is 28 µs of delays in both directions plus the time to send a packet and its ACK on 14 links, less than 31 µs in
-/// total. Senders that measure the queue keep it near 0: the short flow takes at most T and the time of a few packets
-/// (0.33 µs each). Senders that do not measure the queue keep their initial window of B · T. Of two windows, the path
-/// holds one, which leaves B · T in the queue, so the short flow waits for another T, at least 28 µs.
+/// total. Senders that see this switch's queue keep it near 0, so the short flow takes at most T and the time of a few
+/// packets (0.33 µs each). Senders that do not see it keep their initial window of B · T each. The path holds one of
+/// the two windows, and the other one stays in the queue, so the short flow takes another T, at least 28 µs, longer.
 #[test]
 fn hpcc_sees_the_last_of_thirteen_switches() {
     let dcs: Vec<String> = (1..=13)
@@ -326,12 +325,13 @@ transport: {{ cc: {cc} }}
     );
 }
 
-/// A 1 ms link is cut from 5 to 20 ms, and no answer arrives after 5 ms: DCTCP's 50 ms time-out is at 55 ms.
+/// A link with 1 ms is cut from 5 to 20 ms, so no answer arrives after 5 ms, and DCTCP's time-out of 50 ms expires at
+/// 55 ms.
 ///
-/// At least 340 and at most 367 of 400 MB are unacknowledged by then, because packets that left after 3 ms get no ACK.
-/// Slow start adds the payload of each packet, 4,096 of 4,154 B, per round trip of at most 2.1 ms. It takes the rate
-/// from 100 Mbit/s to half of the line rate, 500 times as much, in ten round trips after one without ACKs. At 50
-/// Gbit/s, 340 to 367 MB take 55.2 to 59.6 ms, and the last ACK returns after 2 ms. Additive increases would add one
+/// Between 340 and 367 of the 400 MB are unacknowledged by then, because packets that left after 3 ms get no ACK. Slow
+/// start adds the payload of each packet, 4,096 of 4,154 B, per round trip of at most 2.1 ms. It raises the rate from
+/// 100 Mbit/s to half of the line rate, a factor of 500, within ten round trips after one without ACKs. At 50 Gbit/s,
+/// 340 to 367 MB take 55.2 to 59.6 ms, and the last ACK returns after 2 ms. Additive increases alone would add one
 /// packet per round trip, less than 1 Gbit/s in total.
 #[test]
 fn dctcp_starts_slowly_after_a_time_out_and_is_at_half_of_the_rate_soon() {

@@ -1,10 +1,10 @@
-//! The same plan gives the same trace on any number of threads.
+//! Tests that a plan gives the same trace on any number of threads.
 
 use proptest::prelude::*;
 
 use crate::lab::{MILLI, plan, simulate_until};
 
-/// Random link between two datacenters.
+/// Randomly generated link between two datacenters.
 #[derive(Clone, Debug)]
 struct Wire {
     gbit: u32,
@@ -13,17 +13,17 @@ struct Wire {
     ecn: bool,
 }
 
-/// Random scenario.
+/// Randomly generated scenario.
 #[derive(Clone, Debug)]
 struct Drawn {
     seed: u32,
-    /// Links of a ring, or of a line for two datacenters.
+    /// Links between datacenters in a ring, or in a line if there are two datacenters.
     ring: Vec<Wire>,
     /// Chords of the ring from the first datacenter.
     chords: Vec<Wire>,
-    /// Flows: random numbers for source, destination and host, kilobytes, and start in microseconds.
+    /// Flows: random numbers that select source, destination and host, the size in kB, and the start in microseconds.
     flows: Vec<(usize, usize, usize, u32, u32)>,
-    /// Faults, at most one per link.
+    /// Faults, at most one per link: time in microseconds, link and kind.
     faults: Vec<(u32, usize, &'static str)>,
     transport: String,
     policy: &'static str,
@@ -178,7 +178,7 @@ impl Drawn {
             let between = format!("link: [dc{a}, dc{b}]");
             lines.push(format!("  - {{ at: {at} us, {between}, {change} }}"));
             if change == "down: true" && at % 2 == 0 {
-                // The link is up again while packets are in flight, or after time-outs.
+                // The link comes up again, while packets are in flight or after time-outs.
                 lines.push(format!(
                     "  - {{ at: {} us, {between}, up: true }}",
                     at + at % 7_000 + 1
@@ -188,7 +188,7 @@ impl Drawn {
         lines.join("\n") + "\n"
     }
 
-    /// Returns the ends and the parameters of each link.
+    /// Returns the two ends and the parameters of each link.
     fn links(&self) -> Vec<(usize, usize, &Wire)> {
         let dcs = self.ring.len();
         let around = (1..=dcs)
@@ -201,7 +201,7 @@ impl Drawn {
     }
 }
 
-/// Returns the trace of the first 60 ms, which suffice for most of these flows, as text.
+/// Returns the trace as text, of the first 60 ms, which suffice for most of these flows.
 fn trace_of(text: &str, threads: usize) -> String {
     let run = simulate_until(&plan(text), 0, threads, 60 * MILLI);
     let mut all = format!("{:?}\n", run.outcome);

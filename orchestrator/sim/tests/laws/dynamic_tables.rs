@@ -1,4 +1,4 @@
-//! Tables that change while flows run: traffic engineering and UCMP's flow ageing.
+//! Tests of tables that change while flows run, by traffic engineering and by UCMP's flow ageing.
 
 use lab_policy::Trigger;
 use lab_records::StoryEvent;
@@ -6,8 +6,7 @@ use lab_sim::EndReason;
 
 use crate::lab::{EQUAL_PATHS, HOST_DELAY, MILLI, PACKET, plan, simulate};
 
-/// Returns a scenario with two equal paths from dc1 to dc4, one of which is filled for 40 ms by dc2's own traffic to
-/// dc4.
+/// Returns a scenario with two equal paths from dc1 to dc4; dc2's own traffic to dc4 fills one of them for 40 ms.
 fn crossing(agent: &str) -> String {
     let small: Vec<_> = [5, 15, 25, 35]
         .map(|at| format!("{{ from: dc1/h1, to: dc4/h2, size: 80 kB, start: {at} ms }}"))
@@ -33,8 +32,8 @@ transport: {{ window: none }}
     )
 }
 
-/// Weights from the demands until tick 1, at 10 ms, are installed at tick 2: the flow at 15 ms gets the provisioned
-/// weights, the flow at 25 ms gets weights that avoid dc2's link.
+/// Demands up to tick 1, at 10 ms, give the weights that are installed at tick 2. The flow at 15 ms gets the
+/// provisioned weights; the flow at 25 ms gets weights that avoid dc2's link.
 #[test]
 fn weights_are_one_interval_stale_and_avoid_the_busy_link() {
     let plan = plan(&crossing(""));
@@ -52,7 +51,7 @@ fn weights_are_one_interval_stale_and_avoid_the_busy_link() {
             (event.at.picos() / MILLI, buckets)
         })
         .collect();
-    // Candidates are sorted by delay, then port, so dc2 comes first.
+    // Candidates are in the order of delay, then port, so dc2 comes first.
     let expected = [
         (5, vec![1, 1]),
         (15, vec![1, 1]),
@@ -70,8 +69,8 @@ fn a_switch_without_an_agent_has_no_te_weights() {
     assert_eq!(run.decisions().filter(|event| event.dc == 0).count(), 0);
 }
 
-/// A cut of the idle link from dc3 to dc4 changes no weights, and the weights still avoid dc2's busy link: the flows at
-/// 25 and 35 ms are sent into the cut, and finish when the link is up again.
+/// A cut of the idle link from dc3 to dc4 does not change the weights, which still avoid dc2's busy link. So the flows
+/// at 25 and 35 ms are sent into the cut, and finish only after the link is up again.
 #[test]
 fn traffic_engineering_knows_of_no_remote_cut() {
     let text = crossing("").replace(
@@ -100,7 +99,8 @@ fn traffic_engineering_knows_of_no_remote_cut() {
     assert_eq!(count, 2, "the flows of 25 and 35 ms");
 }
 
-/// Returns a scenario with two paths from dc1 to dc4: via dc2 in 4 ms at 100 Gbit/s, via dc3 in 5 ms at 200 Gbit/s.
+/// Returns a scenario with two paths from dc1 to dc4: via dc2 with 4 ms and 100 Gbit/s, via dc3 with 5 ms and 200
+/// Gbit/s.
 fn near_and_wide(policy: &str, flows: &str) -> String {
     format!(
         "
@@ -120,8 +120,8 @@ transport: {{ window: none }}
     )
 }
 
-/// d + α · h · f / c is 4 ms + 8 f / 100 Gbit/s via dc2 and 5 ms + 8 f / 200 Gbit/s via dc3: both are equal at
-/// 25,000,000 B. The 6,019th packet of 4,154 B is the first one that, with the packets before it, exceeds this size.
+/// The cost d + α · h · f / c is 4 ms + 8 f / 100 Gbit/s via dc2, and 5 ms + 8 f / 200 Gbit/s via dc3; they are equal
+/// at 25,000,000 B. With the 6,019th packet of 4,154 B, the flow exceeds this size.
 #[test]
 fn a_flow_moves_with_the_packet_that_crosses_the_size_threshold() {
     let flows = "{ from: dc1/h1, to: dc4/h1, size: 40 MB }, \
@@ -145,7 +145,7 @@ fn a_flow_moves_with_the_packet_that_crosses_the_size_threshold() {
             (HOST_DELAY + 6_019 * PACKET, Trigger::FlowAgeing, 1)
         ]
     );
-    // The flow moved to a longer path, so no packet was overtaken and no packet was retransmitted.
+    // The flow moved to a longer path, so no packet overtook another and nothing was retransmitted.
     assert_eq!(run.count(0, StoryEvent::Nacked), 0);
     assert_eq!(
         run.outcome.work.data_packets,
@@ -193,7 +193,7 @@ fn the_users_own_policies_decide() {
     );
 }
 
-/// Under a bucket policy, an entry is kept for as long as a flow may run, as in the lab: with a 20 ms deadline, the
+/// A policy with buckets keeps an entry for as long as a flow may run, as in the lab. With a deadline of 20 ms, the
 /// entry of a short flow at 0 ms has expired when another flow ends at 60 ms.
 #[test]
 fn entries_of_bucket_policies_expire_after_a_flows_deadline() {

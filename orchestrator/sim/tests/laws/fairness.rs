@@ -1,17 +1,17 @@
-//! Two long flows over one bottleneck: shares, utilisation and queue of each congestion control.
+//! Tests with two long flows over one bottleneck: shares, utilisation and queue under each congestion control.
 //!
 //! Host links and the link between the datacenters have 10 Gbit/s, and a packet takes 3.3 us. The second flow starts 5
-//! ms after the first, at line rate; everything is measured over the second half of 200 ms.
+//! ms after the first, at line rate. Everything is measured in the second half of 200 ms.
 
 use crate::lab::{MILLI, Run, plan, simulate_until};
 
-/// End of the runs, whose second half is measured.
+/// End of the runs in picoseconds; their second half is measured.
 const END: u64 = 200 * MILLI;
 
 /// Bytes that the bottleneck can carry in a millisecond.
 const BYTES_PER_MILLI: u64 = 1_250_000;
 
-/// Runs two flows over a link with a delay of `delay` microseconds and the marking `ecn`.
+/// Simulates two flows over a link whose delay is `delay` microseconds and whose marking is `ecn`.
 fn two_flows(transport: &str, delay: u32, ecn: &str) -> Run {
     let text = format!(
         "
@@ -35,11 +35,11 @@ measure: {{ queues: 100 us, links: 1 ms }}
 /// Shares, utilisation and queue in the second half of a run.
 #[derive(Debug)]
 struct Measured {
-    /// Share of the first flow in the sum of both mean rates.
+    /// Mean rate of the first flow ÷ the sum of both mean rates.
     share: f64,
-    /// Bytes that the bottleneck carried divided by the bytes that it could carry.
+    /// Bytes that the bottleneck carried ÷ the bytes that it could have carried.
     utilisation: f64,
-    /// Mean of the bottleneck's queue in bytes; the next field is the maximum.
+    /// Mean queue length at the bottleneck in bytes; the next field has the maximum.
     mean_queue: u64,
     max_queue: u64,
 }
@@ -70,7 +70,7 @@ impl Measured {
     }
 }
 
-/// Returns the port that sent the most bytes.
+/// Returns the port that sent the most bytes, which is the bottleneck.
 fn bottleneck(run: &Run) -> u32 {
     run.links()
         .max_by_key(|sample| sample.counts.tx_bytes)
@@ -78,7 +78,7 @@ fn bottleneck(run: &Run) -> u32 {
         .port
 }
 
-/// Returns the mean rate of a flow over the second half, in Gbit/s.
+/// Returns the mean rate of a flow in the second half, in Gbit/s.
 fn mean_rate(run: &Run, flow: u32) -> f64 {
     let from = END / 2;
     let to = END;
@@ -96,14 +96,14 @@ fn mean_rate(run: &Run, flow: u32) -> f64 {
     (sum + rate * (to - since) as f64) / (to - from) as f64 / 1e9
 }
 
-/// Asserts the common property of all controllers: the link is busy, and each flow gets half of it, to within 5 %.
+/// Asserts what all controllers have in common: the link is busy, and each flow gets half of it, to within 5 %.
 fn assert_fair(measured: &Measured) {
     assert!((0.475..=0.525).contains(&measured.share), "{measured:?}");
     assert!(measured.utilisation >= 0.9, "{measured:?}");
 }
 
-/// DCQCN's fixed point is a single queue length between the marking thresholds, at which both flows have the same rate
-/// (Zhu et al., "ECN or Delay", CoNEXT '16); the run has no window, as published.
+/// DCQCN's fixed point is one queue length between the marking thresholds, at which both flows have the same rate (Zhu
+/// et al., "ECN or Delay", CoNEXT '16). The run has no window, as published.
 #[test]
 fn dcqcn_shares_the_link_and_keeps_the_queue_between_its_thresholds() {
     let measured = Measured::of(&two_flows("dcqcn, window: none", 10, RED));
@@ -112,8 +112,8 @@ fn dcqcn_shares_the_link_and_keeps_the_queue_between_its_thresholds() {
     assert!(measured.max_queue <= 160_000, "{measured:?}");
 }
 
-/// HPCC aims at 95 % of the link, so that packets wait only when packets of both flows coincide (the paper's section
-/// 3.1: near-zero queues). Telemetry is part of the bytes that the link carries.
+/// HPCC aims at 95 % of the link, so packets queue only when packets from both flows arrive together (near-zero queues,
+/// section 3.1 in the HPCC paper). Telemetry counts as bytes that the link carries.
 #[test]
 fn hpcc_shares_the_link_with_next_to_no_queue() {
     let measured = Measured::of(&two_flows("hpcc, window: none", 10, RED));
@@ -122,9 +122,9 @@ fn hpcc_shares_the_link_with_next_to_no_queue() {
     assert!(measured.max_queue <= 2 * PACKET_BYTES, "{measured:?}");
 }
 
-/// DCTCP's longest queue is K plus a packet of each flow (Alizadeh et al., SIGCOMM '10, section 3.3), plus the packet
-/// that the link is sending. K is a seventh of the bandwidth-delay product of 255 kB, the minimum that keeps the link
-/// busy. The window is the bandwidth-delay product; without a window, ACKs would not clock the rates.
+/// DCTCP's longest queue is K plus one packet of each flow (Alizadeh et al., SIGCOMM '10, section 3.3), plus the packet
+/// in transmission. K is a seventh of the bandwidth-delay product of 255 kB, the minimum that keeps the link busy. The
+/// window is the bandwidth-delay product; without it, ACKs would not clock the rates.
 #[test]
 fn dctcp_shares_the_link_and_keeps_the_queue_at_k() {
     let step = "k_min: 40 kB, k_max: 40 kB, p_max: 1";
@@ -136,15 +136,15 @@ fn dctcp_shares_the_link_and_keeps_the_queue_at_k() {
     );
 }
 
-/// TIMELY keeps the link busy and the round trip below T_high, 500 us here. It has no unique fixed point and therefore
-/// no fair share ("ECN or Delay"): with other rate steps it ends at another split, here 50:50 and 42:58.
+/// TIMELY keeps the link busy and the round trip below T_high, 500 us here. It has no unique fixed point, and so no
+/// fair share ("ECN or Delay"): the split depends on the rate steps, here 50:50 and 42:58.
 #[test]
 fn timely_bounds_the_queue_and_has_no_unique_share() {
     let shares = ["", ", additive_rate: 5 Mbit, hyper_rate: 25 Mbit"].map(|steps| {
         let cc = format!("{{ timely: {{ min_rtt: 24 us{steps} }} }}, window: none");
         let measured = Measured::of(&two_flows(&cc, 10, RED));
         assert!(measured.utilisation >= 0.9, "{measured:?}");
-        // The queue is at most 10 Gbit/s times the excess of 500 us over the empty round trip.
+        // The queue is at most 10 Gbit/s times the excess of 500 us over the empty network's round trip.
         assert!(measured.max_queue <= 1_250 * (500 - 24), "{measured:?}");
         measured.share
     });
@@ -153,5 +153,5 @@ fn timely_bounds_the_queue_and_has_no_unique_share() {
 
 const RED: &str = "k_min: 40 kB, k_max: 160 kB, p_max: 0.2";
 
-/// Wire bytes of a full packet; HPCC's telemetry is less than a twentieth of them.
+/// Wire bytes of a full packet, with room for HPCC's telemetry, which is less than a twentieth of it.
 const PACKET_BYTES: u64 = 4_154 + 200;

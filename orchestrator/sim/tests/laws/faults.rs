@@ -1,4 +1,4 @@
-//! Link faults while flows run.
+//! Tests of link faults while flows run.
 
 use lab_policy::Trigger;
 use lab_records::StoryEvent;
@@ -15,8 +15,8 @@ fn pair_with_fault(packets: u64, start: &str, fault: &str) -> String {
     pair(&flow, "", &fault)
 }
 
-/// Packet j, numbered from 1, leaves the switch at 1 µs + j · 332.32 ns: 297 packets have left by 100 µs, and each of
-/// the remaining packets takes twice the time. The last ACK returns at the new rate, too: 9.92 ns on the link.
+/// Packet j, numbered from 1, leaves the switch at 1 µs + j · 332.32 ns. So 297 packets have left by 100 µs, and each
+/// later packet takes twice the time. The last ACK also crosses the link at the new rate, in 9.92 ns.
 #[test]
 fn a_new_rate_applies_from_the_next_packet_on() {
     let run = simulate_text(&pair_with_fault(1_000, "0 ms", "rate: 50 Gbit"));
@@ -32,9 +32,9 @@ fn a_new_delay_applies_to_packets_sent_later() {
     assert_eq!(run.end_of(0), Some(MILLI + alone));
 }
 
-/// Runs two hosts on each side of a 100 Gbit/s link whose delay is `delay` until 10 ms and 1 ms from then on. dc1/h1
-/// sends `early` from time 0, dc1/h2 sends `late` from `start` on, both to dc2/h1 through its 100 Gbit/s port, which
-/// has room for 100 kB.
+/// Simulates two hosts on each side of a 100 Gbit/s link whose delay is `delay` until 10 ms, and 1 ms afterwards.
+/// dc1/h1 sends `early` full packets from time 0; dc1/h2 sends `late`, a number of bytes and the time of their start.
+/// Both go to dc2/h1 through its port of 100 Gbit/s, which has room for 100 kB.
 fn shortened(delay: &str, early: u64, late: (u64, &str), more: &str) -> Run {
     let (bytes, start) = late;
     let early = early * 4_096;
@@ -56,24 +56,24 @@ faults: [{{ at: 10 ms, link: [dc1, dc2], delay: 1 ms }}{more}]
     ))
 }
 
-/// A packet of 1,000 B has 1,058 B on each of three links, 84.64 ns each; its ACK takes 4.96 ns per link. The links
-/// have delays of 1 ms and twice 1 µs in each direction. The sum is 2.004 ms, although 1,000 packets are still on the
-/// wire for 80 ms.
+/// A packet of 1,000 B has 1,058 B on each of three links, 84.64 ns each, and its ACK takes 4.96 ns per link. One link
+/// has a delay of 1 ms, two have 1 µs. The round trip takes 2.004 ms, although 1,000 packets are still on the wire for
+/// 80 ms.
 #[test]
 fn a_flow_after_a_shortening_does_not_wait_for_packets_on_the_old_way() {
     let run = shortened("100 ms", 1_000, (1_000, "20 ms"), "");
     let alone = 3 * (84_640 + ACK) + 2 * (MILLI + 2 * HOST_DELAY);
     assert_eq!(alone, 2_004_268_800);
     assert_eq!(run.end_of(1), Some(20 * MILLI + alone));
-    // The old path keeps its delay; the ACKs return on the new path.
+    // Packets on the old path keep its delay; their ACKs return on the new path.
     let early = 1_002 * PACKET + 3 * ACK + 4 * HOST_DELAY + 101 * MILLI;
     assert_eq!(run.end_of(0), Some(early));
     assert_eq!(run.outcome.work.drops, 0);
 }
 
-/// 30,000 packets that leave in 9.97 ms from time 0 and take 20 ms arrive together with as many packets that leave from
-/// 19 ms on and take 1 ms. Both groups share the receiver's rate, the early packets first: the last of the late packets
-/// is the 60,000th. The port to the host has the link's rate and therefore never has a queue.
+/// 30,000 packets leave in the 9.97 ms from time 0 and take 20 ms; as many packets leave from 19 ms on and take 1 ms,
+/// so both groups arrive together. They share the receiver's rate, the early packets first, so the last late packet is
+/// the 60,000th. The port to the host has the link's rate, so it never has a queue.
 #[test]
 fn packets_of_both_ways_arrive_no_faster_than_the_link() {
     const PACKETS: u64 = 30_000;
@@ -92,8 +92,8 @@ fn packets_of_both_ways_arrive_no_faster_than_the_link() {
     assert_eq!(run.outcome.work.go_backs, 0);
 }
 
-/// The run is the same, but with a cut at 9.999 ms, which loses the early packets on the wire: the late packets have
-/// the wire for themselves.
+/// The same run, but a cut at 9.999 ms loses the early packets on the wire, so the late packets have the wire for
+/// themselves.
 #[test]
 fn packets_that_a_cut_lost_hold_no_others_back() {
     let cut = ", { at: 9999 us, link: [dc1, dc2], down: true }, \
@@ -103,8 +103,8 @@ fn packets_that_a_cut_lost_hold_no_others_back() {
     assert_eq!(run.end_of(1), Some(19 * MILLI + alone));
 }
 
-/// At 1 Mbit/s, a packet of 4,154 B takes 33.232 ms. The cut at 10 ms ends the transmission of the first packet, so the
-/// second packet, which starts when the link is up again, does not wait for the first.
+/// At 1 Mbit/s, a packet of 4,154 B takes 33.232 ms. The cut at 10 ms ends the first packet's transmission, so the
+/// second packet, sent once the link is up again, does not wait for it.
 #[test]
 fn a_half_sent_packet_does_not_occupy_the_link_after_a_cut() {
     let run = simulate_text(
@@ -175,7 +175,7 @@ fn flows_of_a_dead_link_fail_over_and_finish() {
     ];
     for policy in policies {
         for dead in ["dc2", "dc3"] {
-            // Both links of the path are cut, because a switch sees only cuts of its own links.
+            // Both links of the path are cut, because a switch detects only cuts of its own links.
             let down = format!(
                 "{{ at: 3 ms, link: [dc1, {dead}], down: true }}, \
                  {{ at: 3 ms, link: [{dead}, dc4], down: true }}"
@@ -210,7 +210,7 @@ fn flows_of_a_dead_link_fail_over_and_finish() {
     }
 }
 
-/// Flows that failed over stay on their new path when the link is up again; new flows use the link.
+/// Flows that failed over stay on their new path when the link comes up again; new flows may use the link.
 #[test]
 fn a_repaired_link_serves_new_flows() {
     let cut = |at: u32, change: &str| {
@@ -262,9 +262,9 @@ fn a_repaired_link_serves_new_flows() {
     }
 }
 
-/// Only the far half of a path is cut. No policy detects the cut, because a DCI switch sees only the carriers of its
-/// own ports: dc1 decides for flows that start in the meantime as if nothing had happened. The first 20 ms contain two
-/// intervals of traffic engineering.
+/// Only the second link of a path is cut. No policy detects this, because a DCI switch detects only carrier loss at its
+/// own ports, so dc1's decisions for new flows are the same as without a cut. The first 20 ms contain two
+/// traffic-engineering intervals.
 #[test]
 fn no_policy_sees_a_cut_beyond_the_first_switch() {
     for policy in [
@@ -322,8 +322,8 @@ fn no_policy_sees_a_cut_beyond_the_first_switch() {
     }
 }
 
-/// dc1's packets towards the cut far half find no next hop at dc2. They are counted at the port through which dc2 would
-/// have sent them.
+/// dc1's packets towards the cut link find no next hop at dc2, and are counted at the port through which dc2 would have
+/// sent them.
 #[test]
 fn packets_without_a_next_hop_count_at_the_dead_link() {
     let far = "{ at: 1 ms, link: [dc2, dc4], down: true }";
@@ -338,7 +338,7 @@ fn packets_without_a_next_hop_count_at_the_dead_link() {
     assert_eq!(dropping.collect::<Vec<_>>(), [(1, 3)]);
 }
 
-/// A switch without an agent does not pin flows: they follow the hash over the live links.
+/// A switch without an agent does not pin flows; flows follow the hash over the links that are up.
 #[test]
 fn a_legacy_switch_avoids_dead_links_without_deciding() {
     let down = "{ at: 3 ms, link: [dc1, dc2], down: true }, \
@@ -357,8 +357,8 @@ fn a_legacy_switch_avoids_dead_links_without_deciding() {
     );
 }
 
-/// Packets on the wire of a cut link are lost, even if the link is up again before their arrival time; packets sent
-/// afterwards are not lost.
+/// Packets that are on the wire of a link when it is cut are lost, even if the link is up again before they would
+/// arrive. Packets sent afterwards are not lost.
 #[test]
 fn a_cut_loses_packets_on_the_wire_and_none_sent_later() {
     let flap = "{ at: 100 us, link: [dc1, dc2], down: true }, \
@@ -369,14 +369,14 @@ fn a_cut_loses_packets_on_the_wire_and_none_sent_later() {
     );
     let run = simulate_text(&text);
     assert_eq!(run.outcome.reason, EndReason::Finished);
-    // Packet j, numbered from 1, begins to leave at 1 µs + j · 332.32 ns: 297 have begun by 100 µs, and the last of
-    // them has not left completely. At 100,031.36, 100,363.68 and 100,696 ns, three more packets find the link down.
+    // Packet j, numbered from 1, begins to leave at 1 µs + j · 332.32 ns: 297 packets have begun by 100 µs, the last of
+    // them incompletely. At 100,031.36, 100,363.68 and 100,696 ns, three more packets find the link down.
     assert_eq!(run.outcome.work.drops, 297 + 3);
     assert_eq!(run.count(0, StoryEvent::Dropped), 300);
     assert_eq!(run.count(0, StoryEvent::Nacked), 1);
 }
 
-/// The link's delay grows while packets are on it; an earlier cut does not affect them.
+/// The link's delay grows while packets are on it. A cut before they were sent does not affect them.
 #[test]
 fn a_cut_does_not_affect_packets_sent_after_it() {
     let run = simulate_text(&pair_with_fault(10, "5 ms", "down: true").replace(
@@ -385,12 +385,12 @@ fn a_cut_does_not_affect_packets_sent_after_it() {
              { at: 7 ms, link: [dc1, dc2], delay: 8 ms }",
     ));
     assert_eq!(run.outcome.work.drops, 0);
-    // The packets take the old delay of 5 ms, their ACKs the new one of 8 ms.
+    // The packets have the old delay of 5 ms, and their ACKs the new one of 8 ms.
     let alone = 12 * PACKET + 3 * ACK + 4 * HOST_DELAY + 13 * MILLI;
     assert_eq!(run.end_of(0), Some(5 * MILLI + alone));
 }
 
-/// The plan contains new path costs for a changed link anywhere in the network; the switches apply them.
+/// The plan has new path costs for a changed link anywhere in the network, and the switches apply them.
 #[test]
 fn a_changed_link_changes_path_costs_from_then_on() {
     let slow = "{ at: 1 ms, link: [dc2, dc4], delay: 400 ms }";
@@ -432,10 +432,10 @@ fn a_changed_link_changes_path_costs_from_then_on() {
     );
 }
 
-/// The link's delay rises from 5 to 25 ms after 2 ms, while a flow of 48,828 full packets and one packet of 512 B, 570
-/// B on the wire, is sent. A window for the initial round trip of 10 ms would stop the flow until its first ACK
-/// arrives, 2 + 5 + 25 ms after its start. A window for the delay after the fault never stops the flow: all packets
-/// leave back to back, and the last packet takes 25 ms, as does its ACK.
+/// The link's delay rises from 5 to 25 ms at 2 ms, while a flow of 48,828 full packets and one of 512 B (570 B on the
+/// wire) is sent. A window for the initial round trip of 10 ms would stop the flow until its first ACK, 2 + 5 + 25 ms
+/// after the start. A window for the longer round trip never stops it: all packets leave back to back, and the last
+/// packet and its ACK take 25 ms each.
 #[test]
 fn a_window_holds_the_longest_round_trip_that_a_fault_makes() {
     let more = "faults: [{ at: 2 ms, link: [dc1, dc2], delay: 25 ms }]\n\

@@ -1,4 +1,4 @@
-//! Helpers: plans of scenario texts, their runs and traces.
+//! Helpers of these tests: plans of scenario texts, their runs and traces.
 
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::StoryEvent;
@@ -12,28 +12,29 @@ use lab_sim::{
 };
 use lab_units::Nanos;
 
-/// Serialisation time of a full packet (4,154 B) at 100 Gbit/s, in picoseconds.
+/// Serialisation time of a full packet, 4,154 B, at 100 Gbit/s, in picoseconds.
 pub const PACKET: u64 = 332_320;
 
-/// Serialisation time of an ACK (62 B) at 100 Gbit/s, in picoseconds.
+/// Serialisation time of an ACK, 62 B, at 100 Gbit/s, in picoseconds.
 pub const ACK: u64 = 4_960;
 
-/// Delay between a host and its switch, in picoseconds.
+/// Delay of a link between a host and its switch, in picoseconds.
 pub const HOST_DELAY: u64 = 1_000_000;
 
-/// Picoseconds in a microsecond; the next constant is for a millisecond.
+/// One microsecond in picoseconds.
 pub const MICRO: u64 = 1_000_000;
+/// One millisecond in picoseconds.
 pub const MILLI: u64 = 1_000 * MICRO;
 
-/// Links of two equal paths from dc1 to dc4, via dc2 and via dc3.
+/// Links of a topology with two equal paths from dc1 to dc4, via dc2 and via dc3.
 pub const EQUAL_PATHS: &str = "\
     { between: [dc1, dc2], rate: 100 Gbit, delay: 2 ms }, \
     { between: [dc2, dc4], rate: 100 Gbit, delay: 2 ms }, \
     { between: [dc1, dc3], rate: 100 Gbit, delay: 2 ms }, \
     { between: [dc3, dc4], rate: 100 Gbit, delay: 2 ms }";
 
-/// Returns a scenario with one flow between two hosts and a link of 100 Gbit/s and 5 ms. `flow` and `link` add keys to
-/// the flow and to the link, `more` adds top-level keys.
+/// Returns a scenario with one flow between two hosts over a link of 100 Gbit/s and 5 ms. `flow` and `link` add keys to
+/// the flow and the link, `more` adds top-level keys.
 pub fn pair(flow: &str, link: &str, more: &str) -> String {
     format!(
         "
@@ -49,12 +50,12 @@ policies: [ecmp]
     )
 }
 
-/// Returns the plan of a scenario text in paper units.
+/// Plans a scenario text for the simulator, unscaled.
 pub fn plan(text: &str) -> Plan {
     planned(text, false)
 }
 
-/// Returns the plan of a scenario text at its scale, as for `sim --scaled`.
+/// Plans a scenario text for the simulator at its scale, as `sim --scaled` does.
 pub fn scaled(text: &str) -> Plan {
     planned(text, true)
 }
@@ -84,23 +85,23 @@ pub fn port_towards(plan: &Plan, next_dc: &str) -> u32 {
     network.port(candidate.expect("a candidate").port)
 }
 
-/// Finished run.
+/// Finished run with its trace and outcome.
 pub struct Run {
     pub trace: Vec<TraceEvent>,
     pub outcome: Outcome,
 }
 
-/// Runs one of a plan's policies for at most a minute of virtual time, with all flows traced.
+/// Simulates the policy with index `policy` for at most a minute of virtual time, with all flows traced.
 pub fn simulate(plan: &Plan, policy: usize, threads: usize) -> Run {
     simulate_until(plan, policy, threads, 60_000 * MILLI)
 }
 
-/// Runs one of a plan's policies until a time in picoseconds.
+/// Simulates the policy with index `policy` until the virtual time `until`, in picoseconds.
 pub fn simulate_until(plan: &Plan, policy: usize, threads: usize, until: u64) -> Run {
     simulate_job(Job::new(plan, policy, 0), threads, until)
 }
 
-/// Runs a repetition of a plan's only policy on one thread for at most a minute of virtual time.
+/// Simulates a repetition of a plan's only policy, on one thread, for at most a minute of virtual time.
 pub fn simulate_repetition(plan: &Plan, repetition: u32) -> Run {
     simulate_job(Job::new(plan, 0, repetition), 1, 60_000 * MILLI)
 }
@@ -119,7 +120,7 @@ fn simulate_job(job: Job<'_>, threads: usize, until: u64) -> Run {
     }
 }
 
-/// Runs the only policy of a scenario text on one thread.
+/// Plans a scenario text and simulates its only policy on one thread.
 pub fn simulate_text(text: &str) -> Run {
     simulate(&plan(text), 0, 1)
 }
@@ -138,7 +139,7 @@ impl Observer for Log {
 }
 
 impl Run {
-    /// Returns the end of a flow in picoseconds.
+    /// Returns the time at which a flow finished, in picoseconds; `None` if it did not.
     pub fn end_of(&self, flow: u32) -> Option<u64> {
         self.trace.iter().find_map(|event| match event {
             TraceEvent::FlowFinished(end) if end.flow == flow => Some(end.at.picos()),
@@ -153,7 +154,7 @@ impl Run {
         })
     }
 
-    /// Returns the decisions for data packets at dc1.
+    /// Returns the decisions at dc1 for data packets.
     pub fn data_decisions(&self) -> impl Iterator<Item = &DecisionEvent> {
         let decisions = self.decisions();
         decisions.filter(|event| event.dc == 0 && !event.is_ack)
@@ -180,7 +181,7 @@ impl Run {
         })
     }
 
-    /// Returns the final counters of each port.
+    /// Returns the counters of each port at the end of the run.
     pub fn ports(&self) -> impl Iterator<Item = &PortSample> {
         self.trace.iter().filter_map(|event| match event {
             TraceEvent::PortTotals(port) => Some(port),
@@ -195,7 +196,7 @@ impl Run {
         })
     }
 
-    /// Returns the events of a flow.
+    /// Returns all traced events of a flow.
     pub fn flow_events(&self, flow: u32) -> impl Iterator<Item = &FlowEvent> {
         self.trace.iter().filter_map(move |event| match event {
             TraceEvent::Flow(event) if event.flow == flow => Some(event),
@@ -203,18 +204,18 @@ impl Run {
         })
     }
 
-    /// Returns the number of times that senders went back, and how many of these were at a time-out.
+    /// Returns how often senders went back to a lost packet, and how often they did so at a time-out.
     pub fn go_backs(&self) -> (u64, u64) {
         (self.outcome.work.go_backs, self.outcome.work.timeouts)
     }
 
-    /// Returns the number of events of one kind that a flow has.
+    /// Returns the number of events of kind `event` that a flow has.
     pub fn count(&self, flow: u32, event: StoryEvent) -> usize {
         let events = self.flow_events(flow);
         events.filter(|other| other.event == event).count()
     }
 
-    /// Returns the times at which a flow has events of one kind.
+    /// Returns the times of all events of kind `event` that a flow has.
     pub fn times_of(&self, flow: u32, event: StoryEvent) -> Vec<Nanos> {
         let events = self.flow_events(flow).filter(|other| other.event == event);
         events.map(|event| event.at.nanos_trunc()).collect()

@@ -1,12 +1,11 @@
-//! Windows of flows whose paths differ in delay.
+//! Tests of windows when a flow's paths differ in delay.
 
 use lab_sim::EndReason;
 
 use crate::lab::{MILLI, plan, simulate};
 
-/// Runs a 25 MB flow over the longer of two paths, with one-way delays of 500 ms and 10 ms. The shorter path has a
-/// hundredth of the longer path's capacity, and therefore one of a hundred WCMP buckets. Returns the FCT in
-/// picoseconds.
+/// Simulates a 25 MB flow over the longer of two paths, with one-way delays of 500 ms and 10 ms. The shorter path has a
+/// hundredth of the capacity, and so one of a hundred WCMP buckets. Returns the FCT in picoseconds.
 fn on_the_long_path(transport: &str) -> u64 {
     let plan = plan(&format!(
         "
@@ -36,7 +35,7 @@ transport: {{ {transport} }}
     run.end_of(0).expect("it finished")
 }
 
-/// 25 MB take 203 ms at 1 Gbit/s, and a round trip takes 1,000 ms. With a window for the shorter path, 3.4 MB, the flow
+/// 25 MB take 203 ms at 1 Gbit/s, and a round trip takes 1,000 ms. With the shorter path's window, 3.4 MB, the flow
 /// would take eight round trips.
 #[test]
 fn a_window_covers_the_longest_path_of_a_flow() {
@@ -45,8 +44,8 @@ fn a_window_covers_the_longest_path_of_a_flow() {
     assert_eq!(on_the_long_path("window: bdp"), free);
 }
 
-/// HPCC's T is the round trip of the longest path, too. T determines HPCC's own window and the time for which a
-/// measurement counts.
+/// HPCC's T is also the round trip of the longest path. It determines HPCC's own window and the weight of a
+/// measurement.
 #[test]
 fn hpccs_round_trip_is_that_of_the_longest_path() {
     let time = on_the_long_path("cc: hpcc");

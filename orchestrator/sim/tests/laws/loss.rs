@@ -1,4 +1,4 @@
-//! Packet loss and go-back-N.
+//! Tests of packet loss and go-back-N.
 
 use lab_records::StoryEvent;
 use lab_sim::EndReason;
@@ -7,17 +7,17 @@ use crate::lab::{
     ACK, HOST_DELAY, MILLI, PACKET, Run, pair, plan, simulate_repetition, simulate_text,
 };
 
-/// Runs a flow with `packets` over a 5 ms link.
+/// Simulates a flow of `packets` full packets over a link with a delay of 5 ms.
 fn run(packets: u64, transport: &str, faults: &str) -> Run {
     let more = format!("transport: {{ {transport} }}\nfaults: [{faults}]");
     simulate_text(&pair(&format!("size: {} B", packets * 4_096), "", &more))
 }
 
-/// Faults that cut the link a millisecond after the only packet left, and restore it before the sender's time-out.
+/// Faults that cut the link a millisecond after the only packet has left, and restore it before the sender's time-out.
 const FLAP: &str = "{ at: 1 ms, link: [dc1, dc2], down: true }, \
                     { at: 2 ms, link: [dc1, dc2], up: true }";
 
-/// FCT of a single packet in an empty network.
+/// FCT of a flow with a single packet in an empty network, in picoseconds.
 const ALONE: u64 = 3 * (PACKET + ACK) + 2 * (2 * HOST_DELAY + 5 * MILLI);
 
 #[test]
@@ -40,7 +40,7 @@ fn without_a_time_out_a_lost_tail_ends_the_run_stuck() {
         "cc: timely",
         "cc: dctcp",
     ] {
-        // The flow has as many packets as the window, or more.
+        // The flows have as many packets as the window holds, or more.
         for packets in [10, 40] {
             let transport = format!("retransmit_timeout: none, {transport}");
             let run = run(packets, transport.trim_end_matches(", "), FLAP);
@@ -52,8 +52,8 @@ fn without_a_time_out_a_lost_tail_ends_the_run_stuck() {
     }
 }
 
-/// Marks start the controller's timers. If the cut loses all packets that could open the full window, the timers must
-/// not run forever.
+/// Marks start the controller's timers. If the cut then loses all packets that could reopen the window, these timers
+/// must not keep the run alive.
 #[test]
 fn timers_of_congestion_control_do_not_keep_a_run_alive() {
     for cc in ["dcqcn", "{ dcqcn: { preset: artifact } }"] {
@@ -80,7 +80,7 @@ faults: [{{ at: 10100 us, link: [dc1, dc2], down: true }}]
     }
 }
 
-/// The link stays down, and the sender retransmits a limited number of times.
+/// The link stays down, so the QP fails after a limited number of retransmissions.
 #[test]
 fn a_flow_without_a_live_path_is_given_up() {
     let down = "{ at: 1 ms, link: [dc1, dc2], down: true }";
@@ -90,15 +90,16 @@ fn a_flow_without_a_live_path_is_given_up() {
     assert_eq!(run.go_backs(), (7, 7));
 }
 
-/// Cut of 50 ns that loses packets 0 to 50. Packet k, numbered from 0, begins to leave the switch after 1 µs + (k + 1)
-/// packet times: packet 50 at 17,948.32 ns, so that it is in transmission, and packet 51 at 18,280.64 ns.
+/// Faults that cut the link for 50 ns and lose packets 0 to 50. Packet k, numbered from 0, begins to leave the switch
+/// at 1 µs + (k + 1) packet times: packet 50 at 17,948.32 ns, so it is in transmission at the cut, and packet 51 at
+/// 18,280.64 ns.
 const FIRST_51: &str = "{ at: 17950 ns, link: [dc1, dc2], down: true }, \
                         { at: 18000 ns, link: [dc1, dc2], up: true }";
 
 /// The link is cut for 50 ns, with packets 0 to 50 of 200 on it.
 ///
-/// The receiver sends a NACK when packet 51 arrives, and no further NACK for the 148 packets behind it. The sender has
-/// sent all packets by then and sends all of them again: the end is that of a flow that starts when the NACK arrives.
+/// The receiver sends a NACK when packet 51 arrives, and none for the 148 packets after it. The sender has sent all
+/// packets by then and sends all of them again, so the flow ends like one that starts when the NACK arrives.
 #[test]
 fn a_gap_causes_one_nack_and_go_back_n() {
     let run = run(200, "", FIRST_51);
@@ -118,9 +119,9 @@ fn a_gap_causes_one_nack_and_go_back_n() {
     assert_eq!(run.go_backs(), (1, 0));
 }
 
-/// Packets 0 to 14 of a 2 GB flow are lost on a 50 ms link. Packet 15 triggers the NACK, which takes a round trip like
-/// an ACK. In the meantime the sender continues, and the receiver ignores 300,929 more packets. The sender finishes the
-/// packet that it is sending and begins again: the FCT is the ideal FCT, 262.3 ms, plus a round trip of 100 ms.
+/// Packets 0 to 14 of a 2 GB flow are lost on a link with 50 ms. Packet 15 triggers the NACK, which returns like an
+/// ACK. Meanwhile the sender sends 300,929 more packets, which the receiver ignores. The sender completes its current
+/// packet and starts again, so the FCT is the ideal FCT, 262.3 ms, plus a round trip of 100 ms.
 #[test]
 fn a_gap_causes_one_nack_however_long_the_round_trip() {
     // Packet 14 begins to leave the switch at 5,984.8 ns, packet 15 at 6,317.12 ns.
@@ -143,15 +144,14 @@ fn a_gap_causes_one_nack_however_long_the_round_trip() {
     assert_eq!(run.outcome.work.data_packets, sent_before + packets);
 }
 
-/// Packets 0 to 50 are lost, and packet 0 is lost again when it is retransmitted after the NACK. The receiver has
-/// already sent its NACK for this gap and ignores later packets, so the sender goes back at its time-out, which counts
-/// from the NACK.
+/// Packets 0 to 50 are lost, and the retransmitted packet 0 is lost again. The receiver has already sent its NACK for
+/// this gap and ignores later packets. So the sender goes back only at its time-out, which counts from the NACK.
 #[test]
 fn a_retransmission_that_is_lost_again_waits_for_the_time_out() {
     // Packet 51 leaves its host after 52 packet times.
     let travel = 2 * PACKET + 3 * ACK + 2 * (2 * HOST_DELAY + 5 * MILLI);
     let nacked = 52 * PACKET + travel;
-    // Packet 0 begins to leave the switch 1 µs and one packet time later, at 10,023,292.48 ns.
+    // The retransmitted packet 0 begins to leave the switch 1 µs and one packet time later, at 10,023,292.48 ns.
     assert_eq!(nacked + PACKET + HOST_DELAY, 10_023_292_480);
     let again = "{ at: 10023400 ns, link: [dc1, dc2], down: true }, \
                  { at: 10023450 ns, link: [dc1, dc2], up: true }";
@@ -194,11 +194,10 @@ transport: {{ {transport} }}
     }
 }
 
-/// The test runs four repetitions of a 10 MB flow over a link that loses 1 % of the packets and marks half the queued
-/// ones.
+/// Four repetitions of a 10 MB flow over a link that loses 1 % of its packets and marks half the queued ones.
 ///
-/// Each repetition draws the loss of each of at least 2,442 packets independently. Two repetitions lose the same
-/// packets with a probability below 0.99^(2 · 2,442) = 10^-21, so each has a different FCT and different marks.
+/// Each repetition has at least 2,442 packets, each of which is lost independently. Two repetitions lose the same
+/// packets with a probability below 0.99^(2 · 2,442) = 10^-21, so each repetition has its own FCT and its own marks.
 #[test]
 fn each_repetition_draws_its_own_losses_and_marks() {
     let plan = plan(

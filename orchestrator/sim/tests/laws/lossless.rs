@@ -1,4 +1,4 @@
-//! Under priority flow control, nothing is dropped if buffers hold the plan's headrooms.
+//! Tests that priority flow control drops nothing if the buffers hold the headrooms that the plan computes.
 
 use lab_plan::{Plan, pfc};
 use lab_sim::EndReason;
@@ -6,23 +6,23 @@ use proptest::prelude::*;
 
 use crate::lab::{plan, simulate};
 
-/// Random network of leaves with hosts, each leaf linked to every spine. Paths go up and then down, so that pauses
-/// cannot wait for each other in a cycle.
+/// Randomly generated network of leaves with hosts, where each leaf is linked to every spine. Paths go up, then down,
+/// so that pauses cannot wait for each other in a cycle.
 #[derive(Clone, Debug)]
 struct Drawn {
     seed: u32,
-    /// Number of hosts of each leaf.
+    /// Number of hosts at each leaf.
     leaves: Vec<usize>,
     spines: usize,
-    /// Rate in Gbit/s and delay in nanoseconds of the hosts' links.
+    /// Rate in Gbit/s and delay in nanoseconds of each host's link.
     host_link: (u32, u32),
-    /// Rates in Gbit/s and delays in nanoseconds of the links between leaves and spines, used in turn.
+    /// Rates in Gbit/s and delays in nanoseconds of links between leaves and spines, assigned in turn.
     links: Vec<(u32, u32)>,
     payload: u32,
     transport: String,
-    /// Bytes that a switch shares in addition to headrooms and reserves.
+    /// Bytes of buffer that each switch shares, beyond headrooms and reserves.
     shared: u32,
-    /// Flows: random numbers for source, destination and host, bytes, and start in nanoseconds.
+    /// Flows: random numbers that select source, destination and host, the size in bytes, and the start in nanoseconds.
     flows: Vec<(usize, usize, usize, u32, u32)>,
 }
 
@@ -75,7 +75,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 }
 
 impl Drawn {
-    /// Returns a plan whose DCI switches have buffers of `buffer` bytes.
+    /// Returns a plan whose DCI switches have shared buffers of `buffer` bytes.
     fn plan(&self, buffer: u64) -> Plan {
         let count = self.leaves.len();
         let leaves = self
@@ -129,7 +129,7 @@ transport:
         ))
     }
 
-    /// Returns a plan whose buffers hold all reserves and headrooms, and `shared` bytes.
+    /// Returns a plan whose shared buffers hold all reserves and headrooms, and `shared` bytes more.
     fn fitting_plan(&self) -> Plan {
         let roomy = self.plan(1 << 32);
         let needed = roomy
@@ -154,8 +154,8 @@ proptest! {
     }
 }
 
-/// The network has sixteen leaves of eight hosts and eight spines, with 100 Gbit/s and 1 µs everywhere and packets of
-/// 1,000 B; every host sends 4 MB to the leaf after the next one.
+/// Sixteen leaves with eight hosts each and eight spines, 100 Gbit/s and 1 µs on every link, packets of 1,000 B. Every
+/// host sends 4 MB to a host at the leaf after the next one.
 #[test]
 fn a_permutation_over_spines_drops_nothing() {
     let drawn = Drawn {

@@ -1,4 +1,4 @@
-//! Priority flow control.
+//! Tests of priority flow control.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use lab_sim::EndReason;
 
 use crate::lab::{HOST_DELAY, MICRO, MILLI, PACKET, plan, simulate, simulate_text};
 
-/// A 100 Gbit/s host sends into a 50 Gbit/s link.
+/// A host with 100 Gbit/s sends into a link with 50 Gbit/s.
 ///
 /// The switch's buffer holds the reserves of two ports, 2 · 8 · 4,096 B, the headroom of the host port, 25,000 B for a
-/// round trip of 2 µs and 3 · 4,154 B + 64 B, and 90,000 B to share; the headroom of the long link, a bandwidth-delay
-/// product, is removed. The host must stop when the bytes that its port uses of the share are an eighth of the rest,
-/// 10,000 B: with the fourth packet, 4 · 4,154 − 4,096 B. Packet i arrives at 1 µs + i · 332.32 ns, and one packet
-/// leaves for every two that arrive, so the first packet that finds three in the buffer is the seventh: 3,326.24 ns.
-/// The pause of 64 B is sent in 5.12 ns and travels for 1 µs.
+/// round trip of 2 µs and 3 · 4,154 B + 64 B, and 90,000 B to share. The long link's headroom, a bandwidth-delay
+/// product, is removed. The host must stop when its port uses an eighth of what is free of the share, 10,000 B: at the
+/// fourth packet, 4 · 4,154 − 4,096 B. Packet i arrives at 1 µs + i · 332.32 ns, and one packet leaves for every two
+/// that arrive, so the first packet that finds three in the buffer is the seventh: 3,326.24 ns. The pause of 64 B is
+/// sent in 5.12 ns and travels for 1 µs.
 #[test]
 fn a_pause_is_sent_at_the_threshold_and_arrives_a_delay_later() {
     let run = simulate_text(
@@ -34,13 +34,14 @@ transport: { pfc: true, dci_buffer: 193062 B }
     assert_eq!(first.at.picos(), sent + 5_120 + HOST_DELAY);
     assert_eq!(run.outcome.reason, EndReason::Finished);
     assert_eq!(run.outcome.work.drops, 0);
-    // The flow is not faster than the slow link, on which each of 1,000 packets takes twice the time.
+    // The flow takes as long as the slow link needs, twice the packet time for each of 1,000 packets.
     let after = 5 * MILLI + PACKET + HOST_DELAY + 2 * 4_960 + 9_920 + 2 * HOST_DELAY + 5 * MILLI;
     let busy = PACKET + HOST_DELAY + 1_000 * 2 * PACKET;
     assert!(run.end_of(0) >= Some(busy + after));
 }
 
-/// Returns a scenario in which eight hosts send into one link with a host's rate, with almost no buffer to share.
+/// Returns a scenario in which eight hosts send into one link that has a host's rate, at switches with almost no buffer
+/// to share.
 fn incast(more: &str) -> String {
     let flows = (1..=8)
         .map(|host| format!("{{ from: dc1/h{host}, to: dc2/h1, size: 2 MB, start: {host} us }}"));
@@ -87,7 +88,7 @@ fn an_incast_loses_nothing_and_every_pause_ends() {
     }
 }
 
-/// Random losses exclude PFC frames, because otherwise a host would stay paused forever.
+/// PFC frames are never lost at random, because otherwise a host could stay paused forever.
 #[test]
 fn lossy_links_do_not_lose_the_end_of_a_pause() {
     let text = incast("retransmit_timeout: 1 ms").replace(
@@ -104,9 +105,9 @@ fn lossy_links_do_not_lose_the_end_of_a_pause() {
     );
 }
 
-/// The link is cut while its queue, which is counted in the switch's buffer, holds the excess traffic of five hosts,
-/// whose flows never continue. Another host that sends later is paused at the same time as without these flows and the
-/// cut.
+/// The link is cut while its queue holds the excess traffic of five hosts, which is counted in the switch's buffer and
+/// whose flows never continue. A host that sends later is paused at the same time as in a run without these flows and
+/// the cut.
 #[test]
 fn a_cut_link_gives_its_part_of_the_buffer_back() {
     let first_pause = |earlier: &str, faults: &str| {
@@ -136,8 +137,8 @@ faults: [{faults}]
     assert_eq!(first_pause(&earlier.collect::<String>(), flap), alone);
 }
 
-/// The delay of dc1's link to dc2 is multiplied by a hundred while dc2, whose next link has a tenth the rate, pauses
-/// dc1: 2.5 MB are then in flight in a round trip, instead of 25 kB at the start.
+/// The delay of dc1's link to dc2 grows a hundredfold while dc2, whose next link has a tenth of the rate, pauses dc1.
+/// Then 2.5 MB are in flight in a round trip, instead of 25 kB at the start.
 #[test]
 fn headroom_holds_the_longest_link_that_a_fault_makes() {
     let run = simulate_text(

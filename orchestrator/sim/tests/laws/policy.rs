@@ -1,10 +1,10 @@
-//! Decisions of DCI switches.
+//! Tests of the DCI switches' decisions.
 
 use lab_sim::EndReason;
 
 use crate::lab::{MILLI, Run, plan, port_towards, simulate, simulate_until};
 
-/// Returns a scenario with two equal paths from dc1 to dc4, one of which is filled by flows from two dc1 hosts to dc2.
+/// Returns a scenario with two equal paths from dc1 to dc4; flows from two hosts in dc1 to dc2 fill one of them.
 fn busy_path(policies: &str, agent: &str) -> String {
     let crossing: Vec<_> = (1..=16)
         .map(|flow| {
@@ -42,7 +42,7 @@ transport: {{ window: none, retransmit_timeout: 10 s }}
 }
 
 /// LCMP keeps the better half of the candidates, here one, and a growing queue raises a candidate's cost. ECMP's hash
-/// ignores queues and sends some of the sixteen flows over each path.
+/// ignores queues, so it sends some of the sixteen flows over each path.
 #[test]
 fn lcmp_avoids_the_congested_candidate_and_ecmp_does_not() {
     let plan = plan(&busy_path("ecmp, lcmp", ""));
@@ -77,8 +77,8 @@ fn a_legacy_switch_forwards_without_decisions() {
     );
 }
 
-/// Entries of idle flows are collected, and at each sample a full table evicts the least recently seen flows: after
-/// that, the table is within its capacity, and all flows finish.
+/// Idle flows are removed from the table, and the least recently seen flows are evicted at each sample if it is over
+/// its capacity. After that, the table is within its capacity, and all flows finish.
 #[test]
 fn a_flow_table_is_bounded() {
     let plan = plan(&busy_path(
@@ -92,7 +92,7 @@ fn a_flow_table_is_bounded() {
     let last = run.switches().filter(|event| event.dc == 0).last();
     let last = last.expect("a last sample");
     assert!(last.evicted > 0, "{last:?}");
-    // Each first decision created an entry, which is still in the table, evicted or expired.
+    // Each first decision created an entry, which is now in the table, evicted or expired.
     assert_eq!(
         last.flows + last.evicted + last.expired,
         last.counters.decisions() - last.counters.failovers
@@ -100,7 +100,7 @@ fn a_flow_table_is_bounded() {
     assert_eq!(last.counters.decisions(), decisions_of(&run, 0));
 }
 
-/// Without faults, every flow has one decision per direction.
+/// Without faults, every flow gets one decision per direction.
 #[test]
 fn a_flow_keeps_its_path() {
     let plan = plan(&busy_path("ecmp, wcmp, lcmp", ""));
@@ -122,8 +122,8 @@ fn decisions_of(run: &Run, dc: u32) -> u64 {
     run.decisions().filter(|event| event.dc == dc).count() as u64
 }
 
-/// Two 97 Gbit/s hosts fill a 100 Gbit/s link, whose queue grows at 94 % of the link's rate. T is therefore the level
-/// from 90 % to 100 %, ⌊255 · 9 / 10⌋ = 229, after 24 smoothed samples: 0.94 · (1 − (7/8)²⁴) > 0.9.
+/// Two hosts with 97 Gbit/s fill a link of 100 Gbit/s, whose queue grows at 94 % of its rate. So after 24 smoothed
+/// samples, T is the level for 90 % to 100 %, ⌊255 · 9 / 10⌋ = 229: 0.94 · (1 − (7/8)²⁴) > 0.9.
 #[test]
 fn a_queues_trend_does_not_depend_on_the_sample_interval() {
     for interval in ["1 ms", "100 us", "10 us"] {

@@ -1,4 +1,4 @@
-//! SoftRoCE hosts of scaled plans, as the kernel engine runs them.
+//! Tests of SoftRoCE hosts, which scaled plans have as the kernel engine does.
 
 use lab_plan::{HostProfile, Plan, timer_wheel::WheelTimer};
 use lab_records::StoryEvent;
@@ -7,13 +7,13 @@ use lab_units::Nanos;
 
 use crate::lab::{ACK, HOST_DELAY, MILLI, PACKET, Run, pair, plan, scaled, simulate};
 
-/// Scale factors of 1: SoftRoCE hosts in a network with the paper's numbers.
+/// Scale with factors of 1, which gives SoftRoCE hosts in a network with the paper's numbers.
 const AS_IS: &str = "scale: { rate: 1, time: 1 }";
 
-/// Propagation delay of a round trip in the network of [`pair`].
+/// Propagation delay of a round trip in the network of [`pair`], in picoseconds.
 const WIRES: u64 = 2 * (2 * HOST_DELAY + 5 * MILLI);
 
-/// Serialisation time of an ACK, or of a packet's headers, on all three links.
+/// Serialisation time of an ACK, or of a data packet's headers, on all three links, in picoseconds.
 const ACK_PATH: u64 = 3 * ACK;
 
 fn run(text: &str) -> (Plan, Run) {
@@ -28,13 +28,14 @@ fn timer(plan: &Plan) -> WheelTimer {
     WheelTimer::new(plan.transport.retransmit_timeout_ns.0.expect("it has one"))
 }
 
-/// Runs one flow of `packets` full packets in five messages; returns the plan and the run.
+/// Simulates one flow of `packets` full packets in five messages; returns the plan and the run.
 fn one(packets: u64, more: &str) -> (Plan, Run) {
     let flow = format!("size: {} B", packets * 4_096);
     run(&pair(&flow, "", &format!("{AS_IS}\n{more}")))
 }
 
-/// Returns a scenario with a flow of `size` over a link of 100 Mbit/s, 332 us per packet, from hosts at `host_rate`.
+/// Returns a scenario with a flow of `size` from a host at `host_rate` over a link of 100 Mbit/s, on which a packet
+/// takes 332 us.
 fn slow(host_rate: &str, size: &str, link: &str, more: &str) -> String {
     format!(
         "
@@ -51,7 +52,7 @@ policies: [ecmp]
     )
 }
 
-/// The plan's ideal FCT is computed from each message's packets, with the headers of the flow's operation.
+/// The plan computes the ideal FCT from each message's packets, with the headers of the flow's RDMA operation.
 #[test]
 fn one_flow_takes_its_ideal_time_to_the_nanosecond() {
     for tool in ["ib_send_bw", "ib_write_bw"] {
@@ -68,7 +69,7 @@ fn one_flow_takes_its_ideal_time_to_the_nanosecond() {
     }
 }
 
-/// The flow has five messages of 40 packets: only the last packet of each message requests an ACK.
+/// The flow has five messages of 40 packets; only the last packet of each message requests an ACK.
 #[test]
 fn each_message_is_acknowledged_once() {
     let (_, run) = one(200, "");
@@ -76,7 +77,7 @@ fn each_message_is_acknowledged_once() {
     assert_eq!(run.outcome.work.packet_hops, 3 * (200 + 5));
 }
 
-/// The ACKs are for the 66th, the 132nd and the last packet of a message.
+/// ACKs are sent for the 66th, the 132nd and the last packet of a message.
 #[test]
 fn every_66th_packet_of_a_long_message_is_acknowledged() {
     for (packets, acks) in [(66, 1), (67, 2), (132, 2), (133, 3)] {
@@ -86,14 +87,15 @@ fn every_66th_packet_of_a_long_message_is_acknowledged() {
     }
 }
 
-/// Messages have 60 packets, and 129 packets leave at once. The ACK of packet 59 returns a round trip after that packet
-/// left and opens the window for packets 129 to 188, which are queued when the ACK of packet 119 arrives, and so on.
-/// The last packet, 299, leaves 111 packets after packet 188; 60 of these wait for the second round trip.
+/// Messages have 60 packets, and 129 packets leave at once. The ACK of packet 59 returns one round trip after that
+/// packet left and opens the window for packets 129 to 188, which are already queued when the ACK of packet 119
+/// arrives, and so on. The last packet, 299, leaves 111 packets after packet 188; 60 of these wait for the second round
+/// trip.
 #[test]
 fn a_window_is_129_packets_and_moves_with_each_ack() {
     let (_, run) = one(300, "");
     let ack_of = |left: u64| left + 2 * PACKET + ACK_PATH + WIRES;
-    // In the first round trip, packet k has left the host after (k + 1) packet times.
+    // In the first round trip, packet k, numbered from 0, has left the host after k + 1 packet times.
     let first = ack_of(60 * PACKET);
     // Packets 129 to 188 follow that ACK; packets 189 to 248 follow the ACK that arrives 60 packets later.
     let third = ack_of(first + 51 * PACKET);
@@ -102,9 +104,9 @@ fn a_window_is_129_packets_and_moves_with_each_ack() {
     assert_eq!(run.outcome.reason, EndReason::Finished);
 }
 
-/// Two hosts send 128 packets each into one link, whose queue grows by one packet per packet time until both are done:
-/// a later packet finds a longer queue in front of it. If the queue behind the packets counted, the last ones would not
-/// be marked.
+/// Two hosts send 128 packets each into one link, whose queue grows by one packet per packet time until both are done.
+/// So a later packet finds a longer queue in front of it. If the queue behind a packet counted, the last packets would
+/// not be marked.
 #[test]
 fn packets_are_marked_by_the_queue_that_they_meet() {
     let size = format!("size: {} B", 128 * 4_096);
@@ -118,14 +120,14 @@ fn packets_are_marked_by_the_queue_that_they_meet() {
         let events = run.flow_events(flow);
         let marks = events.filter(|event| event.event == StoryEvent::Marked);
         let marked: Vec<u32> = marks.filter_map(|event| event.packet).collect();
-        // The n-th packet of the first flow finds n − 1 packets in the queue; the n-th packet of the second flow finds
+        // The n-th packet of the first flow finds n − 1 packets in the queue, and the n-th packet of the second flow
         // one more.
         let first = 33 - flow;
         assert_eq!(marked, (first..=128).collect::<Vec<_>>(), "flow {flow}");
     }
 }
 
-/// A host starts two flows at the same time: the packets of the first flow leave before those of the second.
+/// A host starts two flows at the same time; all packets of the first flow leave before those of the second.
 #[test]
 fn a_host_sends_its_qps_packets_first_in_first_out() {
     let text = |more: &str| {
@@ -137,13 +139,13 @@ fn a_host_sends_its_qps_packets_first_in_first_out() {
     let end = |flow| run.end_of(flow).expect("finished") / 1_000;
     assert_eq!(end(0), alone);
     assert_eq!(end(1), alone + 100 * PACKET / 1_000);
-    // A hardware NIC serves the QPs in turn, so both flows end at the end.
+    // A hardware NIC serves its QPs in turn, so both flows finish at about the same time.
     let rnic = simulate(&crate::lab::plan(&text("")), 0, 1);
     let ends = [0, 1].map(|flow| rnic.end_of(flow).expect("finished"));
     assert!(ends[0].abs_diff(ends[1]) <= PACKET, "{ends:?}");
 }
 
-/// An ACK waits behind the data that the host has queued.
+/// An ACK waits behind the data that its host has queued.
 #[test]
 fn acks_wait_in_the_hosts_queue() {
     let text = pair(
@@ -153,12 +155,12 @@ fn acks_wait_in_the_hosts_queue() {
     );
     let (plan, run) = run(&text);
     let late = run.end_of(0).expect("finished") / 1_000 - plan.flows[0].ideal_fct_ns.get();
-    // 500 kB are 122.07 packets, in five messages of 24 full packets and a short one.
+    // 500 kB are 122.07 packets: five messages with 24 full packets and a short one each.
     assert!((40_000..41_500).contains(&late), "{late} ns");
 }
 
-/// The link is cut for 50 ns with packets 0 to 50 on it, out of 100 in messages of 20. There is one NACK for the gap,
-/// and all packets are sent again, as five more messages with an ACK each.
+/// The link is cut for 50 ns with packets 0 to 50 on it, of 100 in messages of 20. The receiver sends one NACK for the
+/// gap, and all packets are sent again, as five messages with an ACK each.
 #[test]
 fn a_gap_causes_one_nack_and_go_back_n() {
     let flap = "faults: [{ at: 17950 ns, link: [dc1, dc2], down: true }, \
@@ -172,8 +174,8 @@ fn a_gap_causes_one_nack_and_go_back_n() {
     assert_eq!(run.outcome.work.drops, 51);
 }
 
-/// The links have 100 Mbit/s, 332 us per packet, so that a 1 ms wire holds four packets. The first cut loses packets 7
-/// to 10 of the first message's 20. The retransmitted packets follow the 100 packets that were queued before; the
+/// Links have 100 Mbit/s, so a packet takes 332 us and a wire of 1 ms holds four packets. The first cut loses packets 7
+/// to 10 of the first message's 20. The retransmitted packets queue behind the 100 packets that were queued before. The
 /// second cut loses the packets after packet 7, and their NACK arrives before the first message's ACK.
 #[test]
 fn a_second_nack_without_an_ack_between_waits_for_the_time_out() {
@@ -193,12 +195,12 @@ transport: { retransmit_timeout: 60 ms }
     assert_eq!(run.outcome.reason, EndReason::Finished);
     assert_eq!(run.count(0, StoryEvent::Nacked), 2);
     assert_eq!(run.count(0, StoryEvent::Retransmitted), 2);
-    // The last answer is the second NACK, at 37 to 40 ms, in jiffy 9.
+    // The last answer is the second NACK, which arrives at 37 to 40 ms, in jiffy 9.
     let expiry = timer(&plan).expiry(Nanos::from_millis(38));
     assert_eq!(run.times_of(0, StoryEvent::TimedOut), [expiry]);
 }
 
-/// Retry count 7 means no limit: the QP retries until the lab aborts the flow.
+/// A retry count of 7 means no limit: the QP retries until the lab aborts the flow at its deadline.
 #[test]
 fn a_flow_without_a_live_path_is_given_up_after_its_deadline() {
     let down = "faults: [{ at: 1 ms, link: [dc1, dc2], down: true }]\n\
@@ -217,8 +219,8 @@ fn a_flow_without_a_live_path_is_given_up_after_its_deadline() {
 }
 
 /// Under congestion control, a flow of 100 packets puts 65 packets into its pacer. Its link is cut while packets 8 to
-/// 11 are on it. When the NACK arrives, some of the 65 packets are still in the pacer: they leave first, and then all
-/// packets from 8 on.
+/// 11 are on it. When the NACK arrives, some of the 65 packets are still in the pacer; they leave first, followed by
+/// all packets from 8 on.
 #[test]
 fn packets_in_the_pacer_leave_before_those_that_are_sent_again() {
     let (_, run) = run(&slow(
@@ -239,7 +241,8 @@ transport: { cc: dcqcn, retransmit_timeout: 2 s }
     assert_eq!(run.outcome.work.data_packets, 65 + (100 - 8));
 }
 
-/// A receiver sends its CNPs when marks arrive, at least 50 us apart, although it acknowledges only each 66th packet.
+/// A receiver sends CNPs as soon as marked packets arrive, at least 50 us apart, although it acknowledges only every
+/// 66th packet.
 #[test]
 fn cnps_do_not_wait_for_an_acknowledgement() {
     let (_, run) = run(&slow(
@@ -259,11 +262,12 @@ transport: { cc: dcqcn }
     assert!(apart >= Some(50_000), "{apart:?}");
 }
 
-/// Two flows, one in each direction, have 60 packets of 332.32 us, from 1 Gbit/s hosts. Packet 23 is the first one that
-/// finds more than 20 packets in the queue, and its CNP arrives at dc2's switch at 9 ms. There the other flow's
-/// packets, the first of which arrived after 33.23 + 1 us, leave until 19,973.4 us. The ACK of packet 11, 62 B, leaves
-/// before the CNP, 74 B, and the CNP takes another 1,001 us and 0.6 us. The queue in front of the CNP is long enough
-/// for a mark, but a CNP is not ECN-capable: at most the ACKs of packets 11, 23 and 35 in each direction are marked.
+/// Two flows, one in each direction, have 60 packets each from 1 Gbit/s hosts; a packet takes 332.32 us on the link.
+/// Packet 23 is the first one that finds more than 20 packets in the queue, and its CNP arrives at dc2's switch at 9
+/// ms. There, the other flow's packets, the first of which arrived at 33.23 + 1 us, are being sent until 19,973.4 us.
+/// The ACK of packet 11, 62 B, leaves before the CNP, 74 B, and the CNP takes another 1,001 us and 0.6 us. The queue in
+/// front of the CNP is long enough for a mark, but a CNP is not ECN-capable: at most the ACKs of packets 11, 23 and 35
+/// in each direction are marked.
 #[test]
 fn cnps_wait_behind_data_and_are_not_marked() {
     let text = slow(
@@ -289,8 +293,8 @@ transport: { cc: dcqcn }
     assert!(of_answers <= 2 * 3, "{of_answers}");
 }
 
-/// Two QPs on a host send into a link with a tenth of the host's rate. Paused packets wait in the QPs' pacers, not in
-/// the NIC's queue, and the NIC serves the QPs in turn, so the flows end together.
+/// Two QPs of a host send into a link with a tenth of the host's rate. When paused, packets wait in the QPs' pacers,
+/// not in the NIC's queue, and the NIC serves the QPs in turn, so the flows end together.
 #[test]
 fn a_paused_nic_holds_its_qps_in_their_pacers_and_serves_them_in_turn() {
     let text = slow(
@@ -317,11 +321,11 @@ transport: { cc: dcqcn, pfc: true, dci_buffer: 400 kB }
         "no packet waits behind the pacers"
     );
     let ends = [0, 1].map(|flow| run.end_of(flow).expect("it finished"));
-    // The flows end within two packets of each other on the slow link; each has 245 packets.
+    // Each flow has 245 packets, and they end within two packet times of each other on the slow link.
     assert!(ends[0].abs_diff(ends[1]) < 3 * 332_320_000, "{ends:?}");
 }
 
-/// A transport setting that rxe does not support selects hardware NICs.
+/// A transport setting that rxe lacks makes the hosts hardware NICs.
 #[test]
 fn a_scenario_that_asks_for_more_has_hardware_nics() {
     for transport in [

@@ -1,4 +1,4 @@
-//! Two flows from two hosts over one link.
+//! Tests with two flows from two hosts over one link.
 
 use lab_records::StoryEvent;
 
@@ -7,7 +7,7 @@ use crate::lab::{ACK, HOST_DELAY, MICRO, MILLI, PACKET, Run, simulate_text};
 /// Number of packets in each of the two flows.
 const PACKETS: u64 = 1_000;
 
-/// Runs two flows of 1,000 packets each, started together, over a link with the keys `ecn`.
+/// Simulates two flows of 1,000 packets each, which start together, over a link with the marking `ecn`.
 fn two(ecn: &str) -> Run {
     simulate_text(&format!(
         "
@@ -25,8 +25,8 @@ measure: {{ queues: 100 us, links: 100 us }}
     ))
 }
 
-/// Packets of both flows arrive at the switch at the same times and leave it alternately: the link is busy for 2,000
-/// packets from the first arrival on.
+/// Packets of both flows arrive at the switch at the same times and leave it alternately, so the link is busy for 2,000
+/// packet times from the first arrival on.
 #[test]
 fn two_flows_share_a_link_packet_by_packet() {
     let run = two("");
@@ -37,8 +37,8 @@ fn two_flows_share_a_link_packet_by_packet() {
     assert_eq!(run.end_of(1), Some(last));
 }
 
-/// Packet k of each host arrives at 1 µs + k · 332.32 ns, and one packet leaves per packet time: the queue grows by one
-/// packet per packet time until the hosts are done, then shrinks at the same rate.
+/// Packet k of each host arrives at 1 µs + k · 332.32 ns, and one packet leaves per packet time. So the queue grows by
+/// one packet per packet time until the hosts are done, then shrinks at the same rate.
 #[test]
 fn a_queue_grows_by_arrivals_less_departures() {
     let run = two("");
@@ -60,8 +60,9 @@ fn a_queue_grows_by_arrivals_less_departures() {
     assert_eq!(queue_at(700 * MICRO), None, "the last one left at 666 µs");
 }
 
-/// The j-th packet leaves when the first of two packets arrives, so it leaves j − 1 packets behind, or 2,000 − j after
-/// the hosts are done. A packet is marked if and only if it leaves more than 500 packets behind: j from 502 to 1,499.
+/// The j-th packet leaves when the first of the next two packets arrives, so it leaves j − 1 packets behind, or 2,000 −
+/// j once the hosts are done. A packet is marked if and only if it leaves more than 500 packets behind: j from 502 to
+/// 1,499.
 #[test]
 fn all_packets_above_k_max_are_marked_and_none_below_k_min() {
     let run = two(", ecn: { k_min: 2077000 B, k_max: 2077001 B, p_max: 0.01 }");
@@ -74,8 +75,8 @@ fn all_packets_above_k_max_are_marked_and_none_below_k_min() {
     assert_eq!(traced, 998);
 }
 
-/// Between the thresholds, the marking probability grows from 0 to p_max. Queues of 1 to 1,000 packets occur twice
-/// each, and p_max is reached at 1,000 packets, so the mean number of marks is 1,000 · p_max. The standard deviation of
+/// Between the thresholds, the marking probability grows from 0 to p_max, which it reaches at 1,000 packets. Each queue
+/// length from 1 to 1,000 packets occurs twice, so the mean number of marks is 1,000 · p_max. The standard deviation of
 /// 500 marks is √(500 · 2/3) = 18.
 #[test]
 fn marks_between_the_thresholds_grow_with_the_queue() {

@@ -1,11 +1,11 @@
-//! Single flow in an empty network.
+//! Tests with a single flow in an empty network.
 
 use lab_sim::EndReason;
 
 use crate::lab::{ACK, HOST_DELAY, MILLI, PACKET, pair, plan, simulate, simulate_text};
 
-/// 20 MB are 4,882 full packets and one packet of 3,328 B, 3,386 B on the wire, which waits for the full packet before
-/// it on the second and third link.
+/// 20 MB are 4,882 full packets and one of 3,328 B (3,386 B on the wire), which waits behind the last full packet on
+/// the second and third link.
 #[test]
 fn one_flow_takes_its_ideal_time_to_the_nanosecond() {
     let plan = plan(&pair("size: 20 MB", "", ""));
@@ -51,9 +51,9 @@ policies: [ecmp]
     }
 }
 
-/// Ten packets may be unacknowledged. The eleventh packet leaves when the first packet's ACK returns, after a round
-/// trip, and the next ones leave one packet time apart, as their ACKs return. Three windows take three round trips and
-/// nine packet times.
+/// At most ten packets may be unacknowledged. The eleventh packet leaves when the first packet's ACK returns, one round
+/// trip later, and the next ones follow one packet time apart, as their ACKs return. Three windows take three round
+/// trips and nine packet times.
 #[test]
 fn a_windows_bytes_leave_per_round_trip() {
     let run = simulate_text(&pair(
@@ -65,7 +65,7 @@ fn a_windows_bytes_leave_per_round_trip() {
     assert_eq!(run.end_of(0), Some(3 * round_trip + 9 * PACKET));
 }
 
-/// With any window, a packet may leave when no other packet is in flight.
+/// Whatever the window, a packet may leave when no other packet is in flight.
 #[test]
 fn a_window_under_a_packet_allows_one_packet() {
     let run = simulate_text(&pair("size: 12288 B", "", "transport: { window: 64 B }"));
@@ -73,7 +73,7 @@ fn a_window_under_a_packet_allows_one_packet() {
     assert_eq!(run.end_of(0), Some(3 * round_trip));
 }
 
-/// A 4,154 B packet takes 33.232 s at 1 kbit/s, its 62 B ACK 0.496 s.
+/// At 1 kbit/s, a 4,154 B packet takes 33.232 s and its 62 B ACK 0.496 s.
 #[test]
 fn a_packet_takes_its_time_on_a_slow_link() {
     let run = simulate_text(

@@ -14,7 +14,7 @@ pub use lab_parameters::{
     DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig, Timer, TransportConfig, Window,
 };
 
-/// Transport of hosts and buffers of switches, emulated. Dereferences to the parameters.
+/// Transport of hosts and buffers of switches, in emulated units. Dereferences to `parameters`.
 ///
 /// The kernel engine uses rxe's transport instead, whose only congestion control is DCQCN ([`CcPlan::in_lab`]) and
 /// which supports PFC only with DCQCN ([`TransportPlan::has_pfc_in_lab`]).
@@ -26,8 +26,8 @@ pub struct TransportPlan {
     pub profile: HostProfile,
     /// Congestion control of every QP.
     pub cc: CcPlan,
-    /// Transport parameters. The window applies in addition to the limit of the congestion control; the payload is not
-    /// scaled.
+    /// Transport parameters, emulated, except that `payload_bytes` is not scaled. The window applies in addition to the
+    /// congestion control's own limit.
     #[serde(flatten)]
     pub parameters: TransportConfig,
 }
@@ -41,21 +41,22 @@ impl Deref for TransportPlan {
 }
 
 impl TransportPlan {
-    /// Returns true if the switches of a lab send PFC pauses to hosts. Paused packets wait in the host's pacer, which
-    /// only hosts with congestion control have.
+    /// Returns true if the switches of a lab send PFC pauses to hosts: only with congestion control, whose pacer holds
+    /// the packets of paused hosts.
     #[must_use]
     pub fn has_pfc_in_lab(&self) -> bool {
         self.is_lossless() && self.cc.in_lab().is_some()
     }
 
-    /// Returns true if switches must not drop packets: under PFC, except in the artifact, whose thresholds wrap around.
+    /// Returns true if switches must never drop packets: with PFC, except in the artifact, whose PFC thresholds wrap
+    /// around.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
         self.pfc && self.semantics == Semantics::Paper
     }
 
-    /// Returns the limit of an egress queue towards another datacenter in a lab: under PFC, the switch's buffer, which
-    /// all ports share; else the queue's own limit.
+    /// Returns the limit of a lab's egress queue towards another datacenter: with PFC, the switch's shared buffer, else
+    /// the link's own `buffer`.
     #[must_use]
     pub fn queue_limit(&self, wire: &WirePlan) -> Bytes {
         if self.has_pfc_in_lab() {
@@ -73,27 +74,27 @@ pub enum HostProfile {
     /// Hardware: the QPs of a host send in round-robin order, and every packet is acknowledged.
     Rnic,
     /// SoftRoCE of Linux 6.1, as the kernel engine runs it. A QP puts its whole window into the host's FIFO egress
-    /// queue, or under congestion control into its pacer, and receivers send ACKs on request.
+    /// queue (under congestion control, into its pacer), and receivers send ACKs on request.
     Rxe,
 }
 
-/// Congestion control and its parameters, emulated.
+/// Congestion control of every QP, with its parameters in emulated units.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CcPlan {
     /// No congestion control: hosts always send at line rate.
     None,
-    /// DCQCN; the preset decides whether marks are returned in CNPs or in ACKs.
+    /// DCQCN; its preset decides whether receivers return marks in CNPs or in ACKs.
     Dcqcn(DcqcnConfig),
     Hpcc(HpccConfig),
     Timely(TimelyConfig),
-    /// DCTCP, as a rate-based control.
+    /// DCTCP in a rate-based version.
     Dctcp(DctcpConfig),
 }
 
 impl CcPlan {
-    /// Returns the parameters of a lab's congestion control: DCQCN, implemented by programs on the hosts. SoftRoCE has
-    /// no other congestion control.
+    /// Returns DCQCN's parameters if this is the congestion control. Programs on a lab's hosts implement DCQCN, and
+    /// SoftRoCE has no other congestion control.
     #[must_use]
     pub const fn in_lab(&self) -> Option<&DcqcnConfig> {
         match self {
@@ -114,7 +115,7 @@ impl CcPlan {
         }
     }
 
-    /// Returns true if the rate changes only when switches mark packets.
+    /// Returns true if only ECN marks make the control change the rate, so that it needs switches that mark.
     #[must_use]
     pub const fn needs_marks(&self) -> bool {
         match self {

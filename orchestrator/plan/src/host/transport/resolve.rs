@@ -1,4 +1,4 @@
-//! Resolution of a scenario's transport into emulated quantities, with defaults filled in.
+//! Resolution of a scenario's transport into emulated quantities, with all defaults filled in.
 
 use lab_parameters::{
     DcqcnConfig, HpccConfig, ParameterSet, Timer, TransportConfig, Value, Window, value::Field,
@@ -17,7 +17,7 @@ use crate::{
     rdma,
 };
 
-/// Inputs of the transport besides the scenario.
+/// Inputs of transport resolution besides the scenario.
 pub(crate) struct Lab<'a> {
     pub network: &'a Network,
     pub paths: &'a Paths,
@@ -27,7 +27,7 @@ pub(crate) struct Lab<'a> {
     pub follows_rxe: bool,
 }
 
-/// Resolves the transport of a scenario.
+/// Resolves the scenario's `transport` into emulated quantities.
 pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPlan, PlanError> {
     let spec = &scenario.transport;
     let is_like_rxe = lab.follows_rxe && spec.semantics == Semantics::Paper;
@@ -39,7 +39,7 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
     } else {
         Window::Bdp
     };
-    // SoftRoCE's time-out, which is rounded up to a power of two.
+    // SoftRoCE's time-out, which is 4.096 µs times a power of two.
     let timeout = Timer(Some(rdma::timeout(lab.rdma.qp_timeout)));
     let derived = [
         ("payload", Value::Number(payload_bytes.into())),
@@ -60,8 +60,8 @@ pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPla
     })
 }
 
-/// Returns the congestion control of the scenario. The default depends on the semantics: no congestion control, as in
-/// the kernel engine, or DCQCN, as in the paper's experiments.
+/// Returns the scenario's congestion control, or its default: none with semantics `paper`, as in the kernel engine, and
+/// DCQCN with `artifact`, as in the paper's experiments.
 fn asked_control(spec: &TransportSpec) -> CcSpec {
     let default = || match spec.semantics {
         Semantics::Paper => CcSpec::None,
@@ -70,8 +70,8 @@ fn asked_control(spec: &TransportSpec) -> CcSpec {
     spec.cc.clone().unwrap_or_else(default)
 }
 
-/// Returns the model of the hosts' RDMA devices: rxe if unset parameters follow rxe and the scenario sets nothing that
-/// rxe and the lab's pacer lack.
+/// Returns the model of the hosts' RDMA devices: rxe if unset parameters follow SoftRoCE and the scenario sets nothing
+/// that SoftRoCE and the lab's pacer lack.
 pub(crate) fn profile(
     spec: &TransportSpec,
     generator: &Generator,
@@ -91,7 +91,7 @@ pub(crate) fn profile(
         || (is_set("pfc") && !matches!(spec.cc, Some(CcSpec::Dcqcn(_))))
         || is_set("ack_priority")
         || !matches!(spec.value("nack_interval"), None | Some(Value::Word(_)))
-        // The data of a READ is a response, which receivers do not acknowledge.
+        // The data of a READ is a response, which is not acknowledged.
         || generator.tool == Tool::ReadBw;
     if follows_rxe && !departs {
         HostProfile::Rxe
@@ -100,7 +100,7 @@ pub(crate) fn profile(
     }
 }
 
-/// Returns the emulated minimum rate of QPs in a lab whose hosts have congestion control.
+/// Returns the emulated rate below which a QP is never slowed; `None` if the lab's hosts have no congestion control.
 pub(crate) fn slowest_qp(
     spec: &TransportSpec,
     scale: &Scale,
@@ -125,7 +125,7 @@ pub(crate) fn payload(spec: &TransportSpec, generator: &Generator) -> u32 {
 
 const DCQCN_KEY: &str = "transport.cc.dcqcn";
 
-/// Resolves a congestion control.
+/// Resolves a congestion control and its parameters into emulated units.
 fn congestion_control(
     lab: &Lab<'_>,
     cc: &CcSpec,
@@ -145,7 +145,8 @@ fn congestion_control(
 }
 
 impl Lab<'_> {
-    /// Resolves the parameters of the congestion control `name`.
+    /// Resolves the parameters `S` of the congestion control `name`: the preset's defaults, the scenario's values, then
+    /// scaling.
     fn resolve<S: ParameterSet>(
         &self,
         name: &str,
@@ -158,7 +159,7 @@ impl Lab<'_> {
     }
 }
 
-/// Returns the maximum number of switches on a path between two hosts.
+/// Returns the number of switches on the longest path between two hosts.
 pub(crate) fn longest_path(network: &Network, paths: &Paths) -> u32 {
     let dcs = || (0..).map(DcId).zip(&network.dcs);
     let heights: Vec<_> = dcs()
@@ -168,7 +169,7 @@ pub(crate) fn longest_path(network: &Network, paths: &Paths) -> u32 {
         .iter()
         .flat_map(|a| heights.iter().map(move |b| (a, b)));
     let switches = pairs.filter_map(|((from, up), (to, down))| {
-        // A path has one switch fewer than links, because both ends are hosts.
+        // A path has one switch fewer than it has links, because both of its ends are hosts.
         let between = paths.hops(*from, *to)?;
         let links = u32::try_from(up + down).unwrap_or(u32::MAX);
         Some(links.saturating_add(between).saturating_sub(1))

@@ -1,4 +1,4 @@
-//! Facts of a scenario that constrain an automatic scale, in paper units.
+//! Properties of a scenario's flows and network that constrain an automatic scale, in paper units.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use crate::{
     schedule,
 };
 
-/// Facts of a scenario that constrain an automatic scale, in paper units.
+/// Properties of a scenario's flows and network that constrain an automatic scale, in paper units.
 #[derive(Debug)]
 pub(super) struct Demand {
     /// Size of the largest flow.
     largest: Bytes,
-    /// Bits of a full packet on the wire.
+    /// Bits of a full packet on the wire, headers included.
     packet_bits: u64,
-    /// Minimum over all host pairs of the slowest link's rate (bit/s) times the round trip (ns). A packet's size
-    /// matters most for the pair with this minimum.
+    /// Minimum over all host pairs of the slowest link's rate (bit/s) times the round trip (ns). For the pair with this
+    /// minimum, a packet's serialisation is longest relative to the round trip.
     least_product: u128,
     /// Shortest propagation round trip between two hosts with flows.
     pub round_trip: Nanos,
     /// Last flow start plus the longest round trip of any path.
     pub end: Nanos,
     pub fastest_bps: u64,
-    /// Number of links between two hosts of a flow.
+    /// Number of links between the hosts of each pair that has flows.
     lengths: BTreeMap<(NodeId, NodeId), usize>,
 }
 
@@ -74,15 +74,15 @@ impl Demand {
         self.lengths.insert(pair, hops.len());
     }
 
-    /// Returns the number of packets of the largest flow if sizes are scaled by `size`.
+    /// Returns the number of packets that the largest flow has when sizes are scaled by `size`.
     pub fn packets_of_largest(&self, size: Ratio, tool: Tool, mtu: u32) -> u64 {
         let (messages, bytes) = schedule::messages(size, self.largest, tool);
         u64::from(messages) * frame::packets(bytes, mtu)
     }
 
-    /// Returns one packet's time on the slowest link, in ten-thousandths of the shortest FCT, which exceeds a round
-    /// trip. The result depends only on the scale of sizes: a factor of rates divides the packet's time, a factor of
-    /// times multiplies the round trip.
+    /// Returns the largest ratio of a full packet's serialisation time to the round trip over all host pairs, in
+    /// ten-thousandths; every FCT exceeds a round trip. Only the scale of sizes matters: a factor of rates divides the
+    /// serialisation time, a factor of times multiplies the round trip.
     pub fn packet_permyriad(&self, size: Ratio) -> u64 {
         let bits = u128::from(self.packet_bits) * u128::from(size.denominator());
         let product = self
@@ -94,7 +94,7 @@ impl Demand {
         u64::try_from(share.unwrap_or(u128::MAX)).unwrap_or(u64::MAX)
     }
 
-    /// Returns the packets that each flow offers if sizes are scaled by `size`; starts are in paper time.
+    /// Returns the packets that each flow offers when sizes are scaled by `size`; starts are in paper time.
     pub fn offers(&self, inputs: &Inputs<'_>, size: Ratio) -> Vec<Offer> {
         let generator = &inputs.scenario.generator;
         let offers = inputs.drafts.iter().map(|(repetition, draft)| {

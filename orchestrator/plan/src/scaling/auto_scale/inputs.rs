@@ -1,10 +1,10 @@
-//! Inputs of the choice of a scale.
+//! Inputs from which an automatic scale is chosen.
 
 use lab_scenario::Scenario;
 
 use crate::{capacity::Capacity, drafts::Draft, network::Network, paths::Paths};
 
-/// Inputs from which a scale is chosen.
+/// Inputs from which an automatic scale is chosen.
 pub(crate) struct Inputs<'a> {
     pub scenario: &'a Scenario,
     /// Number of runs of each policy.

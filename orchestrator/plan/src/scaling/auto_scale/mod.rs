@@ -1,22 +1,22 @@
-//! Automatic scale (`scale: auto`): the finest scale that fits the capacity of a place. The result depends on that
-//! capacity, not on the machine that resolves the plan.
+//! Automatic scale (`scale: auto`): the finest scale that fits the capacity of the place of the run, such as a guest.
+//! The result depends on that capacity, not on the machine that resolves the plan.
 //!
-//! Sizes decide the granularity, so their factor is chosen first: the largest `s` of a fixed series that keeps the
-//! bounds on sizes. Then the factor of times is chosen: the smallest `t` of a series that keeps the bounds on time.
+//! Sizes decide the granularity, so their factor is chosen first: the largest `s` of a fixed series that meets the
+//! bounds on sizes. Then the factor of times is chosen: the smallest `t` of a series that meets the bounds on time.
 //! Rates are scaled by `r = s / t`.
 //!
 //! | bound | on | why |
 //! |---|---|---|
 //! | one packet takes at most 1 % of the shortest FCT | sizes | packets do not shrink; a flow that waits for one packet of another flow is late by that much, and 1 % is the tolerated difference between the engines |
-//! | one packet takes at most 1 % of the shortest FCT | sizes | packets do not shrink; a flow that waits for one packet of another is late by that much, and 1 % is what the engines may differ by |
-//! | the busiest second takes at most half of the capacity of the place | time | above, queues of the CPU of the place are measured instead of those of the links |
-//! | the fastest link is at most as fast as the place can shape | time | above that rate, the timers of the place shape too coarsely |
-//! | on the real clock, the shortest round trip is at least a hundred times the place's usual lateness of timers | time | a start that is later than a hundredth of its round trip counts as late, and the run is not clean |
+//! | the busiest second takes at most half of the capacity of the place | time | above that, packets queue for the place's CPU rather than for links |
+//! | the fastest link is at most as fast as the place can shape | time | above that rate, the place's timers are too coarse to shape packets |
+//! | on the real clock, the shortest round trip is at least a hundred times the usual lateness of the place's timers | time | a start that is later than a hundredth of its round trip counts as late, and the run is not clean |
 //! | the run takes at most ten minutes, half of which are left to policies that overload a path | both | a user waits for it |
-//! If no scale keeps all bounds, some bounds are waived in a fixed order, and the result describes the consequences: a
-//! longer run costs waiting time, coarse packets make results less accurate.
 //!
-//! - `demand`: facts of a scenario on which the bounds depend
+//! If no scale meets all bounds, some bounds are waived in a fixed order, and the result describes the consequences: a
+//! longer run, or less accurate results.
+//!
+//! - `demand`: properties of a scenario on which the bounds depend
 
 mod demand;
 mod inputs;
@@ -34,7 +34,7 @@ use crate::{
     topology,
 };
 
-/// Returns the scale of a scenario at a place, with its rationale.
+/// Chooses the scale of a scenario for the place of its run, and returns it with the rationale.
 pub(crate) fn pick(inputs: &Inputs<'_>) -> Result<(Scale, AutoScale), PlanError> {
     let search = Search {
         inputs,
@@ -60,20 +60,20 @@ pub(crate) fn pick(inputs: &Inputs<'_>) -> Result<(Scale, AutoScale), PlanError>
     })
 }
 
-/// Bound that a search may waive.
+/// Bound that the search for a scale may waive.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Bound {
-    /// Duration of the run.
+    /// Wall-clock duration of the run.
     Duration,
-    /// Time of one packet relative to the shortest FCT.
+    /// Serialisation time of one packet relative to the shortest FCT.
     Packets,
     /// Lateness of timers relative to the shortest round trip.
     Timers,
-    /// Number of packets in SoftRoCE's window.
+    /// Number of packets of the largest flow relative to SoftRoCE's window.
     Window,
 }
 
-/// Sets of waived bounds, in the order in which the search tries them.
+/// Sets of waived bounds, in the order in which the search tries them: first none.
 const WAIVED: [&[Bound]; 6] = [
     &[],
     &[Bound::Duration],
@@ -88,12 +88,12 @@ const WAIVED: [&[Bound]; 6] = [
     ],
 ];
 
-/// Bounds that depend on the place.
+/// Limits that depend on the place of the run.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// Maximum rate of an inter-DC link, in bits per second.
+    /// Maximum emulated rate of an inter-DC link, in bits per second.
     rate_bps: u64,
-    /// Minimum round trip.
+    /// Minimum emulated round trip between two hosts.
     round_trip: Nanos,
     /// Maximum wall-clock time of the run.
     wall: Nanos,
@@ -102,16 +102,16 @@ struct Limits {
 impl Limits {
     const fn of(place: Place) -> Self {
         let rate_bps = match place {
-            // Fastest link that the guest shaped to within 2 % in measurements.
+            // The fastest link that the guest shaped to within 2 % in measurements.
             Place::GuestVirtual | Place::GuestTcg => 200_000_000,
-            // A full packet takes 33 µs, about the lateness of a timer.
+            // A full packet takes 33 µs at this rate, about the lateness of a timer.
             Place::GuestKvm | Place::Here => 1_000_000_000,
         };
         let late_ms = match place {
             Place::GuestVirtual => 0,
-            // In a measurement, half of 486 starts were over 7 ms late on two cores with ten other busy processes.
+            // Measured: of 486 starts, half were over 7 ms late on two cores with ten other busy processes.
             Place::GuestTcg => 10,
-            // Assumed for timers of a busy kernel, not measured.
+            // An assumption for timers of a busy kernel, not a measurement.
             Place::GuestKvm | Place::Here => 1,
         };
         let wall = match place.clock() {
@@ -133,9 +133,9 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns the scale with the largest sizes that keeps the bounds. If the duration is waived and no scale keeps it,
-    /// returns the scale with the largest sizes among those with about the shortest run. Fails with the reason why the
-    /// last scale was rejected.
+    /// Returns the scale with the largest sizes that meets all bounds except `waived`. If the duration is waived and no
+    /// scale meets it, returns the largest sizes among the scales with about the shortest run. Fails with the reason
+    /// why the last scale was rejected.
     fn finest(&self, waived: &[Bound]) -> Result<Scale, &'static str> {
         let mut long: Vec<(Nanos, Scale)> = Vec::new();
         let mut refusal = "its largest flow exceeds SoftRoCE's window at every scale";
@@ -159,7 +159,7 @@ impl Search<'_> {
                 Err(why) => refusal = why,
             }
         }
-        // A saving of a tenth of a long run does not justify coarser packets.
+        // Coarser packets are not worth a run that is shorter by at most a tenth.
         let shortest = long.iter().map(|(wall, _)| wall.get()).min().unwrap_or(0);
         let finest = long
             .iter()
@@ -167,7 +167,8 @@ impl Search<'_> {
         finest.map(|(_, scale)| *scale).ok_or(refusal)
     }
 
-    /// Returns the scale with the smallest time factor for sizes scaled by `size`, and the duration of its run.
+    /// Returns the scale with the smallest time factor that meets the bounds when sizes are scaled by `size`, and the
+    /// wall-clock duration of its run.
     fn fastest(
         &self,
         size: Ratio,
@@ -184,30 +185,31 @@ impl Search<'_> {
                 continue;
             }
             if !waived.contains(&Bound::Timers) && self.round_trip(time) < self.limits.round_trip {
-                refusal = "its round trips are shorter than a timer can be trusted with";
+                refusal = "its round trips are too short for the precision of timers";
                 continue;
             }
             if self.peak_percent(time, offers) > MAX_PERCENT {
-                refusal = "its packets come faster than the place carries them";
+                refusal = "its packets come faster than the place can carry them";
                 continue;
             }
             let scale = Scale::new(rate, time).ok();
             let topology = &self.inputs.scenario.topology;
             match scale.filter(|scale| topology::build(topology, scale).is_ok()) {
                 Some(scale) => return Ok((scale, self.wall(&scale, offers))),
-                None => refusal = "its rates, delays or buffers vanish",
+                None => refusal = "its rates, delays or buffers become 0",
             }
         }
         Err(refusal)
     }
 
-    /// Returns the maximum share of the place's capacity that is used in any second, in percent.
+    /// Returns the maximum percentage of the place's capacity that `offers` use in any second when times are multiplied
+    /// by `time`.
     fn peak_percent(&self, time: Ratio, offers: &[Offer]) -> u32 {
         let slow: Vec<Offer> = offers.iter().map(|offer| offer.stretched(time)).collect();
         offer::peak_percent(&slow, &self.place_costs())
     }
 
-    /// Returns the wall-clock time of the flows under all policies and in all repetitions.
+    /// Returns the wall-clock time of all policies and repetitions at `scale`.
     fn wall(&self, scale: &Scale, offers: &[Offer]) -> Nanos {
         let policies = u64::try_from(self.inputs.scenario.policies.len()).unwrap_or(u64::MAX);
         let runs = policies.saturating_mul(u64::from(self.inputs.repetitions));
@@ -234,7 +236,7 @@ impl Search<'_> {
         self.demand.packets_of_largest(size, tool, mtu)
     }
 
-    /// Returns a sentence for each bound that `scale` does not keep.
+    /// Returns a sentence for each bound that `scale` does not meet.
     fn costs(&self, scale: &Scale) -> Vec<String> {
         let packets = self.packets_of_largest(scale.size);
         let window = (packets > frame::RXE_WINDOW_PACKETS).then(|| {
@@ -255,7 +257,7 @@ impl Search<'_> {
         let round_trip = self.round_trip(scale.time);
         let late = (round_trip < self.limits.round_trip).then(|| {
             format!(
-                "the shortest round trip is {}, and a late timer takes more than 1 % of it",
+                "the shortest round trip is {}, and a timer may be late by more than 1 % of it",
                 about_time(round_trip)
             )
         });
@@ -270,7 +272,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns the candidate factors: 1, 2, 3, 4, 5, 6, 8, 10, 20 … 1,000,000.
+/// Returns the factors that the search tries: 1, 2, 3, 4, 5, 6, 8, 10, 20 … 1,000,000.
 fn series() -> impl Iterator<Item = Ratio> {
     let decades = (0..6).map(|decade| 10u64.pow(decade));
     let steps = decades.flat_map(|decade| [1, 2, 3, 4, 5, 6, 8].map(|digit| digit * decade));
@@ -282,12 +284,12 @@ fn series() -> impl Iterator<Item = Ratio> {
 /// Maximum wall-clock time of a run, for which a user waits.
 const MAX_WALL: Nanos = Nanos::from_millis(600_000);
 
-/// Maximum share of the place's capacity in any second, in percent. The other half is headroom for bursts within the
-/// second and for retransmissions.
+/// Maximum percentage of the place's capacity that may be used in any second. The rest is headroom for bursts within
+/// the second and for retransmissions.
 const MAX_PERCENT: u32 = 50;
 
-/// Maximum time for one packet, in ten-thousandths of the shortest FCT.
+/// Maximum serialisation time of one packet, in ten-thousandths of the shortest FCT.
 const MAX_PACKET_PERMYRIAD: u64 = 100;
 
-/// Maximum factor of times; with larger factors even short paths take seconds.
+/// Maximum factor of times; with a larger factor, even short round trips take seconds.
 const MAX_TIME: u64 = 1_000;

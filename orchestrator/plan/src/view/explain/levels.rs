@@ -1,4 +1,4 @@
-//! State of an egress queue in a question, and the levels that a switch derives from it.
+//! Egress-queue states as a question gives them, and the levels that a switch derives from them.
 
 use std::str::FromStr;
 
@@ -13,20 +13,23 @@ use crate::{
     paper_units::PaperUnits,
 };
 
-/// State of an egress queue, in paper units: `600 MB`, `600 MB:20 MB`, `600 MB:20 MB:40`.
+/// State of an egress queue, in paper units. Text form: bytes, trend and full samples, as in `600 MB`, `600 MB:20 MB`
+/// or `600 MB:20 MB:40`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct QueueState {
     /// Queued bytes.
     pub bytes: Bytes,
-    /// Trend: smoothed growth from sample to sample.
+    /// Trend: the smoothed growth between two samples.
     pub trend: Bytes,
-    /// Number of samples for which the queue has been full.
+    /// Number of successive samples at which the queue was full.
     pub full_samples: u32,
 }
 
-/// Error for a text that is not a queue state.
+/// Error for a text that does not describe a queue state.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{text}` is not a queue (hint: bytes, their trend, samples it was full: `600MB:20MB:40`)")]
+#[error(
+    "`{text}` is not a queue state (hint: bytes, trend, number of full samples, as in `600MB:20MB:40`)"
+)]
 pub struct ParseQueueError {
     text: String,
 }
@@ -58,7 +61,7 @@ impl FromStr for QueueState {
     }
 }
 
-/// Returns the levels of a candidate's egress queue.
+/// Returns the queue, trend and duration levels of a candidate's egress queue.
 pub(super) fn of(
     plan: &Plan,
     config: &LcmpConfig,

@@ -1,4 +1,4 @@
-//! Explanation of a DCI switch's decision: the candidates with every intermediate score.
+//! Explanation of one decision of a DCI switch: all candidates with their intermediate scores.
 
 mod levels;
 mod table;
@@ -20,82 +20,82 @@ use crate::{
 pub use levels::QueueState;
 pub use table::render as render_explanation;
 
-/// Question about one flow at one switch.
+/// Question how a policy routes one flow at one switch, given link and queue states.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
-    /// Position in [`Plan::policies`].
+    /// Index of the policy in [`Plan::policies`].
     pub policy: usize,
-    /// Datacenter of the deciding switch.
+    /// Datacenter of the switch that decides.
     pub from: DcId,
     /// Destination datacenter of the flow.
     pub to: DcId,
     pub flow: FlowTuple,
-    /// States of egress queues towards neighbours; other queues are empty.
+    /// States of the egress queues towards neighbouring datacenters; queues that are not listed are empty.
     pub queues: &'a [(DcId, QueueState)],
-    /// Neighbours whose link is down.
+    /// Neighbouring datacenters to which the link is down.
     pub dead: &'a [DcId],
 }
 
-/// Decision with its inputs; quantities are in paper units.
+/// Decision with everything that led to it. Quantities are in paper units.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Explanation {
-    /// Datacenter of the deciding switch.
+    /// Name of the deciding switch's datacenter.
     pub from: String,
-    /// Destination datacenter of the flow.
+    /// Name of the flow's destination datacenter.
     pub to: String,
     /// Label of the policy.
     pub policy: String,
-    /// Policy and its parameters, as in the plan's table.
+    /// Description of the policy and its parameters, as in the plan's table.
     pub parameters: String,
-    /// Hash of the flow at this switch.
+    /// Hash of the flow's five-tuple at this switch.
     pub hash: u32,
-    /// Rule of the decision, by its name in records; `None` if no candidate is alive.
+    /// Name, as in records, of the rule that selected the candidate; `None` if no candidate is up.
     pub rule: Option<&'static str>,
-    /// True if the policy scores candidates; other policies use hash buckets.
+    /// True if the policy scores candidates; false if it hashes over buckets.
     pub is_scored: bool,
     /// Candidates in the table's order: by one-way delay, then port.
     pub candidates: Vec<Explained>,
 }
 
-/// Candidate with its scores.
+/// Candidate with its scores and its part in the decision.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Explained {
-    /// Neighbour at the next hop.
+    /// Name of the next datacenter.
     pub via: String,
-    /// Delay that the policy scores: of the whole path, or of its first link.
+    /// Delay that enters the path cost: of the whole path, or of its first link.
     pub delay_ns: Nanos,
-    /// Capacity that the policy scores: the minimum on the path, or the first link's.
+    /// Capacity that enters the path cost: the minimum on the path, or the first link's.
     pub capacity_bps: BitsPerSec,
     /// Delay score (Alg. 1).
     pub delay_score: u8,
     /// Capacity score (Alg. 2).
     pub capacity_score: u8,
-    /// C_path (Eq. 2).
+    /// Path cost C_path (Eq. 2).
     pub c_path: u8,
-    /// Bytes in the egress queue.
+    /// Bytes in the candidate's egress queue.
     pub queue_bytes: Bytes,
-    /// Q: level of the queue length.
+    /// Queue level Q, from the queue length.
     pub q: u8,
-    /// T: level of the queue's trend.
+    /// Trend level T, from the queue's growth.
     pub t: u8,
-    /// D: level of the time that the queue has been full.
+    /// Duration level D, from the time for which the queue has been full.
     pub d: u8,
-    /// C_cong (Eq. 3).
+    /// Congestion cost C_cong (Eq. 5).
     pub c_cong: u8,
-    /// C (Eq. 1).
+    /// Total cost C (Eq. 1).
     pub cost: u32,
-    /// Number of hash buckets.
+    /// Number of the candidate's hash buckets.
     pub buckets: u16,
     /// True if the candidate's link is up.
     pub is_alive: bool,
-    /// True if the candidate is among those that the hash chooses from.
+    /// True if the hash chooses among candidates that include this one.
     pub is_kept: bool,
     /// True if the flow takes this candidate.
     pub is_chosen: bool,
 }
 
-/// Returns the decision for a flow's first packet; `None` if the switch has no table row for the destination, which is
-/// then the switch's own datacenter or one without hosts.
+/// Returns the decision for a flow's first packet. Returns `None` if the switch has no row for the destination, because
+/// that is its own datacenter or has no hosts.
 #[must_use]
 pub fn explain(plan: &Plan, question: &Question<'_>) -> Option<Explanation> {
     let switch = &plan.switches[question.from.index()];
@@ -207,7 +207,7 @@ fn decide(
             let next_hops: Vec<NextHop> = explained.iter().enumerate().map(next_hop).collect();
             own::decide(own::find(name)?, &candidates, &next_hops, hash)
         }
-        // Only the switches that run the program know its decision.
+        // Decisions of a user-defined program are known only to the switches that run it.
         PolicyPlan::Ebpf(_) => None,
         PolicyPlan::Buckets(_) | PolicyPlan::Ucmp(_) | PolicyPlan::Te(_) => {
             ecmp::decide(&candidates, hash)

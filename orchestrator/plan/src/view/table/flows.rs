@@ -1,4 +1,4 @@
-//! Table of a plan's flows, by pair of datacenters.
+//! Table of a plan's flows, grouped by pair of datacenters.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{
     rdma,
 };
 
-/// Returns the flows by pair of datacenters, in paper units, then their load and the QP settings.
+/// Renders the flows by pair of datacenters in paper units, then their load and the QP settings.
 pub(super) fn section(plan: &Plan) -> String {
     let mut pairs: BTreeMap<(DcId, DcId), Vec<&Flow>> = BTreeMap::new();
     let dc = |node: NodeId| plan.nodes[node.index()].dc;
@@ -39,7 +39,7 @@ pub(super) fn section(plan: &Plan) -> String {
     text.push_str(&load(plan));
     let rdma = &plan.rdma;
     let facts = format!(
-        "{} of {} B packets, traffic class 0x{:02x}; QPs wait {}; a flow is given up after {}",
+        "{} of {} B packets, traffic class 0x{:02x}; QPs time out after {}; an unfinished flow is aborted after {}",
         rdma.tool,
         rdma.path_mtu,
         rdma.traffic_class,
@@ -50,7 +50,7 @@ pub(super) fn section(plan: &Plan) -> String {
     text
 }
 
-/// Returns the requested and offered load of each sending datacenter, the share of arrivals that are flows, and the
+/// Renders the load of each sending datacenter, requested and offered, the share of arrivals that became flows, and the
 /// flows' concurrency.
 fn load(plan: &Plan) -> String {
     let load = &plan.load;
@@ -92,7 +92,7 @@ fn load(plan: &Plan) -> String {
         peak,
     } = load.ideal_concurrency;
     facts.push(format!(
-        "at ideal FCTs {}.{:02} flows at once, {peak} at most",
+        "at ideal FCTs, {}.{:02} flows at once on average, {peak} at most",
         mean / 100,
         mean % 100
     ));

@@ -1,4 +1,4 @@
-//! Table of a plan's links, in paper units and as emulated.
+//! Table of a plan's links, in paper units and in emulated units.
 
 use lab_units::DcId;
 use lab_units::show::{about_bytes, commas, sides, table};
@@ -6,7 +6,7 @@ use lab_units::show::{about_bytes, commas, sides, table};
 use super::name::dc_name;
 use crate::model::{Link, LinkKind, Plan, Role};
 
-/// Returns a table with each inter-DC link and with the links inside datacenters grouped by kind.
+/// Renders a table with each inter-DC link, and with the links inside datacenters grouped by kind.
 pub(super) fn section(plan: &Plan) -> String {
     let heads = [
         ["", "paper", "", "", "emulated", "", "", ""],
@@ -48,7 +48,7 @@ fn wire_row(name: String, link: &Link) -> [String; 8] {
     ]
 }
 
-/// Links inside datacenters with the same parameters and between nodes of the same roles.
+/// Links inside datacenters that have the same parameters and connect nodes of the same roles.
 struct Group<'a> {
     tiers: (Role, Role),
     dcs: Vec<DcId>,

@@ -1,4 +1,4 @@
-//! Text form of a plan.
+//! Plan as text for a terminal.
 
 mod flows;
 mod links;
@@ -11,7 +11,7 @@ use lab_units::show::{Side, about_bytes, about_time, commas, paragraph, table};
 
 use crate::model::{FaultChange, Plan};
 
-/// Returns `plan` as text of at most 100 columns: topology, paths, policies, flows, cost, warnings.
+/// Renders `plan` as text of at most 100 columns: topology, paths, policies, flows, cost, warnings.
 #[must_use]
 pub fn render_table(plan: &Plan) -> String {
     let sections = [

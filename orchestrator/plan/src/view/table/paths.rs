@@ -1,4 +1,4 @@
-//! Table of paths from each datacenter to the others.
+//! Table of the paths between datacenters.
 
 use std::{collections::BTreeMap, fmt::Display};
 
@@ -8,8 +8,7 @@ use lab_units::show::{paragraph, sides, table};
 use super::name::dc_name;
 use crate::model::{Candidate, Destination, Plan, PolicyRun, Switch};
 
-/// Returns the destinations with several candidates and the candidates' attributes, then the destinations with one
-/// candidate.
+/// Renders the destinations with several candidates and their attributes, then the destinations with one candidate.
 pub(super) fn section(plan: &Plan) -> String {
     let scores = Numbers::of(plan, "C_path", |run| &run.path_scores);
     let buckets = Numbers::of(plan, "buckets", |run| &run.buckets);
@@ -65,7 +64,7 @@ fn path_row(
     ]
 }
 
-/// Numbers that several policies assign to candidates, shown side by side in one column.
+/// Numbers that each policy assigns to candidates, such as path costs, shown side by side in one column.
 struct Numbers<'a, T> {
     what: &'static str,
     /// Labels of the policies, each with its numbers by switch, destination and candidate.
@@ -107,7 +106,7 @@ impl<'a, T: Display + PartialEq> Numbers<'a, T> {
     }
 }
 
-/// Merges policies with the same numbers: `lcmp+3` stands for `lcmp` and three more policies.
+/// Merges policies with equal numbers into one entry: `lcmp+3` stands for `lcmp` and three more policies.
 fn grouped<T: PartialEq>(runs: Vec<(String, &[T])>) -> Vec<(String, &[T])> {
     let mut groups: Vec<(String, &[T], usize)> = Vec::new();
     for (label, numbers) in runs {
@@ -123,10 +122,10 @@ fn grouped<T: PartialEq>(runs: Vec<(String, &[T])>) -> Vec<(String, &[T])> {
     groups.into_iter().map(label).collect()
 }
 
-/// Maximum number of policies that get a column each.
+/// Maximum number of policies whose numbers are shown.
 const MAX_COLUMNS: usize = 8;
 
-/// Returns the destinations with a single candidate, grouped by that candidate.
+/// Renders the destinations with a single candidate, grouped by that candidate.
 fn only_paths(plan: &Plan) -> String {
     let mut text = String::new();
     for switch in &plan.switches {

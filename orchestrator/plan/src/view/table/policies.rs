@@ -1,4 +1,4 @@
-//! Table of the policies and their parameters.
+//! Descriptions of policies and their parameters.
 
 use lab_parameters::Preset;
 use lab_policy::{OwnPolicy, own};
@@ -24,7 +24,7 @@ pub(super) fn section(plan: &Plan) -> String {
     text
 }
 
-/// Returns a description of a policy and the parameters of its run.
+/// Returns a description of a policy and its parameters, for tables.
 pub(crate) fn describe(policy: &PolicyPlan) -> String {
     match policy {
         PolicyPlan::Buckets(policy) => policy.about.to_owned(),

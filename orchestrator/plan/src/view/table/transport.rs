@@ -1,4 +1,4 @@
-//! Table of the transport, with details if the scenario configures more than SoftRoCE's transport.
+//! Table of the transport. It has details only if the scenario departs from the default transport.
 
 use lab_units::{
     Nanos,
@@ -31,27 +31,27 @@ pub(super) fn section(plan: &Plan) -> String {
     let of = match transport.cc.in_lab() {
         None => "simulator, emulated",
         Some(_) if transport.has_pfc_in_lab() => {
-            "emulated; of the simulator, in the lab congestion control and PFC"
+            "emulated, for the simulator; the lab uses only congestion control and PFC"
         }
-        Some(_) => "emulated; of the simulator, in the lab the congestion control",
+        Some(_) => "emulated, for the simulator; the lab uses only congestion control",
     };
     format!("Transport ({of})\n{}", rows.concat())
 }
 
-/// Description of the unscaled transport of a scenario without a section `transport`.
+/// Text for the default transport of an unscaled simulation.
 const PLAIN: &str = "none: every QP sends at line rate within a window of the maximum bandwidth-delay \
-                     product, and full queues drop (the paper's is DCQCN with PFC: `transport: { cc: \
+                     product, and full queues drop packets (the paper's is DCQCN with PFC: `transport: { cc: \
                      dcqcn, pfc: true }`)";
 
-/// Description of the scaled transport of a scenario without a section `transport`.
-const RXE: &str = "SoftRoCE: no congestion control, 129 packets of a QP under way, one first-in, \
+/// Text for the default transport of the lab and of `sim --scaled`.
+const RXE: &str = "SoftRoCE: no congestion control, 129 packets of a QP in flight, one first-in, \
                    first-out queue per host, ACKs on request";
 
-/// Description of the lab's hosts under congestion control.
-const PACED: &str = "SoftRoCE: 129 packets of a QP under way, 65 of them in its pacer, ACKs on request, a \
+/// Text for the lab's hosts under congestion control.
+const PACED: &str = "SoftRoCE: 129 packets of a QP in flight, 65 of them in its pacer, ACKs on request, a \
                      NACK for each gap";
 
-/// Returns true if the transport is the same as without a section `transport`.
+/// Returns true if the transport is the default one, which a scenario without a section `transport` has.
 fn is_plain(transport: &TransportPlan) -> bool {
     transport.semantics == Semantics::Paper
         && transport.cc == CcPlan::None
@@ -60,7 +60,7 @@ fn is_plain(transport: &TransportPlan) -> bool {
         && !transport.ack_priority
 }
 
-/// Returns true if the window is one of the two defaults: the BDP, or rxe's own window.
+/// Returns true if the window is one of the two defaults: the bandwidth-delay product, or rxe's own window.
 fn is_default_window(transport: &TransportPlan) -> bool {
     match transport.window {
         Window::None => false,

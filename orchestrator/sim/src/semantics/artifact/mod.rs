@@ -1,8 +1,9 @@
-//! Semantics of the artifact, the authors' NS-3 code: wrap-around, aliases, header sizes and clock.
+//! Semantics of the artifact, the authors' NS-3 code: integer wrap-around, flows that share a key, header sizes and
+//! clock.
 //!
-//! - `wraps`: arithmetic that wraps around
+//! - `wraps`: integer arithmetic that wraps around
 //!
-//! Identities of flows and nodes are in [`lab_artifact::ids`].
+//! The artifact's flow keys and node ids are in [`lab_artifact::ids`].
 
 use lab_artifact::{NodeIds, ids, routing_table};
 use lab_plan::{Flow, Plan, standalone::Standalone};
@@ -13,23 +14,23 @@ use crate::{packet::STRICT, time::SimTime};
 
 pub mod wraps;
 
-/// Rules of the artifact.
+/// Rules of the artifact's simulated network.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Artifact;
 
 impl SemanticsRules for Artifact {
-    /// PPP 14, IPv4 20, UDP 8, sequence number and time 6; congestion control adds its own header.
+    /// PPP 14, IPv4 20, UDP 8, sequence number and time 6. Congestion controls add their own headers.
     const DATA_HEADER_BYTES: u32 = 48;
     const PAYLOAD_ALIGN: u32 = 1;
-    /// A header of 12 bytes after PPP, IPv4 and priority, padded to the minimum Ethernet frame.
+    /// Header of 12 bytes after PPP, IPv4 and priority group, padded to the minimum Ethernet frame.
     const ACK_BYTES: u32 = 60;
-    /// Unused: marks return in ACKs, not in CNPs.
+    /// Unused, because marks return in ACKs instead of CNPs.
     const CNP_BYTES: u32 = 60;
     const PFC_BYTES: u32 = 43;
     const PFC_CLASS: u8 = STRICT;
     const RESERVE_BYTES: u64 = 4_096;
     const RESUME_OFFSET_BYTES: u64 = 3_072;
-    /// Limit of the NS-3 device's queue, which drops packets silently.
+    /// Limit of the NS-3 device's own queue, which drops packets silently.
     const PORT_LIMIT_BYTES: Option<u64> = Some(lab_artifact::ecn::PORT_LIMIT.get());
     const COUNTS_REJECTED: bool = true;
     const PINS_EVERYTHING: bool = true;
@@ -39,8 +40,8 @@ impl SemanticsRules for Artifact {
 
     /// Returns the largest whole number of nanoseconds below `exact`.
     ///
-    /// NS-3 converts a time from floating-point seconds to a truncated fraction of 2^64, then to whole nanoseconds: an
-    /// exact number of nanoseconds is truncated to just below it and loses one nanosecond.
+    /// NS-3 converts floating-point seconds to a truncated fraction of 2^64, then to whole nanoseconds. So even an
+    /// exact number of nanoseconds is first truncated to just below it, and loses one nanosecond.
     fn clock(exact: SimTime) -> SimTime {
         SimTime::from_picos(exact.picos().saturating_sub(1)).cut_to_nanos()
     }
@@ -58,7 +59,7 @@ impl SemanticsRules for Artifact {
         u64::from(wraps::headroom(rate.get(), delay.nanos_trunc().get()))
     }
 
-    /// Subtracts the reserve of a single class per port, although every class uses its own reserve.
+    /// Subtracts the reserve of only one class per port, as the artifact does, although every class uses its own.
     fn shared_bytes(buffer: u64, headrooms: &[u64], _: u64) -> Option<u64> {
         Some(u64::from(wraps::shared(buffer, headrooms, RESERVE)))
     }
@@ -95,7 +96,7 @@ impl SemanticsRules for Artifact {
     }
 }
 
-/// Value of [`SemanticsRules::RESERVE_BYTES`] in the artifact's integer type.
+/// [`SemanticsRules::RESERVE_BYTES`] in the artifact's integer type.
 const RESERVE: u32 = 4_096;
 
 #[cfg(test)]
@@ -106,14 +107,14 @@ mod tests {
     fn the_clock_rounds_to_the_nanosecond_below() {
         let clock = |picos| Artifact::clock(SimTime::from_picos(picos)).picos();
         assert_eq!(clock(83_840), 83_000);
-        // 60 B at 40 Gbit/s take 12 ns.
+        // 60 B at 40 Gbit/s take exactly 12 ns.
         assert_eq!(clock(12_000), 11_000);
         assert_eq!(clock(12_001), 12_000);
         assert_eq!(clock(0), 0);
     }
 
-    /// Returns a plan with eight datacenters: 200 Gbit/s via DC2 and DC3, 100 Gbit/s via DC4 and DC5, `slow` via DC6
-    /// and DC7.
+    /// Returns a plan for eight datacenters whose paths have 200 Gbit/s via DC2 and DC3, 100 Gbit/s via DC4 and DC5,
+    /// and `slow` via DC6 and DC7.
     fn eight_datacenters(slow: &str, millis: [u64; 6]) -> Plan {
         use std::fmt::Write as _;
         let mut text = "name: eight\ntopology:\n  dcs:\n".to_owned();
@@ -147,7 +148,7 @@ mod tests {
         )
     }
 
-    /// The products are those of the published topology and of the topologies in Figures 5 and 9.
+    /// The bandwidth-delay products are those of the published topology and of the topologies in Figures 5 and 9.
     #[test]
     fn the_largest_products_equal_the_artifacts() {
         assert_eq!(
