@@ -48,7 +48,7 @@
 #define PAUSE_RING_BYTES 4194304
 #define TRIGGER_NEW_FLOW 0 // First packet of a flow.
 #define TRIGGER_FAILOVER 1 // Packet of a pinned flow whose port is dead (fast failover).
-#define TRIGGER_FLOW_AGEING 2 // Packet past a size threshold, whose next hop is no longer among the cheapest.
+#define TRIGGER_FLOW_AGEING 2 // Packet of a flow that passed a size threshold and whose next hop is no longer among the cheapest.
 #define RULE_HASH 0 // Bucket policies: hash over the live candidates' buckets.
 #define RULE_SCORED 1 // LCMP: hash over the cheaper half of the candidates.
 #define RULE_LEAST_COST 2 // LCMP, `paper`: the cheapest candidate, because all are highly congested.
@@ -88,7 +88,7 @@ struct flow_entry {
 	__u64 packets;
 	// Bytes forwarded for the flow, Ethernet headers included.
 	__u64 bytes;
-	// Slot of the egress port.
+	// Index of the egress port in `SwitchTable::ports`.
 	__u16 port;
 	// Row of `demands` that counts the flow's bytes, from 1; 0: not counted.
 	__u16 demand;
@@ -128,8 +128,8 @@ _Static_assert(__builtin_offsetof(struct congestion_point, k_min) == 0, "congest
 _Static_assert(__builtin_offsetof(struct congestion_point, k_max) == 8, "congestion_point.k_max");
 _Static_assert(__builtin_offsetof(struct congestion_point, p_max_q32) == 16, "congestion_point.p_max_q32");
 
-// Virtual queue of an egress port that marks packets: the bytes that a link at the port's rate would hold, whatever
-// bursts the port's shaper lets through.
+// Virtual queue of an egress port that marks packets: the bytes that would wait for a link at the port's rate,
+// regardless of the bursts that the port's shaper lets through.
 struct port_queue {
 	// Time at which the virtual queue will be empty.
 	__u64 busy_until_ns;
@@ -151,9 +151,9 @@ _Static_assert(__builtin_offsetof(struct port_queue, congestion) == 32, "port_qu
 
 // Candidate next hop of a destination.
 struct candidate {
-	// Slot of the egress port.
+	// Index of the egress port in `SwitchTable::ports`.
 	__u32 port;
-	// Hash buckets of the candidate, for the bucket mechanism.
+	// Number of the candidate's hash buckets, for the bucket mechanism.
 	__u16 buckets;
 	// Path cost C_path.
 	__u8 path;
@@ -291,8 +291,8 @@ _Static_assert(__builtin_offsetof(struct switch_table, netns) == 96, "switch_tab
 _Static_assert(__builtin_offsetof(struct switch_table, ports) == 104, "switch_table.ports");
 _Static_assert(__builtin_offsetof(struct switch_table, queues) == 1640, "switch_table.queues");
 
-// Packet and decision counters of a DCI switch: for one CPU in the switch program, for all in a report. The simulator's
-// switches count in them, too.
+// Packet and decision counters of a DCI switch: for one CPU in the switch program, for all in a report. The
+// simulator's switches use the same counters.
 struct counters {
 	__u64 received;
 	// Packets forwarded by the entry of their flow.
@@ -345,7 +345,7 @@ _Static_assert(__builtin_offsetof(struct counters, buffer_drops) == 112, "counte
 struct scored_candidate {
 	// Total cost C (Eq. 1); 0 if the rule does not compute it.
 	__u32 cost;
-	// Slot of the egress port.
+	// Index of the egress port in `SwitchTable::ports`.
 	__u8 port;
 	// Path cost C_path.
 	__u8 path;
@@ -364,7 +364,7 @@ _Static_assert(__builtin_offsetof(struct scored_candidate, flags) == 7, "scored_
 // Record of a decision in the ring buffer.
 struct decision_record {
 	__u64 time_ns;
-	// Age of the latest congestion sample of the ports, ns.
+	// Age of the latest congestion sample of the ports at the time of the decision, ns.
 	__u64 signal_age_ns;
 	// Flow that the decision is for.
 	struct flow_key flow;
@@ -374,7 +374,7 @@ struct decision_record {
 	__u32 dest_qp;
 	// Packet sequence number in that header, or NO_QP.
 	__u32 psn;
-	// Slot of the chosen port.
+	// Index of the chosen port in `SwitchTable::ports`.
 	__u32 port;
 	// Cause of the decision, one of TRIGGER_*.
 	__u8 trigger;
@@ -405,7 +405,7 @@ _Static_assert(__builtin_offsetof(struct decision_record, pad) == 52, "decision_
 _Static_assert(__builtin_offsetof(struct decision_record, candidates) == 56, "decision_record.candidates");
 
 // Parameters of DCQCN's reaction point and notification point, for both the published law and the artifact's
-// variant.
+// variant. Times are in the caller's unit.
 struct dcqcn_params {
 	// Minimum time between two CNPs of one QP (N).
 	__u64 cnp_interval;
@@ -563,7 +563,7 @@ struct paced_qp {
 	__u64 packets;
 	// Bytes that have left the pacer, Ethernet headers included.
 	__u64 bytes;
-	// Packets sent through the pacer once more because they were early or out of turn.
+	// Number of times that a packet was sent through the pacer again because it was early or out of turn.
 	__u64 rounds;
 	// Size of the latest packet that left the pacer, bytes.
 	__u32 last_bytes;
@@ -617,7 +617,7 @@ struct host_counters {
 	__u64 stray_cnps;
 	// Packets that the pacer dropped: all packets while it closes, and packets of QPs without a row.
 	__u64 dropped;
-	// Pauses that could not be recorded.
+	// Pauses of the NIC that could not be recorded because the ring buffer was full.
 	__u64 lost_pauses;
 };
 _Static_assert(sizeof(struct host_counters) == 40, "host_counters");
@@ -632,9 +632,9 @@ struct ingress_port {
 	// Size of the headroom for packets in flight when a pause is sent, bytes; 0: the port drops packets instead
 	// of pausing.
 	__u64 headroom;
-	// Bytes held in the reserve and the share.
+	// Bytes of the port's packets that count against its reserve and its share.
 	__u64 bytes;
-	// Bytes held in the headroom.
+	// Bytes of the port's packets that count against its headroom.
 	__u64 headroom_bytes;
 	// End of the sender's latest pause, ns.
 	__u64 paused_until_ns;
@@ -642,7 +642,7 @@ struct ingress_port {
 	__u64 quantum_ns;
 	// Index of the interface.
 	__u32 ifindex;
-	// The port's share of the free bytes is 2^-threshold_shift.
+	// Exponent of the port's share of the shared buffer: at most 2^-threshold_shift times the free bytes.
 	__u32 threshold_shift;
 };
 _Static_assert(sizeof(struct ingress_port) == 48, "ingress_port");
@@ -656,7 +656,7 @@ _Static_assert(__builtin_offsetof(struct ingress_port, threshold_shift) == 44, "
 
 // Shared buffer of a switch.
 struct shared_buffer {
-	// Size of the bytes that all ports share; 0: the switch has no PFC.
+	// Size of the part of the buffer that all ports share, bytes; 0: the switch has no PFC.
 	__u64 shared;
 	// Shared bytes in use.
 	__u64 used;
@@ -664,7 +664,7 @@ struct shared_buffer {
 	__u64 slot;
 	// Length of a slot as a power of two: 2^slot_bits ns.
 	__u32 slot_bits;
-	// Number of ports in use.
+	// Number of ports with a row in `ports`.
 	__u32 count;
 	struct ingress_port ports[64];
 };

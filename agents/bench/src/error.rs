@@ -12,7 +12,7 @@ pub enum BenchError {
     /// Failure of the switch program or its agent.
     #[error(transparent)]
     Switch(#[from] SwitchdError),
-    /// Failure of the packets' source or sink.
+    /// Failure of the programs that generate and count packets.
     #[error(transparent)]
     Loader(#[from] LoaderError),
     #[error("`{command}` failed: {why} (hint: it needs root and iproute2)")]

@@ -24,7 +24,8 @@ pub enum AgentCommand {
         /// False: the port counts as dead regardless of the state of its link.
         is_enabled: bool,
     },
-    /// Changes a link's rate, queue limit and marking, and hence its level thresholds from the next sample on.
+    /// Changes a link's rate, queue limit and marking. The thresholds of its congestion levels follow from the next
+    /// sample on.
     SetLink {
         /// Port of the link.
         port: PortId,
@@ -43,12 +44,12 @@ pub enum AgentCommand {
     SetLcmp(LcmpConfig),
     /// Confirms all tables, which resets their age.
     ConfirmTables,
-    /// Sets the time from which intervals count, and suspends periodic work until shortly before it.
+    /// Sets the start time from which intervals count, and suspends periodic work until shortly before it.
     Start {
         /// Start time on the agent's clock.
         at_ns: Nanos,
-        /// Time at which periodic work resumes, shortly before the start. Work with a longer interval is done once,
-        /// one interval before the start.
+        /// Time at which periodic work resumes, shortly before the start. Work whose interval is longer than the time left
+        /// from then on is done once, one interval before the start.
         rest_until_ns: Nanos,
     },
     /// Ends the agent after it has sent its last reports. If the socket is closed instead, the agent ends without
@@ -81,7 +82,7 @@ pub enum AgentMessage {
         /// Message text: the error and its causes on one line.
         message: String,
     },
-    /// Regular end of the agent, sent after its program was detached.
+    /// Regular end of the agent, sent after it has detached its program.
     Bye,
 }
 
@@ -221,7 +222,7 @@ pub struct DecisionReport {
     pub trigger: Trigger,
     /// Rule of the decision.
     pub rule: Rule,
-    /// Age of the latest congestion sample of the ports, ns.
+    /// Age of the latest congestion sample of the ports at the time of the decision, ns.
     pub signal_age_ns: u64,
     /// Candidates in the order of the configuration.
     pub candidates: Vec<CandidateReport>,

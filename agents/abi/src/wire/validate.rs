@@ -121,7 +121,7 @@ impl AgentConfig {
         let demand = self
             .demand_interval_ns
             .map(|time| ("demand_interval_ns", time));
-        // A wake-up every 10 µs would leave one CPU no time to forward packets.
+        // Wake-ups more often than every 10 µs would leave one CPU no time to forward packets.
         let in_range = intervals
             .into_iter()
             .chain(demand)
@@ -272,7 +272,7 @@ fn check_count(what: &'static str, count: usize, max: usize) -> Result<(), Agent
     Ok(())
 }
 
-/// Shortest interval of the agent's timers, ns.
+/// Shortest interval that the agent's timers accept, ns.
 const MIN_INTERVAL_NS: u64 = 10_000;
 
 #[cfg(test)]
