@@ -5,13 +5,13 @@ use std::os::fd::OwnedFd;
 use netlink_bindings::traits::{NetlinkRequest, Protocol};
 use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkSerializable};
 
-/// Messages to send by one system call, numbered from 0 in the order of insertion.
+/// Messages to send with one system call, numbered from 0 in the order of insertion.
 #[derive(Debug, Default)]
 pub struct Batch {
     bytes: Vec<u8>,
     /// Offset of each message.
     starts: Vec<usize>,
-    /// Descriptors that messages name.
+    /// File descriptors that messages refer to, kept open until the batch has been sent.
     kept: Vec<OwnedFd>,
 }
 
@@ -64,7 +64,7 @@ impl Batch {
         self.finish(start);
     }
 
-    /// Returns the bytes to send; the last message asks for an acknowledgement.
+    /// Returns the bytes to send, after requesting an acknowledgement for the last message.
     pub fn bytes_to_send(&mut self) -> &[u8] {
         if let Some(&last) = self.starts.last() {
             let [low, high] = NLM_F_ACK.to_ne_bytes();
@@ -74,7 +74,7 @@ impl Batch {
         &self.bytes
     }
 
-    /// Keeps a descriptor that a message names open until the batch was sent.
+    /// Keeps a file descriptor that a message refers to open until the batch has been sent.
     pub fn keep(&mut self, descriptor: OwnedFd) {
         self.kept.push(descriptor);
     }
@@ -101,5 +101,6 @@ impl Batch {
 
 /// Offset of the flags in a message header.
 const FLAGS: usize = 6;
-/// Bytes of a full batch. The kernel copies a batch into one buffer, limited to about 200 KiB.
+/// Size in bytes from which a batch counts as full. The kernel copies a batch into one buffer, limited to about 200
+/// KiB.
 const FULL: usize = 32 << 10;

@@ -10,7 +10,7 @@ use netlink_sys::{Socket as RawSocket, protocols};
 
 use crate::{Batch, KernelError, NetlinkError};
 
-/// Netlink socket. It stays in the namespace in which it was opened, whichever thread uses it.
+/// Netlink socket. It stays in the namespace in which it was opened, regardless of the thread that uses it.
 #[derive(Debug)]
 pub struct Socket {
     raw: RawSocket,
@@ -40,8 +40,8 @@ impl Socket {
         })
     }
 
-    /// Sends a batch, waits until the kernel has processed all of it, and returns each error with
-    /// the number of its message. The kernel goes on after an error.
+    /// Sends a batch, waits until the kernel has processed all of it, and returns each error with the number of its
+    /// message. The kernel continues with the next message after an error.
     pub fn execute(&mut self, mut batch: Batch) -> io::Result<Vec<(usize, KernelError)>> {
         let mut errors = Vec::new();
         if batch.is_empty() {
@@ -72,7 +72,8 @@ impl Socket {
         }
     }
 
-    /// Lists all objects of a kind; `read` parses the payload of each.
+    /// Lists all objects of a kind; `read` parses the payload of each message, and payloads for which it returns `None`
+    /// are left out.
     pub fn dump<T>(
         &mut self,
         kind: u16,
@@ -116,13 +117,14 @@ impl Socket {
         )))
     }
 
-    /// Subscribes to a multicast group; no call on the socket waits from then on.
+    /// Subscribes to a multicast group; from then on the socket is non-blocking.
     pub fn subscribe(&mut self, group: u32) -> io::Result<()> {
         self.raw.set_non_blocking(true)?;
         self.raw.add_membership(group)
     }
 
-    /// Discards all notifications that have arrived, and the mark of those that the kernel dropped (`ENOBUFS`).
+    /// Discards all notifications that have arrived, and clears the socket error that reports dropped notifications
+    /// (`ENOBUFS`).
     pub fn drain(&mut self) -> io::Result<()> {
         loop {
             match self.fill() {
@@ -158,7 +160,7 @@ impl Socket {
         }
     }
 
-    /// Receives once and passes each message to `read` until that returns true for the last.
+    /// Receives one datagram and passes its messages to `read` until `read` returns true; returns true in that case.
     fn receive(&mut self, mut read: impl FnMut(&NetlinkBuffer<&[u8]>) -> bool) -> io::Result<bool> {
         self.fill()?;
         let mut rest = self.buffer.as_slice();
@@ -175,7 +177,8 @@ impl Socket {
     }
 }
 
-/// Returns the error of a message that ends a listing, if it has one; `None` for an object.
+/// Returns `Some` for a message that ends a listing, with the kernel's error if there is one; `None` for a message that
+/// describes an object.
 fn end_of_dump(message: &NetlinkBuffer<&[u8]>) -> Option<Option<KernelError>> {
     match i32::from(message.message_type()) {
         libc::NLMSG_DONE => Some(KernelError::of_done(message)),
@@ -195,15 +198,15 @@ impl AsFd for Socket {
     reason = "the crate's socket has a number but no borrowed descriptor"
 )]
 fn borrow(raw: &RawSocket) -> BorrowedFd<'_> {
-    // SAFETY: the socket owns the descriptor and closes it when dropped, which the lifetime of the
-    // borrow rules out.
+    // SAFETY: the socket owns the descriptor and closes it only when it is dropped, and the lifetime of the borrow
+    // rules that out.
     unsafe { BorrowedFd::borrow_raw(raw.as_raw_fd()) }
 }
 
 const NETLINK_RDMA: isize = 20;
-/// Bytes of the receive buffer; the kernel fills at most 32 KiB at a time.
+/// Size of the receive buffer in bytes; the kernel sends at most 32 KiB at a time.
 const RECEIVE: usize = 64 << 10;
-/// Maximum number of listings, each repeated because objects changed meanwhile.
+/// Maximum number of attempts at a listing; it is repeated if objects changed meanwhile.
 const MAX_DUMPS: u32 = 16;
 
 #[cfg(test)]
@@ -212,7 +215,8 @@ mod tests {
 
     use super::*;
 
-    /// Message of the kernel: length, type, flags, number and port, then `payload`, as in `netlink(7)`.
+    /// Returns a message as the kernel sends it: length, type, flags, sequence number and port, then `payload`, as in
+    /// `netlink(7)`.
     fn message(kind: i32, flags: u16, payload: &[u8]) -> Vec<u8> {
         let length = u32::try_from(16 + payload.len()).unwrap();
         let mut bytes = length.to_ne_bytes().to_vec();

@@ -25,7 +25,7 @@ pub struct Candidate {
     pub congestion: u8,
     /// True if the egress port is alive.
     pub is_alive: bool,
-    /// Hash buckets of the candidate; LCMP ignores them.
+    /// Number of the candidate's hash buckets; LCMP ignores it.
     pub buckets: u16,
 }
 

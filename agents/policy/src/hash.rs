@@ -1,4 +1,4 @@
-//! Flow identification (section 3.1.2): the hash that spreads flows over next hops of equal rank.
+//! Flow identification (section 3.1.2): the hash that spreads flows over equally good next hops.
 
 use core::net::Ipv4Addr;
 

@@ -1,4 +1,4 @@
-//! UCMP: hash over the next hops of least uniform cost.
+//! UCMP: hash over the next hops with the lowest uniform cost.
 //!
 //! Li et al., "Uniform-Cost Multi-Path Routing for Reconfigurable Data Center Networks" (SIGCOMM '24), combines the
 //! latency of a path and the load that a flow puts on its links into one cost:

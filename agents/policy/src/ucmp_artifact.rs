@@ -20,7 +20,7 @@ pub const POLICY: BucketPolicy = BucketPolicy {
     law: Some(buckets),
 };
 
-/// Returns each next hop's buckets, according to the rate of its link.
+/// Returns one bucket for each next hop whose own link is the fastest, and none for the others.
 ///
 /// Next hops past [`MAX_CANDIDATES`] are ignored.
 #[must_use]
