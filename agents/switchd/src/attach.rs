@@ -35,11 +35,11 @@ enum PortLink {
 /// Treatment of a clsact qdisc that an earlier agent may have left at a port.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum OldClsact {
-    /// The qdisc's filter uses tables that no agent updates any more, so the qdisc is removed.
+    /// There is no such qdisc.
     None,
-    /// The qdisc's filter uses the inherited tables, so only its program is replaced.
+    /// The qdisc's filter uses tables that no agent updates any more, so the qdisc is removed.
     Remove,
-    /// Its filter forwards by the inherited tables: the program is replaced in place.
+    /// The qdisc's filter uses the inherited tables, so only its program is replaced.
     Replace,
 }
 

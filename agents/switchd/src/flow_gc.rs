@@ -60,7 +60,7 @@ pub(crate) fn remove(flows: &mut FlowTable, key: FlowKey) -> Result<(), SwitchdE
 /// a packet.
 #[derive(Debug, Default)]
 pub(crate) struct Evictor {
-    /// Flows of the latest reading with the times at which they were last seen, latest first.
+    /// Flows of the latest reading that are not evicted yet, with the times at which they were last seen; latest first.
     unseen: Vec<(u64, FlowKey)>,
 }
 

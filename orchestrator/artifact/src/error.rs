@@ -1,6 +1,6 @@
-//! Errors in the artifact's files.
+//! Errors in files of the artifact.
 
-/// Error with its file and line.
+/// Error in a file of the artifact, with file name and line.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{file}:{line}: {kind}")]
 pub struct ArtifactError {
@@ -11,7 +11,7 @@ pub struct ArtifactError {
     pub kind: ArtifactErrorKind,
 }
 
-/// Kind of an error at a line.
+/// Reason for which a line, or the file, cannot be used.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ArtifactErrorKind {
     #[error("the file ends before {expected}")]

@@ -1,9 +1,9 @@
-//! Reader that limits the number of bytes read.
+//! Reader that limits the number of bytes per record.
 
 use std::io::{self, Read};
 
-/// Reader that fails if more bytes than its bound are read before the next renewal. If a parser renews the reader
-/// before each record, it never holds more of a record than the bound and its own buffer.
+/// Reader that fails if more bytes than its bound are read before the next renewal. A parser that renews the reader
+/// before each record never holds more of a record than the bound and its own buffer.
 #[derive(Debug)]
 pub struct Bounded<R> {
     inner: R,

@@ -1,4 +1,4 @@
-//! Errors in a job and errors in the [`Status`](super::Status) of a flow.
+//! Errors in a job, and errors that end a flow with a failed [`Status`](super::Status).
 
 use lab_units::{Bytes, FlowId, Nanos, Side};
 
@@ -35,7 +35,7 @@ pub enum JobError {
     Duplicate { flow: FlowId },
 }
 
-/// Failure of the handshake, so that a flow did not become ready.
+/// Failure of the handshake, because of which a flow did not become ready.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum HandshakeError {
@@ -79,7 +79,7 @@ pub enum HandshakeError {
     },
 }
 
-/// Reason for which a report cannot be parsed.
+/// Reason for which the client's report cannot be used.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportError {
@@ -94,7 +94,7 @@ pub enum ReportError {
     /// More than one line of the output is a number.
     #[error("the client printed two bandwidths, `{first}` and `{second}`")]
     TwoBandwidths { first: String, second: String },
-    /// The number cannot be a flow's rate.
+    /// The number cannot be a bandwidth.
     #[error(
         "the client reported a bandwidth of `{value}` MiB/s, which is impossible (hint: perftest needs a stable TSC; boot a guest with tsc=reliable clocksource=tsc)"
     )]

@@ -1,4 +1,4 @@
-//! Errors of an installation, and of a session that cannot begin.
+//! Errors of a perftest installation, and of a session that cannot begin.
 
 use std::{io, path::PathBuf};
 
@@ -24,7 +24,7 @@ pub enum ProbeError {
     },
 }
 
-/// Reason for which a session cannot begin; none of its processes remains.
+/// Reason for which a session cannot begin. All processes that it had started have been killed.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// A job of the session cannot be run.

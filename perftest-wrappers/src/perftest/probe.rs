@@ -1,4 +1,4 @@
-//! Versions of the installed tools.
+//! Versions of the installed perftest tools.
 
 use std::{io, path::Path, process::Stdio};
 
@@ -16,7 +16,7 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// Returns true if flows of this tool start exactly at their trigger, see
+    /// Returns true if flows of this tool start exactly at their trigger; see
     /// [`FlowStart::exact`](crate::contract::FlowStart::exact).
     #[must_use]
     pub fn is_known(&self) -> bool {

@@ -40,7 +40,7 @@ pub enum VerbsError {
     },
 }
 
-/// Returns a hint for the error of a failed call.
+/// Returns a hint for the error of a failed call; empty if there is none.
 fn hint(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::ENOMEM) => {

@@ -292,7 +292,7 @@ impl Selftest {
         let mut records = self.program.drain_decisions();
         let sampled_at = self.switch.table.sampled_at_ns;
         for record in &mut records {
-            // Both fields become 0 if they agree with the time of the sample.
+            // The age is replaced by its error, and the time by 0 if it is set, so that the records can be compared.
             let age = record.time_ns.saturating_sub(sampled_at);
             record.signal_age_ns = record.signal_age_ns.abs_diff(age);
             record.time_ns = u64::from(record.time_ns == 0);
