@@ -137,8 +137,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Returns the newest kernel with all modules for labs and guests: from `cache`, or else an installed kernel. If
-    /// there is no such kernel, the error is about the cache's newest kernel.
+    /// Returns the newest kernel with all modules that labs and guests need: from `cache`, or else an installed kernel.
+    /// If there is no such kernel, the error describes the newest kernel in the cache.
     pub fn find(cache: &Path) -> Result<Self, CacheError> {
         Self::find_in(cache).or_else(|error| Self::find_in(Path::new(INSTALLED)).map_err(|_| error))
     }

@@ -28,7 +28,7 @@ pub(crate) use socket::ExecSocket;
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ExecRequest {
-    /// Start of a command; the first message of every client.
+    /// Request to start a command; the first message of every client.
     Start(Start),
     /// Bytes of the command's standard input.
     Input(Bytes),

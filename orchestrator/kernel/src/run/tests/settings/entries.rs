@@ -1,15 +1,15 @@
-//! One entry per key of a scenario: a scenario in which changing the key's value has an effect.
+//! One entry per key of a scenario: another value for the key, and a scenario in which the value has an effect.
 
 /// Key, another value for it, and a scenario in which that value has an effect.
 pub(super) struct Entry {
-    /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, each of which is a separate
-    /// key.
+    /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, each of which is a key of its
+    /// own.
     pub key: &'static str,
-    /// Path of the key in the scenario: `key`, or the same path with another list index than the first.
+    /// Path of the key in the scenario: the same as `key`, or with a list index other than the first.
     pub at: &'static str,
     /// Scenario before any change, in YAML.
     pub base: &'static str,
-    /// Changes of `base` that give the key an effect: paths and values.
+    /// Changes to `base` that give the key an effect: paths and values.
     pub with: &'static [(&'static str, &'static str)],
     /// Value that the key is changed to.
     pub to: &'static str,
@@ -66,7 +66,7 @@ measure: { queues: 100 us, links: 200 us, switches: 200 us }
 scale: { rate: 1/10, time: 2 }
 ";
 
-/// Change that lists the diamond's flows explicitly.
+/// Change that lists the flows of the diamond explicitly.
 const LISTED: &[(&str, &str)] = &[(
     "traffic[].flows",
     r#"[{ "from": "dc1/h1", "to": "dc5/h1", "size": "1 MB", "start": "1 ms" },
@@ -430,13 +430,13 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("transport.cc.dctcp.gain", BOTTLENECK, "1").with(&[("transport.cc.dctcp", "{}")]),
 ];
 
-/// Host links slow enough for queues to form.
+/// Changes that make host links so slow that queues form.
 const NARROW_HOSTS: &[(&str, &str)] = &[
     ("topology.defaults.host_link.rate", "5 Gbit"),
     ("traffic[].workload.load", "300%"),
 ];
 
-/// Host links with queues that mark packets.
+/// Changes that give host links queues that mark packets.
 const MARKING_HOSTS: &[(&str, &str)] = &[
     NARROW_HOSTS[0],
     NARROW_HOSTS[1],
@@ -445,13 +445,13 @@ const MARKING_HOSTS: &[(&str, &str)] = &[
 
 const MARKING_LINKS: &[(&str, &str)] = &[("topology.defaults.inter_dc.ecn", MARKS)];
 
-/// Fabric tier with links slow enough for queues to form.
+/// Changes that make the links of a fabric tier so slow that queues form.
 const NARROW_TIER: &[(&str, &str)] = &[(
     "topology.dcs[].fabric.{host_link,leaf_spine,spine_dci}.rate",
     "5 Gbit",
 )];
 
-/// Fabric tier with links whose queues mark packets.
+/// Changes that give the links of a fabric tier queues that mark packets.
 const MARKING_TIER: &[(&str, &str)] = &[
     NARROW_TIER[0],
     (
@@ -467,7 +467,7 @@ const LCMP: &[(&str, &str)] = &[(
     r#"{ "sample_interval": "100 us", "max_delay": "8192 us" }"#,
 )];
 
-/// Flow-cache garbage collection that finds idle flows while other flows run.
+/// Changes with which flow-cache garbage collection finds idle flows while other flows run.
 const COLLECTING: &[(&str, &str)] = &[(
     "policies[].{lcmp,rm-alpha,rm-beta}",
     r#"{ "sample_interval": "100 us", "gc_interval": "1 ms", "idle_timeout": "1 ms" }"#,
@@ -480,14 +480,14 @@ const AUTHORS_LCMP: &[(&str, &str)] = &[(
 
 const TE: &[(&str, &str)] = &[("policies[].te", r#"{ "interval": "500 us" }"#)];
 
-/// UCMP with flow ageing from 500 kB on: from 5 MB / α on, the path with 20 Gbit/s and 6 ms costs no more than the path
-/// with 10 Gbit/s and 2 ms.
+/// Changes with which UCMP has flow ageing from 500 kB on: from 5 MB / α on, the path with 20 Gbit/s and 6 ms costs no
+/// more than the path with 10 Gbit/s and 2 ms.
 const UCMP: &[(&str, &str)] = &[
     ("policies[].ucmp", r#"{ "alpha": 10 }"#),
     ("traffic[].workload.sizes", "larger.csv"),
 ];
 
-/// DCQCN that recovers its rate while flows run.
+/// Changes with which DCQCN recovers its rate while flows run.
 const FAST: &[(&str, &str)] = &[(
     "transport.cc.dcqcn",
     r#"{ "increase_interval": "20 us", "byte_counter": "50 kB", "fast_recovery": 1 }"#,
