@@ -26,9 +26,9 @@ struct NamespaceState {
 }
 
 impl Lab {
-    /// Returns the state of the lab's namespaces: `tc -s qdisc`, `ip -d link` and the settings under
-    /// `net.core` and `net.ipv4`. If a program cannot run, the text gives the error. The root namespace is
-    /// left out, because it belongs to the machine.
+    /// Returns the state of the lab's namespaces: the output of `tc -s qdisc` and `ip -d link`, and the settings under
+    /// `net.core` and `net.ipv4`. If a program cannot run, the text contains the error. The root namespace is left out,
+    /// because it belongs to the machine.
     #[must_use]
     pub fn state(&self) -> LabState {
         let layout = Layout::new(self.plan(), self.options());

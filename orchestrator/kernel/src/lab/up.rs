@@ -32,8 +32,8 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Brings a lab up: applies all steps, reads the kernel's state back and compares. After a failure
-    /// or a cancellation, the applied steps are undone.
+    /// Brings a lab up: applies all steps, reads the kernel's state back and compares it with the steps. After a
+    /// failure or a cancellation, the applied steps are undone.
     ///
     /// The plan must be for the reservation's slot, and the options for the reservation's lab.
     /// Fails if a step fails, the kernel's state differs from the steps, or the caller cancels.
