@@ -6,7 +6,7 @@
 
 use lab_abi::Trigger;
 
-/// Returns the reason for which a packet needs a decision; `None` if the packet follows its flow's entry.
+/// Returns the reason why a packet needs a decision; `None` if the packet follows its flow's entry.
 ///
 /// `is_pinned_port_alive` is `None` if the flow has no entry. `must_reroute` returns true if flow ageing moves the flow
 /// away from a live port; it is called only if the port is alive.

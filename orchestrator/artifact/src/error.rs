@@ -11,7 +11,7 @@ pub struct ArtifactError {
     pub kind: ArtifactErrorKind,
 }
 
-/// Reason for which a line, or the file, cannot be used.
+/// Reason why a line, or the file, cannot be used.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ArtifactErrorKind {
     #[error("the file ends before {expected}")]

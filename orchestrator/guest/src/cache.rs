@@ -54,7 +54,7 @@ pub fn default_dir() -> PathBuf {
     dir.map_or_else(|| DEFAULT_DIR.into(), PathBuf::from)
 }
 
-/// Reason for which a cache has no bootable kernel.
+/// Reason why a cache has no bootable kernel.
 #[derive(Debug, Error)]
 pub enum CacheError {
     #[error("no kernel package is unpacked in `{}`", dir.display())]

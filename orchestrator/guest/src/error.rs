@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::cache::{CacheError, FILL_COMMAND};
 
-/// Reason for which the command of a guest run did not run to its end.
+/// Reason why the command of a guest run did not run to its end.
 #[derive(Debug, Error)]
 pub enum GuestError {
     #[error("command `{}` is not an absolute path", command.display())]

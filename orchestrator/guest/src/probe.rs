@@ -25,7 +25,7 @@ use crate::{
 pub struct Need {
     /// Short name of the requirement: `busybox`, `guest memory`.
     pub subject: &'static str,
-    /// Reason for which a guest needs it.
+    /// Reason why a guest needs it.
     pub why: &'static str,
     /// Description of the state if the requirement is met; otherwise the finding.
     pub found: Result<String, Finding>,

@@ -10,7 +10,7 @@ use super::{
     qp::MAX_QP_TIMEOUT,
 };
 
-/// Reason for which a job cannot be run by perftest.
+/// Reason why a job cannot be run by perftest.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum JobError {
     /// The job has fewer messages than perftest accepts.
@@ -79,7 +79,7 @@ pub enum HandshakeError {
     },
 }
 
-/// Reason for which the client's report cannot be used.
+/// Reason why the client's report cannot be used.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportError {

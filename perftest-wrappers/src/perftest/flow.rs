@@ -37,7 +37,7 @@ pub(crate) struct ReadyFlow {
     is_farewell_sent: bool,
 }
 
-/// Reason for which the wait for a flow ends.
+/// Reason why the wait for a flow ends.
 #[derive(Debug)]
 enum End {
     Exit(Side, Exit),

@@ -14,7 +14,7 @@ use crate::{
     rows::{MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MAX_SIZE_THRESHOLDS},
 };
 
-/// Reason for which an agent rejects a configuration.
+/// Reason why an agent rejects a configuration.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum AgentConfigError {
     #[error("{count} {what}; a switch supports at most {max}")]

@@ -20,7 +20,7 @@ use thiserror::Error;
 use super::{Bytes, ExecReply, ExecRequest, INPUT_WINDOW, MAX_REQUEST, Start};
 use crate::{Terminal, retry::uninterrupted};
 
-/// Reason for which the command of an exec session did not run to its end.
+/// Reason why the command of an exec session did not run to its end.
 #[derive(Debug, Error)]
 pub enum ExecError {
     #[error("cannot connect to the guest at `{}`: {source}", socket.display())]

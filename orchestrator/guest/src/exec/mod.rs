@@ -65,7 +65,7 @@ pub(crate) enum ExecReply {
     Ack(usize),
     /// Exit code of the command; the last message.
     Exit(u8),
-    /// Reason for which the command was not started; the last message.
+    /// Reason why the command was not started; the last message.
     Refused(String),
 }
 

@@ -57,7 +57,7 @@ struct Machine {
     connections: Option<Connections>,
     /// Chains that may drop the packets.
     droppers: Vec<Dropper>,
-    /// Reasons for which some chains could not be read.
+    /// Reasons why some chains could not be read.
     unknown: Vec<String>,
 }
 

@@ -25,7 +25,7 @@ pub struct Finding {
     pub subject: String,
     /// State of the machine that the check found.
     pub what: String,
-    /// Reason for which a lab needs the requirement.
+    /// Reason why a lab needs the requirement.
     pub why: String,
     /// Command that fixes the problem; `None` if there is no problem or no known command.
     pub fix: Option<String>,
@@ -99,7 +99,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Requirement that a lab has: its short name, and the reason for which a lab needs it.
+/// Requirement that a lab has: its short name, and the reason why a lab needs it.
 pub(super) struct Requirement(pub &'static str, pub &'static str);
 
 impl Requirement {

@@ -75,7 +75,7 @@ fn probe() -> Result<(HostPlacement, String), ProbeError> {
     })
 }
 
-/// Brings two hosts up and sends a flow between them; the inner error is the reason for which the flow failed.
+/// Brings two hosts up and sends a flow between them; the inner error is the reason why the flow failed.
 fn try_flow() -> Result<Result<(), String>, ProbeError> {
     let TwoHosts {
         reservation,

@@ -26,7 +26,7 @@ pub enum Live {
     Stop,
 }
 
-/// Reason for which a lab cannot be taken down.
+/// Reason why a lab cannot be taken down.
 #[derive(Debug, thiserror::Error)]
 pub enum DownError {
     #[error("there is no lab `{lab}` (hint: `lcmp-lab status` lists them)")]

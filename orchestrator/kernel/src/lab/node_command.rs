@@ -15,7 +15,7 @@ use crate::{
     name::LabName,
 };
 
-/// Reason for which a program cannot be run on a node.
+/// Reason why a program cannot be run on a node.
 #[derive(Debug, thiserror::Error)]
 pub enum EnterError {
     #[error("there is no lab `{lab}` (hint: `lcmp-lab status` lists them)")]

@@ -31,7 +31,7 @@ pub struct Reservation {
     journal: Option<Journal>,
 }
 
-/// Reason for which a lab cannot be reserved.
+/// Reason why a lab cannot be reserved.
 #[derive(Debug, thiserror::Error)]
 pub enum ReservationError {
     #[error(

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::{lab::LabErrorKind, lower::FaultError};
 
-/// Reason for which a run ends early.
+/// Reason why a run ends early.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The user cancelled the run.
