@@ -364,7 +364,7 @@ _Static_assert(__builtin_offsetof(struct scored_candidate, flags) == 7, "scored_
 // Record of a decision in the ring buffer.
 struct decision_record {
 	__u64 time_ns;
-	// Age of the latest congestion sample of the ports at the time of the decision, ns.
+	// Age of the ports' latest congestion sample at the time of the decision, ns.
 	__u64 signal_age_ns;
 	// Flow that the decision is for.
 	struct flow_key flow;

@@ -442,7 +442,7 @@ row! {
     /// Record of a decision in the ring buffer.
     pub struct DecisionRecord as "decision_record" {
         pub time_ns: u64,
-        /// Age of the latest congestion sample of the ports at the time of the decision, ns.
+        /// Age of the ports' latest congestion sample at the time of the decision, ns.
         pub signal_age_ns: u64,
         /// Flow that the decision is for.
         pub flow: FlowKey,

@@ -49,7 +49,7 @@ pub const BATCH: u32 = 64;
 /// Result of [`forwarding`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Forwarding {
-    /// Number of rounds of each kind; rounds of different kinds alternate.
+    /// Number of rounds of each kind; the two kinds alternate.
     pub rounds: usize,
     /// Number of packets per round.
     pub packets: u32,

@@ -7,7 +7,7 @@
 
 use lab_bench::{BenchError, Cost, Cut};
 
-/// Maximum cost of a decision among six candidates, as a multiple of the cost of an early exit from the same program.
+/// Maximum cost of a decision among six candidates, as a multiple of what an early exit from the same program costs.
 ///
 /// Both are measured in one run, so the ratio does not depend on the machine: the medians' ratio is about 8, on two
 /// idle cores or on two cores with six busy loops. An additional lookup adds about 1; sorting by branches, which the

@@ -135,8 +135,8 @@ fn apply(step: &mut LawStep) {
     }
 }
 
-/// Returns the first step of a QP with random parameters, drawn from ranges that include the values of the paper and of
-/// a scaled lab.
+/// Returns the first step of a QP with random parameters, drawn from ranges that include the paper's values and a
+/// scaled lab's.
 fn first_step(random: &mut Pcg64Mcg) -> LawStep {
     let line = match below(random, 4) {
         0 => 100_000_000,

@@ -16,7 +16,7 @@ pub const TOPOLOGY: &str = "topology/topology_LeafSpine_MultiDC8.txt";
 /// published.
 pub const FLOWS: &str = "traffic/traffic_WebSearch_8DC_fig1_rebuilt.txt";
 
-/// Path of the table with the order of equal next hops in the switches of Figure 1.
+/// Path of the table that orders the equal next hops in the switches of Figure 1.
 pub const ROUTES: &str = "fct/fig1/routing_table.csv";
 
 /// Path of the table with the average utilisation of the inter-DC links in Figure 1.

@@ -222,7 +222,7 @@ pub struct DecisionReport {
     pub trigger: Trigger,
     /// Rule of the decision.
     pub rule: Rule,
-    /// Age of the latest congestion sample of the ports at the time of the decision, ns.
+    /// Age of the ports' latest congestion sample at the time of the decision, ns.
     pub signal_age_ns: u64,
     /// Candidates in the order of the configuration.
     pub candidates: Vec<CandidateReport>,

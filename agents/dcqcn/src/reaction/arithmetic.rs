@@ -56,7 +56,7 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// Number of low bits of a rate that are multiplied with α separately.
 const SPLIT: u32 = 20;
 
-/// Number of bits of the largest number of decays applied at once; after more decays, α is zero.
+/// Bit width of the largest number of decays applied at once; after more decays, α is zero.
 const DECAY_BITS: u32 = 32;
 
 #[cfg(test)]

@@ -124,7 +124,8 @@ const WRITABLE_OPTIONS: &str = "trans=virtio,version=9p2000.L,msize=512000,cache
 
 const HOST_NAME: &str = "lcmp-lab";
 
-/// Resource limits of the guest's programs; a lab with 300 QPs opens thousands of files and pins hundreds of megabytes.
+/// Resource limits of the guest's programs; a lab with 300 QPs opens several thousand files and pins several hundred
+/// megabytes.
 const LIMITS: &[(Resource, u64)] = &[
     (Resource::RLIMIT_NOFILE, 1 << 20),
     (Resource::RLIMIT_MEMLOCK, RLIM_INFINITY),

@@ -67,8 +67,8 @@ pub fn verdict(cache: &Path, kernel: &Kernel, on_trial: impl FnOnce()) -> KvmVer
     verdict
 }
 
-/// Returns the key of a verdict: the guest's kernel, the model of the first CPU, and the random ID of this machine's
-/// boot, because virtualisation settings may change with the next boot.
+/// Returns the key of a verdict: the guest's kernel, the first CPU's model, and the random ID of this machine's boot,
+/// because virtualisation settings may change with the next boot.
 fn key(kernel: &str) -> String {
     let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     format!("{kernel}, {}, {}", cached::cpu_model(), boot_id.trim_end())

@@ -30,8 +30,8 @@ fn before_refusal(mut queue: impl FnMut(u64) -> bool, sent: &[u64]) -> Option<u6
     refused.and_then(|index| u64::try_from(index).ok())
 }
 
-/// Returns a model of a queue of `limit` bytes behind a token bucket of `burst` bytes: a function that returns true if
-/// a frame at the given time is accepted. With a bucket of one frame, the model is a store-and-forward link.
+/// Models a queue of `limit` bytes behind a token bucket of `burst` bytes: the returned function returns true if it
+/// accepts a frame at the given time. With a bucket of one frame, the model is a store-and-forward link.
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_tbf.c>, `tbf_dequeue`.
 fn bucket(

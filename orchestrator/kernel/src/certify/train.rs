@@ -112,7 +112,7 @@ mod tests {
         }
     }
 
-    /// Of the 32 frames and the 4 frames of the burst, half arrive, and of the neighbouring pairs, a quarter arrives.
+    /// When half the frames are lost, a quarter of the neighbouring pairs arrive, so the window is 4 times as long.
     #[test]
     fn a_train_on_a_lossy_link_is_longer() {
         let mut plan = testing::pair(0);

@@ -133,8 +133,8 @@ fn number(path: &Path) -> Option<u64> {
 const GC_THRESH3: &str = "/proc/sys/net/ipv4/neigh/default/gc_thresh3";
 const RAISE_PROCESSES: &str = "sysctl -w kernel.pid_max=65536 kernel.threads-max=65536";
 
-/// Number of namespaces of a lab with eight datacenters, each with a fabric of 2 spines, 4 leaves and 16 hosts; one
-/// more is for the delay lines.
+/// Number of namespaces in a lab with eight datacenters, each with 2 spines, 4 leaves and 16 hosts; one more namespace
+/// holds the delay lines.
 const NAMESPACES: u64 = 185;
 /// Number of namespaces of a lab with two datacenters and one host in each; one more is for the delay lines.
 const SMALLEST_LAB: u64 = 5;

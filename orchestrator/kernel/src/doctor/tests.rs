@@ -184,7 +184,7 @@ fn cannot_compare() -> Option<String> {
     missing.map(|name| format!("`{name}` is not installed"))
 }
 
-/// Returns the names of all interfaces, of the files under `/run`, and of this process's RDMA devices.
+/// Returns the names of all interfaces, files under `/run`, and RDMA devices that this process sees.
 fn machine() -> [Vec<String>; 3] {
     let links = dump::links(&mut NetnsHandle::root().unwrap().socket).unwrap();
     let files = std::fs::read_dir("/run").unwrap();

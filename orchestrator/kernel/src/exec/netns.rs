@@ -85,8 +85,8 @@ pub(crate) fn directory() -> PathBuf {
     PathBuf::from("/run/netns")
 }
 
-/// Returns true if the directory of namespaces is a mount of its own, as after `ip netns`, so that the unmounting of a
-/// namespace propagates to other mount namespaces.
+/// Returns true if the directory of namespaces is a separate mount, as after `ip netns`, so that unmounting a namespace
+/// propagates to other mount namespaces.
 pub(crate) fn directory_is_ready() -> io::Result<bool> {
     if !directory().is_dir() {
         return Ok(false);

@@ -127,7 +127,7 @@ impl Lab {
     }
 }
 
-/// Returns the number of packets that the backlogs of all CPUs dropped: the sum of the second column in `softnet_stat`.
+/// Returns how many packets the backlogs of all CPUs dropped: the sum of the second column in `softnet_stat`.
 fn backlog_drops(softnet: &str) -> u64 {
     let drops = |line: &str| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok();
     softnet.lines().filter_map(drops).sum()

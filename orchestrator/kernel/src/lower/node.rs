@@ -20,8 +20,8 @@ pub(super) fn backlog() -> Step {
     }
 }
 
-/// Appends the steps for the namespaces of all switches, of all hosts outside the root namespace, and of the delay
-/// lines.
+/// Appends the steps that make a namespace for every switch, for every host outside the root namespace, and for the
+/// delay lines.
 pub(super) fn namespaces(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     for node in layout.nodes() {
         if let Namespace::Named(name) = layout.netns(node) {

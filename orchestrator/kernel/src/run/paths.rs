@@ -190,8 +190,8 @@ mod tests {
     use super::*;
     use crate::run::testing::{CLIENT, SERVER, decision, flow, plan};
 
-    /// Returns the paths of a flow of `tool` after `decisions`, each of which is a datacenter, a destination QP and a
-    /// candidate.
+    /// Returns the paths that a flow of `tool` takes after `decisions`; each decision is a datacenter, a destination QP
+    /// and a candidate.
     fn paths(tool: Tool, decisions: &[(u32, QpAddress, usize)]) -> [Option<String>; 2] {
         let plan = plan();
         // The client of a read is at the flow's destination.

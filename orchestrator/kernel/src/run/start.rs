@@ -72,7 +72,7 @@ impl Start {
 /// Tick of the kernel's timer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Tick {
-    /// Time of the tick, a multiple of the length of a jiffy.
+    /// Time of the tick, a multiple of [`JIFFY`].
     at: MonotonicTime,
     /// Value of the jiffies counter from this tick on. At boot, the counter starts five minutes before it overflows 32
     /// bits; it misses some ticks of the boot (20 or 22 in boots of one kernel).

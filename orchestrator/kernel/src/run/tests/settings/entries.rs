@@ -2,8 +2,8 @@
 
 /// Key, another value for it, and a scenario in which that value has an effect.
 pub(super) struct Entry {
-    /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, each of which is a key of its
-    /// own.
+    /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, and each alternative is a
+    /// separate key.
     pub key: &'static str,
     /// Path of the key in the scenario: the same as `key`, or with a list index other than the first.
     pub at: &'static str,
