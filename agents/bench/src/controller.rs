@@ -64,11 +64,12 @@ impl Controller {
     pub fn listen<T>(socket: &Path, start: impl FnOnce() -> T) -> Result<(Self, T), BenchError> {
         // The controller of a killed agent leaves its socket file behind.
         let _ = std::fs::remove_file(socket);
-        let listener = UnixListener::bind(socket).map_err(BenchError::io("listen to the agent"))?;
+        let listener =
+            UnixListener::bind(socket).map_err(BenchError::io("listen for the agent"))?;
         let agent = start();
         let (stream, _) = listener
             .accept()
-            .map_err(BenchError::io("accept the agent"))?;
+            .map_err(BenchError::io("accept the agent's connection"))?;
         stream
             .set_read_timeout(Some(TIMEOUT))
             .map_err(BenchError::io("set a time-out"))?;
@@ -91,7 +92,7 @@ impl Controller {
     pub fn message(&mut self) -> Result<Option<AgentMessage>, BenchError> {
         let mut line = String::new();
         let read = self.stream.read_line(&mut line);
-        read.map_err(BenchError::io("read a message of the agent"))?;
+        read.map_err(BenchError::io("read a message from the agent"))?;
         let message = serde_json::from_str(&line).ok();
         if let Some(AgentMessage::Demands(demands)) = &message {
             for row in &demands.destinations {

@@ -26,7 +26,7 @@ pub enum BenchError {
     Agent { what: &'static str, instead: String },
     #[error("{what} did not happen within {} s", limit.as_secs())]
     Waited { what: &'static str, limit: Duration },
-    #[error("{arrived} of {sent} packets came through {by}")]
+    #[error("only {arrived} of {sent} packets arrived through {by}")]
     Lost {
         by: &'static str,
         arrived: u64,

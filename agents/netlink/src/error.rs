@@ -19,7 +19,7 @@ pub enum NetlinkError {
     /// The kernel refused the request.
     #[error("{0}")]
     Kernel(#[from] KernelError),
-    #[error("netlink answer cannot be read: {0}")]
+    #[error("cannot read the kernel's netlink answer: {0}")]
     Answer(String),
 }
 

@@ -113,7 +113,7 @@ impl Socket {
             }
         }
         Err(NetlinkError::Answer(format!(
-            "objects of kind {kind} changed during {MAX_DUMPS} listings"
+            "objects (netlink message type {kind}) changed during each of {MAX_DUMPS} listings"
         )))
     }
 

@@ -37,8 +37,8 @@ use crate::{
 pub const POLICY: Policy = Policy {
     word: "ucmp",
     key: Some("ucmp"),
-    doc: "5-tuple hash over the candidates of minimum uniform cost: one-way delay, and a flow's use of\n\
-          its links. With `ageing: false` its label is `min-delay`.",
+    doc: "5-tuple hash over the candidates with the lowest uniform cost: the sum of the one-way delay\n\
+          and of the load that the flow puts on the links. With `ageing: false` its label is `min-delay`.",
     sets: None,
     mechanism: Mechanism::UniformCost,
 };

@@ -14,7 +14,7 @@ use crate::{candidate::Path, policy::BucketPolicy};
 /// UCMP as implemented in the authors' code.
 pub const POLICY: BucketPolicy = BucketPolicy {
     name: "ucmp-artifact",
-    doc: "5-tuple hash over the candidates of the fastest first link, which is UCMP in the code of\n\
+    doc: "5-tuple hash over the candidates whose first link is the fastest, which is UCMP in the code of\n\
           LCMP's authors; no parameters.",
     about: "5-tuple hash over the fastest first links",
     law: Some(buckets),

@@ -49,7 +49,7 @@ pub enum ObjectError {
     #[error("it has no map `{map}` (hint: include switch.bpf.h)")]
     NoMap { map: &'static str },
     #[error(
-        "its map `{map}` has {what} of {found}, the agent's has {expected} (hint: build it against \
+        "its map `{map}` has {what} of {found}, but the agent's has {expected} (hint: build it against \
          this version's abi.h)"
     )]
     OtherMap {
@@ -123,8 +123,8 @@ fn without_panic<T>(step: impl FnOnce() -> T) -> Result<T, String> {
     let result = catch_unwind(AssertUnwindSafe(step));
     panic::set_hook(hook);
     result.map_err(|panic| match panic.downcast::<String>() {
-        Ok(message) => format!("its loader panics: {message}"),
-        Err(_) => "its loader panics".to_owned(),
+        Ok(message) => format!("the loader panicked on it: {message}"),
+        Err(_) => "the loader panicked on it".to_owned(),
     })
 }
 

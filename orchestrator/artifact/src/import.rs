@@ -82,7 +82,7 @@ fn head(text: &mut String, topology: Source<'_>, flows: Source<'_>, options: &Im
     let _ = write!(
         text,
         "# Made from two files of the paper's NS-3 artifact: a topology, {}, and flows,\n\
-         # {}. Queues hold what its devices hold; it marks by rate alone.\n\
+         # {}. Queue limits are those of the artifact's devices; ECN thresholds depend only on the link rate.\n\
          name: {}\n\
          description: {}\n\
          \ntopology:\n",

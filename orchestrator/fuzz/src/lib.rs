@@ -78,7 +78,7 @@ pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> 
     );
     assert!(
         kept <= MAX_MEMORY,
-        "{format}: {kept} bytes of memory are kept"
+        "{format}: {kept} bytes of memory are still held"
     );
 }
 

@@ -66,7 +66,7 @@ pub enum CacheError {
         source: std::io::Error,
     },
     #[error(
-        "kernel `{release}` in `{}` lacks the modules {}, as the cloud flavour does",
+        "kernel `{release}` in `{}` lacks the modules {}, as kernels of the cloud flavour do",
         dir.display(),
         names(missing)
     )]
@@ -85,7 +85,7 @@ pub enum CacheError {
 
 fn known_text(known: &[String]) -> String {
     match known {
-        [] => "it has no kernels".to_owned(),
+        [] => "the directory has no kernels".to_owned(),
         known => format!("it has {}", names(known)),
     }
 }

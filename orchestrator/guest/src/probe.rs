@@ -59,7 +59,7 @@ pub enum Finding {
     },
     #[error("this user namespace does not map user {user}")]
     NoUser { user: u32 },
-    #[error("{free} is available, but the guest needs up to {needed}")]
+    #[error("{free} of memory is available, but the guest needs up to {needed}")]
     NoMemory { free: Bytes, needed: Bytes },
 }
 
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(available_in("MemTotal:  100 kB\n"), None);
         let needed = Bytes::new(2_345_600_000);
         let lacking = memory(Bytes::new(900_000_000), needed).unwrap_err();
-        let expected = "900 MB is available, but the guest needs up to 2345 MB";
+        let expected = "900 MB of memory is available, but the guest needs up to 2345 MB";
         assert_eq!(lacking.to_string(), expected);
         let enough = Bytes::new(2_345_678_901);
         assert_eq!(memory(enough, needed).unwrap(), "2345 MB free");

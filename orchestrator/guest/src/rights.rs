@@ -130,8 +130,8 @@ impl Lent {
 /// Returns the error for a directory whose owner cannot be changed.
 fn without(path: &Path, error: io::Error) -> io::Error {
     let text = format!(
-        "`{}` cannot be given to the guest's user, {GUEST_USER}: {error} (hint: a directory on a file system with \
-         owners)",
+        "cannot change the owner of `{}` to the guest's user, {GUEST_USER}: {error} (hint: use a file system that \
+         stores owners)",
         path.display()
     );
     io::Error::new(error.kind(), text)

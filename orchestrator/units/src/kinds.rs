@@ -94,7 +94,7 @@ kind! {
 kind! {
     /// Kernel that carries a lab's packets, and its clock; the two determine the lab's capacity.
     #[derive(Default)]
-    Place: "a place of labs" {
+    Place: "a place where labs run" {
         /// A guest under software emulation, on the virtual clock.
         #[default]
         GuestVirtual = "guest-virtual",

@@ -6,7 +6,7 @@ kind! {
     /// Program that transfers a flow from its source to its destination. The word of a perftest program is its name in
     /// `PATH`.
     #[derive(Default)]
-    Tool: "a program that makes flows" {
+    Tool: "a program that generates flows" {
         /// Two-sided sends; the client sleeps until completion events arrive.
         #[default]
         SendBw = "ib_send_bw",

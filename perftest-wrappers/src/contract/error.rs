@@ -18,7 +18,7 @@ pub enum JobError {
     TooFewMessages { flow: FlowId, messages: u32 },
     /// The message is empty or larger than rxe accepts.
     #[error(
-        "flow {flow}: a message of {size} (hint: it must have between 1 B and {MAX_MESSAGE}; use more messages)"
+        "flow {flow}: a message has {size}; it must have 1 B to {MAX_MESSAGE} (hint: use more messages)"
     )]
     MessageSize { flow: FlowId, size: Bytes },
     /// InfiniBand has no path MTU of this size.
@@ -112,7 +112,7 @@ pub enum ReportError {
     },
     /// The FCT is longer than the time until the completion marker.
     #[error(
-        "the client reported an FCT of {fct}, but had its last completion within {bound} (hint: \
+        "the client reported an FCT of {fct}, but its last completion came within {bound} (hint: \
          is the CPU's clock rate in /proc/cpuinfo that of its TSC?)"
     )]
     Impossible {

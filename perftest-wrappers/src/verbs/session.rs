@@ -127,7 +127,7 @@ impl Session {
             })
             .map_err(refused)?;
         let outcomes = outcomes.await.map_err(|_| VerbsError::Thread {
-            source: std::io::Error::other("the thread of the flows has panicked"),
+            source: std::io::Error::other("the thread that runs the flows has panicked"),
         })?;
         // When the runner ends, its sender of orders is dropped. The factory's thread then ends too, after it has
         // destroyed the remaining pairs.
@@ -187,7 +187,7 @@ fn check(jobs: &[FlowJob]) -> Result<(), VerbsError> {
         if size == Bytes::ZERO || size > limits::MAX_MESSAGE {
             let max = limits::MAX_MESSAGE;
             return Err(problem(format!(
-                "a message of {size}; it must have 1 B to {max}"
+                "a message has {size}; it must have 1 B to {max}"
             )));
         }
         if !(1..=MAX_MESSAGES).contains(&job.messages) {

@@ -30,7 +30,7 @@ pub enum AgentConfigError {
     )]
     InterfaceName { id: PortId, interface: String },
     #[error(
-        "`{addr}/{prefix_len}` is not a prefix (hint: the length is at most 32, and no bit after it is set)"
+        "`{addr}/{prefix_len}` is not a prefix (hint: the length is at most 32, and all bits after the prefix are 0)"
     )]
     Prefix { addr: Ipv4Addr, prefix_len: u8 },
     #[error("destination `{addr}/{prefix_len}` is listed twice")]
@@ -38,7 +38,7 @@ pub enum AgentConfigError {
     #[error("destination `{addr}/{prefix_len}` has no candidate")]
     NoCandidate { addr: Ipv4Addr, prefix_len: u8 },
     #[error(
-        "destination `{addr}/{prefix_len}`: got buckets for {found} candidates, but it has {expected}"
+        "destination `{addr}/{prefix_len}`: the command has buckets for {found} candidates instead of {expected}"
     )]
     Buckets {
         addr: Ipv4Addr,
@@ -59,7 +59,7 @@ pub enum AgentConfigError {
     SizeThresholds { addr: Ipv4Addr, prefix_len: u8 },
     #[error("port {port} is not a port of the switch")]
     UnknownPort { port: PortId },
-    #[error("the policy has no weights or thresholds")]
+    #[error("the switch's policy has no weights or thresholds to change")]
     NoParameters,
     #[error("`{field}` is {value}; it must be {min} to {max}")]
     OutOfRange {
@@ -369,11 +369,11 @@ pub(super) mod tests {
             ),
             (
                 |c| c.destinations[0].prefix_len = 8,
-                "`10.8.0.0/8` is not a prefix (hint: the length is at most 32, and no bit after it is set)",
+                "`10.8.0.0/8` is not a prefix (hint: the length is at most 32, and all bits after the prefix are 0)",
             ),
             (
                 |c| c.destinations[0].prefix_len = 33,
-                "`10.8.0.0/33` is not a prefix (hint: the length is at most 32, and no bit after it is set)",
+                "`10.8.0.0/33` is not a prefix (hint: the length is at most 32, and all bits after the prefix are 0)",
             ),
             (
                 |c| c.destinations[0].candidates[0].port = PortId(4),
@@ -424,7 +424,7 @@ pub(super) mod tests {
             ),
             (
                 |c| c.local.prefix_len = 8,
-                "`10.1.0.0/8` is not a prefix (hint: the length is at most 32, and no bit after it is set)",
+                "`10.1.0.0/8` is not a prefix (hint: the length is at most 32, and all bits after the prefix are 0)",
             ),
             (
                 |c| c.flow_table_entries = 50_001,

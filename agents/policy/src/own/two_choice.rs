@@ -18,7 +18,7 @@ impl OwnPolicy for TwoChoice {
     }
 
     fn about(&self) -> &'static str {
-        "of two next hops that the hash names, the one whose queue drains first"
+        "of two next hops that the hash selects, the one whose queue drains first"
     }
 
     fn choose(&self, next_hops: &[NextHop], hash: u32) -> usize {

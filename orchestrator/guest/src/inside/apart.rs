@@ -20,7 +20,7 @@ pub(super) fn set_apart() -> Result<(), InsideError> {
     for right in WITHHELD {
         // The init keeps these rights, because the bounding set only limits rights that a program gets at exec.
         remove_capability_from_bounding_set(right)
-            .map_err(InsideError::kernel("rights of programs"))?;
+            .map_err(InsideError::kernel("capability bounding set"))?;
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ pub(crate) fn set_up(request: &InnerRequest) -> Result<(), InsideError> {
     for (resource, limit) in LIMITS {
         setrlimit(*resource, *limit, *limit).map_err(InsideError::kernel("resource limits"))?;
     }
-    prioritise_softirqs().map_err(InsideError::kernel("priority of packets"))
+    prioritise_softirqs().map_err(InsideError::kernel("priority of packet threads"))
 }
 
 /// Unmounts the host's directories, so that all written files are on the host.

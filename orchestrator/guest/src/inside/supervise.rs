@@ -62,7 +62,7 @@ impl<'a> Supervisor<'a> {
         })?;
         let running = Running::start(request, ports)?;
         // SIGCHLD is blocked only now, because the command has inherited the signal mask by this time.
-        let children = child_signals().map_err(InsideError::kernel("signal of ended children"))?;
+        let children = child_signals().map_err(InsideError::kernel("SIGCHLD descriptor"))?;
         Ok(Self {
             request,
             ports,

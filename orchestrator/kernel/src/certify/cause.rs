@@ -43,14 +43,14 @@ fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Machine) -> Option<
         .emu_measured_rate_bps
         .is_some_and(|it| it.get().abs_diff(row.emu_rate_bps.get()) > row.emu_rate_bound_bps.get());
     let cause = if row.lost >= row.sent {
-        "the cable is cut, or its fiber leads elsewhere".to_owned()
+        "the link is cut, or its fiber leads to another port".to_owned()
     } else if row.emu_measured_rate_bps.is_none() {
         "an MTU below the largest frame".to_owned()
     } else if row.foreign > LinkBounds::FOREIGN_PACKETS {
         "other traffic on the link".to_owned()
     } else if machine.latest > LATE {
         format!(
-            "no CPU for the lab: a timer was {} µs late",
+            "the lab did not get a CPU in time: a timer was {} µs late",
             machine.latest.as_micros()
         )
     } else if row.disordered > 0 {
@@ -141,7 +141,7 @@ mod tests {
         };
         let problem = explained(|row| row.emu_measured_delay_ns = delay(51), &starved);
         assert!(
-            problem.contains("no CPU for the lab: a timer was 7000 µs late"),
+            problem.contains("the lab did not get a CPU in time: a timer was 7000 µs late"),
             "{problem}"
         );
     }

@@ -194,7 +194,7 @@ impl Bench<'_> {
                 }
                 // The interface is down or refuses frames of this size, so the whole train counts as lost.
                 Err(error) => {
-                    tracing::debug!(link = direction.link.name, %error, "a train cannot leave");
+                    tracing::debug!(link = direction.link.name, %error, "cannot send a train of frames");
                     let lost = usize::try_from(train.frames).unwrap_or(usize::MAX);
                     sent.train.resize(lost, now()?);
                 }
@@ -286,7 +286,7 @@ fn clock_error(before: &Clocks, after: &Clocks) -> Option<String> {
         let span = span / 1_000;
         return Some(format!(
             "the clock deviated from its hardware by {drift} µs in {span} µs, bound 0.1 % (likely cause: a \
-             clock that is being corrected, or a bad one)"
+             clock that is being corrected, or faulty hardware)"
         ));
     }
     let jump = after.jump_since(before);

@@ -52,7 +52,7 @@ pub(crate) fn findings() -> Vec<Finding> {
     };
     let finding = match &trial.loss {
         None => about.ok(format!(
-            "all {} arrived past the machine's rules and packet filters",
+            "all {} datagrams passed the machine's rules and packet filters",
             trial.sent
         )),
         Some(loss) => {

@@ -50,7 +50,7 @@ pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
                 about.ok(format!("version {version}"))
             } else {
                 about.warn(format!(
-                    "version {version}, whose start time is known less exactly than with version {known}"
+                    "version {version}, with less exact start times of flows than version {known}"
                 ))
             }
         }

@@ -137,7 +137,7 @@ pub enum UndoError {
     Format { lab: LabName, found: u32 },
     #[error("cannot remove namespace `{name}`: {error}")]
     Netns { name: NetnsName, error: io::Error },
-    #[error("`{what}` is not what the lab made, so it is left as it is")]
+    #[error("`{what}` was not created by the lab, so it is left unchanged")]
     NotOurs { what: String },
     #[error("process {pid} of the lab did not end")]
     Process { pid: i32 },

@@ -157,7 +157,7 @@ impl Record {
                 Ok(contents) => record.add(&lab, &contents)?,
                 Err(error) => tracing::warn!(
                     %lab, %error,
-                    "the lab's journal cannot be read: its changes to the whole machine stay"
+                    "the lab's journal cannot be read, so its machine-wide changes remain"
                 ),
             }
         }

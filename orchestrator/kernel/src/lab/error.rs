@@ -86,7 +86,7 @@ impl fmt::Display for LabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.fmt(f)?;
         for error in &self.left {
-            write!(f, "; and left behind: {error}")?;
+            write!(f, "; an object remains: {error}")?;
         }
         Ok(())
     }

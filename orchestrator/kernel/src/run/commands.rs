@@ -75,7 +75,7 @@ pub(super) fn of_changes(
     let parameters = config
         .policy
         .congestion()
-        .ok_or_else(|| format!("the policy of `{}` has no weights or thresholds", config.dc))?;
+        .ok_or_else(|| format!("the policy of `{}` has no parameters to tune", config.dc))?;
     let parameters = changed(parameters, changes)?;
     let tuned = tunable(&parameters);
     if changes.is_empty() {

@@ -321,7 +321,7 @@ impl Runner<'_> {
             Err(error) => Err(error),
         };
         if let Err(error) = closed {
-            tracing::warn!(%error, "packets stay in the pacer");
+            tracing::warn!(%error, "cannot make the pacer drop its packets");
         }
     }
 

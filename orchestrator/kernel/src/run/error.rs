@@ -88,7 +88,7 @@ pub enum AgentError {
     /// The agent was asked to end but did not end in time.
     #[error(
         "agent of `{dc}` was asked to end but has sent nothing for {seconds} s (hint: something on this machine \
-         stopped it; what it still had to report is missing)"
+         stopped it; its last reports are missing)"
     )]
     Silent {
         dc: String,
@@ -97,8 +97,8 @@ pub enum AgentError {
     },
     /// The switch's tables in the kernel differ from the plan's.
     #[error(
-        "agent of `{dc}`: the switch's tables differ from the plan: {} (hint: another program writes them, \
-         or the agent is of another build)",
+        "agent of `{dc}`: the switch's tables differ from the plan: {} (hint: another program changed them, \
+         or the agent is from another build)",
         differences.join("; ")
     )]
     Tables {

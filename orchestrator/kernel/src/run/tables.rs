@@ -24,7 +24,10 @@ fn differences(config: &AgentConfig, ready: &Ready) -> Vec<String> {
     let mut differences = Vec::new();
     let ports = u32::try_from(config.ports.len()).unwrap_or(u32::MAX);
     if ready.ports != ports {
-        differences.push(format!("program at {} of {ports} ports", ready.ports));
+        differences.push(format!(
+            "the program is attached at {} of {ports} ports",
+            ready.ports
+        ));
     }
     for wanted in &config.destinations {
         let same = |row: &&DestinationConfig| {

@@ -173,7 +173,7 @@ fn the_doctor_tries_datagrams_and_names_what_drops_them() {
         };
         let why = "hosts in the root namespace send to one another on UDP port 4791";
         let passed = format!(
-            "ok    datagrams: all 40 arrived past the machine's rules and packet filters; {why}"
+            "ok    datagrams: all 40 datagrams passed the machine's rules and packet filters; {why}"
         );
         assert_eq!(tried(), passed);
         for filter in FILTERS {

@@ -196,7 +196,7 @@ fn a_namespace_that_replaced_one_of_the_lab_is_left_alone() {
         sh("ip netns add lcmp-t-dc2");
         assert_eq!(
             left(lab.down()),
-            ["`/run/netns/lcmp-t-dc2` is not what the lab made, so it is left as it is"]
+            ["`/run/netns/lcmp-t-dc2` was not created by the lab, so it is left unchanged"]
         );
         assert!(netns::path(&name.netns("dc2")).exists());
         assert!(!netns::path(&name.netns("dc1")).exists());

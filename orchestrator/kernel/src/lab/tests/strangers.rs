@@ -65,7 +65,7 @@ fn a_retry_after_an_incomplete_down_ends_nothing_more() {
         assert_eq!(
             errors,
             [format!(
-                "`{path}` is not what the lab made, so it is left as it is"
+                "`{path}` was not created by the lab, so it is left unchanged"
             )]
         );
         let mut strangers = Strangers::reuse(&lab);
@@ -95,7 +95,7 @@ fn a_namespace_with_the_name_and_the_inode_of_one_of_the_labs_is_left_alone() {
         name_in_journal(lab.ids[0], NetnsId::at(&path).unwrap().inode);
         let errors = left(down(&owned(), Live::Refuse).unwrap());
         let not_ours = format!(
-            "`{}` is not what the lab made, so it is left as it is",
+            "`{}` was not created by the lab, so it is left unchanged",
             path.display()
         );
         assert_eq!(errors, [not_ours]);
