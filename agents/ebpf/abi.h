@@ -689,7 +689,7 @@ _Static_assert(__builtin_offsetof(struct calendar_slot, total) == 256, "calendar
 
 // NIC of a host; its transmission clock stops while it is paused.
 struct nic {
-	// Line rate in bit/s, the initial rate of its QPs.
+	// Line rate in bit/s, which is also the initial rate of the NIC's QPs.
 	__u64 line_bps;
 	// Length of a pause quantum, ns; 0: the NIC is never paused.
 	__u64 quantum_ns;

@@ -90,7 +90,7 @@ row! {
 row! {
     /// NIC of a host; its transmission clock stops while it is paused.
     pub struct NicRow as "nic" {
-        /// Line rate in bit/s, the initial rate of its QPs.
+        /// Line rate in bit/s, which is also the initial rate of the NIC's QPs.
         pub line_bps: u64,
         /// Length of a pause quantum, ns; 0: the NIC is never paused.
         pub quantum_ns: u64,

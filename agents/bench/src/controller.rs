@@ -31,7 +31,7 @@ pub struct Controller {
     pub demands: BTreeMap<Ipv4Addr, u64>,
 }
 
-/// Last reports of an agent.
+/// Reports that an agent sends after it was told to stop.
 pub struct LastReports {
     /// Flows reported since the agent was told to stop, including those still in the table.
     pub flows: Vec<FlowReport>,

@@ -41,7 +41,7 @@ pub struct Testbed {
     prefix: String,
 }
 
-/// Network namespace of the testbed.
+/// One of the testbed's three network namespaces.
 #[derive(Clone, Copy, Debug)]
 pub enum Side {
     /// Host `a`.

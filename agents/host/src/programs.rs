@@ -64,7 +64,7 @@ impl HostProgram {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Nic {
     pub ifindex: u32,
-    /// Line rate in bit/s, the initial rate of its QPs.
+    /// Line rate in bit/s, which is also the initial rate of the NIC's QPs.
     pub line_bps: u64,
     /// Length of a pause quantum, ns; 0: the NIC is never paused.
     pub quantum_ns: u64,

@@ -25,7 +25,7 @@ pub struct Candidate {
     pub congestion: u8,
     /// True if the egress port is alive.
     pub is_alive: bool,
-    /// Number of the candidate's hash buckets; LCMP ignores it.
+    /// Number of hash buckets that the candidate owns; LCMP ignores it.
     pub buckets: u16,
 }
 

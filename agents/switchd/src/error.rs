@@ -10,7 +10,7 @@ use nix::unistd::geteuid;
 
 use crate::{ObjectError, object::PROGRAM};
 
-/// Failure of an agent.
+/// Reason why a switch agent cannot start or has to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum SwitchdError {
     #[error("configuration: {0}")]

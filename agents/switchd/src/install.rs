@@ -36,7 +36,7 @@ impl Slots {
     }
 }
 
-/// All tables of a switch.
+/// Rows of all tables of a switch, ready to be written to the program's maps.
 #[derive(Clone, Debug)]
 pub struct Tables {
     pub(crate) switch: SwitchTable,

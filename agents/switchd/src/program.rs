@@ -36,7 +36,7 @@ const CARRIER: &str = "carrier_off";
 /// Kernel function whose calls run the program that marks ports dead.
 const CARRIER_FUNCTION: &str = "netif_carrier_off";
 
-/// Flow table of the program.
+/// Map in the kernel that holds the next hop of each pinned flow.
 pub(crate) type FlowTable = HashMap<MapData, Row<FlowKey>, Row<FlowEntry>>;
 
 /// Loaded switch program. It is unloaded when this value is dropped, and so are its maps unless they are pinned.

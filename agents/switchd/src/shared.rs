@@ -160,8 +160,8 @@ impl SharedTable {
     }
 }
 
-/// Returns the new time at which a queue becomes empty that would have been empty at `busy_until`, if a byte takes the
-/// time `after` instead of `before` from `now` on. `None` for an empty queue, or if `before` is 0.
+/// Returns the time at which a queue becomes empty if, from `now` on, a byte takes the time `after` instead of
+/// `before`; at the old rate, the queue would be empty at `busy_until`. `None` for an empty queue, or if `before` is 0.
 fn retimed(busy_until: u64, now: Nanos, before: u64, after: u64) -> Option<u64> {
     let rest = u128::from(busy_until.checked_sub(now.get())?);
     let rest = (rest * u128::from(after)).checked_div(u128::from(before))?;

@@ -7,7 +7,7 @@ use tokio::process::Command;
 
 use super::{error::ProbeError, version::KNOWN_VERSION};
 
-/// Installed perftest tool.
+/// Tool of perftest that is installed on this machine, with its version.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Installed {
     pub tool: Tool,

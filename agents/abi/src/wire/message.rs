@@ -24,8 +24,8 @@ pub enum AgentCommand {
         /// False: the port counts as dead regardless of the state of its link.
         is_enabled: bool,
     },
-    /// Changes a link's rate, queue limit and marking. The thresholds of its congestion levels follow from the next
-    /// sample on.
+    /// Changes a link's rate, queue limit and marking. The thresholds of the port's congestion levels change with the
+    /// next sample.
     SetLink {
         /// Port of the link.
         port: PortId,

@@ -254,7 +254,7 @@ mod tests {
             port.sample(ms(at), Bytes::new(8_000_000), &thresholds(), &config());
         }
         let levels = port.sample(ms(4), Bytes::new(8_000_000), &thresholds(), &config());
-        // 1,000,000 · (7/8)³ is 669,921.
+        // The trend has decayed to 1,000,000 · (7/8)³ = 669,921 B, which is level 153.
         assert_eq!((levels.queue, levels.trend, levels.duration), (229, 153, 1));
         assert_eq!(levels.congestion, 153, "(458 + 153 + 1) >> 2");
     }

@@ -37,7 +37,7 @@ impl Agent {
             self.sleeper.add(source, descriptor)?;
         }
         controller.send(&AgentMessage::Ready(self.ready()?));
-        // The controller subtracts these values from later ones.
+        // The controller subtracts these first counters from all later ones.
         controller.send(&AgentMessage::Links(self.links()));
         while self.iterate(signals, controller)? {}
         self.finish(controller)

@@ -28,7 +28,7 @@ use crate::{
 use demands::DemandMeter;
 pub use run::run;
 
-/// Running agent.
+/// State of a running agent: its configuration, the attached program, and its sockets and timers.
 struct Agent {
     /// Configuration to which all commands from the controller have been applied.
     config: ValidAgentConfig,

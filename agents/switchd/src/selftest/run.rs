@@ -24,7 +24,7 @@ use crate::{
 /// Number of packets between two changes of the tables.
 const PACKETS_PER_TABLE: u64 = 16;
 
-// `TC_ACT_OK`, `TC_ACT_SHOT` and `TC_ACT_REDIRECT`.
+// Return values of the program: `TC_ACT_OK`, `TC_ACT_SHOT` and `TC_ACT_REDIRECT`.
 const OK: u32 = 0;
 const SHOT: u32 = 2;
 const REDIRECT: u32 = 7;

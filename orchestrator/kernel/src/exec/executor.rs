@@ -16,7 +16,7 @@ use crate::{
     step::{Namespace, Step},
 };
 
-/// Executor, which applies steps and records them in the lab's journal.
+/// Executor of a lab's steps, which records each step in the lab's journal before applying it.
 #[derive(Debug)]
 pub(crate) struct Executor {
     lab: LabName,

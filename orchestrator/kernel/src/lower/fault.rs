@@ -129,8 +129,8 @@ fn replace(steps: &mut [Step], changed: Step) {
     }
 }
 
-/// Returns change steps for the disciplines of a link whose parameters differ. Others get no step, because any change
-/// empties `red`'s queue.
+/// Returns change steps for those disciplines of a link whose parameters differ between `before` and `after`. The
+/// others get no step, because any change empties `red`'s queue.
 fn changed_qdiscs(
     layout: &Layout<'_>,
     id: LinkId,

@@ -76,7 +76,7 @@ impl<'a> Layout<'a> {
         self.netns(self.node(self.port(port).node))
     }
 
-    /// Returns the namespace called fiber, which contains the delay lines of the inter-DC links.
+    /// Returns the namespace called the fiber, which contains the delay lines of all inter-DC links.
     pub fn fiber(&self) -> Namespace {
         Namespace::Named(self.options.lab.netns(FIBER))
     }

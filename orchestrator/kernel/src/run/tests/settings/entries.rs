@@ -162,7 +162,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("measure.{queues,links,switches}", DIAMOND, "500 us"),
     entry("measure.from", DIAMOND, "1 ms"),
     entry("measure.to", DIAMOND, "2 ms"),
-    // Links.
+    // Keys of links.
     entry("topology.defaults.host_link.rate", DIAMOND, "50 Gbit"),
     entry("topology.defaults.host_link.delay", DIAMOND, "5 us"),
     entry("topology.defaults.host_link.buffer", DIAMOND, "20 kB").with(NARROW_HOSTS),
@@ -186,7 +186,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("topology.links[].ecn.k_min", BOTTLENECK, "20 kB"),
     entry("topology.links[].ecn.k_max", BOTTLENECK, "200 kB"),
     entry("topology.links[].ecn.p_max", BOTTLENECK, "1"),
-    // Datacenters.
+    // Keys of datacenters.
     entry("topology.dcs[].agent", DIAMOND, "legacy"),
     entry("topology.dcs[].hosts", DIAMOND, "3"),
     entry("topology.dcs[].fabric.spines", FABRIC, "2"),
@@ -240,7 +240,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "0.05",
     )
     .with(MARKING_TIER),
-    // Flows.
+    // Keys of flows.
     entry("traffic[].workload.sizes", DIAMOND, "larger.csv"),
     entry("traffic[].workload.pairs", DIAMOND, "all-to-all"),
     entry("traffic[].workload.pairs[].from", DIAMOND, "dc2"),
@@ -256,7 +256,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("traffic[].flows[].size", DIAMOND, "2 MB").with(LISTED),
     entry("traffic[].flows[].start", DIAMOND, "0 ms").with(LISTED),
     entry("traffic[].flow_file", DIAMOND, "flows.txt"),
-    // Faults.
+    // Keys of faults.
     entry("faults[].at", DIAMOND, "2 ms").with(SLOWER),
     entry("faults[].link", DIAMOND, r#"["dc1", "dc3"]"#).with(SLOWER),
     entry("faults[].down", DIAMOND, "true").with(FAULTY),
@@ -266,7 +266,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("faults[].rate", DIAMOND, "1 Gbit").with(FAULTY),
     entry("faults[].delay", DIAMOND, "2 ms").with(FAULTY),
     entry("faults[].loss", DIAMOND, "0.1").with(FAULTY),
-    // Policies.
+    // Keys of policies.
     entry("policies[]", DIAMOND, "te-100ms"),
     entry("policies[].{ecmp,wcmp,ucmp-artifact}", DIAMOND, "{}"),
     entry("policies[].own.name", DIAMOND, "two-choice")
@@ -371,7 +371,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "0",
     )
     .with(AUTHORS_LCMP),
-    // Hosts and switches.
+    // Keys of hosts and switches.
     entry("transport.semantics", BOTTLENECK, "artifact"),
     entry("transport.payload", BOTTLENECK, "1000"),
     entry("transport.window", BOTTLENECK, "20 kB"),
