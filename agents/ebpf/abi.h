@@ -66,7 +66,7 @@ struct flow_key {
 	__u16 sport;
 	// Destination port, in network byte order.
 	__u16 dport;
-	// IP protocol.
+	// IP protocol number, such as 17 for UDP.
 	__u8 proto;
 	__u8 pad[3];
 };
@@ -107,7 +107,7 @@ _Static_assert(__builtin_offsetof(struct flow_entry, decisions) == 28, "flow_ent
 struct prefix_key {
 	// Prefix length in bits.
 	__u32 bits;
-	// Address, in network byte order.
+	// Network address of the prefix, in network byte order.
 	__u32 addr;
 };
 _Static_assert(sizeof(struct prefix_key) == 8, "prefix_key");
@@ -133,7 +133,7 @@ _Static_assert(__builtin_offsetof(struct congestion_point, p_max_q32) == 16, "co
 struct port_queue {
 	// Time at which the virtual queue will be empty.
 	__u64 busy_until_ns;
-	// Packets marked so far.
+	// Packets that the port has marked so far.
 	__u64 marks;
 	// Serialisation time of one byte in ns, times 2^20; 0: the port does not mark packets.
 	__u64 byte_time_q20;
@@ -155,7 +155,7 @@ struct candidate {
 	__u32 port;
 	// Number of the candidate's hash buckets, for the bucket mechanism.
 	__u16 buckets;
-	// Path cost C_path.
+	// Path cost C_path of the candidate, 0 to 255.
 	__u8 path;
 	__u8 pad;
 };
@@ -199,12 +199,12 @@ _Static_assert(__builtin_offsetof(struct destination, demand) == 4, "destination
 _Static_assert(__builtin_offsetof(struct destination, candidates) == 8, "destination.candidates");
 _Static_assert(__builtin_offsetof(struct destination, size_thresholds) == 72, "destination.size_thresholds");
 
-// Egress port of a switch.
+// Egress port of a switch: its state, its interface and its MAC addresses.
 struct port {
 	// Congestion and liveness in one word, which is read and written as a whole: Q in the low byte, then T, D
 	// and C_cong, and PORT_ALIVE in the top bit.
 	__u64 state;
-	// Index of the interface.
+	// Index of the port's interface in the switch's network namespace.
 	__u32 ifindex;
 	// Source MAC address of frames sent through the port.
 	__u8 src_mac[6];
@@ -223,11 +223,11 @@ struct switch_params {
 	__u64 stale_after_ns;
 	// Age of the tables from which every policy hashes over all candidates, ns; 0: no limit.
 	__u64 max_table_age_ns;
-	// α (Eq. 1).
+	// Weight α of the path cost (Eq. 1).
 	__u32 alpha;
-	// β (Eq. 1).
+	// Weight β of the congestion cost (Eq. 1).
 	__u32 beta;
-	// Seed of the flow hash.
+	// Seed of the flow hash, which is the switch's id.
 	__u32 seed;
 	// Mechanism of the policy: MECHANISM_BUCKETS or MECHANISM_LCMP.
 	__u32 mechanism;
@@ -303,7 +303,7 @@ struct counters {
 	__u64 failovers;
 	// Decisions that flow ageing caused.
 	__u64 aged;
-	// Decisions by a fallback rule.
+	// Decisions for which the policy's own rule could not decide.
 	__u64 fallbacks;
 	// Decisions by the fallback for stale tables or signals.
 	__u64 stale;
@@ -317,7 +317,7 @@ struct counters {
 	__u64 not_pinned;
 	// Decision records lost because the ring buffer was full.
 	__u64 records_lost;
-	// Pause frames sent.
+	// PFC pause frames sent to hosts.
 	__u64 pauses;
 	// Packets whose sender should have been paused but is not a host.
 	__u64 not_paused;
@@ -347,9 +347,9 @@ struct scored_candidate {
 	__u32 cost;
 	// Index of the egress port in `SwitchTable::ports`.
 	__u8 port;
-	// Path cost C_path.
+	// Path cost C_path of the candidate, 0 to 255.
 	__u8 path;
-	// Congestion cost C_cong.
+	// Congestion cost C_cong of the egress port, 0 to 255.
 	__u8 congestion;
 	// Bit set of CANDIDATE_ALIVE and CANDIDATE_KEPT.
 	__u8 flags;
@@ -368,7 +368,7 @@ struct decision_record {
 	__u64 signal_age_ns;
 	// Flow that the decision is for.
 	struct flow_key flow;
-	// Hash of the flow.
+	// Flow hash that the decision used.
 	__u32 hash;
 	// Destination QP of the packet's base transport header, or NO_QP.
 	__u32 dest_qp;
@@ -486,11 +486,11 @@ _Static_assert(__builtin_offsetof(struct reaction_point, pending) == 68, "reacti
 // One step of the law's self-test: an event, and the state before it, which the program overwrites with the
 // state after it.
 struct law_step {
-	// Event, one of LAW_*.
+	// Event that the step applies, one of LAW_*.
 	__u32 event;
 	// Size of the sent packet on the wire, bytes.
 	__u32 bytes;
-	// Time of the event.
+	// Time at which the event occurs.
 	__u64 now;
 	// Earliest time at which the receiver may send its next CNP.
 	__u64 next_cnp;
@@ -503,7 +503,7 @@ struct law_step {
 	__u64 queue;
 	// Uniform random number that decides whether the packet is marked.
 	__u32 dice;
-	// 1: the packet was marked.
+	// 1: the packet was marked; 0: it was not.
 	__u32 is_marked;
 };
 _Static_assert(sizeof(struct law_step) == 224, "law_step");
@@ -554,7 +554,7 @@ struct paced_qp {
 	struct reaction_point point;
 	// Transmission time of the latest packet, from which the due time of the next packet is computed, ns.
 	__u64 last_tx_ns;
-	// CNPs received.
+	// CNPs received for this QP.
 	__u64 cnps;
 	// Time on the NIC's clock from which the first packet may leave, if the NIC can be paused; 0: the packet is
 	// not in the NIC's queue yet.
@@ -593,13 +593,13 @@ _Static_assert(__builtin_offsetof(struct paced_qp, next_out) == 132, "paced_qp.n
 _Static_assert(__builtin_offsetof(struct paced_qp, max_parked) == 136, "paced_qp.max_parked");
 _Static_assert(__builtin_offsetof(struct paced_qp, out_of_order) == 140, "paced_qp.out_of_order");
 
-// Receiving QP: its notification point.
+// Receiving QP that has received marked packets: its notification point.
 struct marked_qp {
 	// Earliest time of the next CNP, ns.
 	__u64 next_cnp;
-	// Marked packets received.
+	// Marked packets that this QP has received.
 	__u64 marked;
-	// CNPs sent.
+	// CNPs sent for this QP's marked packets.
 	__u64 cnps;
 };
 _Static_assert(sizeof(struct marked_qp) == 24, "marked_qp");
@@ -613,7 +613,7 @@ struct host_counters {
 	__u64 unpaced;
 	// Marked packets whose CNP could not be sent.
 	__u64 lost_cnps;
-	// CNPs of QPs without a row.
+	// CNPs that arrived for QPs without a row.
 	__u64 stray_cnps;
 	// Packets that the pacer dropped: all packets while it closes, and packets of QPs without a row.
 	__u64 dropped;
@@ -640,7 +640,7 @@ struct ingress_port {
 	__u64 paused_until_ns;
 	// Length of a pause quantum, ns; 0: the sender is not a host and ignores pauses.
 	__u64 quantum_ns;
-	// Index of the interface.
+	// Index of the port's interface in the switch's network namespace.
 	__u32 ifindex;
 	// Exponent of the port's share of the shared buffer: at most 2^-threshold_shift times the free bytes.
 	__u32 threshold_shift;
@@ -654,11 +654,11 @@ _Static_assert(__builtin_offsetof(struct ingress_port, quantum_ns) == 32, "ingre
 _Static_assert(__builtin_offsetof(struct ingress_port, ifindex) == 40, "ingress_port.ifindex");
 _Static_assert(__builtin_offsetof(struct ingress_port, threshold_shift) == 44, "ingress_port.threshold_shift");
 
-// Shared buffer of a switch.
+// Shared buffer of a switch: its size, its occupancy and its ingress ports.
 struct shared_buffer {
 	// Size of the part of the buffer that all ports share, bytes; 0: the switch has no PFC.
 	__u64 shared;
-	// Shared bytes in use.
+	// Bytes of the shared part that are in use.
 	__u64 used;
 	// Calendar slot of the latest packet: its time divided by 2^slot_bits ns.
 	__u64 slot;
@@ -678,7 +678,7 @@ _Static_assert(__builtin_offsetof(struct shared_buffer, ports) == 32, "shared_bu
 
 // Buffered bytes that leave in one slot of the calendar.
 struct calendar_slot {
-	// Bytes per ingress port.
+	// Bytes that leave in the slot, by ingress port.
 	__u32 bytes[64];
 	// Sum of the bytes of all ports.
 	__u64 total;

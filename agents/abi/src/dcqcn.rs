@@ -130,11 +130,11 @@ row! {
     /// One step of the law's self-test: an event, and the state before it, which the program overwrites with the
     /// state after it.
     pub struct LawStep as "law_step" {
-        /// Event, one of LAW_*.
+        /// Event that the step applies, one of LAW_*.
         pub event: u32,
         /// Size of the sent packet on the wire, bytes.
         pub bytes: u32,
-        /// Time of the event.
+        /// Time at which the event occurs.
         pub now: u64,
         /// Earliest time at which the receiver may send its next CNP.
         pub next_cnp: u64,
@@ -147,7 +147,7 @@ row! {
         pub queue: u64,
         /// Uniform random number that decides whether the packet is marked.
         pub dice: u32,
-        /// 1: the packet was marked.
+        /// 1: the packet was marked; 0: it was not.
         pub is_marked: u32,
     }
 }
@@ -196,7 +196,7 @@ row! {
         pub point: ReactionPoint,
         /// Transmission time of the latest packet, from which the due time of the next packet is computed, ns.
         pub last_tx_ns: u64,
-        /// CNPs received.
+        /// CNPs received for this QP.
         pub cnps: u64,
         /// Time on the NIC's clock from which the first packet may leave, if the NIC can be paused; 0: the packet is
         /// not in the NIC's queue yet.
@@ -223,13 +223,13 @@ row! {
 }
 
 row! {
-    /// Receiving QP: its notification point.
+    /// Receiving QP that has received marked packets: its notification point.
     pub struct MarkedQp as "marked_qp" {
         /// Earliest time of the next CNP, ns.
         pub next_cnp: u64,
-        /// Marked packets received.
+        /// Marked packets that this QP has received.
         pub marked: u64,
-        /// CNPs sent.
+        /// CNPs sent for this QP's marked packets.
         pub cnps: u64,
     }
 }
@@ -242,7 +242,7 @@ row! {
         pub unpaced: u64,
         /// Marked packets whose CNP could not be sent.
         pub lost_cnps: u64,
-        /// CNPs of QPs without a row.
+        /// CNPs that arrived for QPs without a row.
         pub stray_cnps: u64,
         /// Packets that the pacer dropped: all packets while it closes, and packets of QPs without a row.
         pub dropped: u64,

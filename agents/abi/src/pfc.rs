@@ -53,7 +53,7 @@ row! {
         pub paused_until_ns: u64,
         /// Length of a pause quantum, ns; 0: the sender is not a host and ignores pauses.
         pub quantum_ns: u64,
-        /// Index of the interface.
+        /// Index of the port's interface in the switch's network namespace.
         pub ifindex: u32,
         /// Exponent of the port's share of the shared buffer: at most 2^-threshold_shift times the free bytes.
         pub threshold_shift: u32,
@@ -61,11 +61,11 @@ row! {
 }
 
 row! {
-    /// Shared buffer of a switch.
+    /// Shared buffer of a switch: its size, its occupancy and its ingress ports.
     pub struct SharedBuffer as "shared_buffer" {
         /// Size of the part of the buffer that all ports share, bytes; 0: the switch has no PFC.
         pub shared: u64,
-        /// Shared bytes in use.
+        /// Bytes of the shared part that are in use.
         pub used: u64,
         /// Calendar slot of the latest packet: its time divided by 2^slot_bits ns.
         pub slot: u64,
@@ -80,7 +80,7 @@ row! {
 row! {
     /// Buffered bytes that leave in one slot of the calendar.
     pub struct CalendarSlot as "calendar_slot" {
-        /// Bytes per ingress port.
+        /// Bytes that leave in the slot, by ingress port.
         pub bytes: [u32; MAX_PORTS],
         /// Sum of the bytes of all ports.
         pub total: u64,

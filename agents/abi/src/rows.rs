@@ -35,7 +35,7 @@ pub const PORT_ALIVE: u64 = 1 << 63;
 /// Value of `SwitchParams::mechanism`: a hash over the live candidates' buckets.
 pub const MECHANISM_BUCKETS: u32 = 0;
 
-/// Value of `SwitchParams::mechanism`: LCMP.
+/// Value of `SwitchParams::mechanism`: LCMP's path cost and congestion cost.
 pub const MECHANISM_LCMP: u32 = 1;
 
 /// Value of `SwitchParams::keep`, the cheaper half: ⌈m/2⌉ of m candidates, and all that tie with the last one.
@@ -107,7 +107,7 @@ row! {
         pub sport: u16,
         /// Destination port, in network byte order.
         pub dport: u16,
-        /// IP protocol.
+        /// IP protocol number, such as 17 for UDP.
         pub proto: u8,
         pub pad: [u8; 3],
     }
@@ -127,13 +127,13 @@ impl FlowKey {
         }
     }
 
-    /// Returns the source address.
+    /// Returns the flow's source address, converted from network byte order.
     #[must_use]
     pub const fn source(self) -> Ipv4Addr {
         Ipv4Addr::from_bits(u32::from_be(self.src))
     }
 
-    /// Returns the destination address.
+    /// Returns the flow's destination address, converted from network byte order.
     #[must_use]
     pub const fn destination(self) -> Ipv4Addr {
         Ipv4Addr::from_bits(u32::from_be(self.dst))
@@ -175,7 +175,7 @@ row! {
     pub struct PrefixKey as "prefix_key" {
         /// Prefix length in bits.
         pub bits: u32,
-        /// Address, in network byte order.
+        /// Network address of the prefix, in network byte order.
         pub addr: u32,
     }
 }
@@ -198,7 +198,7 @@ row! {
         pub port: u32,
         /// Number of the candidate's hash buckets, for the bucket mechanism.
         pub buckets: u16,
-        /// Path cost C_path.
+        /// Path cost C_path of the candidate, 0 to 255.
         pub path: u8,
         pub pad: u8,
     }
@@ -281,12 +281,12 @@ row! {
 }
 
 row! {
-    /// Egress port of a switch.
+    /// Egress port of a switch: its state, its interface and its MAC addresses.
     pub struct PortRow as "port" {
         /// Congestion and liveness in one word, which is read and written as a whole: Q in the low byte, then T, D
         /// and C_cong, and PORT_ALIVE in the top bit.
         pub state: u64,
-        /// Index of the interface.
+        /// Index of the port's interface in the switch's network namespace.
         pub ifindex: u32,
         /// Source MAC address of frames sent through the port.
         pub src_mac: [u8; 6],
@@ -301,7 +301,7 @@ row! {
     pub struct PortQueueRow as "port_queue" {
         /// Time at which the virtual queue will be empty.
         pub busy_until_ns: u64,
-        /// Packets marked so far.
+        /// Packets that the port has marked so far.
         pub marks: u64,
         /// Serialisation time of one byte in ns, times 2^20; 0: the port does not mark packets.
         pub byte_time_q20: u64,
@@ -319,11 +319,11 @@ row! {
         pub stale_after_ns: u64,
         /// Age of the tables from which every policy hashes over all candidates, ns; 0: no limit.
         pub max_table_age_ns: u64,
-        /// α (Eq. 1).
+        /// Weight α of the path cost (Eq. 1).
         pub alpha: u32,
-        /// β (Eq. 1).
+        /// Weight β of the congestion cost (Eq. 1).
         pub beta: u32,
-        /// Seed of the flow hash.
+        /// Seed of the flow hash, which is the switch's id.
         pub seed: u32,
         /// Mechanism of the policy: MECHANISM_BUCKETS or MECHANISM_LCMP.
         pub mechanism: u32,
@@ -381,7 +381,7 @@ row! {
         pub failovers: u64,
         /// Decisions that flow ageing caused.
         pub aged: u64,
-        /// Decisions by a fallback rule.
+        /// Decisions for which the policy's own rule could not decide.
         pub fallbacks: u64,
         /// Decisions by the fallback for stale tables or signals.
         pub stale: u64,
@@ -395,7 +395,7 @@ row! {
         pub not_pinned: u64,
         /// Decision records lost because the ring buffer was full.
         pub records_lost: u64,
-        /// Pause frames sent.
+        /// PFC pause frames sent to hosts.
         pub pauses: u64,
         /// Packets whose sender should have been paused but is not a host.
         pub not_paused: u64,
@@ -405,7 +405,7 @@ row! {
 }
 
 impl Counters {
-    /// Returns the number of decisions.
+    /// Returns the number of decisions, whatever their cause.
     #[must_use]
     pub const fn decisions(&self) -> u64 {
         self.new_flows + self.failovers + self.aged
@@ -429,9 +429,9 @@ row! {
         pub cost: u32,
         /// Index of the egress port in `SwitchTable::ports`.
         pub port: u8,
-        /// Path cost C_path.
+        /// Path cost C_path of the candidate, 0 to 255.
         pub path: u8,
-        /// Congestion cost C_cong.
+        /// Congestion cost C_cong of the egress port, 0 to 255.
         pub congestion: u8,
         /// Bit set of CANDIDATE_ALIVE and CANDIDATE_KEPT.
         pub flags: u8,
@@ -446,7 +446,7 @@ row! {
         pub signal_age_ns: u64,
         /// Flow that the decision is for.
         pub flow: FlowKey,
-        /// Hash of the flow.
+        /// Flow hash that the decision used.
         pub hash: u32,
         /// Destination QP of the packet's base transport header, or NO_QP.
         pub dest_qp: u32,

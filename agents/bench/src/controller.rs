@@ -24,7 +24,7 @@ use crate::{
     testbed::{PREFIX, Side, Testbed},
 };
 
-/// Controller of one agent.
+/// The controller's end of one agent's socket.
 pub struct Controller {
     stream: BufReader<UnixStream>,
     /// Bytes to each destination, summed over all reports of the agent so far.
@@ -35,7 +35,7 @@ pub struct Controller {
 pub struct LastReports {
     /// Flows reported since the agent was told to stop, including those still in the table.
     pub flows: Vec<FlowReport>,
-    /// Latest counters.
+    /// Latest counters that the agent reported.
     pub stats: Stats,
     /// Message that ended the agent.
     pub end: AgentMessage,

@@ -25,15 +25,15 @@ use rand_pcg::Pcg64Mcg;
 /// readings of the clock are included.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Cost {
-    /// Shortest run.
+    /// Time of the shortest run.
     pub min_ns: u64,
-    /// Median of the runs.
+    /// Median time of the runs.
     pub median_ns: u64,
     /// 99th percentile of the runs, by nearest rank.
     pub p99_ns: u64,
 }
 
-/// Result of [`decision`].
+/// Costs of decisions and other packets, as measured by [`decision`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DecisionCost {
     /// Number of candidates of the destination.

@@ -6,7 +6,7 @@ use lab_loader::{LoaderError, lacks_privilege};
 use lab_switchd::SwitchdError;
 use nix::unistd::geteuid;
 
-/// Failure of a measurement.
+/// Reason why a measurement or a live test failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// Failure of the switch program or its agent.

@@ -40,14 +40,14 @@ pub enum Cut {
     Command,
 }
 
-/// Result of [`failover`].
+/// Times and losses of failovers, the result of [`failover`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Failover {
     /// Cause of the port's failure.
     pub cut: Cut,
     /// Number of flows pinned to the port.
     pub flows: u32,
-    /// Number of rounds.
+    /// Number of rounds, in each of which the port fails once.
     pub rounds: usize,
     /// Time from the cut to the flow's first packet on the new port, median of the rounds.
     pub time: Nanos,

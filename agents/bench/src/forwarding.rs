@@ -46,7 +46,7 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/bench.bpf.o");
 /// Number of packets in a batch, as many as a driver receives in one poll.
 pub const BATCH: u32 = 64;
 
-/// Result of [`forwarding`].
+/// Times per packet of each forwarder, the result of [`forwarding`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Forwarding {
     /// Number of rounds of each kind; the two kinds alternate.

@@ -21,11 +21,11 @@ use nix::sched::{CloneFlags, setns};
 
 use crate::BenchError;
 
-/// Address of host `a`.
+/// Address of host `a`, from which all flows come.
 pub const SOURCE: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 1);
-/// Address of host `r`.
+/// Address of host `r`, to which all flows go.
 pub const TARGET: Ipv4Addr = Ipv4Addr::new(10, 8, 0, 1);
-/// Prefix of host `r`.
+/// Network address and length of the prefix that contains host `r`.
 pub const PREFIX: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 8, 0, 0), 16);
 /// Port of the switch towards host `a`.
 pub const H0: PortId = PortId(0);
@@ -44,11 +44,11 @@ pub struct Testbed {
 /// One of the testbed's three network namespaces.
 #[derive(Clone, Copy, Debug)]
 pub enum Side {
-    /// Host `a`.
+    /// Namespace of host `a`, which sends.
     Source,
-    /// DCI switch `s`.
+    /// Namespace of the DCI switch `s`.
     Switch,
-    /// Host `r`.
+    /// Namespace of host `r`, which receives.
     Target,
 }
 

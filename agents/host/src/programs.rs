@@ -40,7 +40,7 @@ pub enum HostProgram {
 }
 
 impl HostProgram {
-    /// All programs of a lab.
+    /// All host programs that a lab attaches.
     pub const ALL: [Self; 4] = [
         Self::NicIngress,
         Self::NicEgress,
@@ -74,7 +74,7 @@ pub struct Nic {
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub params: HostParams,
-    /// NICs of all hosts.
+    /// NICs of all hosts in the lab.
     pub nics: Vec<Nic>,
     /// Maximum number of QPs per direction in one repetition.
     pub qps: u32,

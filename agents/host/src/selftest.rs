@@ -21,7 +21,7 @@ use crate::{
     programs::{OBJECT, classifier},
 };
 
-/// Result of a self-test.
+/// Counts of a self-test of the DCQCN arithmetic, and its first mismatch.
 #[derive(Clone, Debug, Default)]
 pub struct SelftestReport {
     /// Number of steps run.
@@ -235,7 +235,7 @@ const PROGRAM: &str = "law_step";
 /// Number of steps after which a new QP with new parameters starts.
 const STEPS_PER_QP: u64 = 200;
 
-/// Return value `TC_ACT_OK`.
+/// Value that the program returns to let the kernel handle a packet, `TC_ACT_OK`.
 const OK: u32 = 0;
 
 /// Length of an Ethernet header.

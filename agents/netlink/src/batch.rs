@@ -9,7 +9,7 @@ use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkSerializable};
 #[derive(Debug, Default)]
 pub struct Batch {
     bytes: Vec<u8>,
-    /// Offset of each message.
+    /// Offset of each message in the batch's bytes.
     starts: Vec<usize>,
     /// File descriptors that messages refer to, kept open until the batch has been sent.
     kept: Vec<OwnedFd>,

@@ -11,7 +11,7 @@ pub struct KernelError {
     text: Option<String>,
 }
 
-/// Error of a netlink request.
+/// Failure of a netlink request, reported by the socket or by the kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum NetlinkError {
     #[error("netlink socket: {0}")]

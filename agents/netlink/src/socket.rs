@@ -149,7 +149,7 @@ impl Socket {
         }
     }
 
-    /// Receives once into the buffer.
+    /// Receives one datagram into the buffer.
     fn fill(&mut self) -> io::Result<()> {
         self.buffer.clear();
         loop {

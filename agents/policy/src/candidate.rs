@@ -6,7 +6,7 @@ use lab_units::{BitsPerSec, Nanos};
 /// Path from a candidate to the destination, in paper units.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Path {
-    /// One-way end-to-end delay.
+    /// One-way end-to-end delay of the path.
     pub delay: Nanos,
     /// Lowest capacity of the path's links.
     pub capacity: BitsPerSec,

@@ -7,9 +7,9 @@ use lab_abi::rows::without_slot;
 /// Fields of a flow that are hashed.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct FlowTuple {
-    /// Source address.
+    /// Source address of the flow.
     pub src: Ipv4Addr,
-    /// Destination address.
+    /// Destination address of the flow.
     pub dst: Ipv4Addr,
     /// Source port; 0 for a protocol without ports.
     pub sport: u16,

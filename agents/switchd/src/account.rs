@@ -22,7 +22,7 @@ pub struct Account {
     pub program: ProgramAccount,
 }
 
-/// Size of one map.
+/// Name of one map, the sizes of its rows, and its memory.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct MapAccount {
     /// Name of the map.

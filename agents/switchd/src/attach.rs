@@ -28,7 +28,7 @@ pub struct Attached {
 enum PortLink {
     /// Id of a link in aya's list of the program's links.
     Listed(SchedClassifierLinkId),
-    /// File descriptor of a pinned link.
+    /// File descriptor of a link that is pinned on the bpffs.
     Pinned(#[expect(dead_code, reason = "closed when this value is dropped")] FdLink),
 }
 
@@ -236,7 +236,7 @@ fn replace_filter(
 
 /// Priority of the filter, by which the next agent finds it.
 const PRIORITY: u16 = 1;
-/// Handle of the filter.
+/// Handle of the filter, the same at every port.
 const HANDLE: TcHandle = TcHandle::new(0, 1);
 
 /// Returns true on Linux 6.6 and later; false if the version cannot be read.

@@ -30,10 +30,10 @@ pub(crate) struct Periodic {
     due: Nanos,
 }
 
-/// Result of [`Periodic::take`].
+/// State of a timer when [`Periodic::take`] checks it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Due {
-    /// Not due yet.
+    /// The timer is not due yet.
     NotYet,
     /// Due, with less than one interval of delay.
     Now,

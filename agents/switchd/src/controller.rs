@@ -27,7 +27,7 @@ const MAX_LINE_BYTES: usize = 1 << 20;
 /// Maximum wait for the controller to read the last messages.
 const CLOSING_TIME: Duration = Duration::from_secs(10);
 
-/// Connection to the controller.
+/// Connection to the controller, with the messages that wait to be sent.
 pub(crate) struct Controller {
     stream: UnixStream,
     waiting: VecDeque<u8>,
@@ -36,7 +36,7 @@ pub(crate) struct Controller {
     pub(crate) messages_lost: u64,
 }
 
-/// Input from the controller.
+/// Commands that the controller has sent, and the state of its socket.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
     /// Commands in the order of arrival.

@@ -81,7 +81,7 @@ impl Frame {
         self
     }
 
-    /// Sets the Ethernet type.
+    /// Replaces the Ethernet type of the frame.
     pub(crate) fn with_ethertype(mut self, ethertype: u16) -> Self {
         self.bytes[12..14].copy_from_slice(&ethertype.to_be_bytes());
         self

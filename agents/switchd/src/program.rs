@@ -155,7 +155,7 @@ impl Program {
             .map_err(SwitchdError::map("write", "table"))
     }
 
-    /// Writes a destination's row.
+    /// Writes the row for the prefix of a destination.
     pub fn set_destination(
         &mut self,
         prefix: PrefixKey,
@@ -535,8 +535,8 @@ mod tests {
         assert!(is_empty(&mut program));
     }
 
-    /// When its agent is killed, the buffer holds 27 packets of 1,000 B, as above. The next agent finds the buffer as
-    /// full as it was, and empty once the packets have left.
+    /// When its agent is killed, the buffer holds 27 packets of 1,000 B. The next agent finds the buffer as full as it
+    /// was, and empty once the packets have left.
     #[test]
     fn a_successor_of_a_killed_agent_knows_the_packets_in_the_buffer() {
         let succeeded = in_time(|| {

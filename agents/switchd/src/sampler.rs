@@ -11,7 +11,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
 
 use crate::{qdisc::QueueSample, shared::SharedTable};
 
-/// Sampled ports of the switch.
+/// Sampler of the switch's ports, with their latest counters and congestion levels.
 pub(crate) struct Sampler {
     lcmp: Option<LcmpConfig>,
     time_scale: Ratio,

@@ -30,7 +30,7 @@ pub(crate) struct SharedTable {
 }
 
 impl SharedTable {
-    /// Maps the table's memory.
+    /// Maps the memory of the kernel's switch table into this process.
     pub(crate) fn map(table: &Map) -> Result<Self, SwitchdError> {
         let Map::Array(data) = table else {
             return Err(LoaderError::Missing { name: "table" }.into());
@@ -54,7 +54,7 @@ impl SharedTable {
         let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_levels);
     }
 
-    /// Publishes a port's liveness.
+    /// Publishes whether flows may use a port.
     pub(crate) fn set_alive(&self, slot: usize, is_alive: bool) {
         let word = self.port(slot);
         if is_alive {

@@ -66,7 +66,7 @@ impl Controller {
     }
 
     /// Returns the tables for `window`, computed at the first call; `None` if nothing was reported for the window.
-    /// Fails if the measurements do not match the topology or the solver gives up.
+    /// Fails if the measurements do not match the topology or the solver finds no solution.
     pub fn solve(&mut self, window: u64) -> Result<Option<&Tables>, TeError> {
         let Some(window) = self.windows.get_mut(&window) else {
             return Ok(None);

@@ -6,7 +6,7 @@ use crate::{
     topology::{Measured, Topology},
 };
 
-/// Bucket tables to install.
+/// Bucket tables that the controller installs on the switches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tables {
     /// Buckets of the next hops by switch and row; `None` for a destination without deliverable demand, whose

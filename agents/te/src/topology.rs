@@ -43,7 +43,7 @@ pub struct Hop {
     pub next: usize,
 }
 
-/// Measurements of one interval.
+/// Demands and capacities that were measured in one interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<'a> {
     /// Bytes that the hosts of each switch's own datacenter sent, by switch and destination row.

@@ -60,7 +60,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Returns |ΔFCT| / FCT.
+    /// Returns the difference between the two FCTs relative to the published FCT, |ΔFCT| / FCT.
     #[must_use]
     pub fn relative(&self) -> f64 {
         float(self.published.get().abs_diff(self.simulated.get()))
@@ -152,7 +152,7 @@ impl LinkAgreement {
             .collect()
     }
 
-    /// Returns |Δ| relative to the published average; 0 if the two averages are equal.
+    /// Returns the difference between the two averages relative to the published one; 0 if they are equal.
     #[must_use]
     pub fn relative(&self) -> f64 {
         match (self.simulated - self.published).abs() {

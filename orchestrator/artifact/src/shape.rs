@@ -21,16 +21,16 @@ pub struct Shape {
 pub enum DcShape {
     /// Hosts that are directly on the DCI switch; a transit datacenter has no hosts.
     Direct {
-        /// Number of hosts.
+        /// Number of hosts on the DCI switch.
         hosts: usize,
         /// Link from a host to the DCI switch; `None` if there are no hosts.
         host_link: Option<FileWire>,
     },
     /// Leaf-spine fabric with hosts.
     LeafSpine {
-        /// Number of spines.
+        /// Number of spines in the fabric.
         spines: usize,
-        /// Number of leaves.
+        /// Number of leaves in the fabric.
         leaves: usize,
         /// Number of hosts per leaf.
         hosts_per_leaf: usize,

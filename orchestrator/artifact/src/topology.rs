@@ -19,7 +19,7 @@ use crate::{
 pub struct TopologyFile {
     /// Name of the file, used in messages.
     pub file: String,
-    /// Number of nodes.
+    /// Number of nodes, hosts included.
     pub nodes: u32,
     /// Ids of the switches inside datacenters.
     pub fabric_switches: BTreeSet<u32>,
@@ -36,7 +36,7 @@ pub struct LinkRow {
     pub line: usize,
     /// Ids of the nodes at the two ends of the link.
     pub between: [u32; 2],
-    /// Attributes of the link.
+    /// Rate, delay and loss of the link.
     pub wire: FileWire,
 }
 

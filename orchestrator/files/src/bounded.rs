@@ -31,7 +31,7 @@ impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let allowed = usize::try_from(self.left).unwrap_or(usize::MAX);
         if allowed == 0 && !buffer.is_empty() {
-            // It is not an error if the file ends exactly at the bound.
+            // A file that ends exactly at the bound is not an error.
             return match self.inner.read(&mut [0])? {
                 0 => Ok(0),
                 _ => Err(io::Error::new(

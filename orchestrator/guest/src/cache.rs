@@ -126,7 +126,7 @@ fn is_of(release: &str, wanted: &str) -> bool {
 /// Kernel that guests can boot.
 #[derive(Debug)]
 pub struct Kernel {
-    /// Release, e.g. `6.1.0-56-amd64`.
+    /// Release of the kernel, for example `6.1.0-56-amd64`.
     pub release: String,
     /// Path of the kernel image, uncompressed if possible: emulating the kernel's decompression takes 3 s of every
     /// boot.

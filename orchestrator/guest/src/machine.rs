@@ -35,7 +35,7 @@ pub(crate) struct Machine {
 /// Kernel messages that are printed on the console.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Messages {
-    /// Only errors.
+    /// Only error messages.
     Errors,
     /// All messages from the start of the boot.
     All,

@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::GuestError;
 
-/// Accelerator of a guest.
+/// Accelerator with which QEMU runs a guest.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accelerator {
-    /// Software emulation.
+    /// Software emulation of the CPU, QEMU's TCG.
     Tcg,
-    /// Hardware virtualisation.
+    /// Hardware virtualisation of the CPU, Linux's KVM.
     Kvm,
 }
 

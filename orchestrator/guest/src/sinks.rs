@@ -11,9 +11,9 @@ pub enum GuestEvent {
     TryingKvm,
     /// Start of the guest's machine.
     Booting {
-        /// Accelerator of the guest.
+        /// Accelerator with which the guest runs.
         accelerator: Accelerator,
-        /// Clock of the guest.
+        /// Clock on which the guest runs.
         clock: Clock,
         /// Release of the guest's kernel.
         kernel: String,
@@ -36,9 +36,9 @@ pub enum GuestEvent {
 ///
 /// Outbox bytes that the guest sent before some output are received before that output.
 pub struct Sinks<'a> {
-    /// Receiver of standard output.
+    /// Receiver of the command's standard output.
     pub stdout: &'a mut dyn io::Write,
-    /// Receiver of standard error.
+    /// Receiver of the command's standard error.
     pub stderr: &'a mut dyn io::Write,
     /// Receiver of the bytes that the guest sends through its [`crate::outbox::Outbox`]; an error of this receiver ends
     /// the run.

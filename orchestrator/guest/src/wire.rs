@@ -60,7 +60,7 @@ pub(crate) struct InnerRequest {
 pub(crate) struct Token(String);
 
 impl Token {
-    /// Returns a random token.
+    /// Returns a token of random hexadecimal digits.
     pub(crate) fn random() -> io::Result<Self> {
         let mut bytes = [0; 16];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -8,7 +8,7 @@ pub type Point = (f64, f64);
 pub struct Curve {
     /// Start of the curve.
     pub from: Point,
-    /// Control point.
+    /// Control point of the Bézier curve.
     pub control: Point,
     /// End of the curve.
     pub to: Point,

@@ -13,7 +13,7 @@ pub struct Map {
 
 /// Painter of a map's parts, in an output format of its own.
 pub trait Painter {
-    /// Failure to paint.
+    /// Error that painting may return.
     type Error;
 
     /// Paints the line of a link.

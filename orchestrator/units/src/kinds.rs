@@ -39,7 +39,7 @@ macro_rules! kind {
             /// Words and their variants, in the order of declaration.
             pub const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
 
-            /// Returns the word for the variant.
+            /// Returns the word by which messages and files name the variant.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {

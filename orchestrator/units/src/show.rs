@@ -9,7 +9,7 @@ use crate::{Bytes, Nanos};
 /// Maximum width of tables and paragraphs in characters, which fits terminals and pull requests.
 pub const WIDTH: usize = 100;
 
-/// Alignment of a column.
+/// Alignment of a table's column.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Side {
     /// Left-aligned, for names.

@@ -71,7 +71,7 @@ impl Tool {
 }
 
 impl Side {
-    /// Returns the opposite side.
+    /// Returns the other side of the flow.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {

@@ -66,9 +66,9 @@ pub enum HandshakeError {
     Unexpected {
         /// Side that sent the bytes.
         side: Side,
-        /// Number of bytes received.
+        /// Number of bytes in the unexpected message.
         len: usize,
-        /// First bytes, escaped.
+        /// First bytes of the unexpected message, escaped.
         start: String,
     },
     /// A process closed its connection before data could flow.

@@ -11,7 +11,7 @@ use super::{
     qp::MAX_QP_TIMEOUT,
 };
 
-/// One end of a flow.
+/// One end of a flow: a host and its RDMA device.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {

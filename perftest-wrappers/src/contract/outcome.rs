@@ -75,7 +75,7 @@ pub enum Status {
     Aborted,
 }
 
-/// Start of a flow.
+/// Actual start of a flow.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct FlowStart {
     /// Instant at which the start message was sent to the client.

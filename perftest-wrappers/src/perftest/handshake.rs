@@ -66,7 +66,7 @@ struct Transcript {
     short_messages: u32,
     exchanges: u32,
     address: Option<QpAddress>,
-    /// Last complete key line.
+    /// Last complete key line that this side has sent.
     line: Vec<u8>,
     /// Bytes received since the last complete message.
     unfinished: Vec<u8>,

@@ -173,7 +173,7 @@ impl Pair {
         Ok(ready.expect("a handshake is ready when both sides have sent their keys"))
     }
 
-    /// Kills both processes.
+    /// Kills the client's and the server's process.
     pub(crate) async fn kill(&mut self) {
         self.client.process.kill().await;
         self.server.process.kill().await;

@@ -67,7 +67,7 @@ impl Launcher {
         Ok(Self { requests })
     }
 
-    /// Starts one process.
+    /// Starts one process on the launcher's thread.
     pub(crate) async fn spawn(&self, line: CommandLine, netns: Netns) -> io::Result<Process> {
         let (reply, process) = oneshot::channel();
         let request = Request { line, netns, reply };

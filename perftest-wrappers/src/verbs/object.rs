@@ -18,7 +18,8 @@ pub(crate) struct Object<T, P> {
 // SAFETY: objects of libibverbs may be used from any thread. The library and the driver serialise calls on one object,
 // as the documentation guarantees (ibv_create_qp(3), thread safety).
 unsafe impl<T, P: Send> Send for Object<T, P> {}
-// SAFETY: as above; `Object` hands out no reference to the object behind its pointer.
+// SAFETY: the library serialises calls on one object, and `Object` hands out no reference to the object behind its
+// pointer.
 unsafe impl<T, P: Sync> Sync for Object<T, P> {}
 
 impl<T, P> Object<T, P> {

@@ -49,7 +49,7 @@ impl Waker {
         })
     }
 
-    /// Wakes the runner.
+    /// Wakes the runner's thread from its sleep.
     pub(crate) fn wake(&self) {
         // The write fails only if the counter is full, and then the runner is about to wake anyway.
         let _ = self.fd.write(1);

@@ -26,7 +26,7 @@ impl NextHop {
     }
 }
 
-/// User-defined routing policy.
+/// Routing policy that a user defines and compiles in.
 pub trait OwnPolicy: fmt::Debug + Sync {
     /// Returns the policy's name in scenarios: lowercase letters, digits and dashes.
     fn name(&self) -> &'static str;

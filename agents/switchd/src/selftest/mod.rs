@@ -16,7 +16,7 @@ use std::{collections::BTreeMap, time::Duration};
 use random::Random;
 pub use run::selftest;
 
-/// Result of a self-test.
+/// Counts and mismatches of a self-test of the switch program.
 #[derive(Clone, Debug, Default)]
 pub struct SelftestReport {
     /// Number of packets run through the program.
@@ -45,7 +45,7 @@ pub struct SelftestReport {
     pub described: Vec<String>,
     /// Time in which the kernel verified and loaded the program, ns.
     pub load_ns: u64,
-    /// Duration of the selftest.
+    /// Time that the whole self-test took.
     pub elapsed: Duration,
 }
 

@@ -47,7 +47,7 @@ impl Switch {
         }
     }
 
-    /// Returns all destination rows.
+    /// Returns the rows of all destinations, with their prefixes.
     pub(super) fn destinations(&self) -> impl Iterator<Item = (PrefixKey, &DestinationRow)> {
         self.destinations
             .iter()

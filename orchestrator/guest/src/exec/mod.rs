@@ -32,7 +32,7 @@ pub(crate) enum ExecRequest {
     Start(Start),
     /// Bytes of the command's standard input.
     Input(Bytes),
-    /// End of standard input.
+    /// End of the command's standard input.
     InputEnd,
     /// Acknowledgement: number of output bytes that the client has written.
     Ack(usize),

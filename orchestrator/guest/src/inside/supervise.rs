@@ -43,7 +43,7 @@ struct Ready {
 }
 
 impl<'a> Supervisor<'a> {
-    /// Starts the request's command.
+    /// Starts the request's command, after telling the host that the guest is ready.
     pub(crate) fn new(
         request: &'a InnerRequest,
         ports: &'a mut Ports,

@@ -15,13 +15,13 @@ use crate::{cache::Kernel, cached};
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KvmVerdict {
-    /// A guest has booted.
+    /// The trial boot of a guest with KVM succeeded.
     Works,
     /// `/dev/kvm` does not exist.
     Absent,
     /// This user may not open `/dev/kvm`.
     Denied,
-    /// A guest has not booted.
+    /// The trial boot of a guest with KVM failed.
     Fails {
         /// Reason why the trial boot failed.
         reason: String,

@@ -51,7 +51,7 @@ pub(crate) struct Delivery {
     pub came: usize,
     /// Number of datagrams that reached the receiver's sockets.
     pub delivered: usize,
-    /// True if links on the path lose packets because the plan says so.
+    /// True if links on the path lose packets according to the plan.
     pub is_lossy: bool,
 }
 

@@ -33,11 +33,11 @@ pub(crate) struct Loss {
 enum Place {
     /// The sender's route lookup or packet filter; the kernel refused to send, with this error.
     Sender(Errno),
-    /// The sender's switch.
+    /// The sender's switch: datagrams were lost on the way to it.
     Switch,
-    /// The receiver's NIC.
+    /// The receiver's NIC: datagrams were lost between the sender's switch and the NIC.
     Nic,
-    /// The receiver's sockets.
+    /// The receiver's sockets: datagrams were lost between the NIC and the sockets.
     Receiver,
 }
 

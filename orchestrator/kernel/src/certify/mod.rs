@@ -3,7 +3,7 @@
 //! will.
 //!
 //! Frames with a special ethertype leave a port through its queueing disciplines and are read at the port at the other
-//! end, so that they take the same way as a flow's packets. Switch programs pass the frames on to the kernel, which
+//! end, so that they take the same path as a flow's packets. Switch programs pass the frames on to the kernel, which
 //! drops them. Five small probes of each direction give the one-way delay and its spread. Then a train of frames of the
 //! largest size gives the rate after the shaper's burst, the loss, the order, and the queue's limit if the queue is
 //! short enough to be filled. `README.md` states the error of the method itself.

@@ -27,7 +27,7 @@ pub(super) struct ProbeSocket {
     frame: Vec<u8>,
 }
 
-/// Arrival of a frame.
+/// Arrival of a frame at the socket's port.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Arrival {
     /// Sequence number of the frame within its direction.

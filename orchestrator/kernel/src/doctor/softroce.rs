@@ -99,13 +99,13 @@ impl Version {
 /// (<https://lore.kernel.org/linux-rdma/ZJzUeFT7lLqEjMJn@nvidia.com/>).
 const WORKQUEUES: Version = Version::new(6, 5, 0);
 
-/// First release with 1a633bdc8fd9.
+/// First release with 1a633bdc8fd9, which lets a QP be destroyed while its packets are queued.
 const STUCK_PACKETS: Version = Version::new(6, 10, 0);
 
 /// First releases that contain 3c3e9a9f2972, in those stable series that received it.
 const FIXED_STABLE: [Version; 2] = [Version::new(6, 12, 44), Version::new(6, 16, 4)];
 
-/// First mainline release with 3c3e9a9f2972.
+/// First mainline release with 3c3e9a9f2972, after which queued packets keep their QP alive.
 const FIXED_FROM: Version = Version::new(6, 17, 0);
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub enum StepCause {
     /// The kernel refused the request.
     #[error(transparent)]
     Netlink(#[from] NetlinkError),
-    /// A system call failed.
+    /// A system call or a file access failed.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A host program cannot be loaded or opened.

@@ -30,7 +30,7 @@ pub(super) struct Chain {
     pub fix: String,
 }
 
-/// Rule of a chain.
+/// Rule of a chain, reduced to its condition and its verdict.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Rule {
     /// True if the rule matches only some packets; false if it matches all packets.
@@ -38,7 +38,7 @@ pub(super) struct Rule {
     pub verdict: Verdict,
 }
 
-/// Verdict of a rule.
+/// Treatment of the packets that a rule matches.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Verdict {
     Drop,

@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::{Contents, Entry, Location, base, directory, hint, if_found, is_damage, recorded_run};
 use crate::{name::LabName, process};
 
-/// State of a lab.
+/// State of a lab, according to its journal and its owner.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LabState {
-    /// The owner is running.
+    /// The process that owns the lab is running.
     Live,
     /// The owner has ended and has deliberately left the lab up.
     Kept,

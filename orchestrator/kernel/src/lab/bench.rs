@@ -17,7 +17,7 @@ use crate::{
 /// Size of a lab, and the time to bring it up and take it down.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct UpDown {
-    /// Number of network namespaces.
+    /// Number of network namespaces in the lab.
     pub namespaces: usize,
     /// Number of virtual links, that is pairs of interfaces.
     pub links: usize,

@@ -115,7 +115,7 @@ impl Reservation {
         })
     }
 
-    /// Returns the lab's name.
+    /// Returns the name under which the lab is reserved.
     #[must_use]
     pub const fn lab(&self) -> &LabName {
         &self.lab

@@ -18,7 +18,7 @@ use crate::{exec::netns, lower::Layout, step::Namespace};
 /// State of a lab's namespaces as contents of record files, by file name.
 pub type LabState = BTreeMap<&'static str, String>;
 
-/// State of one namespace.
+/// Queueing disciplines, links and settings of one namespace, as text.
 struct NamespaceState {
     qdiscs: String,
     links: String,

@@ -18,7 +18,7 @@ use rtnetlink::{
 
 use super::{NetlinkError, Socket, rule::Rule};
 
-/// Interface of a namespace.
+/// Interface of a namespace, as the kernel lists it.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub index: u32,
@@ -35,7 +35,7 @@ pub(crate) struct Link {
     pub stats: Stats64,
 }
 
-/// IPv4 address of an interface.
+/// IPv4 address of an interface, as the kernel lists it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Address {
     pub interface: u32,
@@ -51,7 +51,7 @@ pub(crate) struct Neighbour {
     pub mac: Mac,
 }
 
-/// IPv4 route of a routing table.
+/// IPv4 route of a routing table, as the kernel lists it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Route {
     pub table: u32,

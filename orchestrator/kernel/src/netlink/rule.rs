@@ -47,7 +47,7 @@ pub(crate) enum Match {
     Other(u16),
 }
 
-/// Action of a rule.
+/// Action that the kernel takes for packets that a rule matches.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Action {
     /// The table is looked up; routes with prefixes of at most `suppressed` bits do not count.

@@ -65,7 +65,7 @@ pub struct Handle(pub u16);
 pub enum Parent {
     /// Egress of the interface, as its root discipline.
     Root,
-    /// First class of another discipline.
+    /// First class of the discipline with this handle.
     Of(Handle),
     /// Classifier hooks of the interface.
     Clsact,

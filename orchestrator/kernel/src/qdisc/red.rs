@@ -21,7 +21,7 @@ pub struct Red {
     pub min: Bytes,
     /// Queue length in bytes above which every packet is marked.
     pub max: Bytes,
-    /// Marking probability at `max`.
+    /// Probability with which a packet is marked at queue length `max`.
     pub probability: Ratio,
 }
 
@@ -117,7 +117,7 @@ impl fmt::Display for Attributes {
     }
 }
 
-/// Flags `TC_RED_ECN | TC_RED_NODROP`.
+/// Flags `TC_RED_ECN | TC_RED_NODROP`, which mark packets instead of dropping them.
 const RED_FLAGS: u32 = 1 | 8;
 /// Exponent of RED's averaging weight, 2^-0: the average is the queue length itself.
 const WEIGHT_LOG: u8 = 0;

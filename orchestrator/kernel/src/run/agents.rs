@@ -45,7 +45,7 @@ pub struct AgentLauncher {
     pub command: Vec<OsString>,
     /// Directory in which the controller's sockets are created.
     pub socket_dir: PathBuf,
-    /// Name of the lab.
+    /// Name of the lab, used in messages.
     pub lab: String,
     /// Directory of the scenario; the paths of users' own switch programs are relative to it.
     pub programs: PathBuf,

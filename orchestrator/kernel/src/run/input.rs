@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::agents::AgentEvent;
 use crate::lab::Losses;
 
-/// Input of a repetition.
+/// Input of a repetition, which can be recorded and replayed.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Input {
@@ -29,7 +29,7 @@ pub(super) enum Input {
     Agent(DcId, AgentEvent),
     /// A flow caused an event.
     Flow(Event),
-    /// The repetition's time starts.
+    /// The repetition's time starts at this instant.
     Start(MonotonicTime),
     /// The plan's next fault has been injected.
     Fault,

@@ -12,7 +12,7 @@ use crate::lab::{Lab, LabErrorKind};
 pub(super) struct RateSampler {
     maps: HostMaps,
     law: DcqcnParams,
-    /// Time between two samples.
+    /// Time between two samples of the rates.
     pub interval: Nanos,
 }
 

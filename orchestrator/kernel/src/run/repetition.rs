@@ -39,7 +39,7 @@ pub(super) struct RepetitionSetup<'a> {
     pub pin_dir: &'a Path,
 }
 
-/// State of a repetition.
+/// State of a repetition, which each input updates.
 #[derive(Debug)]
 pub(super) struct Repetition<'a> {
     plan: &'a Plan,
@@ -68,7 +68,7 @@ pub(super) struct Repetition<'a> {
     unreachable: BTreeSet<DcId>,
 }
 
-/// Effects of one input.
+/// Effects of one input, which the caller applies.
 #[derive(Debug, Default)]
 pub(super) struct Effects {
     pub rows: RowBatch,

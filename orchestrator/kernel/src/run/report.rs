@@ -17,14 +17,14 @@ use crate::lab::Losses;
 pub enum RunEvent {
     /// A phase has begun, and the previous phase has ended.
     Phase {
-        /// Name of the phase.
+        /// Name of the phase, as shown to the user.
         name: String,
         /// Number of steps that the phase has.
         steps: u64,
     },
     /// A step of the current phase is complete.
     Step {
-        /// Description of the step.
+        /// Description of the completed step.
         text: String,
     },
     /// The flows' phase has ended; no phase is active until the next one begins.

@@ -40,7 +40,7 @@ thread_local! {
     static CALLS: RefCell<Calls> = RefCell::default();
 }
 
-/// Returns the fake library.
+/// Returns the functions of the fake library.
 pub(crate) fn verbs() -> &'static Verbs {
     &VERBS
 }

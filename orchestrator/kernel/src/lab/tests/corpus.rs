@@ -437,7 +437,7 @@ fn inject(lab: &mut Lab, fault: &Inject) -> Box<dyn FnOnce()> {
         }
         ShellBeside(script) => {
             let mut child: Child = shell(lab, script).stdout(Stdio::null()).spawn().unwrap();
-            // By now the program has started.
+            // The program needs some time to start.
             thread::sleep(Duration::from_millis(200));
             Box::new(move || {
                 child.kill().unwrap();

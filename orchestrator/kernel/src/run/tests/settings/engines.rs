@@ -61,7 +61,7 @@ pub(super) struct Seen {
     /// Rows of a simulation, or everything that the kernel engine derives from the plan, followed by the measured
     /// flows.
     pub effects: String,
-    /// Warnings of the plan.
+    /// Warnings that the scenario's plan contains.
     pub warnings: Vec<Warning>,
 }
 
