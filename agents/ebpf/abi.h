@@ -48,7 +48,7 @@
 #define PAUSE_RING_BYTES 4194304
 #define TRIGGER_NEW_FLOW 0 // First packet of a flow.
 #define TRIGGER_FAILOVER 1 // Packet of a pinned flow whose port is dead (fast failover).
-#define TRIGGER_FLOW_AGEING 2 // Packet past a size threshold, whose next hop is no longer among the cheapest.
+#define TRIGGER_FLOW_AGEING 2 // Packet of a flow that passed a size threshold and whose next hop is no longer among the cheapest.
 #define RULE_HASH 0 // Bucket policies: hash over the live candidates' buckets.
 #define RULE_SCORED 1 // LCMP: hash over the cheaper half of the candidates.
 #define RULE_LEAST_COST 2 // LCMP, `paper`: the cheapest candidate, because all are highly congested.
@@ -66,7 +66,7 @@ struct flow_key {
 	__u16 sport;
 	// Destination port, in network byte order.
 	__u16 dport;
-	// IP protocol.
+	// IP protocol number, such as 17 for UDP.
 	__u8 proto;
 	__u8 pad[3];
 };
@@ -88,7 +88,7 @@ struct flow_entry {
 	__u64 packets;
 	// Bytes forwarded for the flow, Ethernet headers included.
 	__u64 bytes;
-	// Slot of the egress port.
+	// Index of the egress port in `SwitchTable::ports`.
 	__u16 port;
 	// Row of `demands` that counts the flow's bytes, from 1; 0: not counted.
 	__u16 demand;
@@ -107,7 +107,7 @@ _Static_assert(__builtin_offsetof(struct flow_entry, decisions) == 28, "flow_ent
 struct prefix_key {
 	// Prefix length in bits.
 	__u32 bits;
-	// Address, in network byte order.
+	// Network address of the prefix, in network byte order.
 	__u32 addr;
 };
 _Static_assert(sizeof(struct prefix_key) == 8, "prefix_key");
@@ -128,12 +128,12 @@ _Static_assert(__builtin_offsetof(struct congestion_point, k_min) == 0, "congest
 _Static_assert(__builtin_offsetof(struct congestion_point, k_max) == 8, "congestion_point.k_max");
 _Static_assert(__builtin_offsetof(struct congestion_point, p_max_q32) == 16, "congestion_point.p_max_q32");
 
-// Virtual queue of an egress port that marks packets: the bytes that a link at the port's rate would hold, whatever
-// bursts the port's shaper lets through.
+// Virtual queue of an egress port that marks packets: the bytes that would wait for a link at the port's rate,
+// regardless of the bursts that the port's shaper lets through.
 struct port_queue {
 	// Time at which the virtual queue will be empty.
 	__u64 busy_until_ns;
-	// Packets marked so far.
+	// Packets that the port has marked so far.
 	__u64 marks;
 	// Serialisation time of one byte in ns, times 2^20; 0: the port does not mark packets.
 	__u64 byte_time_q20;
@@ -151,11 +151,11 @@ _Static_assert(__builtin_offsetof(struct port_queue, congestion) == 32, "port_qu
 
 // Candidate next hop of a destination.
 struct candidate {
-	// Slot of the egress port.
+	// Index of the egress port in `SwitchTable::ports`.
 	__u32 port;
-	// Hash buckets of the candidate, for the bucket mechanism.
+	// Number of the candidate's hash buckets, for the bucket mechanism.
 	__u16 buckets;
-	// Path cost C_path.
+	// Path cost C_path of the candidate, 0 to 255.
 	__u8 path;
 	__u8 pad;
 };
@@ -199,12 +199,12 @@ _Static_assert(__builtin_offsetof(struct destination, demand) == 4, "destination
 _Static_assert(__builtin_offsetof(struct destination, candidates) == 8, "destination.candidates");
 _Static_assert(__builtin_offsetof(struct destination, size_thresholds) == 72, "destination.size_thresholds");
 
-// Egress port of a switch.
+// Egress port of a switch: its state, its interface and its MAC addresses.
 struct port {
 	// Congestion and liveness in one word, which is read and written as a whole: Q in the low byte, then T, D
 	// and C_cong, and PORT_ALIVE in the top bit.
 	__u64 state;
-	// Index of the interface.
+	// Index of the port's interface in the switch's network namespace.
 	__u32 ifindex;
 	// Source MAC address of frames sent through the port.
 	__u8 src_mac[6];
@@ -223,11 +223,11 @@ struct switch_params {
 	__u64 stale_after_ns;
 	// Age of the tables from which every policy hashes over all candidates, ns; 0: no limit.
 	__u64 max_table_age_ns;
-	// α (Eq. 1).
+	// Weight α of the path cost (Eq. 1).
 	__u32 alpha;
-	// β (Eq. 1).
+	// Weight β of the congestion cost (Eq. 1).
 	__u32 beta;
-	// Seed of the flow hash.
+	// Seed of the flow hash, which is the switch's id.
 	__u32 seed;
 	// Mechanism of the policy: MECHANISM_BUCKETS or MECHANISM_LCMP.
 	__u32 mechanism;
@@ -291,8 +291,8 @@ _Static_assert(__builtin_offsetof(struct switch_table, netns) == 96, "switch_tab
 _Static_assert(__builtin_offsetof(struct switch_table, ports) == 104, "switch_table.ports");
 _Static_assert(__builtin_offsetof(struct switch_table, queues) == 1640, "switch_table.queues");
 
-// Packet and decision counters of a DCI switch: for one CPU in the switch program, for all in a report. The simulator's
-// switches count in them, too.
+// Packet and decision counters of a DCI switch: for one CPU in the switch program, for all in a report. The
+// simulator's switches use the same counters.
 struct counters {
 	__u64 received;
 	// Packets forwarded by the entry of their flow.
@@ -303,7 +303,7 @@ struct counters {
 	__u64 failovers;
 	// Decisions that flow ageing caused.
 	__u64 aged;
-	// Decisions by a fallback rule.
+	// Decisions for which the policy's own rule could not decide.
 	__u64 fallbacks;
 	// Decisions by the fallback for stale tables or signals.
 	__u64 stale;
@@ -317,7 +317,7 @@ struct counters {
 	__u64 not_pinned;
 	// Decision records lost because the ring buffer was full.
 	__u64 records_lost;
-	// Pause frames sent.
+	// PFC pause frames sent to hosts.
 	__u64 pauses;
 	// Packets whose sender should have been paused but is not a host.
 	__u64 not_paused;
@@ -345,11 +345,11 @@ _Static_assert(__builtin_offsetof(struct counters, buffer_drops) == 112, "counte
 struct scored_candidate {
 	// Total cost C (Eq. 1); 0 if the rule does not compute it.
 	__u32 cost;
-	// Slot of the egress port.
+	// Index of the egress port in `SwitchTable::ports`.
 	__u8 port;
-	// Path cost C_path.
+	// Path cost C_path of the candidate, 0 to 255.
 	__u8 path;
-	// Congestion cost C_cong.
+	// Congestion cost C_cong of the egress port, 0 to 255.
 	__u8 congestion;
 	// Bit set of CANDIDATE_ALIVE and CANDIDATE_KEPT.
 	__u8 flags;
@@ -364,17 +364,17 @@ _Static_assert(__builtin_offsetof(struct scored_candidate, flags) == 7, "scored_
 // Record of a decision in the ring buffer.
 struct decision_record {
 	__u64 time_ns;
-	// Age of the latest congestion sample of the ports, ns.
+	// Age of the ports' latest congestion sample at the time of the decision, ns.
 	__u64 signal_age_ns;
 	// Flow that the decision is for.
 	struct flow_key flow;
-	// Hash of the flow.
+	// Flow hash that the decision used.
 	__u32 hash;
 	// Destination QP of the packet's base transport header, or NO_QP.
 	__u32 dest_qp;
 	// Packet sequence number in that header, or NO_QP.
 	__u32 psn;
-	// Slot of the chosen port.
+	// Index of the chosen port in `SwitchTable::ports`.
 	__u32 port;
 	// Cause of the decision, one of TRIGGER_*.
 	__u8 trigger;
@@ -405,7 +405,7 @@ _Static_assert(__builtin_offsetof(struct decision_record, pad) == 52, "decision_
 _Static_assert(__builtin_offsetof(struct decision_record, candidates) == 56, "decision_record.candidates");
 
 // Parameters of DCQCN's reaction point and notification point, for both the published law and the artifact's
-// variant.
+// variant. Times are in the caller's unit.
 struct dcqcn_params {
 	// Minimum time between two CNPs of one QP (N).
 	__u64 cnp_interval;
@@ -486,11 +486,11 @@ _Static_assert(__builtin_offsetof(struct reaction_point, pending) == 68, "reacti
 // One step of the law's self-test: an event, and the state before it, which the program overwrites with the
 // state after it.
 struct law_step {
-	// Event, one of LAW_*.
+	// Event that the step applies, one of LAW_*.
 	__u32 event;
 	// Size of the sent packet on the wire, bytes.
 	__u32 bytes;
-	// Time of the event.
+	// Time at which the event occurs.
 	__u64 now;
 	// Earliest time at which the receiver may send its next CNP.
 	__u64 next_cnp;
@@ -503,7 +503,7 @@ struct law_step {
 	__u64 queue;
 	// Uniform random number that decides whether the packet is marked.
 	__u32 dice;
-	// 1: the packet was marked.
+	// 1: the packet was marked; 0: it was not.
 	__u32 is_marked;
 };
 _Static_assert(sizeof(struct law_step) == 224, "law_step");
@@ -554,7 +554,7 @@ struct paced_qp {
 	struct reaction_point point;
 	// Transmission time of the latest packet, from which the due time of the next packet is computed, ns.
 	__u64 last_tx_ns;
-	// CNPs received.
+	// CNPs received for this QP.
 	__u64 cnps;
 	// Time on the NIC's clock from which the first packet may leave, if the NIC can be paused; 0: the packet is
 	// not in the NIC's queue yet.
@@ -563,7 +563,7 @@ struct paced_qp {
 	__u64 packets;
 	// Bytes that have left the pacer, Ethernet headers included.
 	__u64 bytes;
-	// Packets sent through the pacer once more because they were early or out of turn.
+	// Number of times that a packet was sent through the pacer again because it was early or out of turn.
 	__u64 rounds;
 	// Size of the latest packet that left the pacer, bytes.
 	__u32 last_bytes;
@@ -593,13 +593,13 @@ _Static_assert(__builtin_offsetof(struct paced_qp, next_out) == 132, "paced_qp.n
 _Static_assert(__builtin_offsetof(struct paced_qp, max_parked) == 136, "paced_qp.max_parked");
 _Static_assert(__builtin_offsetof(struct paced_qp, out_of_order) == 140, "paced_qp.out_of_order");
 
-// Receiving QP: its notification point.
+// Receiving QP that has received marked packets: its notification point.
 struct marked_qp {
 	// Earliest time of the next CNP, ns.
 	__u64 next_cnp;
-	// Marked packets received.
+	// Marked packets that this QP has received.
 	__u64 marked;
-	// CNPs sent.
+	// CNPs sent for this QP's marked packets.
 	__u64 cnps;
 };
 _Static_assert(sizeof(struct marked_qp) == 24, "marked_qp");
@@ -613,11 +613,11 @@ struct host_counters {
 	__u64 unpaced;
 	// Marked packets whose CNP could not be sent.
 	__u64 lost_cnps;
-	// CNPs of QPs without a row.
+	// CNPs that arrived for QPs without a row.
 	__u64 stray_cnps;
 	// Packets that the pacer dropped: all packets while it closes, and packets of QPs without a row.
 	__u64 dropped;
-	// Pauses that could not be recorded.
+	// Pauses of the NIC that could not be recorded because the ring buffer was full.
 	__u64 lost_pauses;
 };
 _Static_assert(sizeof(struct host_counters) == 40, "host_counters");
@@ -632,17 +632,17 @@ struct ingress_port {
 	// Size of the headroom for packets in flight when a pause is sent, bytes; 0: the port drops packets instead
 	// of pausing.
 	__u64 headroom;
-	// Bytes held in the reserve and the share.
+	// Bytes of the port's packets that count against its reserve and its share.
 	__u64 bytes;
-	// Bytes held in the headroom.
+	// Bytes of the port's packets that count against its headroom.
 	__u64 headroom_bytes;
 	// End of the sender's latest pause, ns.
 	__u64 paused_until_ns;
 	// Length of a pause quantum, ns; 0: the sender is not a host and ignores pauses.
 	__u64 quantum_ns;
-	// Index of the interface.
+	// Index of the port's interface in the switch's network namespace.
 	__u32 ifindex;
-	// The port's share of the free bytes is 2^-threshold_shift.
+	// Exponent of the port's share of the shared buffer: at most 2^-threshold_shift times the free bytes.
 	__u32 threshold_shift;
 };
 _Static_assert(sizeof(struct ingress_port) == 48, "ingress_port");
@@ -654,17 +654,17 @@ _Static_assert(__builtin_offsetof(struct ingress_port, quantum_ns) == 32, "ingre
 _Static_assert(__builtin_offsetof(struct ingress_port, ifindex) == 40, "ingress_port.ifindex");
 _Static_assert(__builtin_offsetof(struct ingress_port, threshold_shift) == 44, "ingress_port.threshold_shift");
 
-// Shared buffer of a switch.
+// Shared buffer of a switch: its size, its occupancy and its ingress ports.
 struct shared_buffer {
-	// Size of the bytes that all ports share; 0: the switch has no PFC.
+	// Size of the part of the buffer that all ports share, bytes; 0: the switch has no PFC.
 	__u64 shared;
-	// Shared bytes in use.
+	// Bytes of the shared part that are in use.
 	__u64 used;
 	// Calendar slot of the latest packet: its time divided by 2^slot_bits ns.
 	__u64 slot;
 	// Length of a slot as a power of two: 2^slot_bits ns.
 	__u32 slot_bits;
-	// Number of ports in use.
+	// Number of ports with a row in `ports`.
 	__u32 count;
 	struct ingress_port ports[64];
 };
@@ -678,7 +678,7 @@ _Static_assert(__builtin_offsetof(struct shared_buffer, ports) == 32, "shared_bu
 
 // Buffered bytes that leave in one slot of the calendar.
 struct calendar_slot {
-	// Bytes per ingress port.
+	// Bytes that leave in the slot, by ingress port.
 	__u32 bytes[64];
 	// Sum of the bytes of all ports.
 	__u64 total;
@@ -689,7 +689,7 @@ _Static_assert(__builtin_offsetof(struct calendar_slot, total) == 256, "calendar
 
 // NIC of a host; its transmission clock stops while it is paused.
 struct nic {
-	// Line rate in bit/s, the initial rate of its QPs.
+	// Line rate in bit/s, which is also the initial rate of the NIC's QPs.
 	__u64 line_bps;
 	// Length of a pause quantum, ns; 0: the NIC is never paused.
 	__u64 quantum_ns;

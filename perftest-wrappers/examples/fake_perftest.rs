@@ -1,5 +1,5 @@
 //! Fake perftest for testing the gate: it exchanges the recorded handshake without RDMA. It is linked under the names
-//! `ib_send_bw`, `ib_write_bw` and `ib_read_bw`. The name of its "device" selects its behaviour and ends with a mark
+//! `ib_send_bw`, `ib_write_bw` and `ib_read_bw`. The name of its "device" selects its behaviour and ends with a suffix
 //! by which tests find the process, as in `good-17`.
 
 use std::{
@@ -15,9 +15,9 @@ use std::{
 
 use nix::time::{ClockId, clock_gettime};
 
-/// Duration of a fake flow.
+/// Time that a fake flow takes.
 const FLOW: Duration = Duration::from_millis(40);
-/// CPU time of the calibration after the flow, however busy other processes keep the CPU.
+/// CPU time that the client spends on calibration after the flow, regardless of other processes on the CPU.
 const CALIBRATION: Duration = Duration::from_millis(60);
 
 struct Fake {
@@ -93,14 +93,15 @@ impl Fake {
         Ok(())
     }
 
-    /// Runs the client of a flow: waits for the flow, calibrates, completes the handshake and prints its result.
+    /// Runs the client of a flow: sleeps for the flow's duration, calibrates, completes the handshake and prints the
+    /// result.
     fn send(&self, line: &mut TcpStream) -> Result<(), Box<dyn Error>> {
         let started = Instant::now();
         sleep(FLOW);
         let seconds = started.elapsed().as_secs_f64();
         let calibrated = cpu_time()? + CALIBRATION;
         while cpu_time()? < calibrated {
-            // Nearly all of this time is in user mode, which the gate recognises as computing.
+            // Nearly all of this CPU time is in user mode, by which the gate recognises that the client computes.
             for step in 0..100_000 {
                 black_box(step);
             }
@@ -140,7 +141,7 @@ impl Fake {
         Ok(())
     }
 
-    /// Exchanges messages of equal length; the client sends first.
+    /// Exchanges one message of equal length in each direction; the client sends first.
     fn exchange(&self, line: &mut TcpStream, mine: &[u8]) -> Result<(), Box<dyn Error>> {
         let mut theirs = vec![0; mine.len()];
         if self.is_client {
@@ -177,7 +178,7 @@ fn parse(args: &[String]) -> Option<Fake> {
     })
 }
 
-/// Returns the CPU time of this process.
+/// Returns the CPU time that this process has used.
 fn cpu_time() -> Result<Duration, nix::Error> {
     Ok(clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?.into())
 }

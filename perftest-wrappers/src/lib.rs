@@ -3,7 +3,7 @@
 //!
 //! - [`contract`]: jobs, events and outcomes, the same for both generators
 //! - [`perftest`]: a perftest client and server for each flow
-//! - [`verbs`]: thousands of flows from one process, through libibverbs
+//! - [`verbs`]: thousands of flows from one process, by means of libibverbs
 //! - internal: `priority`, scheduling of threads and processes
 //!
 //! Must not contain: creation of devices, namespaces or qdiscs (the caller prepares them), knowledge of plans or

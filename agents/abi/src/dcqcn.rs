@@ -1,4 +1,4 @@
-//! Rows of the host programs: DCQCN's parameters and state, and the pacer's state of a QP.
+//! Map rows of the host eBPF programs: DCQCN's parameters and state, and the pacer's state of each QP.
 //!
 //! All times share one unit, which the caller chooses: nanoseconds of `CLOCK_MONOTONIC` in the kernel, picoseconds in
 //! the simulator. `lab-dcqcn` is the reference implementation; `agents/ebpf/dcqcn.bpf.h` is the kernel's copy.
@@ -18,8 +18,8 @@ pub const MAX_RATE_BPS: u64 = 1 << 42;
 /// square of the stages and reaches the line rate long before.
 pub const MAX_HYPER_STAGES: u32 = 1 << 20;
 
-/// Largest number of missed raises that one event catches up on after a pause; the kernel bounds loops at this
-/// number.
+/// Maximum number of missed rate increases that one event performs after a pause; also the kernel's bound on the loop
+/// that performs them.
 pub const MAX_RAISES: u32 = 1 << 23;
 
 /// Bit that marks the destination QP of a CNP, above every SoftRoCE QP number. The lower bits are the receiver's QP,
@@ -50,7 +50,7 @@ pub const LAW_MARKED: u32 = 4;
 /// Value of `LawStep::event`: a packet was queued.
 pub const LAW_QUEUED: u32 = 5;
 
-/// Largest queue threshold, in the caller's units: its product with a fraction of 2^32 still fits in 64 bits.
+/// Largest queue threshold, in the caller's unit: its product with a 32-bit fraction still fits in 64 bits.
 pub const MAX_THRESHOLD: u64 = 1 << 31;
 
 row! {
@@ -67,7 +67,7 @@ row! {
 
 row! {
     /// Parameters of DCQCN's reaction point and notification point, for both the published law and the artifact's
-    /// variant.
+    /// variant. Times are in the caller's unit.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct DcqcnParams as "dcqcn_params" {
         /// Minimum time between two CNPs of one QP (N).
@@ -130,11 +130,11 @@ row! {
     /// One step of the law's self-test: an event, and the state before it, which the program overwrites with the
     /// state after it.
     pub struct LawStep as "law_step" {
-        /// Event, one of LAW_*.
+        /// Event that the step applies, one of LAW_*.
         pub event: u32,
         /// Size of the sent packet on the wire, bytes.
         pub bytes: u32,
-        /// Time of the event.
+        /// Time at which the event occurs.
         pub now: u64,
         /// Earliest time at which the receiver may send its next CNP.
         pub next_cnp: u64,
@@ -147,7 +147,7 @@ row! {
         pub queue: u64,
         /// Uniform random number that decides whether the packet is marked.
         pub dice: u32,
-        /// 1: the packet was marked.
+        /// 1: the packet was marked; 0: it was not.
         pub is_marked: u32,
     }
 }
@@ -196,7 +196,7 @@ row! {
         pub point: ReactionPoint,
         /// Transmission time of the latest packet, from which the due time of the next packet is computed, ns.
         pub last_tx_ns: u64,
-        /// CNPs received.
+        /// CNPs received for this QP.
         pub cnps: u64,
         /// Time on the NIC's clock from which the first packet may leave, if the NIC can be paused; 0: the packet is
         /// not in the NIC's queue yet.
@@ -205,7 +205,7 @@ row! {
         pub packets: u64,
         /// Bytes that have left the pacer, Ethernet headers included.
         pub bytes: u64,
-        /// Packets sent through the pacer once more because they were early or out of turn.
+        /// Number of times that a packet was sent through the pacer again because it was early or out of turn.
         pub rounds: u64,
         /// Size of the latest packet that left the pacer, bytes.
         pub last_bytes: u32,
@@ -223,13 +223,13 @@ row! {
 }
 
 row! {
-    /// Receiving QP: its notification point.
+    /// Receiving QP that has received marked packets: its notification point.
     pub struct MarkedQp as "marked_qp" {
         /// Earliest time of the next CNP, ns.
         pub next_cnp: u64,
-        /// Marked packets received.
+        /// Marked packets that this QP has received.
         pub marked: u64,
-        /// CNPs sent.
+        /// CNPs sent for this QP's marked packets.
         pub cnps: u64,
     }
 }
@@ -242,11 +242,11 @@ row! {
         pub unpaced: u64,
         /// Marked packets whose CNP could not be sent.
         pub lost_cnps: u64,
-        /// CNPs of QPs without a row.
+        /// CNPs that arrived for QPs without a row.
         pub stray_cnps: u64,
         /// Packets that the pacer dropped: all packets while it closes, and packets of QPs without a row.
         pub dropped: u64,
-        /// Pauses that could not be recorded.
+        /// Pauses of the NIC that could not be recorded because the ring buffer was full.
         pub lost_pauses: u64,
     }
 }

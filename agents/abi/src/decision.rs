@@ -21,7 +21,7 @@ macro_rules! byte_enum {
             pub const CONSTANTS: &[(&'static str, &'static str, u8)] =
                 &[$((concat!($($variant_doc),*), concat!($prefix, $c_name), $value)),*];
 
-            /// Returns the byte that the switch program writes.
+            /// Returns the byte that stands for this value in map rows and records.
             #[must_use]
             pub const fn to_byte(self) -> u8 {
                 match self {
@@ -48,7 +48,7 @@ byte_enum! {
         NewFlow = 0 as "NEW_FLOW",
         /// Packet of a pinned flow whose port is dead (fast failover).
         Failover = 1 as "FAILOVER",
-        /// Packet past a size threshold, whose next hop is no longer among the cheapest.
+        /// Packet of a flow that passed a size threshold and whose next hop is no longer among the cheapest.
         FlowAgeing = 2 as "FLOW_AGEING",
     }
 }
@@ -84,7 +84,7 @@ impl Trigger {
 }
 
 impl Rule {
-    /// Returns the name of the rule in records.
+    /// Returns the name of the rule as written in records.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

@@ -11,7 +11,7 @@ use crate::{layout::row, rows::MAX_PORTS};
 /// Slots of the calendar; a power of two.
 pub const CALENDAR_SLOTS: u32 = 512;
 
-/// Bytes reserved for each port before it uses the shared bytes.
+/// Bytes of the buffer reserved for each port, which a port fills before it uses the shared part.
 pub const RESERVE_BYTES: u64 = 4_096;
 
 /// Distance below its share, in bytes, at which a paused port's sender may resume (XON).
@@ -45,33 +45,33 @@ row! {
         /// Size of the headroom for packets in flight when a pause is sent, bytes; 0: the port drops packets instead
         /// of pausing.
         pub headroom: u64,
-        /// Bytes held in the reserve and the share.
+        /// Bytes of the port's packets that count against its reserve and its share.
         pub bytes: u64,
-        /// Bytes held in the headroom.
+        /// Bytes of the port's packets that count against its headroom.
         pub headroom_bytes: u64,
         /// End of the sender's latest pause, ns.
         pub paused_until_ns: u64,
         /// Length of a pause quantum, ns; 0: the sender is not a host and ignores pauses.
         pub quantum_ns: u64,
-        /// Index of the interface.
+        /// Index of the port's interface in the switch's network namespace.
         pub ifindex: u32,
-        /// The port's share of the free bytes is 2^-threshold_shift.
+        /// Exponent of the port's share of the shared buffer: at most 2^-threshold_shift times the free bytes.
         pub threshold_shift: u32,
     }
 }
 
 row! {
-    /// Shared buffer of a switch.
+    /// Shared buffer of a switch: its size, its occupancy and its ingress ports.
     pub struct SharedBuffer as "shared_buffer" {
-        /// Size of the bytes that all ports share; 0: the switch has no PFC.
+        /// Size of the part of the buffer that all ports share, bytes; 0: the switch has no PFC.
         pub shared: u64,
-        /// Shared bytes in use.
+        /// Bytes of the shared part that are in use.
         pub used: u64,
         /// Calendar slot of the latest packet: its time divided by 2^slot_bits ns.
         pub slot: u64,
         /// Length of a slot as a power of two: 2^slot_bits ns.
         pub slot_bits: u32,
-        /// Number of ports in use.
+        /// Number of ports with a row in `ports`.
         pub count: u32,
         pub ports: [IngressPort; MAX_PORTS],
     }
@@ -80,7 +80,7 @@ row! {
 row! {
     /// Buffered bytes that leave in one slot of the calendar.
     pub struct CalendarSlot as "calendar_slot" {
-        /// Bytes per ingress port.
+        /// Bytes that leave in the slot, by ingress port.
         pub bytes: [u32; MAX_PORTS],
         /// Sum of the bytes of all ports.
         pub total: u64,
@@ -90,7 +90,7 @@ row! {
 row! {
     /// NIC of a host; its transmission clock stops while it is paused.
     pub struct NicRow as "nic" {
-        /// Line rate in bit/s, the initial rate of its QPs.
+        /// Line rate in bit/s, which is also the initial rate of the NIC's QPs.
         pub line_bps: u64,
         /// Length of a pause quantum, ns; 0: the NIC is never paused.
         pub quantum_ns: u64,

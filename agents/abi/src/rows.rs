@@ -26,7 +26,7 @@ pub const RING_BYTES: u32 = 512 * 1024;
 /// Fill level in bytes from which the program wakes the reader of the ring buffer, which otherwise polls.
 pub const RING_WAKE_BYTES: u32 = RING_BYTES / 4;
 
-/// Bytes between two wake-ups past [`RING_WAKE_BYTES`]; a power of two.
+/// Bytes written between two wake-ups once the fill level exceeds [`RING_WAKE_BYTES`]; a power of two.
 pub const RING_WAKE_STEP: u32 = 16 * 1024;
 
 /// Bit of `PortRow::state` that is set while the port is alive.
@@ -35,22 +35,22 @@ pub const PORT_ALIVE: u64 = 1 << 63;
 /// Value of `SwitchParams::mechanism`: a hash over the live candidates' buckets.
 pub const MECHANISM_BUCKETS: u32 = 0;
 
-/// Value of `SwitchParams::mechanism`: LCMP.
+/// Value of `SwitchParams::mechanism`: LCMP's path cost and congestion cost.
 pub const MECHANISM_LCMP: u32 = 1;
 
-/// `SwitchParams::keep` for the cheaper half: ⌈m/2⌉ of m candidates, and all that tie with the last one.
+/// Value of `SwitchParams::keep`, the cheaper half: ⌈m/2⌉ of m candidates, and all that tie with the last one.
 pub const KEEP_HALF: u32 = 0;
 
-/// Value of `SwitchParams::keep`: ⌈m/2⌉.
+/// Value of `SwitchParams::keep`: ⌈m/2⌉ of m candidates, without ties.
 pub const KEEP_HALF_STRICT: u32 = 1;
 
-/// Value of `SwitchParams::keep`: ⌊m/2⌋, at least one.
+/// Value of `SwitchParams::keep`: ⌊m/2⌋ of m candidates, at least one.
 pub const KEEP_FLOOR: u32 = 2;
 
-/// Value of `SwitchParams::keep`: ⌊m/2⌋, or all if that is less than two.
+/// Value of `SwitchParams::keep`: ⌊m/2⌋ of m candidates, or all if that is less than two.
 pub const KEEP_FLOOR_OR_ALL: u32 = 3;
 
-/// Returns the value of `SwitchParams::keep` for a rule.
+/// Returns the value of `SwitchParams::keep` that stands for `rule`.
 #[must_use]
 pub const fn keep_word(rule: Keep) -> u32 {
     match rule {
@@ -79,7 +79,7 @@ pub const ROCE_PORT: u16 = 4791;
 /// First byte of every lab address: labs use the block 10.0.0.0/8.
 pub const LAB_NET: u32 = 10;
 
-/// Bits of a lab address that hold the lab's slot, in host byte order.
+/// Bits of a lab address that hold the lab's slot (0 to 15), in host byte order.
 pub const SLOT_BITS: u32 = 0x00f0_0000;
 
 /// Returns the address that `addr` has in a lab in slot 0; an address outside 10.0.0.0/8 is returned unchanged.
@@ -107,7 +107,7 @@ row! {
         pub sport: u16,
         /// Destination port, in network byte order.
         pub dport: u16,
-        /// IP protocol.
+        /// IP protocol number, such as 17 for UDP.
         pub proto: u8,
         pub pad: [u8; 3],
     }
@@ -127,13 +127,13 @@ impl FlowKey {
         }
     }
 
-    /// Returns the source address.
+    /// Returns the flow's source address, converted from network byte order.
     #[must_use]
     pub const fn source(self) -> Ipv4Addr {
         Ipv4Addr::from_bits(u32::from_be(self.src))
     }
 
-    /// Returns the destination address.
+    /// Returns the flow's destination address, converted from network byte order.
     #[must_use]
     pub const fn destination(self) -> Ipv4Addr {
         Ipv4Addr::from_bits(u32::from_be(self.dst))
@@ -161,7 +161,7 @@ row! {
         pub packets: u64,
         /// Bytes forwarded for the flow, Ethernet headers included.
         pub bytes: u64,
-        /// Slot of the egress port.
+        /// Index of the egress port in `SwitchTable::ports`.
         pub port: u16,
         /// Row of `demands` that counts the flow's bytes, from 1; 0: not counted.
         pub demand: u16,
@@ -175,7 +175,7 @@ row! {
     pub struct PrefixKey as "prefix_key" {
         /// Prefix length in bits.
         pub bits: u32,
-        /// Address, in network byte order.
+        /// Network address of the prefix, in network byte order.
         pub addr: u32,
     }
 }
@@ -194,11 +194,11 @@ impl PrefixKey {
 row! {
     /// Candidate next hop of a destination.
     pub struct CandidateRow as "candidate" {
-        /// Slot of the egress port.
+        /// Index of the egress port in `SwitchTable::ports`.
         pub port: u32,
-        /// Hash buckets of the candidate, for the bucket mechanism.
+        /// Number of the candidate's hash buckets, for the bucket mechanism.
         pub buckets: u16,
-        /// Path cost C_path.
+        /// Path cost C_path of the candidate, 0 to 255.
         pub path: u8,
         pub pad: u8,
     }
@@ -222,8 +222,8 @@ impl SizeThresholdRow {
     /// Threshold that no flow reaches.
     pub const NEVER: Self = Self::new(u64::MAX, 0);
 
-    /// Returns the row for flows from `from` bytes on, at most [`MAX_SENT_BYTES`], with a bit set of the cheapest
-    /// candidates.
+    /// Returns the row for flows that have sent at least `from` bytes, capped at [`MAX_SENT_BYTES`], with a bit set of
+    /// the cheapest candidates.
     #[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
     const fn new(from: u64, cheapest: u8) -> Self {
         let from = if from > MAX_SENT_BYTES {
@@ -239,7 +239,8 @@ impl SizeThresholdRow {
         }
     }
 
-    /// Returns the row for flows from `from` bytes on; `cheapest` has one flag per candidate, in their order.
+    /// Returns the row for flows that have sent at least `from` bytes; `cheapest` has one flag per candidate, in the
+    /// destination's order.
     #[must_use]
     pub fn of(from: u64, cheapest: impl IntoIterator<Item = bool>) -> Self {
         let bits = cheapest
@@ -255,7 +256,7 @@ impl SizeThresholdRow {
         self.cheapest >> index & 1 == 1
     }
 
-    /// Returns the threshold in bytes.
+    /// Returns the number of sent bytes from which the row applies.
     #[must_use]
     pub const fn from(&self) -> u64 {
         (self.from_high as u64) << 32 | self.from_low as u64
@@ -280,12 +281,12 @@ row! {
 }
 
 row! {
-    /// Egress port of a switch.
+    /// Egress port of a switch: its state, its interface and its MAC addresses.
     pub struct PortRow as "port" {
         /// Congestion and liveness in one word, which is read and written as a whole: Q in the low byte, then T, D
         /// and C_cong, and PORT_ALIVE in the top bit.
         pub state: u64,
-        /// Index of the interface.
+        /// Index of the port's interface in the switch's network namespace.
         pub ifindex: u32,
         /// Source MAC address of frames sent through the port.
         pub src_mac: [u8; 6],
@@ -295,12 +296,12 @@ row! {
 }
 
 row! {
-    /// Virtual queue of an egress port that marks packets: the bytes that a link at the port's rate would hold, whatever
-    /// bursts the port's shaper lets through.
+    /// Virtual queue of an egress port that marks packets: the bytes that would wait for a link at the port's rate,
+    /// regardless of the bursts that the port's shaper lets through.
     pub struct PortQueueRow as "port_queue" {
         /// Time at which the virtual queue will be empty.
         pub busy_until_ns: u64,
-        /// Packets marked so far.
+        /// Packets that the port has marked so far.
         pub marks: u64,
         /// Serialisation time of one byte in ns, times 2^20; 0: the port does not mark packets.
         pub byte_time_q20: u64,
@@ -318,11 +319,11 @@ row! {
         pub stale_after_ns: u64,
         /// Age of the tables from which every policy hashes over all candidates, ns; 0: no limit.
         pub max_table_age_ns: u64,
-        /// α (Eq. 1).
+        /// Weight α of the path cost (Eq. 1).
         pub alpha: u32,
-        /// β (Eq. 1).
+        /// Weight β of the congestion cost (Eq. 1).
         pub beta: u32,
-        /// Seed of the flow hash.
+        /// Seed of the flow hash, which is the switch's id.
         pub seed: u32,
         /// Mechanism of the policy: MECHANISM_BUCKETS or MECHANISM_LCMP.
         pub mechanism: u32,
@@ -367,8 +368,8 @@ row! {
 
 row! {
     // `received`, `passed` and `pauses` tell the program's tests which branch a frame took; no run's records need them.
-    /// Packet and decision counters of a DCI switch: for one CPU in the switch program, for all in a report. The simulator's
-    /// switches count in them, too.
+    /// Packet and decision counters of a DCI switch: for one CPU in the switch program, for all in a report. The
+    /// simulator's switches use the same counters.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct Counters as "counters" {
         pub received: u64,
@@ -380,7 +381,7 @@ row! {
         pub failovers: u64,
         /// Decisions that flow ageing caused.
         pub aged: u64,
-        /// Decisions by a fallback rule.
+        /// Decisions for which the policy's own rule could not decide.
         pub fallbacks: u64,
         /// Decisions by the fallback for stale tables or signals.
         pub stale: u64,
@@ -394,7 +395,7 @@ row! {
         pub not_pinned: u64,
         /// Decision records lost because the ring buffer was full.
         pub records_lost: u64,
-        /// Pause frames sent.
+        /// PFC pause frames sent to hosts.
         pub pauses: u64,
         /// Packets whose sender should have been paused but is not a host.
         pub not_paused: u64,
@@ -404,7 +405,7 @@ row! {
 }
 
 impl Counters {
-    /// Returns the number of decisions.
+    /// Returns the number of decisions, whatever their cause.
     #[must_use]
     pub const fn decisions(&self) -> u64 {
         self.new_flows + self.failovers + self.aged
@@ -426,11 +427,11 @@ row! {
     pub struct ScoredCandidate as "scored_candidate" {
         /// Total cost C (Eq. 1); 0 if the rule does not compute it.
         pub cost: u32,
-        /// Slot of the egress port.
+        /// Index of the egress port in `SwitchTable::ports`.
         pub port: u8,
-        /// Path cost C_path.
+        /// Path cost C_path of the candidate, 0 to 255.
         pub path: u8,
-        /// Congestion cost C_cong.
+        /// Congestion cost C_cong of the egress port, 0 to 255.
         pub congestion: u8,
         /// Bit set of CANDIDATE_ALIVE and CANDIDATE_KEPT.
         pub flags: u8,
@@ -441,17 +442,17 @@ row! {
     /// Record of a decision in the ring buffer.
     pub struct DecisionRecord as "decision_record" {
         pub time_ns: u64,
-        /// Age of the latest congestion sample of the ports, ns.
+        /// Age of the ports' latest congestion sample at the time of the decision, ns.
         pub signal_age_ns: u64,
         /// Flow that the decision is for.
         pub flow: FlowKey,
-        /// Hash of the flow.
+        /// Flow hash that the decision used.
         pub hash: u32,
         /// Destination QP of the packet's base transport header, or NO_QP.
         pub dest_qp: u32,
         /// Packet sequence number in that header, or NO_QP.
         pub psn: u32,
-        /// Slot of the chosen port.
+        /// Index of the chosen port in `SwitchTable::ports`.
         pub port: u32,
         /// Cause of the decision, one of TRIGGER_*.
         pub trigger: u8,

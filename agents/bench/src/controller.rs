@@ -1,6 +1,6 @@
-//! Controller's end of an agent's socket.
+//! The controller's end of an agent's socket.
 //!
-//! Every method fails if the socket fails. A wait fails after two minutes or when the agent is gone, and reports
+//! Every method fails if the socket fails. A wait fails after two minutes or when the agent has ended; the error quotes
 //! the latest message.
 
 use std::{
@@ -24,18 +24,18 @@ use crate::{
     testbed::{PREFIX, Side, Testbed},
 };
 
-/// Controller of one agent.
+/// The controller's end of one agent's socket.
 pub struct Controller {
     stream: BufReader<UnixStream>,
-    /// Bytes to each destination that the agent has reported so far.
+    /// Bytes to each destination, summed over all reports of the agent so far.
     pub demands: BTreeMap<Ipv4Addr, u64>,
 }
 
-/// Last reports of an agent.
+/// Reports that an agent sends after it was told to stop.
 pub struct LastReports {
-    /// Flows of the last reports, including those still in the table.
+    /// Flows reported since the agent was told to stop, including those still in the table.
     pub flows: Vec<FlowReport>,
-    /// Latest counters.
+    /// Latest counters that the agent reported.
     pub stats: Stats,
     /// Message that ended the agent.
     pub end: AgentMessage,
@@ -45,7 +45,7 @@ pub struct LastReports {
 pub type AgentThread = JoinHandle<Result<(), BenchError>>;
 
 impl Controller {
-    /// Runs the agent of `config` in a thread in the switch's namespace.
+    /// Runs an agent with `config` in a thread that has entered the switch's namespace.
     pub fn start(
         testbed: &Testbed,
         config: AgentConfig,
@@ -62,13 +62,14 @@ impl Controller {
 
     /// Listens at `socket`, starts an agent, and waits until it connects.
     pub fn listen<T>(socket: &Path, start: impl FnOnce() -> T) -> Result<(Self, T), BenchError> {
-        // The controller of an agent that was killed leaves its socket.
+        // The controller of a killed agent leaves its socket file behind.
         let _ = std::fs::remove_file(socket);
-        let listener = UnixListener::bind(socket).map_err(BenchError::io("listen to the agent"))?;
+        let listener =
+            UnixListener::bind(socket).map_err(BenchError::io("listen for the agent"))?;
         let agent = start();
         let (stream, _) = listener
             .accept()
-            .map_err(BenchError::io("accept the agent"))?;
+            .map_err(BenchError::io("accept the agent's connection"))?;
         stream
             .set_read_timeout(Some(TIMEOUT))
             .map_err(BenchError::io("set a time-out"))?;
@@ -87,11 +88,11 @@ impl Controller {
             .map_err(BenchError::io("send a command to the agent"))
     }
 
-    /// Returns the next message; `None` if the agent is gone.
+    /// Returns the next message; `None` if the agent has closed the socket.
     pub fn message(&mut self) -> Result<Option<AgentMessage>, BenchError> {
         let mut line = String::new();
         let read = self.stream.read_line(&mut line);
-        read.map_err(BenchError::io("read a message of the agent"))?;
+        read.map_err(BenchError::io("read a message from the agent"))?;
         let message = serde_json::from_str(&line).ok();
         if let Some(AgentMessage::Demands(demands)) = &message {
             for row in &demands.destinations {
@@ -108,7 +109,7 @@ impl Controller {
         mut pick: impl FnMut(AgentMessage) -> Option<T>,
     ) -> Result<T, BenchError> {
         let give_up = Instant::now() + TIMEOUT;
-        let mut instead = "it is gone".to_owned();
+        let mut instead = "it has ended".to_owned();
         while let Some(message) = self.message()? {
             instead = format!("{message:?}");
             if let Some(picked) = pick(message) {
@@ -150,7 +151,7 @@ impl Controller {
         })
     }
 
-    /// Takes a port out, or back in, and waits until the agent reports it.
+    /// Enables or disables a port, and waits until the agent reports the change.
     pub fn enable(&mut self, port: PortId, is_enabled: bool) -> Result<(), BenchError> {
         self.command(&AgentCommand::SetPort { port, is_enabled })?;
         self.port_is(port, is_enabled)
@@ -166,7 +167,7 @@ impl Controller {
         })
     }
 
-    /// Returns the next `count` decisions; more in the last message are an error.
+    /// Returns the next `count` decisions; fails if the last message contains more.
     pub fn decisions(&mut self, count: usize) -> Result<Vec<DecisionReport>, BenchError> {
         let mut decisions = Vec::new();
         self.wait_for("its decisions", |message| {
@@ -191,7 +192,7 @@ impl Controller {
         is_wanted: impl Fn(&QueueReport) -> bool,
     ) -> Result<QueueReport, BenchError> {
         let is_it = |report: &QueueReport| report.port == port && is_wanted(report);
-        self.wait_for("such a queue", |message| match message {
+        self.wait_for("the expected queue", |message| match message {
             AgentMessage::Queues(queues) => queues.ports.into_iter().find(is_it),
             _ => None,
         })
@@ -204,7 +205,7 @@ impl Controller {
         is_wanted: impl Fn(&LinkReport) -> bool,
     ) -> Result<LinkReport, BenchError> {
         let is_it = |report: &LinkReport| report.port == port && is_wanted(report);
-        self.wait_for("such link counters", |message| match message {
+        self.wait_for("the expected link counters", |message| match message {
             AgentMessage::Links(links) => links.ports.into_iter().find(is_it),
             _ => None,
         })
@@ -212,7 +213,7 @@ impl Controller {
 
     /// Waits for counters that satisfy `is_wanted`.
     pub fn stats_where(&mut self, is_wanted: impl Fn(&Stats) -> bool) -> Result<Stats, BenchError> {
-        self.wait_for("such counters", |message| match message {
+        self.wait_for("the expected counters", |message| match message {
             AgentMessage::Stats(stats) => is_wanted(&stats).then_some(stats),
             _ => None,
         })
@@ -241,5 +242,5 @@ impl Controller {
     }
 }
 
-/// Longest wait for a message: far longer than on a loaded machine.
+/// Maximum wait for a message, far longer than even a loaded machine needs.
 const TIMEOUT: Duration = Duration::from_secs(120);

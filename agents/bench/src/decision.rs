@@ -25,30 +25,30 @@ use rand_pcg::Pcg64Mcg;
 /// readings of the clock are included.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Cost {
-    /// Shortest run.
+    /// Time of the shortest run.
     pub min_ns: u64,
-    /// Median of the runs.
+    /// Median time of the runs.
     pub median_ns: u64,
     /// 99th percentile of the runs, by nearest rank.
     pub p99_ns: u64,
 }
 
-/// Result of [`decision`].
+/// Costs of decisions and other packets, as measured by [`decision`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DecisionCost {
-    /// Candidates of the destination.
+    /// Number of candidates of the destination.
     pub candidates: usize,
     /// Number of packets of each kind that were measured.
     pub runs: usize,
-    /// First packet of a flow, from arrival to redirection, by policy.
+    /// Cost of a flow's first packet, from arrival to redirection, for each policy.
     pub new_flow: Vec<(&'static str, Cost)>,
-    /// Packet of a pinned flow, whatever the policy.
+    /// Cost of a pinned flow's packet, which does not depend on the policy.
     pub hit: Cost,
-    /// Early exit: an ARP frame, which the program leaves to the kernel at once.
+    /// Cost of the program's early exit: an ARP frame, which the program leaves to the kernel at once.
     pub passed: Cost,
 }
 
-/// Measures `runs` packets of each kind at `candidates` candidates.
+/// Measures `runs` packets of each kind with `candidates` candidates for the destination.
 pub fn decision(candidates: usize, runs: usize) -> Result<DecisionCost, SwitchdError> {
     let candidates = candidates.clamp(1, MAX_CANDIDATES);
     let runs = runs.max(1);
@@ -67,14 +67,14 @@ pub fn decision(candidates: usize, runs: usize) -> Result<DecisionCost, SwitchdE
     })
 }
 
-/// Policy, as the switch program's parameters.
+/// Policy as parameters of the switch program.
 #[derive(Clone, Copy)]
 struct Policy {
     name: &'static str,
     object: &'static [u8],
     mechanism: u32,
     preset: Preset,
-    /// Buckets of a candidate by its index.
+    /// Number of buckets of a candidate, given the candidate's index.
     buckets: fn(u16) -> u16,
 }
 
@@ -152,7 +152,7 @@ impl Bench {
         let mut times = Vec::with_capacity(self.runs);
         let mut flow = self.any_flow();
         let mut output = [0; 256];
-        // The first packets do not count: they warm caches, and pin the flow of `Hit`.
+        // The first packets are not counted: they warm the caches, and pin the flow that `Hit` measures.
         for run in 0..self.runs + WARM_UP {
             if matches!(kind, Kind::NewFlow) {
                 flow = self.any_flow();

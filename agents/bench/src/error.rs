@@ -6,13 +6,13 @@ use lab_loader::{LoaderError, lacks_privilege};
 use lab_switchd::SwitchdError;
 use nix::unistd::geteuid;
 
-/// Failure of a measurement.
+/// Reason why a measurement or a live test failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// Failure of the switch program or its agent.
     #[error(transparent)]
     Switch(#[from] SwitchdError),
-    /// Failure of the packets' source or sink.
+    /// Failure of the programs that generate and count packets.
     #[error(transparent)]
     Loader(#[from] LoaderError),
     #[error("`{command}` failed: {why} (hint: it needs root and iproute2)")]
@@ -26,7 +26,7 @@ pub enum BenchError {
     Agent { what: &'static str, instead: String },
     #[error("{what} did not happen within {} s", limit.as_secs())]
     Waited { what: &'static str, limit: Duration },
-    #[error("{arrived} of {sent} packets came through {by}")]
+    #[error("only {arrived} of {sent} packets arrived through {by}")]
     Lost {
         by: &'static str,
         arrived: u64,

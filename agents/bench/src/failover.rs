@@ -1,10 +1,9 @@
-//! Fast failover (section 3.4): time from the death of a port to a flow's first packet on another one.
+//! Fast failover (section 3.4): time from the failure of a port to a flow's first packet on another port.
 //!
-//! One flow sends without pause while others are only pinned to the same port. The link is cut at its
-//! far end, or the controller takes the port out. The result must not depend on the number of pinned
-//! flows, because each flow is moved by its own next packet. Each step waits for its precondition,
-//! however long a busy machine takes: the link is cut once the flow's packets arrive over it, and the round
-//! ends once they arrive over the other link.
+//! One flow sends without pause; further flows are only pinned to the same port. The link is then cut at its far end,
+//! or the controller disables the port. The result must not depend on the number of pinned flows, because each flow is
+//! moved by its own next packet. Each step waits for its precondition, even if that takes long on a busy machine: the
+//! link is cut once the flow's packets arrive over it, and the round ends once they arrive over the other link.
 
 use std::{
     net::UdpSocket,
@@ -32,38 +31,38 @@ use crate::{
     testbed::{P1, P2, Side, TARGET, Testbed},
 };
 
-/// Cause of a port's death.
+/// Cause of a port's failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Cut {
     /// Link taken down at its far end.
     Link,
-    /// Port taken out by the controller.
+    /// Port disabled by the controller.
     Command,
 }
 
-/// Result of [`failover`].
+/// Times and losses of failovers, the result of [`failover`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Failover {
-    /// Cause of the port's death.
+    /// Cause of the port's failure.
     pub cut: Cut,
-    /// Flows pinned to the port.
+    /// Number of flows pinned to the port.
     pub flows: u32,
-    /// Number of rounds.
+    /// Number of rounds, in each of which the port fails once.
     pub rounds: usize,
     /// Time from the cut to the flow's first packet on the new port, median of the rounds.
     pub time: Nanos,
-    /// Longest of these times.
+    /// Longest of the times in all rounds.
     pub longest: Nanos,
     /// Lost packets of the flow, median over the rounds.
     pub lost: u64,
     /// Time between two packets of the flow, median over the rounds.
     pub gap: Nanos,
-    /// Flows that the switch decided again because of a dead port, in all rounds.
+    /// Number of failover decisions of the switch, summed over all rounds.
     pub redecided: u64,
 }
 
-/// Measures `rounds` cuts with `flows` flows pinned to the port.
-/// Fails on a testbed that cannot be created, or an agent that does not move the flow.
+/// Measures `rounds` cuts with `flows` flows pinned to the port. Fails if the testbed cannot be created or the agent
+/// does not move the flow.
 pub fn failover(cut: Cut, flows: u32, rounds: usize) -> Result<Failover, BenchError> {
     let testbed = Testbed::new()?;
     let socket = SocketPath::new();
@@ -78,7 +77,7 @@ pub fn failover(cut: Cut, flows: u32, rounds: usize) -> Result<Failover, BenchEr
     let mut losses = Vec::new();
     let mut gaps = Vec::new();
     for round in 0..rounds.max(1) {
-        // All flows are pinned to the first port; then either port is allowed.
+        // All flows are pinned to the first port; only then may flows use either port.
         agent.set_buckets([1, 0])?;
         if round > 0 {
             agent.enable(P2, false)?;
@@ -145,7 +144,7 @@ impl Drop for SocketPath {
     }
 }
 
-/// Sends one packet of each flow; the measured flow is last and repeats its packet until it arrives.
+/// Sends one packet of each flow; the measured flow comes last and repeats its packet until one arrives.
 fn pin(sender: &UdpSocket, first: &UdpSocket, flows: u32) -> Result<(), BenchError> {
     for flow in (1..flows.min(MAX_FLOWS)).rev() {
         let port = FLOW_PORT + u16::try_from(flow).unwrap_or(0);
@@ -156,13 +155,13 @@ fn pin(sender: &UdpSocket, first: &UdpSocket, flows: u32) -> Result<(), BenchErr
         }
     }
     drain(first);
-    until("arrival of a packet by the first port", || {
+    until("arrival of a packet through the first port", || {
         send(sender, FLOW_PORT, &[])?;
         Ok(first.recv(&mut [0; 64]).is_ok())
     })
 }
 
-/// Waits for a condition of the measurement.
+/// Waits until `is_met` returns true; fails with `what` after [`TIMEOUT`].
 fn until(
     what: &'static str,
     mut is_met: impl FnMut() -> Result<bool, BenchError>,
@@ -183,7 +182,7 @@ fn send(sender: &UdpSocket, port: u16, payload: &[u8]) -> Result<(), BenchError>
     sent.map(drop).map_err(BenchError::io("send"))
 }
 
-/// Returns a socket for the measured flow's packets of one link.
+/// Returns a socket that receives the measured flow's packets from one interface.
 fn receiver(interface: &str) -> Result<UdpSocket, BenchError> {
     let family = AddressFamily::Inet;
     let flags = SockFlag::SOCK_CLOEXEC;
@@ -234,7 +233,7 @@ impl Flow {
             let moved = join(second)?;
             let at = at?;
             let lost = sent.saturating_sub(self.arrived(0) + self.arrived(1));
-            // The cut returned since packets arrived by the second link.
+            // `cut` returns only after packets have arrived over the second link.
             let moved = moved.unwrap_or(at);
             Ok((moved.saturating_sub(at), lost, gap))
         })
@@ -243,11 +242,11 @@ impl Flow {
     /// Cuts the port once the flow's packets arrive over its link, and waits until they arrive over the other link;
     /// returns the time of the cut.
     fn cut(&self, cut: impl FnOnce() -> Result<Nanos, BenchError>) -> Result<Nanos, BenchError> {
-        until("arrival of the flow by the first port", || {
+        until("arrival of the flow through the first port", || {
             Ok(self.arrived(0) >= BEFORE)
         })?;
         let at = cut()?;
-        until("arrival of the flow by the new port", || {
+        until("arrival of the flow through the new port", || {
             Ok(self.arrived(1) >= AFTER)
         })?;
         Ok(at)
@@ -257,7 +256,7 @@ impl Flow {
         self.arrived[link].load(Ordering::Relaxed)
     }
 
-    /// Sends at a steady pace until the round is over; returns the number of packets and their gap.
+    /// Sends at a steady pace until the round is over; returns the number of packets and the time between two of them.
     fn send(&self, sender: &UdpSocket) -> Result<(u64, Nanos), BenchError> {
         let started = Instant::now();
         let mut number = 0_u64;
@@ -289,7 +288,7 @@ impl Flow {
                     arrived.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(_) => {}
-                // The socket is empty.
+                // No packet arrived within the socket's time-out.
                 Err(_) if self.is_over.load(Ordering::Relaxed) => return Ok(first),
                 Err(_) => {}
             }
@@ -303,7 +302,7 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, BenchError>>) -> Resul
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Takes a link in the calling thread's namespace down, or up; returns the time of the request.
+/// Takes a link of the calling thread's namespace down, or brings it up; returns the time of the request.
 fn set_link(interface: &str, is_up: bool) -> Result<Nanos, BenchError> {
     let index = if_nametoindex(interface).map_err(BenchError::io("find an interface"))?;
     let mut socket = Socket::route().map_err(BenchError::io("open a netlink socket"))?;
@@ -327,11 +326,11 @@ const IFF_UP: u32 = 1;
 const FLOW_PORT: u16 = 10_000;
 const MAX_FLOWS: u32 = 50_000;
 const GAP: Duration = Duration::from_micros(50);
-/// Packets that arrive before the cut, and after it: 50 and 100 ms at the flow's pace.
+/// Number of packets that must arrive before the cut, and after it: 50 and 100 ms at the flow's pace.
 const BEFORE: u64 = 1_000;
 const AFTER: u64 = 2_000;
-/// Bytes that hold the packets of a receiver until its thread has a CPU again: 0.4 s at the flow's pace. The
-/// usual buffer is full after 14 ms.
+/// Size of a receive buffer, bytes: 0.4 s at the flow's pace, while the receiving thread waits for a CPU. The default
+/// buffer is full after 14 ms.
 const RECEIVE_BUFFER: usize = 8 << 20;
-/// Longest wait for a condition: far longer than on a loaded machine.
+/// Maximum wait for a condition, far longer than even a loaded machine needs.
 const TIMEOUT: Duration = Duration::from_secs(60);

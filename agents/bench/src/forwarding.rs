@@ -1,10 +1,9 @@
-//! Packets per second of one switch: by its program and by the kernel's own forwarding, over the same
-//! interfaces and in the same run.
+//! Packets per second that one switch forwards with its eBPF program, and with the kernel's own forwarding over the
+//! same interfaces in the same run.
 //!
-//! The kernel itself injects the packets at the switch's interface towards its hosts, so the figures include no
-//! sender. The packets leave by the interface towards a link, whose far end drops and counts them. The time
-//! covers receiving, deciding, sending and one veth; the kernel measures it, without the CPU time of other
-//! processes.
+//! The kernel itself injects the packets at the switch's interface towards its hosts, so the figures include no sender.
+//! The packets leave through an interface towards a link, whose far end counts and drops them. The measured time covers
+//! receiving, deciding, sending and one veth; the kernel measures it without the CPU time of other processes.
 
 use std::{
     path::Path,
@@ -44,15 +43,15 @@ use crate::{
 /// Packet source and sink, built by `agents/ebpf/build.sh`.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/bench.bpf.o");
 
-/// Packets in a batch, as many as a driver receives at once.
+/// Number of packets in a batch, as many as a driver receives in one poll.
 pub const BATCH: u32 = 64;
 
-/// Result of [`forwarding`].
+/// Times per packet of each forwarder, the result of [`forwarding`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Forwarding {
-    /// Rounds of each kind, interleaved.
+    /// Number of rounds of each kind; the two kinds alternate.
     pub rounds: usize,
-    /// Packets of a round.
+    /// Number of packets per round.
     pub packets: u32,
     /// Times of packets that arrive one by one, as over a veth.
     pub single: PacketTimes,
@@ -66,21 +65,21 @@ pub struct Forwarding {
 pub struct PacketTimes {
     /// Forwarding by the kernel itself: one route, with a known neighbour.
     pub kernel_ns: u64,
-    /// Switch program, all packets of one pinned flow.
+    /// Forwarding by the switch program: all packets belong to one pinned flow.
     pub one_flow_ns: u64,
-    /// Switch program, packets of 1,000 pinned flows in turn.
+    /// Forwarding by the switch program: packets of 1,000 pinned flows in turn.
     pub thousand_flows_ns: u64,
-    /// Switch program, every packet the first of its flow.
+    /// Forwarding by the switch program: every packet is the first of its flow.
     pub new_flows_ns: u64,
 }
 
-/// Measures `rounds` rounds of `packets` packets by each forwarder.
-/// Fails on a testbed that cannot be created, or lost packets.
+/// Measures `rounds` rounds of `packets` packets for each forwarder. Fails if the testbed cannot be created, or if
+/// packets are lost.
 pub fn forwarding(rounds: usize, packets: u32) -> Result<Forwarding, BenchError> {
     let testbed = Testbed::new()?;
     testbed.enable_kernel_forwarding()?;
     let mut sink = testbed.inside(Side::Target, Sink::open)?;
-    // The flow table holds all flows of a round of new flows.
+    // The limit lets the flow table hold all flows of a round in which every flow is new.
     let packets = packets.clamp(1_000, 40_000);
     testbed.inside(Side::Switch, || {
         let mut source = Source::open()?;
@@ -123,7 +122,7 @@ fn measure(
     })
 }
 
-/// Switch program at the interface towards the hosts.
+/// Switch program, attached to the interface towards the hosts.
 struct Switch {
     program: Program,
     attached: Attached,
@@ -178,7 +177,7 @@ fn index(interface: &str) -> Result<u32, BenchError> {
     if_nametoindex(interface).map_err(BenchError::io("find an interface"))
 }
 
-/// Generator of packets.
+/// Packet generator and its map.
 struct Source {
     ebpf: Ebpf,
     sources: Array<MapData, Row<SourceRow>>,
@@ -279,10 +278,10 @@ impl Source {
     }
 }
 
-/// Program that counts and drops packets at the other end of the link.
+/// Program that counts and drops packets at the far end of the link.
 struct Sink {
     arrived: PerCpuArray<MapData, u64>,
-    /// Owner of the program's link.
+    /// Owner of the loaded program, which is detached when this value is dropped.
     _ebpf: Ebpf,
 }
 
@@ -292,7 +291,7 @@ impl Sink {
         let arrived = take(&mut ebpf, "arrived")?;
         let sink = program::<SchedClassifier>(&mut ebpf, "sink")?;
         sink.load().map_err(LoaderError::program("load", "sink"))?;
-        // Before Linux 6.6 a program needs a qdisc.
+        // Before Linux 6.6, a program can be attached only to a qdisc.
         let _ = tc::qdisc_add_clsact("r1");
         sink.attach("r1", TcAttachType::Ingress)
             .map_err(LoaderError::program("attach", "sink"))?;
@@ -314,7 +313,7 @@ impl Sink {
 /// Bytes of Ethernet, IPv4 and UDP headers.
 const HEADERS: usize = 14 + 20 + 8;
 const PAYLOAD: usize = 64;
-/// Source port of the first flow; a round of new flows uses one more per packet.
+/// Source port of the first flow; a round in which every flow is new uses one more port per packet.
 const FIRST_PORT: u16 = 20_000;
-/// Longest wait for the last packets.
+/// Maximum wait for the last packets of a round.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,8 +1,8 @@
 //! Benchmarks of the switch program and its agent, and the testbed that live tests share with them.
 //!
 //! - [`decision`](mod@decision)[]: kernel time of a packet, by policy; needs no interface
-//! - [`forwarding`](mod@forwarding)[]: packets per second of one switch, next to those of the kernel's own forwarding
-//! - [`failover`](mod@failover)[]: time without packets of a flow whose link dies
+//! - [`forwarding`](mod@forwarding)[]: packets per second of one switch, compared with the kernel's own forwarding
+//! - [`failover`](mod@failover)[]: time for which a flow loses its packets when its link fails
 //! - [`testbed`][]: network namespaces of a switch and two hosts
 //! - [`controller`][]: the controller's end of an agent's socket
 //!
@@ -23,7 +23,7 @@ pub use failover::{Cut, Failover, failover};
 pub use forwarding::{Forwarding, PacketTimes, forwarding};
 pub use testbed::{Side, Testbed};
 
-/// Returns the median; for an even number of values, the lower middle one.
+/// Returns the median; for an even number of values, the lower of the two middle ones.
 fn median<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
     values.sort_unstable();
     values.get(values.len().checked_sub(1)? / 2).copied()

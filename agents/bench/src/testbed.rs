@@ -21,17 +21,17 @@ use nix::sched::{CloneFlags, setns};
 
 use crate::BenchError;
 
-/// Address of host `a`.
+/// Address of host `a`, from which all flows come.
 pub const SOURCE: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 1);
-/// Address of host `r`.
+/// Address of host `r`, to which all flows go.
 pub const TARGET: Ipv4Addr = Ipv4Addr::new(10, 8, 0, 1);
-/// Prefix of host `r`.
+/// Network address and length of the prefix that contains host `r`.
 pub const PREFIX: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 8, 0, 0), 16);
 /// Port of the switch towards host `a`.
 pub const H0: PortId = PortId(0);
-/// Port of the switch towards host `r` by the first link.
+/// Port of the switch towards host `r` over the first link.
 pub const P1: PortId = PortId(2);
-/// Port of the switch towards host `r` by the second link.
+/// Port of the switch towards host `r` over the second link.
 pub const P2: PortId = PortId(4);
 /// Id of the switch, which seeds its flow hash.
 pub const SWITCH_ID: u32 = 176;
@@ -41,14 +41,14 @@ pub struct Testbed {
     prefix: String,
 }
 
-/// Network namespace of the testbed.
+/// One of the testbed's three network namespaces.
 #[derive(Clone, Copy, Debug)]
 pub enum Side {
-    /// Host `a`.
+    /// Namespace of host `a`, which sends.
     Source,
-    /// DCI switch `s`.
+    /// Namespace of the DCI switch `s`.
     Switch,
-    /// Host `r`.
+    /// Namespace of host `r`, which receives.
     Target,
 }
 
@@ -116,7 +116,7 @@ impl Testbed {
         Ok(testbed)
     }
 
-    /// Lets the kernel forward from host `a` to host `r` over the first link where no program forwards.
+    /// Lets the kernel forward from host `a` to host `r` over the first link when no program is attached.
     pub(crate) fn enable_kernel_forwarding(&self) -> Result<(), BenchError> {
         for words in [
             "addr add 10.1.0.254/24 dev h0",
@@ -145,7 +145,7 @@ impl Testbed {
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    /// Returns a function that moves the calling thread into a namespace.
+    /// Returns a function that moves the calling thread into the namespace of `side`.
     pub fn enter(
         &self,
         side: Side,
@@ -167,7 +167,7 @@ impl Testbed {
         self.iproute2("tc", Side::Switch, words)
     }
 
-    /// Returns the configuration of the switch's agent: all flows by the first link.
+    /// Returns the configuration of the switch's agent, which sends all flows over the first link.
     #[must_use]
     pub fn config(socket: &Path) -> AgentConfig {
         let port = |id, interface: &str, src_mac, dst_mac, is_queue_sampled| PortConfig {
@@ -228,7 +228,7 @@ impl Testbed {
         }
     }
 
-    /// Waits until the kernel reports the switch's links as up: until then an agent treats their ports as dead.
+    /// Waits until the kernel reports the switch's links as up, because an agent treats their ports as dead until then.
     fn wait_for_carriers(&self) -> Result<(), BenchError> {
         for _ in 0..6_000 {
             let links = self.ip(Side::Switch, "-o link show up")?;

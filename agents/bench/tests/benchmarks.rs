@@ -1,4 +1,4 @@
-//! Results, counts and ratios of the benchmarks; speed itself is asserted nowhere.
+//! Results, counts and ratios of the benchmarks; no test asserts speed itself.
 
 #![expect(
     clippy::print_stdout,
@@ -7,16 +7,16 @@
 
 use lab_bench::{BenchError, Cost, Cut};
 
-/// Maximum cost of a decision at six candidates, in early exits from the same program.
+/// Maximum cost of a decision among six candidates, as a multiple of what an early exit from the same program costs.
 ///
-/// Both are measured in one run, so the ratio does not depend on the machine: it is about 8 for medians,
-/// idle or beside six busy loops on two cores. An additional lookup costs one; sorting by branches, which
-/// the program avoids, would multiply the ratio.
+/// Both are measured in one run, so the ratio does not depend on the machine: the medians' ratio is about 8, on two
+/// idle cores or on two cores with six busy loops. An additional lookup adds about 1; sorting by branches, which the
+/// program avoids, would multiply the ratio.
 const MAX_EARLY_EXITS: u64 = 30;
 
 #[test]
 fn a_decision_costs_at_most_thirty_early_exits_at_six_candidates() {
-    // Of several short runs the best of each kind: a busy machine slows all kinds, but not always.
+    // The best of several short runs of each kind counts: a busy machine slows all kinds, but not all the time.
     let mut best = Vec::new();
     let mut exit = u64::MAX;
     for _ in 0..8 {
@@ -52,7 +52,7 @@ fn a_decision_costs_at_most_thirty_early_exits_at_six_candidates() {
     }
 }
 
-/// Returns a measurement in namespaces of its own, or `None` after printing why there is none.
+/// Returns a benchmark's result; `None`, after printing the reason, if the process lacks the rights to measure.
 fn measured<T: std::fmt::Debug>(name: &str, result: Result<T, BenchError>) -> Option<T> {
     match result {
         Err(error) if error.is_not_permitted() => {
@@ -69,7 +69,7 @@ fn measured<T: std::fmt::Debug>(name: &str, result: Result<T, BenchError>) -> Op
 
 #[test]
 fn every_packet_comes_through_the_switch_and_through_the_kernel() {
-    // A lost packet is an error of the measurement.
+    // The measurement fails if a packet is lost.
     measured("forwarding", lab_bench::forwarding(1, 5_000));
 }
 
@@ -82,7 +82,8 @@ fn a_dead_port_costs_one_decision_per_sending_flow_however_many_are_pinned() {
             else {
                 return;
             };
-            // The sending flow moves in every round, and back before all rounds but the first.
+            // The sending flow is moved to the other port in every round, and moved back before every round but the
+            // first.
             assert_eq!(failover.redecided, 2 * ROUNDS as u64 - 1, "{failover:?}");
         }
     }

@@ -2,12 +2,11 @@
 
 pub use lab_abi::dcqcn::CongestionPoint;
 
-/// Returns true if a packet is marked that arrives at a queue of length `queue`; `dice` is uniformly distributed over
-/// all numbers of its type.
+/// Returns true if a packet that arrives at a queue of length `queue` is marked. `dice` is a uniform random `u32`.
 ///
 /// Up to Kmin no packet is marked, and above Kmax every packet; in between, the marked share grows linearly to Pmax
-/// (section 3.1, figure 5). This share is `p_max_q32 · (queue - k_min) / (k_max - k_min)`, rounded down. The
-/// comparison multiplies in 128 bits instead of dividing, so that thresholds of any size work.
+/// (section 3.1, figure 5). This share is `p_max_q32 · (queue - k_min) / (k_max - k_min)`, rounded down. The comparison
+/// multiplies in 128 bits instead of dividing, so that thresholds of any size work.
 #[must_use]
 pub const fn is_marked(point: &CongestionPoint, queue: u64, dice: u32) -> bool {
     if queue <= point.k_min {
@@ -16,7 +15,7 @@ pub const fn is_marked(point: &CongestionPoint, queue: u64, dice: u32) -> bool {
     if queue > point.k_max {
         return true;
     }
-    // The queue is longer than Kmin here, and so Kmax is above Kmin.
+    // Here the queue is longer than Kmin and not longer than Kmax, so Kmax is above Kmin.
     let met = queue - point.k_min;
     let span = point.k_max - point.k_min;
     (dice as u128 + 1) * span as u128 <= point.p_max_q32 as u128 * met as u128

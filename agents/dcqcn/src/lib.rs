@@ -5,7 +5,7 @@
 //! `agents/ebpf/dcqcn.bpf.h`, which is compared with these functions in a million random steps (`lab-host`). Must not
 //! contain: std, floats, clocks, randomness, unsafe code.
 //!
-//! - [`parameters`][]: conversion of a plan's parameters to the law's
+//! - [`parameters`][]: conversion of a plan's DCQCN parameters to map rows
 //! - [`congestion`][]: congestion point: marking at the switch
 //! - [`reaction`][]: reaction point: the sender's rate
 //! - [`notification`][]: notification point: the receiver's CNPs

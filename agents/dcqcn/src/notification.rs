@@ -1,9 +1,9 @@
 //! Notification point: CNPs of a receiving QP.
 
-/// Returns the earliest time of the following CNP if the receiver sends a CNP for a packet that arrives marked at
-/// `now`; `None` if it does not. `earliest` is the result of the latest call that sent a CNP, 0 at first.
+/// Returns the earliest time of the next CNP if the receiver answers a packet that arrives marked at `now` with a CNP;
+/// `None` if it does not answer. `earliest` is the latest `Some` result, initially 0.
 ///
-/// The receiver answers a marked packet by a CNP, but sends at most one CNP per QP in each `interval` (section 3.1,
+/// The receiver answers a marked packet with a CNP, but sends at most one CNP per QP in each `interval` (section 3.1,
 /// and RoCEv2 annex A17.9.3).
 #[must_use]
 pub const fn next_cnp(earliest: u64, now: u64, interval: u64) -> Option<u64> {

@@ -1,17 +1,16 @@
-//! Conversion of a plan's DCQCN parameters to the law's.
+//! Conversion of a plan's DCQCN parameters to those that the reaction and notification points use.
 
 use lab_abi::dcqcn::{DcqcnParams, MAX_RATE_BPS, ONE_Q30};
 use lab_parameters::{DcqcnConfig, Preset};
 use lab_units::{BitsPerSec, Nanos, Ratio};
 
-/// Returns the law's parameters for `config`, with `ticks_per_nano` time units per nanosecond.
+/// Returns DCQCN's parameters for `config`, with times in units of 1/`ticks_per_nano` ns.
 ///
-/// A minimum time between cuts selects the artifact's variant, which has no minimum time between CNPs. Its first
-/// check for a cut is one nanosecond late, so that it follows the update of α, as in `RdmaHw`'s
-/// `ScheduleDecreaseRateMlx(q, 1)`.
+/// In the artifact's variant there is a minimum time between rate cuts, and none between CNPs. Its first check for a
+/// cut is one nanosecond late, so that it follows the update of α, as in `RdmaHw`'s `ScheduleDecreaseRateMlx(q, 1)`.
 ///
-/// The gain is rounded to a multiple of 2^-30. Raises are capped at [`MAX_RATE_BPS`], 4.4 Tbit/s, because neither
-/// line rates nor targets exceed it.
+/// The gain is rounded to a multiple of 2^-30. Rate increases are capped at [`MAX_RATE_BPS`], 4.4 Tbit/s, because
+/// neither line rates nor targets exceed it.
 #[must_use]
 pub fn of(config: &DcqcnConfig, ticks_per_nano: u64) -> DcqcnParams {
     let ticks = |time: Nanos| time.get().saturating_mul(ticks_per_nano);

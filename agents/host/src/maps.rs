@@ -12,17 +12,17 @@ use lab_loader::{Row, drain, remove};
 
 use crate::HostError;
 
-/// Map of the programs' parameters.
+/// Name of the map that holds the programs' parameters.
 pub(crate) const HOST: &str = "host";
-/// Map of the NICs' rates and pauses.
+/// Name of the map that holds the NICs' rates and pauses.
 pub(crate) const NICS: &str = "nics";
-/// Map of the sending QPs.
+/// Name of the map of sending QPs.
 pub(crate) const SENDERS: &str = "senders";
-/// Map of the receiving QPs.
+/// Name of the map of receiving QPs.
 pub(crate) const RECEIVERS: &str = "receivers";
-/// Map of the counters.
+/// Name of the map that holds the counters.
 pub(crate) const COUNTS: &str = "host_counts";
-/// Ring buffer of finished NIC pauses.
+/// Name of the ring buffer of finished NIC pauses.
 pub(crate) const PAUSES: &str = "pauses";
 
 /// Open maps of a lab's host programs.
@@ -137,8 +137,8 @@ impl HostMaps {
         rows(&self.receivers, RECEIVERS)
     }
 
-    /// Removes and returns all pauses of NICs, in order for each NIC; a pause that is still active is ended at
-    /// `now_ns`.
+    /// Removes and returns all pauses of NICs, sorted by time for each NIC; a pause that is still active is recorded as
+    /// ended at `now_ns`.
     ///
     /// # Errors
     /// The kernel refuses access to a map.
@@ -165,7 +165,7 @@ impl HostMaps {
             .map_err(HostError::map("read", NICS))
     }
 
-    /// Returns the counters.
+    /// Returns the counters, summed over all QPs.
     ///
     /// # Errors
     /// The kernel refuses access to the map.
@@ -198,7 +198,7 @@ fn hash<T: Pod>(directory: &Path, name: &'static str) -> Result<QpMap<T>, HostEr
 }
 
 fn clear<T: Pod>(map: &mut QpMap<T>, name: &'static str) -> Result<(), HostError> {
-    // Read all keys first: removing rows would disturb the iteration over them.
+    // Read all keys first, because removing rows would disturb the iteration.
     let keys: Result<Vec<_>, MapError> = map.keys().collect();
     for key in keys.map_err(HostError::map("read", name))? {
         remove(map, &key).map_err(HostError::map("clear", name))?;

@@ -22,25 +22,25 @@ use crate::{
     maps::{COUNTS, HOST, NICS, PAUSES, RECEIVERS, SENDERS},
 };
 
-/// Object of the programs, built by `agents/ebpf/build.sh`.
+/// ELF object of the host programs, built by `agents/ebpf/build.sh`.
 pub(crate) const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/host.bpf.o");
 
-/// Program that a lab attaches.
+/// Host program that the engine attaches to an interface of a lab.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostProgram {
-    /// Ingress of a NIC: notification point, where the path of CNPs ends.
+    /// Ingress of a NIC: handles pauses and CNPs, and sends CNPs for marked packets.
     NicIngress,
     /// Egress of a NIC: redirects data packets into the pacer.
     NicEgress,
-    /// Egress of the pacer's first interface.
+    /// Egress of the pacer's first interface: parks data packets until they are due.
     PacerEgress,
-    /// Ingress of the pacer's second interface.
+    /// Ingress of the pacer's second interface: lets packets that are due leave in order.
     PacerGate,
 }
 
 impl HostProgram {
-    /// All programs of a lab.
+    /// All host programs that a lab attaches.
     pub const ALL: [Self; 4] = [
         Self::NicIngress,
         Self::NicEgress,
@@ -60,11 +60,11 @@ impl HostProgram {
     }
 }
 
-/// NIC of a host.
+/// NIC of a host, as written to the programs' map.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Nic {
     pub ifindex: u32,
-    /// Line rate in bit/s, the initial rate of its QPs.
+    /// Line rate in bit/s, which is also the initial rate of the NIC's QPs.
     pub line_bps: u64,
     /// Length of a pause quantum, ns; 0: the NIC is never paused.
     pub quantum_ns: u64,
@@ -74,15 +74,15 @@ pub struct Nic {
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub params: HostParams,
-    /// NICs of all hosts.
+    /// NICs of all hosts in the lab.
     pub nics: Vec<Nic>,
-    /// Largest number of QPs per direction in one repetition.
+    /// Maximum number of QPs per direction in one repetition.
     pub qps: u32,
 }
 
 /// Loads the programs and pins them and their maps in `directory`, which is created and must be on a bpffs mount.
 ///
-/// The kernel unloads the programs once their pins are removed and nothing has them attached.
+/// The kernel unloads the programs once their pins are removed and they are detached from all interfaces.
 ///
 /// # Errors
 /// The kernel refuses a program or a map, or the directory exists.
@@ -130,7 +130,7 @@ pub fn pinned(directory: &Path, program: HostProgram) -> Result<(OwnedFd, u32), 
     Ok((fd, id))
 }
 
-/// Loads the programs and fills their maps.
+/// Loads the programs and writes parameters and NICs to their maps.
 fn load(setup: &Setup) -> Result<Ebpf, HostError> {
     let nics = u32::try_from(setup.nics.len()).unwrap_or(u32::MAX);
     let mut loader = EbpfLoader::new();

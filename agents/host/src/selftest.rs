@@ -1,4 +1,4 @@
-//! Step-by-step comparison of the programs' law with the reference; no interface is needed.
+//! Step-by-step comparison of the programs' DCQCN arithmetic with the reference; no interface is needed.
 //!
 //! Random parameters and random events pass through the kernel program (`BPF_PROG_TEST_RUN`). After each step, the
 //! program's state must be equal to the state that `lab-dcqcn` computes.
@@ -21,28 +21,28 @@ use crate::{
     programs::{OBJECT, classifier},
 };
 
-/// Result of a self-test.
+/// Counts of a self-test of the DCQCN arithmetic, and its first mismatch.
 #[derive(Clone, Debug, Default)]
 pub struct SelftestReport {
     /// Number of steps run.
     pub steps: u64,
     /// Number of steps per event, in the order of LAW_*.
     pub by_event: [u64; 6],
-    /// Steps that started at line rate with no raise pending.
+    /// Number of steps that started at line rate with no rate increase pending.
     pub settled: u64,
-    /// Steps that changed the rate: under the published law, and under the artifact's.
+    /// Number of steps that changed the rate: under the published law, and under the artifact's law.
     pub changed: [u64; 2],
     /// CNPs sent during the test.
     pub cnps: u64,
     /// Packets marked during the test.
     pub marked: u64,
-    /// Steps after which the program's state differs from the reference.
+    /// Number of steps after which the program's state differs from the reference.
     pub mismatches: u64,
     /// Description of the first mismatch.
     pub described: Option<String>,
 }
 
-/// Runs `steps` random steps of the law in the kernel and compares each with the reference. A mismatch is not an
+/// Runs `steps` random steps of the DCQCN law in the kernel and compares each with the reference. A mismatch is not an
 /// error; the report counts it.
 ///
 /// # Errors
@@ -135,7 +135,8 @@ fn apply(step: &mut LawStep) {
     }
 }
 
-/// Returns the start of a QP with random parameters, which include the paper's and a lab's.
+/// Returns the first step of a QP with random parameters, drawn from ranges that include the paper's values and a
+/// scaled lab's.
 fn first_step(random: &mut Pcg64Mcg) -> LawStep {
     let line = match below(random, 4) {
         0 => 100_000_000,
@@ -143,7 +144,8 @@ fn first_step(random: &mut Pcg64Mcg) -> LawStep {
         2 => MAX_RATE_BPS,
         _ => 1 + log_uniform(random, 42),
     };
-    // At least a thousandth of the line rate, so that the number of raises to catch up on after a pause is bounded.
+    // The lower bound of a thousandth of the line rate limits the number of rate increases to catch up on after a
+    // pause.
     let rate = |random: &mut Pcg64Mcg| line / 1_000 + 1 + below(random, line / 10 + 1);
     let time = |random: &mut Pcg64Mcg| 1 + log_uniform(random, 34);
     let params = DcqcnParams {
@@ -179,7 +181,7 @@ fn first_step(random: &mut Pcg64Mcg) -> LawStep {
     step
 }
 
-/// Turns a state into the next step: adds a random event a random time later.
+/// Turns the state after a step into the next step: adds a random event at a random later time.
 fn next_step(step: &mut LawStep, random: &mut Pcg64Mcg) {
     let interval = step.params.increase_interval;
     let until = |due: u64| match due {
@@ -233,7 +235,7 @@ const PROGRAM: &str = "law_step";
 /// Number of steps after which a new QP with new parameters starts.
 const STEPS_PER_QP: u64 = 200;
 
-/// Return value `TC_ACT_OK`.
+/// Value that the program returns to let the kernel handle a packet, `TC_ACT_OK`.
 const OK: u32 = 0;
 
 /// Length of an Ethernet header.

@@ -1,4 +1,4 @@
-//! Checks that the host programs' law is equal to the reference.
+//! Checks that the host programs compute DCQCN exactly as the reference does.
 
 #![expect(
     clippy::print_stdout,

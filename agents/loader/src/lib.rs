@@ -32,7 +32,7 @@ use aya::{
 pub use error::{LoaderError, chain, lacks_privilege};
 pub use map::{Row, drain, remove};
 
-/// Returns a program of an object by name.
+/// Returns the program `name` of an eBPF object.
 ///
 /// # Errors
 /// The object has no such program, or the program has another type.
@@ -48,7 +48,7 @@ where
         .map_err(LoaderError::program("use", name))
 }
 
-/// Returns a map of an object by name; the object keeps the map.
+/// Returns the map `name` of an eBPF object; the object keeps ownership of the map.
 ///
 /// # Errors
 /// The object has no such map, or the map has another type.
@@ -60,7 +60,7 @@ where
     map.try_into().map_err(LoaderError::map("use", name))
 }
 
-/// Removes a map from an object and returns it.
+/// Removes the map `name` from an eBPF object and returns it.
 ///
 /// # Errors
 /// The object has no such map, or the map has another type.

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use aya::maps::{HashMap, MapData, MapError, RingBuf};
 use bytemuck::Pod;
 
-/// Row of a map, in the form that aya requires.
+/// Row of a map: a wrapper that implements the trait `Pod` of aya.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct Row<T>(pub T);

@@ -5,13 +5,13 @@ use std::{iter, os::fd::OwnedFd};
 use netlink_bindings::traits::{NetlinkRequest, Protocol};
 use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkSerializable};
 
-/// Messages to send by one system call, numbered from 0 in the order of insertion.
+/// Messages to send with one system call, numbered from 0 in the order of insertion.
 #[derive(Debug, Default)]
 pub struct Batch {
     bytes: Vec<u8>,
-    /// Offset of each message.
+    /// Offset of each message in the batch's bytes.
     starts: Vec<usize>,
-    /// Descriptors that messages name.
+    /// File descriptors that messages refer to, kept open until the batch has been sent.
     kept: Vec<OwnedFd>,
 }
 
@@ -80,7 +80,7 @@ impl Batch {
         &self.bytes
     }
 
-    /// Keeps a descriptor that a message names open until the batch was sent.
+    /// Keeps a file descriptor that a message refers to open until the batch has been sent.
     pub fn keep(&mut self, descriptor: OwnedFd) {
         self.kept.push(descriptor);
     }

@@ -4,14 +4,14 @@ use std::{fmt, io};
 
 use netlink_packet_core::{NLM_F_ACK_TLVS, NLM_F_CAPPED, NetlinkBuffer, NlasIterator};
 
-/// Error of the kernel for one message: a number and, if given, its text.
+/// Error that the kernel reports for one message: an error number and, if given, its text.
 #[derive(Debug)]
 pub struct KernelError {
     errno: i32,
     text: Option<String>,
 }
 
-/// Error of a netlink request.
+/// Failure of a netlink request, reported by the socket or by the kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum NetlinkError {
     #[error("netlink socket: {0}")]
@@ -19,7 +19,7 @@ pub enum NetlinkError {
     /// The kernel refused the request.
     #[error("{0}")]
     Kernel(#[from] KernelError),
-    #[error("netlink answer cannot be read: {0}")]
+    #[error("cannot read the kernel's netlink answer: {0}")]
     Answer(String),
 }
 
@@ -33,16 +33,16 @@ impl From<NetlinkError> for io::Error {
 }
 
 impl KernelError {
-    /// Returns the number, as in `errno`.
+    /// Returns the positive error number, as in `errno`.
     #[must_use]
     pub const fn errno(&self) -> i32 {
         self.errno
     }
 
-    /// Parses an error or acknowledgement message; `None` if it acknowledges.
+    /// Parses an error or acknowledgement message; `None` for an acknowledgement.
     ///
-    /// Its payload is a number, the refused message's header (the whole message unless capped), and
-    /// attributes: <https://docs.kernel.org/userspace-api/netlink/intro.html#ext-ack>.
+    /// The payload is an error number, the refused message's header (the whole message unless capped), and attributes:
+    /// <https://docs.kernel.org/userspace-api/netlink/intro.html#ext-ack>.
     pub(crate) fn of_message(message: &NetlinkBuffer<&[u8]>) -> Option<Self> {
         let refused = message
             .payload()
@@ -58,13 +58,14 @@ impl KernelError {
 
     /// Parses the message that ends a listing; `None` if the listing is complete.
     ///
-    /// Its payload is a number, which is negative if the kernel gave up, and attributes:
+    /// The payload is a number, which is negative if the kernel aborted the listing, and attributes:
     /// <https://github.com/torvalds/linux/blob/v6.1/net/netlink/af_netlink.c>, `netlink_dump_done`.
     pub(crate) fn of_done(message: &NetlinkBuffer<&[u8]>) -> Option<Self> {
         Self::parse(message, 4)
     }
 
-    /// Parses a message whose attributes start at `attributes`; `None` if its number is no error.
+    /// Parses a message whose attributes start at the offset `attributes`; `None` if the message's number is 0, which
+    /// means success.
     fn parse(message: &NetlinkBuffer<&[u8]>, attributes: usize) -> Option<Self> {
         let payload = message.payload();
         let number = payload.first_chunk().map_or(0, |n| i32::from_ne_bytes(*n));
@@ -98,7 +99,7 @@ impl fmt::Display for KernelError {
 
 impl std::error::Error for KernelError {}
 
-/// Returns the text of an attribute, which ends at the first zero.
+/// Returns the text of an attribute up to its first zero byte.
 #[must_use]
 pub fn c_string(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());

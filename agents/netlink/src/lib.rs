@@ -1,12 +1,12 @@
 //! Netlink sockets: batches of messages, listings, notifications and the kernel's errors.
 //!
-//! The kernel engine, the switch agent and the benchmarks share this client; each has its own messages. A batch is
-//! sent by one system call, and only its last message asks for an acknowledgement: the kernel reports errors of the
-//! others anyway. Must not contain: message kinds of one user, namespaces, a runtime.
+//! The kernel engine, the switch agent and the benchmarks share this client; each defines its own messages. A batch is
+//! sent with one system call, and only its last message requests an acknowledgement: the kernel reports errors of the
+//! other messages anyway. Must not contain: message kinds that only one of them needs, namespaces, a runtime.
 //!
 //! - `socket`: requests, listings and notifications of one network namespace
-//! - `batch`: messages for one system call
-//! - `error`: failures, and the kernel's text among them
+//! - `batch`: messages to send with one system call
+//! - `error`: failures, including the kernel's error texts
 //!
 //! ```no_run
 //! use lab_netlink::{Batch, NetlinkError, Socket};

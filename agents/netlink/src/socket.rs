@@ -10,7 +10,7 @@ use netlink_sys::{Socket as RawSocket, protocols};
 
 use crate::{Batch, KernelError, NetlinkError};
 
-/// Netlink socket. It stays in the namespace in which it was opened, whichever thread uses it.
+/// Netlink socket. It stays in the namespace in which it was opened, regardless of the thread that uses it.
 #[derive(Debug)]
 pub struct Socket {
     raw: RawSocket,
@@ -61,8 +61,8 @@ impl Socket {
         })
     }
 
-    /// Sends a batch, waits until the kernel has processed all of it, and returns each error with
-    /// the number of its message. The kernel goes on after an error.
+    /// Sends a batch, waits until the kernel has processed all of it, and returns each error with the number of its
+    /// message. The kernel continues with the next message after an error.
     pub fn execute(&mut self, mut batch: Batch) -> io::Result<Vec<(usize, KernelError)>> {
         let mut errors = Vec::new();
         if batch.is_empty() {
@@ -92,7 +92,8 @@ impl Socket {
         }
     }
 
-    /// Lists all objects of a kind; `read` parses the payload of each.
+    /// Lists all objects of a kind; `read` parses the payload of each message, and payloads for which it returns `None`
+    /// are left out.
     pub fn dump<T>(
         &mut self,
         kind: u16,
@@ -132,17 +133,18 @@ impl Socket {
             }
         }
         Err(NetlinkError::Answer(format!(
-            "objects of kind {kind} changed during {MAX_DUMPS} listings"
+            "objects (netlink message type {kind}) changed during each of {MAX_DUMPS} listings"
         )))
     }
 
-    /// Subscribes to a multicast group; no call on the socket waits from then on.
+    /// Subscribes to a multicast group; from then on the socket is non-blocking.
     pub fn subscribe(&mut self, group: u32) -> io::Result<()> {
         self.raw.set_non_blocking(true)?;
         self.raw.add_membership(group)
     }
 
-    /// Discards all notifications that have arrived, and the mark of those that the kernel dropped (`ENOBUFS`).
+    /// Discards all notifications that have arrived, and clears the socket error that reports dropped notifications
+    /// (`ENOBUFS`).
     pub fn drain(&mut self) -> io::Result<()> {
         loop {
             match self.fill() {
@@ -174,7 +176,7 @@ impl Socket {
         }
     }
 
-    /// Receives once into the buffer.
+    /// Receives one datagram into the buffer.
     fn fill(&mut self) -> io::Result<()> {
         self.buffer.clear();
         loop {
@@ -209,7 +211,8 @@ impl Socket {
     }
 }
 
-/// Returns the error of a message that ends a listing, if it has one; `None` for an object.
+/// Returns `Some` for a message that ends a listing, with the kernel's error if there is one; `None` for a message that
+/// describes an object.
 fn end_of_dump(message: &NetlinkBuffer<&[u8]>) -> Option<Option<KernelError>> {
     match i32::from(message.message_type()) {
         libc::NLMSG_DONE => Some(KernelError::of_done(message)),
@@ -229,15 +232,15 @@ impl AsFd for Socket {
     reason = "the crate's socket has a number but no borrowed descriptor"
 )]
 fn borrow(raw: &RawSocket) -> BorrowedFd<'_> {
-    // SAFETY: the socket owns the descriptor and closes it when dropped, which the lifetime of the
-    // borrow rules out.
+    // SAFETY: the socket owns the descriptor and closes it only when it is dropped, and the lifetime of the borrow
+    // rules that out.
     unsafe { BorrowedFd::borrow_raw(raw.as_raw_fd()) }
 }
 
 const NETLINK_RDMA: isize = 20;
-/// Bytes of the receive buffer; the kernel fills at most 32 KiB at a time.
+/// Size of the receive buffer in bytes; the kernel sends at most 32 KiB at a time.
 const RECEIVE: usize = 64 << 10;
-/// Maximum number of listings, each repeated because objects changed meanwhile.
+/// Maximum number of attempts at a listing; it is repeated if objects changed meanwhile.
 const MAX_DUMPS: u32 = 16;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Time of one decision in Rust by policy, with six candidates: `cargo bench -p lab-policy`.
+//! Time that one decision takes in Rust, for each policy with six candidates: `cargo bench -p lab-policy`.
 //!
 //! The simulator makes one decision for the first packet of each flow. `lcmp-lab bench decision` measures the switch
 //! program instead.

@@ -6,7 +6,7 @@ use lab_units::{BitsPerSec, Nanos};
 /// Path from a candidate to the destination, in paper units.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Path {
-    /// One-way end-to-end delay.
+    /// One-way end-to-end delay of the path.
     pub delay: Nanos,
     /// Lowest capacity of the path's links.
     pub capacity: BitsPerSec,
@@ -25,7 +25,7 @@ pub struct Candidate {
     pub congestion: u8,
     /// True if the egress port is alive.
     pub is_alive: bool,
-    /// Hash buckets of the candidate; LCMP ignores them.
+    /// Number of hash buckets that the candidate owns; LCMP ignores it.
     pub buckets: u16,
 }
 

@@ -21,8 +21,8 @@ pub const POLICY: BucketPolicy = BucketPolicy {
 
 /// Returns the live candidate that owns the bucket selected by `hash`; `None` if no candidate is alive.
 ///
-/// If no live candidate has buckets, each live candidate counts as having one. This happens when all ports in a
-/// weighted table have died and new weights have not arrived yet.
+/// If no live candidate has buckets, each live candidate counts as having one. This happens when all ports with buckets
+/// in a weighted table are dead and new weights have not arrived yet.
 #[must_use]
 pub fn decide(candidates: &[Candidate], hash: u32) -> Option<Decision> {
     let buckets = |candidate: &Candidate| u32::from(candidate.buckets);

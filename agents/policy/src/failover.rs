@@ -6,11 +6,10 @@
 
 use lab_abi::Trigger;
 
-/// Returns why a packet needs a decision, given the port that its flow is pinned to, if any; `None` if the packet
-/// follows the flow's entry.
+/// Returns the reason why a packet needs a decision; `None` if the packet follows its flow's entry.
 ///
-/// `must_reroute` returns true if flow ageing moves a flow away from a live port; it is called only if the port is
-/// alive.
+/// `is_pinned_port_alive` is `None` if the flow has no entry. `must_reroute` returns true if flow ageing moves the flow
+/// away from a live port; it is called only if the port is alive.
 #[must_use]
 pub fn trigger(
     is_pinned_port_alive: Option<bool>,

@@ -1,4 +1,4 @@
-//! Flow identification (section 3.1.2): the hash that spreads flows over next hops of equal rank.
+//! Flow identification (section 3.1.2): the hash that spreads flows over equally good next hops.
 
 use core::net::Ipv4Addr;
 
@@ -7,9 +7,9 @@ use lab_abi::rows::without_slot;
 /// Fields of a flow that are hashed.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct FlowTuple {
-    /// Source address.
+    /// Source address of the flow.
     pub src: Ipv4Addr,
-    /// Destination address.
+    /// Destination address of the flow.
     pub dst: Ipv4Addr,
     /// Source port; 0 for a protocol without ports.
     pub sport: u16,

@@ -6,7 +6,7 @@ use crate::{
 };
 
 impl BucketPolicy {
-    /// Returns the policy called `name`.
+    /// Returns the bucket policy called `name`; `None` if there is no such policy.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         POLICIES.iter().find_map(|row| match row.mechanism {
@@ -32,7 +32,7 @@ mod tests {
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         for word in words.into_iter().chain(keys) {
             assert!(!word.is_empty() && word.chars().all(is_name), "{word}");
-            // These keys introduce user-defined policies.
+            // These keys in a scenario introduce user-defined policies.
             assert!(!["own", "ebpf"].contains(&word));
         }
     }

@@ -52,7 +52,7 @@ pub enum Mechanism {
     Scores,
 }
 
-/// Function that returns each path's number of buckets, in the order of the paths.
+/// Function that returns the number of buckets for each path, in the order of the paths.
 pub type BucketLaw = fn(&[Path]) -> [u16; MAX_CANDIDATES];
 
 /// Policy that hashes over buckets, which depend only on the paths.
@@ -69,7 +69,7 @@ pub struct BucketPolicy {
     pub law: Option<BucketLaw>,
 }
 
-/// Compares only names, because they are unique.
+/// Compares only the names, because they are unique.
 impl PartialEq for BucketPolicy {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name

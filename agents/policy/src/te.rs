@@ -1,4 +1,4 @@
-//! Declaration of centralised traffic engineering; its algorithm is in the crate `lab-te`.
+//! Declaration of centralised traffic engineering as a policy; its algorithm is in the crate `lab-te`.
 
 use crate::policy::{Mechanism, Policy};
 

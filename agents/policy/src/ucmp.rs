@@ -1,4 +1,4 @@
-//! UCMP: hash over the next hops of least uniform cost.
+//! UCMP: hash over the next hops with the lowest uniform cost.
 //!
 //! Li et al., "Uniform-Cost Multi-Path Routing for Reconfigurable Data Center Networks" (SIGCOMM '24), combines the
 //! latency of a path and the load that a flow puts on its links into one cost:
@@ -37,8 +37,8 @@ use crate::{
 pub const POLICY: Policy = Policy {
     word: "ucmp",
     key: Some("ucmp"),
-    doc: "5-tuple hash over the candidates of minimum uniform cost: one-way delay, and a flow's use of\n\
-          its links. With `ageing: false` its label is `min-delay`.",
+    doc: "5-tuple hash over the candidates with the lowest uniform cost: the sum of the one-way delay\n\
+          and of the load that the flow puts on the links. With `ageing: false` its label is `min-delay`.",
     sets: None,
     mechanism: Mechanism::UniformCost,
 };

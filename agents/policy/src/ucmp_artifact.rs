@@ -14,13 +14,13 @@ use crate::{candidate::Path, policy::BucketPolicy};
 /// UCMP as implemented in the authors' code.
 pub const POLICY: BucketPolicy = BucketPolicy {
     name: "ucmp-artifact",
-    doc: "5-tuple hash over the candidates of the fastest first link, which is UCMP in the code of\n\
+    doc: "5-tuple hash over the candidates whose first link is the fastest, which is UCMP in the code of\n\
           LCMP's authors; no parameters.",
     about: "5-tuple hash over the fastest first links",
     law: Some(buckets),
 };
 
-/// Returns each next hop's buckets, according to the rate of its link.
+/// Returns one bucket for each next hop whose own link is the fastest, and none for the others.
 ///
 /// Next hops past [`MAX_CANDIDATES`] are ignored.
 #[must_use]

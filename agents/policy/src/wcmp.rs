@@ -23,10 +23,10 @@ pub const POLICY: BucketPolicy = BucketPolicy {
     law: Some(buckets),
 };
 
-/// Maximum buckets per destination, comparable to the size of one group in a hardware switch's table.
+/// Maximum number of buckets per destination, comparable to the size of one group in a hardware switch's table.
 pub const MAX_BUCKETS: u16 = 64;
 
-/// Returns each next hop's buckets, according to the capacity of its path.
+/// Returns the number of buckets for each next hop, in proportion to the capacity of its path.
 ///
 /// Next hops past [`MAX_CANDIDATES`] are ignored.
 ///
@@ -48,7 +48,7 @@ pub fn buckets(paths: &[Path]) -> [u16; MAX_CANDIDATES] {
     in_proportion(paths, |path| path.capacity.get())
 }
 
-/// Returns each path's buckets in proportion to its weight; a path with weight 0 has none.
+/// Returns the number of buckets for each path, in proportion to its weight; a path with weight 0 gets none.
 pub(crate) fn in_proportion(
     paths: &[Path],
     weight: impl Fn(&Path) -> u64,
@@ -93,7 +93,8 @@ fn total(weights: &[u64]) -> u128 {
     weights.iter().copied().map(u128::from).sum()
 }
 
-/// Gives each weight above 0 one bucket, and distributes the rest by largest remainder; ties go to the first weight.
+/// Gives each weight above 0 one bucket, and distributes the remaining buckets by largest remainder; ties go to the
+/// first weight.
 fn deal(weights: &[u64], total: u128, buckets: &mut [u16]) {
     let mut remainders = [0; MAX_CANDIDATES];
     let mut left = MAX_BUCKETS;

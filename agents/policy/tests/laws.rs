@@ -1,4 +1,4 @@
-//! Properties that hold for all policies.
+//! Properties that every policy has, tested with random candidates.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ const POLICIES: [(&str, Decide); 5] = [
     ("stale", lcmp::decide_stale),
 ];
 
-/// Returns the indices of the kept candidates, translated back from a rotation by `shift`.
+/// Returns the indices of the kept candidates in the order before a rotation by `shift`.
 fn kept(decision: &Decision, shift: usize) -> BTreeSet<usize> {
     let rows = decision.candidates();
     let indices = (0..rows.len()).filter(|&index| rows[index].is_kept);
@@ -91,7 +91,7 @@ proptest! {
             };
             let costs: BTreeSet<_> = before.candidates().iter().map(|row| row.cost).collect();
             if matches!(name, "artifact" | "paper" | "rm-alpha") && costs.len() < rows.len() {
-                // Under full congestion the first of equally cheap candidates is taken, as documented.
+                // When all ports are congested, only the first of equally cheap candidates is kept, as documented.
                 continue;
             }
             prop_assert_eq!(kept(&before, 0), kept(&after, shift), "{}", name);
@@ -159,7 +159,7 @@ proptest! {
         for index in 0..paths.len() {
             let other = (index + paths.len() - shift) % paths.len();
             prop_assert_eq!(wide.0[index], wide.1[other]);
-            // The first of equal remainders gets one more bucket, as documented.
+            // Of weights with equal remainders, the first gets the extra bucket, as documented.
             prop_assert!(weighted.0[index].abs_diff(weighted.1[other]) <= 1);
         }
         prop_assert_eq!(weighted.0.iter().sum::<u16>(), weighted.1.iter().sum::<u16>());

@@ -1,7 +1,7 @@
-//! Size of the switch program (the paper's section 4): its maps in bytes, its code in instructions.
+//! Size of the switch program (the paper's section 4): its maps in bytes, its code in eBPF instructions.
 //!
-//! The paper counts the rows of the tables alone. The kernel also needs memory to look rows up; an account
-//! reports both.
+//! The paper counts only the rows of the tables. The kernel also needs memory to index the rows; an account reports
+//! both.
 
 use std::{
     fs,
@@ -13,47 +13,48 @@ use serde::Serialize;
 
 use crate::{SwitchdError, maps::MAPS, program::Program};
 
-/// Size of the switch program and its maps.
+/// Size of the switch program's code and of its maps.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Account {
     /// Maps in the order of their names.
     pub maps: Vec<MapAccount>,
-    /// Program code.
+    /// Size of the program's code.
     pub program: ProgramAccount,
 }
 
-/// Size of a map.
+/// Name of one map, the sizes of its rows, and its memory.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct MapAccount {
     /// Name of the map.
     pub name: String,
-    /// Bytes of a key.
+    /// Size of a key, bytes.
     pub key_bytes: u32,
-    /// Bytes of a value.
+    /// Size of a value, bytes.
     pub value_bytes: u32,
     /// Number of rows; for a ring buffer, number of bytes.
     pub rows: u32,
-    /// Bytes of all keys and values, on one CPU.
+    /// Size of all keys and values on one CPU, bytes.
     pub bytes: u64,
-    /// Bytes of kernel memory; `None` for a map that is not loaded.
+    /// Kernel memory that the map occupies, bytes; `None` for a map that is not loaded.
     pub kernel_bytes: Option<u64>,
 }
 
 /// Size of the switch program's code.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct ProgramAccount {
-    /// eBPF instructions, as translated by the kernel.
+    /// Number of eBPF instructions after translation by the kernel.
     pub instructions: u32,
-    /// Instructions that the verifier processed on all paths through the program.
+    /// Number of instructions that the verifier processed on all paths through the program; `None` if the kernel does
+    /// not report it.
     pub verified_instructions: Option<u32>,
-    /// Bytes of machine code; 0 if the kernel compiles no programs.
+    /// Size of the machine code, bytes; 0 if the kernel's JIT compiler is off.
     pub machine_code_bytes: u32,
 }
 
-/// Loads the switch program and asks the kernel for its size.
-/// Fails on a program that cannot be loaded, or a kernel that does not report its size.
+/// Loads the switch program and reads its size from the kernel. Fails if the program cannot be loaded or the kernel
+/// does not report its size.
 pub fn account(flow_table_entries: u32) -> Result<Account, SwitchdError> {
-    // The program stays loaded while the kernel is asked for its maps.
+    // The maps can be opened only while the program is loaded.
     let mut program = Program::load(flow_table_entries)?;
     let info = program.info()?;
     let failed = SwitchdError::program("inspect the maps of");
@@ -69,7 +70,7 @@ pub fn account(flow_table_entries: u32) -> Result<Account, SwitchdError> {
     })
 }
 
-/// Returns the declared maps of every switch program, without loading one.
+/// Returns the maps that every switch program declares, without loading a program.
 #[must_use]
 pub fn declared_maps(flow_table_entries: u32) -> Vec<MapAccount> {
     let account = |shape: &crate::maps::MapShape| {
@@ -106,9 +107,9 @@ impl MapAccount {
     }
 }
 
-/// Returns the `memlock` line of the descriptor's entry in `/proc`.
+/// Returns the size on the `memlock` line of the map's entry in `/proc/self/fdinfo`.
 fn kernel_bytes(map: &MapInfo) -> Result<Option<u64>, SwitchdError> {
-    // Open until its file is read.
+    // The descriptor must stay open until its file in `/proc` has been read.
     let open = map
         .fd()
         .map_err(SwitchdError::map("open", "of the program"))?;
@@ -173,9 +174,9 @@ mod tests {
             .iter()
             .find(|map| map.name == FLOWS)
             .expect("there is a flow table");
-        // 50,000 flows, and 15,536 until the next eviction.
+        // Room for 50,000 flows, and for 15,536 more until the next eviction.
         assert_eq!(flows.bytes, 65_536 * 48);
-        // At least the rows; with the kernel's index at most four times as many.
+        // The memory is at least the rows, and with the kernel's index at most four times as much.
         let kernel_bytes = flows.kernel_bytes.expect("the kernel reports it");
         assert!((flows.bytes..4 * flows.bytes).contains(&kernel_bytes));
         let names: Vec<_> = account.maps.iter().map(|map| &*map.name).collect();
@@ -192,7 +193,7 @@ mod tests {
         ];
         assert_eq!(names, expected);
 
-        // The scratch row and what PFC counts are the program's own.
+        // Only this program has the scratch row and the maps of PFC.
         let own = ["buffers", "calendar", "scratch"];
         let shared = account
             .maps

@@ -1,4 +1,4 @@
-//! Attachment of the program to all ports' ingress.
+//! Attachment of the switch program to the ingress of all ports.
 
 use aya::{
     programs::{
@@ -14,7 +14,7 @@ use lab_abi::wire::{AttachMode, Attachment};
 
 use crate::{SwitchdError, pins::Pins, program::Program, qdisc::Qdiscs};
 
-/// Attached program: its links, and its clsact qdiscs, which outlive a process.
+/// Attached program: its links, and its clsact qdiscs, which remain when the process ends.
 pub struct Attached {
     attachment: Attachment,
     links: Vec<PortLink>,
@@ -24,22 +24,22 @@ pub struct Attached {
     pins: Option<Pins>,
 }
 
-/// Link of the program to a port.
+/// Link by which the program is attached to a port.
 enum PortLink {
-    /// Link in the program's own list.
+    /// Id of a link in aya's list of the program's links.
     Listed(SchedClassifierLinkId),
-    /// Descriptor of a pinned link.
+    /// File descriptor of a link that is pinned on the bpffs.
     Pinned(#[expect(dead_code, reason = "closed when this value is dropped")] FdLink),
 }
 
-/// Treatment of a clsact qdisc that an earlier agent left at a port.
+/// Treatment of a clsact qdisc that an earlier agent may have left at a port.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum OldClsact {
-    /// No qdisc was left.
+    /// There is no such qdisc.
     None,
-    /// Its filter forwards by tables that nobody writes any more: it is removed.
+    /// The qdisc's filter uses tables that no agent updates any more, so the qdisc is removed.
     Remove,
-    /// Its filter forwards by the inherited tables: the program is replaced in place.
+    /// The qdisc's filter uses the inherited tables, so only its program is replaced.
     Replace,
 }
 
@@ -53,7 +53,7 @@ impl Attached {
         self.carriers.is_some()
     }
 
-    /// Detaches the program from all ports; continues after a failure.
+    /// Detaches the program from all ports; continues after a failure and returns the first error.
     pub fn detach(
         &mut self,
         program: &mut Program,
@@ -88,10 +88,10 @@ impl Drop for Attached {
     }
 }
 
-/// Attaches the program to the interfaces, each given by name and index.
+/// Attaches the program to the interfaces, which are given as pairs of name and index.
 ///
-/// If `pins` are inherited from an agent that was killed, its program is replaced at each port
-/// without losing a packet. After a failure the program is detached from all ports.
+/// If `pins` are inherited from a killed agent, that agent's program is replaced at each port without losing a packet.
+/// After a failure the program is detached from all ports.
 pub fn attach(
     program: &mut Program,
     interfaces: &[(&str, i32)],
@@ -124,7 +124,7 @@ pub fn attach(
     Ok(attached)
 }
 
-/// Attaches the program that marks ports dead; its link replaces the pinned one of an earlier agent.
+/// Attaches the program that marks ports dead; its link replaces the one that an earlier agent pinned.
 fn watch_carriers(program: &mut Program, pins: Option<&Pins>) -> Result<FdLink, SwitchdError> {
     let link = program.watch_carriers()?;
     match pins {
@@ -173,7 +173,7 @@ impl Attached {
     }
 }
 
-/// Attaches by a new tcx link, or by the pinned one of an earlier agent.
+/// Attaches the program with a new tcx link, or with the link that an earlier agent pinned.
 fn attach_tcx(
     classifier: &mut SchedClassifier,
     interface: &str,
@@ -224,7 +224,7 @@ fn add_filter(
     classifier.attach_with_options(interface, TcAttachType::Ingress, options)
 }
 
-/// Replaces the program of an earlier agent's filter.
+/// Replaces the program in the filter that an earlier agent left.
 fn replace_filter(
     classifier: &mut SchedClassifier,
     interface: &str,
@@ -236,10 +236,10 @@ fn replace_filter(
 
 /// Priority of the filter, by which the next agent finds it.
 const PRIORITY: u16 = 1;
-/// Handle of the filter.
+/// Handle of the filter, the same at every port.
 const HANDLE: TcHandle = TcHandle::new(0, 1);
 
-/// Returns true from Linux 6.6 on, false if the version cannot be read.
+/// Returns true on Linux 6.6 and later; false if the version cannot be read.
 fn has_tcx() -> bool {
     KernelVersion::current().is_ok_and(|version| version >= KernelVersion::new(6, 6, 0))
 }

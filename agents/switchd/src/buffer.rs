@@ -6,13 +6,13 @@ use lab_abi::{
 };
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
-/// Returns the shared buffer, empty, if the switch has one.
+/// Returns the shared buffer in its empty state; `None` if the switch has none.
 pub(crate) fn shared_buffer(config: &AgentConfig, links: &[(u32, bool)]) -> Option<SharedBuffer> {
     let shared = config.shared_buffer?;
     let longest = wait(shared.lowest_rate_bps, shared.bytes);
     let mut buffer = SharedBuffer {
         shared: shared.shared_bytes.get(),
-        // The first power of two that leaves a slot for the part of one that has passed.
+        // The smallest power of two for which the calendar spans the longest wait and one partly elapsed slot.
         slot_bits: (longest / u64::from(CALENDAR_SLOTS - 1) + 1)
             .next_power_of_two()
             .ilog2(),
@@ -28,8 +28,8 @@ pub(crate) fn shared_buffer(config: &AgentConfig, links: &[(u32, bool)]) -> Opti
     Some(buffer)
 }
 
-/// Returns `buffer` with the packets in `before`, the buffer that a killed agent left; if `before` is all zeros, it has
-/// no packets.
+/// Returns `buffer` with the packets that `before`, the buffer of a killed agent, still holds; if `before` is all
+/// zeros, there was no such agent.
 pub(crate) fn continued(buffer: &SharedBuffer, before: &SharedBuffer) -> SharedBuffer {
     if before.shared == 0 {
         return *buffer;
@@ -37,7 +37,7 @@ pub(crate) fn continued(buffer: &SharedBuffer, before: &SharedBuffer) -> SharedB
     let mut continued = SharedBuffer {
         used: before.used,
         slot: before.slot,
-        // The calendar's slots have this length.
+        // The slots of the existing calendar have this length.
         slot_bits: before.slot_bits,
         ..*buffer
     };
@@ -151,7 +151,7 @@ mod tests {
             });
         }
         let buffer = shared_buffer(&config, &[(7, true), (8, true), (9, false)]).expect("PFC");
-        // 100 kB take 200 ms at 4 Mbit/s: 382 slots of 2^19 ns. Of 2^18 ns it would be 763, more than there are.
+        // 100 kB take 200 ms at 4 Mbit/s: 382 slots of 2^19 ns. It would be 763 slots of 2^18 ns, more than there are.
         let found = (buffer.shared, buffer.count, buffer.slot_bits);
         assert_eq!(found, (60_000, 3, 19));
         let host = IngressPort {

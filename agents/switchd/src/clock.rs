@@ -1,4 +1,4 @@
-//! Clock of the switch program, and the agent's timers.
+//! Clock that the switch program uses, and the agent's timers.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -23,26 +23,26 @@ pub fn now() -> Result<Nanos, SwitchdError> {
     Ok(Nanos::new(seconds * NANOS_PER_SECOND + nanos))
 }
 
-/// Timer of periodic work.
+/// Timer that is due at regular intervals.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Periodic {
     interval: Nanos,
     due: Nanos,
 }
 
-/// Result of [`Periodic::take`].
+/// State of a timer when [`Periodic::take`] checks it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Due {
-    /// Not due yet.
+    /// The timer is not due yet.
     NotYet,
-    /// Due.
+    /// Due, with less than one interval of delay.
     Now,
-    /// Due, with at least one whole interval missed.
+    /// Due, with a delay of at least one whole interval.
     Late,
 }
 
 impl Periodic {
-    /// Returns a timer that is due after `now`, whole multiples of `interval` before or after `start`.
+    /// Returns a timer that is first due after `now`, at a whole number of intervals before or after `start`.
     pub(crate) fn new(interval: Nanos, start: Nanos, now: Nanos) -> Self {
         let length = interval.get();
         let phase = start.get() % interval.get();
@@ -53,7 +53,7 @@ impl Periodic {
         }
     }
 
-    /// Checks the timer at `now`; if due, it is due again at the next multiple of the interval.
+    /// Checks the timer at `now`; a timer that was due is next due at the following multiple of the interval.
     pub(crate) fn take(&mut self, now: Nanos) -> Due {
         if now < self.due {
             return Due::NotYet;
@@ -70,7 +70,7 @@ impl Periodic {
     }
 }
 
-/// Descriptor that becomes readable at a given time, without the slack of a poll's time-out.
+/// File descriptor that becomes readable at a given time, without the slack of a poll's time-out.
 pub(crate) struct Alarm {
     timer: TimerFd,
 }
@@ -82,7 +82,7 @@ impl Alarm {
         timer.map_err(SwitchdError::io("make a timer"))
     }
 
-    /// Makes the descriptor readable at `time`, at once if that has passed.
+    /// Makes the descriptor readable at `time`, or at once if `time` has passed.
     pub(crate) fn set(&self, time: Nanos) -> Result<(), SwitchdError> {
         let seconds = i64::try_from(time.get() / NANOS_PER_SECOND).unwrap_or(i64::MAX);
         let nanos = i64::try_from(time.get() % NANOS_PER_SECOND).unwrap_or_default();
@@ -91,7 +91,7 @@ impl Alarm {
         set.map_err(SwitchdError::io("set a timer"))
     }
 
-    /// Makes the descriptor unreadable.
+    /// Makes the descriptor unreadable until it is set again.
     pub(crate) fn clear(&self) -> Result<(), SwitchdError> {
         match self.timer.wait() {
             Ok(()) | Err(Errno::EAGAIN) => Ok(()),

@@ -1,4 +1,4 @@
-//! Agent's end of the controller's socket: JSON values, one per line, both ways.
+//! The agent's end of the controller's socket: JSON values, one per line, in both directions.
 
 use std::{
     collections::VecDeque,
@@ -18,30 +18,30 @@ use nix::{
 
 use crate::SwitchdError;
 
-/// Largest backlog of messages for a controller that does not read; further messages are dropped.
+/// Maximum backlog of messages if the controller does not read, bytes; further messages are dropped.
 const MAX_WAITING_BYTES: usize = 16 << 20;
 
-/// Longest line that a controller may send.
+/// Maximum length of a line from the controller, bytes.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// Longest wait for the controller to read the last messages.
+/// Maximum wait for the controller to read the last messages.
 const CLOSING_TIME: Duration = Duration::from_secs(10);
 
-/// Connection to the controller.
+/// Connection to the controller, with the messages that wait to be sent.
 pub(crate) struct Controller {
     stream: UnixStream,
     waiting: VecDeque<u8>,
     received: Vec<u8>,
-    /// Messages dropped because the controller did not read.
+    /// Number of messages dropped because the controller did not read them.
     pub(crate) messages_lost: u64,
 }
 
-/// Input from the controller.
+/// Commands that the controller has sent, and the state of its socket.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
-    /// Commands in order.
+    /// Commands in the order of arrival.
     pub(crate) commands: Vec<AgentCommand>,
-    /// True if the controller is gone.
+    /// True if the controller has closed the socket.
     pub(crate) is_closed: bool,
 }
 
@@ -54,7 +54,7 @@ impl Controller {
         };
         let stream = loop {
             match UnixStream::connect(path) {
-                // A signal interrupted the wait for room in the listener's accept queue.
+                // A signal interrupted the call while the listener's accept queue was full.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 connected => break connected.map_err(failed)?,
             }
@@ -82,14 +82,14 @@ impl Controller {
         self.flush();
     }
 
-    /// Queues `message`, however large the backlog is, and sends as much as the socket accepts. Meant for
-    /// the last few messages, which include the number of lost ones.
+    /// Queues `message` regardless of the size of the backlog, and sends as much as the socket accepts. Meant for the
+    /// last few messages, which include the number of lost messages.
     pub(crate) fn send_past_limit(&mut self, message: &AgentMessage) {
         self.waiting.extend(line_of(message).unwrap_or_default());
         self.flush();
     }
 
-    /// Returns true if bytes wait for the socket.
+    /// Returns true if messages wait until the socket accepts them.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -98,7 +98,7 @@ impl Controller {
     pub(crate) fn flush(&mut self) {
         while !self.waiting.is_empty() {
             let (front, _) = self.waiting.as_slices();
-            // Without the flag a closed socket would kill the agent by SIGPIPE before its cleanup.
+            // Without the flag, SIGPIPE would kill the agent on a closed socket before its cleanup.
             match send(self.stream.as_raw_fd(), front, MsgFlags::MSG_NOSIGNAL) {
                 Ok(sent) => {
                     self.waiting.drain(..sent);
@@ -113,7 +113,7 @@ impl Controller {
         }
     }
 
-    /// Reads all pending input.
+    /// Reads all pending input without waiting.
     pub(crate) fn receive(&mut self) -> Result<Received, SwitchdError> {
         let mut received = Received::default();
         let mut buffer = [0; 4096];
@@ -167,7 +167,7 @@ impl Controller {
     }
 }
 
-/// Returns the line of `message`; `None`, with a log line, if it has no JSON form.
+/// Returns `message` as a JSON line; `None`, after an error in the log, if it cannot be serialised.
 fn line_of(message: &AgentMessage) -> Option<Vec<u8>> {
     match serde_json::to_vec(message) {
         Ok(mut line) => {
@@ -175,7 +175,7 @@ fn line_of(message: &AgentMessage) -> Option<Vec<u8>> {
             Some(line)
         }
         Err(error) => {
-            tracing::error!(%error, "a message has no JSON form");
+            tracing::error!(%error, "cannot serialise a message");
             None
         }
     }

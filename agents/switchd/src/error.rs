@@ -10,7 +10,7 @@ use nix::unistd::geteuid;
 
 use crate::{ObjectError, object::PROGRAM};
 
-/// Failure of an agent.
+/// Reason why a switch agent cannot start or has to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum SwitchdError {
     #[error("configuration: {0}")]
@@ -76,13 +76,13 @@ impl SwitchdError {
         move |source| LoaderError::map(action, map)(source).into()
     }
 
-    /// Returns true if the kernel refused for lack of privileges: tests are skipped then.
+    /// Returns true if the kernel refused an operation because privileges are missing; tests are then skipped.
     #[must_use]
     pub fn is_not_permitted(&self) -> bool {
         lacks_privilege(self, geteuid().is_root())
     }
 
-    /// Returns the error and its causes on one line, without repeating a cause that is already there.
+    /// Returns the error and its causes on one line, without repeating a cause that the text already contains.
     #[must_use]
     pub fn chain(&self) -> String {
         chain(self)

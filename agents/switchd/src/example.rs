@@ -12,7 +12,7 @@ pub(crate) fn rate(bits_per_sec: u64) -> BitsPerSec {
     BitsPerSec::new(bits_per_sec).expect("not zero")
 }
 
-/// Returns a configuration with 8 Mbit/s, so 1,000 B per millisecond, and 100 kB of queue per port.
+/// Returns a configuration with 8 Mbit/s, that is 1,000 B per millisecond, and a queue of 100 kB per port.
 pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
     let port = |(id, interface, is_queue_sampled): (u32, &str, bool)| {
         let [_, _, _, last] = id.to_be_bytes();

@@ -1,9 +1,9 @@
 //! Fast failover (section 3.4), the agent's part: liveness of the ports.
 //!
-//! The kernel marks a port dead in the program's table when its link loses its carrier (`carrier.bpf.h`);
-//! where it cannot, the agent does when it is notified. The agent alone marks ports that the controller
-//! takes out, and revives ports. Flows pinned to a dead port are moved by the program, each by its own next
-//! packet (`failover.bpf.h`).
+//! The kernel marks a port dead in the program's table when its link loses its carrier (`carrier.bpf.h`); if the kernel
+//! cannot, the agent does so when it is notified. Only the agent marks ports that the controller disables, and only the
+//! agent revives ports. Flows pinned to a dead port are moved by the program, each by its own next packet
+//! (`failover.bpf.h`).
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use nix::{ifaddrs::getifaddrs, net::if_::InterfaceFlags};
 
 use crate::SwitchdError;
 
-/// Liveness of a switch's ports by slot.
+/// Liveness of a switch's ports, indexed by slot.
 pub(crate) struct PortLiveness(Vec<PortHealth>);
 
 struct PortHealth {
@@ -32,7 +32,7 @@ impl PortHealth {
 }
 
 impl PortLiveness {
-    /// Returns the liveness of `ports` for the link states from [`interfaces`].
+    /// Returns the liveness of `ports`, given the link states from [`interfaces`].
     pub(crate) fn new(ports: &[PortConfig], links: &BTreeMap<String, bool>) -> Self {
         let health = |port: &PortConfig| PortHealth {
             interface: port.interface.clone(),
@@ -42,7 +42,7 @@ impl PortLiveness {
         Self(ports.iter().map(health).collect())
     }
 
-    /// Returns true if flows may use the port: its link is up and the controller has not taken it out.
+    /// Returns true if flows may use the port: its link is up and the controller has not disabled it.
     pub(crate) fn is_alive(&self, slot: usize) -> bool {
         self.0[slot].is_alive()
     }
@@ -56,7 +56,7 @@ impl PortLiveness {
             .map(|(slot, _)| slot)
     }
 
-    /// Takes a port out, or back in; returns true if its liveness changed.
+    /// Enables or disables a port; returns true if its liveness changed.
     pub(crate) fn set_enabled(&mut self, slot: usize, is_enabled: bool) -> bool {
         let port = &mut self.0[slot];
         let was_alive = port.is_alive();
@@ -64,7 +64,7 @@ impl PortLiveness {
         port.is_alive() != was_alive
     }
 
-    /// Sets the link states of [`interfaces`]; returns the slots whose liveness changed.
+    /// Updates the link states to those from [`interfaces`]; returns the slots whose liveness changed.
     pub(crate) fn set_links(&mut self, links: &BTreeMap<String, bool>) -> Vec<usize> {
         let mut changed = Vec::new();
         for (slot, port) in self.0.iter_mut().enumerate() {
@@ -78,7 +78,7 @@ impl PortLiveness {
     }
 }
 
-/// Returns every interface of the network namespace; true if it is up at both ends.
+/// Returns every interface of the network namespace by name; true if the link is up at both ends.
 pub(crate) fn interfaces() -> Result<BTreeMap<String, bool>, SwitchdError> {
     let addresses = getifaddrs().map_err(SwitchdError::io("list the interfaces"))?;
     let up = InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING;
@@ -88,8 +88,8 @@ pub(crate) fn interfaces() -> Result<BTreeMap<String, bool>, SwitchdError> {
 
 /// Netlink socket that becomes readable when a link of the network namespace changes.
 ///
-/// A message only wakes the agent, which then reads all link states: no change is missed even if the
-/// kernel drops messages.
+/// A notification only wakes the agent, which then reads all link states. So no change is missed even if the kernel
+/// drops notifications.
 pub(crate) struct LinkWatch(Socket);
 
 impl LinkWatch {
@@ -101,7 +101,7 @@ impl LinkWatch {
         Ok(Self(socket))
     }
 
-    /// Discards all messages.
+    /// Discards all pending notifications.
     pub(crate) fn drain(&mut self) -> Result<(), SwitchdError> {
         self.0
             .drain()

@@ -9,10 +9,10 @@ use lab_units::Nanos;
 
 use crate::{SwitchdError, program::FlowTable};
 
-/// Returns every flow in a map with `rows`, in the order of their keys.
+/// Returns every flow in a map of `rows` rows, in the order of their keys.
 ///
-/// The table changes while it is read. If the kernel removes the entry under the cursor, the walk
-/// starts again; so the walk reads at most twice the map's rows, and duplicates are dropped.
+/// The table changes while it is read. If the kernel removes the entry under the cursor, the iteration starts again; it
+/// therefore reads at most twice the map's rows, and duplicates are dropped.
 pub(crate) fn all(flows: &FlowTable, rows: u32) -> Result<Vec<(FlowKey, FlowEntry)>, SwitchdError> {
     let max = usize::try_from(rows).unwrap_or(usize::MAX);
     let mut found = Vec::new();
@@ -28,9 +28,9 @@ pub(crate) fn all(flows: &FlowTable, rows: u32) -> Result<Vec<(FlowKey, FlowEntr
     Ok(found)
 }
 
-/// Removes the flows idle for `idle_timeout`; returns them and the number of flows that stay.
+/// Removes the flows that have been idle for `idle_timeout`; returns them and the number of flows that stay.
 ///
-/// If a flow sends a packet between the check and its removal, its next packet triggers a new decision.
+/// If a flow sends a packet between the check and its removal, its following packet triggers a new decision.
 pub(crate) fn expire(
     flows: &mut FlowTable,
     rows: u32,
@@ -48,24 +48,25 @@ pub(crate) fn expire(
     Ok((idle, busy.len()))
 }
 
-/// Removes a flow from the table, if it is present.
+/// Removes a flow from the table if it is present.
 pub(crate) fn remove(flows: &mut FlowTable, key: FlowKey) -> Result<(), SwitchdError> {
     lab_loader::remove(flows, &Row(key)).map_err(SwitchdError::map("remove a flow from", "flows"))
 }
 
 /// Evictor of the least recently seen flows, exact to the nanosecond.
 ///
-/// A flow that has sent no packet since the latest reading of the table was last seen before all flows that have, and
-/// before all flows that arrived since. So one reading serves until each of its flows has left or sent a packet.
+/// A flow that has sent no packet since the latest reading of the table was last seen before all flows that have sent
+/// one, and before all flows that arrived since. One reading therefore serves until each of its flows has left or sent
+/// a packet.
 #[derive(Debug, Default)]
 pub(crate) struct Evictor {
-    /// Flows of the latest reading with the times at which they were last seen, latest first.
+    /// Flows of the latest reading that are not evicted yet, with the times at which they were last seen; latest first.
     unseen: Vec<(u64, FlowKey)>,
 }
 
 impl Evictor {
-    /// Removes the `excess` least recently seen flows from a map with `rows` and returns them; fewer if the table has
-    /// fewer flows.
+    /// Removes the `excess` least recently seen flows from a map of `rows` rows and returns them; fewer if the table
+    /// has fewer flows.
     pub(crate) fn evict(
         &mut self,
         flows: &mut FlowTable,
@@ -107,17 +108,17 @@ impl Evictor {
 /// Numbers of flows that entered and left the flow table.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowCounts {
-    /// Idle flows removed.
+    /// Number of idle flows removed.
     pub(crate) expired: u64,
-    /// Least recently seen flows removed from a full table.
+    /// Number of least recently seen flows removed because the table was full.
     pub(crate) evicted: u64,
-    /// Duplicate entries, made for one flow by two CPUs at once.
+    /// Number of duplicate entries, which arise when two CPUs enter one flow at the same time.
     twice: u64,
 }
 
 impl FlowCounts {
-    /// Returns the counts of a table that a previous agent left with `occupancy` flows. Flows that are neither in the
-    /// table nor counted were evicted before that agent was killed.
+    /// Returns the counts for a table that a killed agent left with `occupancy` flows. Flows that are neither in the
+    /// table nor counted as expired were evicted before that agent was killed.
     pub(crate) fn inherited(before: &SwitchTable, counters: &Counters, occupancy: u64) -> Self {
         let left = entered(counters).saturating_sub(before.expired + occupancy);
         Self {
@@ -134,13 +135,13 @@ impl FlowCounts {
         self.twice = self.twice.max(expected.saturating_sub(occupancy));
     }
 
-    /// Returns the number of flows in the table without reading it: only the agent removes flows.
+    /// Returns the number of flows in the table without reading it, which works because only the agent removes flows.
     pub(crate) fn occupancy(&self, counters: &Counters) -> u64 {
         entered(counters).saturating_sub(self.expired + self.evicted + self.twice)
     }
 }
 
-/// Returns the number of entries that the program has made.
+/// Returns the number of entries that the program has added to the table.
 const fn entered(counters: &Counters) -> u64 {
     counters.new_flows - counters.not_pinned
 }
@@ -157,7 +158,7 @@ mod tests {
         }
     }
 
-    /// 100 flows entered; 10 of them expired and 10 more are gone.
+    /// 100 flows entered the table; 10 of them expired, and 10 more are no longer there.
     #[test]
     fn a_flow_that_is_neither_there_nor_expired_was_evicted() {
         let before = SwitchTable {

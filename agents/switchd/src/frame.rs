@@ -1,4 +1,4 @@
-//! Ethernet frames of tests and benchmarks, and the changes that forwarding makes to them.
+//! Ethernet frames for tests and benchmarks, and the changes that forwarding makes to them.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub(crate) const TCP: u8 = 6;
 /// Ethernet frame with an IPv4 packet.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Frame {
-    /// Bytes from the Ethernet header on.
+    /// Bytes of the frame, from the Ethernet header on.
     pub bytes: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ pub fn roce_frame(flow: FlowKey, qp: u32, ttl: u8, payload: usize) -> Frame {
 }
 
 impl Frame {
-    /// Returns a packet for `flow` with `after_ip` bytes after the IP header; the first bytes are the ports, if the
+    /// Returns a packet of `flow` with `after_ip` bytes after the IP header, the first of which are the ports if the
     /// protocol has ports.
     #[must_use]
     pub fn new(flow: FlowKey, ttl: u8, after_ip: usize) -> Self {
@@ -72,7 +72,8 @@ impl Frame {
         self
     }
 
-    /// Makes the packet a fragment: `more` fragments follow, `offset` is in units of eight bytes.
+    /// Makes the packet a fragment: `more` is true if further fragments follow, and `offset` is in units of eight
+    /// bytes.
     pub(crate) fn with_fragment(mut self, more: bool, offset: u16) -> Self {
         let word = (u16::from(more) << 13) | (offset & 0x1fff);
         self.bytes[FRAGMENT..FRAGMENT + 2].copy_from_slice(&word.to_be_bytes());
@@ -80,20 +81,20 @@ impl Frame {
         self
     }
 
-    /// Sets the Ethernet type.
+    /// Replaces the Ethernet type of the frame.
     pub(crate) fn with_ethertype(mut self, ethertype: u16) -> Self {
         self.bytes[12..14].copy_from_slice(&ethertype.to_be_bytes());
         self
     }
 
-    /// Sets an IP header length that includes options.
+    /// Sets an IP header length of 24 bytes, as with options.
     pub(crate) fn with_options(mut self) -> Self {
         self.bytes[ETHERNET] = 0x46;
         self.write_checksum();
         self
     }
 
-    /// Returns the frame as it leaves by `port`.
+    /// Returns the frame as it leaves through `port`.
     pub(crate) fn forwarded(&self, port: &PortRow) -> Self {
         let mut frame = self.clone();
         frame.bytes[..6].copy_from_slice(&port.dst_mac);
@@ -103,12 +104,12 @@ impl Frame {
         frame
     }
 
-    /// Returns the destination QP as the program reads it.
+    /// Returns the destination QP as the program reads it from the frame.
     pub(crate) fn qp(&self, flow: FlowKey) -> u32 {
         self.transport_field(flow, QP)
     }
 
-    /// Returns the packet sequence number as the program reads it.
+    /// Returns the packet sequence number as the program reads it from the frame.
     pub(crate) fn psn(&self, flow: FlowKey) -> u32 {
         self.transport_field(flow, PSN)
     }
@@ -142,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_checksum_is_that_of_a_known_header() {
-        // The usual example: 192.168.0.1 to 192.168.0.199, UDP, 115 bytes, TTL 64.
+        // The common textbook example: 192.168.0.1 to 192.168.0.199, UDP, 115 bytes, TTL 64.
         let [src, dst] = [1, 199].map(|host| Ipv4Addr::new(192, 168, 0, host));
         let mut frame = Frame::new(FlowKey::new(src, dst, 0, 0, UDP), 64, 95);
         frame.bytes[FRAGMENT] = 0x40;

@@ -1,4 +1,4 @@
-//! Tables of a switch, computed from its configuration without a kernel.
+//! Tables of a switch, computed from its configuration without access to the kernel.
 
 use lab_abi::{
     Preset,
@@ -16,7 +16,7 @@ use lab_units::{Nanos, PortId};
 
 use crate::buffer::{shared_buffer, wait};
 
-/// Slot of each port: its index in the configuration.
+/// Slots of the ports: a port's slot is its index in the configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots(Vec<PortId>);
 
@@ -25,18 +25,18 @@ impl Slots {
         Self(ports.iter().map(|port| port.id).collect())
     }
 
-    /// Returns the slot of `port`.
+    /// Returns the slot of `port`; `None` if it is not a port of the switch.
     pub(crate) fn of(&self, port: PortId) -> Option<usize> {
         self.0.iter().position(|&id| id == port)
     }
 
-    /// Returns the port in `slot`.
+    /// Returns the id of the port in `slot`; `None` if the slot is unused.
     pub(crate) fn port(&self, slot: u32) -> Option<PortId> {
         self.0.get(usize::try_from(slot).ok()?).copied()
     }
 }
 
-/// All tables of a switch.
+/// Rows of all tables of a switch, ready to be written to the program's maps.
 #[derive(Clone, Debug)]
 pub struct Tables {
     pub(crate) switch: SwitchTable,
@@ -45,9 +45,9 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Computes the tables for `config`; `links` are each port's interface index and liveness.
+    /// Computes the tables for `config`; `links` holds the interface index and liveness of each port.
     ///
-    /// Times and counts of `before`, the table of an agent that was killed, are kept.
+    /// Times and counts are taken over from `before`, the table of a killed agent (all zeros if there was none).
     #[must_use]
     pub fn new(config: &AgentConfig, links: &[(u32, bool)], before: &SwitchTable) -> Self {
         let slots = Slots::new(&config.ports);
@@ -85,7 +85,7 @@ fn switch_table(config: &AgentConfig, links: &[(u32, bool)], before: &SwitchTabl
     table
 }
 
-/// Returns the row of a port's empty queue.
+/// Returns the row of a port's virtual queue while that is empty.
 pub(crate) fn queue(config: &AgentConfig, port: &PortConfig) -> PortQueueRow {
     if port.ecn.is_none() && config.shared_buffer.is_none() {
         return PortQueueRow::default();
@@ -108,7 +108,7 @@ pub(crate) fn queue(config: &AgentConfig, port: &PortConfig) -> PortQueueRow {
     }
 }
 
-/// Thresholds that no packet's wait reaches.
+/// Marking thresholds that no packet's waiting time reaches.
 pub(crate) const UNMARKED: CongestionPoint = CongestionPoint {
     k_min: u64::MAX,
     k_max: u64::MAX,
@@ -159,7 +159,7 @@ pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
 }
 
 /// Returns the row for the destination at `index` in the configuration; if demands are counted, the destination's
-/// demand is at the same index.
+/// demand counter has the same index.
 pub(crate) fn destination(
     config: &AgentConfig,
     index: usize,
@@ -192,7 +192,7 @@ pub(crate) fn destination(
     (PrefixKey::new(config.addr, config.prefix_len), row)
 }
 
-/// Returns a port's state word: Q, T, D and C_cong in its low bytes, and the bit of a live port.
+/// Returns the state word of a port: Q, T, D and C_cong in its low bytes, and PORT_ALIVE if the port is alive.
 pub(crate) fn port_state(levels: Levels, is_alive: bool) -> u64 {
     let Levels {
         queue,
@@ -269,7 +269,7 @@ mod tests {
         let expected = PortQueueRow {
             busy_until_ns: 7,
             marks: 3,
-            // 8 Mbit/s: a byte takes 1 µs, 10, 50 and 100 kB take 10, 50 and 100 ms.
+            // At 8 Mbit/s a byte takes 1 µs, so 10, 50 and 100 kB take 10, 50 and 100 ms.
             byte_time_q20: 1_000 << 20,
             max_wait_ns: 100_000_000,
             congestion: CongestionPoint {
@@ -279,7 +279,7 @@ mod tests {
             },
         };
         assert_eq!(table.queues[1], expected);
-        // Towards the hosts nothing is marked.
+        // Packets towards the hosts are not marked.
         let kept = PortQueueRow {
             busy_until_ns: 7,
             marks: 3,

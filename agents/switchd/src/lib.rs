@@ -1,10 +1,9 @@
 //! Agent of one DCI switch: loads the switch program, installs tables, samples queues.
 //!
-//! A process in the switch's network namespace calls [`run`] with an
-//! [`AgentConfig`](lab_abi::wire::AgentConfig); it returns when the controller is gone. The agent is
-//! one thread that sleeps until a timer is due or a descriptor is readable: under a guest's virtual
-//! clock every needless wake-up takes time from the lab. Must not contain: the plan, the scenario,
-//! records, policies (`lab-policy` has them, `agents/ebpf/switch.bpf.c` mirrors them).
+//! A process in the switch's network namespace calls [`run`] with an [`AgentConfig`](lab_abi::wire::AgentConfig); it
+//! returns when the controller disconnects or stops it. The agent is one thread that sleeps until a timer is due or a
+//! file descriptor is readable: under a guest's virtual clock, every needless wake-up takes time from the lab. Must not
+//! contain: the plan, the scenario, records, policies (`lab-policy` has them, `agents/ebpf/switch.bpf.c` mirrors them).
 //!
 //! The kernel has all inputs of a decision, so flows are decided, pinned and moved off dead ports even
 //! while the agent sleeps. The agent
@@ -16,8 +15,8 @@
 //! - rewrites hash buckets, path costs, weights and thresholds by command,
 //! - and detaches the program when it ends.
 //!
-//! If its configuration names a directory of a BPF file system, maps and links are pinned there: the
-//! switch of an agent that was killed keeps forwarding, and the next agent takes it over.
+//! If the configuration names a directory on a bpffs mount, maps and links are pinned there: the switch of a killed
+//! agent keeps forwarding, and the next agent takes it over.
 //!
 //! [`selftest()`] compares the program with `lab-policy`, [`mod@account`] reports its size; both need no
 //! interface. [`read_object`] checks a user's own object. The modules [`attach`], [`frame`], [`install`],

@@ -9,13 +9,13 @@ use lab_abi::{
     },
 };
 
-/// Map that agent and program share.
+/// Name and layout of a map that agent and program share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct MapShape {
     pub(crate) name: &'static str,
     pub(crate) key_bytes: usize,
     pub(crate) value_bytes: usize,
-    /// Number of rows; for the flow table, the maximum.
+    /// Number of rows; for the flow table, the maximum that a configuration may set.
     pub(crate) entries: u32,
 }
 
@@ -39,23 +39,24 @@ pub(crate) const MAPS: [MapShape; 6] = [
     shape("table", 4, size_of::<SwitchTable>(), 1),
 ];
 
-/// Maps of PFC: the buffered bytes, and the times at which they leave. A user's own program may lack them.
+/// Maps that PFC needs: the buffered bytes, and the times at which they leave. A user's own program may lack these
+/// maps.
 pub(crate) const PFC_MAPS: [MapShape; 2] = [
     shape(BUFFERS, 4, size_of::<SharedBuffer>(), 1),
     shape(CALENDAR, 4, size_of::<CalendarSlot>(), CALENDAR_SLOTS),
 ];
 
-/// Map of the shared buffer.
+/// Name of the map that holds the shared buffer.
 pub(crate) const BUFFERS: &str = "buffers";
 
-/// Map of the bytes that leave the shared buffer in each time slot.
+/// Name of the map that counts the bytes leaving the shared buffer in each time slot.
 const CALENDAR: &str = "calendar";
 
 /// Name of the flow table, whose number of rows the configuration sets.
 pub(crate) const FLOWS: &str = "flows";
 
 impl MapShape {
-    /// Returns the number of rows if the flow table has the given capacity.
+    /// Returns the number of rows for a flow table with the given capacity.
     pub(crate) fn rows(&self, flow_table_entries: u32) -> u32 {
         match self.name {
             FLOWS => flow_map_rows(flow_table_entries),
@@ -64,8 +65,8 @@ impl MapShape {
     }
 }
 
-/// Returns the number of rows in the map of a flow table: its capacity, and room for the flows that arrive until the
-/// agent's next eviction.
+/// Returns the number of rows that the map of a flow table needs: the capacity, and room for the flows that arrive
+/// until the agent's next eviction.
 pub(crate) const fn flow_map_rows(flow_table_entries: u32) -> u32 {
     flow_table_entries + FLOW_TABLE_HEADROOM
 }

@@ -1,7 +1,7 @@
-//! Checks of a user's own object before it is loaded.
+//! Checks of a user's own eBPF object before it is loaded.
 //!
-//! The kernel's verifier decides about the code. A missing map or an incompatible license is checked
-//! here, because the kernel's messages do not name them.
+//! The kernel's verifier checks the code. A missing map or an incompatible license is checked here, because the
+//! kernel's messages do not name them.
 
 use std::{
     io,
@@ -14,10 +14,10 @@ use lab_files::Links;
 
 use crate::maps::{FLOWS, MAPS, MapShape};
 
-/// Largest object; the agent's own has 35 kB.
+/// Maximum size of an object in bytes; the agent's own object has 35 kB.
 pub const MAX_OBJECT_BYTES: u64 = 1 << 20;
 
-/// Licenses under which the kernel offers the functions that switch programs call.
+/// Licenses under which the kernel permits the helper functions that switch programs call.
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/include/linux/license.h>
 const GPL_COMPATIBLE: [&str; 6] = [
@@ -49,7 +49,7 @@ pub enum ObjectError {
     #[error("it has no map `{map}` (hint: include switch.bpf.h)")]
     NoMap { map: &'static str },
     #[error(
-        "its map `{map}` has {what} of {found}, the agent's has {expected} (hint: build it against \
+        "its map `{map}` has {what} of {found}, but the agent's has {expected} (hint: build it against \
          this version's abi.h)"
     )]
     OtherMap {
@@ -94,7 +94,7 @@ fn check_map(object: &Object, shape: &MapShape) -> Result<(), ObjectError> {
         .ok_or(ObjectError::NoMap { map: name })?;
     let size = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
     let entries = match name {
-        // The configuration sets the rows of the flow table.
+        // The configuration determines the number of rows of the flow table.
         FLOWS => map.max_entries(),
         _ => shape.entries,
     };
@@ -116,19 +116,19 @@ fn check_map(object: &Object, shape: &MapShape) -> Result<(), ObjectError> {
     }
 }
 
-/// Runs a step of the loader, which panics on some damaged objects, and returns the panic's message.
+/// Runs a step of the loader, which panics on some damaged objects; a panic becomes an error with its message.
 fn without_panic<T>(step: impl FnOnce() -> T) -> Result<T, String> {
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
     let result = catch_unwind(AssertUnwindSafe(step));
     panic::set_hook(hook);
     result.map_err(|panic| match panic.downcast::<String>() {
-        Ok(message) => format!("its loader panics: {message}"),
-        Err(_) => "its loader panics".to_owned(),
+        Ok(message) => format!("the loader panicked on it: {message}"),
+        Err(_) => "the loader panicked on it".to_owned(),
     })
 }
 
-/// Returns the kernel's number for a map's type, given the agent's map name.
+/// Returns the type number that the kernel requires for the map `name`.
 fn kind(name: &str) -> u32 {
     let kind = match name {
         FLOWS => bpf_map_type::BPF_MAP_TYPE_HASH,
@@ -140,7 +140,7 @@ fn kind(name: &str) -> u32 {
     kind as u32
 }
 
-/// Name of every switch program.
+/// Name that every switch program must have.
 pub(crate) const PROGRAM: &str = "switch_ingress";
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Pinned maps and links: files of a BPF file system, which outlive the agent.
+//! Pinned maps and links: files on a bpffs mount, which outlive the agent.
 //!
-//! An agent that ends removes its files. An agent that is killed leaves them: the program keeps
-//! forwarding by its tables, and the next agent takes them over.
+//! An agent that ends removes its files. An agent that is killed leaves them: the program keeps forwarding with its
+//! tables, and the next agent takes them over.
 
 use std::{
     fs, io,
@@ -15,17 +15,17 @@ use crate::{
     maps::{MAPS, MapShape, PFC_MAPS},
 };
 
-/// Files of one switch, removed when this value is dropped, but not when its process is killed.
+/// Pinned files of one switch. They are removed when this value is dropped, but stay if the process is killed.
 pub struct Pins {
     directory: PathBuf,
     is_inherited: bool,
 }
 
 impl Pins {
-    /// Opens or creates a directory in a BPF file system.
+    /// Opens or creates a directory on a bpffs mount.
     ///
-    /// Files of an earlier agent are taken over if they fit. Files of another version of this program,
-    /// or of a flow table of another size, are removed.
+    /// Files of an earlier agent are taken over if they match. Files from another version of this program, or for a
+    /// flow table of another size, are removed.
     pub(crate) fn open(directory: &str, flow_table_entries: u32) -> Result<Self, SwitchdError> {
         let directory = PathBuf::from(directory);
         fs::create_dir_all(&directory).map_err(failed("make", &directory))?;
@@ -42,22 +42,22 @@ impl Pins {
         Ok(pins)
     }
 
-    /// Returns true if an agent that was killed left the files.
+    /// Returns true if a killed agent left the files.
     pub(crate) const fn is_inherited(&self) -> bool {
         self.is_inherited
     }
 
-    /// Returns the file of a map.
+    /// Returns the path at which the map `name` is pinned.
     pub(crate) fn map(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    /// Returns the file of the link to the port in `slot`.
+    /// Returns the path at which the link to the port in `slot` is pinned.
     pub(crate) fn link(&self, slot: usize) -> PathBuf {
         self.directory.join(format!("port-{slot}"))
     }
 
-    /// Pins the link of the program that marks ports dead, in place of an earlier agent's.
+    /// Pins the link of the program that marks ports dead, in place of an earlier agent's link.
     pub(crate) fn pin_carriers(&self, link: FdLink) -> Result<FdLink, SwitchdError> {
         let path = self.directory.join("carriers");
         match fs::remove_file(&path) {

@@ -1,6 +1,6 @@
 //! Switch program in the kernel, and its maps.
 //!
-//! Every method fails when the kernel refuses the program, a run of it, or access to a map.
+//! Every method fails if the kernel refuses the program, a run of it, or access to a map.
 
 use std::time::Instant;
 
@@ -27,22 +27,22 @@ use crate::{
     shared::SharedTable,
 };
 
-/// Object of the agent's own program, built by `agents/ebpf/build.sh`.
+/// ELF object of the agent's own program, built by `agents/ebpf/build.sh`.
 pub const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/switch.bpf.o");
 
-/// Name of the program that marks ports dead in `agents/ebpf/carrier.bpf.h`.
+/// Name of the program in `agents/ebpf/carrier.bpf.h` that marks ports dead.
 const CARRIER: &str = "carrier_off";
 
-/// Function of the kernel that this program runs with.
+/// Kernel function whose calls run the program that marks ports dead.
 const CARRIER_FUNCTION: &str = "netif_carrier_off";
 
-/// Flow table of the program.
+/// Map in the kernel that holds the next hop of each pinned flow.
 pub(crate) type FlowTable = HashMap<MapData, Row<FlowKey>, Row<FlowEntry>>;
 
-/// Loaded switch program, unloaded when this value is dropped; so are its maps unless they are pinned.
+/// Loaded switch program. It is unloaded when this value is dropped, and so are its maps unless they are pinned.
 pub struct Program {
     ebpf: Ebpf,
-    /// Flow table.
+    /// Flow table, which holds the entries of pinned flows.
     pub(crate) flows: FlowTable,
     /// Ring buffer of decision records.
     pub(crate) decisions: RingBuf<MapData>,
@@ -52,11 +52,11 @@ pub struct Program {
     destinations: LpmTrie<MapData, [u8; 4], Row<DestinationRow>>,
     counters: PerCpuArray<MapData, Row<Counters>>,
     demands: PerCpuArray<MapData, u64>,
-    /// Shared buffer; a program of the user's own may have none.
+    /// Shared buffer; `None` if a user's own program has no such map.
     buffers: Option<Array<MapData, Row<SharedBuffer>>>,
     /// Result of loading the program that marks ports dead.
     carrier: Result<(), SwitchdError>,
-    /// Time the kernel took to check and load the program, in nanoseconds.
+    /// Time in which the kernel verified and loaded the program, ns.
     pub(crate) load_ns: u64,
 }
 
@@ -66,7 +66,7 @@ impl Program {
         Self::load_object(OBJECT, flow_table_entries, None)
     }
 
-    /// Loads a program; its maps are those pinned at `pins`, or new ones that are pinned there.
+    /// Loads a program. Its maps are those pinned at `pins`, or new maps that are then pinned there.
     pub fn load_object(
         object: &[u8],
         flow_table_entries: u32,
@@ -110,7 +110,7 @@ impl Program {
         })
     }
 
-    /// Reads parameters and ports.
+    /// Reads the parameters and ports from the program's table.
     pub(crate) fn table(&self) -> Result<SwitchTable, SwitchdError> {
         let row = self.table_map.get(&0, 0);
         row.map(|Row(table)| table)
@@ -127,7 +127,7 @@ impl Program {
             .try_for_each(|(prefix, row)| self.set_destination(*prefix, row))
     }
 
-    /// Writes the settings of the shared buffer; the packets in the buffer stay.
+    /// Writes the settings of the shared buffer; the packets in the buffer stay counted.
     fn set_buffer(&mut self, buffer: Option<&SharedBuffer>) -> Result<(), SwitchdError> {
         let Some(buffers) = &mut self.buffers else {
             return match buffer {
@@ -138,8 +138,8 @@ impl Program {
         let before = buffers.get(&0, 0);
         let Row(before) = before.map_err(SwitchdError::map("read", BUFFERS))?;
         let buffer = buffer.map_or_else(SharedBuffer::default, |new| continued(new, &before));
-        // A killed agent's program counts packets until it is replaced: the counts are written only together with a
-        // setting that changes.
+        // The program of a killed agent counts packets until it is replaced, so the counts are overwritten only if a
+        // setting changes.
         if buffer == before {
             return Ok(());
         }
@@ -148,14 +148,14 @@ impl Program {
             .map_err(SwitchdError::map("write", BUFFERS))
     }
 
-    /// Writes parameters and ports at once.
+    /// Writes the parameters and ports in one step.
     pub fn set_table(&mut self, table: &SwitchTable) -> Result<(), SwitchdError> {
         self.table_map
             .set(0, Row(*table), 0)
             .map_err(SwitchdError::map("write", "table"))
     }
 
-    /// Writes a destination's row.
+    /// Writes the row for the prefix of a destination.
     pub fn set_destination(
         &mut self,
         prefix: PrefixKey,
@@ -167,7 +167,7 @@ impl Program {
             .map_err(SwitchdError::map("write", "destinations"))
     }
 
-    /// Reads a destination's row; none if the table has none.
+    /// Reads a destination's row; `None` if the table has no such row.
     pub(crate) fn destination(
         &self,
         prefix: PrefixKey,
@@ -185,7 +185,7 @@ impl Program {
         drain(&mut self.decisions)
     }
 
-    /// Returns the sums of all CPUs' counters.
+    /// Returns the counters, summed over all CPUs.
     pub(crate) fn counters(&self) -> Result<Counters, SwitchdError> {
         let per_cpu = self
             .counters
@@ -202,7 +202,7 @@ impl Program {
         Ok(total)
     }
 
-    /// Returns the bytes from the datacenter's hosts to the destination of `row`, from 0 on.
+    /// Returns the bytes that the datacenter's hosts have sent to the destination with index `row`.
     pub(crate) fn demand(&self, row: u32) -> Result<u64, SwitchdError> {
         let per_cpu = self
             .demands
@@ -211,14 +211,15 @@ impl Program {
         Ok(per_cpu.iter().sum())
     }
 
-    /// Returns the program, to attach it.
+    /// Returns the classifier program, so that it can be attached.
     pub(crate) fn classifier(&mut self) -> Result<&mut SchedClassifier, SwitchdError> {
         Ok(program(&mut self.ebpf, PROGRAM)?)
     }
 
-    /// Attaches the program that marks ports dead, which then runs for all interfaces of the kernel.
+    /// Attaches the program that marks ports dead, which then runs for all interfaces of this kernel.
     ///
-    /// Fails on a kernel without BTF, an object without the program, or a kernel with too many like it.
+    /// Fails if the kernel has no BTF, if the object lacks the program, or if too many such programs are attached
+    /// already.
     pub(crate) fn watch_carriers(&mut self) -> Result<FdLink, SwitchdError> {
         std::mem::replace(&mut self.carrier, Ok(()))?;
         let program = program::<FEntry>(&mut self.ebpf, CARRIER)?;
@@ -229,7 +230,7 @@ impl Program {
         Ok(link.into())
     }
 
-    /// Returns the kernel's facts about the program.
+    /// Returns the information that the kernel has about the program.
     pub(crate) fn info(&mut self) -> Result<ProgramInfo, SwitchdError> {
         self.classifier()?
             .info()
@@ -293,14 +294,14 @@ mod tests {
         FlowKey::new(addr(1), addr(8), number, 4791, 17)
     }
 
-    /// Returns a program for 1,000 flows whose one port leads to [`flow`]'s destination, and its table; says
-    /// that `test` is skipped if it may not be loaded.
+    /// Returns a program with room for 1,000 flows, whose only port leads to the destination of [`flow`], and its
+    /// table; reports `test` as skipped if the program may not be loaded.
     pub(super) fn with_one_port(test: &str) -> Option<(Program, SwitchTable)> {
         with_candidates(test, 1, FLOW_TABLE)
     }
 
-    /// Returns a program for `entries` flows whose first `candidates` ports lead to [`flow`]'s destination, and its
-    /// table; reports `test` as skipped if the program may not be loaded.
+    /// Returns a program with room for `entries` flows, whose first `candidates` ports lead to the destination of
+    /// [`flow`], and its table; reports `test` as skipped if the program may not be loaded.
     fn with_candidates(test: &str, candidates: u8, entries: u32) -> Option<(Program, SwitchTable)> {
         let mut program = match Program::load(entries) {
             Err(error) if error.is_not_permitted() => {
@@ -314,7 +315,7 @@ mod tests {
         Some((program, tables.switch))
     }
 
-    /// Returns the tables of a switch whose first `candidates` ports lead to [`flow`]'s destination.
+    /// Returns the tables of a switch whose first `candidates` ports lead to the destination of [`flow`].
     fn ports(candidates: u8) -> Tables {
         let mut switch = SwitchTable::default();
         let mut row = DestinationRow {
@@ -338,8 +339,8 @@ mod tests {
         }
     }
 
-    /// A packet that waits a minute, at thresholds of 0 and 137 s, is marked if its hash is below 60/137 of the range.
-    /// The hash is the same in every slot of a lab.
+    /// A packet that would wait a minute, with thresholds of 0 and 137 s, is marked if its hash is below 60/137 of the
+    /// range. The hash is the same in every slot of a lab.
     #[test]
     fn packets_that_meet_a_queue_are_marked_by_their_numbers() {
         let Some((mut program, mut table)) = with_one_port("marks") else {
@@ -349,7 +350,7 @@ mod tests {
         let minute = 60_000_000_000;
         table.queues[0] = PortQueueRow {
             busy_until_ns: now() + minute,
-            // Packets take no time, so the queue stays.
+            // Packets add no waiting time, so the queue stays as it is.
             byte_time_q20: 1,
             max_wait_ns: 2 * minute,
             congestion: CongestionPoint {
@@ -382,10 +383,10 @@ mod tests {
         let left = || table.queues[0].busy_until_ns.saturating_sub(now());
         for (psn, slot) in (0..2_000_u32).zip((0..16).cycle()) {
             let frame = roce_frame(flow_in(slot, 7), 1, 64, 0).with_psn(psn);
-            // Wait above which the packet is marked: its hash as a share of 2^37 ns. The program rounds waits to
-            // its unit of 64 ns.
+            // Waiting time above which the packet is marked: its hash as a share of 2^37 ns. The program rounds waiting
+            // times to its unit of 64 ns.
             let needed = u64::from(packet_hash(hash, psn)) << 5;
-            // Congestion experienced, ECT(0), and a packet that is not capable of it.
+            // Packets marked as congested (CE), ECT(0), ECT(1), and a packet that is not ECN-capable.
             for (tos, is_capable) in [(3, true), (2, true), (1, true), (0, false)] {
                 let frame = frame.clone().with_tos(tos);
                 let longest = left();
@@ -423,8 +424,8 @@ mod tests {
         std::thread::sleep(Duration::from_nanos(time_ns.saturating_sub(now())));
     }
 
-    /// Returns what `step` finds in a queue. `step` also returns the time at which the queue empties; if a busy machine
-    /// finishes the step after that time, packets have left and the step is repeated.
+    /// Returns what `step` finds in a queue. `step` also returns the time at which the queue becomes empty; if a busy
+    /// machine finishes the step after that time, packets have left, and the step is repeated.
     fn in_time<T>(mut step: impl FnMut() -> Option<(T, u64)>) -> Option<T> {
         for _ in 0..100 {
             let (found, until_ns) = step()?;
@@ -435,7 +436,7 @@ mod tests {
         panic!("100 times it took longer than the queue")
     }
 
-    /// Queue of half a second, to which packets add nothing.
+    /// Returns a queue that takes half a second to drain, and to which packets add nothing.
     fn half_a_second() -> PortQueueRow {
         PortQueueRow {
             busy_until_ns: now() + 500_000_000,
@@ -444,7 +445,7 @@ mod tests {
         }
     }
 
-    /// Sends packets of 1,000 B into `queue` until one is dropped, and returns how many went in.
+    /// Sends packets of 1,000 B into `queue` until one is dropped, and returns how many were accepted.
     fn fill(
         program: &mut Program,
         table: &mut SwitchTable,
@@ -496,8 +497,8 @@ mod tests {
         run.expect("it runs").return_value == 2
     }
 
-    /// 17,000 B are the 4,096 B reserve and just half of the 37,712 B that are free before their last packet; 10,000 B
-    /// are the headroom. The simulator's buffer takes as many.
+    /// A port accepts 27,000 B. 17,000 B are the 4,096 B reserve and just half of the 37,712 B that are free before
+    /// their last packet; 10,000 B are the headroom. The simulator's buffer accepts as many.
     #[test]
     fn a_port_takes_its_reserve_its_share_and_its_headroom_then_drops_until_packets_have_left() {
         let filled = in_time(|| {
@@ -523,7 +524,7 @@ mod tests {
         let end_of_slot = 1 << 21;
         wait_until(table.queues[0].busy_until_ns + end_of_slot);
         assert!(is_empty(&mut program));
-        // The same slot, a turn of the calendar later.
+        // The same slot of the calendar is used again, one revolution later.
         let is_empty_in_time = in_time(|| {
             table.queues[0].busy_until_ns += u64::from(CALENDAR_SLOTS) << 21;
             program.set_table(&table).expect("written");
@@ -534,8 +535,8 @@ mod tests {
         assert!(is_empty(&mut program));
     }
 
-    /// The buffer holds its 27 packets of 1,000 B, as above, when its agent is killed: the next agent finds it as full
-    /// as it was, and empty once the packets have left.
+    /// When its agent is killed, the buffer holds 27 packets of 1,000 B. The next agent finds the buffer as full as it
+    /// was, and empty once the packets have left.
     #[test]
     fn a_successor_of_a_killed_agent_knows_the_packets_in_the_buffer() {
         let succeeded = in_time(|| {
@@ -549,7 +550,7 @@ mod tests {
             program.install(&tables).expect("written");
             let taken = fill(&mut program, &mut tables.switch, half_a_second(), 0);
             drop(program);
-            // A killed agent leaves its files.
+            // A killed agent leaves its pinned files behind.
             std::mem::forget(pins);
 
             let pins = bpf.pins();
@@ -575,11 +576,11 @@ mod tests {
         assert_eq!((found.used, port.bytes, port.headroom_bytes), (0, 0, 0));
     }
 
-    /// BPF file system, unmounted on drop.
+    /// BPF file system, unmounted when this value is dropped.
     struct BpfMount(tempfile::TempDir);
 
     impl BpfMount {
-        /// Mounts a BPF file system; prints that `test` is skipped if this user may not mount.
+        /// Mounts a BPF file system; reports `test` as skipped if this user may not mount one.
         fn new(test: &str) -> Option<Self> {
             let directory = tempfile::tempdir().expect("a directory");
             let kind = Some("bpf");
@@ -626,12 +627,12 @@ mod tests {
         let counters = program.counters().expect("readable");
         assert_eq!((counters.not_paused, counters.pauses), (0, 1));
         let late = buffer(&program).ports[0].paused_until_ns - table.queues[0].busy_until_ns;
-        // The end of a slot, in whole quanta.
+        // The pause may last until the end of a slot, rounded up to whole quanta.
         assert!(late <= (1 << 21) + 10_240, "{late}");
     }
 
-    /// A packet takes 10 ms. The sender may continue when what its port took beyond its reserve, b, is 3,072 less than
-    /// half of the free bytes: b + 3,072 ≤ (37,712 − b) / 2, so 14 packets with the reserve.
+    /// A packet takes 10 ms. The sender may resume when b, the bytes of its port beyond the reserve, is 3,072 below
+    /// half of the free bytes: b + 3,072 ≤ (37,712 − b) / 2, that is with 14 packets, the reserve included.
     #[test]
     fn a_pause_lasts_until_the_port_is_below_its_share() {
         let Some((mut program, mut table)) = with_one_port("pauses of packets") else {
@@ -649,7 +650,7 @@ mod tests {
         );
         let queue = program.table().expect("readable").queues[0];
         let left = queue.busy_until_ns - buffer(&program).ports[0].paused_until_ns;
-        // A packet leaves the buffer when it begins to be sent, and is counted to the end of its slot of 2 ms.
+        // A packet leaves the buffer when its transmission begins, but counts until the end of its 2 ms slot.
         assert!((147_000_000..=150_000_000).contains(&left), "{left}");
     }
 
@@ -660,7 +661,7 @@ mod tests {
         assert_eq!(sent.return_value, 7, "redirected");
     }
 
-    /// Returns the numbers of the flows in the table, with their packet counts.
+    /// Returns the number of each flow in the table, with its packet count.
     fn pinned(program: &Program) -> Vec<(u16, u64)> {
         let found = flow_gc::all(&program.flows, 100_000).expect("it is read");
         let row = |(key, entry): &(FlowKey, FlowEntry)| (key.source_port(), entry.packets);
@@ -669,8 +670,8 @@ mod tests {
         found
     }
 
-    /// A table for 16 flows gets 20 flows, and flows 0 and 1 send again: the four least recently seen are 2 to 5. A
-    /// kernel LRU table of 16 rows has only four flows left then.
+    /// A table for 16 flows receives 20 flows, and flows 0 and 1 send again, so the four least recently seen flows are
+    /// 2 to 5. A kernel LRU table of 16 rows would then hold only four flows.
     #[test]
     fn a_full_table_evicts_exactly_the_least_recently_seen_flows() {
         let Some((mut program, _)) = with_candidates("eviction", 2, 16) else {
@@ -696,20 +697,20 @@ mod tests {
         };
         assert_eq!(evict(&mut program, 4), [2, 3, 4, 5]);
         assert_eq!(pinned(&program).len(), 16);
-        // With the same reading, flow 6 sends and stays; flow 2 returns like a new flow and is the latest.
+        // Before another reading, flow 6 sends and stays; flow 2 returns as a new flow and is now the latest.
         send(&mut program, 6);
         send(&mut program, 2);
         assert_eq!(evict(&mut program, 1), [7]);
         let counters = program.counters().expect("read");
         assert_eq!((counters.new_flows, counters.not_pinned), (21, 0));
-        // A new reading yields the rest: flows 8 to 19, then the four that sent again.
+        // A new reading gives the remaining flows: 8 to 19, then the four that sent again.
         let left = (8..20).chain([0, 1, 6, 2]);
         assert_eq!(evict(&mut program, 100), left.collect::<Vec<u16>>());
         assert!(pinned(&program).is_empty());
     }
 
-    /// A table for 16 flows has 16 rows plus the headroom until the agent's next eviction. A flow without a row is
-    /// decided packet by packet, and counted.
+    /// A table for 16 flows has 16 rows plus the headroom until the agent's next eviction. Each packet of a flow
+    /// without a row gets its own decision, and is counted.
     #[test]
     fn a_flow_without_room_is_forwarded_and_counted() {
         let Some((mut program, _)) = with_candidates("headroom", 2, 16) else {

@@ -1,4 +1,4 @@
-//! Queueing disciplines: one dump for the namespace has all ports' queues.
+//! Queueing disciplines: one dump covers the queues of all ports in the namespace.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ const ROOT: u32 = 0xffff_ffff;
 /// Parent of an interface's clsact qdisc, `TC_H_CLSACT`.
 const CLSACT_PARENT: u32 = 0xffff_fff1;
 
-/// Handle of clsact on every interface.
+/// Handle of the clsact qdisc, the same on every interface.
 const CLSACT_HANDLE: u32 = 0xffff_0000;
 
 /// Counters of an interface's root qdisc.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct QueueSample {
-    /// Bytes waiting.
+    /// Bytes waiting in the queue.
     pub(crate) backlog_bytes: u64,
     /// Packets dropped since the qdisc was created.
     pub(crate) drops: u64,
@@ -32,7 +32,7 @@ pub(crate) struct QueueSample {
     pub(crate) tx_packets: u64,
 }
 
-/// Route netlink socket for qdiscs, in the network namespace where it was opened.
+/// Route netlink socket for qdiscs, bound to the network namespace where it was opened.
 pub struct Qdiscs(Socket);
 
 impl Qdiscs {
@@ -42,7 +42,7 @@ impl Qdiscs {
         Ok(Self(socket))
     }
 
-    /// Returns the root qdiscs of all interfaces by interface index.
+    /// Returns counters of the root qdiscs of all interfaces, by interface index.
     pub(crate) fn roots(&mut self) -> Result<BTreeMap<u32, QueueSample>, SwitchdError> {
         let roots = self.list(|message| {
             let (header, attributes) = OpGetqdiscDump::decode_reply(message);

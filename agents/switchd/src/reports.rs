@@ -1,4 +1,4 @@
-//! Conversion of the kernel's rows to messages in the plan's port ids.
+//! Conversion of the kernel's rows to messages that use the plan's port ids.
 
 use lab_abi::{
     Rule, Trigger,
@@ -11,7 +11,7 @@ use lab_units::PortId;
 
 use crate::install::Slots;
 
-/// Returns a decision record in the plan's port ids.
+/// Converts a decision record to a report with the plan's port ids.
 pub(crate) fn decision(record: &DecisionRecord, slots: &Slots) -> DecisionReport {
     let port = |slot: u32| slots.port(slot).unwrap_or(PortId(u32::MAX));
     let candidates = record
@@ -44,7 +44,7 @@ pub(crate) fn decision(record: &DecisionRecord, slots: &Slots) -> DecisionReport
     }
 }
 
-/// Returns the candidates of a destination's row in the plan's port ids.
+/// Converts the candidates of a destination's row to a configuration with the plan's port ids.
 pub(crate) fn candidates(row: &DestinationRow, slots: &Slots) -> Vec<CandidateConfig> {
     let count = usize::try_from(row.count).unwrap_or(usize::MAX);
     row.candidates
@@ -58,7 +58,7 @@ pub(crate) fn candidates(row: &DestinationRow, slots: &Slots) -> Vec<CandidateCo
         .collect()
 }
 
-/// Returns a row of the flow table in the plan's port ids.
+/// Converts a row of the flow table to a report with the plan's port ids.
 pub(crate) fn flow(key: FlowKey, entry: FlowEntry, slots: &Slots) -> FlowReport {
     let port = slots.port(u32::from(entry.port));
     FlowReport {

@@ -11,7 +11,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
 
 use crate::{qdisc::QueueSample, shared::SharedTable};
 
-/// Sampled ports of the switch.
+/// Sampler of the switch's ports, with their latest counters and congestion levels.
 pub(crate) struct Sampler {
     lcmp: Option<LcmpConfig>,
     time_scale: Ratio,
@@ -33,10 +33,10 @@ struct SampledPort {
 }
 
 impl Sampler {
-    /// Returns a sampler of the configuration's sampled ports after a first dump of the root qdiscs; `ifindexes` are
-    /// in the ports' order.
+    /// Returns a sampler for the sampled ports of the configuration, with `roots` as its first sample; `ifindexes` are
+    /// in the order of the ports.
     ///
-    /// Queues that the first dump finds, such as those of a killed agent, count as not grown.
+    /// Queues in the first sample, such as those that a killed agent left, do not count as growth.
     pub(crate) fn new(
         config: &AgentConfig,
         ifindexes: &[u32],
@@ -72,7 +72,7 @@ impl Sampler {
         sampler
     }
 
-    /// Applies changed rates, queue limits or parameters; the history of the queues is kept.
+    /// Applies changed rates, queue limits or LCMP parameters; the history of the queues is kept.
     pub(crate) fn provision(&mut self, config: &AgentConfig) {
         self.lcmp = config.policy.congestion().cloned();
         for index in 0..self.ports.len() {
@@ -87,7 +87,7 @@ impl Sampler {
         Some(PortThresholds::new(&port, lcmp))
     }
 
-    /// Updates the ports from one dump of the root qdiscs by interface index.
+    /// Updates the ports from one dump of the root qdiscs, which are keyed by interface index.
     ///
     /// The port of a vanished interface keeps its counters and has an empty queue.
     pub(crate) fn take_in(&mut self, now: Nanos, roots: &BTreeMap<u32, QueueSample>) {
@@ -110,8 +110,8 @@ impl Sampler {
         }
     }
 
-    /// Publishes the levels of the latest sample to the program, then its time, so that no level seems fresher than it
-    /// is.
+    /// Publishes the levels of the latest sample to the program, and its time last, so that no level seems fresher than
+    /// it is.
     pub(crate) fn publish(&self, table: &SharedTable) {
         for (slot, levels) in self.levels() {
             table.set_levels(slot, levels);
@@ -124,7 +124,7 @@ impl Sampler {
         self.ports.iter().map(|port| (port.slot, port.levels))
     }
 
-    /// Returns the queues of the latest sample; starts a new period for the largest backlog.
+    /// Returns the queues of the latest sample, and starts a new period for the largest backlog.
     pub(crate) fn queues(&mut self) -> Queues {
         let report = |port: &mut SampledPort| {
             let max_backlog_bytes =
@@ -145,7 +145,7 @@ impl Sampler {
         }
     }
 
-    /// Returns the link counters from the latest sample; `marks` has each slot's marks.
+    /// Returns the link counters of the latest sample; `marks` returns the number of marked packets for a slot.
     pub(crate) fn links(&self, marks: impl Fn(usize) -> Option<u64>) -> Links {
         let report = |port: &SampledPort| LinkReport {
             port: port.id,
@@ -172,7 +172,7 @@ mod tests {
         PolicyConfig::Lcmp(LcmpConfig::paper(example::rate(8_000_000)))
     }
 
-    /// Returns a sampler of the example's ports with interfaces 7, 8 and 9.
+    /// Returns a sampler for the example configuration, with the interface indices 7, 8 and 9.
     fn sampler(policy: PolicyConfig) -> Sampler {
         let config = example::config(policy);
         Sampler::new(&config, &[7, 8, 9], Nanos::ZERO, &BTreeMap::new())
@@ -206,13 +206,13 @@ mod tests {
         let [(1, full), (2, empty)] = levels[..] else {
             panic!("the port towards the hosts is not sampled: {levels:?}")
         };
-        // 75 of 100 kB; a trend of an eighth of that, 9,375 B, in a millisecond that carries 1,000.
+        // The queue holds 75 of 100 kB; the trend is an eighth of that, 9,375 B, in a millisecond that carries 1,000 B.
         assert_eq!((full.queue, full.trend, full.duration), (204, 255, 0));
         assert_eq!(full.congestion, 165);
         assert_eq!(empty, Levels::default());
     }
 
-    /// 75 of 100 kB are level 204, and two quarters of C_cong; no trend is known.
+    /// 75 of 100 kB give level 204, which counts for two quarters of C_cong; no trend is known yet.
     #[test]
     fn a_queue_that_a_new_agent_finds_has_not_grown() {
         let config = example::config(lcmp());

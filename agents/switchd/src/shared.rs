@@ -1,7 +1,7 @@
-//! Switch table in memory shared with the program.
+//! Switch table in memory that agent and program share.
 //!
-//! Program and agent read and write a port's state as one word: a decision never sees half of a
-//! sample, and a sample needs no system call.
+//! Program and agent read and write a port's state as one word: a decision never sees half of a sample, and publishing
+//! a sample needs no system call.
 
 use std::{
     mem::{offset_of, size_of},
@@ -24,13 +24,13 @@ use crate::{
     install::{UNMARKED, port_state},
 };
 
-/// Mapped table, for the words that change while the program runs.
+/// Mapped switch table, through which the agent changes single words while the program runs.
 pub(crate) struct SharedTable {
     memory: MmapRaw,
 }
 
 impl SharedTable {
-    /// Maps the table's memory.
+    /// Maps the memory of the kernel's switch table into this process.
     pub(crate) fn map(table: &Map) -> Result<Self, SwitchdError> {
         let Map::Array(data) = table else {
             return Err(LoaderError::Missing { name: "table" }.into());
@@ -50,11 +50,11 @@ impl SharedTable {
     pub(crate) fn set_levels(&self, slot: usize, levels: Levels) {
         let word = self.port(slot);
         let with_levels = |state| Some(port_state(levels, state & PORT_ALIVE != 0));
-        // The closure never refuses.
+        // The closure always returns `Some`, so this cannot fail.
         let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_levels);
     }
 
-    /// Publishes a port's liveness.
+    /// Publishes whether flows may use a port.
     pub(crate) fn set_alive(&self, slot: usize, is_alive: bool) {
         let word = self.port(slot);
         if is_alive {
@@ -69,7 +69,7 @@ impl SharedTable {
         self.port(slot).load(Ordering::Relaxed) & PORT_ALIVE != 0
     }
 
-    /// Publishes the time of the latest sample.
+    /// Publishes the time at which the latest sample was taken.
     pub(crate) fn set_sampled_at(&self, time_ns: u64) {
         self.word(offset_of!(SwitchTable, sampled_at_ns))
             .store(time_ns, Ordering::Release);
@@ -81,7 +81,7 @@ impl SharedTable {
             .store(time_ns, Ordering::Release);
     }
 
-    /// Stores the numbers of removed flows for the next agent.
+    /// Stores the numbers of expired and evicted flows for the next agent.
     pub(crate) fn set_gone(&self, expired: u64, evicted: u64) {
         self.word(offset_of!(SwitchTable, expired))
             .store(expired, Ordering::Relaxed);
@@ -89,7 +89,7 @@ impl SharedTable {
             .store(evicted, Ordering::Relaxed);
     }
 
-    /// Publishes weights and thresholds, two numbers at a time.
+    /// Publishes weights and thresholds, in words of two numbers.
     ///
     /// A concurrent decision may combine old and new numbers; α and β are written together.
     pub(crate) fn set_params(&self, params: &SwitchParams) {
@@ -100,8 +100,8 @@ impl SharedTable {
         }
     }
 
-    /// Publishes the rate and thresholds of a port's queue; the bytes in the queue at `now` stay, and take their time
-    /// at the new rate. A packet that enters the queue meanwhile may be timed by either rate.
+    /// Publishes the rate and thresholds of a port's virtual queue. The bytes in the queue at `now` stay, and drain at
+    /// the new rate. A packet that enters the queue during the change may be timed at either rate.
     pub(crate) fn set_queue(&self, slot: usize, queue: &PortQueueRow, now: Nanos) {
         let byte_time = self.queue_word(slot, offset_of!(PortQueueRow, byte_time_q20));
         let before = byte_time.load(Ordering::Relaxed);
@@ -118,7 +118,7 @@ impl SharedTable {
         }
         let busy_until = self.queue_word(slot, offset_of!(PortQueueRow, busy_until_ns));
         let at_new_rate = |until| retimed(until, now, before, queue.byte_time_q20);
-        // The closure refuses an empty queue, and a queue that was not timed.
+        // The closure returns `None` for an empty queue, and for a queue that had no rate before.
         let _ = busy_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, at_new_rate);
     }
 
@@ -128,7 +128,7 @@ impl SharedTable {
             .store(0, Ordering::Relaxed);
     }
 
-    /// Returns the number of packets that a port has marked; `None` if the port does not mark.
+    /// Returns the number of packets that a port has marked; `None` if the port does not mark packets.
     pub(crate) fn marks(&self, slot: usize) -> Option<u64> {
         let read = |field| self.queue_word(slot, field).load(Ordering::Relaxed);
         let has_queue = read(offset_of!(PortQueueRow, byte_time_q20)) != 0;
@@ -154,15 +154,14 @@ impl SharedTable {
     )]
     fn word(&self, offset: usize) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8) && offset + 8 <= size_of::<SwitchTable>());
-        // SAFETY: the offset is inside the mapping, which is as long as the table and lives as long
-        // as `self`, and a multiple of 8 from its page-aligned start; atomics may be written by
-        // others at any time.
+        // SAFETY: the offset is inside the mapping, which is as long as the table and lives as long as `self`, and a
+        // multiple of 8 from its page-aligned start; other threads and the kernel may write atomics at any time.
         unsafe { &*self.memory.as_mut_ptr().add(offset).cast::<AtomicU64>() }
     }
 }
 
-/// Returns the new end of a queue that would have been empty at `busy_until`, if from `now` on a byte takes the time
-/// `after` instead of `before`; `None` for an empty queue, or if `before` is 0.
+/// Returns the time at which a queue becomes empty if, from `now` on, a byte takes the time `after` instead of
+/// `before`; at the old rate, the queue would be empty at `busy_until`. `None` for an empty queue, or if `before` is 0.
 fn retimed(busy_until: u64, now: Nanos, before: u64, after: u64) -> Option<u64> {
     let rest = u128::from(busy_until.checked_sub(now.get())?);
     let rest = (rest * u128::from(after)).checked_div(u128::from(before))?;

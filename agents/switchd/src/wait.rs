@@ -1,4 +1,4 @@
-//! Sleep of the agent until one of several descriptors is ready.
+//! Sleep of the agent until one of several file descriptors is ready.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -16,15 +16,15 @@ use crate::SwitchdError;
 /// Source of a wake-up.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Source {
-    /// Timer that is due.
+    /// A timer is due.
     Alarm,
-    /// Controller that sent a command, accepts more messages, or is gone.
+    /// The controller sent a command, accepts more messages, or closed the socket.
     Controller,
-    /// Ring buffer of decisions that fills up.
+    /// The ring buffer of decisions is filling up.
     Decisions,
-    /// Change of a link.
+    /// The state of a link changed.
     Links,
-    /// Pending signal.
+    /// A signal is pending.
     Signals,
 }
 
@@ -36,7 +36,7 @@ const SOURCES: [Source; 5] = [
     Source::Signals,
 ];
 
-/// Descriptors of all sources, as one epoll descriptor.
+/// File descriptors of all sources, combined in one epoll descriptor.
 pub(crate) struct Sleeper {
     epoll: Epoll,
 }
@@ -47,15 +47,15 @@ impl Sleeper {
         epoll.map_err(SwitchdError::io("make an epoll descriptor"))
     }
 
-    /// Wakes for `source` when `descriptor` is readable.
+    /// Makes `source` wake the agent when `descriptor` is readable.
     pub(crate) fn add(
         &self,
         source: Source,
         descriptor: BorrowedFd<'_>,
     ) -> Result<(), SwitchdError> {
         let interest = match source {
-            // Records wait in the ring buffer until they are read; only the program's own wake-up,
-            // which is an edge, ends the sleep.
+            // Records stay in the ring buffer until they are read, so the level would wake the agent constantly; only
+            // the edge, which is the program's own wake-up, ends the sleep.
             Source::Decisions => EpollFlags::EPOLLIN | EpollFlags::EPOLLET,
             Source::Alarm | Source::Controller | Source::Links | Source::Signals => {
                 EpollFlags::EPOLLIN
@@ -67,7 +67,7 @@ impl Sleeper {
             .map_err(SwitchdError::io("watch a descriptor"))
     }
 
-    /// Wakes for `source` also when its descriptor is writable, or no longer.
+    /// Makes `source` also wake the agent when its descriptor is writable, or stops doing so.
     pub(crate) fn set_writable(
         &self,
         source: Source,
@@ -82,7 +82,7 @@ impl Sleeper {
             .map_err(SwitchdError::io("watch a descriptor"))
     }
 
-    /// Sleeps; returns the sources of the wake-up.
+    /// Sleeps until a source is ready; returns the sources that are ready.
     pub(crate) fn sleep(&self) -> Result<Vec<Source>, SwitchdError> {
         let mut events = [EpollEvent::empty(); SOURCES.len()];
         match self.epoll.wait(&mut events, EpollTimeout::NONE) {
@@ -97,11 +97,11 @@ impl Sleeper {
     }
 }
 
-/// Signals that are blocked for the calling thread and read from a descriptor.
+/// Signals that are blocked for the calling thread and read from a file descriptor instead.
 pub(crate) struct Signals(SignalFd);
 
 impl Signals {
-    /// Blocks `SIGTERM` and `SIGINT`.
+    /// Blocks `SIGTERM` and `SIGINT` for the calling thread.
     pub(crate) fn open() -> Result<Self, SwitchdError> {
         let mut mask = SigSet::empty();
         mask.add(Signal::SIGTERM);

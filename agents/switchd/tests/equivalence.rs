@@ -1,4 +1,4 @@
-//! Equality of the switch program and its reference.
+//! Check that the switch program agrees with its reference.
 
 #![expect(
     clippy::print_stdout,
@@ -18,7 +18,7 @@ fn the_switch_program_equals_the_reference_on_200_000_packets() {
     };
     println!("{report:#?}");
     assert_eq!(report.mismatches, 0, "{}", report.described.join("\n"));
-    // Every rule and every outcome occurred often enough to count.
+    // Every rule and every outcome must have occurred often enough.
     assert!(report.decided.iter().all(|&decided| decided > 1_000));
     assert_eq!(report.by_policy.len(), 7, "{:?}", report.by_policy);
     assert!(report.by_policy.values().all(|&decided| decided > 5_000));
@@ -33,6 +33,6 @@ fn the_switch_program_equals_the_reference_on_200_000_packets() {
     ] {
         assert!(met > 1_000);
     }
-    // One table in ten has flow ageing.
+    // One table in ten uses flow ageing.
     assert!(report.aged > 500, "{}", report.aged);
 }

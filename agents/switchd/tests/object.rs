@@ -1,12 +1,12 @@
-//! Freshness of the objects in the tree.
+//! Check that the compiled eBPF objects in the tree match their sources.
 
 #![expect(clippy::print_stdout, reason = "a skipped test says so")]
 
 use std::{fs, path::Path, process::Command};
 
-/// Compiler of the objects in the tree.
+/// Version of the compiler that built the objects in the tree.
 ///
-/// Another patch level may order instructions differently, so a comparison would be pointless.
+/// Another patch level may order instructions differently, so that a comparison of the objects would be pointless.
 const COMPILER: &str = "14.0.6";
 
 #[test]

@@ -1,4 +1,4 @@
-//! The controller: each measurement window is solved once, and its result is installed one window later.
+//! Controller that solves each measurement window once and installs the result one window later.
 
 use std::collections::BTreeMap;
 
@@ -23,14 +23,14 @@ pub struct Controller {
     topology: Topology,
     /// Number of hash buckets per destination.
     buckets: u16,
-    /// Windows by number, beginning with the one before the last installed window.
+    /// Measurement windows by number, beginning with the one before the last installed window.
     windows: BTreeMap<u64, Window>,
 }
 
 /// Measurements of one window, and the tables computed from them.
 #[derive(Debug, Default)]
 struct Window {
-    /// Bytes per switch and row.
+    /// Bytes sent, by switch and destination row.
     demands: Vec<Vec<Bytes>>,
     /// Capacity per directed link; `None` for a link that was not reported.
     capacities: Vec<Option<BitsPerSec>>,
@@ -48,7 +48,7 @@ impl Controller {
         }
     }
 
-    /// Adds the bytes that the hosts in a switch's datacenter sent during `window`, one number per row.
+    /// Adds the bytes that the hosts in a switch's datacenter sent during `window`, one number per destination row.
     pub fn add_demands(&mut self, window: u64, switch: usize, demands: &[Bytes]) {
         let sums = &mut self.window(window).demands[switch];
         for (sum, bytes) in sums.iter_mut().zip(demands) {
@@ -66,7 +66,7 @@ impl Controller {
     }
 
     /// Returns the tables for `window`, computed at the first call; `None` if nothing was reported for the window.
-    /// Fails if the measurements do not match the topology or the solver gives up.
+    /// Fails if the measurements do not match the topology or the solver finds no solution.
     pub fn solve(&mut self, window: u64) -> Result<Option<&Tables>, TeError> {
         let Some(window) = self.windows.get_mut(&window) else {
             return Ok(None);
@@ -91,7 +91,7 @@ impl Controller {
         self.solve(before)
     }
 
-    /// Returns a window for an update of its measurements.
+    /// Returns the window with `number`, created if needed, for an update of its measurements.
     fn window(&mut self, number: u64) -> &mut Window {
         let rows = self.topology.rows();
         let none = rows.iter().map(|rows| vec![Bytes::ZERO; rows.len()]);
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::topology::{Hop, Row};
 
-    /// Returns a controller of two switches: switch 0 reaches switch 1 over links 0 and 1.
+    /// Returns a controller for two switches: switch 0 reaches switch 1 over links 0 and 1.
     fn controller() -> Controller {
         let hops = [0, 1].map(|link| Hop { link, next: 1 });
         let row = Row {

@@ -1,4 +1,4 @@
-//! Traffic engineering: an exact linear program turns an interval's demands into hash buckets.
+//! Traffic engineering: an exact linear program turns the demands of an interval into hash buckets.
 //!
 //! `te-100ms` is the centralised traffic engineering that published distributed schemes are compared with. At the end
 //! of every interval the demands between all pairs of datacenters are known. The split that would have minimised the

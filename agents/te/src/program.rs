@@ -27,10 +27,10 @@ use crate::{
     topology::{Measured, Topology},
 };
 
-/// Traffic to every next hop, divided by the sum of all demands.
+/// Traffic to every next hop, as a share of the sum of all demands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
-    /// Traffic by switch, row and next hop.
+    /// Traffic by switch, destination row and next hop.
     pub traffic: Vec<Vec<Vec<f64>>>,
     /// Time that the most loaded link takes to carry its traffic of the interval, in seconds; divided by
     /// the interval it is the largest utilisation.
@@ -117,8 +117,8 @@ impl<'a> Scaled<'a> {
         })
     }
 
-    /// Minimises the largest utilisation or, if that is given as `limit`, the sum of the switches' largest
-    /// utilisations.
+    /// Minimises the largest utilisation. If that is given as `limit`, minimises the sum of the switches' largest
+    /// utilisations instead.
     fn solve(&self, limit: Option<f64>) -> Result<Found, TeError> {
         let mut problem = Problem::new(OptimizationDirection::Minimize);
         let rows = self.topology.rows();
@@ -184,7 +184,7 @@ impl<'a> Scaled<'a> {
         incoming
     }
 
-    /// Adds the capacity constraint of every link, with the utilisation of the link's switch.
+    /// Adds the capacity constraint of every link, which uses the utilisation variable of the link's switch.
     fn fit(
         &self,
         problem: &mut Problem,
@@ -214,7 +214,7 @@ impl<'a> Scaled<'a> {
         }
     }
 
-    /// Returns the values of `traffic`, with 0 for unusable next hops.
+    /// Returns the values of the variables in `traffic`, with 0 for unusable next hops.
     fn by_hop(
         &self,
         traffic: &[Vec<Vec<Variable>>],
@@ -251,7 +251,7 @@ fn solved(problem: &Problem) -> Result<Solution, TeError> {
         .map_err(|_| gave_up("it was interrupted".to_owned()))
 }
 
-/// Converts a number to a float, rounded above 2^53.
+/// Converts a number to a float; numbers above 2^53 are rounded.
 #[expect(clippy::cast_precision_loss, reason = "a share of a sum is wanted")]
 const fn float(number: u64) -> f64 {
     number as f64

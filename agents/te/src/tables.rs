@@ -6,7 +6,7 @@ use crate::{
     topology::{Measured, Topology},
 };
 
-/// Bucket tables to install.
+/// Bucket tables that the controller installs on the switches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tables {
     /// Buckets of the next hops by switch and row; `None` for a destination without deliverable demand, whose
@@ -76,7 +76,7 @@ fn millionths(share: f64) -> u64 {
     (share * 1e6).round() as u64
 }
 
-/// Share of all demands below which traffic is attributed to the solver's rounding.
+/// Share of all demands below which traffic is taken for the solver's rounding error.
 const MIN_TRAFFIC: f64 = 1e-9;
 
 #[cfg(test)]
@@ -129,10 +129,10 @@ mod tests {
             capacities: &capacities,
         };
         let found = tables(&topology, &measured, BUCKETS).expect("the program has a solution");
-        // Of 100 buckets, 40 : 100 : 200 of 680 are 5.88, 14.7 and 29.4; two paths have each share.
+        // In the ratio 40 : 100 : 200 of 680, 100 buckets are 5.88, 14.7 and 29.4; two paths have each share.
         assert_eq!(found.rows[0][0], Some(vec![6, 15, 29, 6, 15, 29]));
         assert_eq!(found.rows[3][0], Some(vec![100]));
-        // 680 MB at 680 Gbit/s.
+        // 680 MB take 8 ms at 680 Gbit/s.
         assert!(
             (found.longest_s - 0.008).abs() < 1e-9,
             "{}",
@@ -176,8 +176,8 @@ mod tests {
         assert!(found.rows.iter().flatten().all(Option::is_none));
     }
 
-    /// Switch 0 reaches 3 via 1 and via 2. Switch 1 also sends to 3, over the same link. If both demands are equal, 0
-    /// sends all its traffic via 2.
+    /// Switch 0 reaches switch 3 via 1 and via 2. Switch 1 also sends to 3, over the same link. If both demands are
+    /// equal, switch 0 sends all its traffic via 2.
     #[test]
     fn a_pair_yields_a_link_to_another_pair() {
         let rows = vec![
@@ -218,7 +218,8 @@ mod tests {
             capacities: &capacities,
         };
         let found = tables(&topology, &measured, BUCKETS).expect("the program has a solution");
-        // At most twice 10 Gbit/s via 1, and 20 Gbit/s via 2.
+        // Via switch 1 at most twice 10 Gbit/s are possible, because it splits its traffic evenly; via switch 2, 20
+        // Gbit/s.
         assert_eq!(found.rows[0][0], Some(vec![50, 50]));
         assert_eq!(found.rows[1][0], Some(vec![50, 50]));
     }
@@ -245,9 +246,9 @@ mod tests {
         assert_eq!(found.rows[0][1], None);
     }
 
-    /// Switch 0 reaches 3 via 1, or via 2, 4 and 5. With equal shares, the largest utilisation of each of the five
-    /// switches is 1/2, in total 5/2. With all traffic via 1, two switches have a largest utilisation of 1, in total
-    /// only 2.
+    /// Switch 0 reaches switch 3 via 1, or via 2, 4 and 5. With equal shares, the largest utilisation of each of the
+    /// five switches is 1/2, in total 5/2. With all traffic via 1, two switches have a largest utilisation of 1, in
+    /// total only 2.
     #[test]
     fn the_sum_of_utilisations_yields_to_the_largest() {
         let rows = vec![
@@ -316,7 +317,7 @@ mod tests {
         (Topology::new(rows.collect()), 18)
     }
 
-    /// Returns the largest utilisation, in seconds, if every switch splits by `share`.
+    /// Returns the time that the most loaded link takes, in seconds, if every switch splits its traffic by `share`.
     fn longest(
         topology: &Topology,
         measured: &Measured<'_>,
@@ -372,7 +373,7 @@ mod tests {
             let measured = Measured { demands: &demands, capacities: &capacities };
             let split = program::split(&topology, &measured).expect("the program has a solution");
             let Some(split) = split else { return Ok(()) };
-            // Simulated forwarding yields the utilisation that the program reports.
+            // Simulated forwarding gives the same utilisation as the linear program.
             let share = |switch: usize, row_index: usize, hop: usize| {
                 let row: &Vec<f64> = &split.traffic[switch][row_index];
                 let total: f64 = row.iter().sum();
@@ -381,7 +382,7 @@ mod tests {
             let found = longest(&topology, &measured, share);
             let near = 1e-5 * split.longest_s;
             prop_assert!((found - split.longest_s).abs() <= near, "{found} {}", split.longest_s);
-            // Neither even nor lopsided splits are better.
+            // Neither even nor lopsided splits give a lower utilisation.
             let hops = |switch: usize, row_index: usize| topology.rows()[switch][row_index].hops.len();
             #[expect(clippy::cast_precision_loss, reason = "small numbers")]
             let even = |switch, row_index, _| 1.0 / hops(switch, row_index) as f64;

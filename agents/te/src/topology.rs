@@ -2,7 +2,7 @@
 
 use lab_units::{BitsPerSec, Bytes};
 
-/// Failure to compute the split of an interval's demands.
+/// Failure to compute how to split an interval's demands.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum TeError {
     #[error("there are {found} {what}, but the topology has {expected}")]
@@ -20,14 +20,14 @@ pub enum TeError {
 /// The next hops to a destination form a graph without cycles, because each is one hop closer to the destination.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Topology {
-    /// Rows by switch, one row per destination.
+    /// Rows by switch; a switch has one row per destination.
     rows: Vec<Vec<Row>>,
 }
 
 /// Next hops from one switch to one destination.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Row {
-    /// Switch that is the destination.
+    /// Index of the destination switch.
     pub to: usize,
     /// Next hops, in the order of the tables' buckets.
     pub hops: Vec<Hop>,
@@ -39,14 +39,14 @@ pub struct Row {
 pub struct Hop {
     /// Index of the directed link in [`Measured::capacities`].
     pub link: usize,
-    /// Switch at the end of the link.
+    /// Index of the switch at the far end of the link.
     pub next: usize,
 }
 
-/// Measurements of one interval.
+/// Demands and capacities that were measured in one interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<'a> {
-    /// Bytes that the switch's own datacenter sent, by switch and row.
+    /// Bytes that the hosts of each switch's own datacenter sent, by switch and destination row.
     pub demands: &'a [Vec<Bytes>],
     /// Capacity by directed link; `None` for a link that carries no traffic.
     pub capacities: &'a [Option<BitsPerSec>],
@@ -59,7 +59,7 @@ impl Topology {
         Self { rows }
     }
 
-    /// Returns the rows by switch, one row per destination.
+    /// Returns the rows by switch; a switch has one row per destination.
     #[must_use]
     pub fn rows(&self) -> &[Vec<Row>] {
         &self.rows
@@ -91,7 +91,8 @@ impl Topology {
         same("link capacities", found.min(links), links)
     }
 
-    /// Returns, by switch and row, the live next hops from which the destination can be reached.
+    /// Returns, by switch and destination row, the indices of the live next hops from which the destination can be
+    /// reached.
     pub(crate) fn usable(&self, measured: &Measured<'_>) -> Vec<Vec<Vec<usize>>> {
         let count = self.rows.len();
         let mut usable: Vec<Vec<Vec<usize>>> = self

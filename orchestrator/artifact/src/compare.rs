@@ -14,7 +14,7 @@ pub struct SimulatedFlow {
     pub flow: FlowTuple,
     /// Size of the flow.
     pub size: Bytes,
-    /// Start time of the flow; the artifact's clock is two seconds ahead.
+    /// Start time of the flow on the simulation's clock; the artifact's clock is two seconds ahead.
     pub start: Nanos,
     /// FCT of the flow; `None` if it did not finish.
     pub fct: Option<Nanos>,
@@ -22,12 +22,12 @@ pub struct SimulatedFlow {
     pub standalone: Nanos,
 }
 
-/// Result of comparing two runs of the same flows.
+/// Result of comparing the published output with a simulation of the same flows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agreement {
     /// Number of flows in the published output.
     pub published: usize,
-    /// Number of these flows that finished in both runs.
+    /// Number of published flows that finished in both runs.
     pub compared: usize,
     /// Number of published flows that are missing in the simulation or have another size there.
     pub unknown: usize,
@@ -42,7 +42,7 @@ pub struct Agreement {
     pub other_path: usize,
     /// ΔFCT| / FCT of each flow, in increasing order.
     differences: Vec<f64>,
-    /// Flows with the largest differences, in decreasing order.
+    /// Flows with the largest differences between their FCTs, in decreasing order of the difference.
     pub worst: Vec<Difference>,
 }
 
@@ -60,7 +60,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Returns |ΔFCT| / FCT.
+    /// Returns the difference between the two FCTs relative to the published FCT, |ΔFCT| / FCT.
     #[must_use]
     pub fn relative(&self) -> f64 {
         float(self.published.get().abs_diff(self.simulated.get()))
@@ -114,7 +114,7 @@ impl Agreement {
         self.worst.push(difference);
     }
 
-    /// Returns the difference that `percent` of the flows do not exceed; `None` if no flow was compared.
+    /// Returns the relative FCT difference that `percent` of the flows do not exceed; `None` if no flow was compared.
     #[must_use]
     pub fn percentile(&self, percent: usize) -> Option<f64> {
         let place = (self.differences.len() * percent).div_ceil(100).max(1) - 1;
@@ -127,14 +127,14 @@ impl Agreement {
 pub struct LinkAgreement {
     /// DCI switches at the link's ends, by the artifact's node numbers.
     pub between: [u32; 2],
-    /// Published average.
+    /// Published average utilisation, in percent.
     pub published: f64,
-    /// Simulated average.
+    /// Simulated average utilisation, in percent.
     pub simulated: f64,
 }
 
 impl LinkAgreement {
-    /// Compares the averages in `column` of the published rows with each link's value in `simulated`.
+    /// Compares the averages in `column` of the published rows with the values that `simulated` returns for each link.
     pub fn of(
         published: &[UtilisationRow],
         column: usize,
@@ -152,7 +152,7 @@ impl LinkAgreement {
             .collect()
     }
 
-    /// Returns |Δ| relative to the published average; 0 if both averages are 0.
+    /// Returns the difference between the two averages relative to the published one; 0 if they are equal.
     #[must_use]
     pub fn relative(&self) -> f64 {
         match (self.simulated - self.published).abs() {
@@ -173,12 +173,12 @@ impl fmt::Display for LinkAgreement {
 
 /// Returns a link's average utilisation in percent, computed as in the artifact's script.
 ///
-/// `samples` are in order, one per millisecond from 0 on: the time, and the bytes sent so far in both directions. The
-/// script keeps the last sample of each 10 ms and averages the steps between the kept samples, so the first 10 ms do
-/// not count. Samples after `cut`, when this policy's last flow finished, do not count either. The average is
-/// nevertheless taken over `span`, which ends when the last flow of the slowest policy finished. The script relates
-/// the sum of both directions to the rate of one direction, see [`plotted_rate`], and uses 2^30 bit for one Gbit,
-/// which is 7.4 % too much.
+/// `samples` are pairs in order of time, one per millisecond from 0 on: the time, and the bytes sent so far in both
+/// directions. The script keeps the last sample of each 10 ms and averages the steps between the kept samples, so the
+/// first 10 ms do not count. Samples after `cut`, the time at which this policy's last flow finished, do not count
+/// either. The average is nevertheless taken over `span`, which ends when the last flow of the slowest policy finished.
+/// The script divides the sum of both directions by the rate of one direction (see [`plotted_rate`]), and uses 2^30 bit
+/// for one Gbit, which is 7.4 % too much.
 #[must_use]
 pub fn average_utilisation(
     samples: &[(Nanos, Bytes)],
@@ -199,9 +199,10 @@ pub fn average_utilisation(
     100.0 * 8.0 * float(bytes) / (seconds * rate)
 }
 
-/// Returns the rate to which the published averages relate a link's bytes. Two links of the published topology have
-/// 25 Gbit/s where the paper has 40 Gbit/s. Under every policy, their averages are 25/40 of what they carried. This
-/// rate is inferred from that, because the script's own table of rates was not published.
+/// Returns the rate to which the published averages relate a link's bytes. Two links of the published topology have 25
+/// Gbit/s where the paper has 40 Gbit/s. Under every policy, the published averages of these links are 25/40 of the
+/// utilisation at their own rate. The rate of 40 Gbit/s is inferred from that, because the script's own table of rates
+/// was not published.
 fn plotted_rate(rate: BitsPerSec) -> BitsPerSec {
     match rate.get() {
         25_000_000_000 => BitsPerSec::new(40_000_000_000).unwrap_or(rate),
@@ -255,14 +256,14 @@ const fn float(value: u64) -> f64 {
     value as f64
 }
 
-/// Number of flows listed in a comparison.
+/// Number of flows with large differences that a comparison lists.
 const WORST: usize = 5;
 
 /// Reciprocal of the share of the standalone FCT from which an FCT difference indicates another path. On the 8-DC
 /// network, one-way delays differ by at least 10 ms, and a standalone FCT is about 20 ms.
 const OTHER_PATH: u64 = 8;
 
-/// Time step of the authors' script for utilisations; their averages leave out the first step.
+/// Length of one time step in the authors' script for utilisations; its averages leave out the first step.
 pub const UTILISATION_STEP: Nanos = Nanos::from_millis(10);
 
 /// Number of bits that the script counts as one Gbit.

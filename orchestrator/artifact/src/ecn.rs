@@ -2,7 +2,7 @@
 
 use lab_units::{BitsPerSec, Bytes};
 
-/// Queue limit of a port's device, regardless of the switch's buffer: 1000 MiB.
+/// Queue limit of a port's device: 1000 MiB, regardless of the switch's buffer.
 pub const PORT_LIMIT: Bytes = Bytes::new(1_000 << 20);
 
 /// Returns the queue lengths at which a port of `rate` begins to mark packets and marks at the maximum probability:

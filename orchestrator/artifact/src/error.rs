@@ -1,6 +1,6 @@
-//! Errors in the artifact's files.
+//! Errors in files of the artifact.
 
-/// Error with its file and line.
+/// Error in a file of the artifact, with file name and line.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{file}:{line}: {kind}")]
 pub struct ArtifactError {
@@ -11,7 +11,7 @@ pub struct ArtifactError {
     pub kind: ArtifactErrorKind,
 }
 
-/// Kind of an error at a line.
+/// Reason why a line, or the file, cannot be used.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ArtifactErrorKind {
     #[error("the file ends before {expected}")]
@@ -34,8 +34,8 @@ pub enum ArtifactErrorKind {
         announced: usize,
     },
     #[error(
-        "the topology has one datacenter without a DCI switch; a scenario has at least two (hint: \
-         the first row of several datacenters has four numbers)"
+        "the topology has a single datacenter without a DCI switch, but a scenario has at least two datacenters (hint: \
+         the first row of a topology with several datacenters has four numbers)"
     )]
     OneDatacenter,
     #[error("there is no node {id}; ids range from 0 to {last}")]
@@ -43,7 +43,7 @@ pub enum ArtifactErrorKind {
     #[error("node {id} is listed twice among the switches")]
     SwitchTwice { id: u32 },
     #[error(
-        "a link from {from} to {to}: a scenario has links from hosts to leaves, leaves to spines, \
+        "a scenario cannot have a link from {from} to {to}, only links from hosts to leaves, leaves to spines, \
          spines to DCI switches, hosts to DCI switches and between DCI switches"
     )]
     NoSuchLink { from: String, to: String },
@@ -57,8 +57,8 @@ pub enum ArtifactErrorKind {
     #[error("the link from {from} to {to} is listed twice")]
     LinkTwice { from: String, to: String },
     #[error(
-        "the link is {found}, but other links of its kind in the datacenter are {expected}: a scenario has \
-         one kind of {what} in a datacenter"
+        "the link has {found}, but the datacenter's other links of this kind have {expected}: a scenario has \
+         only one kind of {what} per datacenter"
     )]
     WireDiffers {
         what: &'static str,
@@ -71,13 +71,13 @@ pub enum ArtifactErrorKind {
     )]
     HostWires,
     #[error(
-        "{node} is where {expected} is expected: nodes are numbered hosts first, then leaves, \
+        "found {node} where {expected} is expected: numbers must go first to hosts, then to leaves, \
          spines and DCI switches, each in the order of datacenters"
     )]
     Numbering { node: String, expected: String },
     #[error(
-        "there are {found} flows and {hosts} hosts in a datacenter: a scenario refers to the flow \
-         file if there are 16 hosts, and otherwise lists up to {max} flows"
+        "cannot import {found} flows for datacenters of {hosts} hosts: a scenario can refer to the flow file only if \
+         datacenters have 16 hosts, and otherwise lists at most {max} flows"
     )]
     TooManyToList {
         found: usize,

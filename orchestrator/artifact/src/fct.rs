@@ -1,4 +1,4 @@
-//! Outputs of runs: `fct_….txt`, and the average utilisation of links.
+//! Outputs of the artifact's runs: `fct_….txt`, and the average utilisation of links.
 
 use std::net::Ipv4Addr;
 
@@ -7,7 +7,7 @@ use lab_units::{Bytes, Nanos};
 
 use crate::{error::ArtifactError, rows::Rows};
 
-/// Row of a finished flow.
+/// Row of a finished flow in an FCT file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FctRow {
     /// Addresses and ports, which identify the flow.
@@ -22,7 +22,7 @@ pub struct FctRow {
     pub standalone: Nanos,
 }
 
-/// Parses `text`, the contents of `file`: eight columns, and one row per flow in the order of completion.
+/// Parses `text`, the contents of `file`, which has eight columns, and one row per flow in the order of completion.
 pub fn parse_fct(file: &str, text: &str) -> Result<Vec<FctRow>, ArtifactError> {
     let rows = Rows::new(file, text).map(|row| {
         row.has(8, FCT_COLUMNS)?;
@@ -61,7 +61,8 @@ pub struct UtilisationRow {
     pub percent: Vec<f64>,
 }
 
-/// Parses `text`, the contents of `file`: a heading with `Link` and the policies, then one row per link.
+/// Parses `text`, the contents of `file`: a heading with `Link` and the policies, then one row per link. Returns the
+/// policies and the rows.
 pub fn parse_utilisation(
     file: &str,
     text: &str,

@@ -1,4 +1,4 @@
-//! The artifact's node numbers and flow keys.
+//! The artifact's node numbers and its keys of flows.
 
 use std::{collections::BTreeMap, net::Ipv4Addr};
 
@@ -12,14 +12,14 @@ use crate::error::ArtifactErrorKind;
 /// switches, each in the order of datacenters.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NodeIds {
-    /// Artifact's node numbers, indexed by the plan's ids.
+    /// The artifact's node numbers, indexed by the plan's node ids.
     theirs: Vec<u32>,
-    /// Plan's node ids, indexed by the artifact's numbers.
+    /// The plan's node ids, indexed by the artifact's node numbers.
     ours: Vec<NodeId>,
 }
 
 impl NodeIds {
-    /// Returns the numbers of the nodes in `plan`.
+    /// Returns the mapping for the nodes in `plan`.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         let mut theirs = vec![0; plan.nodes.len()];
@@ -37,13 +37,13 @@ impl NodeIds {
         Self { theirs, ours }
     }
 
-    /// Returns the artifact's number of a node in the plan.
+    /// Returns the artifact's number for the plan's node `ours`.
     #[must_use]
     pub fn theirs(&self, ours: NodeId) -> u32 {
         self.theirs[ours.index()]
     }
 
-    /// Returns the plan's id of a node in the artifact.
+    /// Returns the plan's id for the artifact's node `theirs`; fails if the plan has no such node.
     pub fn ours(&self, theirs: u32) -> Result<NodeId, ArtifactErrorKind> {
         let place = usize::try_from(theirs).unwrap_or(usize::MAX);
         self.ours
@@ -52,8 +52,8 @@ impl NodeIds {
             .ok_or(ArtifactErrorKind::NotInPlan { id: theirs })
     }
 
-    /// Returns the addresses and ports in the data packets of each flow, in start order. `flows` contains the two
-    /// ends of each flow; the source port distinguishes flows between the same two hosts.
+    /// Returns the addresses and ports in the data packets of each flow, in start order. `flows` gives source and
+    /// destination of each flow; the source port distinguishes flows between the same two hosts.
     #[must_use]
     pub fn flow_tuples(&self, flows: impl Iterator<Item = (NodeId, NodeId)>) -> Vec<FlowTuple> {
         let mut ports: BTreeMap<(NodeId, NodeId), u16> = BTreeMap::new();
@@ -72,7 +72,7 @@ impl NodeIds {
     }
 }
 
-/// Returns the address of a host: 11.0.0.1, with the node's number in the two middle bytes.
+/// Returns the address of a host: 11.0.0.1, with the node's number in the two middle bytes (11.N/256.N%256.1).
 #[must_use]
 pub fn address(node: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0b00_0001 + ((node / 256) << 16) + ((node % 256) << 8))
@@ -91,9 +91,9 @@ pub const fn ack_tuple(data: FlowTuple) -> FlowTuple {
 
 /// Returns the key of a flow in a DCI switch's flow table, which has only 32 bits instead of 96.
 ///
-/// All but the last 16 bits of the source address are shifted out, and the last eight of these are equal for all
-/// hosts. The upper eight are combined with the destination's first eight, `0x0b`, so that bits 0, 1 and 3 of the
-/// source's number are lost. Of a datacenter's sixteen hosts, eight share each key.
+/// All but the last 16 bits of the source address are shifted out, and the last eight of these 16 bits are equal for
+/// all hosts. The upper eight bits are combined with the destination's first byte, `0x0b`, so that bits 0, 1 and 3 of
+/// the source's node number are lost. So eight of a datacenter's sixteen hosts share each key.
 #[must_use]
 pub fn flow_key(flow: FlowTuple) -> u32 {
     let ports = u32::from(flow.sport ^ flow.dport);

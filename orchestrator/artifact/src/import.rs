@@ -12,16 +12,16 @@ use crate::{
     topology::{FileWire, TopologyFile},
 };
 
-/// Text of a file and its path.
+/// Text of a file, with the path of the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// Path used in messages and in the scenario.
     pub path: &'a str,
-    /// Contents.
+    /// Contents of the file.
     pub text: &'a str,
 }
 
-/// Options of an import, which the files do not contain.
+/// Options of an import: settings that the files do not contain.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ImportOptions {
     /// Name of the scenario.
@@ -35,9 +35,9 @@ pub struct ImportOptions {
 
 /// Returns the text of a scenario with `topology`, `flows` and the artifact's semantics.
 ///
-/// If datacenters have 16 hosts, the scenario refers to the flow file by `flows.path`, relative to the scenario;
-/// otherwise it lists the flows. Fails with the first error in the files, or the first structure that a scenario
-/// cannot express.
+/// If datacenters have 16 hosts, the scenario refers to the flow file, by `flows.path` relative to the scenario;
+/// otherwise it lists the flows. Fails with the first error in the files, or the first structure that a scenario cannot
+/// express.
 pub fn import(
     topology: Source<'_>,
     flows: Source<'_>,
@@ -64,7 +64,7 @@ pub fn import(
     }
     let _ = write!(
         text,
-        "\n# In the authors' code a delay is that of the first link, scored up to {delay}.\n\
+        "\n# The authors' code scores only the delay of the first link; the score saturates at {delay}.\n\
          policies:\n  - ecmp\n  - ucmp-artifact\n  - lcmp: {{ preset: artifact, max_delay: {delay} }}\n\
          \n# For the simulator; a lab would need a smaller scale.\n\
          scale: {{ rate: 1, time: 1 }}\n\
@@ -82,7 +82,7 @@ fn head(text: &mut String, topology: Source<'_>, flows: Source<'_>, options: &Im
     let _ = write!(
         text,
         "# Made from two files of the paper's NS-3 artifact: a topology, {}, and flows,\n\
-         # {}. Queues hold what its devices hold; it marks by rate alone.\n\
+         # {}. Queue limits are those of the artifact's devices; ECN thresholds depend only on the link rate.\n\
          name: {}\n\
          description: {}\n\
          \ntopology:\n",
@@ -226,7 +226,7 @@ fn list(
     Ok(())
 }
 
-/// Returns the names of the hosts in the scenario, indexed by the artifact's numbers.
+/// Returns the scenario's names for the hosts, indexed by the artifact's node numbers.
 fn host_names(shape: &Shape) -> Vec<String> {
     let dcs = (1..).zip(&shape.dcs);
     dcs.flat_map(|(number, dc): (usize, _)| {
@@ -235,7 +235,7 @@ fn host_names(shape: &Shape) -> Vec<String> {
     .collect()
 }
 
-/// Returns the last part of a path.
+/// Returns the last component of a source's path.
 fn name_of<'a>(source: Source<'a>) -> &'a str {
     source.path.rsplit('/').next().unwrap_or(source.path)
 }
@@ -246,11 +246,11 @@ fn quoted(text: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-/// Number of hosts per datacenter in flow files that a scenario can refer to.
+/// Number of hosts per datacenter for which a scenario can refer to a flow file.
 const FILE_HOSTS: usize = 16;
 
-/// Time at which the artifact's generator starts its first flows: two seconds into the simulation.
+/// Simulation time at which the artifact's generator starts its first flows.
 const FILE_EPOCH: Nanos = Nanos::from_millis(2_000);
 
-/// Largest number of flows that a scenario lists.
+/// Maximum number of flows that a scenario lists.
 const MAX_LISTED: usize = 10_000;

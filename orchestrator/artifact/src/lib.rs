@@ -1,17 +1,17 @@
-//! Files of the NS-3 code that the paper's authors published, and its numbering of nodes and flows.
+//! Files of the NS-3 code that the paper's authors published, and that code's numbering of nodes and flows.
 //!
 //! A topology and its flows are converted to a scenario, and published outputs are parsed and compared with a
-//! simulation. For the simulator's `semantics: artifact`, this crate also holds the numbers and keys that the code
-//! gives to nodes, flows and packets.
+//! simulation. For the simulator's `semantics: artifact`, this crate also computes the numbers and keys that the
+//! authors' code gives to nodes, flows and packets.
 //!
 //! Must not contain: simulation, file access, code copied from the authors.
 //!
 //! - [`ids`][]: numbers of nodes, addresses, ports, and keys of flows
-//! - [`topology`][], [`shape`][]: topology files, and the structures in them that a scenario can express
+//! - [`topology`][], [`shape`][]: topology files, and the datacenter structures that a scenario can express
 //! - [`ecn`][]: packet marking and queue limits as the artifact configures them
 //! - [`mod@import`][]: conversion of a topology and flows to a scenario
 //! - [`routing_table`][]: order of equal next hops
-//! - [`fct`][]: outputs of runs
+//! - [`fct`][]: outputs of the artifact's runs
 //! - [`compare`][]: comparison of outputs with a simulation
 //! - [`published`][]: files that were published for Figure 1
 //! - [`error`][]: errors with file and line

@@ -1,7 +1,7 @@
-//! Routing tables: the next hops by node and destination host, in the order from which a hash chooses.
+//! Routing tables: next hops by node and destination host, in the order in which a hash indexes them.
 //!
 //! The columns are `src_id,dst_id,next_hop_id`, with next hops separated by `;`. The artifact's order depends on heap
-//! addresses, so a run can only be repeated with the table that it wrote.
+//! addresses, so a run can be repeated only with the table that it wrote.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{error::ArtifactError, ids::NodeIds, rows::Rows};
 pub struct RoutingTable {
     /// Name of the file, used in messages.
     pub file: String,
-    /// Rows by node and destination host: the line number, from 1, and the next hops in order.
+    /// Line number (from 1) and next hops in order, by node and destination host.
     pub rows: BTreeMap<(u32, u32), (usize, Vec<u32>)>,
 }
 
@@ -42,8 +42,8 @@ impl RoutingTable {
         Ok(table)
     }
 
-    /// Converts the table to the ids of `plan`: next hops in order, by node and destination host. Fails if a row
-    /// contains a node that is not in the plan.
+    /// Converts the table to the ids of `plan`: next hops in order, by node and destination host. Fails if a row names
+    /// a node that is not in the plan.
     pub fn in_plan(
         &self,
         plan: &Plan,
@@ -64,7 +64,7 @@ impl RoutingTable {
     }
 }
 
-/// Returns the order that applies without a table, which is by port: for each DCI switch and each host of another
+/// Returns the order of next hops that applies without a table: by port, for each DCI switch and each host of another
 /// datacenter.
 #[must_use]
 pub fn port_order(plan: &Plan) -> BTreeMap<(NodeId, NodeId), Vec<NodeId>> {

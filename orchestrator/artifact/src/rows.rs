@@ -1,10 +1,11 @@
-//! Rows of the artifact's files: fields are separated by blanks, `#` begins a comment, and blank lines are skipped.
+//! Rows of the artifact's text files: fields are separated by blanks, `#` begins a comment, and blank lines are
+//! skipped.
 
 use std::str::FromStr;
 
 use crate::error::{ArtifactError, ArtifactErrorKind};
 
-/// Iterator over the rows of a file.
+/// Iterator over the rows of one file.
 pub(crate) struct Rows<'a> {
     file: &'a str,
     lines: std::iter::Enumerate<std::str::Lines<'a>>,
@@ -13,7 +14,7 @@ pub(crate) struct Rows<'a> {
     line: usize,
 }
 
-/// Row with its fields.
+/// Row of a file, split into fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Row<'a> {
     pub file: &'a str,
@@ -36,7 +37,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Returns the next row; if there is none, the error states that `expected` is missing.
+    /// Returns the next row; at the end of the file, fails with an error that names what was `expected`.
     pub fn expect(&mut self, expected: &'static str) -> Result<Row<'a>, ArtifactError> {
         self.next().ok_or_else(|| ArtifactError {
             file: self.file.to_owned(),
@@ -77,7 +78,7 @@ impl Row<'_> {
         }
     }
 
-    /// Checks that a row has exactly `count` fields; the error lists the fields as `expected`.
+    /// Checks that a row has exactly `count` fields; the error quotes `expected`, a list of the fields.
     pub fn has(&self, count: usize, expected: &'static str) -> Result<(), ArtifactError> {
         if self.fields.len() == count {
             return Ok(());
@@ -91,7 +92,8 @@ impl Row<'_> {
         self.parse(at, what, "a whole number that fits")
     }
 
-    /// Parses a field from the text form of its type.
+    /// Parses a field with the `FromStr` of the result's type; errors describe the field as `what` and its form as
+    /// `expected`.
     pub fn parse<T: FromStr>(
         &self,
         at: usize,
@@ -101,7 +103,8 @@ impl Row<'_> {
         self.value(at, what, expected, |text| text.parse().ok())
     }
 
-    /// Returns the result of `read` for a field.
+    /// Returns what `read` makes of a field; if that is `None`, the error describes the field as `what` and its form as
+    /// `expected`.
     pub fn value<T>(
         &self,
         at: usize,

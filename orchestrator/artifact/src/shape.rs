@@ -12,25 +12,25 @@ use crate::{
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Shape {
     pub dcs: Vec<DcShape>,
-    /// Links between datacenters, given by their positions, in the order of the file.
+    /// Links between datacenters; each end is the position of a datacenter in `dcs`. In the order of the file.
     pub links: Vec<([usize; 2], FileWire)>,
 }
 
 /// Structure inside a datacenter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum DcShape {
-    /// Hosts directly on the DCI switch; a transit datacenter has no hosts.
+    /// Hosts that are directly on the DCI switch; a transit datacenter has no hosts.
     Direct {
-        /// Number of hosts.
+        /// Number of hosts on the DCI switch.
         hosts: usize,
-        /// Link from a host to the DCI switch.
+        /// Link from a host to the DCI switch; `None` if there are no hosts.
         host_link: Option<FileWire>,
     },
     /// Leaf-spine fabric with hosts.
     LeafSpine {
-        /// Number of spines.
+        /// Number of spines in the fabric.
         spines: usize,
-        /// Number of leaves.
+        /// Number of leaves in the fabric.
         leaves: usize,
         /// Number of hosts per leaf.
         hosts_per_leaf: usize,
@@ -59,8 +59,8 @@ impl DcShape {
 }
 
 impl Shape {
-    /// Recognises the datacenters of `file`. Fails with the first structure that a scenario cannot express, and its
-    /// line.
+    /// Recognises the datacenters in `file`. Fails, with a line number, at the first structure that a scenario cannot
+    /// express.
     pub fn recognise(file: &TopologyFile) -> Result<Self, ArtifactError> {
         let graph = Graph::new(file)?;
         let switches: Vec<u32> = file.dci_switches.iter().copied().collect();
@@ -87,7 +87,7 @@ impl Shape {
     }
 }
 
-/// Kind of a node.
+/// Kind of a node in a topology.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Kind {
     Host,
@@ -107,15 +107,15 @@ impl Kind {
     }
 }
 
-/// Nodes with their kinds, and links between them.
+/// Nodes of a topology with their kinds, and the links between them.
 struct Graph<'a> {
     file: &'a TopologyFile,
     kinds: Vec<Kind>,
-    /// Links by node: the node at the other end and the row, in the order of the file.
+    /// Links by node: the node at the other end and the link's row, in the order of the file.
     links: Vec<Vec<(u32, &'a LinkRow)>>,
 }
 
-/// Nodes of a datacenter.
+/// Numbers of a datacenter's nodes, and their structure.
 struct Members {
     shape: DcShape,
     dci: u32,
@@ -150,7 +150,7 @@ impl<'a> Graph<'a> {
         Ok(graph)
     }
 
-    /// Rejects links between kinds of nodes that a scenario cannot link.
+    /// Rejects links between kinds of nodes that cannot be linked in a scenario.
     fn check_kinds(&self) -> Result<(), ArtifactError> {
         for row in &self.file.links {
             let [a, b] = row.between.map(|id| self.kinds[index(id)]);
@@ -238,7 +238,7 @@ impl<'a> Graph<'a> {
         ends
     }
 
-    /// Returns the attributes that all links from `nodes` to `kind` share.
+    /// Returns the attributes that all links from `nodes` to nodes of `kind` share; fails if they differ.
     fn common_wire(
         &self,
         nodes: &[u32],
@@ -263,7 +263,7 @@ impl<'a> Graph<'a> {
         Ok(common)
     }
 
-    /// Rejects the first of `nodes` whose `count` is not `expected`; `what` describes the counted items in the error.
+    /// Rejects the first of `nodes` whose `count` is not `expected`; in the error, `what` names the counted items.
     fn check_each(
         &self,
         nodes: &[u32],
@@ -283,7 +283,7 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// Rejects node numbers that differ from the plan's, because the numbers seed the hashes and are part of the
+    /// Rejects node numbers that differ from those of the plan, because the numbers seed the hashes and are part of the
     /// addresses.
     fn check_numbering(&self, dcs: &[Members]) -> Result<(), ArtifactError> {
         let tiers: [fn(&Members) -> &[u32]; 4] = [
@@ -323,7 +323,7 @@ impl<'a> Graph<'a> {
         self.at_line(row.line, kind)
     }
 
-    /// Returns the error located at the first link of a node.
+    /// Returns an error whose line is that of a node's first link.
     fn at(&self, node: u32, kind: ArtifactErrorKind) -> ArtifactError {
         match self.links[index(node)].first() {
             Some((_, row)) => self.error(row, kind),
@@ -341,8 +341,8 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Rejects a file with a node that has no link, before memory is allocated for the number of nodes that the file
-/// states.
+/// Rejects a file in which a node has no link. The check comes before memory is allocated for the number of nodes that
+/// the file states.
 fn check_links(file: &TopologyFile) -> Result<(), ArtifactError> {
     let linked: BTreeSet<u32> = file.links.iter().flat_map(|row| row.between).collect();
     let unlinked = (0..file.nodes).find(|node| !linked.contains(node));
@@ -356,7 +356,7 @@ fn check_links(file: &TopologyFile) -> Result<(), ArtifactError> {
     })
 }
 
-/// Returns the error for a node that does not belong to a datacenter.
+/// Returns the error for a node that is not linked to any datacenter.
 fn of_no_datacenter(file: &TopologyFile, node: String) -> ArtifactError {
     ArtifactError {
         file: file.file.clone(),

@@ -1,9 +1,9 @@
 //! Topology files in the artifact's format.
 //!
-//! The first row has the numbers of nodes, of switches inside datacenters, of DCI switches and of links. The second
-//! row lists the ids of the switches inside datacenters, the third the ids of the DCI switches. Then there is one row
-//! per link: two ids, rate, delay, and share of lost packets. All other nodes are hosts. A link has the same
-//! attributes in both directions.
+//! The first row gives the number of nodes, of switches inside datacenters, of DCI switches, and of links. The second
+//! row lists the ids of the switches inside datacenters, and the third row the ids of the DCI switches. Then there is
+//! one row per link: two node ids, rate, delay, and share of lost packets. All other nodes are hosts. A link has the
+//! same attributes in both directions.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::{
 pub struct TopologyFile {
     /// Name of the file, used in messages.
     pub file: String,
-    /// Number of nodes.
+    /// Number of nodes, hosts included.
     pub nodes: u32,
     /// Ids of the switches inside datacenters.
     pub fabric_switches: BTreeSet<u32>,
@@ -29,18 +29,18 @@ pub struct TopologyFile {
     pub links: Vec<LinkRow>,
 }
 
-/// Row of a link.
+/// Row of a topology file that describes a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LinkRow {
     /// Number of the line in the file, from 1.
     pub line: usize,
-    /// Nodes at the two ends of the link.
+    /// Ids of the nodes at the two ends of the link.
     pub between: [u32; 2],
-    /// Attributes of the link.
+    /// Rate, delay and loss of the link.
     pub wire: FileWire,
 }
 
-/// Attributes of a link.
+/// Attributes of a link, the same in both directions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FileWire {
     /// Rate in each direction.

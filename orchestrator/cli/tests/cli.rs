@@ -477,7 +477,7 @@ fn a_run_records_the_capacity_that_its_scale_fits_and_is_run_again_with_it() {
 fn a_capacity_that_cannot_be_read_is_refused() {
     let folder = automatic_smoke();
     for (named, reason) in [
-        ("there", "`there` is not a place of labs"),
+        ("there", "`there` is not a place where labs run"),
         ("here:4us", "expected `here:HOP,FLOW`"),
         ("here:4us,11s", "must be 1 ns to 10 s"),
     ] {

@@ -1,4 +1,4 @@
-//! Appending to a file.
+//! Opening a file for appending.
 
 use std::{
     fs::{File, OpenOptions},
@@ -11,8 +11,8 @@ use rustix::fs::OFlags;
 
 use crate::Refusal;
 
-/// Opens the regular file at `path` for appending, or creates it. Neither follows a link nor waits for the other end
-/// of a pipe.
+/// Opens the regular file at `path` for appending, or creates it. Does not follow a symbolic link, and does not wait
+/// for the other end of a pipe.
 ///
 /// # Errors
 /// If the file cannot be opened or created, or with a [`Refusal`] if it is not a regular file.

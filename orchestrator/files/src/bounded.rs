@@ -1,9 +1,9 @@
-//! Reader that limits the number of bytes read.
+//! Reader that limits the number of bytes per record.
 
 use std::io::{self, Read};
 
-/// Reader that fails if more bytes than its bound are read before the next renewal. If a parser renews the reader
-/// before each record, it never holds more of a record than the bound and its own buffer.
+/// Reader that fails if more bytes than its bound are read before the next renewal. A parser that renews the reader
+/// before each record never holds more of a record than the bound and its own buffer.
 #[derive(Debug)]
 pub struct Bounded<R> {
     inner: R,
@@ -31,7 +31,7 @@ impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let allowed = usize::try_from(self.left).unwrap_or(usize::MAX);
         if allowed == 0 && !buffer.is_empty() {
-            // It is not an error if the file ends exactly at the bound.
+            // A file that ends exactly at the bound is not an error.
             return match self.inner.read(&mut [0])? {
                 0 => Ok(0),
                 _ => Err(io::Error::new(

@@ -1,4 +1,4 @@
-//! Replacement of whole files, in directories that other users may own.
+//! Atomic replacement of files in directories that other users may own.
 
 use std::{
     fs::{self, File},
@@ -6,8 +6,8 @@ use std::{
     path::Path,
 };
 
-/// Writes `bytes` to `path` atomically, so that a reader sees either the old file or the new one. A link at `path` is
-/// replaced, not followed.
+/// Writes `bytes` to `path` atomically, so that a reader sees either the old file or the new one. A symbolic link at
+/// `path` is replaced, not followed.
 ///
 /// # Errors
 /// If the file cannot be written; the old file then stays.
@@ -25,7 +25,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Creates the file at `draft`. Removes a file that a killed process may have left there; does not follow a link.
+/// Creates the file at `draft`, after removing a file that a killed process may have left there. Does not follow a
+/// symbolic link.
 ///
 /// # Errors
 /// If the old file cannot be removed, or the new file cannot be created.
@@ -40,7 +41,8 @@ pub fn create(draft: &Path) -> io::Result<File> {
 /// Creates the directory at `path` if it does not exist.
 ///
 /// # Errors
-/// If the directory cannot be created, or if it is a link, because files in it would then be written elsewhere.
+/// If the directory cannot be created, or if it is a symbolic link, because files in it would then be written
+/// elsewhere.
 pub fn make_dir(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)?;
     if fs::symlink_metadata(path)?.is_dir() {

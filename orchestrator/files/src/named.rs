@@ -1,4 +1,4 @@
-//! Paths given by a user: links that belong to this user are followed, links of other users are not.
+//! Paths given by a user: symbolic links that belong to this user are followed, links of other users are not.
 //!
 //! The kernel's `fs.protected_symlinks` covers only directories with the sticky bit, but a user may name a path in
 //! any directory that others can write to.
@@ -15,15 +15,16 @@ use rustix::fs::OFlags;
 use crate::Refusal;
 
 /// Checks that every symbolic link on `path`, including links reached through other links, belongs to one of the
-/// users `trusted`. The check ends at the first part of the path that does not exist.
+/// `trusted` user ids. The check ends at the first component of the path that does not exist.
 ///
 /// # Errors
-/// If a part of the path cannot be inspected, or with [`Refusal::LinkOfAnother`].
+/// If a component of the path cannot be inspected, or with [`Refusal::LinkOfAnother`].
 pub fn check_links(path: &Path, trusted: &[u32]) -> io::Result<()> {
     check(path, trusted, MAX_LINKS)
 }
 
-/// Opens the file at `path` for writing, and creates or truncates it; follows only links of the users `trusted`.
+/// Opens the file at `path` for writing, and creates or truncates it; follows only symbolic links of the `trusted` user
+/// ids.
 ///
 /// # Errors
 /// If the file cannot be opened, or with [`Refusal::LinkOfAnother`].
@@ -58,7 +59,7 @@ fn check(path: &Path, trusted: &[u32], links_left: u32) -> io::Result<()> {
         if !trusted.contains(&uid) {
             return Err(Refusal::LinkOfAnother { uid }.into());
         }
-        // If the path has more links, the kernel rejects it.
+        // If the path has more than [`MAX_LINKS`] links, the kernel itself will reject it.
         if let Some(links_left) = links_left.checked_sub(1) {
             let folder = part.parent().unwrap_or(Path::new(""));
             check(&folder.join(fs::read_link(part)?), trusted, links_left)?;
@@ -67,7 +68,7 @@ fn check(path: &Path, trusted: &[u32], links_left: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Maximum number of links on a path, as in the kernel (`MAXSYMLINKS`).
+/// Maximum number of symbolic links on a path, as in the kernel (`MAXSYMLINKS`).
 const MAX_LINKS: u32 = 40;
 
 #[cfg(test)]
@@ -101,7 +102,7 @@ mod tests {
             assert_eq!(fs::read(at(name)).unwrap(), b"new");
         }
         assert!(write(&at("loop"), b"new", &[own]).is_err());
-        // A path without links needs no trusted user.
+        // A path without links needs no trusted user id.
         write(&at("dir/file"), b"newer", &[]).unwrap();
         assert!(check_links(&at("dir/none/below"), &[]).is_ok());
     }

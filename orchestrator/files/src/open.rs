@@ -1,4 +1,4 @@
-//! Opening and reading a file.
+//! Opening and reading a regular file.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions},
@@ -9,12 +9,12 @@ use std::{
 
 use rustix::fs::{OFlags, PROC_SUPER_MAGIC, fstatfs};
 
-/// Treatment of a symbolic link as the last part of a path.
+/// Treatment of a symbolic link that is the last component of a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Links {
-    /// Opens the link's target; for files that are named on the command line.
+    /// Open the link's target; for files that are named on the command line.
     Follow,
-    /// Rejects the link; for files in a directory that another user may have written.
+    /// Reject the link; for files in a directory that another user may have written.
     Refuse,
 }
 
@@ -106,7 +106,7 @@ pub fn read_text(path: &Path, links: Links, max: u64) -> io::Result<String> {
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Returns the message for a file that cannot be read: its path, and the reason for rejection or the error.
+/// Returns the error message for a file that cannot be read: its path, and the refusal or the I/O error.
 #[must_use]
 pub fn failed(path: &Path, error: &io::Error) -> String {
     let path = path.display();
@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the result of a read that must not block.
+    /// Returns the result of reading `path` in a thread; fails if the read blocks.
     fn read_at_once(path: &Path, links: Links) -> io::Result<Vec<u8>> {
         let path = path.to_owned();
         let (result, read) = mpsc::channel();
@@ -183,7 +183,7 @@ mod tests {
             refusal("/dev/zero".as_ref(), Links::Follow),
             Refusal::Special
         );
-        // A kernel file that every user can read.
+        // This kernel file can be read by every user.
         let own = Path::new("/proc/self/status");
         assert_eq!(refusal(own, Links::Follow), Refusal::OfKernel);
     }

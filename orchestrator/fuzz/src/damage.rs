@@ -1,24 +1,24 @@
-//! Damage to an input.
+//! Damage that is done to an input.
 
 use proptest::{collection::vec, prelude::*, sample::Index};
 
-/// Damage to a stretch of an input.
+/// Damage to a range of bytes in an input.
 #[derive(Clone, Debug)]
 pub enum Damage {
-    /// Replaces up to 40 bytes with a part.
+    /// Replaces up to 40 bytes with one of the fixed replacements.
     Replace(Index, Index, &'static [u8]),
-    /// Flips a bit.
+    /// Flips one bit of one byte.
     Flip(Index, u8),
-    /// Cuts off the end.
+    /// Cuts off the input's end.
     Cut(Index),
     /// Repeats up to 40 bytes, up to 200 times.
     Repeat(Index, Index, u8),
-    /// Replaces up to 40 bytes with as many from another corpus member.
+    /// Replaces up to 40 bytes with the same number of bytes from another corpus member.
     Splice(Index, Index, Index, Index),
 }
 
 impl Damage {
-    /// Damages `input`.
+    /// Applies this damage to `input`; a splice takes its bytes from `corpus`.
     pub fn apply(&self, input: &mut Vec<u8>, corpus: &[&[u8]]) {
         match self {
             Self::Replace(start, length, part) => {
@@ -49,13 +49,13 @@ impl Damage {
     }
 }
 
-/// Returns the stretch of up to 40 bytes that two indices choose.
+/// Returns the range of up to 40 bytes that two indices choose.
 fn stretch(bytes: &[u8], start: &Index, length: &Index) -> std::ops::Range<usize> {
     let start = start.index(bytes.len() + 1);
     start..(start + length.index(41)).min(bytes.len())
 }
 
-/// Returns one to four damages of any kind.
+/// Returns a strategy for one to four damages of any kind.
 pub fn any() -> impl Strategy<Value = Vec<Damage>> {
     let index = any_index;
     let damage = prop_oneof![

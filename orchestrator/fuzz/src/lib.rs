@@ -3,11 +3,11 @@
 //! [`fuzz`] damages members of a corpus and feeds them to a reader, which must not panic, hang, or use memory out of
 //! proportion to its input. A failure is shrunk to the smallest damage that reproduces it.
 //!
-//! A crate, not a module of each test: ten crates test their readers with it, and each test that links it has its
-//! allocator, which counts memory.
+//! This is a crate rather than a module of each test, because ten crates test their readers with it. Its allocator,
+//! which counts memory, is installed in each test that links it.
 //!
-//! `LCMP_LAB_INPUTS` is the number of inputs per reader (2,000). `LCMP_LAB_FAILED` is a folder into which failing
-//! inputs are written, to be added to the corpus of the reader's tests.
+//! The environment variable `LCMP_LAB_INPUTS` sets the number of inputs per reader (default 2,000). `LCMP_LAB_FAILED`
+//! names a folder into which failing inputs are written, to be added to the corpus of the reader's tests.
 
 mod damage;
 
@@ -29,12 +29,12 @@ use serde::de::DeserializeOwned;
 
 pub use damage::Damage;
 
-/// Feeds damaged copies of the corpus to `read`, and prints what it took. `read` returns true if it accepts
-/// an input.
+/// Feeds damaged copies of the corpus to `read`, and prints the time and memory needed. `read` returns true if it
+/// accepts an input.
 ///
 /// # Panics
-/// If `read` panics, takes longer than [`LONGEST`] or more memory than [`MAX_MEMORY`] for an input, or still holds more
-/// than that at the end; if the corpus is empty, or `read` refuses a member of it.
+/// If `read` panics on an input, takes longer than [`LONGEST`] or more memory than [`MAX_MEMORY`] for it, or if more
+/// memory than that is still held at the end. Also if the corpus is empty or `read` refuses a member of it.
 pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> bool) {
     let corpus: Vec<&[u8]> = corpus.iter().map(AsRef::as_ref).collect();
     for (number, member) in corpus.iter().enumerate() {
@@ -78,11 +78,11 @@ pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> 
     );
     assert!(
         kept <= MAX_MEMORY,
-        "{format}: {kept} bytes of memory are kept"
+        "{format}: {kept} bytes of memory are still held"
     );
 }
 
-/// Returns a member of the corpus with `damages` applied.
+/// Returns a copy of a corpus member with `damages` applied.
 fn damaged(member: &Index, damages: &[Damage], corpus: &[&[u8]]) -> Vec<u8> {
     let mut input = member.get(corpus).to_vec();
     for damage in damages {
@@ -91,7 +91,7 @@ fn damaged(member: &Index, damages: &[Damage], corpus: &[&[u8]]) -> Vec<u8> {
     input
 }
 
-/// Writes a failing input to the folder of `LCMP_LAB_FAILED`, if set.
+/// Writes a failing input to the folder that `LCMP_LAB_FAILED` names, if it is set.
 fn keep(input: &[u8]) {
     if let Some(folder) = env::var_os("LCMP_LAB_FAILED") {
         let hash = input.iter().fold(0_u64, |hash, &byte| {
@@ -103,7 +103,7 @@ fn keep(input: &[u8]) {
     }
 }
 
-/// Returns the result of `action` and the peak memory during it, in bytes. It includes memory that other threads
+/// Returns the result of `action` and the peak memory during it, in bytes. The peak includes memory that other threads
 /// allocate meanwhile.
 pub fn peak_of<T>(action: impl FnOnce() -> T) -> (T, usize) {
     MEMORY.reset_peak_usage();
@@ -112,24 +112,24 @@ pub fn peak_of<T>(action: impl FnOnce() -> T) -> (T, usize) {
     (result, MEMORY.peak_usage().saturating_sub(before))
 }
 
-/// Feeds damaged copies of JSON texts to the reader of `T`, as [`fuzz`] does.
+/// Feeds damaged copies of JSON texts to the JSON reader of `T`, as [`fuzz`] does.
 ///
 /// # Panics
-/// As [`fuzz`].
+/// In the same cases as [`fuzz`].
 pub fn fuzz_json<T: DeserializeOwned>(format: &str, corpus: &[impl AsRef<[u8]>]) {
     fuzz(format, corpus, |bytes| {
         serde_json::from_slice::<T>(bytes).is_ok()
     });
 }
 
-/// Maximum time for an input: far above that of any input, even on a loaded machine.
+/// Maximum time that a reader may take for an input, far longer than any input needs even on a loaded machine.
 pub const LONGEST: Duration = Duration::from_secs(10);
 
-/// Maximum memory that a reader may use for an input, in bytes: inputs have a few kilobytes, but tests in other threads
-/// use memory too.
+/// Maximum memory that a reader may use for an input, in bytes: inputs have only a few kilobytes, but tests in other
+/// threads use memory too.
 pub const MAX_MEMORY: usize = 256 << 20;
 
-/// Allocator of a test's process.
+/// Allocator of the test process, which counts the memory in use.
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
@@ -169,7 +169,7 @@ mod tests {
             assert!(!input.contains(&0), "a zero");
             true
         };
-        // Each step of the shrinking panics, which nobody needs to read.
+        // Each step of the shrinking panics; the output of these panics is suppressed.
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| ()));
         let failed = catch_unwind(AssertUnwindSafe(|| fuzz("text", &["abcd"], read)));
@@ -177,7 +177,8 @@ mod tests {
         let panic = failed.unwrap_err();
         let message: &String = panic.downcast_ref().unwrap();
         assert!(message.contains("a zero"), "{message}");
-        // The zero, and at times a damage without effect that was needed while it was larger.
+        // The message contains the damage that inserts the zero, and sometimes a second damage without effect, which
+        // was needed before the input was shrunk.
         let damages = message.matches("Replace").count();
         assert!((1..=2).contains(&damages), "{message}");
     }

@@ -1,5 +1,5 @@
-//! Memory that a reader takes for an input. The test is alone in its process, since the memory of the whole process is
-//! counted.
+//! Memory that a reader takes for an input. This is the only test in its process, because the memory of the whole
+//! process is counted.
 
 use std::hint::black_box;
 
@@ -8,11 +8,11 @@ use lab_fuzz::{MAX_MEMORY, fuzz, peak_of};
 #[test]
 #[should_panic(expected = "bytes of memory")]
 fn memory_that_a_reader_gives_back_counts() {
-    // An optimiser leaves out memory that nobody looks at.
+    // Without `black_box`, the optimiser removes memory that nothing reads.
     let list = |length: usize| black_box(Vec::<u8>::with_capacity(length));
     let ((), memory) = peak_of(|| drop(list(1 << 20)));
     assert!((1 << 20..2 << 20).contains(&memory), "{memory}");
-    // The corpus announces a short list and damage announces a longer one; this reader trusts the length.
+    // The corpus announces a short list, and damage announces a longer one; this reader trusts the announced length.
     fuzz("list", &["100 1 2 3"], |input| {
         let text = String::from_utf8_lossy(input);
         let first = text.split(' ').next();

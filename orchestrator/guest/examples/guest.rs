@@ -1,10 +1,10 @@
 //! Runs a command inside a guest: `guest CONSOLE_LOG [OPTION]... COMMAND [ARGUMENT]...`.
 //!
-//! Options: `--virtual`, `--real`, `--writable DIR`, `--cache DIR`, `--boot-timeout SECONDS`,
-//! `--silence SECONDS`. The tests use this program on the host, and `guest timings` inside the guest. As cargo's
-//! runner, it runs other crates' tests in a guest; `guest needs` lists the requirements that this machine lacks, with
-//! exit code 3. Inside a guest, `guest preload PATH...` and `guest waits` show how a script affects the clock, and
-//! `guest send WORD...` sends words through the outbox, which the host writes to standard output.
+//! Options: `--virtual`, `--real`, `--writable DIR`, `--cache DIR`, `--boot-timeout SECONDS`, `--silence SECONDS`. The
+//! tests use this program on the host, and `guest timings` inside the guest. As cargo's runner, it runs other crates'
+//! tests in a guest; `guest needs` lists the requirements that this machine lacks and exits with code 3. Inside a
+//! guest, `guest preload PATH...` and `guest waits` let a script show its effect on the clock, and `guest send WORD...`
+//! sends words through the outbox, which the host writes to standard output.
 #![expect(clippy::print_stdout, reason = "it is a command")]
 
 use std::{
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: Vec<OsString>) -> Result<u8, Box<dyn Error>> {
     let mut words = arguments.into_iter().peekable();
-    let console = words.next().ok_or("which console log?")?;
+    let console = words.next().ok_or("no console log given")?;
     let cwd = std::env::current_dir()?;
     let mut request = GuestRequest::new(Vec::new(), &cwd, console.as_ref())?;
     while let Some(option) = words.next_if(|word| word.to_string_lossy().starts_with("--")) {
@@ -74,7 +74,7 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Box<dyn Error>> {
 }
 
 fn seconds(text: &OsString) -> Result<Duration, Box<dyn Error>> {
-    let seconds = text.to_str().ok_or("seconds are a number")?.parse()?;
+    let seconds = text.to_str().ok_or("seconds must be a number")?.parse()?;
     Ok(Duration::from_secs(seconds))
 }
 
@@ -106,10 +106,10 @@ fn send(words: &[OsString]) -> Result<u8, Box<dyn Error>> {
 }
 
 /// Prints the medians and totals, in nanoseconds, of 1,000 sleeps and 1,000 sums after the clock is aligned, and how
-/// often the guest waited for the host meanwhile and while 100 processes started.
+/// often the guest waited for the host during these measurements and while 100 processes started.
 fn timings() -> Result<u8, Box<dyn Error>> {
     inside::preload(&["/bin/true"])?;
-    // The first measurement fills the caches.
+    // The first measurement only fills the caches.
     Command::new("/bin/true").status()?;
     measure();
     align_clock()?;
@@ -128,7 +128,7 @@ fn timings() -> Result<u8, Box<dyn Error>> {
     Ok(0)
 }
 
-/// Sleeps until a multiple of 100 s after boot, at least 20 s from now.
+/// Sleeps until the guest's time since boot is a multiple of 100 s, for at least 20 s.
 fn align_clock() -> Result<(), Box<dyn Error>> {
     sync();
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?.tv_sec();

@@ -1,4 +1,4 @@
-//! Kernels for guests: from a cache of unpacked packages, or an installed kernel.
+//! Kernels that guests boot: from a cache of unpacked packages, or an installed kernel.
 //!
 //! `lcmp-lab provision` downloads the distribution's kernel package, unpacks it in the cache and
 //! indexes it with `depmod`; the package is not installed. Guests boot the newest complete release in the
@@ -16,19 +16,19 @@ use thiserror::Error;
 
 use crate::modules::ModuleIndex;
 
-/// Default directory of the cache.
+/// Default directory of the cache of kernels.
 pub const DEFAULT_DIR: &str = "/var/cache/lcmp-lab";
 
-/// Environment variable that overrides [`DEFAULT_DIR`].
+/// Name of the environment variable that overrides [`DEFAULT_DIR`].
 pub const DIR_VARIABLE: &str = "LCMP_LAB_CACHE";
 
-/// Command that fills the cache.
+/// Command line that fills the cache, shown in hints.
 pub(crate) const FILL_COMMAND: &str = "sudo lcmp-lab provision --guest";
 
-/// Modules for the guest's root file system.
+/// Modules that the guest needs to mount its root file system.
 pub const BOOT_MODULES: &[&str] = &["virtio_pci", "9pnet_virtio", "9p", "overlay"];
 
-/// Modules that labs need.
+/// Modules that the kernel must have for labs.
 pub const LAB_MODULES: &[&str] = &[
     "ib_uverbs",
     "rdma_rxe",
@@ -44,17 +44,17 @@ pub const LAB_MODULES: &[&str] = &[
 ];
 
 /// Modules that are loaded if the kernel has them and the CPU supports them. rxe computes checksums with the fastest of
-/// them; loading them early avoids a call of modprobe while flows start.
+/// these modules; loading them early avoids a call of modprobe while flows start.
 pub(crate) const USEFUL_MODULES: &[&str] = &["crc32_generic", "crc32_pclmul"];
 
-/// Returns the directory in [`DIR_VARIABLE`], or the default.
+/// Returns the directory that [`DIR_VARIABLE`] names, or [`DEFAULT_DIR`].
 #[must_use]
 pub fn default_dir() -> PathBuf {
     let dir = std::env::var_os(DIR_VARIABLE).filter(|dir| !dir.is_empty());
     dir.map_or_else(|| DEFAULT_DIR.into(), PathBuf::from)
 }
 
-/// Error of a cache without a bootable kernel.
+/// Reason why a cache has no bootable kernel.
 #[derive(Debug, Error)]
 pub enum CacheError {
     #[error("no kernel package is unpacked in `{}`", dir.display())]
@@ -66,7 +66,7 @@ pub enum CacheError {
         source: std::io::Error,
     },
     #[error(
-        "kernel `{release}` in `{}` lacks the modules {}, as the cloud flavour does",
+        "kernel `{release}` in `{}` lacks the modules {}, as kernels of the cloud flavour do",
         dir.display(),
         names(missing)
     )]
@@ -85,13 +85,13 @@ pub enum CacheError {
 
 fn known_text(known: &[String]) -> String {
     match known {
-        [] => "it has no kernels".to_owned(),
+        [] => "the directory has no kernels".to_owned(),
         known => format!("it has {}", names(known)),
     }
 }
 
-/// Returns the cache with the newest kernel of release `wanted`: `cache` itself, or a cache in its subdirectories.
-/// `wanted` may be only the first numbers of a release: `6.12`.
+/// Returns the cache with the newest kernel of release `wanted`: `cache` itself, or one of the caches in its
+/// subdirectories. `wanted` may be only the first numbers of a release: `6.12`.
 ///
 /// # Errors
 /// If there is no such kernel, or it cannot be booted.
@@ -117,7 +117,7 @@ pub fn of_release(cache: &Path, wanted: &str) -> Result<PathBuf, CacheError> {
     Ok(dir)
 }
 
-/// Returns true if `release` is `wanted` or begins with the numbers of `wanted`.
+/// Returns true if `release` equals `wanted` or begins with the same numbers.
 fn is_of(release: &str, wanted: &str) -> bool {
     let rest = release.strip_prefix(wanted);
     !wanted.is_empty() && rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -126,9 +126,10 @@ fn is_of(release: &str, wanted: &str) -> bool {
 /// Kernel that guests can boot.
 #[derive(Debug)]
 pub struct Kernel {
-    /// Release, e.g. `6.1.0-56-amd64`.
+    /// Release of the kernel, for example `6.1.0-56-amd64`.
     pub release: String,
-    /// Image, uncompressed if possible: emulating the kernel's decompression takes 3 s of every boot.
+    /// Path of the kernel image, uncompressed if possible: emulating the kernel's decompression takes 3 s of every
+    /// boot.
     pub image: PathBuf,
     /// Directory with the modules of all releases, `lib/modules`.
     pub modules_root: PathBuf,
@@ -136,8 +137,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Returns the newest kernel with all modules for labs and guests: from `cache`, or else an installed kernel. If
-    /// there is no such kernel, the error is about the cache's newest kernel.
+    /// Returns the newest kernel with all modules that labs and guests need: from `cache`, or else an installed kernel.
+    /// If there is no such kernel, the error describes the newest kernel in the cache.
     pub fn find(cache: &Path) -> Result<Self, CacheError> {
         Self::find_in(cache).or_else(|error| Self::find_in(Path::new(INSTALLED)).map_err(|_| error))
     }
@@ -185,12 +186,12 @@ impl Kernel {
         })
     }
 
-    /// Returns the files of [`BOOT_MODULES`] in load order.
+    /// Returns the paths of [`BOOT_MODULES`] in load order.
     pub(crate) fn boot_modules(&self) -> Vec<PathBuf> {
         self.modules.load_order(BOOT_MODULES)
     }
 
-    /// Returns the files of the lab's modules in load order, without those loaded at boot.
+    /// Returns the paths of the modules that labs need or use, in load order, without those loaded at boot.
     pub(crate) fn lab_modules(&self) -> Vec<PathBuf> {
         let boot = self.boot_modules();
         let names = [LAB_MODULES, USEFUL_MODULES].concat();
@@ -205,7 +206,7 @@ fn empty(dir: &Path) -> CacheError {
     CacheError::Empty { dir }
 }
 
-/// Returns the releases that have an image in `dir`, newest first.
+/// Returns the kernel releases that have an image in `dir`, newest first.
 fn releases(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir.join("boot")).into_iter().flatten();
     let mut releases: Vec<String> = entries
@@ -230,14 +231,14 @@ fn names(modules: &[String]) -> String {
     quoted.join(", ")
 }
 
-/// Root of the installed packages' files, which are laid out like the cache.
+/// Root directory of the installed packages' files, which has the same layout as the cache.
 const INSTALLED: &str = "/";
 
 const IMAGE_PREFIX: &str = "vmlinuz-";
 
 const UNPACKED_PREFIX: &str = "vmlinux-";
 
-/// Directory of the other kernels' caches, in the cache.
+/// Name of the cache's subdirectory that contains the caches of other kernels.
 const OTHERS_DIR: &str = "kernels";
 
 #[cfg(test)]

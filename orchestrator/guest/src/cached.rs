@@ -1,4 +1,5 @@
-//! Facts about this machine, stored in cache files. Each fact has a key and is valid while the key is unchanged.
+//! Facts about this machine that are stored in cache files. Each fact has a key and is valid while the key is
+//! unchanged.
 
 use std::{
     env, fs, io,
@@ -8,14 +9,15 @@ use std::{
 use lab_files::{Links, draft};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// File contents: a fact and its key.
+/// Contents of a cache file: a fact and its key.
 #[derive(Deserialize, Serialize)]
 struct Record<T> {
     key: String,
     value: T,
 }
 
-/// Returns the fact in `file` if its key is `key`: from `cache`, or else from the user's cache directory.
+/// Returns the fact in `file` if it was stored with the same `key`. The file is searched in `cache`, then in the user's
+/// cache directory.
 #[must_use]
 pub fn load<T: DeserializeOwned>(cache: &Path, file: &str, key: &str) -> Option<T> {
     directories(cache)
@@ -26,7 +28,7 @@ pub fn load<T: DeserializeOwned>(cache: &Path, file: &str, key: &str) -> Option<
         .map(|record| record.value)
 }
 
-/// Writes a fact to `file` in the first writable directory, and returns the path.
+/// Writes a fact to `file` in the first writable directory, and returns the path of the file.
 ///
 /// # Errors
 /// If no directory is writable; returns the error for the last directory.
@@ -43,8 +45,7 @@ pub fn store<T: Serialize>(cache: &Path, file: &str, key: &str, value: &T) -> io
     Err(last)
 }
 
-/// Replaces a file atomically. The directory may be in the home of the user who
-/// called sudo.
+/// Replaces a file atomically, without following links: the directory may be in the home of the user who called sudo.
 fn write(dir: &Path, file: &str, json: &str) -> io::Result<()> {
     draft::make_dir(dir)?;
     draft::replace(&dir.join(file), json.as_bytes())
@@ -66,7 +67,7 @@ pub fn cpu_model() -> String {
     first_model(&cpus)
 }
 
-/// Returns the model of the first CPU in `/proc/cpuinfo`.
+/// Returns the model of the first CPU listed in `/proc/cpuinfo`.
 fn first_model(cpuinfo: &str) -> String {
     let fields = ["vendor_id", "cpu family", "model", "model name", "stepping"];
     let first = cpuinfo.lines().take_while(|line| !line.is_empty());
@@ -77,7 +78,7 @@ fn first_model(cpuinfo: &str) -> String {
     values.collect::<Vec<_>>().join(" ")
 }
 
-/// Maximum size of a fact's file, bytes: a thousand times the size of real facts.
+/// Maximum size of a fact's file in bytes, a thousand times the size of real facts.
 const MAX_FACT: u64 = 1 << 20;
 
 #[cfg(test)]

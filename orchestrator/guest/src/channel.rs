@@ -1,6 +1,6 @@
-//! Queue of events from the machine's streams, the user's signals and exec clients.
+//! Queue of events from the guest's streams, the user's signals and exec clients.
 //!
-//! Each stream has a thread that only reads and enqueues, so that a slow terminal never blocks the guest, whose virtual
+//! Each stream has a thread that only reads and enqueues, so that a slow terminal never blocks the guest: its virtual
 //! clock would jump.
 
 use std::{
@@ -29,7 +29,7 @@ pub(crate) enum Event {
     Stdout(Vec<u8>),
     Stderr(Vec<u8>),
     Control(ToHost),
-    /// Line of QEMU's own output.
+    /// Line that QEMU itself wrote.
     Machine(String),
     /// End of a stream. All streams end when the machine ends.
     Closed,
@@ -50,7 +50,7 @@ pub(crate) fn pump(mut stream: PipeReader, queue: Sender<Event>, event: fn(Vec<u
     enqueue(events, queue);
 }
 
-/// Enqueues the control lines of the guest's init, recognised by `token`.
+/// Enqueues the control lines that the guest's init wrote, which are recognised by `token`.
 pub(crate) fn pump_control(stream: UnixStream, token: Token, queue: Sender<Event>) {
     let lines = BufReader::new(stream)
         .split(b'\n')
@@ -66,21 +66,21 @@ pub(crate) fn pump_control(stream: UnixStream, token: Token, queue: Sender<Event
     enqueue(messages.map(Event::Control), queue);
 }
 
-/// Enqueues the lines of QEMU's own output.
+/// Enqueues the lines that QEMU itself writes.
 pub(crate) fn pump_machine(stream: ChildStderr, queue: Sender<Event>) {
     let lines = BufReader::new(stream).lines().map_while(Result::ok);
     enqueue(lines.map(Event::Machine), queue);
 }
 
-/// Enqueues the events of a stream and its end, on a new thread.
+/// Enqueues the events of a stream, and the stream's end, on a new thread.
 fn enqueue(events: impl Iterator<Item = Event> + Send + 'static, queue: Sender<Event>) {
     thread::spawn(move || {
         let _ = (events.chain([Event::Closed])).try_for_each(|event| queue.send(event));
     });
 }
 
-/// Queue for a run's events, which also receives this process's SIGHUP, SIGINT and SIGTERM from the queue's creation
-/// on. A signal before the guest's boot therefore ends the run in an orderly way instead of killing this process.
+/// Queue for a run's events. From the queue's creation on, it also receives this process's SIGHUP, SIGINT and SIGTERM,
+/// so that a signal before the guest's boot ends the run in an orderly way instead of killing this process.
 pub struct Signals {
     pub(crate) queue: Sender<Event>,
     pub(crate) events: Receiver<Event>,
@@ -88,7 +88,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Installs handlers of SIGHUP, SIGINT and SIGTERM. The handlers stay installed, so the signals no longer end this
+    /// Installs handlers for SIGHUP, SIGINT and SIGTERM. The handlers stay installed, so the signals no longer end this
     /// process.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl Signals {
     }
 }
 
-/// Signal handlers; dropping the value ends the forwarding.
+/// Handle of the signal handlers; dropping the value ends the forwarding of signals.
 pub(crate) struct Forwarding(Handle);
 
 fn forward_signals(queue: Sender<Event>) -> io::Result<Forwarding> {

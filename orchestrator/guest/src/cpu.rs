@@ -13,10 +13,10 @@ use nix::{
     unistd::Pid,
 };
 
-/// Claim of a CPU that no other guest of this machine uses. The claim ends with its process.
+/// Claim of a CPU that no other guest of this machine uses. The claim ends with the process that made it.
 ///
 /// QEMU on the virtual clock passes every timer of the guest between two of its threads. On two CPUs, each hand-over
-/// wakes an idle CPU; on one CPU, it is only a context switch: a run of 1,775 flows took 15 to 21 s of host time on one
+/// wakes an idle CPU; on one CPU, it is only a context switch. A run of 1,775 flows took 15 to 21 s of host time on one
 /// CPU, and 24 to 33 s on two. The scheduler moves other processes away from a busy CPU, but two pinned guests would
 /// share it.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl CpuClaim {
         Self::among("lcmp-lab", &sched_getaffinity(THIS_THREAD)?)
     }
 
-    /// Claims a CPU of `allowed` through socket names that begin with `owner`.
+    /// Claims one of the CPUs in `allowed` by binding a socket whose name begins with `owner`.
     fn among(owner: &str, allowed: &CpuSet) -> io::Result<Option<Self>> {
         for index in 0..CpuSet::count() {
             if !allowed.is_set(index)? {
@@ -52,7 +52,7 @@ impl CpuClaim {
         Ok(None)
     }
 
-    /// Returns the claimed CPU as a CPU set with one member.
+    /// Returns the claimed CPU as a set with one member.
     pub(crate) fn cpu(&self) -> CpuSet {
         self.cpu
     }

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::cache::{CacheError, FILL_COMMAND};
 
-/// Error of a guest run whose command did not run to its end.
+/// Reason why the command of a guest run did not run to its end.
 #[derive(Debug, Error)]
 pub enum GuestError {
     #[error("command `{}` is not an absolute path", command.display())]
@@ -69,14 +69,14 @@ pub enum GuestError {
 }
 
 impl GuestError {
-    /// Returns the error for a failed system call in the run.
+    /// Returns the error for a system call that failed during a run.
     pub fn host(source: impl Into<io::Error>) -> Self {
         let what = "guest run";
         let source = source.into();
         Self::Host { what, source }
     }
 
-    /// Returns a function that adds a file's use and path to an error.
+    /// Returns a function that adds a file's purpose and path to an error.
     pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::File {
             what,
@@ -85,8 +85,8 @@ impl GuestError {
         }
     }
 
-    /// Returns the exit code for this error: 2 for a wrong request, 3 for the environment, 128 plus
-    /// the signal's number for an interruption.
+    /// Returns the exit code for this error: 2 for an invalid request, 3 for a problem of the environment, 128 plus the
+    /// signal's number for an interruption.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -107,7 +107,7 @@ impl GuestError {
     }
 }
 
-/// Returns `messages` with a colon in front; empty if there are no messages.
+/// Returns `messages` in backticks with a colon in front; empty if there are no messages.
 pub(crate) fn quoted(messages: &str) -> String {
     match messages {
         "" => String::new(),

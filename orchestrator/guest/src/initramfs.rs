@@ -17,7 +17,7 @@ use crate::{
     wire::{InnerRequest, REQUEST_FILE},
 };
 
-/// Returns the initramfs of a guest: busybox, the boot modules, the init script and the request.
+/// Returns the initramfs of a guest, which contains busybox, the boot modules, the init program and the request.
 pub(crate) fn build(
     kernel: &Kernel,
     busybox: &Path,
@@ -38,13 +38,13 @@ pub(crate) fn build(
     archive.symlink("host-modules", &modules)?;
     archive.symlink("guest/init", init_program)?;
     let mut request = serde_json::to_vec(request)?;
-    // The time to unpack depends on the size, and must not vary, because random keys are drawn at the end.
+    // The time to unpack the archive depends on its size, and must not vary, because random keys are drawn at the end.
     request.resize(request.len().next_multiple_of(REQUEST_PADDING), b' ');
     archive.file(&format!("guest/{REQUEST_FILE}"), 0o600, &request)?;
     archive.finish()
 }
 
-/// Returns an initramfs that writes [`TRIAL_MARKER`] to the second serial port.
+/// Returns the initramfs of a trial boot, whose only program writes [`TRIAL_MARKER`] to the second serial port.
 pub(crate) fn build_trial(busybox: &Path) -> io::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for dir in ["bin", "dev"] {
@@ -55,16 +55,16 @@ pub(crate) fn build_trial(busybox: &Path) -> io::Result<Vec<u8>> {
     archive.finish()
 }
 
-/// Text that the first program of a trial boot writes to show that it runs.
+/// Text with which the first program of a trial boot shows that it runs.
 pub(crate) const TRIAL_MARKER: &str = "kvm-works";
 
-/// Reads a file; an error includes the path.
+/// Reads a file; adds the path to an error.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
         .map_err(|error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display())))
 }
 
-/// Builder of a cpio archive, which numbers its entries.
+/// Builder of a cpio archive; it numbers the entries.
 #[derive(Default)]
 struct Archive {
     bytes: Vec<u8>,
@@ -104,16 +104,16 @@ impl Archive {
     }
 }
 
-/// Multiple to which the request's size is padded, bytes. Two runs of a scenario differ only in the name of the run
+/// Multiple in bytes to which the request's size is padded. Two runs of a scenario differ only in the name of the run
 /// directory, which is much shorter.
 const REQUEST_PADDING: usize = 16 << 10;
 
-/// Directories of the archive, parents first.
+/// Directories in the archive, parents first.
 const DIRS: &[&str] = &[
     "bin", "dev", "guest", "host", "modules", "overlay", "proc", "root", "sys",
 ];
 
-/// Init script. It contains only constants, and nothing from a request.
+/// Init script. It contains only constants, nothing from a request.
 const INIT_SCRIPT: &str = include_str!("init.sh");
 
 const TRIAL_SCRIPT: &str = include_str!("trial.sh");
@@ -140,7 +140,7 @@ mod tests {
         ] {
             let header = format!("070701{inode:08x}{mode:08x}{:016x}{:08x}", 0, 1);
             assert!(rest.starts_with(header.as_bytes()), "{name}");
-            // A header has 110 bytes; name, with its NUL, and data are padded to four bytes.
+            // A header has 110 bytes; the name, with its NUL, and the data are padded to four bytes.
             let (head, after) = rest.split_at((110 + name.len() + 1).next_multiple_of(4));
             assert_eq!(&head[110..110 + name.len()], name.as_bytes());
             assert!(after.starts_with(data), "{name}");

@@ -1,9 +1,8 @@
-//! Runs the same binary inside a QEMU guest when this kernel lacks modules.
+//! Guests: run the same binary inside a QEMU guest when this machine's kernel lacks modules.
 //!
-//! A guest boots the distribution's kernel, unpacked in a cache, over the host's own root file
-//! system: read-only through 9p, with a throw-away overlay. [`run`] starts a command in a guest and
-//! forwards its output, signals and exit code. [`inside::main`] is the guest's init, the hidden verb
-//! [`INIT_VERB`] of the same binary.
+//! A guest boots the distribution's kernel, unpacked in a cache, over the host's own root file system: read-only
+//! through 9p, with a throw-away overlay. [`run`] starts a command in a guest and forwards its output, signals and exit
+//! code. [`inside::main`] is the guest's init, which is the hidden subcommand [`INIT_VERB`] of the same binary.
 //!
 //! Must not contain: knowledge of scenarios, plans or labs; shell commands built from values.
 //!
@@ -68,5 +67,5 @@ pub use request::{Accelerator, ExecConfig, GuestRequest, Terminal, memory_for};
 pub use run::{StayingGuest, run, run_and_stay};
 pub use sinks::{GuestEvent, Sinks};
 
-/// Hidden verb of the binary that runs the guest's init.
+/// Hidden subcommand with which the binary runs as the guest's init.
 pub const INIT_VERB: &str = "guest-init";

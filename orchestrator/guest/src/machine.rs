@@ -12,7 +12,7 @@ use lab_units::Bytes;
 
 use crate::{Accelerator, Clock, outbox::DEVICE_BYTES, wire::Export};
 
-/// Properties of the machine that QEMU emulates.
+/// Properties of the virtual machine that QEMU runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
     pub accelerator: Accelerator,
@@ -21,27 +21,27 @@ pub(crate) struct Machine {
     pub memory: Bytes,
     pub seed: u64,
     pub image: PathBuf,
-    /// Number of the inherited file with the initramfs.
+    /// File descriptor, inherited by QEMU, of the file with the initramfs.
     pub initramfs: RawFd,
-    /// Serial ports; the first is the kernel's console.
+    /// Serial ports of the guest; the first is the kernel's console.
     pub ports: Vec<Port>,
-    /// Kernel messages on the console.
+    /// Kernel messages that are printed on the console.
     pub messages: Messages,
     pub shares: Vec<Share>,
-    /// Number of the inherited file with the outbox's memory, if the machine has an outbox.
+    /// File descriptor, inherited by QEMU, of the outbox's memory; `None` if the machine has no outbox.
     pub outbox: Option<RawFd>,
 }
 
-/// Kernel messages on the console.
+/// Kernel messages that are printed on the console.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Messages {
-    /// Errors only.
+    /// Only error messages.
     Errors,
     /// All messages from the start of the boot.
     All,
 }
 
-/// Serial port, with the number of the inherited file to which it is connected.
+/// Serial port, with the inherited file descriptor to which it is connected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Port {
     /// Pipe or file for the guest's output.
@@ -58,7 +58,7 @@ pub(crate) struct Share {
 }
 
 impl Machine {
-    /// Returns the arguments of `qemu-system-x86_64`.
+    /// Returns the command-line arguments for `qemu-system-x86_64`.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let mut line = Line::default();
         line.words("-nodefaults -no-user-config -display none -no-reboot -net none");
@@ -85,7 +85,7 @@ impl Machine {
         };
         line.option("-cpu", cpu);
         match self.accelerator {
-            // QEMU refuses `thread=multi` together with an instruction count.
+            // QEMU refuses `thread=multi` in combination with instruction counting.
             Accelerator::Tcg if self.clock == Clock::Virtual => {
                 line.words("-accel tcg,thread=single");
             }
@@ -110,8 +110,8 @@ impl Machine {
     fn serial_ports(&self, line: &mut Line) {
         for (index, (port, interrupt)) in self.ports.iter().zip(PORT_INTERRUPTS).enumerate() {
             let backend = match port {
-                // QEMU gets an open file, because it lacks the right to open another user's pipe. `append` keeps QEMU
-                // from truncating the file, which fails on a pipe.
+                // QEMU gets an open file, because it may not open another user's pipe. `append` keeps QEMU from
+                // truncating the file, which fails on a pipe.
                 Port::Output(fd) => {
                     line.option("-add-fd", format!("fd={fd},set={fd}"));
                     format!("file,id=port{index},path=/dev/fdset/{fd},append=on")
@@ -155,8 +155,8 @@ impl Line {
     fn share(&mut self, share: &Share) {
         let Export { tag, path } = &share.export;
         let readonly = if share.writable { "off" } else { "on" };
-        // Without a security model, files get the owner and mode that the guest's root sets, or QEMU's owner if QEMU
-        // may not change owners.
+        // Without a security model, files get the owner and mode that the guest's root sets; if QEMU may not change
+        // owners, the owner is QEMU's user.
         let mut fsdev = OsString::from(format!(
             "local,id={tag},security_model=none,multidevs=remap,readonly={readonly},path="
         ));
@@ -181,7 +181,7 @@ fn inherited(fd: RawFd) -> String {
     format!("/proc/self/fd/{fd}")
 }
 
-/// Doubles the commas of a path, because a single comma ends a value in QEMU's options.
+/// Doubles the commas in a path, because a single comma ends a value in QEMU's options.
 fn escaped(path: &Path) -> OsString {
     let parts: Vec<&[u8]> = path
         .as_os_str()
@@ -191,19 +191,20 @@ fn escaped(path: &Path) -> OsString {
     OsString::from_vec(parts.join(b",,".as_slice()))
 }
 
-/// System calls denied to QEMU: those that start programs, change its user or rights, or set priorities and CPUs, and
-/// obsolete ones.
+/// System calls that QEMU may not make: those that start programs, change its user or rights, or set priorities and
+/// CPUs, and obsolete ones.
 const SANDBOX: &str = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
 
-/// CPU of an emulated guest: QEMU's default, and the instructions of `crc32_pclmul`. Without these, a fifth
-/// of a loaded guest's instructions are spent on checksums of SoftRoCE's packets. SSSE3 is added because all real CPUs
-/// with these instructions have it, and Linux 7 relies on that: without SSSE3, `ghash_blocks_pclmul` crashes its boot.
+/// CPU model of an emulated guest: QEMU's default, plus the instructions that `crc32_pclmul` needs. Without these, a
+/// fifth of a loaded guest's instructions are spent on checksums of SoftRoCE's packets. SSSE3 is added because all real
+/// CPUs with these instructions have it, and Linux 7 relies on that: without SSSE3, `ghash_blocks_pclmul` crashes its
+/// boot.
 const EMULATED_CPU: &str = "qemu64,+ssse3,+sse4.1,+pclmulqdq";
 
-/// Start date of every guest on the virtual clock, UTC; fixed, so that runs repeat exactly.
+/// Date and time (UTC) at which the clock of every guest in virtual time starts; fixed, so that runs repeat exactly.
 const VIRTUAL_EPOCH: &str = "2026-01-01T00:00:00";
 
-/// Interrupts for the four serial ports: the usual two, and two from the unused printer ports.
+/// Interrupt numbers of the four serial ports: the usual two, and two from the unused printer ports.
 const PORT_INTERRUPTS: [u8; 4] = [4, 3, 5, 7];
 
 const KERNEL_WORDS: &[&str] = &[
@@ -215,8 +216,8 @@ const KERNEL_WORDS: &[&str] = &[
     // traps, and perftest prints rates of infinity and zero.
     "tsc=reliable",
     "clocksource=tsc",
-    // A guest is single-user and discarded, and emulation is slow, so hardening and monitoring are
-    // off. With the last four at their defaults, starting a process took 4 % longer.
+    // A guest has a single user and is discarded after use, and emulation is slow, so hardening and monitoring are off.
+    // With the last four words at their defaults, starting a process took 4 % longer.
     "mitigations=off",
     "nowatchdog",
     "audit=0",
@@ -226,14 +227,14 @@ const KERNEL_WORDS: &[&str] = &[
     "psi=0",
 ];
 
-/// Kernel command line on the real clock.
+/// Words of the kernel command line for the real clock.
 const REAL_WORDS: &[&str] = &[
     // The kernel waits 10 ms for four timer ticks and panics without them; on a loaded host they come later:
     // https://github.com/torvalds/linux/blob/v6.1/arch/x86/kernel/apic/io_apic.c, `timer_irq_works`.
     "no_timer_check",
 ];
 
-/// Kernel command line for one CPU on the virtual clock.
+/// Words of the kernel command line for one CPU on the virtual clock.
 const VIRTUAL_WORDS: &[&str] = &[
     // Addresses that differ between boots change hash orders and thereby timings.
     "nokaslr",

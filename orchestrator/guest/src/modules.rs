@@ -10,13 +10,13 @@ use std::{
 #[derive(Debug)]
 pub(crate) struct ModuleIndex {
     dir: PathBuf,
-    /// Files by module name, each with the files on which it depends; paths are relative to `dir`.
+    /// Files by module name, each with the files that it depends on; paths are relative to `dir`.
     loadable: BTreeMap<String, (String, Vec<String>)>,
     builtin: BTreeSet<String>,
 }
 
 impl ModuleIndex {
-    /// Reads the index of the modules in `dir`, `lib/modules/RELEASE`.
+    /// Reads the module index in `dir`, which is a directory `lib/modules/RELEASE`.
     pub(crate) fn read(dir: &Path) -> io::Result<Self> {
         let dep = fs::read_to_string(dir.join("modules.dep"))?;
         let builtin = fs::read_to_string(dir.join("modules.builtin"))?;
@@ -37,7 +37,7 @@ impl ModuleIndex {
     }
 
     /// Returns the modules among `names` that are neither built in nor available as uncompressed files. A guest cannot
-    /// load compressed modules.
+    /// load compressed modules, so they count as missing.
     pub(crate) fn missing<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
         let has_file =
             |(file, _): &(String, _)| file.ends_with(".ko") && self.dir.join(file).is_file();
@@ -51,7 +51,7 @@ impl ModuleIndex {
             .collect()
     }
 
-    /// Returns the files of `names` and their dependencies, each after the files on which it depends.
+    /// Returns the files of the modules `names` and of their dependencies, each after the files that it depends on.
     ///
     /// Built-in and unknown modules have no file; [`Self::missing`] reports unknown modules.
     pub(crate) fn load_order(&self, names: &[&str]) -> Vec<PathBuf> {
@@ -77,7 +77,7 @@ impl ModuleIndex {
     }
 }
 
-/// Returns the module name of a file: `sch_netem` for `kernel/net/sched/sch-netem.ko`.
+/// Returns the name of the module in a file: `sch_netem` for `kernel/net/sched/sch-netem.ko`.
 fn module_name(file: &str) -> String {
     let base = file.rsplit('/').next().unwrap_or(file);
     let stem = base.split_once(".ko").map_or(base, |(stem, _)| stem);

@@ -1,4 +1,4 @@
-//! Requirements of guests, and checks of this machine against them.
+//! Requirements that guests have, and checks of this machine against them.
 
 use std::{
     env::consts::ARCH,
@@ -20,18 +20,18 @@ use crate::{
     rights::{self, GUEST_USER},
 };
 
-/// Requirement of guests, and its state on this machine.
+/// Requirement that guests have, and its state on this machine.
 #[derive(Debug)]
 pub struct Need {
-    /// Short name: `busybox`, `guest memory`.
+    /// Short name of the requirement: `busybox`, `guest memory`.
     pub subject: &'static str,
     /// Reason why a guest needs it.
     pub why: &'static str,
-    /// Description of the state if the requirement is met; otherwise the problem.
+    /// Description of the state if the requirement is met; otherwise the finding.
     pub found: Result<String, Finding>,
 }
 
-/// Problem: a requirement of guests that this machine does not meet.
+/// Requirement of guests that this machine does not meet.
 #[derive(Debug, Error)]
 pub enum Finding {
     #[error("this machine is {architecture}, but guests exist only for x86_64")]
@@ -59,7 +59,7 @@ pub enum Finding {
     },
     #[error("this user namespace does not map user {user}")]
     NoUser { user: u32 },
-    #[error("{free} is available, but the guest needs up to {needed}")]
+    #[error("{free} of memory is available, but the guest needs up to {needed}")]
     NoMemory { free: Bytes, needed: Bytes },
 }
 
@@ -89,7 +89,7 @@ impl Finding {
     }
 }
 
-/// Checks all requirements of a guest with kernels in `cache`, in the order in which to fix them.
+/// Checks all requirements of a guest whose kernels are in `cache`, in the order in which they must be fixed.
 #[must_use]
 pub fn needs(cache: &Path) -> Vec<Need> {
     let need = |subject, why, found| Need {
@@ -137,7 +137,7 @@ pub fn needs(cache: &Path) -> Vec<Need> {
     needs
 }
 
-/// Lists the requirements of a guest that this machine does not meet.
+/// Lists the requirements that guests have and this machine does not meet.
 #[must_use]
 pub fn lacking(cache: &Path) -> Vec<Finding> {
     needs(cache)
@@ -146,16 +146,16 @@ pub fn lacking(cache: &Path) -> Vec<Finding> {
         .collect()
 }
 
-/// Returns a finding if less than `memory` is available; `None` also if the kernel does not report
+/// Returns a finding if less than `memory` is available; `None` if enough is available or the kernel does not report
 /// the available memory.
 #[must_use]
 pub fn lacking_memory(memory: Bytes) -> Option<Finding> {
     self::memory(available_memory()?, memory).err()
 }
 
-/// Returns the state of KVM on this machine; `None` without a kernel for a trial boot.
+/// Returns the state of KVM on this machine; `None` if there is no kernel for a trial boot.
 ///
-/// Takes up to 6 s, once per boot of this machine.
+/// The first call after each boot of this machine takes up to 6 s.
 #[must_use]
 pub fn kvm(cache: &Path) -> Option<KvmVerdict> {
     let kernel = Kernel::find(cache).ok()?;
@@ -188,7 +188,7 @@ const fn unfit(what: &'static str, message: String) -> Finding {
     }
 }
 
-/// Checks that QEMU was built with 9p. If QEMU is missing, 9p does not count as missing.
+/// Checks that QEMU was built with 9p. If QEMU itself is missing, 9p does not count as missing.
 fn file_server() -> Result<String, Finding> {
     match run_qemu(&["-device", "virtio-9p-pci,help"]) {
         Err(message) if which::which(QEMU).is_ok() => Err(unfit("has no 9p file server", message)),
@@ -197,7 +197,8 @@ fn file_server() -> Result<String, Finding> {
     }
 }
 
-/// Runs QEMU and returns the first line of its output, or of its messages if it fails.
+/// Runs QEMU and returns the first line of its standard output; if it fails, the error is the first line of its
+/// messages.
 fn run_qemu(arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(QEMU)
         .args(arguments)
@@ -274,13 +275,13 @@ fn available_in(meminfo: &str) -> Option<Bytes> {
     Some(Bytes::new(kibibytes * 1024))
 }
 
-/// Rounds down to whole MB for display.
+/// Rounds an amount down to whole MB for display.
 fn in_megabytes(amount: Bytes) -> Bytes {
     Bytes::new(amount.get() / 1_000_000 * 1_000_000)
 }
 
-/// Disk space of the downloaded package (70 MB), its unpacked files (410 MB) and the unpacked image
-/// (65 MB).
+/// Disk space in bytes for the downloaded package (70 MB), its unpacked files (410 MB) and the uncompressed kernel
+/// image (65 MB).
 const SPACE_NEEDED: Bytes = Bytes::new(600_000_000);
 
 #[cfg(test)]
@@ -294,7 +295,7 @@ mod tests {
         assert_eq!(available_in("MemTotal:  100 kB\n"), None);
         let needed = Bytes::new(2_345_600_000);
         let lacking = memory(Bytes::new(900_000_000), needed).unwrap_err();
-        let expected = "900 MB is available, but the guest needs up to 2345 MB";
+        let expected = "900 MB of memory is available, but the guest needs up to 2345 MB";
         assert_eq!(lacking.to_string(), expected);
         let enough = Bytes::new(2_345_678_901);
         assert_eq!(memory(enough, needed).unwrap(), "2345 MB free");

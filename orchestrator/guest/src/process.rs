@@ -30,8 +30,8 @@ pub(crate) struct Qemu {
 }
 
 impl Qemu {
-    /// Starts QEMU with `arguments`, pinned to the CPU of `cpu` if there is a claim. QEMU inherits `files` under their
-    /// numbers.
+    /// Starts QEMU with `arguments`, pinned to the CPU that `cpu` claims, if any. QEMU inherits `files` under their
+    /// file descriptor numbers.
     ///
     /// QEMU runs in a separate process group, so that Ctrl-C on the terminal does not reach it. QEMU is killed when the
     /// calling thread ends, so the thread must live as long as QEMU is needed.
@@ -58,7 +58,7 @@ impl Qemu {
         self.child.stderr.take()
     }
 
-    /// Pauses the machine and its virtual clock.
+    /// Pauses the machine, and thereby its virtual clock.
     pub(crate) fn stop(&self) -> nix::Result<()> {
         kill(self.pid(), Signal::SIGSTOP)
     }
@@ -81,13 +81,13 @@ impl Qemu {
 
 impl Drop for Qemu {
     fn drop(&mut self) {
-        // Killing fails only if the process has ended.
+        // Killing fails only if the process has already ended.
         let _ = self.end();
     }
 }
 
-/// Sets up the child's actions between fork and exec: keep `files` open, restrict itself to the CPUs in `only`, take
-/// `rights`, and be killed when this thread ends.
+/// Sets up what the child process does between fork and exec: it keeps `files` open, restricts itself to the CPUs in
+/// `only`, takes `rights`, and asks to be killed when this thread ends.
 #[expect(unsafe_code, reason = "a hook between fork and exec has no safe form")]
 fn prepare_child(
     command: &mut Command,
@@ -106,7 +106,7 @@ fn prepare_child(
         if let Some(rights) = &rights {
             rights.take()?;
         }
-        // A change of rights clears the death signal, so it is set afterwards.
+        // A change of rights clears the death signal, so the signal is set after it.
         prctl::set_pdeathsig(Signal::SIGKILL)?;
         // The parent may have died before the death signal was set.
         if getppid() == parent {
@@ -122,17 +122,17 @@ fn prepare_child(
     }
 }
 
-/// Returns an anonymous file with the contents `bytes`, which disappears when its last user closes it.
+/// Returns an anonymous file with the contents `bytes`; it disappears when its last user closes it.
 pub(crate) fn in_memory(bytes: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create(c"lcmp-lab-initramfs", MFdFlags::MFD_CLOEXEC)?);
     file.write_all(bytes)?;
     Ok(file)
 }
 
-/// Returns a pipe for an output port.
+/// Returns a pipe for an output port of the guest.
 ///
-/// If a port is full, the guest waits, and its virtual clock jumps. The port writes single bytes, of which a socket
-/// buffers only a few hundred; a pipe buffers as many as its size.
+/// If a port is full, the guest waits, and its virtual clock jumps. The port writes single bytes. A socket buffers only
+/// a few hundred separate writes; a pipe buffers as many bytes as its size.
 pub(crate) fn output_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     fcntl(&writer, FcntlArg::F_SETPIPE_SZ(OUTPUT_PIPE_SIZE))?;
@@ -141,7 +141,7 @@ pub(crate) fn output_pipe() -> io::Result<(PipeReader, PipeWriter)> {
 
 /// Returns the last panic message in a console log.
 pub(crate) fn panic_message(log: &Path) -> Option<String> {
-    // The guest may write to the log's directory.
+    // The guest may write to the log's directory, so links are refused.
     let bytes = lab_files::read(log, Links::Refuse, MAX_CONSOLE).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     text.lines().rev().find_map(|line| {
@@ -150,7 +150,7 @@ pub(crate) fn panic_message(log: &Path) -> Option<String> {
     })
 }
 
-/// Returns the path of the statically linked busybox.
+/// Returns the path of the statically linked busybox; `None` if it is not installed.
 pub(crate) fn find_busybox() -> Option<PathBuf> {
     let paths = ["/bin/busybox", "/usr/bin/busybox"].map(PathBuf::from);
     paths.into_iter().find(|path| is_static(path))
@@ -166,19 +166,19 @@ fn is_static(program: &Path) -> bool {
     })
 }
 
-/// Name of the emulator, looked up in `PATH`.
+/// Name of the emulator's program, which is searched in `PATH`.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
 
-/// Debian package of the emulator.
+/// Debian package that contains the emulator.
 pub(crate) const QEMU_PACKAGE: &str = "qemu-system-x86";
 
-/// Debian package of the statically linked busybox.
+/// Debian package that contains the statically linked busybox.
 pub(crate) const BUSYBOX_PACKAGE: &str = "busybox-static";
 
-/// Maximum number of bytes read from a console log; a boot writes a thousandth of this.
+/// Maximum number of bytes read from a console log; a boot writes about a thousandth of this.
 const MAX_CONSOLE: u64 = 64 << 20;
 
-/// Maximum size of a pipe that an unprivileged process may set, bytes.
+/// Maximum size in bytes of a pipe that an unprivileged process may set.
 const OUTPUT_PIPE_SIZE: i32 = 1 << 20;
 
 const PANIC: &str = "Kernel panic - ";

@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::GuestError;
 
-/// Accelerator of a guest.
+/// Accelerator with which QEMU runs a guest.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accelerator {
-    /// Software emulation.
+    /// Software emulation of the CPU, QEMU's TCG.
     Tcg,
-    /// Hardware virtualisation.
+    /// Hardware virtualisation of the CPU, Linux's KVM.
     Kvm,
 }
 
@@ -35,9 +35,9 @@ impl Accelerator {
         }
     }
 
-    /// Returns the accelerator and clock of a guest with the requested clock.
+    /// Returns the accelerator and clock for a guest whose requested clock is `clock`.
     ///
-    /// `kvm_works` is called only if the result depends on it, since it may boot a guest.
+    /// `kvm_works` is called only if the result depends on it, because it may boot a guest.
     #[must_use]
     pub fn choose(clock: Option<Clock>, kvm_works: impl FnOnce() -> bool) -> (Self, Clock) {
         if clock != Some(Clock::Virtual) && kvm_works() {
@@ -48,19 +48,19 @@ impl Accelerator {
     }
 }
 
-/// Terminal to which the command's output is connected.
+/// Terminal of the host to which the command's output is connected.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Terminal {
     /// True if standard output is a terminal.
     pub stdout: bool,
     /// True if standard error is a terminal.
     pub stderr: bool,
-    /// Columns and rows, if standard output or standard error is a terminal.
+    /// Columns and rows; `None` if neither standard output nor standard error is a terminal.
     pub size: Option<(u16, u16)>,
 }
 
 impl Terminal {
-    /// Returns the terminal of this process.
+    /// Returns the terminal to which this process is connected.
     #[must_use]
     pub fn of_this_process() -> Self {
         let stdout = io::stdout().is_terminal();
@@ -78,7 +78,7 @@ impl Terminal {
     }
 }
 
-/// Configuration of exec sessions: commands that run in a guest at the request of other processes.
+/// Configuration of exec sessions, in which other processes run commands in the guest.
 #[derive(Clone, Debug)]
 pub struct ExecConfig {
     /// Path of the Unix socket for clients. The file must not exist, and is removed with the guest.
@@ -87,42 +87,42 @@ pub struct ExecConfig {
     pub prefix: Vec<OsString>,
 }
 
-/// Command, and properties of the guest in which it runs.
+/// Request to run a command in a guest, with the guest's properties.
 ///
-/// The host's root file system is the guest's, read-only with a throw-away overlay; `/proc`, `/sys`,
-/// `/dev` and `/run` are the guest's own. The guest caches the files that it has read, so it does not see
-/// later changes on the host.
+/// The guest uses the host's root file system, read-only with a throw-away overlay; it has its own `/proc`, `/sys`,
+/// `/dev` and `/run`. The guest caches the files that it has read, so it does not see later changes on the host.
 #[derive(Clone, Debug)]
 pub struct GuestRequest {
-    /// Command and its arguments; the command is an absolute path.
+    /// Command and its arguments; the command must be an absolute path.
     pub argv: Vec<OsString>,
-    /// Environment of the command, without the `LCMP_LAB_*` variables that the guest adds.
+    /// Environment of the command, without the `LCMP_LAB_*` variables, which the guest adds.
     pub env: Vec<(String, String)>,
     /// Working directory of the command.
     pub cwd: PathBuf,
-    /// Host directories mounted writable at the same path; writes to all other directories are discarded.
+    /// Host directories that are mounted writable at the same path; writes to all other directories are discarded.
     pub writable: Vec<PathBuf>,
-    /// Clock; `None` selects the real clock with KVM if KVM works, otherwise the virtual clock with software emulation.
+    /// Requested clock; `None` selects the real clock with KVM if KVM works, otherwise the virtual clock with software
+    /// emulation.
     pub clock: Option<Clock>,
-    /// Memory of the guest.
+    /// Memory of the guest in bytes.
     pub memory: Bytes,
     /// Number of virtual CPUs on the real clock; on the virtual clock there is always one.
     pub vcpus: NonZeroU8,
     /// Seed of the guest's random numbers.
     pub seed: u64,
-    /// File on the host for the kernel's console output.
+    /// File on the host to which the kernel's console output is written.
     pub console_log: PathBuf,
-    /// Maximum host time of the boot.
+    /// Maximum host time that the boot may take.
     pub boot_timeout: Duration,
-    /// Host time without output or heartbeat after which the guest is killed; `None` never kills it.
+    /// Host time without output or heartbeat after which the guest is killed; `None`: it is never killed.
     pub silence_timeout: Option<Duration>,
     /// Configuration of exec sessions; `None` if they are not allowed.
     pub exec: Option<ExecConfig>,
-    /// Terminal of the command's output.
+    /// Terminal to which the command's output is connected.
     pub terminal: Terminal,
     /// Directory of the unpacked kernel package.
     pub cache: PathBuf,
-    /// Program whose hidden verb [`crate::INIT_VERB`] calls [`crate::inside::main`].
+    /// Program that runs [`crate::inside::main`] if its first argument is [`crate::INIT_VERB`].
     pub init_program: PathBuf,
 }
 
@@ -183,8 +183,7 @@ fn window_size(of: impl std::os::fd::AsFd) -> Option<(u16, u16)> {
     (size.ws_col > 0).then_some((size.ws_col, size.ws_row))
 }
 
-/// Returns the memory of a guest whose command needs `command`: whole GiB, at least
-/// [`DEFAULT_MEMORY`].
+/// Returns the memory of a guest whose command needs `command`, rounded up to whole GiB, at least [`DEFAULT_MEMORY`].
 #[must_use]
 pub fn memory_for(command: Bytes) -> Bytes {
     let all = command.get().saturating_add(OWN_MEMORY);
@@ -192,15 +191,15 @@ pub fn memory_for(command: Bytes) -> Bytes {
     Bytes::new(gibibytes * GIBIBYTE).max(DEFAULT_MEMORY)
 }
 
-/// File systems of the guest's own, which hide the host's. Writable directories may lie below them.
+/// Directories of the guest's own file systems, which hide those of the host. Writable directories may lie below them.
 const OWN_DIRS: &[&str] = &["/run", "/proc", "/sys", "/dev"];
 
 /// Minimum memory of a guest: a lab of 32 hosts and 300 QPs was measured at 0.4 GB. The host provides
 /// only pages that the guest touches.
 pub const DEFAULT_MEMORY: Bytes = Bytes::new(2 * GIBIBYTE);
 
-/// Memory for the kernel, its page cache and the files that the command writes, bytes. The overlay and `/run` may each
-/// use up to half of the guest's memory.
+/// Memory in bytes for the kernel, its page cache and the files that the command writes. The overlay and `/run` may
+/// each use up to half of the guest's memory.
 const OWN_MEMORY: u64 = GIBIBYTE;
 
 const GIBIBYTE: u64 = 1 << 30;
@@ -208,11 +207,11 @@ const GIBIBYTE: u64 = 1 << 30;
 /// Default number of virtual CPUs on the real clock. Measurements showed no gain from more than two.
 pub const DEFAULT_VCPUS: NonZeroU8 = NonZeroU8::new(2).expect("two is not zero");
 
-/// Maximum host time of a boot: 4 to 7 s on two idle cores, 25 s on two cores with four other busy
-/// processes.
+/// Default of [`GuestRequest::boot_timeout`]. A boot takes 4 to 7 s on two idle cores, and 25 s on two cores with four
+/// other busy processes.
 pub const DEFAULT_BOOT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Maximum host time without output or heartbeat. A heartbeat is sent every 10 s of guest time, which took up to 30 s
+/// Default of [`GuestRequest::silence_timeout`]. A heartbeat is sent every 10 s of guest time, which took up to 30 s
 /// under software emulation on a busy host.
 pub const DEFAULT_SILENCE_TIMEOUT: Duration = Duration::from_secs(300);
 

@@ -2,8 +2,8 @@
 
 use std::io;
 
-/// Repeats `call` as long as signals interrupt it. A handler without `SA_RESTART` makes any wait fail with `EINTR`;
-/// every handler does so for `poll` and for sockets with a time-out, and so does SIGSTOP for such sockets.
+/// Repeats `call` as long as signals interrupt it. A signal handler without `SA_RESTART` makes any wait fail with
+/// `EINTR`. Every handler does so for `poll` and for sockets with a time-out, and SIGSTOP does so for such sockets.
 /// <https://man7.org/linux/man-pages/man7/signal.7.html>
 pub(crate) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
@@ -30,7 +30,7 @@ mod tests {
 
     extern "C" fn ignore(_: i32) {}
 
-    /// Sends signals to a thread as long as `is_waiting` is true; most arrive while the thread waits.
+    /// Sends signals to a thread as long as `is_waiting` returns true; most of them arrive while the thread waits.
     fn pester(thread: Pthread, is_waiting: impl Fn() -> bool) {
         for _ in 0..50 {
             thread::sleep(Duration::from_millis(1));
@@ -72,7 +72,7 @@ mod tests {
                 drop(writer);
                 let (waited, interruptions) = waiting.join().unwrap();
                 assert_eq!(waited.unwrap(), 0);
-                // Without interruptions the test would prove nothing.
+                // If no signal interrupted the call, the test proves nothing.
                 assert!(interruptions > 0, "{is_polled}");
             });
         }

@@ -1,7 +1,7 @@
 //! Rights of QEMU, and the directories that it may write to.
 //!
-//! QEMU acts on behalf of everything in a guest, so root starts QEMU as a separate user. That user may read all files,
-//! as root may, because the guest uses this machine's root file system, but may write only to the directories that are
+//! QEMU acts on behalf of everything in a guest, so root starts QEMU as a separate user. Like root, that user may read
+//! all files, because the guest uses this machine's root file system; but it may write only to the directories that are
 //! lent to it. If another user starts QEMU, it has that user's rights.
 
 use std::{
@@ -23,26 +23,26 @@ use rustix::{
 
 use crate::retry::uninterrupted;
 
-/// User and group of QEMU if root starts it. No account has this number: it is one of the reserved numbers of Debian
-/// Policy 9.2.2, 65000 to 65533, with the digits of `RoCEv2`'s port.
+/// User and group id of QEMU if root starts it. No account has this id: it is one of the reserved ids of Debian Policy
+/// 9.2.2, 65000 to 65533, and ends with three digits of the port of RoCEv2, 4791.
 pub const GUEST_USER: u32 = 65_479;
 
-/// Rights that QEMU has besides those of its user.
+/// Rights that QEMU gets in addition to those of its user.
 #[derive(Clone, Debug)]
 pub(crate) struct GuestRights {
     groups: Vec<Gid>,
 }
 
 impl GuestRights {
-    /// Returns the rights of a QEMU that this process starts; `None` if QEMU gets this process's own rights.
+    /// Returns the rights of a QEMU process that this process starts; `None` if QEMU keeps this process's own rights.
     pub(crate) fn of_qemu() -> Option<Self> {
         nix::unistd::geteuid().is_root().then(|| Self {
             groups: kvm_group().into_iter().collect(),
         })
     }
 
-    /// Gives the calling process these rights. Called between fork and exec, so it only makes system calls and does not
-    /// allocate.
+    /// Gives the calling process these rights. It is called between fork and exec, and so makes only system calls and
+    /// does not allocate memory.
     pub(crate) fn take(&self) -> io::Result<()> {
         let uid = Uid::from_raw(GUEST_USER);
         let gid = Gid::from_raw(GUEST_USER);
@@ -62,14 +62,15 @@ impl GuestRights {
     }
 }
 
-/// Returns true if root can give files and processes to the guest's user, whose ID may be unmapped in a user namespace.
+/// Returns true if root can give files and processes to the guest's user; in a user namespace, the id of that user may
+/// be unmapped.
 pub(crate) fn has_guest_user() -> bool {
     let has = |map: &str| fs::read_to_string(map).map_or(true, |map| maps(&map, GUEST_USER));
     !nix::unistd::geteuid().is_root() || has("/proc/self/uid_map") && has("/proc/self/gid_map")
 }
 
-/// Returns true if an ID map (`user_namespaces(7)`: first ID inside, first ID outside, count) contains `id` as an
-/// inside ID.
+/// Returns true if an ID map (`user_namespaces(7)`: first id inside, first id outside, count) contains `id` as an
+/// inside id.
 fn maps(map: &str, id: u32) -> bool {
     map.lines().any(|line| {
         let mut numbers = line.split_whitespace().map(str::parse::<u64>);
@@ -82,14 +83,14 @@ fn maps(map: &str, id: u32) -> bool {
     })
 }
 
-/// Returns the group whose members may use KVM.
+/// Returns the group whose members may use KVM; `None` if there is no such group other than root's.
 fn kvm_group() -> Option<Gid> {
     let kvm = fs::metadata("/dev/kvm").ok()?;
     let may_use = kvm.permissions().mode() & 0o060 == 0o060;
     (may_use && kvm.gid() != 0).then(|| Gid::from_raw(kvm.gid()))
 }
 
-/// Directories that are lent to QEMU for writing. Dropping the value takes them back.
+/// Directories that are lent to QEMU for writing. They are taken back when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Lent(Vec<LentDirectory>);
 
@@ -98,17 +99,17 @@ struct LentDirectory {
     path: PathBuf,
     uid: u32,
     gid: u32,
-    /// Locked directory; the lock shows that it is in use.
+    /// Open and locked directory; the lock shows other processes that the directory is in use.
     _lock: File,
 }
 
 impl Lent {
-    /// Lends directories to QEMU, but not their existing contents.
+    /// Lends directories to QEMU, but not the entries that they already contain.
     pub(crate) fn new(directories: &[PathBuf]) -> io::Result<Self> {
         let mut lent = Self(Vec::new());
         if nix::unistd::geteuid().is_root() {
             for path in directories {
-                // From here on the descriptor is used, because the path may be replaced at any time.
+                // From here on the file descriptor is used, because the path may be replaced at any time.
                 let lock = open_directory(path)?;
                 uninterrupted(|| lock.lock_shared())?;
                 let owner = lock.metadata()?;
@@ -129,8 +130,8 @@ impl Lent {
 /// Returns the error for a directory whose owner cannot be changed.
 fn without(path: &Path, error: io::Error) -> io::Error {
     let text = format!(
-        "`{}` cannot be given to the guest's user, {GUEST_USER}: {error} (hint: a directory on a file system with \
-         owners)",
+        "cannot change the owner of `{}` to the guest's user, {GUEST_USER}: {error} (hint: use a file system that \
+         stores owners)",
         path.display()
     );
     io::Error::new(error.kind(), text)
@@ -165,8 +166,8 @@ pub fn recover(directory: &Path) -> io::Result<()> {
     take_back(directory, (owner.uid(), owner.gid()))
 }
 
-/// Gives a directory, and the guest user's entries in it, to an owner. Entries that are neither files nor directories
-/// are removed, and set-user-ID bits are cleared, because later readers trust the directory.
+/// Gives a directory, and those of its entries that belong to the guest's user, to an owner. Entries that are neither
+/// files nor directories are removed, and set-user-ID bits are cleared, because later readers trust the directory.
 ///
 /// The owner of the directory itself is changed first, so that the guest cannot change entries during the inspection.
 fn take_back(path: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {
@@ -183,7 +184,7 @@ fn take_back(path: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {
         } else if found.is_file() {
             let file = lab_files::open(&path, Links::Refuse)?;
             fchown(&file, Some(uid), Some(gid))?;
-            // A change of the owner clears these bits only on programs.
+            // The kernel clears these bits at a change of the owner only for executable files.
             let mode = found.permissions().mode() & 0o777;
             file.set_permissions(fs::Permissions::from_mode(mode))?;
         } else {
@@ -273,13 +274,13 @@ mod tests {
         assert!(fs::symlink_metadata(&link).is_err());
         assert!(fs::metadata("/etc/passwd").unwrap().uid() == 0);
 
-        // If a link replaces the directory, neither the link nor its target is lent.
+        // If a symbolic link replaces the directory, neither the link nor its target is lent.
         let swapped = folder.path().join("swapped");
         symlink(&lent, &swapped).unwrap();
         assert!(Lent::new(&[swapped]).is_err());
         assert_eq!(owner(&lent), before);
 
-        // The state that a killed process leaves behind.
+        // A killed process leaves a lent directory behind.
         chown(&lent, Some(GUEST_USER), Some(GUEST_USER)).unwrap();
         recover(&lent).unwrap();
         assert_eq!(owner(&lent), before);

@@ -1,4 +1,4 @@
-//! Run of a guest from start to end, on the host's side.
+//! Run of a guest from start to end, as seen from the host.
 
 use std::{
     io,
@@ -30,18 +30,17 @@ use crate::{
     wire::{Export, InnerRequest, Token},
 };
 
-/// Runs a command inside a guest and returns its exit code, or 128 plus the signal that ended it.
+/// Runs a command inside a guest and returns its exit code, or 128 plus the number of the signal that ended it.
 ///
-/// The first two of SIGINT, SIGTERM and SIGHUP are forwarded to the command. The third, and any signal
-/// before the command has started, ends the guest.
-/// Fails if the guest ends before the command; in that case QEMU has also ended. A non-zero exit code of the command is
-/// not an error.
+/// The first two signals among SIGINT, SIGTERM and SIGHUP are forwarded to the command. The third signal, and any
+/// signal before the command has started, ends the guest. Fails if the guest ends before the command; in that case QEMU
+/// has also ended. A non-zero exit code of the command is not an error.
 pub fn run(
     request: &GuestRequest,
     signals: Signals,
     sinks: &mut Sinks<'_>,
 ) -> Result<u8, GuestError> {
-    // Dropped, and so taken back, after QEMU has ended.
+    // Lent directories are taken back when this is dropped, after QEMU has ended.
     let _lent = lend(request)?;
     let mut session = begin(request, false, signals, sinks)?;
     let code = session.follow(sinks)?;
@@ -56,7 +55,7 @@ pub fn run_and_stay<'a>(
     signals: Signals,
     sinks: &mut Sinks<'_>,
 ) -> Result<(u8, StayingGuest<'a>), GuestError> {
-    // Dropped, and so taken back, while the guest still runs.
+    // Lent directories are taken back when this is dropped, while the guest still runs.
     let _lent = lend(request)?;
     let mut session = begin(request, true, signals, sinks)?;
     let code = session.follow(sinks)?;
@@ -69,7 +68,7 @@ fn lend(request: &GuestRequest) -> Result<Lent, GuestError> {
     Lent::new(&request.writable).map_err(host("writable directories"))
 }
 
-/// Guest whose command has ended. It ends with the thread that started it.
+/// Guest that stays after its command has ended. It ends with the thread that started it.
 pub struct StayingGuest<'a>(Session<'a>);
 
 impl StayingGuest<'_> {
@@ -114,7 +113,7 @@ fn begin<'a>(
     Ok(Session::new(request, clock, machine, inputs, started))
 }
 
-/// Starts the machine and the threads that read its streams; returns it with its control port and outbox.
+/// Starts the machine and the threads that read its streams; returns the machine, its control port and its outbox.
 fn start(
     request: &GuestRequest,
     kernel: &Kernel,

@@ -17,11 +17,12 @@ use crate::{
     wire::{ToGuest, ToHost},
 };
 
-/// Session of a running machine.
+/// The host's session with a running machine.
 pub(crate) struct Session<'a> {
     request: &'a GuestRequest,
     clock: Clock,
-    /// Exec socket. It is removed before the machine ends, so that no client connects to a dead machine.
+    /// Exec socket; `None` without exec sessions. It is removed before the machine ends, so that no client connects to
+    /// a dead machine.
     exec: Option<ExecSocket>,
     qemu: Qemu,
     control: UnixStream,
@@ -30,14 +31,14 @@ pub(crate) struct Session<'a> {
     _forwarding: Forwarding,
     clients: Clients,
     started: Instant,
-    /// Time of the machine's latest output or heartbeat.
+    /// Host time of the machine's latest output or heartbeat.
     last_sign: Instant,
     /// True once the command has started.
     is_ready: bool,
     is_stopped: bool,
     signals: u32,
     open_streams: usize,
-    /// Last lines of QEMU's own output.
+    /// Last lines that QEMU itself wrote, for error messages.
     messages: VecDeque<String>,
     /// Events that were received during the wait for late output.
     deferred: VecDeque<Event>,
@@ -76,7 +77,7 @@ impl<'a> Session<'a> {
     pub(crate) fn follow(&mut self, sinks: &mut Sinks<'_>) -> Result<u8, GuestError> {
         let ended = self.until_end(sinks);
         if !matches!(ended, Err(GuestError::Outbox { .. })) {
-            // The bytes that the command has sent are stored, however the command ends.
+            // The bytes that the command has sent are stored, regardless of how the command ends.
             self.take_outbox(sinks)?;
         }
         ended
@@ -85,7 +86,7 @@ impl<'a> Session<'a> {
     fn until_end(&mut self, sinks: &mut Sinks<'_>) -> Result<u8, GuestError> {
         loop {
             let event = self.next(Some(OUTBOX_PERIOD))?;
-            // Before the output is shown, so that everything shown is also stored.
+            // The outbox is emptied before output is shown, so that all bytes sent before shown output are stored.
             self.take_outbox(sinks)?;
             match event {
                 None => {}
@@ -118,7 +119,7 @@ impl<'a> Session<'a> {
     }
 
     /// Writes output of the ended command that the reader threads have not enqueued yet. Takes at most [`LATE_OUTPUT`]
-    /// in total, because an idle guest on the virtual clock sends heartbeats continuously.
+    /// in total, because an idle guest on the virtual clock sends heartbeats without pause.
     pub(crate) fn write_late_output(&mut self, sinks: &mut Sinks<'_>) {
         let end = Instant::now() + LATE_OUTPUT;
         loop {
@@ -137,7 +138,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Serves exec sessions until a signal is received.
+    /// Serves exec sessions until this process receives a signal.
     pub(crate) fn serve(mut self) -> Result<(), GuestError> {
         let mut sinks = Sinks {
             stdout: &mut io::sink(),
@@ -157,7 +158,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Handles an event other than a signal; returns the exit code of the command.
+    /// Handles an event other than a signal; returns the exit code of the command if the event reports it.
     fn handle(&mut self, event: Event, sinks: &mut Sinks<'_>) -> Result<Option<u8>, GuestError> {
         match event {
             Event::Stdout(bytes) => write(sinks.stdout, &bytes),
@@ -214,7 +215,8 @@ impl<'a> Session<'a> {
             .map_err(|source| GuestError::Outbox { source })
     }
 
-    /// Returns the next event; `None` if no event comes within `pause`; an error if a timeout expires first.
+    /// Returns the next event; `None` if no event arrives within `pause`. Fails if a time limit of the run expires
+    /// first.
     fn next(&mut self, pause: Option<Duration>) -> Result<Option<Event>, GuestError> {
         let event = match self.deferred.pop_front() {
             Some(event) => Some(event),
@@ -244,7 +246,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Returns the deadline for the next output or heartbeat, and the error if the deadline passes.
+    /// Returns the time by which output or a heartbeat must arrive, and the error if none does; `None` without a limit.
     fn deadline(&self) -> Option<(Instant, GuestError)> {
         let console = self.request.console_log.clone();
         if !self.is_ready {
@@ -297,7 +299,7 @@ impl<'a> Session<'a> {
     fn send(&mut self, message: &ToGuest) -> Result<(), GuestError> {
         let mut line = serde_json::to_vec(message).map_err(GuestError::host)?;
         line.push(b'\n');
-        // The end of the machine is detected by its closed streams.
+        // An error is ignored, because the end of the machine is detected by its closed streams.
         if let Err(error) = self.control.write_all(&line) {
             tracing::debug!(%error, "cannot send a message to the guest");
         }
@@ -311,7 +313,7 @@ impl<'a> Session<'a> {
         self.messages.push_back(line);
     }
 
-    /// Counts a closed stream; returns the error of an early end once all streams are closed.
+    /// Counts a closed stream; once all streams are closed, returns the error for a machine that ended early.
     fn closed(&mut self) -> Result<(), GuestError> {
         self.open_streams -= 1;
         if self.open_streams > 0 {
@@ -342,16 +344,17 @@ fn queue_lost() -> GuestError {
     GuestError::host(io::ErrorKind::BrokenPipe)
 }
 
-/// Number of signals that are forwarded to the command. The next signal ends the guest with everything in it.
+/// Number of signals that are forwarded to the command. The next signal ends the guest and everything in it.
 const FORWARDED_SIGNALS: u32 = 2;
 
-/// Interval at which the outbox is read.
+/// Interval between two readings of the outbox.
 const OUTBOX_PERIOD: Duration = Duration::from_millis(100);
 
-/// Number of lines of QEMU's own output that are kept for an error message.
+/// Number of QEMU's own lines that are kept for an error message.
 const REMEMBERED_LINES: usize = 5;
 
-/// Maximum host time to wait for output that has left the guest. Reader threads took up to 1 ms in measurements.
+/// Maximum host time to wait for output that has already left the guest. In measurements, reader threads took up to 1
+/// ms.
 const LATE_OUTPUT: Duration = Duration::from_millis(100);
 
 const BOOTING: &str = "the guest is still booting (hint: try again in a few seconds)";

@@ -1,4 +1,4 @@
-//! Events and output of a guest run.
+//! Receivers of a guest run's events and output.
 
 use std::{ffi::OsString, io, time::Duration};
 
@@ -7,20 +7,20 @@ use crate::{Accelerator, Clock};
 /// Event of a guest run, for progress displays.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum GuestEvent {
-    /// Start of a trial boot with KVM, which takes up to 6 s, once after each boot of this machine.
+    /// Start of a trial boot with KVM, which happens once after each boot of this machine and takes up to 6 s.
     TryingKvm,
-    /// Start of the machine.
+    /// Start of the guest's machine.
     Booting {
-        /// Accelerator of the guest.
+        /// Accelerator with which the guest runs.
         accelerator: Accelerator,
-        /// Clock of the guest.
+        /// Clock on which the guest runs.
         clock: Clock,
         /// Release of the guest's kernel.
         kernel: String,
     },
     /// Start of the command in the guest.
     Ready {
-        /// Host time since the machine's start.
+        /// Host time from the machine's start until the command starts.
         boot_wall: Duration,
         /// Clock source of the guest's kernel; measured rates are reliable only with `tsc`.
         clocksource: String,
@@ -32,15 +32,16 @@ pub enum GuestEvent {
     },
 }
 
-/// Receivers of the command's output and of events.
+/// Receivers of the command's output and of the run's events.
 ///
-/// Outbox bytes that were sent before some output are also received before that output.
+/// Outbox bytes that the guest sent before some output are received before that output.
 pub struct Sinks<'a> {
-    /// Receiver of standard output.
+    /// Receiver of the command's standard output.
     pub stdout: &'a mut dyn io::Write,
-    /// Receiver of standard error.
+    /// Receiver of the command's standard error.
     pub stderr: &'a mut dyn io::Write,
-    /// Receiver of the bytes of the guest's [`crate::outbox::Outbox`]; its error ends the run.
+    /// Receiver of the bytes that the guest sends through its [`crate::outbox::Outbox`]; an error of this receiver ends
+    /// the run.
     pub outbox: &'a mut dyn io::Write,
     pub events: &'a mut dyn FnMut(GuestEvent),
 }

@@ -1,4 +1,4 @@
-//! Messages between host and guest, and the devices that carry them.
+//! Messages between host and guest, and the serial ports that carry them.
 //!
 //! The initramfs contains the request. All later messages are JSON objects, one per line, on a separate
 //! serial port, so that output may contain any byte.
@@ -18,19 +18,19 @@ use crate::{
     exec::{ExecReply, ExecRequest},
 };
 
-/// Directory to which the init script copies the request and the link to the init program.
+/// Directory in the guest to which the init script copies the request and the link to the init program.
 pub(crate) const GUEST_DIR: &str = "/run/lcmp-lab-guest";
 
 /// File name of the request in [`GUEST_DIR`].
 pub(crate) const REQUEST_FILE: &str = "request.json";
 
-/// Serial port of the command's standard output.
+/// Serial port for the command's standard output.
 pub(crate) const STDOUT_PORT: &str = "/dev/ttyS1";
 
-/// Serial port of the command's standard error.
+/// Serial port for the command's standard error.
 pub(crate) const STDERR_PORT: &str = "/dev/ttyS2";
 
-/// Serial port of the control lines.
+/// Serial port for the control lines.
 pub(crate) const CONTROL_PORT: &str = "/dev/ttyS3";
 
 /// Request for the guest's init.
@@ -43,13 +43,13 @@ pub(crate) struct InnerRequest {
     pub clock: Clock,
     pub accelerator: Accelerator,
     pub terminal: Terminal,
-    /// Module files in load order.
+    /// Paths of kernel modules in load order.
     pub modules: Vec<PathBuf>,
     /// Words put in front of every exec session's command.
     pub exec_prefix: Vec<OsString>,
     /// True if the guest stays up after the command's end.
     pub stays: bool,
-    /// Secret of the guest's init.
+    /// Secret by which the host recognises control lines of the guest's init.
     pub token: Token,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct InnerRequest {
 pub(crate) struct Token(String);
 
 impl Token {
-    /// Returns a random token.
+    /// Returns a token of random hexadecimal digits.
     pub(crate) fn random() -> io::Result<Self> {
         let mut bytes = [0; 16];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -72,14 +72,14 @@ impl Token {
         Ok(Self(token))
     }
 
-    /// Returns the control line of a message, with its line ends.
+    /// Returns the control line that carries a message, including its line ends.
     ///
-    /// A heartbeat, which only shows that the guest runs, has no token, to keep the line short: sending a line through
-    /// the serial port delays flows.
+    /// A heartbeat, which only shows that the guest runs, has no token, so that the line is short: sending a line
+    /// through the serial port delays flows.
     pub(crate) fn seal(&self, message: &ToHost) -> serde_json::Result<Vec<u8>> {
         let mut line = Vec::new();
         if *message != ToHost::Alive {
-            // A line end first, so that text that another program wrote before becomes a separate line.
+            // The line end in front separates the message from text that another program wrote before.
             line.push(b'\n');
             line.extend_from_slice(self.0.as_bytes());
         }
@@ -88,7 +88,7 @@ impl Token {
         Ok(line)
     }
 
-    /// Parses a line without its line ends; `None` if the guest's init did not write the line.
+    /// Parses a line without its line ends; `None` if it is not a line of the guest's init.
     pub(crate) fn open(&self, line: &[u8]) -> Option<ToHost> {
         let sealed = line.strip_prefix(self.0.as_bytes());
         let message = serde_json::from_slice(sealed.unwrap_or(line)).ok();
@@ -102,34 +102,34 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Host directory exported over 9p.
+/// Host directory that is exported to the guest over 9p.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct Export {
     pub tag: String,
     pub path: PathBuf,
 }
 
-/// Control line from the guest.
+/// Control line from the guest to the host.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ToHost {
-    /// Sent right before the command starts.
+    /// The command is about to start.
     Ready { clocksource: String },
-    /// Heartbeat of the guest's init.
+    /// Heartbeat of the guest's init, sent at regular intervals.
     Alive,
-    /// End of the command, sent once its output and files are on the host.
+    /// The command has ended; sent once its output and files are on the host.
     Exit { code: u8 },
-    /// Failure to set the guest up or to start the command.
+    /// The guest could not be set up, or the command could not be started.
     Failed { reason: String },
     /// Reply of an exec session.
     Exec { id: u32, reply: ExecReply },
 }
 
-/// Control line to the guest.
+/// Control line from the host to the guest.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ToGuest {
-    /// Signal for the command's process group.
+    /// Signal to send to the command's process group.
     Signal { number: i32 },
     /// Request of an exec session.
     Exec { id: u32, request: ExecRequest },
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(written(&token, &ToHost::Alive), [ToHost::Alive]);
         assert_eq!(written(&other, &exit), []);
         assert_eq!(open(br#"{"exit":{"code":0}}"#), None);
-        // Another program's text on the same line does no harm.
+        // Text of another program on the same line must not prevent recognition.
         let mut line = b"no end of line".to_vec();
         line.extend(token.seal(&exit).unwrap());
         let mut lines = line.split(|&byte| byte == b'\n').filter_map(open);

@@ -1,4 +1,4 @@
-//! Readings of all of the machine's clocks at one moment.
+//! Readings of all clocks of the machine at one moment.
 
 use std::io;
 
@@ -7,19 +7,19 @@ use nix::{
     time::{ClockId, clock_gettime},
 };
 
-/// Clocks of the machine at one moment, ns.
+/// Readings of the machine's clocks at one moment, ns.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Clocks {
     pub wall: u64,
     pub monotonic: u64,
     pub raw: u64,
-    /// Duration of the reading, ns: the clocks may differ by this much without an error.
+    /// Time that the reading took, ns; the clocks may differ by this much without an error.
     pub took: u64,
 }
 
 impl Clocks {
-    /// Reads the clocks until a reading is quick enough that no other task interrupted it, at most [`TRIES`] times;
-    /// returns the quickest reading.
+    /// Reads the clocks until a reading is so quick that no other task can have interrupted it, at most [`TRIES`]
+    /// times; returns the quickest reading.
     pub fn read() -> io::Result<Self> {
         let mut best = Self::read_once()?;
         for _ in 1..TRIES {
@@ -48,16 +48,16 @@ impl Clocks {
         })
     }
 
-    /// Returns the jump of the wall clock against the monotonic clock since `earlier`, ns, less the duration of the two
-    /// readings.
+    /// Returns by how much the wall clock has jumped against the monotonic clock since `earlier`, ns, minus the time
+    /// that the two readings took.
     pub fn jump_since(&self, earlier: &Self) -> u64 {
         let span = self.monotonic.saturating_sub(earlier.monotonic);
         let jump = span.abs_diff(self.wall.saturating_sub(earlier.wall));
         jump.saturating_sub(self.took + earlier.took)
     }
 
-    /// Returns the drift of the monotonic clock against the hardware clock since `earlier`, ns, less the duration of
-    /// the two readings.
+    /// Returns by how much the monotonic clock has drifted against the hardware clock since `earlier`, ns, minus the
+    /// time that the two readings took.
     pub fn drift_since(&self, earlier: &Self) -> u64 {
         let span = self.monotonic.saturating_sub(earlier.monotonic);
         let drift = span.abs_diff(self.raw.saturating_sub(earlier.raw));
@@ -65,7 +65,7 @@ impl Clocks {
     }
 }
 
-/// Returns a time in nanoseconds; 0 before 1970.
+/// Converts a time since 1970 to nanoseconds; times before 1970 become 0.
 pub(crate) fn nanos(time: TimeSpec) -> u64 {
     let part = |part: i64| u64::try_from(part).unwrap_or(0);
     part(time.tv_sec()) * 1_000_000_000 + part(time.tv_nsec())
@@ -73,7 +73,7 @@ pub(crate) fn nanos(time: TimeSpec) -> u64 {
 
 const TRIES: u32 = 10;
 
-/// Duration of a reading on an otherwise idle emulated CPU, ns.
+/// Maximum time of a quick reading, ns: the time that a reading takes on an otherwise idle emulated CPU.
 const QUICK: u64 = 20_000;
 
 #[cfg(test)]

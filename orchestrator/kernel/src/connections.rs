@@ -6,7 +6,7 @@ use lab_plan::model::Plan;
 
 use crate::lab::LabErrorKind;
 
-/// Number of tracked connections, and their limit; at the limit, the kernel drops packets of further connections.
+/// Number of tracked connections, and the limit on it; at the limit, the kernel drops packets of further connections.
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/netfilter/nf_conntrack_core.c>, `__nf_conntrack_alloc`
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -16,8 +16,9 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// Reads the number of connections in the calling thread's namespace. Called after a host's datagram has passed
-    /// through the namespace: if no connection is tracked then, no rule asks for tracking, and the result is `None`.
+    /// Reads the number of connections in the calling thread's namespace. Must be called after a host's datagram has
+    /// passed through the namespace: if no connection is tracked then, no rule requires tracking, and the result is
+    /// `None`.
     pub fn read() -> Option<Self> {
         let number = |name: &str| -> Option<u64> {
             let text = fs::read_to_string(format!("/proc/sys/net/netfilter/{name}")).ok()?;
@@ -29,12 +30,12 @@ impl Connections {
         (count > 0 && max > 0).then_some(Self { count, max })
     }
 
-    /// Returns the number of flows that can still be tracked.
+    /// Returns the number of further flows that can be tracked below the limit.
     pub const fn free_flows(&self) -> u64 {
         self.max.saturating_sub(self.count) / PER_FLOW
     }
 
-    /// Returns an error if `flows` more flows do not fit under the limit.
+    /// Fails if `flows` further flows do not fit under the limit.
     pub fn check(&self, flows: u64) -> Result<(), LabErrorKind> {
         let room = self.free_flows();
         if room >= flows {
@@ -44,23 +45,23 @@ impl Connections {
         Err(LabErrorKind::Connections { flows, room, fix })
     }
 
-    /// Returns the command that makes room for `flows` more flows.
+    /// Returns the command that raises the limit so that `flows` further flows fit.
     pub fn fix(&self, flows: u64) -> String {
         let max = self.count.saturating_add(flows.saturating_mul(PER_FLOW));
         format!("sysctl -w net.netfilter.nf_conntrack_max={max}")
     }
 }
 
-/// Returns the largest number of flows whose connections are tracked at once: all flows of one repetition, because an
-/// entry outlives its last packet by half a minute. Other policies and repetitions use the same ports, so they add no
-/// entries.
+/// Returns the maximum number of flows whose connections are tracked at the same time. These are all flows of one
+/// repetition, because an entry outlives its last packet by half a minute; other policies and repetitions use the same
+/// ports and add no entries.
 pub(crate) fn flows(plan: &Plan) -> u64 {
     let flows = u64::try_from(plan.flows.len()).unwrap_or(u64::MAX);
     flows.div_ceil(u64::from(plan.repetitions.max(1)))
 }
 
-/// Number of tracked connections per flow: both hosts are in one namespace, and acknowledgements, which like data go to
-/// RoCE's port, do not count as replies to the data.
+/// Number of tracked connections per flow. Both hosts are in one namespace, and acknowledgements do not count as
+/// replies to the data because both are sent to RoCE's port.
 const PER_FLOW: u64 = 2;
 
 #[cfg(test)]

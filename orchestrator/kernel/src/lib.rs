@@ -1,22 +1,21 @@
 //! Kernel engine: lowers a plan to steps, applies them on Linux, runs flows, undoes everything.
 //!
-//! [`lab::Reservation`] reserves a name and a slot on this machine, the plan is relabelled for that
-//! slot, [`Lab::up`] applies its steps and reads the result back, [`run::Runner`] runs flows, and
-//! [`Lab::down`] undoes the steps. If the owner is killed or the power fails, [`lab::down()`] needs
-//! nothing but the journal under `/run/lcmp-lab`.
+//! [`lab::Reservation`] reserves a name and a slot on this machine, the plan is relabelled for that slot, [`Lab::up`]
+//! applies the plan's steps and reads the result back, [`run::Runner`] runs flows, and [`Lab::down`] undoes the steps.
+//! If the owner is killed, [`lab::down()`] undoes the steps with nothing but the journal under `/run/lcmp-lab`.
 //!
 //! Must not contain: decisions that belong in the plan, parsing of scenarios, plotting, terminal output.
 //!
-//! - [`lower`]: plan to steps; pure
+//! - [`lower`]: conversion of a plan to steps, without I/O
 //! - [`step`]: steps as data, their inverses, and their text as `ip`, `tc`, `rdma`, `sysctl` commands
 //! - [`exec`]: application of steps, comparison of the kernel's state with them, undo
 //! - [`journal`]: changes of the machine, recorded before they happen
-//! - [`lab`]: reservation, bring-up, use, removal and list of labs
+//! - [`lab`]: reservation, bring-up, use, removal and listing of labs
 //! - [`run`]: agents, flows and records of one run
-//! - `certify`: measurement of every link, and its bounds
+//! - `certify`: measurement of every link, and bounds on the results
 //! - `clocks`: readings of all clocks at one moment
 //! - `connections`: connections that packet filters track, and their limit
-//! - `filter`: packet filters, and what they drop
+//! - `filter`: packet filters, and the packets that they drop
 //! - [`doctor`]: requirements of a lab on this machine
 //! - [`name`]: names of labs and namespaces
 //! - `netlink`: netlink messages, batches and the kernel's answers

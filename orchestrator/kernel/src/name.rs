@@ -4,13 +4,13 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// Name of a lab: lower-case letters, digits and inner hyphens, at most 32 characters. It is part of
-/// namespace names and of a path below `/run`.
+/// Name of a lab: lower-case letters, digits and inner hyphens, at most 32 characters. The name is part of namespace
+/// names and of a path below `/run`.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct LabName(String);
 
-/// Error from parsing a lab name.
+/// Error for a text that is not a lab name.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "`{text}` is not a lab name (hint: up to {MAX_LAB_NAME} lower-case letters, digits and inner \
@@ -27,7 +27,7 @@ impl LabName {
         &self.0
     }
 
-    /// Returns the name of a node's namespace, by the node's short name: `lcmp-8dc-dc1`.
+    /// Returns the name of the namespace for the node whose short name is `short`: `lcmp-8dc-dc1`.
     #[must_use]
     pub fn netns(&self, short: &str) -> NetnsName {
         NetnsName(format!("lcmp-{self}-{short}"))
@@ -98,7 +98,7 @@ const MAX_LAB_NAME: usize = 32;
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Namespace {
-    /// The namespace of the machine's own interfaces.
+    /// The namespace in which the machine's own interfaces are.
     Root,
     /// A namespace of the lab.
     Named(NetnsName),

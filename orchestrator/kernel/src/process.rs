@@ -1,4 +1,4 @@
-//! Processes, distinguished from later processes with the same process ID.
+//! Identities of processes and namespaces, which distinguish them from later ones with the same number.
 
 use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::journal::if_found;
 
-/// A process ID with the process's start time, so that a later process with the same ID differs.
+/// Process id together with the process's start time, so that a later process with the same id differs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct ProcessId {
     pub pid: i32,
@@ -18,7 +18,7 @@ pub struct ProcessId {
 }
 
 impl ProcessId {
-    /// Identifies the process that has the ID `pid` now; `None` if no process has it.
+    /// Identifies the process that has the id `pid` now; `None` if there is no such process.
     #[must_use]
     pub fn of(pid: i32) -> Option<Self> {
         let start = stat(pid)?.starttime;
@@ -31,14 +31,14 @@ impl ProcessId {
         Self::of(pid).ok_or_else(|| io::Error::other("cannot read `/proc/self/stat`"))
     }
 
-    /// Returns true while the process runs; false for a zombie.
+    /// Returns true while the process runs; false once it has ended or is a zombie.
     #[must_use]
     pub fn is_alive(self) -> bool {
         let runs = |stat: Stat| stat.starttime == self.start && !matches!(stat.state, 'Z' | 'X');
         stat(self.pid).is_some_and(runs)
     }
 
-    /// Sends a signal to this process, never to a later process with the same ID.
+    /// Sends a signal to this process, never to a later process with the same id.
     pub(crate) fn signal(self, signal: Signal) -> io::Result<()> {
         let is_gone = |error: &rustix::io::Errno| *error == rustix::io::Errno::SRCH;
         let pid = rustix::process::Pid::from_raw(self.pid).ok_or(io::ErrorKind::InvalidInput)?;
@@ -46,7 +46,7 @@ impl ProcessId {
             Err(error) if is_gone(&error) => return Ok(()),
             process => process?,
         };
-        // The pidfd is open now, so it keeps referring to the process whose start time is compared, even if the ID is
+        // The pidfd is open now. It keeps referring to the process whose start time is compared next, even if the id is
         // reused.
         if !self.is_alive() {
             return Ok(());
@@ -69,7 +69,7 @@ pub(crate) fn command(pid: i32) -> String {
     words.unwrap_or_default().join(" ")
 }
 
-/// Lists the IDs of all processes.
+/// Returns the ids of all processes.
 pub(crate) fn all() -> io::Result<Vec<i32>> {
     let processes = all_processes().map_err(io::Error::other)?;
     Ok(processes.flatten().map(|process| process.pid()).collect())
@@ -81,24 +81,23 @@ pub(crate) fn cgroup(pid: i32) -> io::Result<String> {
     Ok(if_found(fs::read_to_string(format!("/proc/{pid}/cgroup")))?.unwrap_or_default())
 }
 
-/// Network namespace, distinguished from later namespaces with the same inode: the kernel reuses the inodes of ended
-/// namespaces.
+/// Network namespace, distinguished from later namespaces with the same inode, because the kernel reuses inodes.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub(crate) struct NetnsId {
     pub inode: u64,
-    /// Time at which the kernel made the inode, ns since 1970. It is constant while a name or an open file holds the
-    /// namespace, and nobody can change it, because the inode is immutable
+    /// Time at which the kernel created the inode, ns since 1970. The time is constant while a name or an open file
+    /// holds the namespace, and nobody can change it, because the inode is immutable
     /// (<https://github.com/torvalds/linux/blob/v6.1/fs/nsfs.c>, `__ns_get_path`).
     pub since_ns: i64,
 }
 
 impl NetnsId {
-    /// Identifies the namespace whose file is at a path.
+    /// Identifies the namespace whose file is at `path`; `None` if there is no such file.
     pub fn at(path: &Path) -> Option<Self> {
         fs::metadata(path).ok().as_ref().map(Self::of_file)
     }
 
-    /// Identifies the namespace of a process.
+    /// Identifies the network namespace of a process; `None` if there is no such process.
     pub fn of_process(pid: i32) -> Option<Self> {
         Self::at(Path::new(&format!("/proc/{pid}/ns/net")))
     }
@@ -113,7 +112,7 @@ impl NetnsId {
     }
 }
 
-/// Returns the kernel's random ID of this boot.
+/// Returns the random id that the kernel chose for this boot.
 pub(crate) fn boot_id() -> io::Result<String> {
     procfs::sys::kernel::random::boot_id().map_err(io::Error::other)
 }

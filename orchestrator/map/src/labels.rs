@@ -1,21 +1,21 @@
-//! Lines of links, and labels on them.
+//! Curves of links, and the labels on them.
 
-/// Coordinates in pixels.
+/// Coordinates x and y, in pixels.
 pub type Point = (f64, f64);
 
-/// Quadratic Bézier line of a link.
+/// Quadratic Bézier curve that represents a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Curve {
-    /// Start of the line.
+    /// Start of the curve.
     pub from: Point,
-    /// Control point.
+    /// Control point of the Bézier curve.
     pub control: Point,
-    /// End of the line.
+    /// End of the curve.
     pub to: Point,
 }
 
 impl Curve {
-    /// Returns a line whose middle is offset by `bend` from that of the straight line.
+    /// Returns a curve whose middle is offset by `bend` from the middle of the straight line.
     #[must_use]
     pub fn new(from: Point, to: Point, bend: Point) -> Self {
         let control = (
@@ -25,7 +25,7 @@ impl Curve {
         Self { from, control, to }
     }
 
-    /// Returns the point at `share` of the line, 0 to 1.
+    /// Returns the point at parameter `share` of the curve, from 0 at its start to 1 at its end.
     #[must_use]
     pub fn at(&self, share: f64) -> Point {
         let rest = 1.0 - share;
@@ -38,7 +38,7 @@ impl Curve {
         )
     }
 
-    /// Returns the points to draw the line through: only its ends if it is straight.
+    /// Returns the points through which the curve is drawn; only its two ends if it is straight.
     #[must_use]
     pub fn points(&self) -> Vec<Point> {
         if *self == Self::new(self.from, self.to, (0.0, 0.0)) {
@@ -47,12 +47,12 @@ impl Curve {
         shares(24).map(|share| self.at(share)).collect()
     }
 
-    /// Returns the square of the distance between the line's ends.
+    /// Returns the square of the distance between the curve's ends.
     fn span(&self) -> f64 {
         (self.to.0 - self.from.0).powi(2) + (self.to.1 - self.from.1).powi(2)
     }
 
-    /// Returns a rectangle that contains the line.
+    /// Returns a rectangle that contains the curve.
     fn hull(&self) -> Area {
         let span = |a: f64, b: f64, c: f64| {
             let low = a.min(b).min(c);
@@ -68,17 +68,17 @@ impl Curve {
     }
 }
 
-/// Upright rectangle.
+/// Rectangle with horizontal and vertical edges, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
-    /// Middle of the rectangle.
+    /// Centre of the rectangle.
     pub middle: Point,
-    /// Half of the width and of the height.
+    /// Half of the width, and half of the height.
     pub half: Point,
 }
 
 impl Area {
-    /// Returns the area that both rectangles cover, in square pixels.
+    /// Returns the size of the area that both rectangles cover, in square pixels.
     #[must_use]
     pub fn overlap(&self, other: &Self) -> f64 {
         let common = |a: f64, a_half: f64, b: f64, b_half: f64| {
@@ -97,8 +97,9 @@ impl Area {
     }
 }
 
-/// Places a label, half as large as given, on each link: where it overlaps `obstacles` and shorter links' labels the
-/// least, then where the fewest other links cross it, then nearest to [`BEST_SHARE`].
+/// Places a label on each link; half the size of the label is given with the link. The label is placed where it
+/// overlaps `obstacles` and the labels of shorter links the least, then where the fewest other links cross it, then
+/// nearest to [`BEST_SHARE`].
 #[must_use]
 pub fn place_labels(links: &[(Curve, Point)], obstacles: &[Area]) -> Vec<Area> {
     let mut order: Vec<usize> = (0..links.len()).collect();
@@ -117,7 +118,7 @@ pub fn place_labels(links: &[(Curve, Point)], obstacles: &[Area]) -> Vec<Area> {
             })
             .collect();
         let least = areas.iter().map(|area| area.0).min_by(f64::total_cmp);
-        // Crossings take the most time, and matter between areas of equal overlap alone.
+        // Crossings are expensive to compute, and matter only among areas of equal overlap.
         let equal = areas.iter().filter(|area| Some(area.0) == least);
         let ranked = equal.map(|(_, off, area)| {
             let others = links.iter().enumerate().filter(|(other, _)| *other != at);
@@ -132,16 +133,17 @@ pub fn place_labels(links: &[(Curve, Point)], obstacles: &[Area]) -> Vec<Area> {
     placed.into_iter().flatten().collect()
 }
 
-/// 0, 1/`parts`, 2/`parts` … 1.
+/// Returns the numbers 0, 1/`parts`, 2/`parts`, …, 1.
 fn shares(parts: u32) -> impl Iterator<Item = f64> {
     (0..=parts).map(move |part| f64::from(part) / f64::from(parts))
 }
 
-/// Preferred share of a link for its label: a little nearer to the end, where the caller puts the datacenter with
-/// fewer links and so more room.
+/// Preferred position of a link's label along the link: a little nearer to the end, where the caller puts the
+/// datacenter with fewer links and so more room.
 const BEST_SHARE: f64 = 0.5625;
 
-/// Minimum share of a link between a label and a datacenter; a label nearer to a datacenter would seem to name it.
+/// Minimum distance between a label and a datacenter, as a share of the link; a label nearer to a datacenter would seem
+/// to name the datacenter.
 const MIN_SHARE: f64 = 0.1875;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Columns and rows of datacenters.
+//! Layout of datacenters in columns and rows.
 
 use std::{cmp::Reverse, collections::VecDeque};
 
-/// Places of nodes 0, 1, … in a grid.
+/// Positions of the nodes 0, 1, … in a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     /// Column and row of each node; rows may be halves.
@@ -16,13 +16,12 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays out `nodes` nodes joined by `links`.
+    /// Lays out `nodes` nodes that are joined by `links`.
     ///
-    /// Of the nodes `sites` the two that are the most hops apart are at the left and the right. Each
-    /// node is as many columns from the left as it is hops away from the leftmost one, so that links
-    /// lead from a column to the next or stay within one; unreachable nodes have a last column of
-    /// their own. Within a column, nodes are in the order in which links cross least and neighbours
-    /// are nearest.
+    /// Of the nodes in `sites`, the two that are the most hops apart are placed at the left and the right. A node's
+    /// column is its number of hops from the leftmost node, so that links lead from a column to the next or stay within
+    /// one. Unreachable nodes get a last column of their own. Within a column, nodes are ordered so that links cross
+    /// least and neighbours are nearest.
     #[must_use]
     pub fn new(nodes: usize, links: &[(usize, usize)], sites: &[usize]) -> Self {
         let mut neighbours = vec![Vec::new(); nodes];
@@ -52,7 +51,7 @@ impl Layout {
         }
     }
 
-    /// Returns a link's ends, the one with more links first.
+    /// Returns a link's two ends, beginning with the node that has more links.
     #[must_use]
     pub fn from_hub(&self, (a, b): (usize, usize)) -> (usize, usize) {
         if self.degrees[a] >= self.degrees[b] {
@@ -62,7 +61,7 @@ impl Layout {
         }
     }
 
-    /// Returns the rows that lie between two nodes of one column; `None` for nodes of two columns.
+    /// Returns the number of rows that lie between two nodes in the same column; `None` for nodes in different columns.
     #[must_use]
     pub fn rows_between(&self, a: usize, b: usize) -> Option<f64> {
         let a = self.places[a];
@@ -71,7 +70,7 @@ impl Layout {
     }
 }
 
-/// Returns the first of `sites` that is the farthest from another site.
+/// Returns the first of the `sites` that have the largest distance to another site.
 fn leftmost(neighbours: &[Vec<usize>], sites: &[usize]) -> usize {
     let reach = |site: &usize| {
         let hops = hops(neighbours, *site);
@@ -81,7 +80,7 @@ fn leftmost(neighbours: &[Vec<usize>], sites: &[usize]) -> usize {
     farthest.min().map_or(0, |(_, site)| site)
 }
 
-/// Returns the hops from `start` to every node; `None` for unreachable nodes.
+/// Returns the number of hops from `start` to every node; `None` for unreachable nodes.
 fn hops(neighbours: &[Vec<usize>], start: usize) -> Vec<Option<usize>> {
     let mut hops = vec![None; neighbours.len()];
     let mut queue = VecDeque::from([(start, 0)]);
@@ -94,7 +93,7 @@ fn hops(neighbours: &[Vec<usize>], start: usize) -> Vec<Option<usize>> {
     hops
 }
 
-/// Returns the nodes of each column.
+/// Returns the nodes of each column, beginning with the column of node `first`.
 fn columns(neighbours: &[Vec<usize>], first: usize) -> Vec<Vec<usize>> {
     if neighbours.is_empty() {
         return Vec::new();
@@ -109,11 +108,11 @@ fn columns(neighbours: &[Vec<usize>], first: usize) -> Vec<Vec<usize>> {
     columns
 }
 
-/// Returns the best order of a column's members beside the column to the `left`: for few members, the order with the
-/// least [`disorder`], else the order by the mean row of each member's neighbours.
+/// Returns the best order of a column's members given the column to its `left`. For few members this is the order with
+/// the least [`disorder`], otherwise the order by the mean row of each member's neighbours.
 fn best_order(members: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> Vec<usize> {
     if members.len() <= MAX_TRIED {
-        // The first of equal orders, which is the nearest to the order of nodes.
+        // Of equally good orders the first is taken, which is the nearest to the order of nodes.
         let best = permutations(members)
             .into_iter()
             .min_by_key(|order| disorder(order, left, neighbours));
@@ -131,7 +130,8 @@ fn best_order(members: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> V
     order
 }
 
-/// Returns the crossings of links to the column on the left, plus the rows that links within the column pass.
+/// Returns the number of crossings among links to the column on the left, plus the number of rows that links within the
+/// column pass.
 fn disorder(order: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> usize {
     let row_in = |column: &[usize], node: usize| column.iter().position(|&other| other == node);
     let mut links = Vec::new();
@@ -186,12 +186,12 @@ mod tests {
 
     #[test]
     fn columns_are_hops_from_the_site_farthest_from_another() {
-        // 1 and 3 are sites, 0 and 2 are between them.
+        // Nodes 1 and 3 are sites; nodes 0 and 2 are between them.
         let layout = Layout::new(4, &[(1, 0), (1, 2), (0, 3), (2, 3)], &[1, 3]);
         let places = [(1.0, 0.0), (0.0, 0.5), (1.0, 1.0), (2.0, 0.5)];
         assert_eq!(layout.places, places);
         assert_eq!((layout.columns, layout.rows), (3, 2));
-        // A chain whose first site is in the middle.
+        // The nodes form a chain whose first site is in the middle.
         let layout = Layout::new(3, &[(0, 1), (0, 2)], &[0, 1, 2]);
         assert_eq!(layout.places, [(1.0, 0.0), (0.0, 0.0), (2.0, 0.0)]);
     }

@@ -1,10 +1,10 @@
-//! The inter-DC map of `graph` and the report: datacenters in columns, lines of links, labels on them.
+//! Inter-DC map that `graph` and the report draw: datacenters in columns, lines of links, labels on the lines.
 //!
-//! A crate of its own, because a plan and a report, which know nothing of each other, place their maps alike.
+//! This is a crate of its own because a plan and a report, which do not depend on each other, draw the same map.
 //!
-//! Coordinates are abstract columns and rows in [`Layout`], pixels in [`Curve`] and [`Area`]; the
-//! caller's [`Painter`] has the text format. The same input gives the same map on every machine. Must not contain: I/O,
-//! text formats, randomness.
+//! Coordinates are abstract columns and rows in [`Layout`], pixels in [`Curve`] and [`Area`]; the caller's [`Painter`]
+//! writes the text format. The same input gives the same map on every machine. Must not contain: I/O, text formats,
+//! randomness.
 //!
 //! ```
 //! let testbed = [(0, 1), (0, 2), (1, 3), (2, 3)];

@@ -1,39 +1,39 @@
-//! A map in pixels, and its drawing.
+//! Map in pixels, and the order in which its parts are drawn.
 
 use crate::labels::{Area, Curve, Point, place_labels};
 
 /// Inter-DC map in pixels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
-    /// Boxes of the datacenters.
+    /// Rectangles of the datacenters.
     pub boxes: Vec<Area>,
-    /// Lines of the links, each with half the size of its label.
+    /// Curves of the links, each with half the size of its label.
     pub links: Vec<(Curve, Point)>,
 }
 
-/// Painter of a map's parts, in a format of its own.
+/// Painter of a map's parts, in an output format of its own.
 pub trait Painter {
-    /// Failure to paint.
+    /// Error that painting may return.
     type Error;
 
     /// Paints the line of a link.
     fn line(&mut self, link: usize, line: &Curve) -> Result<(), Self::Error>;
 
-    /// Paints the label of a link on the lines.
+    /// Paints the label of a link on top of the lines.
     fn label(&mut self, link: usize, area: &Area) -> Result<(), Self::Error>;
 
-    /// Paints a datacenter on the ends of its lines.
+    /// Paints a datacenter on top of the ends of its lines.
     fn datacenter(&mut self, dc: usize, area: &Area) -> Result<(), Self::Error>;
 }
 
 impl Map {
-    /// Returns the places of the links' labels.
+    /// Returns the rectangles of the links' labels, in the order of the links.
     #[must_use]
     pub fn labels(&self) -> Vec<Area> {
         place_labels(&self.links, &self.boxes)
     }
 
-    /// Draws the map: lines, then labels, then datacenters.
+    /// Draws the map: first lines, then labels, then datacenters.
     ///
     /// # Errors
     /// If `painter` fails.

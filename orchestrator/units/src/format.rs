@@ -1,7 +1,7 @@
 //! Format numbers of files that several crates write and read.
 
-/// Format of `plan.json`, stored under its key `format`. The number rises with every change of a key or of a key's
-/// meaning; `lab-records` compares it before it reads anything else in a plan.
+/// Format of `plan.json`, stored under its key `format`. The number rises whenever a key or the meaning of a key
+/// changes; `lab-records` compares the number before it reads anything else in a plan.
 ///
 /// - 1: the original plans
 /// - 2: the window of measured flows, listed flows in the load, and the reasons for an automatic scale

@@ -1,4 +1,4 @@
-//! Indices of a plan's tables; each type names the table.
+//! Indices into a plan's tables; each type names the table.
 
 use core::fmt;
 
@@ -11,13 +11,13 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// Returns the position in the table.
+            /// Returns the position of the row in its table.
             #[must_use]
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
 
-            /// Returns the id of the row at `index`; `None` if `index` exceeds 32 bits.
+            /// Returns the id of the row at position `index`; `None` if `index` exceeds 32 bits.
             #[must_use]
             pub fn from_index(index: usize) -> Option<Self> {
                 u32::try_from(index).ok().map(Self)

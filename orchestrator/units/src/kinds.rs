@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use core::{fmt, str::FromStr};
 
-/// Error for a text that is not a word of a closed set.
+/// Error for a text that is not one of an enum's words.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not {expected} (hint: words are {words})")]
 pub struct ParseKindError {
@@ -36,10 +36,10 @@ macro_rules! kind {
         }
 
         impl $name {
-            /// All words with their variants, in the order of declaration.
+            /// Words and their variants, in the order of declaration.
             pub const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
 
-            /// Returns the word for the variant.
+            /// Returns the word by which messages and files name the variant.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -69,7 +69,7 @@ macro_rules! kind {
 pub(crate) use kind;
 
 kind! {
-    /// Program that executes a plan.
+    /// Engine that executes a plan.
     #[derive(Default)]
     Engine: "an engine" {
         /// Linux kernel: namespaces, tc, SoftRoCE, eBPF; perftest generates the flows.
@@ -81,10 +81,10 @@ kind! {
 }
 
 kind! {
-    /// Time base of a run.
+    /// Clock that a run's times refer to.
     Clock: "a clock" {
-        /// Time advances with work done: with a guest's instructions, one nanosecond each on one CPU, with jumps over
-        /// idle time, or with the simulator's events. Timers are never late.
+        /// Time advances with the work done. In a guest, which has one CPU, each instruction takes one nanosecond, and
+        /// idle time is skipped; in the simulator, time advances with the events. Timers are never late.
         Virtual = "virtual",
         /// The machine's own time: timers are sometimes late, and CPUs run concurrently.
         Real = "real",
@@ -92,9 +92,9 @@ kind! {
 }
 
 kind! {
-    /// Place that carries a lab's packets: a kernel and its clock, which determine the lab's capacity.
+    /// Kernel that carries a lab's packets, and its clock; the two determine the lab's capacity.
     #[derive(Default)]
-    Place: "a place of labs" {
+    Place: "a place where labs run" {
         /// A guest under software emulation, on the virtual clock.
         #[default]
         GuestVirtual = "guest-virtual",
@@ -102,13 +102,13 @@ kind! {
         GuestTcg = "guest-tcg",
         /// A guest under KVM, on the real clock.
         GuestKvm = "guest-kvm",
-        /// This machine's own kernel, bare metal or virtual machine, on the real clock.
+        /// This machine's own kernel, on bare metal or in a virtual machine, with the real clock.
         Here = "here",
     }
 }
 
 impl Place {
-    /// Returns the clock of labs at this place.
+    /// Returns the clock of labs that run at this place.
     #[must_use]
     pub const fn clock(self) -> Clock {
         match self {
@@ -119,7 +119,7 @@ impl Place {
 }
 
 kind! {
-    /// Rules that a simulated network follows, and the source of parameters that are not set.
+    /// Rules that the simulated network follows; they also determine the defaults of parameters that are not set.
     #[derive(Default)]
     Semantics: "a set of semantics" {
         /// 64-bit arithmetic, unique flow keys, the plan's buffers, RoCEv2 headers, and parameters as published.

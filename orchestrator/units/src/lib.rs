@@ -7,17 +7,17 @@
 //!
 //! Must not contain: clocks, floats, I/O.
 //!
-//! - [`rate`][]: [`BitsPerSec`]
-//! - [`bytes`][]: [`Bytes`]
+//! - [`rate`][]: [`BitsPerSec`], a link rate
+//! - [`bytes`][]: [`Bytes`], an amount of data
 //! - [`time`][]: [`Nanos`], a duration
 //! - [`ratio`][]: [`Ratio`], an exact fraction such as `1/1000`
 //! - [`format`][]: format numbers of files that several crates write and read
 //! - [`ids`][]: indices of a plan's tables
 //! - [`kinds`][]: closed sets of words that several crates use, such as [`Engine`] and [`Clock`]; [`Mac`]
-//! - [`tool`][]: perftest programs
+//! - [`tool`][]: programs that generate flows
 //! - [`show`][]: rounded quantities, tables and paragraphs for people
-//! - `text` (feature `serde`): serde fields in text form; the types' own serde form is the integer, for plans and
-//!   records
+//! - `text` (feature `serde`): text form for serde fields; by default the types are serialised as integers, for plans
+//!   and records
 //!
 //! ```
 //! use lab_units::{BitsPerSec, Bytes, Nanos};

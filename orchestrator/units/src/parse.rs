@@ -1,4 +1,4 @@
-//! Parser and printer for texts of the form `number unit`.
+//! Parser and printer for quantities in the form `number unit`.
 
 use alloc::{
     string::{String, ToString},
@@ -134,7 +134,7 @@ impl Grammar {
         u64::try_from(scaled / divisor).map_err(|_| too_large())
     }
 
-    /// Prints `value` in the largest unit that divides it.
+    /// Prints `value` in the largest unit of which it is a whole multiple.
     pub fn print(&self, value: u64, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let fits = |(_, factor): &&(&str, u64)| value.is_multiple_of(*factor);
         let (unit, factor) = self
@@ -148,7 +148,7 @@ impl Grammar {
     }
 }
 
-/// Declares an amount of one base unit with the text form of the `GRAMMAR` in the module.
+/// Declares a quantity type whose text form is the module's `GRAMMAR`.
 macro_rules! quantity {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
@@ -158,10 +158,10 @@ macro_rules! quantity {
         pub struct $name(u64);
 
         impl $name {
-            /// Amount of zero.
+            /// Quantity of zero base units.
             pub const ZERO: Self = Self(0);
 
-            /// Returns the amount of `count` base units.
+            /// Returns the quantity of `count` base units.
             #[must_use]
             pub const fn new(count: u64) -> Self {
                 Self(count)
@@ -178,7 +178,7 @@ macro_rules! quantity {
                 GRAMMAR.spellings()
             }
 
-            /// Returns `self + other`, capped at the largest amount.
+            /// Returns `self + other`, capped at the largest value.
             #[must_use]
             pub const fn saturating_add(self, other: Self) -> Self {
                 Self(self.0.saturating_add(other.0))

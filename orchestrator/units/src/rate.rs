@@ -4,8 +4,8 @@ use core::{fmt, num::NonZeroU64, str::FromStr};
 
 use crate::{Bytes, Nanos, ParseQuantityError, parse::Grammar};
 
-/// `Mbps` means megabits per second, as on the label of every NIC; only `tc` reads it as 10^6 bytes per second. Units
-/// of bytes per second are rejected.
+/// Text form of rates. `Mbps` means megabits per second, as on the label of every NIC; only `tc` reads it as 10^6 bytes
+/// per second. Units of bytes per second are rejected.
 const GRAMMAR: Grammar = Grammar {
     quantity: "rate",
     base: "bit/s",
@@ -43,7 +43,7 @@ const GRAMMAR: Grammar = Grammar {
 pub struct BitsPerSec(NonZeroU64);
 
 impl BitsPerSec {
-    /// Returns a rate of `bits_per_sec`; `None` for zero.
+    /// Returns a rate of `bits_per_sec` bit/s; `None` for zero.
     #[must_use]
     pub const fn new(bits_per_sec: u64) -> Option<Self> {
         match NonZeroU64::new(bits_per_sec) {
@@ -74,7 +74,8 @@ impl BitsPerSec {
         u64::try_from(nanos).ok().map(Nanos::new)
     }
 
-    /// Returns the number of bytes sent in `span` at this rate, rounded down: the bandwidth-delay product.
+    /// Returns the number of bytes sent in `span` at this rate, rounded down; for a round-trip time this is the
+    /// bandwidth-delay product.
     #[must_use]
     pub fn bytes_in(self, span: Nanos) -> Bytes {
         let bits = u128::from(self.get()) * u128::from(span.get()) / 1_000_000_000;

@@ -3,14 +3,14 @@
 use alloc::string::{String, ToString};
 use core::{cmp::Ordering, fmt, num::NonZeroU64, str::FromStr};
 
-/// Exact non-negative fraction in lowest terms: `1/1000`, `10`, `3/4`. `75%` is parsed as `3/4`.
+/// Exact non-negative fraction in lowest terms, written as `1/1000`, `10` or `3/4`; `75%` is parsed as `3/4`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Ratio {
     numerator: u64,
     denominator: NonZeroU64,
 }
 
-/// Error for a text that is not a ratio.
+/// Error for a text that is not a fraction.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not a fraction (hint: write it like `1/1000`, `0.3`, `30%` or `10`)")]
 pub struct ParseRatioError {
@@ -44,19 +44,19 @@ impl Ratio {
         }
     }
 
-    /// Returns the numerator of the lowest terms.
+    /// Returns the numerator of the fraction in lowest terms.
     #[must_use]
     pub const fn numerator(self) -> u64 {
         self.numerator
     }
 
-    /// Returns the denominator of the lowest terms.
+    /// Returns the denominator of the fraction in lowest terms.
     #[must_use]
     pub const fn denominator(self) -> u64 {
         self.denominator.get()
     }
 
-    /// Returns `self · other`; `None` if the product does not fit.
+    /// Returns `self · other`; `None` if its numerator or denominator exceeds 64 bits.
     #[must_use]
     pub fn times(self, other: Self) -> Option<Self> {
         let left = Self::new(self.numerator, other.denominator())?;
@@ -73,7 +73,7 @@ impl Ratio {
         Self::new(self.denominator(), self.numerator)
     }
 
-    /// Returns `value · self`, rounded to the nearest whole number (halves up) and saturated.
+    /// Returns `value · self`, rounded to the nearest whole number (halves up) and capped at the largest `u64`.
     #[must_use]
     pub fn scale_nearest(self, value: u64) -> u64 {
         let product = u128::from(value) * u128::from(self.numerator);
@@ -81,7 +81,7 @@ impl Ratio {
         u64::try_from((product + denominator / 2) / denominator).unwrap_or(u64::MAX)
     }
 
-    /// Returns `value · self` if it is a whole number that fits.
+    /// Returns `value · self`; `None` if that is not a whole number or exceeds 64 bits.
     #[must_use]
     pub fn scale_exact(self, value: u64) -> Option<u64> {
         let product = u128::from(value) * u128::from(self.numerator);
@@ -114,7 +114,7 @@ impl FromStr for Ratio {
             text: text.to_string(),
         };
         let digits = |part: &str| -> Result<u64, ParseRatioError> {
-            // The standard library would also accept a sign.
+            // The standard library would also accept a plus sign.
             let plain = part.bytes().all(|b| b.is_ascii_digit());
             part.parse().ok().filter(|_| plain).ok_or_else(error)
         };

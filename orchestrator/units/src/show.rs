@@ -6,10 +6,10 @@ use alloc::{borrow::ToOwned, format, string::String, vec};
 
 use crate::{Bytes, Nanos};
 
-/// Maximum width of tables and paragraphs, which fits terminals and pull requests.
+/// Maximum width of tables and paragraphs in characters, which fits terminals and pull requests.
 pub const WIDTH: usize = 100;
 
-/// Alignment of a column.
+/// Alignment of a table's column.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Side {
     /// Left-aligned, for names.
@@ -18,14 +18,14 @@ pub enum Side {
     Right,
 }
 
-/// Returns rows as lines, indented by `indent`. Columns are as wide as their widest cell and separated by two blanks;
-/// lines have no trailing blanks.
+/// Formats rows as aligned lines, indented by `indent`. Columns are as wide as their widest cell and separated by two
+/// blanks; lines have no trailing blanks.
 #[must_use]
 pub fn table<const N: usize>(indent: usize, sides: [Side; N], rows: &[[String; N]]) -> String {
     columns(indent, &sides, rows)
 }
 
-/// Returns [`table`] for a number of columns that is known only at run time.
+/// Formats rows like [`table`], for a number of columns that is known only at run time.
 #[must_use]
 pub fn columns<R: AsRef<[String]>>(indent: usize, sides: &[Side], rows: &[R]) -> String {
     let mut widths = vec![0; sides.len()];
@@ -38,7 +38,7 @@ pub fn columns<R: AsRef<[String]>>(indent: usize, sides: &[Side], rows: &[R]) ->
     for row in rows {
         let mut line = " ".repeat(indent);
         for ((cell, width), side) in row.as_ref().iter().zip(&widths).zip(sides) {
-            // A format width above 65,535 panics.
+            // A format width above 65,535 would panic, so blanks are repeated instead.
             let padding = " ".repeat(width - cell.chars().count());
             match side {
                 Side::Left => line.extend([cell, &*padding, "  "]),
@@ -51,7 +51,7 @@ pub fn columns<R: AsRef<[String]>>(indent: usize, sides: &[Side], rows: &[R]) ->
     text
 }
 
-/// Returns the alignments of a table whose first `left` columns are names and whose other columns are numbers.
+/// Returns the alignments for a table whose first `left` columns are names and whose other columns are numbers.
 #[must_use]
 pub const fn sides<const N: usize>(left: usize) -> [Side; N] {
     let mut sides = [Side::Right; N];
@@ -70,7 +70,7 @@ pub fn paragraph(head: &str, words: &str) -> String {
     paragraph_of(WIDTH, head, words)
 }
 
-/// Returns [`paragraph`] wrapped to lines of at most `width` characters.
+/// Formats text like [`paragraph`], wrapped to lines of at most `width` characters.
 #[must_use]
 pub fn paragraph_of(width: usize, head: &str, words: &str) -> String {
     let indent = head.chars().count();
@@ -92,7 +92,7 @@ pub fn paragraph_of(width: usize, head: &str, words: &str) -> String {
     text + "\n"
 }
 
-/// Returns a count with commas: `1,234,567`.
+/// Formats a count with commas: `1,234,567`.
 #[must_use]
 pub fn commas(count: u64) -> String {
     let digits = format!("{count}");
@@ -106,20 +106,20 @@ pub fn commas(count: u64) -> String {
     text
 }
 
-/// Returns `count` with its noun in singular or plural: `1 flow`, `2,000 flows`.
+/// Formats `count` with its noun in singular or plural: `1 flow`, `2,000 flows`.
 #[must_use]
 pub fn counted(count: u64, noun: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
     format!("{} {noun}{s}", commas(count))
 }
 
-/// Returns `bytes` rounded, in the unit that gives one to three digits before the decimal point.
+/// Formats `bytes` rounded to one decimal, in the unit that gives one to three digits before the decimal point.
 #[must_use]
 pub fn about_bytes(bytes: Bytes) -> String {
     about(bytes.get(), "B", &["kB", "MB", "GB", "TB"])
 }
 
-/// Returns the period between two instants in words: `from 50 ms to 300 ms`, `from 50 ms on`.
+/// Describes the period between two instants in words: `from 50 ms to 300 ms`, `from 50 ms on`.
 #[must_use]
 pub fn window(from: Nanos, to: Option<Nanos>) -> String {
     let from = about_time(from);
@@ -129,8 +129,8 @@ pub fn window(from: Nanos, to: Option<Nanos>) -> String {
     }
 }
 
-/// Returns `time` rounded, in the unit that gives one to three digits before the decimal point; from two minutes on
-/// in minutes and seconds, and from two hours on in hours and minutes.
+/// Formats `time` rounded to one decimal, in the unit that gives one to three digits before the decimal point; from two
+/// minutes on in minutes and seconds, and from two hours on in hours and minutes.
 #[must_use]
 pub fn about_time(time: Nanos) -> String {
     let ns = time.get();
@@ -151,13 +151,14 @@ pub fn about_time(time: Nanos) -> String {
     }
 }
 
-/// Returns `bps` bits per second rounded, in the unit that gives one to three digits before the decimal point.
+/// Formats `bps` bits per second rounded to one decimal, in the unit that gives one to three digits before the decimal
+/// point.
 #[must_use]
 pub fn about_rate(bps: u64) -> String {
     about(bps, "bit/s", &["kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"])
 }
 
-/// Formats `value` exactly below a thousand base units, otherwise with one decimal.
+/// Formats `value` exactly if it is below a thousand base units, otherwise with one decimal.
 fn about(value: u64, base: &str, thousands: &[&str]) -> String {
     if value < 1_000 {
         return format!("{value} {base}");

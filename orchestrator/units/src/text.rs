@@ -1,6 +1,6 @@
-//! Text forms as serde fields: `#[serde(with = "lab_units::text")]`.
+//! Text form for serde fields: `#[serde(with = "lab_units::text")]`.
 //!
-//! Scenarios are text, plans and records hold integers; this attribute selects the text form for a field.
+//! Scenarios hold quantities as text, plans and records as integers; this attribute selects the text form for a field.
 
 use alloc::string::String;
 use core::{fmt::Display, str::FromStr};

@@ -3,10 +3,10 @@
 use crate::kinds::kind;
 
 kind! {
-    /// Program that transfers a flow from its source to its destination. For perftest programs, the word is the name
-    /// of the program in `PATH`.
+    /// Program that transfers a flow from its source to its destination. The word of a perftest program is its name in
+    /// `PATH`.
     #[derive(Default)]
-    Tool: "a program that makes flows" {
+    Tool: "a program that generates flows" {
         /// Two-sided sends; the client sleeps until completion events arrive.
         #[default]
         SendBw = "ib_send_bw",
@@ -16,7 +16,7 @@ kind! {
         /// RDMA reads. The *destination* of the flow requests the data, so the client runs there, and the FCT begins
         /// when the request is posted.
         ReadBw = "ib_read_bw",
-        /// One process for the flows of all hosts, through libibverbs; each flow is an RDMA write with immediate
+        /// One process for the flows of all hosts, which uses libibverbs; each flow is an RDMA write with immediate
         /// data. It supports thousands of flows, perftest only tens.
         Verbs = "verbs",
     }
@@ -25,7 +25,7 @@ kind! {
 kind! {
     /// One of the two sides of a flow; with perftest, each side is a process.
     Side: "a side" {
-        /// Side that posts the work requests and measures.
+        /// Side that posts the work requests and measures the FCT.
         Client = "client",
         /// Side that the client connects to.
         Server = "server",
@@ -33,7 +33,7 @@ kind! {
 }
 
 impl Tool {
-    /// Programs of perftest, which need two processes per flow.
+    /// Programs of perftest, which run two processes per flow.
     pub const PERFTEST: [Self; 3] = [Self::SendBw, Self::WriteBw, Self::ReadBw];
 
     /// Returns true if the client sleeps until completion events arrive (`-e`) instead of polling. `ib_write_bw` does
@@ -46,7 +46,7 @@ impl Tool {
         }
     }
 
-    /// Returns the side that runs at the flow's source.
+    /// Returns the side that runs at the source of the flow's data.
     #[must_use]
     pub const fn source_side(self) -> Side {
         match self {
@@ -55,15 +55,15 @@ impl Tool {
         }
     }
 
-    /// Returns the side whose QP the data packets are addressed to. Switch records name the destination QP from the
-    /// BTH, and are matched to flows by it.
+    /// Returns the side whose QP the data packets are addressed to. Switch records contain the destination QP from the
+    /// BTH, by which they are matched to flows.
     #[must_use]
     pub const fn data_destination(self) -> Side {
         self.source_side().other()
     }
 
-    /// Returns true if the server has its own work while data flows: only `ib_send_bw` has a receiver that processes
-    /// completions and then calibrates its clock for 0.22 s of CPU time.
+    /// Returns true if the server has work of its own while data flows. This is the case only for `ib_send_bw`, whose
+    /// receiver processes completions and then calibrates its clock for 0.22 s of CPU time.
     #[must_use]
     pub const fn server_measures(self) -> bool {
         matches!(self, Self::SendBw)
@@ -71,7 +71,7 @@ impl Tool {
 }
 
 impl Side {
-    /// Returns the opposite side.
+    /// Returns the other side of the flow.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! Instants of the kernel's monotonic clock.
+//! Instants on the kernel's monotonic clock.
 
 use lab_units::Nanos;
 use nix::time::{ClockId, clock_gettime};
@@ -41,7 +41,7 @@ impl MonotonicTime {
         Self(self.0.saturating_add(time.get()))
     }
 
-    /// Returns the next instant that is a whole multiple of `time` since boot; this may be `self`.
+    /// Returns the earliest instant, not before `self`, that is a whole multiple of `time` since boot.
     ///
     /// If the flows of two runs start at whole seconds, the kernel's periodic work (ticks, deferred work rounded to
     /// seconds) falls at the same points of both runs.

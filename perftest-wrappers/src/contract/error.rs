@@ -1,4 +1,4 @@
-//! Errors in a job and errors in the [`Status`](super::Status) of a flow.
+//! Errors in a job, and errors that end a flow with a failed [`Status`](super::Status).
 
 use lab_units::{Bytes, FlowId, Nanos, Side};
 
@@ -10,7 +10,7 @@ use super::{
     qp::MAX_QP_TIMEOUT,
 };
 
-/// Reason for which a job cannot be run by perftest.
+/// Reason why a job cannot be run by perftest.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum JobError {
     /// The job has fewer messages than perftest accepts.
@@ -18,7 +18,7 @@ pub enum JobError {
     TooFewMessages { flow: FlowId, messages: u32 },
     /// The message is empty or larger than rxe accepts.
     #[error(
-        "flow {flow}: a message of {size} (hint: it must have between 1 B and {MAX_MESSAGE}; use more messages)"
+        "flow {flow}: a message has {size}; it must have 1 B to {MAX_MESSAGE} (hint: use more messages)"
     )]
     MessageSize { flow: FlowId, size: Bytes },
     /// InfiniBand has no path MTU of this size.
@@ -35,7 +35,7 @@ pub enum JobError {
     Duplicate { flow: FlowId },
 }
 
-/// Failure of the handshake, so that a flow did not become ready.
+/// Failure of the handshake, because of which a flow did not become ready.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum HandshakeError {
@@ -66,9 +66,9 @@ pub enum HandshakeError {
     Unexpected {
         /// Side that sent the bytes.
         side: Side,
-        /// Number of bytes received.
+        /// Number of bytes in the unexpected message.
         len: usize,
-        /// First bytes, escaped.
+        /// First bytes of the unexpected message, escaped.
         start: String,
     },
     /// A process closed its connection before data could flow.
@@ -79,7 +79,7 @@ pub enum HandshakeError {
     },
 }
 
-/// Reason for which a report cannot be parsed.
+/// Reason why the client's report cannot be used.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportError {
@@ -94,7 +94,7 @@ pub enum ReportError {
     /// More than one line of the output is a number.
     #[error("the client printed two bandwidths, `{first}` and `{second}`")]
     TwoBandwidths { first: String, second: String },
-    /// The number cannot be a flow's rate.
+    /// The number cannot be a bandwidth.
     #[error(
         "the client reported a bandwidth of `{value}` MiB/s, which is impossible (hint: perftest needs a stable TSC; boot a guest with tsc=reliable clocksource=tsc)"
     )]
@@ -112,7 +112,7 @@ pub enum ReportError {
     },
     /// The FCT is longer than the time until the completion marker.
     #[error(
-        "the client reported an FCT of {fct}, but had its last completion within {bound} (hint: \
+        "the client reported an FCT of {fct}, but its last completion came within {bound} (hint: \
          is the CPU's clock rate in /proc/cpuinfo that of its TSC?)"
     )]
     Impossible {

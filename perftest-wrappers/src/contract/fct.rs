@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Fct {
     /// Time from the posting of the first message to the last completion.
     pub time: Nanos,
-    /// Largest error of the time, which corresponds to half a unit in the last digit of the reported bandwidth.
+    /// Maximum error of the time, which corresponds to half a unit in the last digit of the reported bandwidth.
     pub resolution: Nanos,
     /// Measurement that the time is based on.
     pub source: FctSource,
@@ -25,18 +25,18 @@ pub enum FctSource {
     /// Bandwidth that the client prints with six decimals.
     Printed,
     /// Time of the client's [`CompletionMarker`] minus the marker's usual lag, limited to the bounds that the printed
-    /// bandwidth implies. For flows that are too slow for six decimals.
+    /// bandwidth implies. Used for flows that are too slow for six decimals to be precise.
     PrintedAndMarker,
     /// Time from the posting of a verbs flow's first work request to the completion of its last.
     Completion,
 }
 
-/// First externally visible act of a client after its last completion.
+/// First externally visible action of a client after its last completion.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct CompletionMarker {
-    /// Kind of the observed act.
+    /// Kind of the observed action.
     pub kind: MarkerKind,
-    /// Time since the flow's start.
+    /// Time from the flow's start to the action.
     pub after: Nanos,
 }
 
@@ -44,9 +44,9 @@ pub struct CompletionMarker {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkerKind {
-    /// The client began to calibrate its clock and was stopped.
+    /// The client began to calibrate its clock and was stopped by `SIGSTOP`.
     Stopped,
-    /// The client had calibrated its clock and sent bytes to its server.
+    /// The client had calibrated its clock and sent its report to the server.
     Sent,
 }
 

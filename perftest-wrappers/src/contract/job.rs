@@ -11,7 +11,7 @@ use super::{
     qp::MAX_QP_TIMEOUT,
 };
 
-/// One end of a flow.
+/// One end of a flow: a host and its RDMA device.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
@@ -19,7 +19,7 @@ pub struct Endpoint {
     pub host: String,
     /// Name of the RDMA device.
     pub rdma_device: String,
-    /// Index of the device's GID to send from; index 1 is the IPv4 address of an rxe device.
+    /// Index of the GID that the device sends from; on an rxe device, index 1 is the IPv4 address.
     pub gid_index: u8,
     /// Path of the process's network namespace; `None` is the caller's own namespace. Its loopback interface, which
     /// the handshake uses, must be up.
@@ -30,7 +30,7 @@ pub struct Endpoint {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowJob {
-    /// Position in the plan's schedule.
+    /// Id of the flow: its position in the plan's schedule.
     pub flow: FlowId,
     /// Program that generates the flow.
     pub tool: Tool,
@@ -42,14 +42,14 @@ pub struct FlowJob {
     pub message_bytes: Bytes,
     /// Number of messages, at least [`MIN_MESSAGES`].
     pub messages: u32,
-    /// Start time relative to the instant given to `Session::run`.
+    /// Time from the instant given to `Session::run` to the flow's start.
     pub start: Nanos,
     /// Exponent n of the QP's retransmission time-out, 4.096 µs · 2^n, which must exceed twice the longest round
     /// trip.
     pub qp_timeout: u8,
     /// Path MTU in bytes, one of [`PATH_MTUS`].
     pub path_mtu: u32,
-    /// Octet of the IPv4 header that holds DSCP and ECN.
+    /// Value of the byte in the IPv4 header that holds DSCP and ECN.
     pub traffic_class: u8,
     /// Flow label of both QPs (20 bits), from which the kernel derives the UDP source port. With 0, as in perftest,
     /// the kernel derives the port from the QP numbers.

@@ -1,4 +1,4 @@
-//! Jobs, events, outcomes and instants, shared by all generators.
+//! Jobs, events, outcomes and instants, shared by both generators.
 //!
 //! - [`job`]: one flow with its two ends and its schedule
 //! - [`outcome`]: outcome of a flow, and the events before it; [`fct`]: flow completion time; [`error`]: causes of a

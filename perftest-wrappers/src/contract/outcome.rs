@@ -15,21 +15,21 @@ use super::{
 /// Outcome of one flow; every job has one.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct FlowOutcome {
-    /// Position in the plan's schedule.
+    /// Id of the flow: its position in the plan's schedule.
     pub flow: FlowId,
     /// Final status of the flow.
     pub status: Status,
     /// Start of the flow; `None` if it was not started.
     pub start: Option<FlowStart>,
-    /// Queue pair of the client; `None` before both sides have exchanged theirs.
+    /// Address of the client's queue pair; `None` before both sides have exchanged their addresses.
     pub client_qp: Option<QpAddress>,
-    /// Queue pair of the server; `None` before both sides have exchanged theirs.
+    /// Address of the server's queue pair; `None` before both sides have exchanged their addresses.
     pub server_qp: Option<QpAddress>,
-    /// Bandwidth as reported by perftest.
+    /// Bandwidth as reported by perftest; `None` if the client did not report.
     pub bandwidth: Option<Bandwidth>,
-    /// First externally visible act of the client after its last completion, an upper bound of the FCT.
+    /// First externally visible action of the client after its last completion, an upper bound of the FCT.
     pub marker: Option<CompletionMarker>,
-    /// Last output of the client.
+    /// Last part of the client's output.
     pub stdout_tail: String,
 }
 
@@ -66,7 +66,7 @@ pub enum Status {
     NotReady { error: HandshakeError },
     /// The start message could not be sent.
     NotStarted { reason: String },
-    /// The data was delivered, but the client did not report.
+    /// The data was delivered, but the client did not send its report.
     NoReport {
         /// Time for which the session waited for the report.
         within: Nanos,
@@ -75,7 +75,7 @@ pub enum Status {
     Aborted,
 }
 
-/// Start of a flow.
+/// Actual start of a flow.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct FlowStart {
     /// Instant at which the start message was sent to the client.
@@ -101,7 +101,7 @@ pub struct QpAddress {
     pub gid: Ipv6Addr,
 }
 
-/// How a process ended.
+/// Way in which a process ended.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
@@ -113,7 +113,7 @@ pub enum Exit {
     Unknown,
 }
 
-/// Event of a session, from its preparation to its end.
+/// Event of a session, between its preparation and its end.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
@@ -133,7 +133,7 @@ pub enum Event {
     Ended(FlowOutcome),
 }
 
-/// Sends an event. A missing receiver is not an error, because outcomes are also returned.
+/// Sends an event. A dropped receiver is not an error, because outcomes are also returned.
 pub(crate) fn emit(events: &mpsc::UnboundedSender<Event>, event: Event) {
     let _ = events.send(event);
 }

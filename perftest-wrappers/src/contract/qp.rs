@@ -2,7 +2,7 @@
 
 use lab_units::{Bytes, Tool};
 
-/// Returns the number of data packets in a message.
+/// Returns the number of data packets that carry a message.
 #[must_use]
 pub fn packets(message: Bytes, path_mtu: u32) -> u64 {
     message.get().div_ceil(u64::from(path_mtu)).max(1)
@@ -15,7 +15,7 @@ pub fn wire_bytes(message: Bytes, path_mtu: u32, tool: Tool) -> Bytes {
     let packets = packets(message, path_mtu);
     let extended = match tool {
         Tool::SendBw => 0,
-        // The first packet carries the address to write to.
+        // The first packet carries the remote address of the write.
         Tool::WriteBw => RETH,
         Tool::Verbs => RETH + IMMDT,
         // The first and the last packet of a READ response carry an acknowledgement.

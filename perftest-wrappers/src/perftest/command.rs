@@ -1,4 +1,4 @@
-//! Command lines as data structures.
+//! Command lines of perftest's processes, as data structures.
 
 use std::{ffi::OsString, fmt, path::PathBuf};
 
@@ -6,7 +6,7 @@ use lab_units::Side;
 
 use crate::contract::FlowJob;
 
-/// Command line and the network namespace that it runs in; no shell parses it.
+/// Command line and the network namespace that it runs in. No shell parses the command line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CommandLine {
     /// Name of the program.

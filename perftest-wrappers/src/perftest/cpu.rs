@@ -36,7 +36,8 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// Counter that stops one process, once, when that process computes; dropping the counter removes it.
+/// Performance counter that sends `SIGSTOP` to a process once, when the process computes. Dropping the value removes
+/// the counter.
 #[derive(Debug)]
 pub(crate) struct StopOnCompute {
     _counter: OwnedFd,
@@ -52,7 +53,7 @@ impl StopOnCompute {
     }
 }
 
-/// Listener for stops of child processes; the runtime itself reports only ends.
+/// Listener for stops of child processes, because the runtime reports only their ends.
 ///
 /// One listener serves all children. If each flow checked its own child, every stop would wake all flows while their
 /// data is in flight.
@@ -94,15 +95,15 @@ async fn listen(mut changes: Signal, waiting: Waiting) {
         let stopped: Vec<Pid> = waiting.keys().copied().filter(is_stopped).collect();
         for child in stopped {
             if let Some(stop) = waiting.remove(&child) {
-                // The flow may have ended in the meantime.
+                // The call fails if the flow has already ended.
                 let _ = stop.send(());
             }
         }
     }
 }
 
-/// Returns true if `child` was stopped since the last call. The ends of children are left to the runtime, and other
-/// children to their owners.
+/// Returns true if `child` was stopped since the last call. Leaves the ends of child processes to the runtime, and
+/// other child processes to their owners.
 fn is_stopped(child: &Pid) -> bool {
     let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG;
     matches!(waitid(Id::Pid(*child), flags), Ok(WaitStatus::Stopped(..)))
@@ -161,10 +162,10 @@ fn enable_once(counter: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// CPU time between two checks of a process. Posting messages takes up to 7 ms of CPU time, because rxe sends a
-/// window of 128 packets within the call.
+/// CPU time between two checks of a process, which must exceed the CPU time for posting messages. Posting takes up to 7
+/// ms, because rxe sends a window of 128 packets within the call.
 pub(crate) const COMPUTE_PERIOD: Nanos = Nanos::from_millis(10);
 
-/// Command that selects the signal of a descriptor; the libc crate does not define it.
+/// Command for `fcntl` that selects the signal of a file descriptor; the libc crate does not define it.
 /// <https://elixir.bootlin.com/linux/v6.1/source/include/uapi/asm-generic/fcntl.h>
 const F_SETSIG: c_int = 10;

@@ -1,4 +1,4 @@
-//! Errors of an installation, and of a session that cannot begin.
+//! Errors of a perftest installation, and of a session that cannot begin.
 
 use std::{io, path::PathBuf};
 
@@ -6,7 +6,7 @@ use lab_units::Tool;
 
 use crate::contract::JobError;
 
-/// Reason for which an installation of perftest cannot be used.
+/// Reason why an installation of perftest cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// The program is not in `PATH`.
@@ -24,7 +24,7 @@ pub enum ProbeError {
     },
 }
 
-/// Reason for which a session cannot begin; none of its processes remains.
+/// Reason why a session cannot begin. All processes that it had started have been killed.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// A job of the session cannot be run.

@@ -15,8 +15,8 @@ impl Status {
     }
 }
 
-/// Returns the error lines of a failed process on one line. perftest prints errors to both stdout and stderr, with
-/// lines of dashes and empty lines in between.
+/// Returns the error lines of a failed process, joined on one line. perftest prints errors to both stdout and stderr,
+/// with lines of dashes and empty lines in between.
 fn error_lines(output: &Output) -> String {
     let lines = output
         .stdout

@@ -1,8 +1,8 @@
 //! Flow completion time, derived from perftest's reports and the completion marker.
 //!
-//! Six decimals of a MiB per second resolve half a byte per second. For a 5 kB flow this is 1/10,000 of the FCT if
-//! the flow takes one second, and 1/1,000 if it takes ten; for a 2 MB flow that takes 200 seconds it is 10 ms. For
-//! such flows the [`CompletionMarker`], the client's first act after its last completion, is more precise.
+//! Six decimals of a MiB per second resolve half a byte per second. For a 5 kB flow this is 1/10,000 of the FCT if the
+//! flow takes one second, and 1/1,000 if it takes ten seconds; for a 2 MB flow that takes 200 seconds it is 10 ms. For
+//! such flows the [`CompletionMarker`], the client's first visible action after its last completion, is more precise.
 
 use lab_units::{Bytes, Nanos};
 
@@ -40,7 +40,7 @@ impl Bandwidth {
             Self::Printed { micro_mib_per_sec } => {
                 let value = u128::from(micro_mib_per_sec);
                 let nano_bytes = u128::from(size.get()) * NANOS_PER_SECOND * MICROS / MIB;
-                // An error of ± 1/2 in the value changes the quotient by quotient / (2 · value).
+                // An error of ± 1/2 in the value changes the quotient by the quotient divided by twice the value.
                 Fct {
                     time: nanos((nano_bytes + value / 2) / value),
                     resolution: nanos((nano_bytes / value).div_ceil(2 * value)),
@@ -65,12 +65,12 @@ impl Fct {
         time.saturating_sub(self.time) <= allowed && self.time.saturating_sub(time) <= allowed
     }
 
-    /// Returns true if the resolution is worse than 1/10,000 of the time, or worse than a marker's error.
+    /// Returns true if the resolution is worse than 1/10,000 of the time, or worse than the error of a marker.
     fn is_coarse(self) -> bool {
         self.resolution.get() > self.time.get() / COARSE || self.resolution > MARKER_SPREAD
     }
 
-    /// Reduces the time to `bound`; fails if the flow cannot have ended by then.
+    /// Reduces the time to `bound` if it exceeds it; fails if even the shortest possible time exceeds it.
     fn over_by(self, bound: Nanos) -> Result<Self, ReportError> {
         if self.time.saturating_sub(self.resolution) > bound {
             let fct = self.time;
@@ -82,7 +82,7 @@ impl Fct {
         })
     }
 
-    /// Returns the time according to the marker, limited to the bounds that the printed bandwidth implies.
+    /// Returns the time that the marker indicates, limited to the bounds that the printed bandwidth implies.
     fn refined(self, marker: CompletionMarker) -> Self {
         let low = self.time.saturating_sub(self.resolution);
         let high = self.time.saturating_add(self.resolution);
@@ -98,7 +98,7 @@ impl Fct {
 }
 
 impl MarkerKind {
-    /// Returns the usual delay of the marker after a small flow's last completion.
+    /// Returns the usual time from a small flow's last completion to its marker.
     const fn lag(self) -> Nanos {
         match self {
             Self::Stopped => COMPUTE_PERIOD,
@@ -131,7 +131,7 @@ const CALIBRATION: Nanos = Nanos::new(219_200_000);
 
 const COARSE: u64 = 10_000;
 
-/// Largest deviation of a marker's lag from the usual: 3 ms were measured with 160 processes.
+/// Maximum deviation of a marker's lag from the usual lag; with 160 processes, 3 ms were measured.
 const MARKER_SPREAD: Nanos = Nanos::from_millis(4);
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_printed_bandwidth_is_a_time_and_its_bounds() {
         let fct = fct(FLOW, printed(1_773_425), None, None).unwrap();
-        // 100,000 / (1.773425 * 2^20) s; the resolution is half a millionth of 1.77.
+        // 100,000 / (1.773425 · 2^20) s; the resolution is half a millionth of 1.773425, relative to the time.
         assert_eq!(fct.time, Nanos::new(53_775_847));
         assert_eq!(fct.resolution, Nanos::new(16));
         assert_eq!(fct.source, FctSource::Printed);
@@ -203,7 +203,7 @@ mod tests {
                 marker(MarkerKind::Sent, nanos),
             )
         };
-        // The FCT exceeds the marker's time by less than the last digit.
+        // The FCT exceeds the marker's time, but by less than the last digit of the bandwidth.
         assert_eq!(by(53_775_840).unwrap().time, Nanos::new(53_775_840));
         let error = by(53_000_000).unwrap_err();
         assert!(matches!(error, ReportError::Impossible { .. }));

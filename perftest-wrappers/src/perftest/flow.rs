@@ -28,7 +28,7 @@ pub(crate) struct ReadyFlow {
     job: FlowJob,
     pair: Pair,
     ready: ReadyPair,
-    /// Scheduled instant of the start, once the session has begun.
+    /// Scheduled instant of the start; `None` before the session has begun.
     scheduled: Option<MonotonicTime>,
     start: Option<FlowStart>,
     marker: Option<CompletionMarker>,
@@ -37,7 +37,7 @@ pub(crate) struct ReadyFlow {
     is_farewell_sent: bool,
 }
 
-/// Reason for which the wait for a flow ends.
+/// Reason why the wait for a flow ends.
 #[derive(Debug)]
 enum End {
     Exit(Side, Exit),
@@ -48,9 +48,9 @@ enum End {
 }
 
 impl ReadyFlow {
-    /// Takes both processes off the CPU while they would compute: the client once it computes (see [`super::cpu`]),
-    /// the server at once and for good. A receiver has nothing left to do after it has posted its buffers, because
-    /// the kernel acknowledges for it. Its report, which needs another calibration, is not used.
+    /// Keeps both processes from computing: the client is stopped once it computes (see [`super::cpu`]), the server is
+    /// stopped at once and never continued. A receiver has nothing left to do after it has posted its buffers, because
+    /// the kernel sends the acknowledgements. Its report, which would need another calibration, is not used.
     pub(crate) fn new(job: FlowJob, pair: Pair, ready: ReadyPair, stops: &StopListener) -> Self {
         let mut flow = Self {
             job,
@@ -70,7 +70,7 @@ impl ReadyFlow {
             && flow.job.messages <= MAX_POSTED_MESSAGES
             && let Err(error) = flow.pair.client.process.stop_on_compute(stops)
         {
-            tracing::debug!(flow = %flow.job.flow, %error, "the client is not stopped before it reports");
+            tracing::debug!(flow = %flow.job.flow, %error, "the client will not be stopped when it computes");
         }
         flow
     }
@@ -92,7 +92,7 @@ impl ReadyFlow {
         })
     }
 
-    /// Waits for the flow's start and end, kills its processes, and returns its outcome.
+    /// Waits for the flow's start and end, kills both processes, and returns the outcome.
     pub(crate) async fn run(
         mut self,
         started: oneshot::Receiver<io::Result<FlowStart>>,
@@ -101,7 +101,7 @@ impl ReadyFlow {
     ) -> FlowOutcome {
         let end = tokio::select! {
             end = self.until_end(started, events) => end,
-            // An error means that the aborter was dropped, which counts as an abort.
+            // The wait fails only if the aborter was dropped, which counts as an abort.
             _ = abort.wait_for(|aborted| *aborted) => End::Abort,
         };
         self.pair.kill().await;
@@ -110,7 +110,7 @@ impl ReadyFlow {
         self.row(end, client, &server)
     }
 
-    /// Ends a flow that has not started.
+    /// Ends a flow that has not started; returns its outcome.
     pub(crate) async fn abort(mut self) -> FlowOutcome {
         self.pair.kill().await;
         self.row(End::Abort, Output::default(), &Output::default())
@@ -160,14 +160,14 @@ impl ReadyFlow {
             exit = client.process.exit() => End::Exit(Side::Client, exit),
             exit = server.process.exit() => End::Exit(Side::Server, exit),
         };
-        // If a client ends at once, its end may be observed before its start.
+        // If a client ends immediately, its end may be observed before the start is reported.
         match self.scheduled {
             Some(at) if at <= MonotonicTime::now() => start(started.await),
             _ => Err(end),
         }
     }
 
-    /// Forwards the bytes of both sides until the client halts or the server fails.
+    /// Forwards bytes in both directions until the client stops or ends, or the server fails.
     async fn until_halt(&mut self) -> (Side, Halt) {
         let mut client_sends = true;
         let mut server_sends = true;
@@ -180,7 +180,8 @@ impl ReadyFlow {
                     None => client_sends = false,
                 },
                 received = server.connection.receive(), if server_sends => match received {
-                    // If the client has closed its connection, it is about to end, which is the end of the flow.
+                    // A failed send means that the client has closed its connection; its end, which follows, ends the
+                    // flow.
                     Some(bytes) => drop(client.connection.send(&bytes).await),
                     None => server_sends = false,
                 },
@@ -198,7 +199,7 @@ impl ReadyFlow {
     async fn client_sent(&mut self, bytes: &[u8]) {
         self.mark(MarkerKind::Sent);
         self.closing.extend_from_slice(bytes);
-        // If a side has closed its connection, it is about to end, which is the end of the flow.
+        // A failed send means that the side has closed its connection; its end, which follows, ends the flow.
         if !self.server_is_suspended() {
             let _ = self.pair.server.connection.send(bytes).await;
         } else if self.closing.len() >= KEYS_LEN && !self.is_farewell_sent {
@@ -208,8 +209,8 @@ impl ReadyFlow {
         }
     }
 
-    /// Records the client's first completion marker. If the start is not exact there is no marker, because the
-    /// client's next bytes are the rest of its handshake.
+    /// Records the completion marker if it is the client's first. If the start is not exact there is no marker, because
+    /// the client's next bytes are the rest of its handshake.
     fn mark(&mut self, kind: MarkerKind) {
         let now = MonotonicTime::now();
         if let Some(start) = self.start.filter(|start| start.exact) {
@@ -281,12 +282,12 @@ fn start(
     }
 }
 
-/// Last message that a server sends.
+/// Last message of a server's handshake.
 const FAREWELL: &[u8] = b"done\0";
 
 /// Maximum number of messages that a client posts at once before it sleeps until the last one is complete. With more
 /// messages, the client wakes in between to post the rest, so its CPU time does not indicate completion.
 const MAX_POSTED_MESSAGES: u32 = 100;
 
-/// Time limit for a client to calibrate its clock and report; this takes 0.22 s of CPU time.
+/// Time limit for a client to calibrate its clock and send its report, which takes 0.22 s of CPU time.
 const REPORT_WITHIN: Nanos = Nanos::from_millis(60_000);

@@ -37,14 +37,14 @@ pub(crate) struct Handshake {
     server: Transcript,
 }
 
-/// What the gate does with bytes that it has received.
+/// Treatment of the bytes that the gate has received.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Action {
-    /// Forwards the bytes to the other side.
+    /// The bytes are forwarded to the other side.
     Forward,
-    /// Keeps the bytes; the message that starts the data is incomplete.
+    /// The bytes are kept, because the message that starts the data is incomplete.
     Keep,
-    /// Keeps the bytes; the message that starts the data is complete.
+    /// The bytes are kept, and the message that starts the data is complete.
     Ready,
 }
 
@@ -53,22 +53,22 @@ pub(crate) enum Action {
 pub(crate) struct ReadyPair {
     pub(crate) client_qp: QpAddress,
     pub(crate) server_qp: QpAddress,
-    /// Bytes that the client is waiting for.
+    /// Bytes of the last message, for which the client is waiting.
     pub(crate) held: Vec<u8>,
-    /// True if the client posts its messages as soon as it receives these bytes, as the known version does.
+    /// True if the client posts its messages as soon as it receives the held bytes, as the known version does.
     pub(crate) exact: bool,
 }
 
-/// Messages that one side has sent.
+/// Messages of the handshake that one side has sent so far.
 #[derive(Debug, Default)]
 struct Transcript {
     version: Option<Vec<u8>>,
     short_messages: u32,
     exchanges: u32,
     address: Option<QpAddress>,
-    /// Last complete key line.
+    /// Last complete key line that this side has sent.
     line: Vec<u8>,
-    /// Bytes since the last complete message.
+    /// Bytes received since the last complete message.
     unfinished: Vec<u8>,
 }
 
@@ -105,7 +105,7 @@ impl Handshake {
         }
     }
 
-    /// Returns both addresses and the held bytes; `None` before [`Action::Ready`] was returned.
+    /// Returns both addresses and the held bytes; `None` before [`Action::Ready`] has been returned.
     pub(crate) fn into_ready(self) -> Option<ReadyPair> {
         let exact = self.version_is_known();
         let server_qp = self.server.address?;
@@ -126,7 +126,7 @@ impl Handshake {
         known(&self.client) && known(&self.server)
     }
 
-    /// Returns the number of the key exchange whose reply is held back.
+    /// Returns the number of the key exchange in which the server's reply is held back.
     fn last_exchange(&self) -> u32 {
         match self.tool {
             _ if !self.version_is_known() => 1,
@@ -255,7 +255,8 @@ mod tests {
         }
     }
 
-    /// Runs a handshake in turns; returns the number of key exchanges until it was ready, and its result.
+    /// Runs a handshake in which both sides take turns; returns the number of key exchanges until it was ready, and its
+    /// result.
     fn run(tool: Tool, version: &str) -> (u32, ReadyPair) {
         let mut handshake = begun(tool, version);
         for message in SHORT {
@@ -278,7 +279,7 @@ mod tests {
             (Tool::SendBw, "6.06", 4, true),
             (Tool::WriteBw, "6.06", 3, true),
             (Tool::ReadBw, "6.06", 3, true),
-            // Other versions are held back at their first keys.
+            // For other versions, the reply is held back at the first keys.
             (Tool::SendBw, "6.20", 1, false),
         ] {
             let (at, ready) = run(tool, version);

@@ -1,14 +1,14 @@
-//! Options of a session.
+//! Options of a perftest session.
 
 use std::{path::PathBuf, time::Duration};
 
-/// Options of a session.
+/// Options of a perftest session.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Directory of the perftest programs; `None`: they are searched in `PATH`.
+    /// Directory of the perftest programs; `None`: they are found through `PATH`.
     pub tools: Option<PathBuf>,
-    /// Time limit for the two processes of a flow to become ready. Without a limit, the wait still ends if a process
-    /// exits or sends something unexpected.
+    /// Time limit for the two processes of a flow to become ready; `None`: no limit. Without a limit, the wait still
+    /// ends if a process exits or sends something unexpected.
     ///
     /// A guest whose clock skips idle time must not have a limit: its clock may jump by minutes while a file is read
     /// from the host.
@@ -24,5 +24,5 @@ impl Default for Options {
     }
 }
 
-/// Default of [`Options::ready_within`]: two processes start in 50 ms, or in seconds on a busy machine.
+/// Default of [`Options::ready_within`]. Two processes start in 50 ms, or in a few seconds on a busy machine.
 const DEFAULT_READY_WITHIN: Duration = Duration::from_secs(60);

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::contract::{Endpoint, Exit, FlowJob, HandshakeError, Status};
 
-/// Starter of process pairs. Dropping it ends the launcher's thread and all processes.
+/// Starter of process pairs. Dropping it ends the launcher's thread and kills all processes.
 #[derive(Debug)]
 pub(crate) struct PairStarter {
     launcher: Launcher,
@@ -48,7 +48,7 @@ pub(crate) struct Peer {
     pub(crate) connection: Connection,
 }
 
-/// The gate's end of a connection.
+/// The gate's end of a process's TCP connection.
 #[derive(Debug)]
 pub(crate) struct Connection(TcpStream);
 
@@ -56,7 +56,7 @@ pub(crate) struct Connection(TcpStream);
 struct Spawner<'a> {
     launcher: &'a Launcher,
     netns: Netns,
-    /// Function that returns the command line for a port.
+    /// Function that returns the command line, given the port on which the server listens.
     command: &'a (dyn Fn(u16) -> CommandLine + Sync),
 }
 
@@ -139,8 +139,8 @@ impl PairStarter {
 }
 
 impl Pair {
-    /// Starts both processes and connects them to the gate. Neither has a queue pair yet: perftest creates it after
-    /// the first message of its peer.
+    /// Starts both processes and connects them to the gate. Neither process has a queue pair yet, because perftest
+    /// creates its queue pair after the first message of its peer.
     async fn launch(client: Spawner<'_>, server: Spawner<'_>) -> Result<Self, Status> {
         let server = launch_server(server).await?;
         let client = launch_client(client).await?;
@@ -173,7 +173,7 @@ impl Pair {
         Ok(ready.expect("a handshake is ready when both sides have sent their keys"))
     }
 
-    /// Kills both processes.
+    /// Kills the client's and the server's process.
     pub(crate) async fn kill(&mut self) {
         self.client.process.kill().await;
         self.server.process.kill().await;
@@ -188,7 +188,7 @@ impl Pair {
 }
 
 impl Peer {
-    /// Returns the flow's status for a process that closed its connection before data could flow.
+    /// Returns the status of a flow whose process closed its connection before data could flow.
     async fn closed_early(&mut self, side: Side) -> Status {
         match timeout(EXIT_WITHIN, self.process.exit()).await {
             Ok(exit) => ended(&mut self.process, side, exit).await,
@@ -198,8 +198,7 @@ impl Peer {
 }
 
 impl Connection {
-    /// Returns the next bytes from the process; `None` once the process has closed its end. The future may be dropped
-    /// and the call repeated.
+    /// Returns the next bytes from the process; `None` once the process has closed its end. The future is cancel-safe.
     pub(crate) async fn receive(&mut self) -> Option<Vec<u8>> {
         let mut buffer = vec![0; 1024];
         match self.0.read(&mut buffer).await {
@@ -215,13 +214,13 @@ impl Connection {
         self.0.write_all(bytes).await
     }
 
-    /// Returns a duplicate of the connection for another thread; neither of the two blocks.
+    /// Returns a duplicate of the connection for another thread; both are non-blocking.
     pub(crate) fn share(&self) -> io::Result<OwnedFd> {
         self.0.as_fd().try_clone_to_owned()
     }
 }
 
-/// Returns the flow's status for a process that ended before data could flow.
+/// Returns the status of a flow whose process ended before data could flow.
 async fn ended(process: &mut Process, side: Side, exit: Exit) -> Status {
     let output = process.output().await;
     Status::failed(side, exit, &output)
@@ -262,7 +261,7 @@ async fn launch_client(spawner: Spawner<'_>) -> Result<Peer, Status> {
     }
 }
 
-/// Connects to a server that may not be listening yet: retries until the server listens or ends.
+/// Connects to a server that may not be listening yet; retries until the server listens or its process ends.
 async fn connect(process: &mut Process, port: u16, netns: &Netns) -> Result<TcpStream, Status> {
     let mut pause = MIN_PAUSE;
     loop {
@@ -325,5 +324,5 @@ fn connect_once(port: u16) -> io::Result<std::net::TcpStream> {
 const MIN_PAUSE: Duration = Duration::from_millis(1);
 const MAX_PAUSE: Duration = Duration::from_millis(20);
 
-/// Time limit for the exit of a process that has closed its connection.
+/// Time limit for a process to exit after it has closed its connection.
 const EXIT_WITHIN: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! Versions of the installed tools.
+//! Versions of the installed perftest tools.
 
 use std::{io, path::Path, process::Stdio};
 
@@ -7,7 +7,7 @@ use tokio::process::Command;
 
 use super::{error::ProbeError, version::KNOWN_VERSION};
 
-/// Installed perftest tool.
+/// Tool of perftest that is installed on this machine, with its version.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Installed {
     pub tool: Tool,
@@ -16,7 +16,7 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// Returns true if flows of this tool start exactly at their trigger, see
+    /// Returns true if flows of this tool start exactly at their trigger; see
     /// [`FlowStart::exact`](crate::contract::FlowStart::exact).
     #[must_use]
     pub fn is_known(&self) -> bool {

@@ -34,11 +34,11 @@ use super::{
 };
 use crate::{contract::Exit, priority::run_when_idle};
 
-/// Thread that starts all processes.
+/// Handle of the thread that starts all processes.
 ///
-/// Children ask the kernel to kill them when their parent dies, and for the kernel the parent is the *thread* that
-/// forked them. The runtime's threads come and go; this thread lives as long as the session, and its end kills every
-/// process.
+/// Each child process asks the kernel to kill it when its parent dies, and for the kernel the parent is the *thread*
+/// that forked it. The runtime's threads may end at any time; this thread lives as long as the session, and its end
+/// kills every process.
 #[derive(Clone, Debug)]
 pub(crate) struct Launcher {
     requests: mpsc::Sender<Request>,
@@ -60,14 +60,14 @@ impl Launcher {
             .spawn(move || {
                 let _inside = runtime.enter();
                 for Request { line, netns, reply } in received {
-                    // If the receiver is gone, the process is dropped, which kills it.
+                    // If the requester no longer waits, the process is dropped, which kills it.
                     let _ = reply.send(Process::spawn(&line, netns));
                 }
             })?;
         Ok(Self { requests })
     }
 
-    /// Starts one process.
+    /// Starts one process on the launcher's thread.
     pub(crate) async fn spawn(&self, line: CommandLine, netns: Netns) -> io::Result<Process> {
         let (reply, process) = oneshot::channel();
         let request = Request { line, netns, reply };
@@ -76,7 +76,7 @@ impl Launcher {
     }
 }
 
-/// Network namespace that is held open; without a file, it is the caller's own.
+/// Network namespace that is held open; without a file, the caller's own namespace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Netns(Option<Arc<File>>);
 
@@ -91,8 +91,8 @@ impl Netns {
         Ok(Self(Some(Arc::new(file))))
     }
 
-    /// Moves the calling thread permanently into the namespace by a single system call, which is safe in a child
-    /// between fork and exec.
+    /// Moves the calling thread permanently into the namespace with a single system call, which is safe in a child
+    /// process between fork and exec.
     fn enter(&self) -> io::Result<()> {
         match &self.0 {
             Some(file) => Ok(setns(file.as_fd(), CloneFlags::CLONE_NEWNET)?),
@@ -115,7 +115,7 @@ impl Netns {
         thread::Builder::new()
             .name("netns-socket".to_owned())
             .spawn(move || {
-                // The receiver may be gone.
+                // The call fails if the caller no longer waits for the result.
                 let _ = done.send(inside.enter().and_then(|()| action()));
             })?;
         result.await.map_err(io::Error::other)?
@@ -132,14 +132,14 @@ pub(crate) struct Process {
     stderr: Option<JoinHandle<String>>,
 }
 
-/// Event that ends the wait for a process: its end or its stop.
+/// Event that ends the wait for a process: its end, or its stop by `SIGSTOP`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Halt {
     Stopped,
     Ended(Exit),
 }
 
-/// Last part of a process's output.
+/// Last part of a process's output on both streams.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Output {
     pub(crate) stdout: String,
@@ -152,7 +152,7 @@ impl Process {
         let mut command = Command::new(&line.program);
         command
             .args(&line.args)
-            // The parser expects a decimal point.
+            // The parser of the reports expects a decimal point.
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -169,12 +169,13 @@ impl Process {
         })
     }
 
-    /// Waits for the end of the process. The future may be dropped and the call repeated.
+    /// Waits for the end of the process. The future is cancel-safe.
     pub(crate) async fn exit(&mut self) -> Exit {
         exit(self.child.wait().await)
     }
 
-    /// Returns the last output; can be called once. The process must have ended, so that its pipes are closed.
+    /// Returns the last part of the output; can be called once. The process must have ended, so that its pipes are
+    /// closed.
     pub(crate) async fn output(&mut self) -> Output {
         Output {
             stdout: collected(self.stdout.take()).await,
@@ -182,7 +183,7 @@ impl Process {
         }
     }
 
-    /// Arranges that the process is stopped once it computes.
+    /// Arranges that the process is stopped once it computes in user mode.
     pub(crate) fn stop_on_compute(&mut self, stops: &StopListener) -> io::Result<()> {
         if let Some(id) = self.id() {
             self.stop = Some((StopOnCompute::arm(id)?, stops.stop_of(id)));
@@ -190,7 +191,7 @@ impl Process {
         Ok(())
     }
 
-    /// Waits until the process ends or is stopped. The future may be dropped and the call repeated.
+    /// Waits until the process ends or is stopped. The future is cancel-safe.
     pub(crate) async fn halt(&mut self) -> Halt {
         let Some((_, stopped)) = &mut self.stop else {
             return Halt::Ended(self.exit().await);
@@ -201,7 +202,7 @@ impl Process {
         }
     }
 
-    /// Stops the process by SIGSTOP.
+    /// Stops the process with `SIGSTOP`.
     pub(crate) fn suspend(&self) {
         self.signal(Signal::SIGSTOP);
     }
@@ -243,7 +244,7 @@ impl Drop for Process {
     }
 }
 
-/// Makes the child enter its namespace between fork and exec, and die with its parent.
+/// Makes the child process enter its namespace between fork and exec, and die with its parent.
 #[expect(unsafe_code, reason = "the child must change itself before it execs")]
 fn before_exec(command: &mut Command, netns: Netns) {
     let parent = Pid::this();
@@ -282,7 +283,7 @@ async fn collected(reader: Option<JoinHandle<String>>) -> String {
     }
 }
 
-/// Reads a pipe to its end and returns the last [`TAIL_BYTES`].
+/// Reads a pipe to its end and returns the last [`TAIL_BYTES`] bytes as text.
 async fn tail(mut pipe: impl AsyncRead + Unpin) -> String {
     let mut kept = Vec::new();
     let mut buffer = [0; 4096];
@@ -294,5 +295,5 @@ async fn tail(mut pipe: impl AsyncRead + Unpin) -> String {
     String::from_utf8_lossy(&kept).into_owned()
 }
 
-/// Bytes of output that are kept: a successful client prints 10 bytes, a failing client a few hundred.
+/// Number of output bytes that are kept: a successful client prints 10 bytes, a failing client a few hundred.
 const TAIL_BYTES: usize = 8 << 10;

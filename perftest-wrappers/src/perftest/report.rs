@@ -53,13 +53,13 @@ pub fn exchanged(closing: &[u8], job: &FlowJob) -> Option<Bandwidth> {
     (is_ours && value.is_finite() && value > 0.0).then_some(Bandwidth::Exchanged { bits: average })
 }
 
-/// Returns true if the line has the format of `printf("%lf")`, whatever its value.
+/// Returns true if the line has the format of `printf("%lf")`, including infinity and NaN.
 fn is_number(line: &str) -> bool {
     let magnitude = line.strip_prefix('-').unwrap_or(line);
     matches!(magnitude, "inf" | "nan") || micros(magnitude).is_some()
 }
 
-/// Parses a number with exactly six decimals; returns it in millionths.
+/// Parses a number with exactly six decimals; returns it as a number of millionths.
 fn micros(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.')?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Session: all flows of one run.
+//! Perftest session: all flows of one run.
 
 use std::collections::{BTreeMap, BTreeSet};
 

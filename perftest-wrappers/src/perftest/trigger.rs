@@ -19,11 +19,11 @@ use crate::{
     priority::run_first,
 };
 
-/// Flow that waits for its scheduled instant.
+/// Flow that waits for its scheduled start.
 #[derive(Debug)]
 pub(crate) struct ScheduledStart {
     pub(crate) at: MonotonicTime,
-    /// Connection to the client, which is waiting for `message`.
+    /// Connection to the client, which waits for `message`.
     pub(crate) client: TcpStream,
     pub(crate) message: Vec<u8>,
     pub(crate) exact: bool,
@@ -104,7 +104,7 @@ fn sleep_until(at: MonotonicTime, timer: &TimerFd, stopped: &UnixStream) -> io::
 }
 
 fn start(mut flow: ScheduledStart) {
-    // The socket is non-blocking and has room, because it has carried only a few hundred bytes so far.
+    // The socket is non-blocking and has room for the message, because it has carried only a few hundred bytes so far.
     let sent = flow.client.write_all(&flow.message);
     let at = MonotonicTime::now();
     let start = FlowStart {

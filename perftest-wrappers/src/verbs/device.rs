@@ -25,9 +25,9 @@ pub(crate) struct Device {
     pd: Arc<Pd>,
     mr: Object<sys::Mr, (Arc<Pd>, Arc<Buffer>)>,
     channel: Arc<Channel>,
-    /// Completion queue for sent messages, which raises events.
+    /// Completion queue for sent messages; it raises events.
     send_cq: Cq,
-    /// Completion queue for received messages, which is only polled.
+    /// Completion queue for received messages; it is only polled.
     recv_cq: Cq,
     /// GIDs that the device's queue pairs send from, keyed by GID index.
     gids: BTreeMap<u8, sys::Gid>,
@@ -49,11 +49,11 @@ pub(crate) struct Buffer {
 
 // SAFETY: the memory is owned until drop, and this program never reads or writes it.
 unsafe impl Send for Buffer {}
-// SAFETY: as above.
+// SAFETY: this program never reads or writes the memory, so shared references cannot race.
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// Maps memory for messages of up to `max_message`.
+    /// Maps memory that is large enough for messages of up to `max_message`.
     pub(crate) fn new(max_message: Bytes) -> io::Result<Self> {
         let len = usize::try_from(max_message.get()).map_err(io::Error::other)?;
         // SAFETY: this creates a new private mapping at an address that the kernel chooses.
@@ -93,8 +93,8 @@ pub(crate) struct Completion {
 }
 
 impl Device {
-    /// Opens the device called `name` for sending from its GIDs with `gid_indices`, with room for `completions`
-    /// unread completions of each kind.
+    /// Opens the device called `name` for sending from its GIDs with `gid_indices`, with room for `completions` unread
+    /// completions in each completion queue.
     ///
     /// # Errors
     /// No such device exists, or the device refuses to create an object.
@@ -205,7 +205,7 @@ impl Device {
         Ok(unsafe { Object::new(qp, Arc::clone(self), close, "ibv_destroy_qp") })
     }
 
-    /// Returns one of the GIDs that the device was opened with.
+    /// Returns the GID at `index`, which must be one of the indices that the device was opened with.
     pub(crate) fn gid(&self, index: u8) -> sys::Gid {
         self.gids[&index]
     }
@@ -236,13 +236,13 @@ impl Device {
         unsafe { &(*self.context.as_ptr()).ops }
     }
 
-    /// Returns the descriptor that becomes readable when a sent message has completed.
+    /// Returns the file descriptor that becomes readable when a sent message has completed.
     pub(crate) fn events(&self) -> BorrowedFd<'_> {
         // SAFETY: the channel is open for as long as `self` lives, and its descriptor never changes.
         unsafe { BorrowedFd::borrow_raw((*self.channel.as_ptr()).fd) }
     }
 
-    /// Consumes the event that made [`Device::events`] readable, requests the next one, and appends all completions
+    /// Consumes the event that made [`Device::events`] readable, requests the next event, and appends all completions
     /// of sent messages to `to`.
     ///
     /// # Errors
@@ -344,19 +344,19 @@ fn open_context(verbs: &Verbs, name: &str) -> Result<NonNull<sys::Context>, Verb
     context
 }
 
-/// Returns `errno` of this thread's last failed call.
+/// Returns the `errno` that this thread's last failed call set.
 pub(crate) fn last_errno() -> c_int {
     io::Error::last_os_error()
         .raw_os_error()
         .unwrap_or(libc::EIO)
 }
 
-/// Port number of RoCE devices with a single port.
+/// Port number that is used on every device; RoCE devices have a single port.
 pub(crate) const PORT: u8 = 1;
 
 /// Maximum number of entries in an rxe completion queue, 2^15 minus one:
 /// `RXE_MAX_LOG_CQE`, <https://elixir.bootlin.com/linux/v6.1/source/drivers/infiniband/sw/rxe/rxe_param.h>
 const MAX_CQ_ENTRIES: c_int = 32_767;
 
-/// Maximum number of completions that one call reads.
+/// Maximum number of completions that one poll reads.
 const BATCH: usize = 32;

@@ -40,7 +40,7 @@ pub enum VerbsError {
     },
 }
 
-/// Returns a hint for the error of a failed call.
+/// Returns a hint for the error of a failed call; empty if there is none.
 fn hint(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::ENOMEM) => {
@@ -67,7 +67,7 @@ pub(crate) const fn status_hint(status: i32) -> &'static str {
         10 | 11 => "the receiver refused the write",
         // IBV_WC_RETRY_EXC_ERR
         12 => {
-            "no acknowledgement came: a link is down, queues overflow, or `transport.retransmit_timeout` \
+            "no acknowledgement arrived: a link is down, queues overflow, or `transport.retransmit_timeout` \
              is shorter than the round trip"
         }
         // IBV_WC_RNR_RETRY_EXC_ERR

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::contract::{Endpoint, FlowJob};
 
-/// Devices of all hosts, by name.
+/// Open devices of all hosts, by name, from which queue pairs are created.
 #[derive(Debug)]
 pub(crate) struct Factory {
     devices: BTreeMap<String, Arc<Device>>,
@@ -29,13 +29,13 @@ pub(crate) struct Factory {
 /// Request to the factory's thread.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Create the pair of the next flow.
+    /// Create the queue pairs of the next flow.
     Make,
-    /// Destroy the pair of a flow that has ended.
+    /// Destroy the queue pairs of a flow that has ended.
     Destroy(Box<ConnectedPair>),
 }
 
-/// Pair of a flow, or the error that prevented its creation.
+/// Queue pairs of a flow, or the error that prevented their creation.
 pub(crate) type Made = Result<Box<ConnectedPair>, VerbsError>;
 
 impl Factory {
@@ -52,7 +52,7 @@ impl Factory {
         for job in jobs.iter() {
             for end in [&job.src, &job.dst] {
                 let need = needs.entry(&end.rdma_device).or_insert(Need::new(end));
-                // A failed queue pair completes each of its requests.
+                // If a queue pair fails, it reports a completion for each of its work requests.
                 need.completions += usize::try_from(job.messages).unwrap_or(usize::MAX);
                 need.gid_indices.insert(end.gid_index);
             }
@@ -70,7 +70,7 @@ impl Factory {
         self.devices.values()
     }
 
-    /// Creates the pair of the flow at `index`.
+    /// Creates the queue pairs of the flow at `index`.
     pub(crate) fn make(&self, index: usize) -> Made {
         let job = &self.jobs[index];
         let device = |end: &Endpoint| &self.devices[&end.rdma_device];
@@ -79,9 +79,9 @@ impl Factory {
     }
 }
 
-/// Resources that the flows of one device need.
+/// Resources of one device that its flows need.
 struct Need<'a> {
-    /// Endpoint of one of these flows.
+    /// Endpoint of one of the device's flows.
     end: &'a Endpoint,
     completions: usize,
     gid_indices: BTreeSet<u8>,

@@ -11,7 +11,7 @@
 //!
 //! - [`session`]: all flows of a run
 //! - internal: `runner` starts flows and processes their completions; `factory` creates and destroys queue pairs;
-//!   `pair`, `device`, `object`: owned objects of libibverbs; `sys`: libibverbs; `error`
+//!   `pair`, `device`, `object`: owned objects of libibverbs; `sys`: interface to libibverbs; `error`: errors
 
 #[expect(unsafe_code, reason = "libibverbs is a C library")]
 mod device;

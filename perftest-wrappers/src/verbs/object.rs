@@ -1,9 +1,9 @@
-//! Owned object of libibverbs that keeps its parents alive.
+//! Owned libibverbs object that keeps its parents alive.
 
 use std::{ffi::c_int, fmt, io, mem::ManuallyDrop, ptr::NonNull};
 
-/// Object of libibverbs that is closed on drop. It holds its parents, which are the objects and memory that it was
-/// created from and that must outlive it.
+/// Object of libibverbs that is closed on drop. It holds its parents: the objects and memory that it was created from
+/// and that must outlive it.
 ///
 /// If the library cannot close the object, the device may still use it; its parents then stay open until the process
 /// ends.
@@ -15,14 +15,16 @@ pub(crate) struct Object<T, P> {
     call: &'static str,
 }
 
-// SAFETY: objects of libibverbs may be used from any thread. The library and the driver serialise calls on one
-// object, as the documentation guarantees (ibv_create_qp(3), thread safety).
+// SAFETY: objects of libibverbs may be used from any thread. The library and the driver serialise calls on one object,
+// as the documentation guarantees (ibv_create_qp(3), thread safety).
 unsafe impl<T, P: Send> Send for Object<T, P> {}
-// SAFETY: as above; `Object` hands out no reference to the object behind its pointer.
+// SAFETY: the library serialises calls on one object, and `Object` hands out no reference to the object behind its
+// pointer.
 unsafe impl<T, P: Sync> Sync for Object<T, P> {}
 
 impl<T, P> Object<T, P> {
-    /// Takes ownership of the object at `pointer`. `close` closes it; `call` is the name of `close` in libibverbs.
+    /// Takes ownership of the object at `pointer`. The function `close` closes the object; `call` is its name in
+    /// libibverbs.
     ///
     /// # Safety
     /// The object is open, nothing else closes it, `close` is the library's function for it, and `parents` holds
@@ -66,7 +68,7 @@ impl<T, P> Drop for Object<T, P> {
         if errno != 0 {
             let call = self.call;
             let error = io::Error::from_raw_os_error(errno.abs());
-            tracing::warn!(call, %error, "an RDMA object stays open to the end of the process");
+            tracing::warn!(call, %error, "an RDMA object stays open until the process ends");
             return;
         }
         // SAFETY: the parents are dropped only here, and are not used afterwards.

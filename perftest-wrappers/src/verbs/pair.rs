@@ -10,8 +10,8 @@ use super::{
 };
 use crate::contract::{FlowJob, QpAddress, QpNumber, limits::MAX_MESSAGE};
 
-/// Queue pairs of a flow's source and destination. They are connected to each other, and a receive is posted for the
-/// flow's last message.
+/// Queue pairs of a flow's source and destination. They are connected to each other, and a receive request is posted
+/// for the flow's last message.
 #[derive(Debug)]
 pub(crate) struct ConnectedPair {
     src: QueuePair,
@@ -89,7 +89,7 @@ impl ConnectedPair {
         self.src.check("ibv_post_send", errno)
     }
 
-    /// Ends all outstanding work requests of the source with an error.
+    /// Makes all outstanding work requests of the source end with an error.
     pub(crate) fn abort(&self) {
         let mut attributes = QpAttr {
             qp_state: sys::QPS_ERR,
@@ -244,7 +244,7 @@ impl QueuePair {
         self.modify(&mut attributes, mask)
     }
 
-    /// Posts the receive request that the immediate data consumes.
+    /// Posts the receive request that the flow's immediate data consumes.
     fn post_receive(&self, id: u64) -> Result<(), VerbsError> {
         let mut request = RecvWr {
             wr_id: id,
@@ -290,13 +290,14 @@ const fn mtu_code(bytes: u32) -> c_int {
 /// instead.
 const RETRIES: u8 = 7;
 
-/// Code of the delay before a retry to a receiver without a posted receive: 0.64 ms (InfiniBand 9.7.5.2.8).
+/// Code for the delay of 0.64 ms before a message is sent again to a receiver without a posted receive request
+/// (InfiniBand 9.7.5.2.8).
 const MIN_RNR_TIMER: u8 = 12;
 
 /// Hop limit of packets, the same as in perftest.
 const HOP_LIMIT: u8 = 64;
 
-/// Returns the identifier of the work requests of the flow at `index`.
+/// Returns the work request identifier of the flow at `index`.
 pub(crate) fn identity(index: usize) -> u64 {
     u64::try_from(index).unwrap_or(u64::MAX)
 }
@@ -340,7 +341,7 @@ mod tests {
         Arc::new(Buffer::new(Bytes::new(4_096)).unwrap())
     }
 
-    /// Returns an open device, and a weak reference to its memory that is valid while the memory is mapped.
+    /// Returns an open device, and a weak reference to its memory that can be upgraded as long as the memory is mapped.
     fn device() -> (Arc<Device>, Weak<Buffer>) {
         let buffer = buffer();
         let memory = Arc::downgrade(&buffer);

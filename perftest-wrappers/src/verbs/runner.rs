@@ -49,20 +49,20 @@ impl Waker {
         })
     }
 
-    /// Wakes the runner.
+    /// Wakes the runner's thread from its sleep.
     pub(crate) fn wake(&self) {
         // The write fails only if the counter is full, and then the runner is about to wake anyway.
         let _ = self.fd.write(1);
     }
 
-    /// Ends the runner's flows.
+    /// Makes the runner end all flows.
     pub(crate) fn abort(&self) {
         self.is_aborted.store(true, Ordering::Release);
         self.wake();
     }
 }
 
-/// Pairs that the factory has created and the runner has not taken yet.
+/// Queue pairs that the factory has created and the runner has not taken yet.
 ///
 /// A mutex, not a channel: the runner has real-time priority, and a channel's receiver spins while a sender is inside
 /// `send`. It would then keep the factory's thread from leaving `send` until the kernel throttles real-time threads,
@@ -76,7 +76,7 @@ impl MadePairs {
         pairs.push(made);
     }
 
-    /// Removes and returns the pairs, in the order of the flows.
+    /// Removes and returns all pairs, in the order of the flows.
     fn take(&self) -> Vec<Made> {
         let mut pairs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *pairs)
@@ -92,12 +92,12 @@ pub(crate) struct Runner {
     pub(crate) orders: mpsc::Sender<Order>,
     pub(crate) made: Arc<MadePairs>,
     pub(crate) events: UnboundedSender<Event>,
-    /// Pairs of the next flows, in order.
+    /// Queue pairs of the next flows, in the order of the flows.
     pub(crate) ready: VecDeque<Made>,
     /// Index of the next flow to start.
     pub(crate) next: usize,
     pub(crate) running: BTreeMap<usize, Running>,
-    /// Deadlines of started flows, in order of start.
+    /// Deadlines of started flows, in the order of their starts.
     pub(crate) deadlines: VecDeque<(MonotonicTime, usize)>,
     pub(crate) outcomes: BTreeMap<usize, FlowOutcome>,
 }
@@ -110,7 +110,7 @@ pub(crate) struct Running {
 }
 
 impl Runner {
-    /// Runs all flows; returns their outcomes in order.
+    /// Runs all flows; returns their outcomes in the order of the flows.
     ///
     /// # Errors
     /// The kernel refuses to create a timer, or a device fails as a whole.
@@ -164,7 +164,7 @@ impl Runner {
         }
     }
 
-    /// Returns the instant of the next start if its pair exists, or of the next deadline.
+    /// Returns the next instant at which there is work: the next start if the flow's pair exists, or the next deadline.
     fn next_instant(&self) -> Option<MonotonicTime> {
         let start = (!self.ready.is_empty()).then(|| self.scheduled(self.next));
         let deadline = self.deadlines.front().map(|(at, _)| *at);
@@ -175,7 +175,7 @@ impl Runner {
         self.start.after(self.jobs[index].start)
     }
 
-    /// Starts every flow that is due and whose pair exists.
+    /// Starts every flow that is due and whose queue pairs exist.
     fn start_due(&mut self, now: MonotonicTime) {
         while !self.ready.is_empty() && self.scheduled(self.next) <= now {
             let Some(made) = self.ready.pop_front() else {
@@ -224,7 +224,8 @@ impl Runner {
             let Ok(index) = usize::try_from(completion.id) else {
                 continue;
             };
-            // A failed pair completes each of its requests; the first of these completions has ended the flow.
+            // A failed pair reports a completion for each of its requests; the first of them has already ended the
+            // flow.
             let Some(running) = self.running.get(&index) else {
                 continue;
             };
@@ -239,7 +240,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Marks the flows whose immediate data has arrived at a device.
+    /// Marks flows as delivered if their immediate data has arrived at `device`.
     fn take_deliveries(&mut self, device: &Device) -> Result<(), VerbsError> {
         let mut received = Vec::new();
         device.take_received(&mut received)?;
@@ -304,7 +305,7 @@ impl Runner {
         self.ready.clear();
     }
 
-    /// Records the outcome of a flow and orders the destruction of its pair.
+    /// Records the outcome of a flow and requests the destruction of its pair.
     fn end(&mut self, index: usize, running: Option<Running>, status: Status) {
         let addresses = running.as_ref().map(|running| running.pair.addresses());
         let outcome = FlowOutcome {
@@ -324,7 +325,7 @@ impl Runner {
     }
 
     fn order(&self, order: Order) {
-        // The factory's thread lives as long as this sender.
+        // The factory's thread receives as long as this sender exists, so the call cannot fail.
         let _ = self.orders.send(order);
     }
 
@@ -334,7 +335,7 @@ impl Runner {
     }
 }
 
-/// Arms the timer for an instant, or disarms it if there is none.
+/// Sets the timer to an instant, or disarms it if there is none.
 fn arm(timer: &TimerFd, at: Option<MonotonicTime>) -> nix::Result<()> {
     match at {
         None => timer.unset(),

@@ -1,4 +1,4 @@
-//! Session: all flows of one run.
+//! Verbs session: all flows of one run.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -16,8 +16,8 @@ use super::{
 };
 use crate::contract::{Event, FlowJob, FlowOutcome, MonotonicTime, job, limits};
 
-/// Flows with open devices; the first flows already have connected queue pairs. Dropping the session destroys every
-/// queue pair.
+/// Flows whose devices are open; the first flows already have connected queue pairs. Dropping the session destroys
+/// every queue pair.
 #[derive(Debug)]
 pub struct Session {
     jobs: Arc<[FlowJob]>,
@@ -122,15 +122,15 @@ impl Session {
                 if let Err(error) = crate::priority::run_first() {
                     tracing::debug!(%error, "flows are started at ordinary priority");
                 }
-                // The receiver is gone only if the session was dropped.
+                // The call fails only if the session was dropped.
                 let _ = ended.send(runner.run());
             })
             .map_err(refused)?;
         let outcomes = outcomes.await.map_err(|_| VerbsError::Thread {
-            source: std::io::Error::other("the thread of the flows has panicked"),
+            source: std::io::Error::other("the thread that runs the flows has panicked"),
         })?;
-        // The runner's orders end with the runner. The factory's thread then ends too, after destroying the remaining
-        // pairs.
+        // When the runner ends, its sender of orders is dropped. The factory's thread then ends too, after it has
+        // destroyed the remaining pairs.
         let joined = tokio::task::spawn_blocking(move || maker.join()).await;
         if let Ok(Err(panic)) = joined {
             std::panic::resume_unwind(panic);
@@ -139,7 +139,7 @@ impl Session {
     }
 }
 
-/// Creates pairs as they are ordered, and announces each pair before the runner gets it.
+/// Creates pairs when they are ordered, and announces each pair before the runner gets it.
 fn make_ahead(
     factory: &Factory,
     jobs: &[FlowJob],
@@ -167,7 +167,7 @@ fn make_ahead(
 fn announce(events: &UnboundedSender<Event>, job: &FlowJob, made: &Made) {
     if let Ok(pair) = made {
         let (client_qp, server_qp) = pair.addresses();
-        // The receiver may be gone, because outcomes are also returned.
+        // The call fails if nobody listens to events, because outcomes are also returned.
         let _ = events.send(Event::Ready {
             flow: job.flow,
             client_qp,
@@ -187,7 +187,7 @@ fn check(jobs: &[FlowJob]) -> Result<(), VerbsError> {
         if size == Bytes::ZERO || size > limits::MAX_MESSAGE {
             let max = limits::MAX_MESSAGE;
             return Err(problem(format!(
-                "a message of {size}; it must have 1 B to {max}"
+                "a message has {size}; it must have 1 B to {max}"
             )));
         }
         if !(1..=MAX_MESSAGES).contains(&job.messages) {
@@ -206,9 +206,10 @@ fn check(jobs: &[FlowJob]) -> Result<(), VerbsError> {
     Ok(())
 }
 
-/// Number of flows whose queue pairs exist before the flows start. Creating a pair takes about one millisecond, so a
-/// burst of this many starts needs no waiting.
+/// Number of flows whose queue pairs are created ahead of their starts. Creating a pair takes about one millisecond, so
+/// a burst of this many starts needs no waiting.
 pub const AHEAD: usize = 256;
 
-/// Maximum messages per flow: the capacity of an rxe send queue minus a margin. 4,096 messages of 8 MiB are 32 GiB.
+/// Maximum number of messages per flow: the capacity of an rxe send queue minus a margin. 4,096 messages of 8 MiB are
+/// 32 GiB.
 const MAX_MESSAGES: u32 = 4_096;

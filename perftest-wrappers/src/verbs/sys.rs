@@ -73,8 +73,8 @@ pub(crate) struct Verbs {
 }
 
 impl Verbs {
-    /// Returns the library of this process. It is opened once and never closed, because its drivers keep internal
-    /// state.
+    /// Returns the functions of the library, which is opened once per process and never closed, because its drivers
+    /// keep internal state.
     ///
     /// # Errors
     /// The library or one of its functions is missing.
@@ -107,7 +107,7 @@ impl Verbs {
         Ok(with_functions!(functions))
     }
 
-    /// Returns libibverbs' description of a work completion's status.
+    /// Returns the description that libibverbs has for the status of a work completion.
     pub(crate) fn status_words(&self, status: c_int) -> String {
         // SAFETY: the function returns a static string for every number.
         let words = unsafe { CStr::from_ptr((self.wc_status_str)(status)) };
@@ -133,7 +133,7 @@ macro_rules! opaque {
 
 opaque!(Device, Pd);
 
-/// `struct ibv_context`, up to its function table.
+/// `struct ibv_context`, whose fields after the function table are left out.
 #[repr(C)]
 pub(crate) struct Context {
     device: *mut Device,
@@ -297,7 +297,7 @@ pub(crate) struct SendWr {
     pub(crate) imm_data: u32,
     pub(crate) remote_addr: u64,
     pub(crate) rkey: u32,
-    /// Remainder of the unions, which RDMA writes do not use.
+    /// Remaining bytes of the unions, which RDMA writes do not use.
     pub(crate) unused: [u64; 9],
 }
 

@@ -17,7 +17,7 @@ use lab_units::{Bytes, FlowId, Nanos};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
-/// Directory with the three tools, and the mark in the command lines of this test's processes.
+/// Directory with links to the fake tools, and the suffix of device names that marks this test's processes.
 pub struct Bench {
     tools: TempDir,
     mark: String,
@@ -35,7 +35,7 @@ impl Bench {
         Self { tools, mark }
     }
 
-    /// Returns a flow whose client and server behave as named.
+    /// Returns a flow whose client and server behave as `client` and `server` name.
     pub fn job(&self, flow: u32, tool: Tool, client: &str, server: &str) -> FlowJob {
         let end = |behaviour: &str| Endpoint {
             host: "nowhere".to_owned(),
@@ -99,7 +99,7 @@ impl Bench {
             .collect()
     }
 
-    /// Waits until killed processes have ended.
+    /// Waits until all killed processes of this test have ended.
     pub async fn processes_end(&self) {
         let ended = async {
             while !self.processes().is_empty() {

@@ -1,4 +1,4 @@
-//! Failures of flows; no process remains after them.
+//! Failures of flows; afterwards no process may remain.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ async fn a_silent_peer_times_out_and_other_flows_run() {
     let bench = Bench::new();
     let (events, _received) = mpsc::unbounded_channel();
     let options = Options {
-        // The silent pair waits for the whole limit; the other pair needs a fraction of a second of CPU time.
+        // The silent pair waits for the whole limit, whereas the other pair needs a fraction of a second of CPU time.
         ready_within: Some(Duration::from_secs(15)),
         ..bench.options()
     };

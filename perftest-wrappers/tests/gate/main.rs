@@ -1,4 +1,4 @@
-//! Tests of the gate with pairs of a perftest that needs no RDMA (`examples/fake_perftest.rs`).
+//! Tests of the gate with process pairs of a fake perftest that needs no RDMA (`examples/fake_perftest.rs`).
 
 mod bench;
 mod failures;

@@ -17,7 +17,7 @@ use nix::{
 
 use crate::bench::Bench;
 
-/// Network namespace with a loopback interface that exists until this value is dropped.
+/// Network namespace with a loopback interface; it exists until this value is dropped.
 struct Namespace {
     path: PathBuf,
     _keep: Sender<()>,
@@ -35,7 +35,7 @@ impl Namespace {
             assert!(up.unwrap().success());
             let path = format!("/proc/self/task/{}/ns/net", gettid());
             ready.send(PathBuf::from(path)).unwrap();
-            // The namespace ends with this thread.
+            // The namespace exists as long as this thread does.
             dropped.recv().ok()
         });
         let path = path.recv().unwrap();

@@ -189,7 +189,10 @@ mod tests {
         let error = changed
             .apply(&command)
             .expect_err("bucket policies have no parameters");
-        assert_eq!(error.to_string(), "the policy has no weights or thresholds");
+        assert_eq!(
+            error.to_string(),
+            "the switch's policy has no weights or thresholds to change"
+        );
         let mut changed = valid(AgentConfig {
             policy: PolicyConfig::Lcmp(LcmpConfig::artifact()),
             ..config()
@@ -213,11 +216,11 @@ mod tests {
         for (command, expected) in [
             (
                 AgentCommand::SetBuckets(vec![row(8, 1), row(8, 2)]),
-                "destination `10.8.0.0/16`: got buckets for 2 candidates, but it has 1",
+                "destination `10.8.0.0/16`: the command has buckets for 2 candidates instead of 1",
             ),
             (
                 AgentCommand::SetBuckets(vec![row(7, 1)]),
-                "destination `10.7.0.0/16`: got buckets for 1 candidates, but it has 0",
+                "destination `10.7.0.0/16`: the command has buckets for 1 candidates instead of 0",
             ),
             (no_port, "port 7 is not a port of the switch"),
         ] {

@@ -149,7 +149,7 @@ pub struct PortConfig {
     pub buffer_bytes: Bytes,
     /// Thresholds for marking packets in the queue; `null`: packets are not marked.
     pub ecn: Option<EcnConfig>,
-    /// The port's part of the shared buffer, if the switch has one.
+    /// The port's part of the shared buffer; `null`: the switch has no shared buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ingress: Option<IngressConfig>,
 }
@@ -173,7 +173,7 @@ pub struct IngressConfig {
     /// Emulated size of the headroom for packets in flight when a pause is sent; 0: the port drops packets instead of
     /// pausing.
     pub headroom_bytes: Bytes,
-    /// The port's share of the free bytes is 2^-`threshold_shift`.
+    /// Exponent of the port's share of the shared buffer: at most 2^-`threshold_shift` times the free bytes.
     pub threshold_shift: u32,
     /// True if the other end of the link is a host, which can be paused.
     pub is_from_host: bool,
@@ -202,8 +202,8 @@ pub struct DestinationConfig {
     pub prefix_len: u8,
     /// Candidate next hops in order of increasing one-way delay.
     pub candidates: Vec<CandidateConfig>,
-    /// Size thresholds of flow ageing, which replace the buckets; empty: flows are never re-routed because of their
-    /// size.
+    /// Size thresholds of flow ageing, which replace the hash buckets; empty: no flow is re-routed because of the bytes
+    /// that it has sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub size_thresholds: Vec<SizeThreshold>,
 }

@@ -24,9 +24,10 @@ pub enum AgentCommand {
         /// False: the port counts as dead regardless of the state of its link.
         is_enabled: bool,
     },
-    /// Changes a link's rate, queue limit and marking, and hence its level thresholds from the next sample on.
+    /// Changes a link's rate, queue limit and marking. The thresholds of the port's congestion levels change with the
+    /// next sample.
     SetLink {
-        /// Port of the link.
+        /// Port through which the switch sends on the link.
         port: PortId,
         /// Emulated rate of the link after the change.
         rate_bps: BitsPerSec,
@@ -43,12 +44,12 @@ pub enum AgentCommand {
     SetLcmp(LcmpConfig),
     /// Confirms all tables, which resets their age.
     ConfirmTables,
-    /// Sets the time from which intervals count, and suspends periodic work until shortly before it.
+    /// Sets the start time from which intervals count, and suspends periodic work until shortly before it.
     Start {
         /// Start time on the agent's clock.
         at_ns: Nanos,
-        /// Time at which periodic work resumes, shortly before the start. Work with a longer interval is done once,
-        /// one interval before the start.
+        /// Time at which periodic work resumes, shortly before the start. Work whose interval is longer than the time left
+        /// from then on is done once, one interval before the start.
         rest_until_ns: Nanos,
     },
     /// Ends the agent after it has sent its last reports. If the socket is closed instead, the agent ends without
@@ -81,11 +82,11 @@ pub enum AgentMessage {
         /// Message text: the error and its causes on one line.
         message: String,
     },
-    /// Regular end of the agent, sent after its program was detached.
+    /// Regular end of the agent, sent after it has detached its program.
     Bye,
 }
 
-/// Attachment mechanism that an agent chose.
+/// Mechanism by which an agent attached its program.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attachment {
@@ -113,7 +114,7 @@ pub struct Ready {
     pub tables: Vec<DestinationConfig>,
 }
 
-/// Hash buckets of a destination.
+/// Numbers of hash buckets for the candidates of a destination.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct BucketRow {
@@ -151,7 +152,7 @@ pub struct DemandReport {
 /// Queues of the sampled ports.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Queues {
-    /// Time of the sample.
+    /// Time at which the queues were sampled.
     pub time_ns: u64,
     /// Queues in the order of the configuration's ports.
     pub ports: Vec<QueueReport>,
@@ -165,11 +166,11 @@ pub struct QueueReport {
     pub backlog_bytes: u64,
     /// Largest backlog since the previous report, in bytes.
     pub max_backlog_bytes: u64,
-    /// Q, the queue level.
+    /// Queue level Q, 0 to 255.
     pub q: u8,
-    /// T, the trend level.
+    /// Trend level T, 0 to 255.
     pub t: u8,
-    /// D, the duration level.
+    /// Duration level D, 0 to 255.
     pub d: u8,
     pub c_cong: u8,
 }
@@ -187,11 +188,11 @@ pub struct Links {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct LinkReport {
     pub port: PortId,
-    /// Bytes sent.
+    /// Bytes sent through the port.
     pub tx_bytes: u64,
-    /// Packets sent.
+    /// Packets sent through the port.
     pub tx_packets: u64,
-    /// Packets dropped.
+    /// Packets that the port's qdisc dropped.
     pub drops: u64,
     /// Packets marked; `null`: the port does not mark packets.
     pub marks: Option<u64>,
@@ -215,13 +216,13 @@ pub struct DecisionReport {
     pub dest_qp: Option<u32>,
     /// Sequence number of the packet; `null`: the packet is not RoCEv2.
     pub psn: Option<u32>,
-    /// Hash of the flow.
+    /// Flow hash that the decision used.
     pub hash: u32,
-    /// Cause of the decision.
+    /// Cause of the decision, such as a new flow or a failover.
     pub trigger: Trigger,
-    /// Rule of the decision.
+    /// Rule by which the policy decided.
     pub rule: Rule,
-    /// Age of the latest congestion sample of the ports, ns.
+    /// Age of the ports' latest congestion sample at the time of the decision, ns.
     pub signal_age_ns: u64,
     /// Candidates in the order of the configuration.
     pub candidates: Vec<CandidateReport>,
@@ -275,7 +276,7 @@ pub struct FlowReport {
     pub bytes: u64,
     /// Decisions made for the flow; more than 1 after a failover or flow ageing.
     pub decisions: u32,
-    /// Time of the latest packet.
+    /// Time of the flow's latest packet.
     pub last_seen_ns: u64,
 }
 

@@ -14,7 +14,7 @@ use crate::{
     rows::{MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MAX_SIZE_THRESHOLDS},
 };
 
-/// Reason for which an agent rejects a configuration.
+/// Reason why an agent rejects a configuration.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum AgentConfigError {
     #[error("{count} {what}; a switch supports at most {max}")]
@@ -30,7 +30,7 @@ pub enum AgentConfigError {
     )]
     InterfaceName { id: PortId, interface: String },
     #[error(
-        "`{addr}/{prefix_len}` is not a prefix (hint: the length is at most 32, and no bit after it is set)"
+        "`{addr}/{prefix_len}` is not a prefix (hint: the length is at most 32, and all bits after the prefix are 0)"
     )]
     Prefix { addr: Ipv4Addr, prefix_len: u8 },
     #[error("destination `{addr}/{prefix_len}` is listed twice")]
@@ -38,7 +38,7 @@ pub enum AgentConfigError {
     #[error("destination `{addr}/{prefix_len}` has no candidate")]
     NoCandidate { addr: Ipv4Addr, prefix_len: u8 },
     #[error(
-        "destination `{addr}/{prefix_len}`: got buckets for {found} candidates, but it has {expected}"
+        "destination `{addr}/{prefix_len}`: the command has buckets for {found} candidates instead of {expected}"
     )]
     Buckets {
         addr: Ipv4Addr,
@@ -59,7 +59,7 @@ pub enum AgentConfigError {
     SizeThresholds { addr: Ipv4Addr, prefix_len: u8 },
     #[error("port {port} is not a port of the switch")]
     UnknownPort { port: PortId },
-    #[error("the policy has no weights or thresholds")]
+    #[error("the switch's policy has no weights or thresholds to change")]
     NoParameters,
     #[error("`{field}` is {value}; it must be {min} to {max}")]
     OutOfRange {
@@ -121,7 +121,7 @@ impl AgentConfig {
         let demand = self
             .demand_interval_ns
             .map(|time| ("demand_interval_ns", time));
-        // A wake-up every 10 µs would leave one CPU no time to forward packets.
+        // Wake-ups more often than every 10 µs would leave one CPU no time to forward packets.
         let in_range = intervals
             .into_iter()
             .chain(demand)
@@ -272,7 +272,7 @@ fn check_count(what: &'static str, count: usize, max: usize) -> Result<(), Agent
     Ok(())
 }
 
-/// Shortest interval of the agent's timers, ns.
+/// Shortest interval that the agent's timers accept, ns.
 const MIN_INTERVAL_NS: u64 = 10_000;
 
 #[cfg(test)]
@@ -369,11 +369,11 @@ pub(super) mod tests {
             ),
             (
                 |c| c.destinations[0].prefix_len = 8,
-                "`10.8.0.0/8` is not a prefix (hint: the length is at most 32, and no bit after it is set)",
+                "`10.8.0.0/8` is not a prefix (hint: the length is at most 32, and all bits after the prefix are 0)",
             ),
             (
                 |c| c.destinations[0].prefix_len = 33,
-                "`10.8.0.0/33` is not a prefix (hint: the length is at most 32, and no bit after it is set)",
+                "`10.8.0.0/33` is not a prefix (hint: the length is at most 32, and all bits after the prefix are 0)",
             ),
             (
                 |c| c.destinations[0].candidates[0].port = PortId(4),
@@ -424,7 +424,7 @@ pub(super) mod tests {
             ),
             (
                 |c| c.local.prefix_len = 8,
-                "`10.1.0.0/8` is not a prefix (hint: the length is at most 32, and no bit after it is set)",
+                "`10.1.0.0/8` is not a prefix (hint: the length is at most 32, and all bits after the prefix are 0)",
             ),
             (
                 |c| c.flow_table_entries = 50_001,

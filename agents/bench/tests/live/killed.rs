@@ -51,7 +51,7 @@ fn spawn(config: &AgentConfig, enter: impl FnOnce() -> Result + Send) -> Child {
             .spawn()
             .expect("it starts")
     };
-    // A child inherits the namespace of the thread that starts it.
+    // A child process inherits the namespace of the thread that starts it.
     let mut child = thread::scope(|scope| scope.spawn(start).join()).expect("no panic");
     let text = serde_json::to_vec(config).expect("plain data");
     let mut stdin = child.stdin.take().expect("it is piped");
@@ -89,7 +89,7 @@ fn a_switch_outlives_its_agent(attach: AttachMode) -> Result {
         assert_eq!(lab.send(FLOWS, 2)?, FLOWS.len() * 2);
         let pinned = chosen(&controller.decisions(FLOWS.len())?);
 
-        // Killed while packets flow: no packet is lost, then or later, and new flows are decided too.
+        // The agent is killed while packets flow: no packet is lost, then or later, and new flows still get decisions.
         let later = 51_000..51_010;
         thread::scope(|scope| {
             let sending =
@@ -108,7 +108,7 @@ fn a_switch_outlives_its_agent(attach: AttachMode) -> Result {
         assert_eq!(end, None, "it had no time for a last message");
         assert_eq!(lab.send(later.clone(), 1)?, later.len());
 
-        // The next agent takes over all of it.
+        // The next agent takes over all flows and counters.
         let (mut controller, mut agent) = start(&lab, &config)?;
         let flows = FLOWS.len() + later.len();
         let adopted = controller.ready()?.adopted;
@@ -131,7 +131,7 @@ fn a_switch_outlives_its_agent(attach: AttachMode) -> Result {
         );
         assert!(agent.wait().expect("it ended").success());
 
-        // That agent ended in order: nothing is left.
+        // The second agent ended regularly and removed everything.
         assert!(!bpf.path().join("s").exists());
         assert!(!lab.qdiscs()?.contains("clsact"), "{}", lab.qdiscs()?);
         lab.nobody_forwards(&FLOWS)?;
@@ -149,7 +149,7 @@ fn a_switch_outlives_its_agent_by_netlink_as_well() -> Result {
     a_switch_outlives_its_agent(AttachMode::Netlink)
 }
 
-/// Returns the flows that `decisions` send through P1.
+/// Returns the number of flows that `decisions` send through P1.
 fn on_p1(decisions: &[DecisionReport]) -> usize {
     let ports = decisions.iter().map(|decision| decision.port);
     ports.filter(|&port| port == P1).count()
@@ -174,12 +174,12 @@ fn flows_leave_a_dead_port_while_the_agent_is_stopped_or_gone() -> Result {
         let before = controller.decisions(FLOWS.len())?;
         assert!(on_p1(&before) > 5);
 
-        // The agent cannot run when the link goes down, so no packet but the kernel's own would move.
+        // The stopped agent cannot run when the link goes down, so only the kernel can move packets to the other port.
         let signal = |signal| nix::sys::signal::kill(pid(&agent), signal).expect("it is ours");
         signal(Signal::SIGSTOP);
         link("down")?;
         assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
-        // It comes back before the agent looks: for the agent nothing has changed.
+        // The link comes back before the agent runs again, so the agent sees no change.
         link("up")?;
         signal(Signal::SIGCONT);
         let moved = controller.decisions(on_p1(&before))?;
@@ -194,7 +194,7 @@ fn flows_leave_a_dead_port_while_the_agent_is_stopped_or_gone() -> Result {
             assert!(flows.end < 60_000, "the port stays dead");
         }
 
-        // Without an agent the kernel does the same.
+        // Without an agent, the kernel marks ports dead in the same way.
         kill(&mut agent);
         link("down")?;
         assert_eq!(lab.send(flows.clone(), 1)?, flows.len());

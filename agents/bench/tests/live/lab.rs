@@ -30,16 +30,16 @@ use nix::{
 /// Emulated rate of both links.
 pub(crate) const RATE_BPS: u64 = 2_000_000;
 
-/// Emulated queue of both links.
+/// Emulated size limit of both links' queues, bytes.
 ///
-/// A packet belongs to its socket while it waits in the switch, so the queue is smaller than a socket's
-/// buffer: otherwise no single sender could fill it.
+/// A packet counts against its socket's send buffer while it waits in the switch, so the queue must be smaller than
+/// that buffer: otherwise no single sender could fill the queue.
 pub(crate) const BUFFER_BYTES: u64 = 80_000;
 
 /// Result of a live test.
 pub(crate) type Result<T = ()> = std::result::Result<T, BenchError>;
 
-/// Returns the bytes of packets that [`Lab::send`] sends, Ethernet headers included.
+/// Returns the size of `packets` packets as sent by [`Lab::send`], in bytes, Ethernet headers included.
 pub(crate) fn bytes_of(packets: usize) -> u64 {
     u64::try_from(packets * (PAYLOAD + 8 + 20 + 14)).expect("few")
 }
@@ -47,8 +47,8 @@ pub(crate) fn bytes_of(packets: usize) -> u64 {
 const PAYLOAD: usize = 32;
 const ROCE: u16 = 4791;
 
-/// Receive buffer for all packets of a test, whose one thread sends and receives. The default buffer holds about
-/// 280 packets, 40 ms at the rate of both links.
+/// Size of the receive buffer, which holds all packets of a test because one thread both sends and receives. The
+/// default buffer holds about 280 packets, 40 ms at the rate of both links.
 const RECEIVE_BUFFER: usize = 8 << 20;
 
 /// Prints that the running test is skipped; its name is taken from the thread.
@@ -57,7 +57,7 @@ pub(crate) fn skipped(reason: &str) {
     println!("skipped: {}: {reason}", thread.name().unwrap_or_default());
 }
 
-/// Namespaces of one test, deleted when this value is dropped.
+/// Namespaces and temporary directory of one test, deleted when this value is dropped.
 pub(crate) struct Lab {
     pub(crate) testbed: Testbed,
     receiver: UdpSocket,
@@ -65,7 +65,7 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    /// Runs a test's body; prints the reason if the process may not create namespaces.
+    /// Runs a test's body; if the process may not create namespaces, prints the reason and skips the test.
     pub(crate) fn test(body: impl FnOnce(Self) -> Result) -> Result {
         let testbed = match Testbed::new() {
             Err(error) if error.is_not_permitted() => {
@@ -100,7 +100,7 @@ impl Lab {
         Ok((controller, agent))
     }
 
-    /// Starts the switch's agent.
+    /// Starts the switch's agent without waiting for its program.
     pub(crate) fn start_unready(
         &self,
         policy: PolicyConfig,
@@ -152,15 +152,15 @@ impl Lab {
         BpfMount(path)
     }
 
-    /// Sends `packets` of each flow, one flow per source port; returns the number that arrived.
+    /// Sends `packets` packets of each flow, one flow per source port; returns the number that arrived.
     pub(crate) fn send(&self, flows: Range<u16>, packets: usize) -> Result<usize> {
         self.send_expecting(flows, packets, Duration::from_secs(60))
     }
 
-    /// Fails if the switch still forwards packets a few seconds after its agent's end.
+    /// Fails if the switch still forwards packets a few seconds after its agent has ended.
     ///
-    /// The end of an agent closes its tcx links, and so detaches its program. But a child that another test has
-    /// forked holds copies of these links until it executes its own program, and the switch forwards until then.
+    /// When an agent ends, its tcx links are closed and its program is detached. But a child process that another test
+    /// has forked holds copies of these links until it calls `exec`, and the switch forwards until then.
     pub(crate) fn nobody_forwards(&self, flows: &Range<u16>) -> Result {
         for _ in 0..5 {
             if self.send_expecting(flows.clone(), 1, Duration::from_secs(2))? == 0 {
@@ -205,7 +205,7 @@ impl Lab {
         Ok(arrived)
     }
 
-    /// Sends packets of one flow faster than its link carries them, without waiting for their arrival.
+    /// Sends packets of one flow faster than its link can carry them, without waiting for their arrival.
     fn flood(&self, sport: u16, packets: u64) -> Result {
         let socket = self.sender(sport)?;
         for _ in 0..packets {
@@ -249,7 +249,7 @@ impl Lab {
     }
 }
 
-/// Type of service for a packet that may be marked (RFC 3168).
+/// IP type of service that marks a packet as ECN-capable, ECT(0) (RFC 3168).
 const ECT_0: i32 = 2;
 
 /// Mounted BPF file system, unmounted with all its pins when this value is dropped.
@@ -267,7 +267,7 @@ impl Drop for BpfMount {
     }
 }
 
-/// Returns a payload with the flow's source port as destination QP of a base transport header.
+/// Returns a RoCE payload whose base transport header has the flow's source port as destination QP.
 fn roce_payload(sport: u16, length: usize) -> Vec<u8> {
     let mut payload = vec![0; length];
     payload[6..8].copy_from_slice(&sport.to_be_bytes());

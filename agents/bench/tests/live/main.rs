@@ -1,4 +1,4 @@
-//! Live tests of the agent between network namespaces, separate ones for each test. Need root.
+//! Live tests of the agent in network namespaces, which each test creates for itself. They need root.
 //!
 //! - [`lab`][]: the testbed with slow links and a receiver
 //! - [`tables`][]: tables that change while the switch runs
@@ -28,7 +28,7 @@ use nix::sys::{pthread::pthread_kill, signal::Signal};
 /// Source ports of the flows.
 const FLOWS: Range<u16> = 50_000..50_040;
 
-/// Returns the chosen port by source port.
+/// Returns the chosen port of each flow, by the flow's source port.
 fn chosen(decisions: &[DecisionReport]) -> BTreeMap<u16, PortId> {
     let chosen = |decision: &DecisionReport| (decision.sport, decision.port);
     decisions.iter().map(chosen).collect()
@@ -36,7 +36,7 @@ fn chosen(decisions: &[DecisionReport]) -> BTreeMap<u16, PortId> {
 
 fn ecmp_flows_are_pinned_moved_and_accounted_for(attach: AttachMode) -> Result {
     Lab::test(|lab| {
-        // Under Linux 6.1 an agent that was killed leaves a clsact qdisc.
+        // On Linux 6.1, a killed agent leaves a clsact qdisc behind.
         lab.testbed.tc("qdisc add dev p1 clsact")?;
         let (mut controller, agent) =
             lab.start_unready(PolicyConfig::Buckets, |config| config.attach = attach)?;
@@ -46,7 +46,7 @@ fn ecmp_flows_are_pinned_moved_and_accounted_for(attach: AttachMode) -> Result {
             assert_eq!(ready.attachment, Attachment::Netlink);
         }
 
-        // First packets are decided as by the reference.
+        // First packets get the same decisions as from the reference implementation.
         assert_eq!(lab.send(FLOWS, 3)?, FLOWS.len() * 3);
         let decisions = controller.decisions(FLOWS.len())?;
         for decision in &decisions {
@@ -72,7 +72,7 @@ fn ecmp_flows_are_pinned_moved_and_accounted_for(attach: AttachMode) -> Result {
             "{on_p1} of 40 flows on one of two ports"
         );
 
-        // The link of one port goes down at its far end: its flows move, the others stay.
+        // The link of one port goes down at its far end: the flows on that port move, the others stay.
         lab.testbed.ip(Side::Target, "link set r1 down")?;
         controller.port_is(P1, false)?;
         assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
@@ -87,13 +87,13 @@ fn ecmp_flows_are_pinned_moved_and_accounted_for(attach: AttachMode) -> Result {
         lab.testbed.ip(Side::Target, "link set r1 up")?;
         controller.port_is(P1, true)?;
 
-        // The controller takes the other port out.
+        // The controller disables the other port.
         controller.enable(P2, false)?;
         assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
         let moved = chosen(&controller.decisions(FLOWS.len())?);
         assert!(moved.values().all(|&port| port == P1));
 
-        // At the end every flow and packet is accounted for, and nothing is left.
+        // At the end, every flow and packet is accounted for, and the agent has removed everything.
         let last = controller.stop()?;
         assert_eq!(last.flows.len(), FLOWS.len());
         for flow in &last.flows {
@@ -141,7 +141,7 @@ fn lcmp_routes_new_flows_around_a_queue() -> Result {
         let policy = PolicyConfig::Lcmp(LcmpConfig::paper(rate));
         let (mut controller, agent) = lab.start(policy, |_| {})?;
 
-        // Equal paths: the hash spreads the flows.
+        // The paths cost the same, so the hash spreads the flows.
         assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
         let spread = chosen(&controller.decisions(FLOWS.len())?);
         let (&elephant, _) = spread
@@ -149,7 +149,7 @@ fn lcmp_routes_new_flows_around_a_queue() -> Result {
             .find(|&(_, &port)| port == P1)
             .expect("some flow of 40 is on p1");
 
-        // One of them fills its port's queue, and the agent reports it.
+        // One of the flows fills its port's queue, and the agent reports the queue.
         let later = 51_000..51_020;
         let decisions = lab.while_flooding(elephant, || {
             let queue = controller.queue_of(P1, |queue| queue.q >= 204)?;
@@ -161,7 +161,7 @@ fn lcmp_routes_new_flows_around_a_queue() -> Result {
             controller.decisions(later.len())
         })?;
 
-        // New flows take the other link, and the record says why.
+        // New flows take the other link, and the decision records name the rule.
         for decision in decisions {
             let found = (decision.rule, decision.port);
             assert_eq!(found, (Rule::Scored, P2), "{decision:?}");
@@ -172,7 +172,7 @@ fn lcmp_routes_new_flows_around_a_queue() -> Result {
             assert!(!full.is_kept && empty.is_kept);
         }
 
-        // With ten times the rate and buffer, the same queue has a tenth of the level.
+        // With ten times the rate and buffer, the same queue length gives a tenth of the level.
         controller.queue_of(P1, |queue| queue.backlog_bytes == 0 && queue.c_cong == 0)?;
         controller.apply(&AgentCommand::SetLink {
             port: P1,
@@ -186,7 +186,7 @@ fn lcmp_routes_new_flows_around_a_queue() -> Result {
         })?;
         assert_eq!(queue.q, 25, "{queue:?}");
 
-        // With a higher path cost, new flows take the other link, however empty the queue.
+        // With a higher path cost on one link, new flows take the other link even if both queues are empty.
         controller.queue_of(P1, |queue| queue.c_cong == 0)?;
         let mut destination = lab.config(PolicyConfig::Buckets).destinations[0].clone();
         destination.candidates[0].c_path = 200;
@@ -206,7 +206,7 @@ fn lcmp_routes_new_flows_around_a_queue() -> Result {
 #[test]
 fn idle_flows_expire_and_a_full_table_evicts() -> Result {
     Lab::test(|lab| {
-        // The timeout is far longer than the sending takes: no flow expires before all are sent.
+        // The idle time-out is far longer than the sending takes: no flow expires before all have been sent.
         let (mut controller, agent) = lab.start(PolicyConfig::Buckets, |config| {
             config.flow_table_entries = 500;
             config.gc_interval_ns = Nanos::from_millis(50);
@@ -219,7 +219,7 @@ fn idle_flows_expire_and_a_full_table_evicts() -> Result {
         );
         let stats = controller.stats_where(|stats| stats.occupancy == 0 && stats.expired > 0)?;
         assert_eq!(stats.counters.new_flows, 2_000);
-        // The agent evicts to the flow, and the last 500 expire.
+        // The agent evicts flows to make room for each new one, and the last 500 expire.
         let counts = (stats.evicted, stats.expired, stats.counters.not_pinned);
         assert_eq!(counts, (1_500, 500, 0));
         controller.stop()?;

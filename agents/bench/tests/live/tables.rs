@@ -59,16 +59,16 @@ fn tables_that_nobody_confirms_are_not_used() -> Result {
                 .map(|made| (made.rule, made.port))
                 .all(|made| made == (Rule::Hash, P2))
         };
-        // Fresh tables: by buckets, of which one port has none.
+        // While the tables are fresh, flows follow the buckets, and one port has no buckets.
         assert!(by_hash(&send(&mut controller, 50_000..50_005)?));
-        // Old tables: over both ports alike, and counted.
+        // Once the tables are old, flows are hashed over both ports, and the decisions are counted as stale.
         thread::sleep(Duration::from_nanos(MAX_AGE.get()));
         let old = send(&mut controller, 51_000..51_030)?;
         assert!(old.iter().all(|made| made.rule == Rule::Stale));
         assert!(old.iter().any(|made| made.port == P1));
         controller
             .stats_where(|stats| stats.counters.stale == 30 && stats.counters.fallbacks == 30)?;
-        // Confirmed tables are fresh again.
+        // After a confirmation the tables are fresh again.
         controller.apply(&AgentCommand::ConfirmTables)?;
         assert!(by_hash(&send(&mut controller, 52_000..52_005)?));
         controller.stop()?;
@@ -124,7 +124,7 @@ fn an_agent_rests_until_the_time_that_it_is_told() -> Result {
         while times.last().is_none_or(|&time| time < until_ns) {
             times.push(controller.wait_for("its queues", sampled_at)?);
         }
-        // The command takes its time on a busy machine.
+        // On a busy machine the command takes some time to arrive, so only the second half of the rest is checked.
         let resting = times.iter().filter(|&&time| half < time && time < until_ns);
         assert_eq!(resting.count(), 0, "{times:?}");
         controller.stop()?;
@@ -172,7 +172,7 @@ fn a_port_that_came_back_takes_new_flows_alone() -> Result {
         assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
         lab.testbed.ip(Side::Target, "link set r1 up")?;
         controller.port_is(P1, true)?;
-        // Flows that moved stay.
+        // Flows that have moved stay on their new port.
         assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
         let later = 51_000..51_040;
         lab.send(later.clone(), 1)?;
@@ -201,9 +201,9 @@ fn an_own_program_decides() -> Result {
             format!("{directory}/../ebpf/examples/{name}.bpf.o")
         };
         for (name, is_expected) in [
-            // All flows by the nearest.
+            // `delay-only` sends all flows over the path with the lowest delay.
             ("delay-only", (|ports| ports == [P1]) as fn(Vec<_>) -> bool),
-            // Both are idle: the first one drawn, which the hash spreads.
+            // Both ports are idle, so `two-choice` takes the first port drawn, and the hash spreads the flows.
             ("two-choice", |ports| ports == [P1, P2]),
         ] {
             let policy = PolicyConfig::Own(lab_abi::wire::OwnPolicy {
@@ -238,5 +238,5 @@ fn an_own_program_decides() -> Result {
     })
 }
 
-/// Largest age of the tables, far longer than sending a few packets takes.
+/// Maximum age of the tables, far longer than sending a few packets takes.
 const MAX_AGE: Nanos = Nanos::from_millis(5_000);

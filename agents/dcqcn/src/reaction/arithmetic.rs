@@ -1,4 +1,4 @@
-//! Cuts, decays and raises in Q30, used by both laws.
+//! Rate cuts and changes of α in fixed-point arithmetic (Q30), used by both laws.
 
 use lab_abi::dcqcn::{DcqcnParams, ONE_Q30, ReactionPoint};
 
@@ -8,7 +8,7 @@ pub(super) fn cut(point: &mut ReactionPoint, params: &DcqcnParams) {
     point.rate_bps = cut.max(params.min_bps).min(point.line_bps);
 }
 
-/// Returns `(1 − g) · α + g`.
+/// Returns α after a CNP: `(1 − g) · α + g`.
 pub(super) fn raised(alpha_q30: u32, gain_q30: u32) -> u32 {
     let kept = times(u64::from(alpha_q30), u64::from(ONE_Q30 - gain_q30));
     whole(kept) + gain_q30
@@ -24,7 +24,7 @@ fn half_of(rate: u64, alpha_q30: u32) -> u64 {
     (high * alpha + carried).div_ceil(1 << (31 - SPLIT))
 }
 
-/// Returns `α · (1 − g)^n`.
+/// Returns α after `decays` intervals without a CNP: `α · (1 − g)^decays`.
 pub(super) fn decayed(alpha_q30: u32, decays: u64, gain_q30: u32) -> u32 {
     if decays >> DECAY_BITS != 0 {
         return 0;
@@ -45,7 +45,7 @@ const fn times(a: u64, b: u64) -> u64 {
     (a * b) >> 30
 }
 
-/// Returns a fraction of at most 1 as 32 bits, into which it fits.
+/// Returns a Q30 fraction of at most 1 as `u32`, into which it fits.
 fn whole(fraction_q30: u64) -> u32 {
     u32::try_from(fraction_q30).unwrap_or(ONE_Q30)
 }
@@ -56,7 +56,7 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// Number of low bits of a rate that are multiplied with α separately.
 const SPLIT: u32 = 20;
 
-/// Bits of the largest number of decays applied at once; after more decays, α is zero.
+/// Bit width of the largest number of decays applied at once; after more decays, α is zero.
 const DECAY_BITS: u32 = 32;
 
 #[cfg(test)]

@@ -28,12 +28,12 @@ use lab_abi::dcqcn::{DcqcnParams, MAX_RAISES, REACTION_ALPHA, REACTION_CUT, Reac
 
 use super::arithmetic::{NEVER, cut, decayed, raised};
 
-/// Returns the time of the next cut or raise, or [`NEVER`].
+/// Returns the time of the next cut or rate increase, or [`NEVER`].
 pub(super) fn next_timer(point: &ReactionPoint) -> u64 {
     cut_due(point).min(point.increase_due)
 }
 
-/// Performs the cuts and raises that are due at `now`.
+/// Performs the cuts and rate increases that are due at `now`.
 pub(super) fn on_timer(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     for _ in 0..MAX_RAISES {
         if next_timer(point) > now {
@@ -57,7 +57,7 @@ pub(super) fn on_cnp(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) 
         return;
     }
     update_alpha(point, now, params);
-    // Earlier checks since the last cut found no CNP.
+    // Checks for a cut between the last cut and now found no CNP, so they are skipped.
     if point.decrease_due <= now {
         let checks = (now - point.decrease_due) / params.decrease_interval + 1;
         point.decrease_due += checks * params.decrease_interval;
@@ -142,7 +142,7 @@ mod tests {
         start(100 * GBIT, &params())
     }
 
-    /// Time of a check for cuts: 1 ns after `micros`.
+    /// Returns the time of a check for cuts: 1 ns after `micros`.
     fn check(micros: u64) -> u64 {
         micros * MICRO + 1
     }
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(point.rate_bps, 100 * GBIT);
         assert_eq!(next_timer(&point, &params()), Some(check(1_004)));
         on_timer(&mut point, check(1_004), &params());
-        // α is 1.
+        // α is 1, so the cut halves the rate.
         assert_eq!(rates(&point), (50 * GBIT, 100 * GBIT));
         assert_eq!(next_timer(&point, &params()), Some(check(1_904)));
     }
@@ -173,7 +173,7 @@ mod tests {
         for micros in [1_000, 1_010, 1_011] {
             marked(&mut point, micros);
         }
-        // Checks took place at 1,004 and 1,008 µs.
+        // The check at 1,004 µs cut the rate, and the check at 1,008 µs found no mark.
         assert_eq!(point.rate_bps, 50 * GBIT);
         assert_eq!(next_timer(&point, &params()), Some(check(1_012)));
         on_timer(&mut point, check(1_016), &params());
@@ -192,11 +192,11 @@ mod tests {
         marked(&mut point, 1_913);
         assert_eq!(next_timer(&point, &params()), Some(check(1_916)));
         on_timer(&mut point, check(1_916), &params());
-        // α is 1 at 1,055 µs, because of the mark of 1,010 µs. The updates at 1,110, …, 1,880 µs find no mark:
-        // (255/256)^15 = 0.94298…. The mark of 1,913 µs will count at 1,935 µs. 62.5 · (1 − 0.47149…) Gbit/s is
-        // 33,031,824,442.5 bit/s without rounding.
+        // α is 1 at 1,055 µs, because of the packet marked at 1,010 µs. The updates at 1,110, …, 1,880 µs find no new
+        // mark: (255/256)^15 = 0.94298…. The packet marked at 1,913 µs counts only at 1,935 µs. 62.5 · (1 − 0.47149…)
+        // Gbit/s is 33,031,824,442.5 bit/s without rounding.
         assert_eq!(rates(&point), (33_031_824_510, 62_500_000_000));
-        // First 33.03… / 2 + 62.5 / 2; then the target is 50 Mbit/s higher, then 100 Mbit/s more.
+        // The rate rises to 33.03… / 2 + 62.5 / 2; then the target rises by 50 Mbit/s, then by 100 Mbit/s.
         let raises = [1, 2, 3].map(|raise| {
             on_timer(&mut point, check(1_916 + 900 * raise), &params());
             rates(&point)
@@ -215,7 +215,7 @@ mod tests {
     fn a_mark_counts_once_in_alpha() {
         let mut point = new_point();
         marked(&mut point, 0);
-        // The updates at 55 and 110 µs find no mark since the first.
+        // The updates at 55 and 110 µs find no mark since the first one.
         let squared = u64::from(ONE_Q30) / 65_536 * 65_025;
         assert_eq!(u64::from(alpha(&point, 110 * MICRO, &params())), squared);
         marked(&mut point, 111);
@@ -230,7 +230,8 @@ mod tests {
     #[test]
     fn an_update_that_a_cut_makes_up_for_counts_its_mark_once() {
         let mut point = new_point();
-        // Updates at 55, 110 and 165 µs, the last with the mark of 164.5 µs; the cut follows 3 µs later.
+        // α is updated at 55, 110 and 165 µs, the last time with the packet marked at 164.5 µs; the cut follows 3 µs
+        // later.
         marked(&mut point, 0);
         on_timer(&mut point, check(4), &params());
         on_cnp(&mut point, 164_500, &params());
@@ -238,7 +239,7 @@ mod tests {
         let squared = u64::from(ONE_Q30) / 65_536 * 65_025;
         let marked = squared * 255 / 256 + u64::from(ONE_Q30) / 256;
         assert_eq!(u64::from(point.alpha_q30), marked);
-        // 50 · (1 − 0.99223… / 2) Gbit/s.
+        // The new rate is 50 · (1 − 0.99223… / 2) Gbit/s.
         assert_eq!(point.rate_bps, 25_194_169_580);
         assert_eq!(
             u64::from(alpha(&point, 220 * MICRO, &params())),
@@ -261,7 +262,7 @@ mod tests {
     fn a_check_at_the_time_of_a_mark_has_passed() {
         let mut point = new_point();
         marked(&mut point, 1_000);
-        // A check that cuts, and checks without a mark before them.
+        // Each CNP arrives just after a check; the checks at 1,016 and 1,020 µs found no mark.
         for (at, next) in [(1_004, 1_008), (1_008, 1_012), (1_020, 1_024)] {
             on_cnp(&mut point, check(at), &params());
             assert_eq!(next_timer(&point, &params()), Some(check(next)));

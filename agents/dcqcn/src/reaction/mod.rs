@@ -19,7 +19,7 @@ use lab_abi::dcqcn::{DcqcnParams, MAX_RATE_BPS, ONE_Q30, ReactionPoint};
 
 use arithmetic::NEVER;
 
-/// Returns the state of a QP that starts at its NIC's rate, at most [`MAX_RATE_BPS`].
+/// Returns the initial state of a QP, which starts at its NIC's line rate, capped at [`MAX_RATE_BPS`].
 #[must_use]
 pub const fn start(line_bps: u64, params: &DcqcnParams) -> ReactionPoint {
     let line_bps = if line_bps > MAX_RATE_BPS {
@@ -62,8 +62,8 @@ pub fn on_timer(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     }
 }
 
-/// Counts the bytes of a packet sent at `now`. If the law of congestion control has a byte counter, also performs the
-/// rate increases that the counter triggers.
+/// Counts the bytes of a packet sent at `now`. Under the published law, also performs the rate increases that the byte
+/// counter triggers.
 pub fn on_sent(point: &mut ReactionPoint, now: u64, wire_bytes: u32, params: &DcqcnParams) {
     on_timer(point, now, params);
     if !is_artifact(params) {
@@ -81,7 +81,7 @@ pub fn on_cnp(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     }
 }
 
-/// Returns α after the updates that are due at `now`.
+/// Returns α (Q30) after the updates that are due at `now`.
 #[must_use]
 pub fn alpha(point: &ReactionPoint, now: u64, params: &DcqcnParams) -> u32 {
     if is_artifact(params) {

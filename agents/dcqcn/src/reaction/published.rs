@@ -27,7 +27,7 @@ use lab_abi::dcqcn::{DcqcnParams, MAX_HYPER_STAGES, MAX_RAISES, ReactionPoint};
 
 use super::arithmetic::{NEVER, cut, decayed, raised};
 
-/// Returns the time of the timer's next raise, or [`NEVER`] if raises have no effect.
+/// Returns the time of the timer's next rate increase, or [`NEVER`] if increases have no effect.
 pub(super) const fn next_timer(point: &ReactionPoint) -> u64 {
     if is_settled(point) {
         NEVER
@@ -36,7 +36,7 @@ pub(super) const fn next_timer(point: &ReactionPoint) -> u64 {
     }
 }
 
-/// Performs the timer's raises that are due at `now`.
+/// Performs the timer's rate increases that are due at `now`.
 pub(super) fn on_timer(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) {
     for _ in 0..MAX_RAISES {
         if point.increase_due > now || is_settled(point) {
@@ -48,7 +48,7 @@ pub(super) fn on_timer(point: &mut ReactionPoint, now: u64, params: &DcqcnParams
     }
 }
 
-/// Counts the bytes of a sent packet, and performs the byte counter's raises.
+/// Counts the bytes of a sent packet, and performs the rate increases that the byte counter triggers.
 pub(super) fn on_sent(point: &mut ReactionPoint, wire_bytes: u32, params: &DcqcnParams) {
     if is_settled(point) {
         return;
@@ -76,7 +76,7 @@ pub(super) fn on_cnp(point: &mut ReactionPoint, now: u64, params: &DcqcnParams) 
     point.byte_stage = 0;
 }
 
-/// Returns α after the decays that are due at `now`.
+/// Returns α (Q30) after the decays that are due at `now`.
 pub(super) fn alpha(point: &ReactionPoint, now: u64, params: &DcqcnParams) -> u32 {
     if point.alpha_due > now {
         return point.alpha_q30;
@@ -85,7 +85,7 @@ pub(super) fn alpha(point: &ReactionPoint, now: u64, params: &DcqcnParams) -> u3
     decayed(point.alpha_q30, decays, params.gain_q30)
 }
 
-/// Returns true if raises have no effect until the next cut.
+/// Returns true if rate increases have no effect until the next cut, because both rates are at the line rate.
 const fn is_settled(point: &ReactionPoint) -> bool {
     point.rate_bps == point.line_bps && point.target_bps == point.line_bps
 }
@@ -103,7 +103,7 @@ fn raise(point: &mut ReactionPoint, params: &DcqcnParams) {
     };
     point.target_bps = (point.target_bps + add).min(point.line_bps);
     point.rate_bps = if point.rate_bps + 2 > point.target_bps {
-        // The gap is below 2 bit/s; half of it would round to 0.
+        // The gap is below 2 bit/s, and half of it would round to 0.
         point.target_bps
     } else {
         point.rate_bps.midpoint(point.target_bps)
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(raises, expected);
     }
 
-    /// A raise follows every B = 10 MB; bytes of a packet beyond them count towards the next raise.
+    /// A raise follows every B = 10 MB; a packet's bytes beyond that count towards the next raise.
     #[test]
     fn the_byte_counter_raises_after_each_ten_megabytes() {
         let mut point = cut_twice();
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(after(13_000_000), (43_750_000_000, 2));
         assert_eq!(after(6_999_999), (43_750_000_000, 2));
         assert_eq!(after(1), (46_875_000_000, 3));
-        // Two raises at once; the next raise is the first one past F and adds 40 Mbit/s to the target.
+        // The 20 MB cause two increases at once; the next one is the first past F and adds 40 Mbit/s to the target.
         assert_eq!(after(20_000_000), (49_218_750_000, 5));
         assert_eq!(after(10_000_000), (49_629_375_000, 6));
         on_cnp(&mut point, 0, &params);
@@ -289,7 +289,7 @@ mod tests {
         );
     }
 
-    /// A raise leaves 1 bit/s of a 2 bit/s gap, and nothing of a 1 bit/s gap.
+    /// An increase leaves 1 bit/s of a 2 bit/s gap between R_C and R_T, and closes a 1 bit/s gap.
     #[test]
     fn a_raise_closes_a_gap_of_less_than_two_bits_per_second() {
         let params = params();

@@ -34,7 +34,7 @@ struct Host {
     ebpf: Ebpf,
 }
 
-/// Outcome of a program's run on a packet.
+/// Outcome of one run of a program on a packet.
 struct After {
     /// Return value of the program.
     verdict: u32,
@@ -115,7 +115,7 @@ impl Host {
         (after, qp)
     }
 
-    /// Makes the NIC idle, and its clock `stopped` ns slow because of earlier pauses.
+    /// Sets up an idle NIC whose clock is `stopped` ns behind because of earlier pauses.
     fn stop_clock(&mut self, stopped: u64) {
         let nic = NicRow {
             line_bps: RATE,
@@ -157,7 +157,7 @@ fn packet(opcode: u8) -> Vec<u8> {
     packet
 }
 
-/// Returns a QP whose next packet its rate permits at `due`.
+/// Returns a QP with `ticket`, whose rate permits its next packet at `due`.
 fn qp(due: u64, ticket: u64) -> PacedQp {
     PacedQp {
         point: ReactionPoint {
@@ -252,7 +252,8 @@ fn a_packet_with_a_ticket_leaves_in_its_turn_whatever_its_rate_is_by_then() {
     assert_eq!(after.parked_until, turn + SECOND + PACKET);
 }
 
-/// fq treats packets of equal hash as one flow and would hold the second packet until the first packet's time.
+/// fq treats packets of equal hash as one flow and would hold the second packet until the first packet's transmission
+/// time.
 #[test]
 fn packets_to_two_hosts_have_two_hashes_though_their_qps_have_one_number() {
     let Some(mut host) = Host::load("hashes") else {
@@ -279,7 +280,7 @@ fn packets_to_two_hosts_have_two_hashes_though_their_qps_have_one_number() {
         .into_iter()
         .fold(number, mix);
     assert_eq!(hash(key, number), mixed >> 8);
-    // The lab's slot is not hashed: the same hosts in slot 9 have the same hash.
+    // The hash excludes the lab's slot: the same hosts have the same hash in slot 9.
     let src = Ipv4Addr::new(10, 145, 0, 1);
     let dst = Ipv4Addr::new(10, 152, 0, 1);
     assert_eq!(hash(QpKey::new(src, dst, 17), number), mixed >> 8);

@@ -10,7 +10,7 @@ use crate::{
     ecmp,
 };
 
-/// Returns the choice for a flow of `hash`; `None` if no candidate is alive.
+/// Returns the decision for a flow whose hash is `hash`; `None` if no candidate is alive.
 ///
 /// `candidates` are sorted by increasing one-way delay, and this order breaks ties. Candidates past
 /// [`MAX_CANDIDATES`] are ignored.
@@ -43,7 +43,7 @@ pub fn decide(candidates: &[Candidate], hash: u32, config: &LcmpConfig) -> Optio
     Some(Decision::new(order[index], rule, scored, count))
 }
 
-/// Returns the choice of the hash over all live candidates, used if tables or signals are stale (section 5).
+/// Returns the decision by a hash over all live candidates, used if tables or signals are stale (section 5).
 #[must_use]
 pub fn decide_stale(candidates: &[Candidate], hash: u32) -> Option<Decision> {
     ecmp::decide_alike(candidates, hash, Rule::Stale)
@@ -70,7 +70,7 @@ fn cheapest_first(scored: &[Scored; MAX_CANDIDATES]) -> ([usize; MAX_CANDIDATES]
     (order, alive)
 }
 
-/// Returns the rule, and the number of candidates that are kept from a non-empty `order`.
+/// Returns the rule of the decision, and the number of candidates that are kept from a non-empty `order`.
 fn keep(scored: &[Scored; MAX_CANDIDATES], order: &[usize], config: &LcmpConfig) -> (Rule, usize) {
     let row = |rank: usize| &scored[order[rank]];
     let alive = order.len();
@@ -125,7 +125,7 @@ mod tests {
             .collect()
     }
 
-    /// Returns the testbed's candidates from DC1 to DC8, sorted by delay: via DC6, DC4, DC2, DC7, DC5, DC3.
+    /// Returns the testbed's candidates from DC1 to DC8 in order of increasing delay: via DC6, DC4, DC2, DC7, DC5, DC3.
     fn testbed() -> Vec<Candidate> {
         [54, 38, 18, 87, 104, 182].map(|path| alive(path, 0)).into()
     }

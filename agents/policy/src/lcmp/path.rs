@@ -42,8 +42,8 @@ pub fn link_cap_score(capacity: BitsPerSec, config: &LcmpConfig) -> u8 {
     score
 }
 
-/// Returns the smallest exponent of `max_delay` that gives different `delays` different scores below saturation
-/// (255); `None` if some delays are too close to differ in score at any exponent.
+/// Returns the smallest exponent e for which a `max_delay` of 2^e gives different `delays` different scores below
+/// saturation (255); `None` if some delays are too close to differ in score at any exponent.
 #[must_use]
 pub fn separating_shift(delays: &[Nanos], preset: Preset) -> Option<u8> {
     (0..=MAX_DELAY_SHIFT).find(|&shift| {
@@ -95,8 +95,8 @@ mod tests {
 
     #[test]
     fn the_testbed_by_hand() {
-        // (3·delay + capacity) >> 2. For example, DC2: 50,000 µs · 255 >> 19 = 24; 200 Gb/s is in the top class and
-        // scores 0; so 72 >> 2 = 18.
+        // C_path is (3·delayScore + linkCapScore) >> 2. For example, over DC2: 50,000 µs · 255 >> 19 = 24; 200 Gb/s is
+        // in the top class and scores 0; so 72 >> 2 = 18.
         let expected = [
             ("dc2", 200, 25, 18),
             ("dc3", 200, 250, 182),

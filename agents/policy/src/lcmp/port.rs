@@ -6,8 +6,8 @@ use super::{LcmpConfig, PortThresholds, Preset, saturate};
 
 /// State of a port between samples: 24 bytes, as the paper counts (Sec. 4).
 ///
-/// For the trend, a queue saturates at 32 bits (4.3 GB), and so does the trend itself; the queue level
-/// uses the whole number. The authors' code reaches neither bound in any run.
+/// For the trend, a queue saturates at 32 bits (4.3 GB), and so does the trend itself; the queue level uses the full
+/// queue length. The authors' code reaches neither bound in any run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PortState {
     queue_cur: u32,
@@ -26,15 +26,15 @@ pub struct Levels {
     pub queue: u8,
     /// T: level of the queue's growth.
     pub trend: u8,
-    /// D: penalty for the time the queue has been full.
+    /// D: penalty for the time for which the queue has been full.
     pub duration: u8,
     /// C_cong: congestion cost, fused from Q, T and D.
     pub congestion: u8,
 }
 
 impl Levels {
-    /// Computes the levels of a queue at `queue_level`, with its `trend` in bytes per interval and the number of
-    /// samples since it has been full.
+    /// Computes the levels of a port from its `queue_level`, its `trend` in bytes per interval, and the number of
+    /// samples for which the queue has been full.
     #[must_use]
     pub fn of(
         queue_level: u8,
@@ -75,7 +75,8 @@ impl PortState {
         }
     }
 
-    /// Returns the state of a port that holds `queue` when it is first observed at `now`, with no growth observed yet.
+    /// Returns the state of a port whose queue holds `queue` when it is first observed at `now`; no growth has been
+    /// observed yet.
     #[must_use]
     pub fn holding(now: Nanos, queue: Bytes) -> Self {
         Self {
@@ -137,7 +138,8 @@ impl PortState {
         self.last_sample = now.get();
     }
 
-    /// Computes the levels of the latest observation (`artifact`); one duration step per decision.
+    /// Computes the levels from the latest observation (preset `artifact`); each call advances the duration counter by
+    /// one step.
     pub fn judge(&mut self, thresholds: &PortThresholds, config: &LcmpConfig) -> Levels {
         let queue = Bytes::new(u64::from(self.queue_cur));
         self.levels_after(queue, thresholds, config)
@@ -149,7 +151,7 @@ impl PortState {
         Nanos::new(self.last_sample)
     }
 
-    /// Steps the duration counter at the water marks (section 3.3, D) and computes the levels.
+    /// Advances the duration counter according to the queue's water marks (section 3.3, D) and computes the levels.
     fn levels_after(
         &mut self,
         queue: Bytes,
@@ -186,7 +188,7 @@ mod tests {
         LcmpConfig::paper(gbit(200))
     }
 
-    /// 8 Gb/s, so 1,000,000 B a millisecond; 10 MB of buffer.
+    /// Returns the thresholds of a port with 8 Gb/s, that is 1,000,000 B per millisecond, and a buffer of 10 MB.
     fn thresholds() -> PortThresholds {
         let port = PortProvision::paper_units(gbit(8), Bytes::new(10_000_000));
         PortThresholds::new(&port, &config())
@@ -200,7 +202,7 @@ mod tests {
         Nanos::new(time * 1_000)
     }
 
-    /// Eq. 4 with no weight equal to one: 2·51 + 3·102 + 5·204 = 1,428, and 1,428 / 8 = 178.5.
+    /// Eq. 4 with three weights other than 1: 2·51 + 3·102 + 5·204 = 1,428, and 1,428 / 8 = 178.5.
     #[test]
     fn each_level_has_its_weight_in_c_cong() {
         let config = LcmpConfig {
@@ -242,16 +244,17 @@ mod tests {
     #[test]
     fn a_queue_that_builds_is_seen_in_all_three_signals() {
         let mut port = PortState::new(ms(0));
-        // 8 MB at once: the second highest queue level, an eighth of the growth as trend.
+        // 8 MB arrive at once: the queue has the second highest level, and the trend is an eighth of the growth.
         let levels = port.sample(ms(1), Bytes::new(8_000_000), &thresholds(), &config());
         assert_eq!((levels.queue, levels.trend, levels.duration), (229, 255, 0));
         assert_eq!(levels.congestion, 178, "(2·229 + 255 + 0) >> 2");
-        // The queue stays: the trend decays by an eighth per sample, the fourth full sample counts.
+        // The queue stays full: the trend decays by an eighth per sample, and the fourth full sample counts as
+        // duration.
         for at in 2..=3 {
             port.sample(ms(at), Bytes::new(8_000_000), &thresholds(), &config());
         }
         let levels = port.sample(ms(4), Bytes::new(8_000_000), &thresholds(), &config());
-        // 1,000,000 · (7/8)³ is 669,921.
+        // The trend has decayed to 1,000,000 · (7/8)³ = 669,921 B, which is level 153.
         assert_eq!((levels.queue, levels.trend, levels.duration), (229, 153, 1));
         assert_eq!(levels.congestion, 153, "(458 + 153 + 1) >> 2");
     }
@@ -334,7 +337,7 @@ mod tests {
         assert_eq!(port.judge(&thresholds, &artifact).trend, 127);
     }
 
-    /// The trend of a queue that drains is negative and decays as a rising one does.
+    /// The trend of a draining queue is negative and decays in the same way as a rising trend.
     #[test]
     fn a_falling_trend_decays_towards_zero() {
         let mut port = PortState::new(ms(0));

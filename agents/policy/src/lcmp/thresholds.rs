@@ -41,7 +41,7 @@ impl PortProvision {
     }
 }
 
-/// Thresholds of one port's levels.
+/// Thresholds of one port's queue and trend levels.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PortThresholds {
     queue_bytes: [u64; LEVELS],

@@ -1,8 +1,8 @@
-//! Next hop of least delay, regardless of its queue: LCMP's delay term alone, without herd mitigation.
+//! Next hop with the lowest delay, regardless of its queue: LCMP's delay term alone, without herd mitigation.
 
 use super::policy::{NextHop, OwnPolicy};
 
-/// Policy that chooses the next hop of least delay; the hash breaks ties.
+/// Policy that chooses the next hop with the lowest delay; the hash breaks ties.
 #[derive(Clone, Copy, Debug)]
 pub struct DelayOnly;
 
@@ -12,7 +12,7 @@ impl OwnPolicy for DelayOnly {
     }
 
     fn about(&self) -> &'static str {
-        "the next hop of least one-way delay, hashed over equals"
+        "the next hop with the lowest one-way delay; the hash breaks ties"
     }
 
     fn choose(&self, next_hops: &[NextHop], hash: u32) -> usize {

@@ -9,7 +9,7 @@
 //! is a pure function of its arguments: no clock, no randomness, no memory. Its result is checked, so a policy cannot
 //! choose a dead port.
 //!
-//! - [`delay_only`][]: the next hop of least delay
+//! - [`delay_only`][]: the next hop with the lowest delay
 //! - [`two_choice`][]: the shorter of two queues that the hash selects (DRILL)
 //! - `template`: the policy to copy
 
@@ -33,13 +33,13 @@ pub const ALL: &[&dyn OwnPolicy] = &[
     &template::Template,
 ];
 
-/// Returns the policy called `name`.
+/// Returns the user-defined policy called `name`; `None` if there is no such policy.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static dyn OwnPolicy> {
     ALL.iter().copied().find(|policy| policy.name() == name)
 }
 
-/// Returns `policy`'s decision for a flow of `hash`; `None` if no candidate is alive.
+/// Returns the decision of `policy` for a flow whose hash is `hash`; `None` if no candidate is alive.
 ///
 /// `next_hops` describe the `candidates`, in the same order.
 #[must_use]

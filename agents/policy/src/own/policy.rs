@@ -13,7 +13,7 @@ pub struct NextHop {
     pub capacity: BitsPerSec,
     /// Rate of the path's first link.
     pub link_rate: BitsPerSec,
-    /// Bytes now queued at the egress of the first link.
+    /// Bytes waiting in the egress queue of the first link.
     pub queue: Bytes,
 }
 
@@ -26,7 +26,7 @@ impl NextHop {
     }
 }
 
-/// User-defined routing policy.
+/// Routing policy that a user defines and compiles in.
 pub trait OwnPolicy: fmt::Debug + Sync {
     /// Returns the policy's name in scenarios: lowercase letters, digits and dashes.
     fn name(&self) -> &'static str;
@@ -34,7 +34,7 @@ pub trait OwnPolicy: fmt::Debug + Sync {
     /// Returns a description in a few words, for the plan's table.
     fn about(&self) -> &'static str;
 
-    /// Returns the index of the chosen next hop for a flow of `hash`.
+    /// Returns the index of the chosen next hop for a flow whose hash is `hash`.
     ///
     /// `next_hops` are the 1 to [`MAX_CANDIDATES`](lab_abi::rows::MAX_CANDIDATES) live next hops, sorted by
     /// increasing delay. If the returned index is past the end, the flow is hashed over all next hops and counted as

@@ -12,7 +12,7 @@ impl OwnPolicy for Template {
     }
 
     fn about(&self) -> &'static str {
-        "5-tuple hash over all candidates, written as a policy of one's own"
+        "5-tuple hash over all candidates, written as a user-defined policy"
     }
 
     fn choose(&self, next_hops: &[NextHop], hash: u32) -> usize {

@@ -1,4 +1,4 @@
-//! The better of two next hops by queue, after DRILL.
+//! The one of two next hops whose queue drains first, after DRILL.
 //!
 //! For every packet, Ghorbani et al., "DRILL: Micro Load Balancing for Low-latency Data Center Networks" (SIGCOMM
 //! '17), compares the queues of d random egress ports and of the m ports that were least loaded before. This policy
@@ -8,7 +8,7 @@
 
 use super::policy::{NextHop, OwnPolicy};
 
-/// Policy that chooses the shorter of two queues; the hash selects the two next hops.
+/// Policy that chooses the one of two next hops whose queue drains first; the hash selects the two.
 #[derive(Clone, Copy, Debug)]
 pub struct TwoChoice;
 
@@ -18,7 +18,7 @@ impl OwnPolicy for TwoChoice {
     }
 
     fn about(&self) -> &'static str {
-        "of two next hops that the hash names, the one whose queue drains first"
+        "of two next hops that the hash selects, the one whose queue drains first"
     }
 
     fn choose(&self, next_hops: &[NextHop], hash: u32) -> usize {
@@ -64,7 +64,7 @@ mod tests {
 
     /// The remainder of the hash selects the first next hop; its quotient, counted from the one after the first,
     /// selects the second. With three next hops, six hashes select each pair in both orders; with two, both hashes
-    /// select both. A queue at the first next hop shows which the second is.
+    /// select both. A queue at the first next hop makes the policy choose the second, which shows its index.
     #[test]
     fn remainder_and_quotient_of_the_hash_select_two_next_hops() {
         for (count, hash, first, second) in [

@@ -1,19 +1,19 @@
-//! Demands of the datacenter's hosts: bytes to each destination.
+//! Demands of the datacenter's hosts: bytes sent to each destination.
 
 use lab_units::Nanos;
 
 use crate::{SwitchdError, program::Program};
 
-/// Demands of the datacenter's hosts, from report to report.
+/// Meter of the bytes that the datacenter's hosts send between two reports.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DemandMeter {
     since: Nanos,
-    /// Bytes to each destination at the previous report.
+    /// Bytes sent to each destination, as counted at the previous report.
     sums: Vec<u64>,
 }
 
 impl DemandMeter {
-    /// Starts at `now`; earlier bytes do not count.
+    /// Starts the meter at `now`; bytes sent earlier do not count.
     pub(super) fn start(
         now: Nanos,
         destinations: usize,
@@ -28,7 +28,7 @@ impl DemandMeter {
     /// Returns the previous report's time and the bytes since then.
     pub(super) fn take(&mut self, now: Nanos, sums: Vec<u64>) -> (Nanos, Vec<u64>) {
         let before = std::mem::replace(&mut self.sums, sums);
-        // A destination added since then starts at 0.
+        // A destination added since the previous report starts at 0.
         let before = before.into_iter().chain(std::iter::repeat(0));
         let bytes = self
             .sums
@@ -39,7 +39,7 @@ impl DemandMeter {
     }
 }
 
-/// Returns the bytes to each of the destinations since the program was loaded.
+/// Returns the bytes sent to each destination since the program was loaded.
 pub(super) fn sums(destinations: usize, program: &Program) -> Result<Vec<u64>, SwitchdError> {
     (0..u32::try_from(destinations).unwrap_or(u32::MAX))
         .map(|row| program.demand(row))

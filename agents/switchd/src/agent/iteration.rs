@@ -1,4 +1,4 @@
-//! Iterations of an agent: sources of wake-ups, and the work that each causes.
+//! Iterations of an agent: wake-ups, and the work that each of them causes.
 
 use std::{net::Ipv4Addr, os::fd::AsFd};
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Agent {
-    /// Iterates until the controller is gone or stops the agent, then detaches the program.
+    /// Iterates until the controller disconnects or stops the agent, then detaches the program.
     pub(super) fn serve(
         mut self,
         signals: &Signals,
@@ -37,13 +37,13 @@ impl Agent {
             self.sleeper.add(source, descriptor)?;
         }
         controller.send(&AgentMessage::Ready(self.ready()?));
-        // The controller counts from these values.
+        // The controller subtracts these first counters from all later ones.
         controller.send(&AgentMessage::Links(self.links()));
         while self.iterate(signals, controller)? {}
         self.finish(controller)
     }
 
-    /// Sleeps, then handles all events; returns false at the end.
+    /// Sleeps until an event occurs, then handles all events; returns false if the agent must end.
     fn iterate(
         &mut self,
         signals: &Signals,
@@ -81,7 +81,7 @@ impl Agent {
         Ok(true)
     }
 
-    /// Lets the controller's socket wake the agent while messages wait.
+    /// Makes the controller's socket wake the agent when it is writable, but only while messages wait.
     fn watch_writability(&mut self, controller: &Controller) -> Result<(), SwitchdError> {
         let is_waiting = controller.is_waiting();
         if is_waiting == self.wants_to_write {
@@ -92,7 +92,7 @@ impl Agent {
             .set_writable(Source::Controller, controller, is_waiting)
     }
 
-    /// Handles the controller's commands; returns false if it stops the agent or is gone.
+    /// Handles the controller's commands; returns false if the controller stops the agent or has disconnected.
     fn handle_commands(&mut self, controller: &mut Controller) -> Result<bool, SwitchdError> {
         controller.flush();
         let received = controller.receive()?;
@@ -149,7 +149,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Takes a port out, or back in.
+    /// Enables or disables a port.
     fn set_port(
         &mut self,
         port: PortId,
@@ -164,8 +164,8 @@ impl Agent {
         }
     }
 
-    /// Empties the program's queues of ports whose links are down. The kernel has purged its own queues, and if no
-    /// program ran at that moment, nothing else would empty the program's.
+    /// Empties the program's virtual queues of ports whose links are down. The kernel has purged its own queues; if no
+    /// carrier program ran at that moment, only this call empties the virtual queues.
     fn empty_queues(&self) {
         for slot in self.ports.cut() {
             self.program.table.empty_queue(slot);
@@ -174,8 +174,8 @@ impl Agent {
 
     /// Revives the ports that the kernel marked dead and whose links are up again by now.
     ///
-    /// A link that went down and up between two readings has not changed for the agent. One that goes down
-    /// after the reading wakes the agent again.
+    /// The agent does not notice a link that goes down and up between two readings. A link that goes down after the
+    /// reading wakes the agent again.
     fn revive_ports(&self) {
         for slot in 0..self.config.ports.len() {
             if self.ports.is_alive(slot) && !self.program.table.is_alive(slot) {
@@ -241,7 +241,7 @@ impl Agent {
     /// Samples all queues and publishes the levels to the program.
     fn sample(&mut self) -> Result<(), SwitchdError> {
         let roots = self.qdiscs.roots()?;
-        // The trend is related to the time of the dump's end.
+        // The trend refers to the time at which the dump ended.
         let now = now()?;
         self.sampler.take_in(now, &roots);
         self.sampler.publish(&self.program.table);
@@ -284,7 +284,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Reports the flows that left the table, and stores their numbers for the next agent.
+    /// Reports the flows that were removed from the table, and stores the numbers of removed flows for the next agent.
     fn report_gone(&mut self, gone: Vec<(FlowKey, FlowEntry)>, controller: &mut Controller) {
         let FlowCounts {
             expired, evicted, ..

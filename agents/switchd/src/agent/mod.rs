@@ -1,10 +1,10 @@
-//! Agent of one DCI switch: one thread that sleeps until a timer is due or a descriptor is readable.
+//! Agent of one DCI switch: one thread that sleeps until a timer is due or a file descriptor is readable.
 //!
-//! - [`mod@run`][]: from the configuration to the last message
+//! - [`mod@run`][]: the agent's life, from its configuration to its last message
 //! - [`setup`][]: tables, first sample, attachment
-//! - [`iteration`][]: sources of wake-ups, and the work that each causes
+//! - [`iteration`][]: wake-ups, and the work that each of them causes
 //! - [`report`][]: messages to the controller
-//! - [`demands`][]: bytes to each destination, from report to report
+//! - [`demands`][]: bytes sent to each destination between two reports
 
 mod demands;
 mod iteration;
@@ -28,12 +28,12 @@ use crate::{
 use demands::DemandMeter;
 pub use run::run;
 
-/// Running agent.
+/// State of a running agent: its configuration, the attached program, and its sockets and timers.
 struct Agent {
-    /// Configuration with all commands of the controller applied.
+    /// Configuration to which all commands from the controller have been applied.
     config: ValidAgentConfig,
     slots: Slots,
-    /// Declared before the program: on an error the program is detached before it is unloaded.
+    /// Declared before the program, so that on an error the program is detached before it is unloaded.
     attached: Attached,
     program: Program,
     qdiscs: Qdiscs,
@@ -47,11 +47,11 @@ struct Agent {
     flow_counts: FlowCounts,
     evictor: Evictor,
     demands: DemandMeter,
-    /// Samples taken.
+    /// Number of queue samples taken.
     samples: u64,
-    /// Samples that began more than one interval late.
+    /// Number of samples that began more than one interval late.
     late_samples: u64,
-    /// Flows taken over from an agent that was killed.
+    /// Number of flows taken over from a killed agent; `None` if there was no such agent.
     adopted: Option<u64>,
 }
 

@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Agent {
-    /// Returns the first message.
+    /// Returns the agent's first message, sent when the program is attached.
     pub(super) fn ready(&self) -> Result<Ready, SwitchdError> {
         Ok(Ready {
             time_ns: now()?.get(),
@@ -29,7 +29,7 @@ impl Agent {
         })
     }
 
-    /// Reads the destinations back from the kernel.
+    /// Reads the destinations back from the program's table.
     fn tables(&self) -> Result<Vec<DestinationConfig>, SwitchdError> {
         self.config
             .destinations
@@ -48,7 +48,7 @@ impl Agent {
             .collect()
     }
 
-    /// Reports the decisions since the previous report.
+    /// Sends the decisions since the previous report to the controller.
     pub(super) fn send_decisions(&mut self, controller: &mut Controller) {
         let records = self.program.drain_decisions();
         if records.is_empty() {
@@ -74,7 +74,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Returns the link counters of the latest sample, with the marks until now.
+    /// Returns the link counters of the latest sample, with the number of packets marked up to now.
     pub(super) fn links(&self) -> Links {
         self.sampler.links(|slot| self.program.table.marks(slot))
     }
@@ -101,7 +101,7 @@ impl Agent {
         controller.send(&AgentMessage::Flows(rows.into_iter().map(report).collect()));
     }
 
-    /// Reports the demands since the previous report.
+    /// Sends the demands since the previous report to the controller.
     pub(super) fn send_demands(
         &mut self,
         now: Nanos,
@@ -141,7 +141,7 @@ impl Agent {
             self.send_demands(ended, controller)?;
         }
         self.send_flows(rows, controller);
-        // The reports just sent may be among the lost messages.
+        // Sending these reports may have dropped further messages.
         stats.messages_lost = controller.messages_lost;
         controller.send_past_limit(&AgentMessage::Stats(stats));
         detached

@@ -5,11 +5,11 @@ use lab_abi::wire::{AgentConfig, AgentMessage, ValidAgentConfig};
 use super::setup::Setup;
 use crate::{SwitchdError, controller::Controller, wait::Signals};
 
-/// Runs the agent of one DCI switch until its controller is gone or stops it.
+/// Runs the agent of one DCI switch until its controller disconnects or stops it.
 ///
-/// The calling thread is in the switch's network namespace. `SIGTERM` ends the agent. `SIGINT` does
-/// not: on Ctrl-C the controller decides when the switches end.
-/// Fails with the error that stopped the agent, which the agent has also reported to its controller.
+/// The calling thread must be in the switch's network namespace. `SIGTERM` ends the agent. `SIGINT` does not: on Ctrl-C
+/// the controller decides when the switches end. Fails with the error that stopped the agent, which the agent has also
+/// reported to its controller.
 pub fn run(config: AgentConfig) -> Result<(), SwitchdError> {
     let signals = Signals::open()?;
     let mut controller = Controller::connect(&config.controller_socket)?;

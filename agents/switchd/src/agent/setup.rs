@@ -1,4 +1,4 @@
-//! Start of an agent: reads all inputs before it writes to the kernel.
+//! Start of an agent, which reads all inputs before it writes to the kernel.
 
 use std::{borrow::Cow, os::unix::fs::MetadataExt, path::Path};
 
@@ -26,7 +26,7 @@ use crate::{
     wait::Sleeper,
 };
 
-/// Inputs of an agent, read; nothing is written to the kernel yet.
+/// All inputs of an agent, read before anything is written to the kernel.
 pub(super) struct Setup {
     config: ValidAgentConfig,
     object: Cow<'static, [u8]>,
@@ -36,7 +36,7 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// Reads interfaces, link states and the program's object.
+    /// Reads interfaces, link states and the program's eBPF object.
     pub(super) fn read(config: ValidAgentConfig) -> Result<Self, SwitchdError> {
         // Link changes after this point wake the agent.
         let links = LinkWatch::open()?;
@@ -49,9 +49,9 @@ impl Setup {
         })
     }
 
-    /// Fills the tables, samples the queues, and then attaches the program.
+    /// Fills the tables, takes the first sample of the queues, and then attaches the program.
     ///
-    /// Flow table, counters and attachments of an agent that was killed are taken over.
+    /// Takes over the flow table, counters and attachments of a killed agent.
     pub(super) fn start(self) -> Result<Agent, SwitchdError> {
         let Self { config, ports, .. } = self;
         let entries = config.flow_table_entries;
@@ -80,7 +80,7 @@ impl Setup {
         let found = flow_gc::all(&program.flows, flow_map_rows(entries))?.len();
         let found = u64::try_from(found).unwrap_or(u64::MAX);
         let flow_counts = FlowCounts::inherited(&before, &program.counters()?, found);
-        // The first sample is taken before the first packet can be decided.
+        // The first sample is taken before the program can decide on the first packet.
         let mut qdiscs = Qdiscs::open()?;
         let started = now()?;
         let sampler = Sampler::new(&config, &self.ifindexes, started, &qdiscs.roots()?);
@@ -123,20 +123,20 @@ impl Timers {
         })
     }
 
-    /// Returns the timers for `config`, due from `until` on, or from one interval before the start if that is
-    /// earlier.
+    /// Returns the timers for `config`, due from `until` on, or from one interval before the start if that is earlier
+    /// than `until`.
     pub(super) fn resting(config: &AgentConfig, until: Nanos) -> Self {
         let start = config.start_ns;
         Self::of(config, |interval| {
             let last = start.saturating_sub(interval);
-            // A time that is a multiple itself is the first one.
+            // A multiple of the interval that equals `until` is itself the first due time.
             let before = until.min(last).saturating_sub(Nanos::new(1));
             Periodic::new(interval, start, before)
         })
     }
 
     fn of(config: &AgentConfig, periodic: impl Fn(Nanos) -> Periodic) -> Self {
-        // A policy without congestion signals samples for records alone, and as often as these.
+        // Without congestion signals, samples are needed only for records, and so taken at the records' interval.
         let sample = match config.policy {
             PolicyConfig::Buckets => config.record_interval_ns.min(config.link_interval_ns),
             PolicyConfig::Lcmp(_) | PolicyConfig::Own(_) => config.sample_interval_ns,
@@ -152,7 +152,7 @@ impl Timers {
         }
     }
 
-    /// Returns the time of the next periodic work.
+    /// Returns the earliest time at which a timer is due.
     pub(super) fn due(&self) -> Nanos {
         let timers = [
             &self.sample,
@@ -167,7 +167,7 @@ impl Timers {
     }
 }
 
-/// Returns the object of the switch program: the agent's own, or the user's.
+/// Returns the eBPF object of the switch program: the agent's own object or the user's.
 fn object(config: &AgentConfig) -> Result<Cow<'static, [u8]>, SwitchdError> {
     match &config.policy {
         PolicyConfig::Buckets | PolicyConfig::Lcmp(_) => Ok(Cow::Borrowed(OBJECT)),

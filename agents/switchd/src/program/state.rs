@@ -1,4 +1,4 @@
-//! Tests with map states written by hand: queues that end, buffers, draws.
+//! Tests with hand-written map states: queues that become empty, buffers, and draws of next hops.
 
 use std::{net::Ipv4Addr, process::Command};
 
@@ -16,12 +16,12 @@ use super::{
 };
 use crate::{frame::roce_frame, install::UNMARKED};
 
-/// Interface of the test packets.
+/// Index of the interface on which test packets arrive.
 const LOOPBACK: u32 = 1;
 
 const REDIRECTED: u32 = 7;
 
-/// Runs the program on a packet of 1,000 B with a mark; returns the resulting packet.
+/// Runs the program on a packet of 1,000 B with the packet mark `mark`; returns the resulting packet.
 fn run(program: &mut Program, mark: u32) -> Vec<u8> {
     let packet = roce_frame(flow(7), 1, 64, 946).bytes;
     let mut context = [0; 192];
@@ -43,8 +43,8 @@ fn set_buffer(program: &mut Program, buffer: SharedBuffer) {
     buffers.set(0, Row(buffer), 0).expect("written");
 }
 
-/// The kernel purges a port's queue when its carrier goes down, so the next packet finds it empty; the other port's
-/// queue stays.
+/// The kernel purges a port's queue when its carrier goes down, so the next packet finds the queue empty; the other
+/// port's queue stays.
 #[test]
 fn a_cut_empties_the_queue_of_its_port() {
     let Some((mut program, mut table)) = with_one_port("a cut") else {
@@ -111,7 +111,7 @@ fn an_agent_empties_one_queue() {
     assert_eq!(after.queues[..3], [full, empty, full]);
 }
 
-/// A change of rate keeps a queue's bytes: 3 s at 8 Mbit/s are 3 MB, which take 30 s at 0.8 Mbit/s, and 1.5 s at 16
+/// A change of rate keeps the bytes in a queue: 3 s at 8 Mbit/s are 3 MB, which take 30 s at 0.8 Mbit/s and 1.5 s at 16
 /// Mbit/s.
 #[test]
 fn a_queue_keeps_its_bytes_at_another_rate() {
@@ -154,11 +154,11 @@ fn a_queue_keeps_its_bytes_at_another_rate() {
     }
 }
 
-/// With the packet, its port has 6,000 B beyond the reserve of 4,096 B. That is more than half of the 11,000 B that
-/// are free of 40,000 B, as the other port has 24,000 B; so the packet goes to the headroom, and leaves in the third
-/// slot. The sender may continue when 5,000 + 3,072 B are at most half of the free bytes, so when the other port has
-/// 5,144 B fewer. The other port loses 2,000 B in each slot, the 20,000 B of its headroom first: in the tenth slot and
-/// three more.
+/// With the sent packet, its port has 6,000 B beyond the reserve of 4,096 B. Of 40,000 B, 11,000 B are free, because
+/// the other port has 24,000 B. The 6,000 B are more than half of these, so the packet goes to the headroom, and leaves
+/// in the third slot. The sender may resume when 5,000 + 3,072 B are at most half of the free bytes, that is when the
+/// other port has 5,144 B fewer. The other port loses 2,000 B in each slot, the 20,000 B of its headroom first: in ten
+/// slots, and then in three more.
 #[test]
 fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
     let Some((mut program, mut table)) = with_one_port("headrooms") else {
@@ -223,8 +223,8 @@ fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
     );
 }
 
-/// A MAC control frame has its own port's address as its source (IEEE 802.3, annex 31B), whatever has become of the
-/// packet that caused it.
+/// The source address of a MAC control frame is its own port's address (IEEE 802.3, annex 31B), regardless of what
+/// happens to the packet that caused the frame.
 #[test]
 fn a_pause_comes_from_the_port_that_sends_it() {
     let Some((mut program, mut table)) = with_one_port("a pause") else {
@@ -243,7 +243,7 @@ fn a_pause_comes_from_the_port_that_sends_it() {
     buffer.ports[1].ifindex = LOOPBACK;
     set_buffer(&mut program, buffer);
     let frame = run(&mut program, 0x5046_0000 | 0x0102);
-    // Multicast address, source, type, opcode, priority 3, eight times.
+    // The frame consists of multicast address, source, type, opcode, and eight quanta for priority 3.
     let mut expected = vec![1, 0x80, 0xc2, 0, 0, 1];
     expected.extend(address);
     expected.extend([0x88, 0x08, 1, 1, 0, 8, 0, 0, 0, 0, 0, 0, 1, 2]);
@@ -251,8 +251,8 @@ fn a_pause_comes_from_the_port_that_sends_it() {
     assert_eq!(frame[..60], expected);
 }
 
-/// If only one next hop has a queue, the choice is the first draw, or the second draw if the first is that hop. So
-/// equal choices for every place of the queue mean equal draws.
+/// If only one next hop has a queue, the choice is the first draw, or the second draw if the first is that hop. So if
+/// the choices are equal for every position of the queue, the draws are equal.
 #[test]
 fn two_choice_draws_as_the_policy_of_the_same_name() {
     let Some((_, mut table)) = with_one_port("two-choice") else {

@@ -1,10 +1,10 @@
-//! Comparison of the switch program with its reference, on packets that need no interface.
+//! Comparison of the switch program with its reference implementation, on packets that need no interface.
 //!
 //! Random tables and packets go through `BPF_PROG_TEST_RUN`; the resulting packet, flow table and ring
 //! buffer are compared with what `lab-policy` requires.
 //!
-//! - [`random`][]: seeded choices, and random rows of the tables
-//! - [`switch`][]: random tables, and the reference's result for a flow
+//! - [`random`][]: seeded random choices, and random rows of the tables
+//! - [`switch`][]: random tables, and the reference's decision for a flow
 //! - [`run`][]: the comparison
 
 mod random;
@@ -16,41 +16,41 @@ use std::{collections::BTreeMap, time::Duration};
 use random::Random;
 pub use run::selftest;
 
-/// Result of a selftest.
+/// Counts and mismatches of a self-test of the switch program.
 #[derive(Clone, Debug, Default)]
 pub struct SelftestReport {
-    /// Packets run.
+    /// Number of packets run through the program.
     pub packets: u64,
-    /// Decided first packets by rule, in the order of [`Rule`](lab_abi::Rule).
+    /// Number of decisions for first packets by rule, in the order of [`Rule`](lab_abi::Rule).
     pub decided: [u64; 5],
-    /// Decided first packets by policy.
+    /// Number of decisions for first packets by policy name.
     pub by_policy: BTreeMap<&'static str, u64>,
-    /// Rewrites of a destination's buckets while flows were pinned.
+    /// Number of times that a destination's buckets were rewritten while flows were pinned.
     pub rewritten: u64,
-    /// Packets forwarded by their flow's entry.
+    /// Number of packets forwarded by their flow's entry.
     pub hits: u64,
-    /// Flows re-routed by flow ageing.
+    /// Number of flows re-routed by flow ageing.
     pub aged: u64,
-    /// Flows moved off a dead port.
+    /// Number of flows moved off a dead port.
     pub failovers: u64,
-    /// Packets forwarded to a destination's only candidate.
+    /// Number of packets forwarded without an entry because their destination has only one candidate.
     pub not_pinned: u64,
-    /// Packets dropped because no candidate was alive.
+    /// Number of packets dropped because no candidate was alive.
     pub unreachable: u64,
-    /// Frames left to the kernel.
+    /// Number of frames left to the kernel.
     pub passed: u64,
-    /// Packets for which program and reference disagree.
+    /// Number of packets for which program and reference disagree.
     pub mismatches: u64,
     /// Descriptions of the first ten mismatches.
     pub described: Vec<String>,
-    /// Time the kernel took to verify and load the program, in nanoseconds.
+    /// Time in which the kernel verified and loaded the program, ns.
     pub load_ns: u64,
-    /// Duration of the selftest.
+    /// Time that the whole self-test took.
     pub elapsed: Duration,
 }
 
 impl SelftestReport {
-    /// Counts a mismatch, and keeps the description of the first ones.
+    /// Counts a mismatch, and keeps its description if it is one of the first.
     fn add_mismatch(&mut self, text: &str) {
         self.mismatches += 1;
         if self.described.len() < MAX_DESCRIBED {

@@ -1,4 +1,4 @@
-//! Seeded choices, and random rows of the tables.
+//! Seeded random choices, and random rows of the tables.
 
 use lab_abi::rows::{
     CandidateRow, DestinationRow, MAX_CANDIDATES, MAX_PORTS, MAX_SIZE_THRESHOLDS, PORT_ALIVE,
@@ -9,7 +9,7 @@ use lab_units::{BitsPerSec, Nanos};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Source of test values, repeatable by its seed.
+/// Generator of test values, repeatable through its seed.
 pub(super) struct Random(Pcg64Mcg);
 
 impl Random {
@@ -17,12 +17,12 @@ impl Random {
         Self(Pcg64Mcg::seed_from_u64(seed))
     }
 
-    /// Returns a number below `bound`, which is not 0; its bias does not matter for tests.
+    /// Returns a random number below `bound`, which must not be 0; the small bias is irrelevant for tests.
     pub(super) fn below(&mut self, bound: u32) -> u32 {
         u32::try_from(self.0.next_u64() % u64::from(bound)).unwrap_or(0)
     }
 
-    /// Returns true once in `times`.
+    /// Returns true with probability 1/`times`.
     pub(super) fn once_in(&mut self, times: u32) -> bool {
         self.below(times) == 0
     }
@@ -41,21 +41,21 @@ impl Random {
     }
 }
 
-/// Kind of ports in one table, chosen so that rare rules apply often.
+/// State of all ports in one random table; rare rules apply often in some of the states.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PortStates {
-    /// Any congestion.
+    /// Ports with arbitrary congestion.
     Mixed,
-    /// All highly congested: the fallbacks.
+    /// Ports that are all highly congested, which leads to fallbacks.
     Congested,
-    /// None congested: many ties.
+    /// Ports without congestion, which leads to many ties.
     Idle,
-    /// Mostly dead.
+    /// Ports that are mostly dead.
     Dying,
 }
 
 impl PortStates {
-    /// Returns any kind, mostly mixed.
+    /// Returns a random state, most often `Mixed`.
     pub(super) fn any(random: &mut Random) -> Self {
         match random.below(8) {
             0 => Self::Congested,
@@ -66,7 +66,7 @@ impl PortStates {
     }
 }
 
-/// Returns a port for `slot`; its Ethernet addresses identify it in forwarded frames.
+/// Returns a random port for `slot`; its Ethernet addresses identify the port in forwarded frames.
 pub(super) fn random_port(slot: usize, states: PortStates, random: &mut Random) -> PortRow {
     let congestion = match states {
         PortStates::Mixed | PortStates::Dying => random.byte(),
@@ -87,19 +87,19 @@ pub(super) fn random_port(slot: usize, states: PortStates, random: &mut Random) 
     }
 }
 
-/// Source of a destination's buckets.
+/// Mechanism that determines a destination's buckets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Buckets {
-    /// Bucket policy, over random paths.
+    /// Bucket policy, applied to random paths.
     Policy(&'static BucketPolicy),
-    /// Uniform cost of random paths, with flow ageing.
+    /// UCMP's uniform cost of random paths, with flow ageing.
     FlowAgeing,
-    /// TE weights: any shares of a hundred.
+    /// TE weights: random shares of a hundred buckets.
     TeWeights,
 }
 
 impl Buckets {
-    /// Returns a random source of buckets, each equally often.
+    /// Returns a random mechanism; all are equally likely.
     pub(super) fn any(random: &mut Random) -> Self {
         let defaults = POLICIES.iter().filter(|policy| policy.sets.is_none());
         let tables: Vec<_> = defaults
@@ -114,7 +114,7 @@ impl Buckets {
         tables[usize::try_from(random.below(count)).unwrap_or(0)]
     }
 
-    /// Returns the policy's name.
+    /// Returns the name of the policy that uses the mechanism.
     pub(super) const fn policy(self) -> &'static str {
         match self {
             Self::Policy(policy) => policy.name,
@@ -123,7 +123,7 @@ impl Buckets {
         }
     }
 
-    /// Writes the buckets of a row's candidates, and its size thresholds.
+    /// Writes the buckets of a row's candidates and, for flow ageing, its size thresholds.
     pub(super) fn fill(self, row: &mut DestinationRow, random: &mut Random) {
         let count = usize::try_from(row.count).unwrap_or(MAX_CANDIDATES);
         let paths: Vec<_> = (0..count).map(|_| random_path(random)).collect();
@@ -139,7 +139,8 @@ impl Buckets {
     }
 }
 
-/// Returns a random path. All have such similar delays that flows reach their size thresholds within a few packets.
+/// Returns a random path. The delays of all paths are so similar that flows reach their size thresholds within a few
+/// packets.
 fn random_path(random: &mut Random) -> Path {
     let rates = [25, 40, 100, 200].map(|gbit| BitsPerSec::new(gbit * 1_000_000_000));
     let rate = rates[usize::from(random.byte() % 4)].expect("not zero");
@@ -179,7 +180,8 @@ fn shares(count: usize, random: &mut Random) -> [u16; MAX_CANDIDATES] {
     buckets
 }
 
-/// Returns one to all candidates through different ports, with few or many different scores.
+/// Returns a destination with one to [`MAX_CANDIDATES`] candidates through different ports; path costs take few or many
+/// different values.
 pub(super) fn random_destination(buckets: Buckets, random: &mut Random) -> DestinationRow {
     let max = u32::try_from(MAX_CANDIDATES).unwrap_or(u32::MAX);
     let ports = u32::try_from(MAX_PORTS).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! Comparison of program and reference, packet by packet.
+//! Comparison of the program with the reference, packet by packet.
 
 use std::{net::Ipv4Addr, time::Instant};
 
@@ -21,16 +21,16 @@ use crate::{
     program::Program,
 };
 
-/// Packets between two changes of the tables.
+/// Number of packets between two changes of the tables.
 const PACKETS_PER_TABLE: u64 = 16;
 
-// `TC_ACT_OK`, `TC_ACT_SHOT` and `TC_ACT_REDIRECT`.
+// Return values of the program: `TC_ACT_OK`, `TC_ACT_SHOT` and `TC_ACT_REDIRECT`.
 const OK: u32 = 0;
 const SHOT: u32 = 2;
 const REDIRECT: u32 = 7;
 
-/// Runs `packets` random packets through the switch program and compares it with the reference.
-/// A mismatch is no error; the report counts it.
+/// Runs `packets` random packets through the switch program and compares each result with the reference. A mismatch is
+/// not an error; the report counts it.
 pub fn selftest(packets: u64, seed: u64) -> Result<SelftestReport, SwitchdError> {
     let started = Instant::now();
     let mut test = Selftest::new(seed)?;
@@ -50,11 +50,11 @@ struct Selftest {
     program: Program,
     switch: Switch,
     random: Random,
-    /// Index of the destination whose row changed last: most packets go there.
+    /// Index of the destination whose row changed last; most packets go there.
     destination: usize,
-    /// Pinned flow in the current table, and its entry.
+    /// Flow that is pinned in the current table, and its entry.
     pinned: Option<(FlowKey, FlowEntry)>,
-    /// Flows in the program's table.
+    /// Flows that have an entry in the program's table.
     entered: Vec<FlowKey>,
     report: SelftestReport,
 }
@@ -89,7 +89,8 @@ impl Selftest {
         self.program.set_destination(prefix, row)
     }
 
-    /// Rewrites buckets as traffic engineering does, while flows are pinned by the old ones.
+    /// Rewrites a destination's buckets as traffic engineering does, while flows are pinned according to the old
+    /// buckets.
     fn rewrite_buckets(&mut self) -> Result<(), SwitchdError> {
         self.report.rewritten += 1;
         let prefix = self.switch.rewrite(self.destination, &mut self.random);
@@ -199,12 +200,12 @@ impl Selftest {
         }
     }
 
-    /// Sends a frame that the program leaves to the kernel.
+    /// Sends a frame that the program must leave to the kernel.
     fn foreign_frame(&mut self) -> Result<(), SwitchdError> {
         let (flow, frame) = self.random_frame();
         let frame = match self.random.below(6) {
             0 => frame.with_ethertype(0x0806),
-            // The kernel does not test-run IPv6 shorter than its header.
+            // The kernel refuses to test-run an IPv6 packet that is shorter than its header.
             1 => Frame::new(flow, 64, 40).with_ethertype(0x86dd),
             2 => frame.with_options(),
             3 => Frame::new(flow, u8::from(self.random.once_in(2)), 40),
@@ -212,13 +213,13 @@ impl Selftest {
                 let dst = Ipv4Addr::new(172, 16, 0, 1).to_bits().to_be();
                 Frame::new(FlowKey { dst, ..flow }, 64, 40)
             }
-            // UDP whose ports are cut off.
+            // A UDP packet that is too short for its ports.
             _ => Frame::new(FlowKey { proto: UDP, ..flow }, 64, 2),
         };
         self.expect_passed(&frame)
     }
 
-    /// Returns a frame of a new flow to the changed destination.
+    /// Returns a frame of a new flow to the destination whose row changed last.
     fn random_frame(&mut self) -> (FlowKey, Frame) {
         let dst = self.switch.address_in(self.destination, &mut self.random);
         // Half of the sources are addresses of labs in any slot, the others are arbitrary addresses.
@@ -250,7 +251,7 @@ impl Selftest {
                 (flow, frame.with_fragment(is_first, offset))
             }
             3 => {
-                // RoCE's port in a packet too short for the transport header.
+                // A packet with RoCE's port that is too short for the transport header.
                 let flow = FlowKey::new(src, dst, sport, ROCE_PORT, UDP);
                 (flow, Frame::new(flow, ttl, 8 + payload % 8))
             }
@@ -291,7 +292,7 @@ impl Selftest {
         let mut records = self.program.drain_decisions();
         let sampled_at = self.switch.table.sampled_at_ns;
         for record in &mut records {
-            // Both are 0 where age and time fit the time of the sample.
+            // The age is replaced by its error, and the time by 0 if it is set, so that the records can be compared.
             let age = record.time_ns.saturating_sub(sampled_at);
             record.signal_age_ns = record.signal_age_ns.abs_diff(age);
             record.time_ns = u64::from(record.time_ns == 0);
@@ -324,7 +325,7 @@ impl Selftest {
         Ok(())
     }
 
-    /// Expects a packet to be sent to the port in `slot` if that port is alive, without a decision or an entry.
+    /// Expects that a packet is sent to the port in `slot` if that port is alive, without a decision or a flow entry.
     fn expect_not_pinned(
         &mut self,
         frame: &Frame,
@@ -371,7 +372,7 @@ impl Selftest {
         self.switch.table.ports[slot].state & PORT_ALIVE != 0
     }
 
-    /// Publishes a port's state as the agent does, by shared memory.
+    /// Publishes a port's state through shared memory, as the agent does.
     fn set_port(&mut self, slot: usize, levels: Levels, is_alive: bool) {
         self.program.table.set_levels(slot, levels);
         self.program.table.set_alive(slot, is_alive);
@@ -398,7 +399,7 @@ mod tests {
 
     use super::*;
 
-    /// Whatever the tables hold, the program passes, drops or redirects any bytes from a wire.
+    /// Regardless of the tables, the program passes, drops or redirects any bytes that arrive in a frame.
     #[test]
     fn a_damaged_frame_is_forwarded_left_to_the_kernel_or_dropped() {
         let mut test = match Selftest::new(1) {
@@ -419,7 +420,7 @@ mod tests {
             }
             test.report.packets += 1;
             let bytes = bytes.to_vec();
-            // The kernel gives the program no frame that is shorter than its Ethernet or IP header.
+            // The kernel never passes the program a frame that is shorter than its Ethernet or IP header.
             let ran = test.run(&Frame { bytes });
             ran.is_ok_and(|(fate, _)| {
                 assert!([OK, SHOT, REDIRECT].contains(&fate), "{fate}");

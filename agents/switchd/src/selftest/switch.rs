@@ -1,4 +1,4 @@
-//! Random tables, and the reference's result for a flow.
+//! Random tables, and the reference's decision for a flow.
 
 use std::net::Ipv4Addr;
 
@@ -18,7 +18,7 @@ use lab_units::{BitsPerSec, Nanos};
 
 use super::random::{Buckets, PortStates, Random, random_destination, random_port};
 
-/// Tables of a switch, as they were written.
+/// Tables of a switch, as they were written to the program.
 pub(super) struct Switch {
     pub(super) table: SwitchTable,
     destinations: Vec<(u8, Ipv4Addr, DestinationRow)>,
@@ -28,7 +28,8 @@ pub(super) struct Switch {
 }
 
 impl Switch {
-    /// Returns destinations without candidates yet: of all prefix lengths, some nested, in all slots.
+    /// Returns destinations that have no candidates yet; their prefixes have several lengths, some are nested, and they
+    /// lie in all slots.
     pub(super) fn new() -> Self {
         let addr = |net: u8, third, fourth| Ipv4Addr::new(10, NET_STEP * net, third, fourth);
         let wide = (0..24).map(|net| (16, addr(net, 0, 0)));
@@ -46,14 +47,14 @@ impl Switch {
         }
     }
 
-    /// Returns all destination rows.
+    /// Returns the rows of all destinations, with their prefixes.
     pub(super) fn destinations(&self) -> impl Iterator<Item = (PrefixKey, &DestinationRow)> {
         self.destinations
             .iter()
             .map(|(bits, addr, row)| (PrefixKey::new(*addr, *bits), row))
     }
 
-    /// Replaces parameters, ports and one destination row; returns its prefix and index.
+    /// Replaces the parameters, the ports and one destination row; returns the row's prefix and index.
     pub(super) fn shuffle(&mut self, random: &mut Random, now: Nanos) -> (PrefixKey, usize) {
         self.shuffle_params(random, now);
         let states = PortStates::any(random);
@@ -71,7 +72,7 @@ impl Switch {
         (PrefixKey::new(*addr, *bits), index)
     }
 
-    /// Replaces the buckets of a destination; returns its prefix.
+    /// Replaces the buckets of a destination; returns the destination's prefix.
     pub(super) fn rewrite(&mut self, index: usize, random: &mut Random) -> PrefixKey {
         self.buckets = Buckets::any(random);
         let (bits, addr, row) = &mut self.destinations[index];
@@ -79,7 +80,7 @@ impl Switch {
         PrefixKey::new(*addr, *bits)
     }
 
-    /// Returns the name of the tables' policy.
+    /// Returns the name of the policy that the current tables implement.
     pub(super) fn policy(&self) -> &'static str {
         match (self.table.params.mechanism, self.lcmp.preset) {
             (MECHANISM_LCMP, Preset::Paper) => "lcmp",
@@ -93,22 +94,22 @@ impl Switch {
         &self.destinations[index].2
     }
 
-    /// Returns an address in a destination's prefix, possibly in a longer prefix too.
+    /// Returns a random address in a destination's prefix, which may lie in a longer prefix too.
     pub(super) fn address_in(&self, index: usize, random: &mut Random) -> Ipv4Addr {
         let (bits, addr, _) = self.destinations[index];
         let free = u32::MAX.checked_shr(u32::from(bits)).unwrap_or(0);
         Ipv4Addr::from_bits(addr.to_bits() | (random.word32() & free))
     }
 
-    /// Returns the port of the only candidate for `flow`, which is neither decided nor pinned; `None` if there are
-    /// several candidates or none.
+    /// Returns the port of the only candidate for `flow`, which then needs neither a decision nor an entry; `None` if
+    /// there are several candidates or none.
     pub(super) fn only_candidate(&self, flow: FlowKey) -> Option<u32> {
         let row = self.lookup(flow.destination())?;
         (row.count == 1).then_some(row.candidates[0].port)
     }
 
-    /// Returns the reference's decision for a packet with which `flow` has sent `sent` bytes; `None`
-    /// leaves the packet to the kernel.
+    /// Returns the reference's decision for a packet with which `flow` has sent `sent` bytes in total; `None` if the
+    /// packet is left to the kernel.
     pub(super) fn decide(&self, flow: FlowKey, sent: u64) -> Option<Verdict> {
         let row = self.lookup(flow.destination())?;
         let threshold = self.size_threshold(row, sent);
@@ -150,8 +151,8 @@ impl Switch {
         self.table.params.flow_ageing == 1
     }
 
-    /// Returns true if a flow pinned to `port` reaches a size threshold between `before` and `after`
-    /// sent bytes, and its port is not among the cheapest from there on.
+    /// Returns true if a flow pinned to `port` reaches a size threshold between `before` and `after` sent bytes, and
+    /// its port is no longer among the cheapest from that threshold on.
     pub(super) fn must_reroute(&self, flow: FlowKey, port: u16, before: u64, after: u64) -> bool {
         let Some(row) = self.lookup(flow.destination()) else {
             return false;
@@ -166,7 +167,7 @@ impl Switch {
         old != new && new.is_some_and(|row| !own.any(|(_, index)| row.is_cheapest(index)))
     }
 
-    /// Returns the highest size threshold reached with `sent` bytes, under flow ageing.
+    /// Returns the highest size threshold that `sent` bytes reach; `None` if flow ageing is off.
     fn size_threshold<'a>(
         &self,
         row: &'a DestinationRow,
@@ -207,7 +208,7 @@ impl Switch {
         } else {
             LcmpConfig::paper(self.lcmp.max_capacity_bps)
         };
-        // The preset's weights and thresholds half of the time, else any.
+        // Half of the time the preset's weights and thresholds are used, otherwise random ones.
         self.lcmp = if random.once_in(2) {
             default
         } else {
@@ -220,7 +221,7 @@ impl Switch {
                 ..default
             }
         };
-        // Sampled or confirmed long ago or now, with and without a limit.
+        // The tables or samples are an hour old or fresh, with and without a limit on their age.
         let mut age = || match random.below(6) {
             0 => (0, 1),
             1 => (0, 0),
@@ -258,12 +259,12 @@ impl Switch {
     }
 }
 
-/// Decision for a packet.
+/// Reference's decision for a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Verdict {
-    /// Pins the flow; time and QP of the record are unknown here.
+    /// The flow is pinned. The record's time and QP are not known here, so they are 0.
     Pin(DecisionRecord),
-    /// Drops the packet.
+    /// The packet is dropped because no candidate is alive.
     Unreachable,
 }
 

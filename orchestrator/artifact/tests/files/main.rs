@@ -1,4 +1,5 @@
-//! Tests of the artifact's files: small files made for the tests, and the published files if they are present.
+//! Tests with files in the artifact's format: small files made for the tests, and the published files if they are
+//! present.
 
 mod import;
 mod published;
@@ -9,7 +10,7 @@ fn data(name: &str) -> String {
     std::fs::read_to_string(path).expect("the test's file")
 }
 
-/// Returns the simulator's plan for the text of a scenario that refers to `files`.
+/// Returns the simulator's plan for the scenario in `text`, which may refer to `files`, given by name and contents.
 fn plan(text: &str, files: &[(&str, &str)]) -> lab_plan::Plan {
     let scenario = lab_scenario::parse("import.yaml", text.as_bytes())
         .unwrap_or_else(|errors| panic!("{errors}\n{text}"));

@@ -36,7 +36,7 @@ fn tuples(plan: &Plan) -> Vec<FlowTuple> {
     NodeIds::of(plan).flow_tuples(plan.flows.iter().map(|flow| (flow.src, flow.dst)))
 }
 
-/// For each published flow, the plan has a flow with the same addresses, ports and ideal FCT.
+/// For each published flow, the plan must have a flow with the same addresses, ports and ideal FCT.
 #[test]
 fn standalone_fcts_are_exact_for_every_published_flow() {
     let Some(directory) = beside(
@@ -84,7 +84,7 @@ fn the_thirteen_datacenters_are_a_scenario() {
     assert_eq!(sizes, (13, 299, 4_398));
 }
 
-/// At each DCI switch, the table's next hops are those of the plan, in the table's own order.
+/// At each DCI switch, the table must have the plan's next hops, in the table's own order.
 #[test]
 fn the_published_routing_table_has_the_plans_next_hops() {
     let Some(directory) = beside(

@@ -1,4 +1,4 @@
-//! Client of an exec session: connects this process's standard streams to one command in a guest.
+//! Client of an exec session, which connects this process's standard streams to a command in a guest.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -20,7 +20,7 @@ use thiserror::Error;
 use super::{Bytes, ExecReply, ExecRequest, INPUT_WINDOW, MAX_REQUEST, Start};
 use crate::{Terminal, retry::uninterrupted};
 
-/// Error of an exec session whose command did not run to its end.
+/// Reason why the command of an exec session did not run to its end.
 #[derive(Debug, Error)]
 pub enum ExecError {
     #[error("cannot connect to the guest at `{}`: {source}", socket.display())]
@@ -43,9 +43,9 @@ pub enum ExecError {
 /// Runs a command in the guest with the exec socket `socket` and returns its exit code, or 128 plus
 /// the number of the signal that ended it.
 ///
-/// `words` follow the prefix in [`crate::ExecConfig`]. The command is connected to this
-/// process's standard streams, and receives its signals. The command is killed when this process ends.
-/// Fails if the guest cannot be reached, refuses the command, or ends first.
+/// The words in `words` follow the prefix in [`crate::ExecConfig`]. The command is connected to this process's standard
+/// streams, and receives its signals. The command is killed when this process ends. Fails if the guest cannot be
+/// reached, refuses the command, or ends first.
 pub fn run(socket: &Path, words: Vec<std::ffi::OsString>) -> Result<u8, ExecError> {
     let stream =
         uninterrupted(|| UnixStream::connect(socket)).map_err(|source| ExecError::Unreachable {
@@ -73,7 +73,7 @@ pub fn run(socket: &Path, words: Vec<std::ffi::OsString>) -> Result<u8, ExecErro
     handle_replies(BufReader::new(replies), &requests, &acks)
 }
 
-/// Writes the output in `replies` until the last reply; returns that reply's exit code.
+/// Writes the output in `replies` to this process's streams until the last reply; returns that reply's exit code.
 fn handle_replies(
     mut replies: impl BufRead,
     requests: &Requests,
@@ -89,7 +89,7 @@ fn handle_replies(
             ExecReply::Stdout(Bytes(bytes)) => (write(io::stdout(), &bytes), bytes.len()),
             ExecReply::Stderr(Bytes(bytes)) => (write(io::stderr(), &bytes), bytes.len()),
             ExecReply::Ack(count) => {
-                // Sending fails only after the end of input, when the input thread has ended.
+                // The call fails only after the end of input, when the input thread has ended.
                 let _ = acks.send(count);
                 continue;
             }
@@ -98,7 +98,7 @@ fn handle_replies(
         };
         match written {
             Ok(()) => requests.send(&ExecRequest::Ack(count)),
-            // A local command would be ended by SIGPIPE.
+            // In the same situation, SIGPIPE would end a local command.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return Ok(u8::try_from(128 + SIGPIPE).unwrap_or(u8::MAX));
             }
@@ -112,7 +112,8 @@ fn write(mut stream: impl Write, bytes: &[u8]) -> io::Result<()> {
     stream.flush()
 }
 
-/// Sender of requests, shared by threads. A closed socket is detected by the reader of replies.
+/// Sender of requests, shared by threads. Errors are ignored here, because the reader of replies detects a closed
+/// socket.
 #[derive(Clone)]
 struct Requests(Arc<Mutex<UnixStream>>);
 
@@ -173,8 +174,9 @@ fn here(what: &'static str) -> impl Fn(io::Error) -> ExecError {
     move |source| ExecError::Here { what, source }
 }
 
-/// Columns and rows assumed for a terminal that does not report its size.
+/// Columns and rows of a terminal that does not report its size.
 const DEFAULT_SIZE: (u16, u16) = (80, 24);
 
-/// Number of signals that are forwarded. The next signal ends this process and thereby kills the command.
+/// Number of signals that are forwarded to the command. The next signal ends this process and thereby kills the
+/// command.
 const FORWARDED_SIGNALS: u32 = 2;

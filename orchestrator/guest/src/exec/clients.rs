@@ -5,25 +5,25 @@ use std::{collections::BTreeMap, io::Write, os::unix::net::UnixStream};
 use super::{ExecReply, ExecRequest, MAX_SESSIONS};
 use crate::wire::ToGuest;
 
-/// Event of a client of the exec socket.
+/// Event from a client of the exec socket.
 #[derive(Debug)]
 pub(crate) enum ClientEvent {
-    /// New connection, with the number of the client's session.
+    /// New connection, with the number of the client's exec session.
     Connected(u32, UnixStream),
-    /// Request of a client.
+    /// Request that a client sent.
     Requested(u32, ExecRequest),
-    /// End of a connection, or its first invalid line.
+    /// End of a connection, by either the client or its first invalid line.
     Disconnected(u32),
 }
 
-/// Connected clients by the numbers of their exec sessions.
+/// Connected clients, by the numbers of their exec sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Clients(BTreeMap<u32, Client>);
 
 #[derive(Debug)]
 struct Client {
     stream: UnixStream,
-    /// True if the client's start request was sent to the guest.
+    /// True if the client's start request has been sent to the guest.
     has_started: bool,
 }
 
@@ -37,8 +37,8 @@ impl Clients {
         self.0.values().filter(|client| client.has_started).count()
     }
 
-    /// Handles an event of a client and returns the message for the guest, if any. `obstacle` is the
-    /// reason why no session can be started now.
+    /// Handles an event from a client and returns the message for the guest, if there is one. `obstacle` is the reason
+    /// for which no session can be started now.
     pub(crate) fn handle(&mut self, event: ClientEvent, obstacle: Option<&str>) -> Option<ToGuest> {
         let (id, request) = match event {
             ClientEvent::Connected(id, stream) => {
@@ -77,8 +77,8 @@ impl Clients {
         Some(ToGuest::Exec { id, request })
     }
 
-    /// Sends a reply to its client. If the client cannot be reached, returns the message that ends the session in the
-    /// guest.
+    /// Sends a reply to the client of session `id`. If the client cannot be reached, returns the message that ends the
+    /// session in the guest.
     pub(crate) fn reply(&mut self, id: u32, reply: &ExecReply) -> Option<ToGuest> {
         let client = self.0.get_mut(&id)?;
         let is_sent = serde_json::to_vec(reply).is_ok_and(|mut line| {
@@ -143,7 +143,7 @@ mod tests {
         assert!(clients.is_idle());
         assert_eq!(read(&mut client), output);
         assert_eq!(read(&mut client), ExecReply::Exit(3));
-        // The session has ended in the guest, so there is nothing to abandon.
+        // The session has already ended in the guest, so the guest gets no message.
         assert_eq!(clients.handle(ClientEvent::Disconnected(7), None), None);
     }
 

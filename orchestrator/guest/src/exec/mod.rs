@@ -1,12 +1,11 @@
 //! Exec sessions: commands that run in a running guest at the request of other processes.
 //!
-//! The process that owns the guest listens on a Unix socket, the exec socket. A client connects,
-//! requests a command, and is then connected to the command's standard streams. Each exec session has a number;
-//! the control lines between host and guest carry the messages of all sessions.
+//! The process that owns the guest listens on a Unix socket, the exec socket. A client connects, requests a command,
+//! and is then connected to the command's standard streams. Each exec session has a number, with which the control
+//! lines between host and guest carry the messages of all sessions.
 //!
-//! Messages are JSON objects, one per line, on the exec socket and on the control lines. The guest's
-//! serial line drops bytes when its kernel's buffer is full, so every stream has a window, and its
-//! receiver acknowledges bytes.
+//! Messages are JSON objects, one per line, on the exec socket and on the control lines. A serial line drops bytes when
+//! the buffer of the guest's kernel is full, so every stream has a window, and its receiver acknowledges bytes.
 //!
 //! - `socket`: accepts clients
 //! - `clients`: connected clients
@@ -29,13 +28,13 @@ pub(crate) use socket::ExecSocket;
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ExecRequest {
-    /// Start of a command; the first message of every client.
+    /// Request to start a command; the first message of every client.
     Start(Start),
     /// Bytes of the command's standard input.
     Input(Bytes),
-    /// End of standard input.
+    /// End of the command's standard input.
     InputEnd,
-    /// Number of output bytes that were written.
+    /// Acknowledgement: number of output bytes that the client has written.
     Ack(usize),
     /// Signal for the command's process group.
     Signal(i32),
@@ -48,9 +47,9 @@ pub(crate) enum ExecRequest {
 pub(crate) struct Start {
     /// Words of the command, without the prefix of [`crate::ExecConfig`].
     pub words: Vec<OsString>,
-    /// Working directory; the root directory if the guest has no such directory.
+    /// Working directory of the command; the root directory if the guest has no such directory.
     pub cwd: PathBuf,
-    /// Columns and rows, if standard output is a terminal.
+    /// Columns and rows of the client's terminal; `None` if its standard output is not a terminal.
     pub terminal: Option<(u16, u16)>,
 }
 
@@ -62,7 +61,7 @@ pub(crate) enum ExecReply {
     Stdout(Bytes),
     /// Bytes of the command's standard error.
     Stderr(Bytes),
-    /// Number of input bytes that were written.
+    /// Acknowledgement: number of input bytes that the command has received.
     Ack(usize),
     /// Exit code of the command; the last message.
     Exit(u8),
@@ -77,7 +76,7 @@ impl ExecReply {
     }
 }
 
-/// Bytes, encoded as base64.
+/// Bytes, serialised as base64 text.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct Bytes(pub Vec<u8>);
@@ -96,21 +95,21 @@ impl TryFrom<String> for Bytes {
     }
 }
 
-/// Maximum number of bytes in one message.
+/// Maximum number of payload bytes in one message.
 pub(crate) const CHUNK: usize = 4 << 10;
 
-/// Maximum number of unacknowledged output bytes. Encoded as messages, they fit into the buffer
-/// of a Unix socket, so that a slow client never blocks the process that serves it.
+/// Maximum number of unacknowledged output bytes of a session. Encoded as messages, they fit into the buffer of a Unix
+/// socket, so that a slow client never blocks the process that serves it.
 pub(crate) const OUTPUT_WINDOW: usize = 16 * CHUNK;
 
-/// Maximum number of unacknowledged input bytes. The guest's kernel buffers 64 KiB per serial line, which is more than
-/// [`MAX_SESSIONS`] clients may send.
+/// Maximum number of unacknowledged input bytes of a session. The guest's kernel buffers 64 KiB per serial line, which
+/// is more than [`MAX_SESSIONS`] clients may send.
 pub(crate) const INPUT_WINDOW: usize = CHUNK;
 
 /// Maximum number of concurrent exec sessions.
 pub(crate) const MAX_SESSIONS: usize = 8;
 
-/// Maximum length of a request, bytes, and thereby of a command.
+/// Maximum length of a request in bytes, which also limits the command.
 pub(crate) const MAX_REQUEST: usize = 32 << 10;
 
 #[cfg(test)]

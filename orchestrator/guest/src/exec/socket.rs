@@ -1,4 +1,4 @@
-//! Exec socket, which accepts clients.
+//! Exec socket, on which clients connect.
 
 use std::{
     io::{self, BufRead, BufReader, Read},
@@ -23,14 +23,14 @@ use nix::{
 use super::{ClientEvent, MAX_REQUEST};
 use crate::channel::Event;
 
-/// Listening Unix socket; dropping it removes its file.
+/// Listening Unix socket; dropping the value removes the socket's file.
 pub(crate) struct ExecSocket {
     path: PathBuf,
 }
 
 impl ExecSocket {
-    /// Opens the socket `path`, accessible only to the owner of this process, and sends the events of its clients to
-    /// `queue`.
+    /// Opens the exec socket at `path`, accessible only to the owner of this process, and sends the events of its
+    /// clients to `queue`.
     pub(crate) fn open(path: &Path, queue: Sender<Event>) -> io::Result<Self> {
         let listener = listener(path)?;
         let path = path.to_owned();
@@ -49,8 +49,8 @@ impl Drop for ExecSocket {
     }
 }
 
-/// Returns a listening socket. The mode is set before the socket is bound, so that no other user can connect in
-/// between.
+/// Returns a listening socket at `path`. The mode is set before the socket is bound, so that no other user can connect
+/// in between.
 fn listener(path: &Path) -> io::Result<UnixListener> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let socket = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
@@ -63,8 +63,8 @@ fn listener(path: &Path) -> io::Result<UnixListener> {
 fn accept(listener: &UnixListener, queue: &Sender<Event>) {
     for (client, id) in listener.incoming().zip(0..) {
         let accepted = client.and_then(|client| {
-            // Replies normally fit into the socket's buffer. The timeout is for a client that acknowledges bytes that
-            // it has not read: it must not block other clients.
+            // Replies normally fit into the socket's buffer. The time-out is for a client that acknowledges bytes
+            // without reading them, which must not block other clients.
             client.set_write_timeout(Some(WRITE_TIMEOUT))?;
             let reader = client.try_clone()?;
             Ok((client, reader))
@@ -83,7 +83,7 @@ fn accept(listener: &UnixListener, queue: &Sender<Event>) {
         let queue = queue.clone();
         thread::spawn(move || {
             read_requests(id, reader, &queue);
-            // Sending fails only after the run has ended.
+            // The call fails only after the run has ended.
             let _ = queue.send(Event::Client(ClientEvent::Disconnected(id)));
         });
     }
@@ -113,7 +113,7 @@ fn read_requests(id: u32, stream: UnixStream, queue: &Sender<Event>) {
 /// Maximum number of clients that wait to be accepted.
 const BACKLOG: i32 = 16;
 
-/// Time after which a write to a client that does not read fails.
+/// Time after which a write to a client fails if the client does not read.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Separation of the init's rights from the rights of the programs that it starts.
+//! Separation of the init's rights from those of the programs that it starts.
 //!
 //! Programs in a guest are root and need nearly all rights of root: they make namespaces, links and eBPF programs.
 //! They lack the rights to read the memory of a process with more rights, to create device files, to access hardware
@@ -12,7 +12,7 @@ use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 use super::error::InsideError;
 use crate::wire::{CONTROL_PORT, STDERR_PORT, STDOUT_PORT};
 
-/// Removes the ports' files, and withholds some rights from all programs that start from now on.
+/// Removes the files of the serial ports, and withholds some rights from all programs that start from now on.
 pub(super) fn set_apart() -> Result<(), InsideError> {
     for port in [STDOUT_PORT, STDERR_PORT, CONTROL_PORT] {
         fs::remove_file(Path::new(port)).map_err(InsideError::port(port))?;
@@ -20,7 +20,7 @@ pub(super) fn set_apart() -> Result<(), InsideError> {
     for right in WITHHELD {
         // The init keeps these rights, because the bounding set only limits rights that a program gets at exec.
         remove_capability_from_bounding_set(right)
-            .map_err(InsideError::kernel("rights of programs"))?;
+            .map_err(InsideError::kernel("capability bounding set"))?;
     }
     Ok(())
 }

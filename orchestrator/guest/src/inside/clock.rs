@@ -1,22 +1,22 @@
-//! Figures that show whether the guest's virtual time can be trusted.
+//! Figures that show whether the guest's virtual clock can be trusted.
 
 use std::{fs, io};
 
 use lab_units::Nanos;
 
-/// CPU time of the guest, measured by the guest's clock.
+/// CPU time that the guest has used since boot, measured by the guest's clock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CpuUse {
-    /// Busy time, summed over CPUs.
+    /// Busy time, summed over all CPUs.
     pub busy_ns: Nanos,
-    /// Idle time, summed over CPUs.
+    /// Idle time, summed over all CPUs.
     pub idle_ns: Nanos,
 }
 
 /// Returns the CPU time since boot, summed over CPUs.
 ///
-/// In virtual time the guest's CPU has a fixed speed. A busy share near 1 during a run means overload:
-/// the CPU then determines rates and delays, not the plan.
+/// In virtual time, the guest's CPU has a fixed speed. A busy share near 1 during a run means overload: rates and
+/// delays are then determined by the CPU instead of the plan.
 pub fn cpu_usage() -> io::Result<CpuUse> {
     let stat = fs::read_to_string("/proc/stat")?;
     parse_stat(&stat).ok_or_else(|| io::Error::other("`/proc/stat` has no `cpu` line"))
@@ -26,7 +26,7 @@ fn parse_stat(stat: &str) -> Option<CpuUse> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let fields = line.split_whitespace();
     let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
-    // The next number, guest time, is already part of user time.
+    // The next number in the line, guest time, is already part of user time.
     let [user, nice, system, idle, iowait, irq, softirq, steal] = *ticks.first_chunk()?;
     let busy = user + nice + system + irq + softirq + steal;
     Some(CpuUse {
@@ -55,7 +55,7 @@ fn virtio_interrupts(interrupts: &str) -> u64 {
         .sum()
 }
 
-/// Tick of `/proc/stat`: 0.01 s on x86-64 (`USER_HZ`).
+/// Length of a tick in `/proc/stat`: 0.01 s on x86-64 (`USER_HZ`).
 const NANOS_PER_TICK: u64 = 10_000_000;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Process of the guest's command.
+//! Process of the command that a guest runs.
 
 use std::{
     fs::File,
@@ -34,8 +34,8 @@ use crate::{
 /// Running command, with the pipes of its output.
 pub(crate) struct Running {
     pid: Pid,
-    /// Pipe for standard output if it is not a terminal on the host, because the serial port would be a terminal. The
-    /// same holds for `stderr`.
+    /// Pipe for standard output; `None` if that is a terminal on the host, and the command then writes to the serial
+    /// port. The same holds for `stderr`.
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
 }
@@ -68,7 +68,7 @@ impl Running {
         })
     }
 
-    /// Returns the pipes to poll.
+    /// Returns the open output pipes, so that they can be polled.
     pub(crate) fn pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.stdout
             .iter()
@@ -88,7 +88,7 @@ impl Running {
         forward_all(&mut self.stderr, &mut ports.stderr).map_err(InsideError::port(STDERR_PORT))
     }
 
-    /// Forwards the output that is in the pipes. Pipes to which other processes may still write stay open.
+    /// Forwards all output that is in the pipes now. Pipes to which other processes may still write stay open.
     pub(crate) fn forward_pending(&mut self, ports: &mut Ports) -> Result<(), InsideError> {
         while self.pipes().any(is_readable) {
             self.forward_available(ports)?;
@@ -116,7 +116,7 @@ pub(crate) fn signal_group(leader: Pid, number: i32) {
     }
 }
 
-/// Reaps the next ended process and returns its exit code.
+/// Reaps one ended process and returns its process id and exit code; `None` if no process has ended.
 pub(crate) fn reap() -> nix::Result<Option<(Pid, u8)>> {
     loop {
         let (pid, code) = match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
@@ -175,7 +175,7 @@ fn forward<R: Read + AsFd>(pipe: &mut Option<R>, port: &mut File) -> io::Result<
     port.write_all(&buffer[..count])
 }
 
-/// Returns true if a read would not block.
+/// Returns true if a read from the pipe would not block.
 fn is_readable(pipe: BorrowedFd<'_>) -> bool {
     let mut ready = [PollFd::new(pipe, PollFlags::POLLIN)];
     uninterrupted(|| Ok(poll(&mut ready, PollTimeout::ZERO)?)).is_ok_and(|count| count > 0)
@@ -199,5 +199,6 @@ fn forward_all<R: Read>(pipe: &mut Option<R>, port: &mut File) -> io::Result<()>
 /// Default `PATH`; the request's environment may override it.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Exit code of a process ended by a signal, less the signal's number, as in shells.
+/// Offset of exit codes for processes ended by a signal: the code is this number plus the signal's number, as in
+/// shells.
 const SIGNAL_EXIT_BASE: i32 = 128;

@@ -1,10 +1,10 @@
-//! Error of the guest's init.
+//! Errors of the guest's init.
 
 use std::{io, path::PathBuf};
 
 use thiserror::Error;
 
-/// Error of the guest's init.
+/// Failure of the guest's init to set up the guest or to run the command.
 #[derive(Debug, Error)]
 pub(crate) enum InsideError {
     #[error("file `{}`: {source}", path.display())]

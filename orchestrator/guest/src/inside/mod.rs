@@ -1,4 +1,4 @@
-//! Guest's side: the init, which sets the guest up and runs one command in it.
+//! The guest's side: the init, which sets the guest up and runs one command in it.
 //!
 //! - `setup`: file systems, modules, limits, priorities
 //! - `ports`: serial ports to the host
@@ -6,13 +6,13 @@
 //! - `supervise`, `command`: the command, its output and its signals
 //! - `sessions`: exec sessions
 //! - `preload`: copying of files into the guest's memory
-//! - `clock`: CPU time, waits for the host
-//! - `variables`: environment of the command
+//! - `clock`: CPU time, and number of waits for the host
+//! - `variables`: environment variables of commands
 //!
-//! A command that measures in virtual time first creates everything, then calls [`preload`] with all
-//! files it will run or read, then `sync`, then sleeps to a fixed phase of the kernel's periodic work.
-//! Until the end of the measurement it writes only to `/dev/shm` or `/run`, because the virtual clock jumps
-//! at each wait for the host. Data that the host must get meanwhile is sent through the [`crate::outbox`].
+//! A command that measures in virtual time first creates everything, then calls [`preload`] with all files that it will
+//! run or read, then `sync`, then sleeps to a fixed phase of the kernel's periodic work. Until the end of the
+//! measurement it writes only to `/dev/shm` or `/run`, because the virtual clock jumps at each wait for the host. Data
+//! that the host needs before the end is sent through the [`crate::outbox`].
 
 mod apart;
 mod clock;
@@ -42,10 +42,9 @@ pub use variables::{
 use self::{error::InsideError, ports::Ports, supervise::Supervisor};
 use crate::wire::{GUEST_DIR, InnerRequest, REQUEST_FILE, ToHost};
 
-/// Runs the guest's init: sets the guest up, runs the command, reports its end to the host and powers
-/// off.
+/// Runs the guest's init: sets the guest up, runs the command, reports the command's end to the host and powers off.
 ///
-/// A program whose first argument is [`crate::INIT_VERB`] calls this function first.
+/// A program whose first argument is [`crate::INIT_VERB`] must call this function first.
 pub fn main() -> ! {
     if getpid().as_raw() != 1 || !Path::new(GUEST_DIR).exists() {
         eprintln!("`{}` runs only as the init of a guest", crate::INIT_VERB);
@@ -54,7 +53,7 @@ pub fn main() -> ! {
     if let Err(error) = run() {
         eprintln!("guest init: {error}");
     }
-    // Normally the host kills the machine at the last message, before this call.
+    // Normally the host kills the machine when it receives the last message, before this call.
     let _ = reboot(RebootMode::RB_POWER_OFF);
     loop {
         std::thread::park();
@@ -82,7 +81,7 @@ fn run() -> Result<(), InsideError> {
     }
 }
 
-/// Sends the last message once all output has left the guest.
+/// Sends the last message after all output has left the guest.
 fn send_last(ports: &mut Ports, message: &ToHost) -> Result<(), InsideError> {
     ports.drain()?;
     ports.send(message)?;

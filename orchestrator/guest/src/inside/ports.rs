@@ -1,4 +1,4 @@
-//! Serial ports to the host.
+//! Serial ports that connect the guest to the host.
 
 use std::{
     fs::{File, OpenOptions},
@@ -15,12 +15,12 @@ use crate::{
     wire::{CONTROL_PORT, STDERR_PORT, STDOUT_PORT, ToGuest, ToHost, Token},
 };
 
-/// Serial ports to the host.
+/// Open serial ports to the host.
 pub(crate) struct Ports {
     pub stdout: File,
     pub stderr: File,
     pub control: File,
-    /// Secret that authenticates this init.
+    /// Secret that proves to the host that a control line comes from this init.
     token: Token,
     /// Received part of an incomplete control line.
     received: Vec<u8>,
@@ -39,7 +39,7 @@ impl Ports {
         })
     }
 
-    /// Sets the output ports to the size of the host's terminal: columns and rows.
+    /// Sets the window size of the output ports to that of the host's terminal, given as columns and rows.
     pub(crate) fn resize(&self, size: (u16, u16)) -> Result<(), InsideError> {
         for port in [&self.stdout, &self.stderr] {
             tcsetwinsize(port, window_size(size)).map_err(InsideError::kernel("terminal size"))?;
@@ -47,7 +47,7 @@ impl Ports {
         Ok(())
     }
 
-    /// Writes a control line.
+    /// Writes a message to the host as a control line.
     pub(crate) fn send(&mut self, message: &ToHost) -> Result<(), InsideError> {
         let line = self.token.seal(message);
         let line = line.map_err(InsideError::kernel("control line"))?;
@@ -56,7 +56,7 @@ impl Ports {
             .map_err(InsideError::port(CONTROL_PORT))
     }
 
-    /// Reads the available control lines.
+    /// Reads the control lines that are available now.
     pub(crate) fn receive(&mut self) -> Result<Vec<ToGuest>, InsideError> {
         let mut buffer = [0; 1024];
         let count = uninterrupted(|| self.control.read(&mut buffer))
@@ -65,7 +65,7 @@ impl Ports {
         Ok(take_lines(&mut self.received))
     }
 
-    /// Waits until all output has left the guest.
+    /// Waits until all output has left the serial ports.
     pub(crate) fn drain(&self) -> Result<(), InsideError> {
         for (file, port) in [
             (&self.stdout, STDOUT_PORT),
@@ -88,7 +88,7 @@ fn open_raw(port: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// Returns the window size for a terminal with these columns and rows.
+/// Returns the window size of a terminal with these columns and rows.
 pub(crate) const fn window_size((columns, rows): (u16, u16)) -> Winsize {
     Winsize {
         ws_col: columns,

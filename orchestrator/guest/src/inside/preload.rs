@@ -20,14 +20,13 @@ use nix::{
 use crate::inside::is_inside;
 
 /// Copies files into the guest's memory: `paths`, including all files below directories, the shared libraries of
-/// programs, and all symbolic links along the paths. Returns the size of the files.
+/// programs, and all symbolic links along the paths. Returns the total size of the files.
 ///
-/// Reading ahead is not enough: over 9p, opening a file, following a link and listing a directory ask
-/// the host even if their data is cached, and the virtual clock jumps at each wait for the host.
-/// Files are therefore copied up into the overlay. A copy is mounted over each directory, because the overlay would
-/// still list the directory from the host. Files that a program opens at run time must be listed too, e.g.
-/// `/etc/libibverbs.d` and the providers' directory for programs that use verbs.
-/// [`host_waits`](crate::inside::host_waits) shows if a file is missing.
+/// Reading ahead is not enough: over 9p, opening a file, following a link and listing a directory each ask the host
+/// even if the data is cached, and the virtual clock jumps at each wait for the host. Files are therefore copied up
+/// into the overlay. A copy is mounted over each directory, because the overlay would still list the directory from the
+/// host. Files that a program opens at run time must be listed too, e.g. `/etc/libibverbs.d` and the providers'
+/// directory for programs that use verbs. [`host_waits`](crate::inside::host_waits) shows if a file is missing.
 ///
 /// Outside a guest this function does nothing.
 /// Fails if a file cannot be copied; the error includes the file's name.
@@ -43,7 +42,7 @@ pub fn preload<P: AsRef<Path>>(paths: &[P]) -> io::Result<Bytes> {
     Ok(bytes)
 }
 
-/// Copies up a file with its libraries, or a directory with all files below it; returns the total size.
+/// Copies up a file and its libraries, or a directory and all files below it; returns the total size.
 fn load(path: &Path) -> io::Result<Bytes> {
     let file = copy_up_links(path, MAX_LINKS).map_err(named(path))?;
     if file.is_dir() {
@@ -97,14 +96,14 @@ fn copy_up_links(path: &Path, links_left: u32) -> io::Result<PathBuf> {
     Ok(reached)
 }
 
-/// Copies up a file or link, by setting its owner to the current owner; returns its size.
+/// Copies up a file or link into the overlay, by setting its owner to the current owner; returns its size.
 fn copy_up(path: &Path) -> io::Result<Bytes> {
     let metadata = fs::symlink_metadata(path)?;
     lchown(path, Some(metadata.uid()), Some(metadata.gid()))?;
     Ok(Bytes::new(metadata.len()))
 }
 
-/// Mounts a copy of a directory, in memory, over the directory.
+/// Mounts an in-memory copy of a directory over the directory; does nothing for other files.
 fn cover_if_directory(path: &Path) -> io::Result<()> {
     let dir = path.canonicalize()?;
     if !dir.is_dir() {
@@ -119,7 +118,7 @@ fn cover_if_directory(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies a directory's files, links and directories with their permissions; nothing else.
+/// Copies the files, links and subdirectories of a directory with their permissions; ignores files of other types.
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
@@ -165,16 +164,16 @@ fn parse_list(list: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Path of the dynamic loader in the x86-64 ABI. Guests exist only for this architecture.
+/// Path of the dynamic loader in the x86-64 ABI, the only architecture of guests.
 const DYNAMIC_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
-/// Cache of the dynamic loader, which is read at the start of every dynamic program.
+/// Path of the dynamic loader's cache, which is read at the start of every dynamically linked program.
 const LOADER_CACHE: &str = "/etc/ld.so.cache";
 
-/// Directory for copies of directories, in the guest's memory.
+/// Directory in the guest's memory that holds copies of directories.
 const COPIES: &str = "/run/lcmp-lab-guest/preloaded";
 
-/// Maximum number of symbolic links in a path, as in Linux.
+/// Maximum number of symbolic links on a path, as in Linux.
 const MAX_LINKS: u32 = 40;
 
 const ELF_MAGIC: &[u8] = b"\x7fELF";

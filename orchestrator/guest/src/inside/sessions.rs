@@ -43,7 +43,7 @@ pub fn exec_session_count() -> io::Result<u64> {
     }
 }
 
-/// Exec sessions by their numbers.
+/// Running exec sessions, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct ExecSessions {
     running: BTreeMap<u32, ExecSession>,
@@ -52,7 +52,7 @@ pub(crate) struct ExecSessions {
 }
 
 impl ExecSessions {
-    /// Handles a request; requests for ended sessions are ignored.
+    /// Handles a client's request; requests for ended sessions are ignored.
     pub(crate) fn handle(
         &mut self,
         id: u32,
@@ -83,7 +83,7 @@ impl ExecSessions {
         Ok(())
     }
 
-    /// Records the exit code of an ended process if it leads a session.
+    /// Records the exit code of an ended process if the process leads a session.
     pub(crate) fn record_end(&mut self, pid: Pid, code: u8) {
         let mut sessions = self.running.values_mut();
         if let Some(session) = sessions.find(|session| session.pid == pid) {
@@ -91,12 +91,12 @@ impl ExecSessions {
         }
     }
 
-    /// Returns the files of all sessions to poll.
+    /// Returns the files of all sessions that must be polled.
     pub(crate) fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
         self.running.values().flat_map(ExecSession::poll_fds)
     }
 
-    /// Forwards all input and output that is available, and ends sessions.
+    /// Forwards all input and output that is available, and removes sessions that have ended.
     pub(crate) fn advance(&mut self, ports: &mut Ports) -> Result<(), InsideError> {
         let mut ended = Vec::new();
         for (&id, session) in &mut self.running {
@@ -114,7 +114,7 @@ impl ExecSessions {
     }
 }
 
-/// File with the number of sessions.
+/// Returns the path of the file that holds the number of sessions started so far.
 fn count_file() -> PathBuf {
     PathBuf::from(GUEST_DIR).join("commands")
 }
@@ -124,13 +124,13 @@ fn count_file() -> PathBuf {
 struct ExecSession {
     pid: Pid,
     stdin: Option<File>,
-    /// Input that the command has not read yet.
+    /// Input that the command has not accepted yet.
     input: Vec<u8>,
     /// True if the client has sent all input.
     input_ended: bool,
     stdout: Option<File>,
     stderr: Option<File>,
-    /// Number of output bytes that the client has not acknowledged.
+    /// Number of output bytes that the client has not acknowledged yet.
     unacked: usize,
     /// Exit code of the command; `None` while it runs.
     exit_code: Option<u8>,
@@ -165,7 +165,8 @@ impl ExecSession {
             None => None,
         };
         let mut child = spawn(&mut command)?;
-        // `command` is dropped because it holds the slave open, and the master reads no end of file while it is open.
+        // `command` is dropped because it holds the slave side open, and the master side reports an end of file only
+        // after that is closed.
         drop(command);
         let stdout = master.or_else(|| child.stdout.take().map(OwnedFd::from));
         Ok(Self {
@@ -202,8 +203,8 @@ impl ExecSession {
         outputs.chain(stdin.map(|stdin| PollFd::new(stdin.as_fd(), PollFlags::POLLOUT)))
     }
 
-    /// Forwards all input and output that is available; sends the exit code once the command has ended
-    /// and its output was read.
+    /// Forwards all input and output that is available. Sends the exit code once the command has ended and all its
+    /// output has been read.
     fn advance<E>(&mut self, mut send: impl FnMut(ExecReply) -> Result<(), E>) -> Result<(), E> {
         let written = self.write_input();
         if written > 0 {
@@ -223,13 +224,13 @@ impl ExecSession {
             }
         }
         match self.exit_code {
-            // If the window has room left, the loops above have read all output.
+            // If the window still has room, the loops above have read all output.
             Some(code) if self.has_room() => send(ExecReply::Exit(code)),
             _ => Ok(()),
         }
     }
 
-    /// Returns true if more output may be sent.
+    /// Returns true if the window allows more output to be sent.
     const fn has_room(&self) -> bool {
         self.unacked < OUTPUT_WINDOW
     }
@@ -267,7 +268,7 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
     child
 }
 
-/// Reads the bytes that a stream holds now; closes the stream at its end.
+/// Reads the bytes that a stream holds now; closes the stream if it has ended.
 fn read(stream: &mut Option<File>) -> Option<Vec<u8>> {
     let mut buffer = vec![0; CHUNK];
     let open = stream.as_mut()?;
@@ -277,7 +278,7 @@ fn read(stream: &mut Option<File>) -> Option<Vec<u8>> {
             Some(buffer)
         }
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-        // At its end, a pseudo-terminal returns an error.
+        // At its end, a pseudo-terminal returns an error instead of zero bytes.
         _ => {
             *stream = None;
             None

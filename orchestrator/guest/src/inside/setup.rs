@@ -19,7 +19,7 @@ use nix::{
 use super::error::InsideError;
 use crate::wire::{Export, InnerRequest};
 
-/// Sets the guest up for the request's command.
+/// Prepares the guest for the request's command: file systems, modules, limits, priorities.
 pub(crate) fn set_up(request: &InnerRequest) -> Result<(), InsideError> {
     for (kind, at, options) in FILE_SYSTEMS {
         attach(kind, kind, Path::new(at), options)?;
@@ -34,14 +34,15 @@ pub(crate) fn set_up(request: &InnerRequest) -> Result<(), InsideError> {
     for (resource, limit) in LIMITS {
         setrlimit(*resource, *limit, *limit).map_err(InsideError::kernel("resource limits"))?;
     }
-    prioritise_softirqs().map_err(InsideError::kernel("priority of packets"))
+    prioritise_softirqs().map_err(InsideError::kernel("priority of packet threads"))
 }
 
 /// Unmounts the host's directories, so that all written files are on the host.
 pub(crate) fn detach(request: &InnerRequest) -> Result<(), InsideError> {
     for Export { tag, path } in request.writable.iter().rev() {
         match umount(path) {
-            // A process has a file open in the directory; its writes reach the host even so.
+            // A process has a file open in the directory, which therefore stays mounted; `sync` writes its files to the
+            // host.
             Err(Errno::EBUSY) => sync(),
             result => result.map_err(mount_error(tag, path))?,
         }
@@ -70,7 +71,7 @@ fn load(module: &Path) -> Result<(), InsideError> {
     File::open(module)
         .and_then(|file| {
             match finit_module(&file, c"", ModuleInitFlags::empty()) {
-                // The kernel may have loaded the module itself, or the CPU may lack the instructions that the module
+                // The kernel may already have loaded the module, or the CPU may lack the instructions that the module
                 // needs.
                 Ok(()) | Err(Errno::EEXIST | Errno::ENODEV) => Ok(()),
                 Err(error) => Err(error.into()),
@@ -82,11 +83,10 @@ fn load(module: &Path) -> Result<(), InsideError> {
         })
 }
 
-/// Runs the kernel's packet threads with a higher priority than every program.
+/// Gives the kernel's packet threads a higher priority than all programs.
 ///
-/// Soft interrupts forward the lab's packets. Under load the kernel moves them to `ksoftirqd`, a thread
-/// of normal priority, and a busy program delays packets by its time slice: flows took 1.5 to 6 ms
-/// longer.
+/// Soft interrupts forward the lab's packets. Under load the kernel moves them to `ksoftirqd`, a thread of normal
+/// priority, and a busy program then delays packets by its time slice: flows took 1.5 to 6 ms longer.
 fn prioritise_softirqs() -> io::Result<()> {
     for entry in fs::read_dir("/proc")? {
         let entry = entry?;
@@ -106,10 +106,10 @@ fn prioritise_softirqs() -> io::Result<()> {
     Ok(())
 }
 
-/// Real-time priority of packet threads: above all programs, below the kernel's time-critical threads.
+/// Real-time priority of the kernel's packet threads: above all programs, below the kernel's time-critical threads.
 const SOFTIRQ_PRIORITY: &str = "50";
 
-/// File systems that the init script has not mounted: type, mount point, options.
+/// File systems that the init script does not mount: type, mount point, options.
 const FILE_SYSTEMS: &[(&str, &str, &str)] = &[
     ("devpts", "/dev/pts", "mode=0620,ptmxmode=0666"),
     ("tmpfs", "/dev/shm", "mode=1777"),
@@ -118,13 +118,14 @@ const FILE_SYSTEMS: &[(&str, &str, &str)] = &[
     ("debugfs", "/sys/kernel/debug", ""),
 ];
 
-/// Mount options of writable directories: no cache, except for shared mappings, so that writes reach
-/// the host at once.
+/// Mount options of writable directories: without a cache, except for shared mappings, so that writes reach the host
+/// immediately.
 const WRITABLE_OPTIONS: &str = "trans=virtio,version=9p2000.L,msize=512000,cache=mmap";
 
 const HOST_NAME: &str = "lcmp-lab";
 
-/// Resource limits; a lab with 300 QPs opens thousands of files and pins hundreds of megabytes.
+/// Resource limits of the guest's programs; a lab with 300 QPs opens several thousand files and pins several hundred
+/// megabytes.
 const LIMITS: &[(Resource, u64)] = &[
     (Resource::RLIMIT_NOFILE, 1 << 20),
     (Resource::RLIMIT_MEMLOCK, RLIM_INFINITY),

@@ -25,7 +25,7 @@ use crate::{
     wire::{InnerRequest, ToGuest, ToHost},
 };
 
-/// Running command and exec sessions.
+/// Supervisor of the running command and the exec sessions.
 pub(crate) struct Supervisor<'a> {
     request: &'a InnerRequest,
     ports: &'a mut Ports,
@@ -35,7 +35,7 @@ pub(crate) struct Supervisor<'a> {
     sessions: ExecSessions,
 }
 
-/// Sources of events that are readable now.
+/// Event sources that are readable now.
 struct Ready {
     output: bool,
     control: bool,
@@ -43,7 +43,7 @@ struct Ready {
 }
 
 impl<'a> Supervisor<'a> {
-    /// Starts the request's command.
+    /// Starts the request's command, after telling the host that the guest is ready.
     pub(crate) fn new(
         request: &'a InnerRequest,
         ports: &'a mut Ports,
@@ -61,8 +61,8 @@ impl<'a> Supervisor<'a> {
             clocksource: clocksource.trim_end().to_owned(),
         })?;
         let running = Running::start(request, ports)?;
-        // SIGCHLD is blocked only now, because the command inherited the signal mask.
-        let children = child_signals().map_err(InsideError::kernel("signal of ended children"))?;
+        // SIGCHLD is blocked only now, because the command has inherited the signal mask by this time.
+        let children = child_signals().map_err(InsideError::kernel("SIGCHLD descriptor"))?;
         Ok(Self {
             request,
             ports,
@@ -73,7 +73,7 @@ impl<'a> Supervisor<'a> {
         })
     }
 
-    /// Forwards output and signals until the command has ended; returns the message that reports the end.
+    /// Forwards output and signals until the command has ended; returns the message that reports the command's end.
     pub(crate) fn until_end(&mut self) -> Result<ToHost, InsideError> {
         let code = loop {
             if let Some(code) = self.reap()? {
@@ -84,7 +84,7 @@ impl<'a> Supervisor<'a> {
         if self.request.stays {
             self.running.forward_pending(self.ports)?;
         } else {
-            // Processes of the command that still run would keep output and directories open, so they are killed.
+            // Processes that the command has left running would keep output and directories open, so they are killed.
             let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
             self.running.forward_rest(self.ports)?;
         }
@@ -171,7 +171,7 @@ impl<'a> Supervisor<'a> {
     }
 }
 
-/// Blocks SIGCHLD and returns a file that is readable at the end of a child.
+/// Blocks SIGCHLD and returns a file descriptor that becomes readable when a child process ends.
 fn child_signals() -> nix::Result<SignalFd> {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGCHLD);
@@ -179,7 +179,7 @@ fn child_signals() -> nix::Result<SignalFd> {
     SignalFd::with_flags(&signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
 }
 
-/// Returns a timer that expires at whole multiples of the period, at the same times in every run.
+/// Returns a timer that expires at whole multiples of its period, and so at the same times in every run.
 fn heartbeat() -> io::Result<TimerFd> {
     let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
     let period = TimeSpec::new(HEARTBEAT_SECONDS, 0);
@@ -191,8 +191,8 @@ fn heartbeat() -> io::Result<TimerFd> {
     Ok(timer)
 }
 
-/// Heartbeat period, s in guest time: long enough to cost no CPU time, short enough for the host's silence timeout
-/// under slow emulation.
+/// Period of the heartbeat in seconds of guest time: long enough to cost hardly any CPU time, short enough for the
+/// host's silence time-out under slow emulation.
 const HEARTBEAT_SECONDS: i64 = 10;
 
 const CLOCKSOURCE_FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";

@@ -1,18 +1,18 @@
-//! Environment variables of commands in a guest.
+//! Environment variables that commands in a guest get.
 
 use crate::Clock;
 
-/// Environment variable of commands in a guest; its value is `1`.
+/// Name of the environment variable that shows a command that it runs in a guest; its value is `1`.
 pub const GUEST_VARIABLE: &str = "LCMP_LAB_GUEST";
 
-/// Environment variable of commands in a guest; its value is `virtual` or `real`.
+/// Name of the environment variable that tells a command in a guest which clock it has: `virtual` or `real`.
 pub const CLOCK_VARIABLE: &str = "LCMP_LAB_CLOCK";
 
-/// Environment variable of commands in a guest; its value is `tcg` or `kvm`.
+/// Name of the environment variable that tells a command in a guest its accelerator: `tcg` or `kvm`.
 pub const ACCEL_VARIABLE: &str = "LCMP_LAB_ACCEL";
 
-/// Environment variable of commands in a guest; its value is `bar` if the host's standard error is a
-/// terminal, else `plain`.
+/// Name of the environment variable that tells a command in a guest how to show progress: `bar` if the host's standard
+/// error is a terminal, else `plain`.
 pub const PROGRESS_VARIABLE: &str = "LCMP_LAB_PROGRESS";
 
 /// Returns true if this process runs inside a guest.

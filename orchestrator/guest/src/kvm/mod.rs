@@ -1,7 +1,7 @@
-//! State of KVM on this machine, determined by a trial boot and cached until the next boot of the machine.
+//! State of KVM on this machine, determined by a trial boot and cached until the machine's next boot.
 //!
-//! `/dev/kvm` alone proves nothing: under nested virtualisation without hardware support the device
-//! exists, but a guest takes minutes to boot, or crashes because its host does not emulate a register.
+//! The existence of `/dev/kvm` proves nothing: under nested virtualisation without hardware support the device exists,
+//! but a guest takes minutes to boot, or crashes because its host does not emulate a register.
 
 mod trial;
 
@@ -15,13 +15,13 @@ use crate::{cache::Kernel, cached};
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KvmVerdict {
-    /// A guest booted.
+    /// The trial boot of a guest with KVM succeeded.
     Works,
     /// `/dev/kvm` does not exist.
     Absent,
     /// This user may not open `/dev/kvm`.
     Denied,
-    /// A guest did not boot.
+    /// The trial boot of a guest with KVM failed.
     Fails {
         /// Reason why the trial boot failed.
         reason: String,
@@ -39,7 +39,7 @@ impl fmt::Display for KvmVerdict {
     }
 }
 
-/// Returns the state of KVM for guests with `kernel`.
+/// Returns the state of KVM for guests that boot `kernel`.
 ///
 /// The verdict is cached until the next boot of this machine, in `cache` or, if that is not writable,
 /// in the user's cache directory. `on_trial` is called before a trial boot, which takes up to 6 s.
@@ -67,8 +67,8 @@ pub fn verdict(cache: &Path, kernel: &Kernel, on_trial: impl FnOnce()) -> KvmVer
     verdict
 }
 
-/// Returns the key of a verdict: the guest's kernel, the first CPU's model, and the random ID of this boot, because the
-/// next boot may have other virtualisation settings.
+/// Returns the key of a verdict: the guest's kernel, the first CPU's model, and the random ID of this machine's boot,
+/// because virtualisation settings may change with the next boot.
 fn key(kernel: &str) -> String {
     let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     format!("{kernel}, {}, {}", cached::cpu_model(), boot_id.trim_end())

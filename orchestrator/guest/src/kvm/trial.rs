@@ -1,4 +1,4 @@
-//! Trial boot under KVM.
+//! Trial boot of a guest under KVM.
 
 use std::{
     io::{self, PipeReader, Read},
@@ -39,7 +39,7 @@ pub(crate) enum TrialError {
     Io(#[from] io::Error),
 }
 
-/// Boots `kernel` under KVM until it runs a program or a timeout expires.
+/// Boots `kernel` under KVM; waits until it runs a program or a time-out expires.
 pub(crate) fn boot(kernel: &Kernel) -> Result<(), TrialError> {
     let busybox = find_busybox().ok_or(TrialError::NoBusybox)?;
     let initramfs = in_memory(&initramfs::build_trial(&busybox)?)?;
@@ -69,7 +69,7 @@ pub(crate) fn boot(kernel: &Kernel) -> Result<(), TrialError> {
             if let Some(mut stderr) = qemu.take_stderr() {
                 stderr.read_to_string(&mut messages)?;
             }
-            // The first line of QEMU's messages has the failed assertion.
+            // The first line of QEMU's messages contains the failed assertion.
             let messages = messages.lines().next().unwrap_or_default().to_owned();
             Err(TrialError::Ended { messages })
         }
@@ -77,7 +77,7 @@ pub(crate) fn boot(kernel: &Kernel) -> Result<(), TrialError> {
     }
 }
 
-/// Waits for the marker written by the trial's first program, until a timeout expires.
+/// Waits for the marker that the trial's first program writes; fails if a time-out expires first.
 fn watch(mut console: PipeReader, mut marker: PipeReader) -> Result<(), TrialError> {
     let started = Instant::now();
     let mut has_output = false;
@@ -115,18 +115,18 @@ fn wait(console: &PipeReader, marker: &PipeReader, left: Duration) -> io::Result
     let mut fds = [console.as_fd(), marker.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
     let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
     match poll(&mut fds, timeout) {
-        // The caller recomputes the remaining time and calls again.
+        // A signal interrupted the call; the caller computes the remaining time and calls again.
         Err(Errno::EINTR) => return Ok([false; 2]),
         ready => ready?,
     };
     Ok(fds.map(|fd| fd.any().unwrap_or(false)))
 }
 
-/// Maximum time until the kernel's first line, which takes up to 0.5 s if KVM works.
+/// Time limit for the kernel's first line of output, which takes up to 0.5 s if KVM works.
 const FIRST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Maximum time until the first program runs, which takes up to 2 s if KVM works.
+/// Time limit for the first program to run, which takes up to 2 s if KVM works.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Memory of the trial guest, for the kernel and one program.
+/// Memory of the trial guest in bytes, enough for the kernel and one program.
 const MEMORY: Bytes = Bytes::new(512 << 20);

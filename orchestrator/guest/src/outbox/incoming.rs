@@ -1,10 +1,10 @@
-//! Host's end of an outbox.
+//! The host's end of an outbox.
 
 use std::{fs::File, io};
 
 use super::{DEVICE_BYTES, shared::Shared};
 
-/// Host's end of a guest's outbox.
+/// The host's end of a guest's outbox.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     shared: Shared,
@@ -12,7 +12,7 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// Creates the memory of an outbox, and the file for QEMU to inherit.
+    /// Creates the memory of an outbox; also returns the file through which QEMU maps it.
     pub(crate) fn new() -> io::Result<(Self, File)> {
         let (shared, memory) = Shared::create(DEVICE_BYTES)?;
         Ok((Self::over(shared), memory))
@@ -22,8 +22,8 @@ impl Incoming {
         Self { shared, taken: 0 }
     }
 
-    /// Passes the bytes that have arrived since the last call to `keep`, and frees their space once `keep` has stored
-    /// them.
+    /// Passes the bytes that have arrived since the last call to `keep`, and frees their space in the ring once `keep`
+    /// has stored them.
     ///
     /// # Errors
     /// If `keep` fails, or the guest has written invalid positions.
@@ -54,7 +54,7 @@ mod tests {
 
     use super::{super::Outbox, *};
 
-    /// Size of a small ring, which wraps often.
+    /// Size of a small ring in bytes, in which positions wrap often.
     const SMALL: usize = 4096 + 1000;
 
     fn pair() -> (Outbox, Incoming) {
@@ -145,7 +145,8 @@ mod tests {
         }
     }
 
-    /// The memory must not be truncatable: a process that touches a lost page of a mapped file is killed by SIGBUS.
+    /// The memory must not be truncatable, because a process that touches a lost page of a mapped file is killed by
+    /// SIGBUS.
     #[test]
     fn memory_cannot_be_taken_from_those_that_have_it_mapped() {
         let (mut incoming, memory) = Incoming::new().unwrap();
@@ -167,7 +168,7 @@ mod tests {
         assert_eq!(error, expected);
     }
 
-    /// The guest may write anything into the memory.
+    /// A guest may write anything into the memory.
     #[test]
     fn damaged_memory_is_taken_or_refused() {
         use std::os::unix::fs::FileExt;

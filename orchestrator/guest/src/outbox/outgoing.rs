@@ -1,4 +1,4 @@
-//! Guest's end of an outbox.
+//! The guest's end of an outbox.
 
 use std::{
     fs::{self, OpenOptions},
@@ -10,12 +10,12 @@ use std::{
 
 use super::{DEVICE_BYTES, shared::Shared};
 
-/// Guest's end of the outbox, of which a guest has one.
+/// The guest's end of the outbox; a guest has at most one outbox.
 #[derive(Debug)]
 pub struct Outbox {
     shared: Shared,
     written: u64,
-    /// Bytes for which the ring has had no space yet.
+    /// Bytes for which the ring has no space yet.
     backlog: Vec<u8>,
 }
 
@@ -44,8 +44,8 @@ impl Outbox {
         }
     }
 
-    /// Sends bytes to the host, in order. Never waits: bytes without space in the ring stay in this process until a
-    /// later call, so that a slow host does not disturb a measurement.
+    /// Sends bytes to the host, in order. Never waits: bytes for which the ring has no space stay in this process until
+    /// a later call, so that a slow host does not disturb a measurement.
     pub fn send(&mut self, bytes: &[u8]) {
         if self.backlog.is_empty() && bytes.len() <= self.free() {
             self.store(bytes);
@@ -99,12 +99,12 @@ fn find_device(devices: &Path) -> io::Result<std::path::PathBuf> {
 
 const PCI_DEVICES: &str = "/sys/bus/pci/devices";
 
-/// Vendor and device of QEMU's shared memory
+/// Vendor and device ids of QEMU's shared-memory device
 /// (<https://github.com/qemu/qemu/blob/v7.2.0/docs/specs/ivshmem-spec.txt>).
 const IVSHMEM: (&str, &str) = ("0x1af4", "0x1110");
 
-/// Base address register of the shared memory.
+/// File of the device's memory, its base address register 2.
 const SHARED_MEMORY: &str = "resource2";
 
-/// Interval at which the drained state is checked; the host reads the outbox every tenth of a second.
+/// Interval between two checks whether the host has taken all bytes; the host reads the outbox every tenth of a second.
 const PAUSE: Duration = Duration::from_millis(5);

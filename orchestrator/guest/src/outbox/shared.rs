@@ -1,4 +1,4 @@
-//! Memory of an outbox, mapped by both of its ends.
+//! Memory of an outbox, which both ends map.
 
 use std::{
     fs::File,
@@ -12,18 +12,18 @@ use nix::{
     sys::memfd::{MFdFlags, memfd_create},
 };
 
-/// Memory of an outbox: two positions, and a ring of bytes after the first page.
+/// Memory of an outbox: two positions in the first page, and a ring of bytes after it.
 ///
 /// Positions count bytes since the start and never decrease. Only the guest advances `written`, after it has stored the
-/// bytes; only the host advances `taken`.
+/// bytes; only the host advances `taken`, after it has read them.
 #[derive(Debug)]
 pub(super) struct Shared {
     memory: MmapRaw,
 }
 
 impl Shared {
-    /// Creates shared memory of `bytes`, and the file through which others map it. The file is sealed: its length is
-    /// final, so that no access to the mapping can raise SIGBUS, whoever else holds the file.
+    /// Creates shared memory of `bytes` bytes, and the file through which others map it. The file is sealed: its length
+    /// is final, so that no access to the mapping can raise SIGBUS, even if other processes have the file open.
     pub(super) fn create(bytes: usize) -> io::Result<(Self, File)> {
         let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
         let file = File::from(memfd_create(c"lcmp-lab-outbox", flags)?);
@@ -33,7 +33,8 @@ impl Shared {
         Ok((Self::map(&file, bytes)?, file))
     }
 
-    /// Maps `bytes` bytes of a file from [`Shared::create`], or of a device. Neither can change its length.
+    /// Maps the first `bytes` bytes of a file from [`Shared::create`], or of a device. The length of neither can
+    /// change.
     pub(super) fn map(file: &File, bytes: usize) -> io::Result<Self> {
         let length = file.metadata()?.len();
         if bytes <= RING_AT || u64::try_from(bytes).unwrap_or(u64::MAX) > length {
@@ -44,12 +45,12 @@ impl Shared {
         Ok(Self { memory })
     }
 
-    /// Returns the number of bytes that the ring holds.
+    /// Returns the size of the ring in bytes.
     pub(super) fn capacity(&self) -> usize {
         self.memory.len() - RING_AT
     }
 
-    /// Returns the number of bytes that the guest has written.
+    /// Returns the number of bytes that the guest has written since the start.
     pub(super) fn written(&self) -> u64 {
         self.position(WRITTEN_AT).load(Ordering::Acquire)
     }
@@ -59,7 +60,7 @@ impl Shared {
         self.position(WRITTEN_AT).store(position, Ordering::Release);
     }
 
-    /// Returns the number of bytes that the host has taken.
+    /// Returns the number of bytes that the host has taken since the start.
     pub(super) fn taken(&self) -> u64 {
         self.position(TAKEN_AT).load(Ordering::Acquire)
     }
@@ -69,15 +70,14 @@ impl Shared {
         self.position(TAKEN_AT).store(position, Ordering::Release);
     }
 
-    /// Stores `bytes` from `position` on.
+    /// Stores `bytes` in the ring, beginning at `position`.
     #[expect(unsafe_code, reason = "shared memory is reached by pointer")]
     pub(super) fn store(&self, position: u64, bytes: &[u8]) {
         let (at, before_end) = self.place(position, bytes.len());
         let (first, rest) = bytes.split_at(before_end);
         let ring = self.memory.as_mut_ptr();
-        // SAFETY: `place` keeps both parts inside the ring, which is inside the mapping; `bytes` are this
-        // process's own. No other process writes in the ring, and the host reads bytes only once `written` covers
-        // them.
+        // SAFETY: `place` keeps both parts inside the ring, which is inside the mapping; `bytes` belong to this process
+        // alone. No other process writes in the ring, and the host reads bytes only once `written` covers them.
         unsafe {
             let ring = ring.add(RING_AT);
             ring.add(at)
@@ -86,7 +86,7 @@ impl Shared {
         }
     }
 
-    /// Copies the bytes from `position` on into `bytes`.
+    /// Copies bytes of the ring, beginning at `position`, into `bytes`.
     pub(super) fn load(&self, position: u64, bytes: &mut [u8]) {
         let (at, before_end) = self.place(position, bytes.len());
         let (first, rest) = bytes.split_at_mut(before_end);
@@ -97,7 +97,8 @@ impl Shared {
         }
     }
 
-    /// Returns the offset of `position` in the ring, and how many of `count` bytes lie before the ring's end.
+    /// Returns the offset of `position` in the ring, and the number of the `count` bytes that lie before the ring's
+    /// end.
     fn place(&self, position: u64, count: usize) -> (usize, usize) {
         let capacity = self.capacity();
         assert!(count <= capacity, "{count} bytes in a ring of {capacity}");
@@ -106,12 +107,12 @@ impl Shared {
         (at, count.min(capacity - at))
     }
 
-    /// Byte at an offset in the ring. An untrusted guest may write it at any time; the value read is then wrong, but
-    /// nothing else is affected.
+    /// Returns the byte at an offset in the ring. An untrusted guest may write it at any time; the value read is then
+    /// wrong, but nothing else is affected.
     #[expect(unsafe_code, reason = "shared memory is reached by pointer")]
     fn byte(&self, at: usize) -> &AtomicU8 {
         assert!(at < self.capacity(), "byte {at} of {}", self.capacity());
-        // SAFETY: the offset is inside the mapping, which lives as long as `self`; atomics may be written by others at
+        // SAFETY: the offset is inside the mapping, which lives as long as `self`; other processes may write atomics at
         // any time.
         unsafe {
             &*self
@@ -124,15 +125,15 @@ impl Shared {
 
     #[expect(unsafe_code, reason = "shared memory is reached by pointer")]
     fn position(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: both offsets are in the first page of the mapping, which lives as long as `self`, and are
-        // multiples of 8 from its page-aligned start; atomics may be written by others at any time.
+        // SAFETY: both offsets are in the first page of the mapping, which lives as long as `self`, and are multiples
+        // of 8 from its page-aligned start; other processes may write atomics at any time.
         unsafe { &*self.memory.as_mut_ptr().add(offset).cast::<AtomicU64>() }
     }
 }
 
-/// Offsets of the positions, each in a separate cache line.
+/// Offsets in bytes of the positions, each in a separate cache line.
 const WRITTEN_AT: usize = 0;
 const TAKEN_AT: usize = 64;
 
-/// Offset of the ring.
+/// Offset in bytes of the ring, which begins after the first page.
 const RING_AT: usize = 4096;

@@ -28,7 +28,7 @@ fn two_runs_measure_the_same_whatever_the_host_does() {
             assert_eq!(quiet.name, busy.name);
             let median = quiet.median.abs_diff(busy.median);
             assert!(median < MICROSECOND, "{quiet:?} {busy:?}");
-            // The kernel's periodic work delays different sleeps in different runs, by tens of microseconds in 0.5 s.
+            // The kernel's periodic work delays different sleeps in different runs, by tens of microseconds per 0.5 s.
             // The bound is the same as for flows.
             let total = quiet.total.abs_diff(busy.total);
             assert!(total <= quiet.total / 1000, "{quiet:?} {busy:?}");
@@ -38,7 +38,7 @@ fn two_runs_measure_the_same_whatever_the_host_does() {
 
 const MICROSECOND: u64 = 1_000;
 
-/// Nanoseconds of guest time.
+/// Median and total of one measurement, in nanoseconds of guest time.
 #[derive(Debug)]
 struct Timing {
     name: String,
@@ -46,7 +46,7 @@ struct Timing {
     total: u64,
 }
 
-/// Measures inside a guest; asserts that the guest did not wait for the host meanwhile.
+/// Measures inside a guest; asserts that the guest did not wait for the host during the measurements.
 fn timings(guest: &Guest) -> [Timing; 2] {
     let program = program();
     let output = guest.run(&[], &[program.to_str().unwrap(), "timings"]);

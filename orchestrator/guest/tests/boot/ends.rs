@@ -22,7 +22,7 @@ fn started(guest: &Guest, options: &[&str], script: &str) -> Started {
 #[test]
 fn interrupts_reach_the_command_and_the_third_ends_the_guest() {
     Guest::test(|guest| {
-        // The interrupted `sleep` shows that the signal goes to the whole process group.
+        // The interrupted `sleep` shows that the signal reaches the whole process group.
         let script = "trap 'echo undone >&2' INT; echo inside >&2; \
                   while :; do sleep 1000; echo woken >&2; done";
         let mut started = started(&guest, &[], script);
@@ -63,7 +63,7 @@ fn a_killed_machine_is_an_error_of_the_environment() {
             "{rest}"
         );
         assert!(rest.contains(guest.console().to_str().unwrap()), "{rest}");
-        // Only the log is left.
+        // Only the console log is left.
         assert_eq!(fs::read_dir(guest.dir.path()).unwrap().count(), 1);
     });
 }

@@ -1,4 +1,4 @@
-//! Runs of the example program, which runs a command inside a guest.
+//! Runs of the example program, which in turn runs a command inside a guest.
 
 use std::{
     fs,
@@ -12,19 +12,19 @@ use std::{
 use lab_guest::{cache, probe};
 use tempfile::TempDir;
 
-/// Directory for runs of the example program, and access to them.
+/// Directory in which a test runs the example program.
 pub struct Guest {
     pub dir: TempDir,
 }
 
-/// Running example program.
+/// Example program that is running.
 pub struct Started {
     pub child: Child,
     stderr: BufReader<ChildStderr>,
 }
 
 impl Guest {
-    /// Runs a test's body with a guest, or prints the reason why no guest can run.
+    /// Runs a test's body, or prints that the test is skipped and the reason why no guest can run.
     pub fn test(body: impl FnOnce(Self)) {
         if let Some(finding) = probe::lacking(&cache::default_dir()).first() {
             let test = thread::current().name().unwrap_or_default().to_owned();
@@ -39,7 +39,7 @@ impl Guest {
         self.dir.path().join("console.log")
     }
 
-    /// Returns the program's command line with `options` and the command to run inside.
+    /// Returns a command that runs the example program with `options`, and `command` inside the guest.
     pub fn command(&self, options: &[&str], command: &[&str]) -> Command {
         let mut program = Command::new(program());
         program
@@ -50,7 +50,7 @@ impl Guest {
         program
     }
 
-    /// Runs the program to its end.
+    /// Runs the example program to its end.
     pub fn run(&self, options: &[&str], command: &[&str]) -> Output {
         self.command(options, command).output().unwrap()
     }
@@ -81,14 +81,14 @@ impl Started {
         }
     }
 
-    /// Returns the exit code and the rest of standard error.
+    /// Waits for the program's end; returns the exit code and the rest of standard error.
     pub fn end(mut self) -> (Option<i32>, String) {
         let mut rest = String::new();
         self.stderr.read_to_string(&mut rest).unwrap();
         (self.child.wait().unwrap().code(), rest)
     }
 
-    /// Returns the exit code, standard output and the rest of standard error.
+    /// Waits for the program's end; returns the exit code, standard output and the rest of standard error.
     pub fn output(mut self) -> (Option<i32>, String, String) {
         let mut stdout = String::new();
         let mut stream = self.child.stdout.take().unwrap();
@@ -123,7 +123,7 @@ pub fn wait_for_end(process: u32) {
     }
 }
 
-/// Maximum time that a test waits for a condition.
+/// Maximum time for which a test waits for a condition.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Returns the standard error of an ended program.
@@ -131,7 +131,7 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Returns the path of the example program, which `cargo test` builds beside the tests.
+/// Returns the path of the example program, which `cargo test` builds next to the tests.
 pub fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.ancestors().nth(2).map(Path::to_owned).unwrap();

@@ -1,6 +1,6 @@
-//! Tests with real guests: each test boots one or two, about 7 s each.
+//! Tests with real guests. Each test boots one or two guests, which takes about 7 s each.
 //!
-//! If the emulator, busybox or a kernel for guests is missing, every test prints that it is skipped, and the reason.
+//! If the emulator, busybox or a kernel for guests is missing, every test prints the reason why it is skipped.
 
 mod clock;
 mod ends;

@@ -1,4 +1,4 @@
-//! Tests of the outbox: bytes reach the host while the command runs.
+//! Tests that bytes in the outbox reach the host while the command runs.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

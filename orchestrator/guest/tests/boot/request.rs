@@ -1,4 +1,4 @@
-//! Properties of a request, as seen inside the guest.
+//! Tests of a request's properties, as seen inside the guest.
 
 use std::{fs, os::unix::fs::MetadataExt};
 
@@ -119,7 +119,7 @@ fn what_a_guest_writes_is_its_callers_and_holds_no_link_or_right() {
     });
 }
 
-/// Checks QEMU's user, capabilities and system call filter in `/proc`.
+/// Checks the user, the capabilities and the system call filter of QEMU, as shown in `/proc`.
 #[test]
 fn qemu_has_no_rights_but_to_read() {
     Guest::test(|guest| {

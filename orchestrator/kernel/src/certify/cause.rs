@@ -1,19 +1,19 @@
-//! Likely cause of the problems of a link direction.
+//! Likely cause of the problems that a link direction has.
 
 use std::time::Duration;
 
 use lab_records::{CertifiedRow, LinkBounds};
 
-/// Observations about the machine while links were measured.
+/// Observations about the machine while its links were measured.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Machine {
-    /// Maximum lateness of the measurement's wake-ups.
+    /// Maximum lateness of the measurement's own wake-ups.
     pub latest: Duration,
-    /// Error of the clocks, if one was detected.
+    /// Description of an error of the clocks; `None` if no error was detected.
     pub clock: Option<String>,
 }
 
-/// Adds the likely cause to each row's problem. An error of the clocks is added as a problem to every row.
+/// Adds the likely cause to the problem of each row. An error of the clocks is added to every row as its problem.
 pub(super) fn explain(rows: &mut [CertifiedRow], machine: &Machine) {
     let causes: Vec<_> = rows.iter().map(|row| cause(row, rows, machine)).collect();
     for (row, cause) in rows.iter_mut().zip(causes) {
@@ -27,7 +27,7 @@ pub(super) fn explain(rows: &mut [CertifiedRow], machine: &Machine) {
     }
 }
 
-/// Returns the likely cause of the figures that are out of bounds in a row; `None` if all are within bounds.
+/// Returns the likely cause of a row's figures that are out of bounds; `None` if no cause is apparent.
 fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Machine) -> Option<String> {
     let delay = row.emu_measured_delay_ns.unwrap_or(row.emu_delay_ns);
     let is_delay = |asked: u64| delay.get().abs_diff(asked) <= row.emu_delay_bound_ns.get();
@@ -43,14 +43,14 @@ fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Machine) -> Option<
         .emu_measured_rate_bps
         .is_some_and(|it| it.get().abs_diff(row.emu_rate_bps.get()) > row.emu_rate_bound_bps.get());
     let cause = if row.lost >= row.sent {
-        "the cable is cut, or its fiber leads elsewhere".to_owned()
+        "the link is cut, or its fiber leads to another port".to_owned()
     } else if row.emu_measured_rate_bps.is_none() {
         "an MTU below the largest frame".to_owned()
     } else if row.foreign > LinkBounds::FOREIGN_PACKETS {
         "other traffic on the link".to_owned()
     } else if machine.latest > LATE {
         format!(
-            "no CPU for the lab: a timer was {} µs late",
+            "the lab did not get a CPU in time: a timer was {} µs late",
             machine.latest.as_micros()
         )
     } else if row.disordered > 0 {
@@ -77,7 +77,7 @@ fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Machine) -> Option<
     Some(cause)
 }
 
-/// Lateness of the measurement's own timers above which the lateness is named as the cause of wrong figures.
+/// Lateness of the measurement's own timers above which that lateness is given as the cause of wrong figures.
 const LATE: Duration = Duration::from_millis(2);
 
 #[cfg(test)]
@@ -141,7 +141,7 @@ mod tests {
         };
         let problem = explained(|row| row.emu_measured_delay_ns = delay(51), &starved);
         assert!(
-            problem.contains("no CPU for the lab: a timer was 7000 µs late"),
+            problem.contains("the lab did not get a CPU in time: a timer was 7000 µs late"),
             "{problem}"
         );
     }

@@ -1,10 +1,10 @@
 //! Datagrams that hosts send to one another through UDP sockets. The machine's rules, routes and packet filters treat
-//! the datagrams as they treat SoftRoCE's packets, whereas they never see the frames of packet sockets.
+//! these datagrams in the same way as SoftRoCE's packets; they never see the frames of packet sockets.
 //!
-//! A host's socket is bound to its NIC and address, so that its route lookup equals SoftRoCE's, and sends to RoCE's UDP
-//! port. SoftRoCE silently drops datagrams that are shorter than its header. Datagrams are counted at the sender's
-//! switch, at the receiver's NIC, and by a raw socket at the receiver; the kernel delivers every packet that passes
-//! the packet filter to raw sockets as well as to UDP.
+//! A host's socket is bound to its NIC and address, so that its route lookup equals SoftRoCE's, and it sends to RoCE's
+//! UDP port. SoftRoCE silently drops datagrams that are shorter than its header. Datagrams are counted at the sender's
+//! switch, at the receiver's NIC, and by a raw socket at the receiver; the kernel delivers every packet that passes the
+//! packet filter to raw sockets as well as to UDP.
 //!
 //! <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_net.c>, `rxe_find_route4`;
 //! <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_recv.c>, `rxe_rcv`;
@@ -34,16 +34,16 @@ use crate::{
     lower::Layout,
 };
 
-/// Datagrams from one host to another, counted at points along the path.
+/// Datagrams from one host to another, counted at several points along the path.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Delivery {
     /// Names of the sending and the receiving host.
     pub names: [String; 2],
     /// Ports of the sending and the receiving host.
     pub ports: [PortId; 2],
-    /// Number of datagrams passed to the kernel, accepted or refused.
+    /// Number of datagrams that were passed to the kernel, whether the kernel accepted or refused them.
     pub offered: usize,
-    /// Number of datagrams that the kernel refused, and its last error.
+    /// Number of datagrams that the kernel refused, and the last error; `None` if none was refused.
     pub refused: Option<(usize, Errno)>,
     /// Number of datagrams that reached the sender's switch.
     pub left: usize,
@@ -55,7 +55,7 @@ pub(crate) struct Delivery {
     pub is_lossy: bool,
 }
 
-/// Sends datagrams from every host, and waits for their arrival.
+/// Sends datagrams from every host, waits for their arrival, and returns the counts.
 ///
 /// # Errors
 /// If a socket cannot be opened, or the caller cancels.
@@ -82,7 +82,7 @@ pub(crate) fn deliveries(
     Ok(deliveries)
 }
 
-/// Sends the datagrams of all tracks, one per track at a time.
+/// Sends the datagrams of all tracks, one datagram per track at a time.
 fn send(tracks: &mut [Track], cancel: &CancellationToken) -> Result<(), LabErrorKind> {
     for number in 0..DATAGRAMS {
         tracks.iter_mut().for_each(|track| track.send(number));
@@ -91,7 +91,7 @@ fn send(tracks: &mut [Track], cancel: &CancellationToken) -> Result<(), LabError
     Ok(())
 }
 
-/// Waits until all datagrams have arrived, at most for `time`.
+/// Waits until all datagrams have arrived, for at most `time`.
 fn receive(
     tracks: &mut [Track],
     time: Duration,
@@ -111,21 +111,21 @@ fn receive(
     }
 }
 
-/// Two hosts and the longest path between them.
+/// Sending host, receiving host, and the longest path between them.
 struct Pair {
     hosts: [NodeId; 2],
     path: Path,
 }
 
-/// Longest path that the kernel's routes allow between two hosts.
+/// Delay and lossiness of the longest path that the kernel's routes allow between two hosts.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct Path {
     delay: Nanos,
     is_lossy: bool,
 }
 
-/// Returns pairs of hosts in which every host sends once and receives once, if possible to and from another datacenter.
-/// Pairs without a path between them are left out.
+/// Returns pairs of hosts such that every host sends once and receives once, if possible to and from another
+/// datacenter. Pairs without a path between the hosts are left out.
 fn pairs(layout: &Layout<'_>) -> Vec<Pair> {
     let mut hosts: Vec<(usize, usize, NodeId)> = layout
         .plan
@@ -152,8 +152,8 @@ fn pairs(layout: &Layout<'_>) -> Vec<Pair> {
         .collect()
 }
 
-/// Returns the longest path from one node to another. `known` caches the paths from other nodes; it has `None` for
-/// nodes that are already on the path to this node.
+/// Returns the longest path from one node to another. `known` caches the paths from other nodes to the destination; it
+/// contains `None` for nodes without a path, and for nodes that are already on the path to this node.
 fn path(
     layout: &Layout<'_>,
     [from, to]: [NodeId; 2],
@@ -188,7 +188,7 @@ fn path(
     longest
 }
 
-/// Sockets along the path of a pair's datagrams, and the datagram numbers that each socket saw.
+/// Sockets along the path of a pair's datagrams, and the numbers of the datagrams that each socket saw.
 struct Track {
     addresses: [Ipv4Addr; 2],
     sender: Sender,
@@ -224,7 +224,7 @@ impl Track {
     fn send(&mut self, number: u16) {
         self.offered += 1;
         match self.sender.send(self.addresses[1], number) {
-            // A full queue drops the datagram.
+            // If the queue is full, the datagram is dropped and counts as lost.
             Ok(()) | Err(Errno::ENOBUFS | Errno::EAGAIN) => {}
             Err(errno) => {
                 let before = self.refused.map_or(0, |(count, _)| count);
@@ -235,8 +235,8 @@ impl Track {
 
     fn receive(&mut self) -> io::Result<()> {
         let hosts = self.addresses;
-        // Read from the last socket to the first, so that a datagram seen by one socket is also seen by those before
-        // it.
+        // The sockets are read from the last one to the first, so that each datagram seen by one socket has also been
+        // seen by the sockets before it.
         for (observer, seen) in self.observers.iter().zip(&mut self.seen).rev() {
             observer.receive(|datagram: Datagram| {
                 if [datagram.from, datagram.to] == hosts {
@@ -291,12 +291,12 @@ fn pause(time: Duration, cancel: &CancellationToken) -> Result<(), LabErrorKind>
     Ok(())
 }
 
-/// Number of datagrams per host. On a path of three links that each lose half of all packets, all are lost with a
-/// probability of 0.07 (7/8 to the power of 20).
+/// Number of datagrams per host. On a path of three links that each lose half of all packets, all datagrams are lost
+/// with a probability of 0.07 (7/8 to the power of 20).
 const DATAGRAMS: u16 = 20;
 
-/// Number of hosts that send at once. With four sockets per host and the namespaces of a lab, the number of open files
-/// stays below the lab's limit.
+/// Number of hosts that send at the same time. With four sockets per host and the namespaces of a lab, the number of
+/// open files stays below the lab's limit.
 const AT_ONCE: usize = 64;
 
 /// Time between two datagrams from a host, and between two readings of the arrivals.
@@ -317,13 +317,13 @@ mod tests {
             let pairs = pairs(&Layout::new(plan, &options));
             pairs.iter().map(|pair| pair.path).collect()
         };
-        // 10 µs to the switch, 125 ms twice over DC3, and 10 µs to the host.
+        // The longest path takes 10 µs to the switch, twice 125 ms over DC3, and 10 µs to the host.
         let longest = Path {
             delay: Nanos::new(10_000 + 2 * 125_000_000 + 10_000),
             is_lossy: false,
         };
         assert_eq!(paths(&plan), [longest; 8]);
-        // A link of another path, which some of the datagrams take.
+        // The link is on another path, which some of the datagrams take.
         plan.links[4].emu.loss = Ratio::new(1, 10).unwrap();
         let is_lossy = true;
         assert_eq!(

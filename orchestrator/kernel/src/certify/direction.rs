@@ -1,4 +1,4 @@
-//! Link directions, with the parameters that the plan specifies for each.
+//! Directions of links, with the parameters that the plan specifies for each direction.
 
 use lab_plan::model::{Link, WirePlan};
 use lab_units::{Bytes, PortId};
@@ -8,37 +8,37 @@ use crate::{
     step::Qdisc,
 };
 
-/// Direction of a link.
+/// One direction of a link, with its ports and its queue.
 #[derive(Clone, Debug)]
 pub(super) struct Direction<'a> {
     pub link: &'a Link,
-    /// Sending port.
+    /// Port that sends in this direction.
     pub from: PortId,
-    /// Receiving port.
+    /// Port that receives in this direction.
     pub to: PortId,
     /// Names of the sending and the receiving node.
     pub names: [String; 2],
     pub queue: Queue,
-    /// Size of the largest frame.
+    /// Size of the largest frame, bytes.
     pub frame: Bytes,
 }
 
-/// Egress queue of a direction.
+/// Egress queue of a link direction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Queue {
-    /// Queue in bytes. The shaper lets `burst` bytes through at once.
+    /// Queue that is limited in bytes. The shaper lets `burst` bytes through at once.
     Bytes { burst: Bytes, buffer: Bytes },
-    /// Queue and delay line in one, counted in packets.
+    /// Combined queue and delay line, limited in packets.
     Packets { limit: u64 },
 }
 
 impl Direction<'_> {
-    /// Returns the parameters of the link as emulated.
+    /// Returns the parameters of the emulated link.
     pub const fn wire(&self) -> &WirePlan {
         &self.link.emu
     }
 
-    /// Returns the number of largest-size frames that the queue holds besides the frame that is leaving.
+    /// Returns the number of frames of the largest size that the queue holds in addition to the frame that is leaving.
     pub fn queue_frames(&self) -> u64 {
         match self.queue {
             Queue::Bytes { buffer, .. } => buffer.get() / self.frame.get(),
@@ -46,7 +46,7 @@ impl Direction<'_> {
         }
     }
 
-    /// Returns the number of frames that the bucket lets through at once.
+    /// Returns the number of frames of the largest size that the shaper's token bucket lets through at once.
     pub fn burst_frames(&self) -> u64 {
         match self.queue {
             Queue::Bytes { burst, .. } => burst.get().div_ceil(self.frame.get()),
@@ -73,7 +73,7 @@ fn direction<'a>(layout: &Layout<'a>, link: &'a Link, from: PortId, to: PortId) 
     let dev = &layout.port(from).interface;
     let root = egress(layout, &netns, dev, link, node(from)).next();
     let queue = match root.map(|at| at.qdisc) {
-        // The queue must hold the bytes of the plan, whatever limit the shaper was given.
+        // The queue must hold the plan's number of bytes, regardless of the limit that the shaper was given.
         Some(Qdisc::Tbf(tbf)) => Queue::Bytes {
             burst: tbf.burst,
             buffer: buffer(layout, link, node(from)),

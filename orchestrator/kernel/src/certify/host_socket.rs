@@ -1,4 +1,4 @@
-//! Sockets that send the datagrams of hosts, and sockets that observe them.
+//! Sockets that send the datagrams of hosts, and sockets that observe these datagrams.
 
 use std::{
     io,
@@ -22,7 +22,7 @@ use super::socket::bind as bind_packets;
 #[derive(Debug)]
 pub(super) struct Sender(OwnedFd);
 
-/// Socket that observes datagrams: at an interface, or where the kernel delivers them to a host.
+/// Socket that observes datagrams: at an interface, or at the point where the kernel delivers them to a host.
 #[derive(Debug)]
 pub(super) struct Observer(OwnedFd);
 
@@ -36,12 +36,12 @@ pub(super) struct Datagram {
 }
 
 impl Sender {
-    /// Opens a socket in the calling thread's namespace.
+    /// Opens a socket in the calling thread's namespace, bound to the interface `dev` and the address `addr`.
     pub fn open(dev: &str, addr: Ipv4Addr) -> io::Result<Self> {
         let descriptor = open_at(dev, SockType::Datagram, None)?;
-        // In the root namespace, a host's address is local only in the host's own table.
+        // In the root namespace, a host's address is local only in that host's own routing table.
         setsockopt(&descriptor, sockopt::IpFreebind, &true)?;
-        // Another program may use one of SoftRoCE's ports.
+        // The loop skips ports that other programs use.
         for port in MIN_SOURCE_PORT..=u16::MAX {
             let address = SockaddrIn::from(SocketAddrV4::new(addr, port));
             match bind(descriptor.as_raw_fd(), &address) {
@@ -62,14 +62,14 @@ impl Sender {
         let address = SockaddrIn::from(SocketAddrV4::new(to, ROCE_PORT));
         let payload = [a, b, c, d, high, low];
         let descriptor = self.0.as_raw_fd();
-        // The socket is non-blocking, so no signal can interrupt the call: no EINTR.
+        // The socket is non-blocking, so the call cannot be interrupted by a signal (EINTR).
         sendto(descriptor, &payload, &address, MsgFlags::empty()).map(drop)
     }
 }
 
 impl Observer {
-    /// Opens an observer of the IPv4 packets that the interface `index` of the calling thread's namespace
-    /// receives.
+    /// Opens an observer of the IPv4 packets that arrive at the interface with index `index` in the calling thread's
+    /// namespace.
     pub fn at_interface(index: u32) -> io::Result<Self> {
         let descriptor = socket(AddressFamily::Packet, SockType::Datagram, FLAGS, None)?;
         let ethertype = u16::try_from(libc::ETH_P_IP).map_err(io::Error::other)?;
@@ -77,19 +77,19 @@ impl Observer {
         Ok(Self(descriptor))
     }
 
-    /// Opens an observer of the packets that an interface receives and the kernel delivers to UDP.
+    /// Opens an observer of the packets that arrive at the interface `dev` and that the kernel delivers to UDP.
     pub fn of_host(dev: &str) -> io::Result<Self> {
         open_at(dev, SockType::Raw, Some(SockProtocol::Udp)).map(Self)
     }
 
-    /// Passes each datagram that arrived since the last call to `see`.
+    /// Passes each datagram that has arrived since the last call to `see`.
     pub fn receive(&self, mut see: impl FnMut(Datagram)) -> io::Result<()> {
         let mut packet = [0; MAX_HEADER + UDP_HEADER + PAYLOAD];
         loop {
             match recv(self.0.as_raw_fd(), &mut packet, MsgFlags::empty()) {
                 Ok(len) => parse(&packet[..len]).into_iter().for_each(&mut see),
                 Err(Errno::EINTR) => {}
-                // While the interface is down, no packet arrives.
+                // No packet arrives while the interface is down.
                 Err(Errno::EAGAIN | Errno::ENETDOWN) => return Ok(()),
                 Err(errno) => return Err(errno.into()),
             }
@@ -104,7 +104,7 @@ fn open_at(dev: &str, kind: SockType, protocol: Option<SockProtocol>) -> io::Res
     Ok(descriptor)
 }
 
-/// Parses a datagram of [`Sender::send`] from a packet that begins with an IPv4 header.
+/// Parses a datagram from [`Sender::send`] in a packet that begins with an IPv4 header; `None` for other packets.
 fn parse(packet: &[u8]) -> Option<Datagram> {
     let addr = |at: usize| -> Option<Ipv4Addr> {
         let bytes: [u8; 4] = packet.get(at..at + 4)?.try_into().ok()?;
@@ -125,15 +125,16 @@ fn parse(packet: &[u8]) -> Option<Datagram> {
 
 const FLAGS: SockFlag = SockFlag::SOCK_NONBLOCK.union(SockFlag::SOCK_CLOEXEC);
 
-/// First bytes of a datagram.
+/// First bytes of a datagram's payload, by which it is recognised.
 const MAGIC: [u8; 4] = *b"lcmp";
 
-/// Payload of a datagram, bytes: fewer than the 12 of SoftRoCE's header.
+/// Size of a datagram's payload, bytes; less than the 12 bytes of SoftRoCE's header, so that SoftRoCE drops the
+/// datagram.
 const PAYLOAD: usize = 6;
 
 const UDP_HEADER: usize = 8;
 
-/// Bytes of an IPv4 header with all options.
+/// Size of an IPv4 header with all options, bytes.
 const MAX_HEADER: usize = 60;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Figures of a direction, computed from the frames sent and received, and compared with their bounds.
+//! Figures of a link direction, computed from the frames sent and received, and compared with their bounds.
 
 use lab_records::{CertifiedRow, LinkBounds};
 use lab_units::{BitsPerSec, Bytes, Nanos};
@@ -9,12 +9,13 @@ use super::{
     socket::{Arrival, SMALLEST},
 };
 
-/// Frames that a direction's queue accepted, with their send times in ns, by sequence number.
+/// Frames that a direction's queue accepted: their send times in ns, by sequence number.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Sent {
     pub probes: Vec<u64>,
     pub train: Vec<u64>,
-    /// Time of the first frame that the queue refused, and the number of the train's frames accepted before it.
+    /// Time of the first frame that the queue refused, and the number of the train's frames that it accepted before;
+    /// `None` if it refused no frame.
     pub refused: Option<(u64, usize)>,
     /// True if the train was meant to fill the queue.
     pub is_fill: bool,
@@ -23,13 +24,13 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// Returns the number of frames.
+    /// Returns the number of frames that the queue accepted.
     pub fn len(&self) -> usize {
         self.probes.len() + self.train.len()
     }
 }
 
-/// Returns the certificate of a direction. Its problems do not include their causes yet.
+/// Returns the certificate of a direction. The problems in it have no causes yet.
 pub(super) fn certify(
     direction: &Direction<'_>,
     sent: &Sent,
@@ -67,10 +68,10 @@ pub(super) fn certify(
     row
 }
 
-/// First arrival of each frame, by its number.
+/// First arrival time of each frame, indexed by the frame's number.
 struct InOrder {
     at: Vec<Option<u64>>,
-    /// Number of frames that arrived after a later frame or arrived twice.
+    /// Number of frames that arrived after a later frame, or arrived more than once.
     disordered: u64,
 }
 
@@ -99,7 +100,7 @@ impl InOrder {
     }
 }
 
-/// Returns the delay of each probe that arrived, less its serialisation time.
+/// Returns the one-way delay of each probe that arrived, without its serialisation time.
 fn delays(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Vec<Nanos> {
     let smallest = Bytes::new(count(SMALLEST));
     let serialisation = direction
@@ -121,11 +122,12 @@ fn spread(delays: &[Nanos]) -> Option<Nanos> {
     Some(largest.saturating_sub(*least))
 }
 
-/// Returns the arrival rate of the train's frames after the burst, from the time between neighbours, or between all
-/// frames if no two are neighbours; `None` if fewer than two arrived.
+/// Returns the arrival rate of the train's frames after the burst; `None` if fewer than two arrived. It follows from
+/// the time between neighbouring frames, or from the time between all frames if no two neighbours arrived.
 ///
-/// `netem` drops a frame before the frame takes time on the wire. While `netem` holds frames that the shaper let
-/// through early, the next frame therefore arrives early. Two neighbours are always one serialisation time apart.
+/// `netem` drops a frame before the frame takes any time on the wire. If `netem` still holds frames that the shaper let
+/// through early, the frame after a dropped one therefore arrives early. Two neighbours, however, are always one
+/// serialisation time apart.
 fn rate(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Option<BitsPerSec> {
     let first = sent.probes.len() + usize::try_from(direction.burst_frames()).ok()?;
     let train = (0u64..).zip(arrivals.at.get(first..)?);
@@ -151,8 +153,8 @@ fn rate(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Option<Bi
     BitsPerSec::new(u64::try_from(rate).ok()?)
 }
 
-/// Returns the number of frames that the queue holds, if it was filled: the plan's number, plus the number of frames
-/// that the queue took beyond those that an ideal queue would take. If no frame was refused, the result is a lower
+/// Returns the number of frames that the queue holds; `None` if the queue was not filled. This is the plan's number,
+/// plus the number of frames by which the queue exceeded an ideal queue. If no frame was refused, the result is a lower
 /// bound.
 fn queue_frames(direction: &Direction<'_>, sent: &Sent) -> Option<u64> {
     if !sent.is_fill {
@@ -170,7 +172,7 @@ fn queue_frames(direction: &Direction<'_>, sent: &Sent) -> Option<u64> {
     u64::try_from(i128::from(direction.queue_frames()) + more).ok()
 }
 
-/// Returns a problem if the buffer holds fewer bytes than the shaper lets through at once.
+/// Returns a problem if the buffer holds fewer bytes than the shaper lets through at once; otherwise `None`.
 fn short_buffer(direction: &Direction<'_>) -> Option<String> {
     let burst = direction.burst_frames();
     let frames = direction.queue_frames();
@@ -182,8 +184,8 @@ fn short_buffer(direction: &Direction<'_>) -> Option<String> {
     })
 }
 
-/// Returns a problem for each figure of `row` outside its bound. Losses are no problem on a link that loses packets
-/// according to the plan.
+/// Returns a problem for each figure of `row` that is outside its bound. On a link that loses packets according to the
+/// plan, losses are not a problem.
 fn problems(row: &CertifiedRow, is_lossy: bool) -> Vec<String> {
     let mut problems = Vec::new();
     if row.lost >= row.sent {
@@ -210,7 +212,7 @@ fn problems(row: &CertifiedRow, is_lossy: bool) -> Vec<String> {
         problems.push(format!("spread of delays {spread}, bound {bound}"));
     }
     match row.emu_measured_rate_bps {
-        None => problems.push("the train did not arrive".to_owned()),
+        None => problems.push("fewer than two frames of the train arrived".to_owned()),
         Some(rate)
             if is_out(
                 rate.get(),
@@ -272,8 +274,8 @@ mod tests {
         testing,
     };
 
-    /// Returns the certificate of a link with 100 Mbit/s, 25 ms and a queue of about 150 frames, from an ideal 40-frame
-    /// train that `change` may modify.
+    /// Returns the certificate of a link with 100 Mbit/s, 25 ms and a queue of about 150 frames. The measurement is
+    /// that of an ideal train of 40 frames, which `change` may modify.
     fn ideal(change: impl FnOnce(&mut Sent, &mut Vec<Arrival>)) -> CertifiedRow {
         let plan: Plan = testing::pair(0);
         let options = LowerOptions::shown("t".parse().unwrap());
@@ -310,10 +312,11 @@ mod tests {
         assert!(rate.abs_diff(row.emu_rate_bps.get()) < 100, "{rate}");
     }
 
-    /// Four frames of T leave the shaper at once, then one every T, so that frame n leaves at (n − 3) T. Frames 10, 20
-    /// and 30 are dropped before the fiber. On the fiber, frames 0 to 9 take until 10 T; frame 11 follows at once and
-    /// ends at 11 T, and so on: each loss uses up one of the three waiting frames, and frame 39 ends at 37 T. From the
-    /// first frame after the burst to the last, 35 frames in 32 T would be 109 % of the rate.
+    /// With T the serialisation time of a frame, four frames leave the shaper at once, then one every T, so that frame
+    /// n leaves at (n − 3) T. Frames 10, 20 and 30 are dropped before the fiber. On the fiber, frames 0 to 9 take until
+    /// 10 T; frame 11 follows at once and ends at 11 T, and so on: each loss uses up one of the three waiting frames,
+    /// and frame 39 ends at 37 T. From the first frame after the burst to the last, 35 frames in 32 T would be 109 % of
+    /// the rate.
     #[test]
     fn losses_do_not_make_a_link_faster() {
         let row = ideal(|_, arrivals| {
@@ -343,7 +346,7 @@ mod tests {
             (|_, arrivals| arrivals.clear(), "none of 45 frames arrived"),
             (
                 |_, arrivals| drop(arrivals.drain(5..)),
-                "the train did not arrive",
+                "fewer than two frames of the train arrived",
             ),
             (
                 |_, arrivals| arrivals.iter_mut().for_each(|it| it.at += 126_000),
@@ -371,7 +374,8 @@ mod tests {
         }
     }
 
-    /// 30 ms at 100 Mbit/s are 90 frames of 4,190 B, or 91 with the frame that is leaving; a buffer of 10 kB holds 2.
+    /// A shaper with 30 ms at 100 Mbit/s lets 90 frames of 4,190 B through, or 91 with the frame that is leaving; a
+    /// buffer of 10 kB holds 2 frames.
     #[test]
     fn a_buffer_below_what_a_shaper_lets_through_is_a_problem() {
         let mut plan = testing::pair(0);
@@ -413,8 +417,8 @@ mod tests {
             })
         };
         let asked = ideal(|_, _| {}).queue_packets;
-        // 620 kB hold 147 frames of 4,190 B besides the one that is leaving. The shaper's burst does not raise the
-        // number.
+        // 620 kB hold 147 frames of 4,190 B besides the frame that is leaving. The shaper's burst does not increase
+        // this number.
         assert_eq!(asked, 147);
         let exact = 1 + 147;
         for (taken, is_within) in [

@@ -1,4 +1,4 @@
-//! Loss of hosts' datagrams: where they were lost, and the likely cause.
+//! Loss of the hosts' datagrams: the place of the loss, and its likely cause.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -17,51 +17,51 @@ use crate::{
     lower::HostPlacement,
 };
 
-/// Loss of a host's datagrams.
+/// Loss of the datagrams from one host to another.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Loss {
-    /// Port of the host whose datagrams were lost.
+    /// Port of the host to which the loss is attributed.
     pub port: PortId,
-    /// True if that host sent the datagrams, false if it should have received them.
+    /// True if that host sent the datagrams; false if it should have received them.
     pub is_sent: bool,
     what: String,
     cause: Cause,
 }
 
-/// First place that the datagrams did not reach.
+/// First place on the path that the datagrams did not reach.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Place {
-    /// The sender's route lookup or packet filter: the kernel refused to send, with this error.
+    /// The sender's route lookup or packet filter; the kernel refused to send, with this error.
     Sender(Errno),
-    /// The sender's switch.
+    /// The sender's switch: datagrams were lost on the way to it.
     Switch,
-    /// The receiver's NIC.
+    /// The receiver's NIC: datagrams were lost between the sender's switch and the NIC.
     Nic,
-    /// The receiver's sockets.
+    /// The receiver's sockets: datagrams were lost between the NIC and the sockets.
     Receiver,
 }
 
-/// Likely cause of a loss, with a command that ends it.
+/// Likely cause of a loss, and a command that ends the loss.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Cause {
     text: String,
     fix: Option<String>,
 }
 
-/// State of the root namespace that may explain a loss.
+/// State of the root namespace that may explain losses.
 #[derive(Clone, Debug, Default)]
 struct Machine {
-    /// Rule that diverts packets of the lab's hosts.
+    /// Rule that diverts packets of the lab's hosts; `None` if no rule does.
     rule: Option<TakingRule>,
-    /// Number and limit of tracked connections.
+    /// Number of tracked connections, and the limit on it; `None` if none are tracked.
     connections: Option<Connections>,
-    /// Chains that drop packets.
+    /// Chains that may drop the packets.
     droppers: Vec<Dropper>,
     /// Reasons why some chains could not be read.
     unknown: Vec<String>,
 }
 
-/// Returns the losses of datagrams that the plan does not specify.
+/// Returns the datagram losses that the plan does not specify.
 ///
 /// # Errors
 /// If the machine's rules cannot be listed.
@@ -81,8 +81,8 @@ pub(crate) fn losses(lab: &Lab, deliveries: &[Delivery]) -> Result<Vec<Loss>, La
     Ok(losses)
 }
 
-/// Returns the first place that some datagrams did not reach, and their number. On a path that loses packets according
-/// to the plan, some losses between switches are allowed.
+/// Returns the first place that some datagrams did not reach, and the number of these datagrams; `None` without losses.
+/// On a path that loses packets according to the plan, some losses between switches are allowed.
 fn first_loss(delivery: &Delivery) -> Option<(Place, usize)> {
     let (refused, errno) = delivery.refused.unwrap_or((0, Errno::UnknownErrno));
     let sent = delivery.offered - refused;
@@ -119,9 +119,9 @@ impl Place {
 }
 
 impl Machine {
-    /// Reads the state that may explain a loss in a direction.
+    /// Reads the state that may explain losses in a direction.
     fn read(lab: &Lab, direction: Option<Direction>) -> Result<Self, LabErrorKind> {
-        // A host's own namespace has only the lab's rules and no filters.
+        // If a host has its own namespace, that contains only the lab's rules and no filters.
         let is_own = lab.options().hosts == HostPlacement::OwnNamespace;
         let Some(direction) = direction.filter(|_| !is_own) else {
             return Ok(Self::default());
@@ -191,12 +191,12 @@ impl Loss {
         }
     }
 
-    /// Returns the loss as text, with its likely cause.
+    /// Returns a description of the loss with its likely cause.
     pub fn text(&self) -> String {
         format!("{} (likely cause: {})", self.what, self.cause.text)
     }
 
-    /// Returns the command that ends the loss, if there is one.
+    /// Returns the command that ends the loss; `None` if no command is known.
     pub fn fix(&self) -> Option<&str> {
         self.cause.fix.as_deref()
     }
@@ -212,15 +212,15 @@ impl fmt::Display for Loss {
     }
 }
 
-/// Number of flows for which the hint enlarges a full connection table.
+/// Number of flows for which the suggested command enlarges a full connection table.
 const MANY_FLOWS: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Delivery of 20 datagrams, given the numbers that were refused, reached the switch, reached the NIC and reached
-    /// the sockets.
+    /// Returns the delivery of 20 datagrams, given the number that was refused, and the numbers that reached the
+    /// switch, the NIC and the sockets.
     fn delivery([refused, left, came, delivered]: [usize; 4], is_lossy: bool) -> Delivery {
         Delivery {
             names: ["dc1/h1".into(), "dc2/h1".into()],
@@ -243,7 +243,7 @@ mod tests {
             ([0, 0, 0, 0], false, Some((Place::Switch, 20))),
             ([0, 20, 19, 19], false, Some((Place::Nic, 1))),
             ([0, 20, 20, 7], false, Some((Place::Receiver, 13))),
-            // The plan's loss of 20 % is 4 of 20 datagrams.
+            // The plan's loss of 20 % affects 4 of 20 datagrams.
             ([0, 20, 16, 16], true, None),
             ([0, 20, 0, 0], true, Some((Place::Nic, 20))),
             ([0, 20, 16, 0], true, Some((Place::Receiver, 16))),
@@ -297,7 +297,7 @@ mod tests {
                 "unknown, possibly a packet filter: `nft` cannot list",
                 None,
             ),
-            // A packet filter's only error is EPERM.
+            // A packet filter can refuse a packet only with EPERM.
             (
                 blackhole,
                 Machine {

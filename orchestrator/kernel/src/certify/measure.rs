@@ -50,7 +50,7 @@ pub(crate) fn measure(
     let clocks = Clocks::read()?;
     let deliveries = datagram::deliveries(lab, cancel)?;
     let losses = loss::losses(lab, &deliveries)?;
-    // The hosts have just sent datagrams, so if connections are tracked at all, the datagrams' connections are listed.
+    // The hosts have just sent datagrams, so if connections are tracked at all, those of the datagrams are listed now.
     if options.hosts == HostPlacement::RootNamespace
         && let Some(tracked) = Connections::read()
     {
@@ -63,7 +63,7 @@ pub(crate) fn measure(
         latest: Duration::ZERO,
         cancel,
     };
-    // The kernel begins to stamp arrivals a moment after the first socket requests time stamps.
+    // The kernel begins to stamp arrivals shortly after the first socket has requested time stamps.
     sleep(STAMPING);
     bench.send_probes(&directions)?;
     bench.send_trains(&directions, &train::trains(&directions))?;
@@ -101,7 +101,7 @@ pub(crate) fn measure(
     Ok(rows)
 }
 
-/// Adds a host's datagram loss to the problem of the host's link.
+/// Adds a loss of a host's datagrams to the problem of the host's link.
 fn add(row: &mut CertifiedRow, loss: &Loss) {
     row.problem = Some(match row.problem.take() {
         Some(problem) => format!("{problem}; {loss}"),
@@ -109,19 +109,19 @@ fn add(row: &mut CertifiedRow, loss: &Loss) {
     });
 }
 
-/// State of a measurement in progress.
+/// State of a measurement that is in progress.
 struct Bench<'a> {
-    /// Socket of each port.
+    /// Sockets of all ports, in the order of the ports' numbers.
     sockets: Vec<ProbeSocket>,
-    /// Frames of each direction.
+    /// Frames that each direction has accepted.
     sent: Vec<Sent>,
-    /// Maximum lateness of the wake-ups so far.
+    /// Maximum lateness of the measurement's wake-ups so far.
     latest: Duration,
     cancel: &'a CancellationToken,
 }
 
 impl Bench<'_> {
-    /// Sends the probes of all directions one after the other, so that no probe waits for another.
+    /// Sends the probes of all directions one after the other, so that no probe waits for another probe.
     fn send_probes(&mut self, directions: &[Direction<'_>]) -> Result<(), LabErrorKind> {
         let mut slot = Instant::now();
         for sequence in 0..PROBES {
@@ -137,7 +137,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Sends the trains, as many at once as one CPU can handle.
+    /// Sends the trains, as many of them at the same time as one CPU can handle.
     fn send_trains(
         &mut self,
         directions: &[Direction<'_>],
@@ -158,7 +158,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Sends a train. If the queue is too short for the train, the rest is sent as the queue empties.
+    /// Sends a train. If the queue is too short for the train, the remaining frames are sent as the queue empties.
     fn send_train(
         &mut self,
         index: usize,
@@ -194,7 +194,7 @@ impl Bench<'_> {
                 }
                 // The interface is down or refuses frames of this size, so the whole train counts as lost.
                 Err(error) => {
-                    tracing::debug!(link = direction.link.name, %error, "a train cannot leave");
+                    tracing::debug!(link = direction.link.name, %error, "cannot send a train of frames");
                     let lost = usize::try_from(train.frames).unwrap_or(usize::MAX);
                     sent.train.resize(lost, now()?);
                 }
@@ -203,8 +203,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Waits until all frames have arrived or the latest possible arrival has passed; returns the arrivals of each
-    /// direction.
+    /// Waits until all frames have arrived or the time of the latest possible arrival has passed; returns the arrivals
+    /// of each direction.
     fn receive(
         &mut self,
         directions: &[Direction<'_>],
@@ -229,7 +229,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Sleeps until `wake`, checks for a cancellation every [`STEP`], and records the lateness of the wake-up.
+    /// Sleeps until `wake`, checks for a cancellation at least every [`STEP`], and records the lateness of the wake-up.
     fn sleep_until(&mut self, wake: Instant) -> Result<(), LabErrorKind> {
         loop {
             if self.cancel.is_cancelled() {
@@ -276,7 +276,8 @@ fn tx_packets(lab: &mut Lab, layout: &Layout<'_>) -> Result<Vec<u64>, LabErrorKi
     Ok(packets)
 }
 
-/// Returns the error of the clocks between two readings, if there is one: a wrong rate, or a jump.
+/// Returns a description of the clocks' error between two readings, which is a wrong rate or a jump; `None` without an
+/// error.
 fn clock_error(before: &Clocks, after: &Clocks) -> Option<String> {
     let span = after.monotonic.saturating_sub(before.monotonic);
     let drift = after.drift_since(before);
@@ -285,7 +286,7 @@ fn clock_error(before: &Clocks, after: &Clocks) -> Option<String> {
         let span = span / 1_000;
         return Some(format!(
             "the clock deviated from its hardware by {drift} µs in {span} µs, bound 0.1 % (likely cause: a \
-             clock that is being corrected, or is not one)"
+             clock that is being corrected, or faulty hardware)"
         ));
     }
     let jump = after.jump_since(before);
@@ -299,14 +300,14 @@ fn clock_error(before: &Clocks, after: &Clocks) -> Option<String> {
     })
 }
 
-/// Probes of each direction.
+/// Number of probes in each direction.
 const PROBES: u32 = 5;
 
-/// Time between two probes. If all delays are whole multiples of this time, as delays in milliseconds are, no two
-/// probes of a lab arrive less than this time apart.
+/// Time between two probes. If all delays are whole multiples of this time, as delays in whole milliseconds are, no two
+/// probes arrive less than this time apart.
 const SLOT: Duration = Duration::from_micros(250);
 
-/// Time until the kernel stamps arrivals: it enables time stamps asynchronously, in a kernel worker.
+/// Time until the kernel stamps arrivals, which a kernel worker enables asynchronously.
 const STAMPING: Duration = Duration::from_millis(20);
 
 /// Time between two readings of the arrivals.
@@ -315,8 +316,8 @@ const POLL: Duration = Duration::from_millis(5);
 /// Maximum time between two checks for a cancellation.
 const STEP: Duration = Duration::from_millis(200);
 
-/// Inverse of the share of time by which the clock may be off. NTP corrects the clock by at most half of this share.
+/// Inverse of the share by which the clock's rate may be wrong. NTP changes the rate by at most half of this share.
 const MAX_DRIFT: u64 = 1_000;
 
-/// Maximum apparent jump of a clock, ns: clocks are read one after the other, so a jump may be an artefact.
+/// Maximum apparent jump of a clock, ns. The clocks are read one after the other, so a small jump may be an artefact.
 const MAX_JUMP: u64 = 200_000;

@@ -1,24 +1,25 @@
-//! Certificate of a lab: before the first flow, every link direction is measured in the lab's own clock and compared
-//! with the bounds for the lab's kind of machine, and every host sends datagrams to another host as its flows will.
+//! Certificate of a lab: before the first flow, every link direction is measured with the lab's own clock and compared
+//! with the bounds for the lab's kind of machine, and every host sends datagrams to another host in the way its flows
+//! will.
 //!
-//! Frames with a special ethertype leave a port through its queueing disciplines and are read at the port at the
-//! other end, so that they pass everything that a flow's packets pass; switch programs pass the frames on to the
-//! kernel, which drops them. Five small probes of each direction give the one-way delay and its spread. Then a train of
-//! frames of the largest size gives the rate above the shaper's burst, loss and order, and, where the queue is short
-//! enough to be filled, its limit. `README.md` gives the error of the method itself.
+//! Frames with a special ethertype leave a port through its queueing disciplines and are read at the port at the other
+//! end, so that they take the same path as a flow's packets. Switch programs pass the frames on to the kernel, which
+//! drops them. Five small probes of each direction give the one-way delay and its spread. Then a train of frames of the
+//! largest size gives the rate after the shaper's burst, the loss, the order, and the queue's limit if the queue is
+//! short enough to be filled. `README.md` states the error of the method itself.
 //!
 //! No packet filter, rule or route of the machine sees the frames of a packet socket. So each host first sends
-//! datagrams to RoCE's port on another host, and all must reach the receiver's sockets.
+//! datagrams to RoCE's port on another host, and all datagrams must reach the receiver's sockets.
 //!
 //! - `direction`: the directions of a plan's links, with their queues
 //! - `queue`: an ideal queue, which gives the number of frames that a real queue should accept
-//! - `train`: sizes of trains, and the moments at which they leave; pure
+//! - `train`: sizes of trains, and the groups in which they are sent, without I/O
 //! - `datagram`: datagrams between hosts, through the sockets of `host_socket`
-//! - `loss`: where datagrams were lost, and the likely cause
+//! - `loss`: the places where datagrams were lost, and the likely causes
 //! - `socket`: packet sockets that send frames and read their arrivals
-//! - `measure`: the measurement; has all side effects
-//! - `judge`: figures of a direction, and their bounds; pure
-//! - `cause`: the likely cause of figures out of bounds; pure
+//! - `measure`: the measurement, with all side effects
+//! - `judge`: figures of a direction, and their bounds, without I/O
+//! - `cause`: the likely cause of figures that are out of bounds, without I/O
 
 mod cause;
 mod datagram;
@@ -41,7 +42,7 @@ pub(crate) use self::{
     measure::measure,
 };
 
-/// Returns the extra time to wait for late packets.
+/// Returns the extra time for which late packets are awaited under `clock`.
 const fn lateness(clock: Clock) -> Duration {
     match clock {
         Clock::Virtual => STRAGGLERS,
@@ -49,8 +50,8 @@ const fn lateness(clock: Clock) -> Duration {
     }
 }
 
-/// Extra time to wait on the virtual clock, where packets are never late.
+/// Extra time to wait for packets on the virtual clock, where packets are never late.
 const STRAGGLERS: Duration = Duration::from_millis(100);
 
-/// Extra time to wait on the real clock, for a busy machine.
+/// Extra time to wait for packets on the real clock, for the case that the machine is busy.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,7 +1,7 @@
-//! Ideal egress queue: the frames that it accepts before it refuses one, given their arrival times.
+//! Ideal egress queue: the number of frames that it accepts before it refuses one, given their arrival times.
 //!
-//! Between datacenters, the ideal queue has the plan's buffer, besides the frame that is leaving. A shaper lets more
-//! frames through at once, which wait at the fiber, so the shaper's own queue must be shorter by as many.
+//! Between datacenters, the ideal queue has the plan's buffer, besides the frame that is leaving. A shaper lets some
+//! frames through at once, which then wait at the fiber, so the shaper's own queue must be shorter by the same number.
 
 use std::collections::VecDeque;
 
@@ -10,8 +10,8 @@ use lab_units::{Bytes, Nanos};
 use super::direction::{Direction, Queue};
 
 /// Returns the number of largest-size frames that `direction`'s ideal queue accepts before it refuses one. Frames
-/// arrive at the times `sent` (ns); all further frames arrive at the last of these times. `None` if [`MANY`] are
-/// accepted.
+/// arrive at the times `sent` (ns); all further frames arrive at the last of these times. `None` if the queue accepts
+/// [`MANY`] frames.
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_netem.c>, `netem_enqueue`.
 pub(super) fn frames_taken(direction: &Direction<'_>, sent: &[u64]) -> Option<u64> {
@@ -30,8 +30,8 @@ fn before_refusal(mut queue: impl FnMut(u64) -> bool, sent: &[u64]) -> Option<u6
     refused.and_then(|index| u64::try_from(index).ok())
 }
 
-/// Returns a token bucket of `burst` bytes over a queue of `limit` bytes: a function that, given a frame's time,
-/// returns true if the frame is accepted. With a bucket of one frame, it is a store-and-forward link.
+/// Models a queue of `limit` bytes behind a token bucket of `burst` bytes: the returned function returns true if it
+/// accepts a frame at the given time. With a bucket of one frame, the model is a store-and-forward link.
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_tbf.c>, `tbf_dequeue`.
 fn bucket(
@@ -66,8 +66,8 @@ fn bucket(
     }
 }
 
-/// Returns a queue with delay line of `limit` packets: a function that, given a frame's time, returns true if the frame
-/// is accepted.
+/// Returns a model of a queue with a delay line of `limit` packets: a function that returns true if a frame at the
+/// given time is accepted.
 fn delay_line(direction: &Direction<'_>, limit: u64) -> impl FnMut(u64) -> bool + use<> {
     let wire = direction.wire();
     let serialisation = wire
@@ -90,7 +90,7 @@ fn delay_line(direction: &Direction<'_>, limit: u64) -> impl FnMut(u64) -> bool 
     }
 }
 
-/// Number of frames after which a queue counts as unlimited.
+/// Number of accepted frames from which a queue counts as unlimited.
 const MANY: usize = 100_000;
 
 #[cfg(test)]
@@ -129,14 +129,14 @@ mod tests {
             buffer: Bytes::new(40_000),
         };
         assert_eq!(taken(queue, 0), Some(1 + 10));
-        // One frame leaves for every four that arrive: while 14 arrive, 3 leave after the first.
+        // One frame leaves for every four frames that arrive: while 14 arrive, 3 leave after the first one.
         assert_eq!(taken(queue, 80_000), Some(1 + 10 + 3));
-        // The first 50 arrive as fast as they leave; the rest arrive at once.
+        // The first 50 frames arrive as fast as they leave; the others arrive at the same time.
         assert_eq!(taken(queue, 320_000), Some(50 + 10));
     }
 
-    /// 620 kB hold 147 frames of 4,190 B, and one is leaving. Before the fiber, 4 frames pass at once in 1 ms of late
-    /// timers, or 91 in 30 ms, and the queue holds the rest: 144 or 57.
+    /// 620 kB hold 147 frames of 4,190 B, and one more frame is leaving. Before the fiber, 4 frames pass at once if
+    /// timers are up to 1 ms late, or 91 if they are up to 30 ms late, and the queue holds the others: 144 or 57.
     #[test]
     fn a_shaper_and_its_queue_take_as_many_frames_as_the_plan_asks_for() {
         let plan = testing::pair(0);
@@ -161,7 +161,7 @@ mod tests {
                 (shaper.burst.get() / frame, shaper.limit.get() / frame),
                 expected
             );
-            // Gaps of frames: all at once, twice as fast as they leave, and a little faster than they leave.
+            // Time between two frames: all at once, twice as fast as they leave, and slightly faster than they leave.
             for gap in [0, 167_600, 300_000] {
                 let sent: Vec<u64> = (0..200).map(|number| number * gap).collect();
                 let emulated = bucket(direction, shaper.burst, shaper.limit);
@@ -178,7 +178,7 @@ mod tests {
     fn a_delay_line_takes_its_limit_and_what_has_arrived_meanwhile() {
         let queue = Queue::Packets { limit: 20 };
         assert_eq!(taken(queue, 0), Some(20));
-        // The first arrives after 5.32 ms, so after 17 of them.
+        // The first frame arrives after 5.32 ms, when 17 frames have been sent.
         assert_eq!(taken(queue, 320_000), Some(50 + 3));
         assert_eq!(taken(Queue::Packets { limit: u64::MAX }, 0), None);
     }

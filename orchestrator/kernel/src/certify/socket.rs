@@ -1,4 +1,4 @@
-//! Packet sockets: send frames with a special ethertype, and read the kernel's time stamps of their arrivals.
+//! Packet sockets, which send frames with a special ethertype and read the kernel's time stamps of their arrivals.
 
 use std::{
     io::{self, IoSliceMut},
@@ -27,18 +27,18 @@ pub(super) struct ProbeSocket {
     frame: Vec<u8>,
 }
 
-/// Arrival of a frame.
+/// Arrival of a frame at the socket's port.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Arrival {
-    /// Sequence number of the frame in its direction.
+    /// Sequence number of the frame within its direction.
     pub sequence: u32,
     /// Time of the arrival, ns.
     pub at: u64,
 }
 
 impl ProbeSocket {
-    /// Opens a socket on the interface `index` of the calling thread's namespace, for frames of at most
-    /// `largest` bytes between the two addresses.
+    /// Opens a socket on the interface with index `index` in the calling thread's namespace, for frames of at most
+    /// `largest` bytes between the two MAC addresses.
     pub fn open(index: u32, [own, peer]: [Mac; 2], largest: Bytes) -> io::Result<Self> {
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         let descriptor = socket(AddressFamily::Packet, SockType::Raw, flags, None)?;
@@ -54,13 +54,13 @@ impl ProbeSocket {
         Ok(Self { descriptor, frame })
     }
 
-    /// Sends a frame of the smallest or the largest size. Returns the time just before the call (ns), or `None` if the
-    /// queue refused the frame.
+    /// Sends a frame of the smallest or the largest size. Returns the time just before the system call (ns); `None` if
+    /// the queue refused the frame.
     pub fn send(&mut self, sequence: u32, is_large: bool) -> io::Result<Option<u64>> {
         self.frame[14..18].copy_from_slice(&sequence.to_be_bytes());
         let len = if is_large { self.frame.len() } else { SMALLEST };
         let at = now()?;
-        // The socket is non-blocking, so no signal can interrupt the call: no EINTR.
+        // The socket is non-blocking, so the call cannot be interrupted by a signal (EINTR).
         match send(
             self.descriptor.as_raw_fd(),
             &self.frame[..len],
@@ -72,7 +72,7 @@ impl ProbeSocket {
         }
     }
 
-    /// Reads the frames that have arrived.
+    /// Reads the frames that have arrived so far, and appends them to `arrivals`.
     pub fn receive(&self, arrivals: &mut Vec<Arrival>) -> io::Result<()> {
         loop {
             let mut head = [0; 18];
@@ -87,7 +87,7 @@ impl ProbeSocket {
                 }),
                 Err(Errno::EINTR) => continue,
                 Err(Errno::EAGAIN) => return Ok(()),
-                // While the interface is down, no frame arrives.
+                // No frame arrives while the interface is down.
                 Err(Errno::ENETDOWN) => return Ok(()),
                 Err(errno) => return Err(errno.into()),
             };
@@ -97,7 +97,7 @@ impl ProbeSocket {
     }
 }
 
-/// Returns the current time of the clock that stamps arrivals, ns.
+/// Returns the current time on the clock that stamps arrivals, ns.
 pub(super) fn now() -> io::Result<u64> {
     Ok(nanos(clock_gettime(ClockId::CLOCK_REALTIME)?))
 }
@@ -117,11 +117,11 @@ pub(super) fn bind(descriptor: &OwnedFd, index: u32, ethertype: u16) -> io::Resu
     Ok(())
 }
 
-/// Ethertype of probes: the first of IEEE 802's local experimental ethertypes.
+/// Ethertype of the measurement's frames: the first of IEEE 802's local experimental ethertypes.
 const ETHERTYPE: u16 = 0x88b5;
 
 /// Size of the smallest Ethernet frame without its checksum, bytes.
 pub(super) const SMALLEST: usize = 60;
 
-/// Size of the socket buffer, bytes: memory for the frames of a train that were sent and not read yet.
+/// Size of a socket buffer in bytes, enough for the frames of a train that have been sent and not read yet.
 const BUFFER: usize = 1 << 26;

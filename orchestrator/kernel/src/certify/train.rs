@@ -6,16 +6,17 @@ use lab_units::{Bytes, Nanos};
 
 use super::direction::Direction;
 
-/// Train of frames for a direction.
+/// Train of frames that is sent in one direction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Train {
-    /// Number of frames that the queue must accept for a measurement of the rate after the burst.
+    /// Number of frames that the queue must accept, so that the rate after the burst can be measured.
     pub frames: u64,
-    /// Maximum number of frames to offer until the queue refuses one; `None` if the queue is too long to be filled.
+    /// Maximum number of frames that are offered until the queue refuses one; `None` if the queue is too long to be
+    /// filled.
     pub fill: Option<u64>,
 }
 
-/// Returns the train of each direction. Short queues are filled, as many as [`MAX_FILLED`] frames allow.
+/// Returns the train of each direction. Short queues are filled as long as [`MAX_FILLED`] permits.
 pub(super) fn trains(directions: &[Direction<'_>]) -> Vec<Train> {
     let mut left = MAX_FILLED;
     let train = |direction: &Direction<'_>| {
@@ -29,9 +30,9 @@ pub(super) fn trains(directions: &[Direction<'_>]) -> Vec<Train> {
     directions.iter().map(train).collect()
 }
 
-/// Returns the number of frames over which the rate is measured: the frames within 10 ms, so that an error of 50 µs is
-/// half the bound, and at least [`MIN_WINDOW`]. On a link that loses packets, the number is raised so that the same
-/// number of pairs of neighbours is expected to arrive.
+/// Returns the number of frames over which the rate is measured: the number that leaves within 10 ms, so that an error
+/// of 50 µs is half the bound, and at least [`MIN_WINDOW`]. On a link that loses packets, the number is larger, so that
+/// the same number of neighbouring pairs is expected to arrive.
 fn window(direction: &Direction<'_>) -> u64 {
     let wire = direction.wire();
     let frames = wire.rate_bps.bytes_in(WINDOW).get() / direction.frame.get();
@@ -48,8 +49,8 @@ pub(super) fn serialisation(direction: &Direction<'_>, frames: u64) -> Duration 
     time.unwrap_or(Nanos::ZERO).to_duration()
 }
 
-/// Returns the directions' indices in groups whose trains are sent together. The frame rate of each group is low enough
-/// for one CPU to handle every frame in time.
+/// Returns the indices of the directions in groups whose trains are sent at the same time. The frame rate of each group
+/// is so low that one CPU can handle every frame in time.
 pub(super) fn groups(directions: &[Direction<'_>]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut room = 0;
@@ -69,21 +70,21 @@ pub(super) fn groups(directions: &[Direction<'_>]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Time window in which a rate is measured.
+/// Time span over which a rate is measured.
 const WINDOW: Nanos = Nanos::from_millis(10);
 const MIN_WINDOW: u64 = 32;
 const MAX_WINDOW: u64 = 2_048;
 
-/// Maximum number of frames, train included, of a queue that is filled.
+/// Maximum number of frames, including the train, for a queue that is to be filled.
 const MAX_FILL: u64 = 700;
 
-/// Maximum number of frames in all filled queues together: about two seconds in an emulated guest.
+/// Maximum number of frames in all filled queues together; sending them takes about two seconds in an emulated guest.
 const MAX_FILLED: u64 = 8_000;
 
-/// Number of frames that a queue is offered beyond its limit, so that a queue that is too long is detected.
+/// Number of frames that a queue is offered beyond its limit, so that a queue that is too long can be detected.
 const SLACK: u64 = 40;
 
-/// Maximum frames per second of a group: an emulated CPU takes 30 µs per frame.
+/// Maximum number of frames per second in a group; an emulated CPU takes 30 µs per frame.
 const MAX_PER_SECOND: u64 = 5_000;
 
 #[cfg(test)]
@@ -106,12 +107,12 @@ mod tests {
             let directions = directions(&Layout::new(&plan, &options));
             let train = trains(&directions)[0];
             assert_eq!(train.fill.is_some(), is_filled, "{train:?}");
-            // The bucket holds a frame and a millisecond, and the window is 32 frames.
+            // The token bucket holds one frame plus the bytes of a millisecond, and the window is 32 frames.
             assert!((35..=36).contains(&train.frames), "{train:?}");
         }
     }
 
-    /// Half of the 32 frames and the burst's 4 arrive, and a quarter of the neighbouring pairs.
+    /// When half the frames are lost, a quarter of the neighbouring pairs arrive, so the window is 4 times as long.
     #[test]
     fn a_train_on_a_lossy_link_is_longer() {
         let mut plan = testing::pair(0);

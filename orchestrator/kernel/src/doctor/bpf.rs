@@ -1,4 +1,4 @@
-//! Trial of eBPF: loads and attaches a program of two instructions.
+//! Trial of eBPF, which loads and attaches a program of two instructions.
 //!
 //! <https://github.com/torvalds/linux/blob/v6.6/include/uapi/linux/bpf.h>
 
@@ -15,8 +15,8 @@ use crate::{
     netlink::{Batch, Socket},
 };
 
-/// Attaches a program to an interface's ingress in the calling thread's namespace: with tcx, or on kernels without tcx
-/// with a filter on the interface's clsact qdisc.
+/// Attaches a program to the ingress of an interface in the calling thread's namespace, using tcx; on kernels without
+/// tcx, uses a filter on the interface's clsact qdisc.
 pub(super) fn attach(socket: &mut Socket, index: u32) -> Result<(), StepCause> {
     let program = load(&[MOVE_0_TO_R0, EXIT], c"GPL")?;
     match link(&program, index) {
@@ -45,7 +45,7 @@ fn filter(socket: &mut Socket, index: u32, program: &OwnedFd) -> Result<(), Step
     Ok(socket.execute_one(batch)?)
 }
 
-/// Loads a classifier program.
+/// Loads a classifier program, and returns its file descriptor.
 #[expect(unsafe_code, reason = "the libc crate has no wrapper for bpf(2)")]
 fn load(instructions: &[u64], license: &CStr) -> io::Result<OwnedFd> {
     let attr = ProgLoad {
@@ -73,7 +73,7 @@ fn link(program: &OwnedFd, index: u32) -> io::Result<OwnedFd> {
     unsafe { bpf(BPF_LINK_CREATE, &attr) }
 }
 
-/// Part of `union bpf_attr` that loads a program.
+/// Part of `union bpf_attr` that is needed to load a program.
 #[repr(C)]
 #[derive(Default)]
 struct ProgLoad {
@@ -86,7 +86,7 @@ struct ProgLoad {
     log_buf: u64,
 }
 
-/// Part of `union bpf_attr` that attaches a program; the rest is zero.
+/// Part of `union bpf_attr` that is needed to attach a program; all later fields are zero.
 #[repr(C)]
 #[derive(Default)]
 struct LinkCreate {
@@ -98,7 +98,7 @@ struct LinkCreate {
     expected_revision: u64,
 }
 
-/// Calls bpf(2) with a command that returns a new descriptor.
+/// Calls bpf(2) with a command that returns a new file descriptor.
 ///
 /// # Safety
 /// `attr` must have the layout that `command` expects, and each address in it must be valid for everything that the
@@ -129,9 +129,9 @@ const BPF_PROG_LOAD: libc::c_int = 5;
 const BPF_LINK_CREATE: libc::c_int = 28;
 const BPF_PROG_TYPE_SCHED_CLS: u32 = 3;
 const BPF_TCX_INGRESS: u32 = 46;
-/// `BPF_ALU64 | BPF_MOV | BPF_K`, into register 0.
+/// Instruction `BPF_ALU64 | BPF_MOV | BPF_K` for register 0.
 const MOVE_0_TO_R0: u64 = (0xb7_u64).to_le();
-/// `BPF_JMP | BPF_EXIT`.
+/// Instruction `BPF_JMP | BPF_EXIT`.
 const EXIT: u64 = (0x95_u64).to_le();
 const TCA_BPF_FLAG_ACT_DIRECT: u32 = 1;
 const CLSACT_INGRESS: u32 = 0xffff_fff2;
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::testing::skipped;
 
-    /// Offsets are those of `union bpf_attr` in Linux 6.6's `include/uapi/linux/bpf.h`.
+    /// The offsets are those of `union bpf_attr` in Linux 6.6's `include/uapi/linux/bpf.h`.
     #[test]
     fn attributes_have_the_layout_of_bpf_h() {
         assert_eq!(offset_of!(ProgLoad, insns), 8);

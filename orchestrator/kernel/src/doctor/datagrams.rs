@@ -1,8 +1,8 @@
 //! Trial of datagrams between hosts in the root namespace, and of the limit on tracked connections.
 //!
-//! Packet filters and rules are judged by a trial, not by their text: a lab of two hosts is made in the root namespace
-//! itself, without delay lines and RDMA devices, and its hosts send the datagrams of `certify`. Rules and chains are
-//! read only if datagrams are lost, to name the rule or chain that drops the datagrams.
+//! Packet filters and rules are judged by a trial, not by their text: a lab of two hosts is brought up in the root
+//! namespace itself, without delay lines and RDMA devices, and its hosts send the datagrams of `certify`. Rules and
+//! chains are read only if datagrams are lost, to name the rule or chain that drops the datagrams.
 
 use lab_plan::Plan;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use crate::{
     lower::{HostPlacement, LowerOptions},
 };
 
-/// Error of the trial.
+/// Failure of the trial itself.
 #[derive(Debug, thiserror::Error)]
 enum TrialError {
     #[error(transparent)]
@@ -29,14 +29,14 @@ enum TrialError {
     Datagrams(#[from] LabErrorKind),
 }
 
-/// Outcome of the trial.
+/// Outcome of a trial that took place.
 struct Trial {
     sent: usize,
     loss: Option<certify::Loss>,
     connections: Option<Connections>,
 }
 
-/// Sends datagrams between two hosts, in both directions, and reports losses.
+/// Sends datagrams between two hosts in both directions, and reports losses and the limit on tracked connections.
 pub(crate) fn findings() -> Vec<Finding> {
     let about = Requirement(
         "datagrams",
@@ -52,7 +52,7 @@ pub(crate) fn findings() -> Vec<Finding> {
     };
     let finding = match &trial.loss {
         None => about.ok(format!(
-            "all {} arrived past the machine's rules and packet filters",
+            "all {} datagrams passed the machine's rules and packet filters",
             trial.sent
         )),
         Some(loss) => {

@@ -1,4 +1,4 @@
-//! Kernel features that a lab needs, each tried with the steps of a two-host lab.
+//! Kernel features that a lab needs; each is tried with steps of a two-host lab.
 
 use crate::step::{DeviceChange, Qdisc, Step};
 
@@ -18,10 +18,10 @@ pub(super) enum Feature {
     IbUverbs,
 }
 
-/// Texts about a feature, and its kernel modules.
+/// Texts for messages about a feature, and the feature's kernel modules.
 pub(super) struct Description {
     pub subject: &'static str,
-    /// Name of the feature in the message "this kernel has no …".
+    /// Name of the feature as it appears in the message "this kernel has no …".
     pub thing: &'static str,
     pub why: &'static str,
     pub modules: &'static [&'static str],
@@ -74,7 +74,7 @@ impl Feature {
         })
     }
 
-    /// Returns the feature that must be present before this one can be tried.
+    /// Returns the feature that must be present before this one can be tried; `None` if there is no such feature.
     pub(super) const fn requires(self) -> Option<Self> {
         match self {
             Self::Namespaces => None,
@@ -165,7 +165,7 @@ impl Feature {
     }
 }
 
-/// Lists the kernel modules that a lab needs. A kernel may have some of them built in.
+/// Returns the names of the kernel modules that a lab needs. A kernel may have some of them built in.
 pub fn kernel_modules() -> impl Iterator<Item = &'static str> {
     Feature::ALL
         .into_iter()

@@ -1,4 +1,4 @@
-//! Directories that a lab writes to: results and `/run`.
+//! Directories to which a lab writes: the results directory and `/run`.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,8 @@ pub(super) fn findings(results: &Path) -> [Finding; 2] {
     [results_directory(results), run()]
 }
 
-/// Checks that run directories can be created in `results`, which may not exist yet, and that a run fits on its disk.
+/// Checks that run directories can be created in `results`, which may not exist yet, and that the disk has room for a
+/// run.
 #[must_use]
 pub fn results_directory(results: &Path) -> Finding {
     let shown = results.display();
@@ -67,7 +68,7 @@ fn run() -> Finding {
     }
 }
 
-/// Returns the directory or its nearest existing ancestor.
+/// Returns the directory itself or its nearest ancestor that exists.
 pub(super) fn existing(path: &Path) -> Option<PathBuf> {
     let absolute = std::path::absolute(path).ok()?;
     let found = absolute.ancestors().find(|ancestor| ancestor.is_dir())?;
@@ -84,7 +85,7 @@ fn free(directory: &Path) -> nix::Result<Bytes> {
 const RESULTS: Requirement = Requirement("results", "records and reports are written to it");
 const ELSEWHERE: &str = "lcmp-lab --results DIR …";
 
-/// Size of a run of the paper's testbed, including its report.
+/// Disk space that a run of the paper's testbed takes, including its report.
 const ONE_RUN: Bytes = Bytes::new(50_000_000);
-/// Size of ten runs.
+/// Disk space that ten runs take.
 const MANY_RUNS: Bytes = Bytes::new(500_000_000);

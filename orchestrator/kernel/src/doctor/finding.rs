@@ -1,4 +1,4 @@
-//! Result of one check.
+//! Result of one of the doctor's checks.
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ use serde::Serialize;
 pub enum Level {
     /// The requirement is met.
     Ok,
-    /// Labs run, with a limitation.
+    /// Labs run here, but with a limitation.
     Warn,
-    /// No lab runs here until the problem is fixed.
+    /// No lab can run here until the problem is fixed.
     Fail,
 }
 
@@ -27,7 +27,7 @@ pub struct Finding {
     pub what: String,
     /// Reason why a lab needs the requirement.
     pub why: String,
-    /// Command that fixes the problem, if one is known.
+    /// Command that fixes the problem; `None` if there is no problem or no known command.
     pub fix: Option<String>,
 }
 
@@ -99,7 +99,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Requirement of a lab: its short name, and the reason why a lab needs it.
+/// Requirement that a lab has: its short name, and the reason why a lab needs it.
 pub(super) struct Requirement(pub &'static str, pub &'static str);
 
 impl Requirement {
@@ -116,7 +116,7 @@ impl Requirement {
     }
 }
 
-/// Rounds an amount down to three significant digits.
+/// Rounds an amount down to three significant digits, for messages.
 pub(super) fn in_short(amount: Bytes) -> Bytes {
     let digits = amount.get().checked_ilog10().unwrap_or(0);
     let unit = 10u64.pow(digits.saturating_sub(2));

@@ -1,4 +1,4 @@
-//! Existing labs, and slots for further ones.
+//! Checks of existing labs, and of the slots for further labs.
 
 use lab_plan::address::SLOTS;
 
@@ -43,7 +43,8 @@ pub(super) fn existing<'a>(labs: impl Iterator<Item = (&'a LabName, LabState)> +
     })
 }
 
-/// Checks that a slot is free. A lab in a guest also takes a slot here, which registers its name and run.
+/// Checks that a slot is free. A lab in a guest also takes a slot on this machine, under which its name and run are
+/// registered.
 pub(super) fn slots(free: Result<usize, ReservationError>) -> Finding {
     let why = "10.0.0.0/8 is divided into blocks, and each lab takes one block";
     let about = Requirement("address blocks", why);

@@ -1,4 +1,4 @@
-//! The machine's limits, compared with the needs of a lab with eight datacenters and their fabrics.
+//! Limits of this machine, compared with the needs of a lab with eight datacenters and their fabrics.
 
 use std::{fs, path::Path};
 
@@ -19,7 +19,7 @@ pub(super) fn findings() -> Vec<Finding> {
     findings.into_iter().flatten().collect()
 }
 
-/// Checks the hard limit of open files. A lab raises its soft limit up to the hard limit.
+/// Checks the hard limit on open files; a lab raises its soft limit up to the hard limit.
 pub(super) fn open_files(hard: u64) -> Finding {
     let about = Requirement(
         "open files",
@@ -38,7 +38,7 @@ pub(super) fn open_files(hard: u64) -> Finding {
     finding.with_fix(format!("ulimit -n {}", needed.next_power_of_two()))
 }
 
-/// Checks the limit of the neighbour table, which all namespaces share. Since Linux 5.0, a lab's neighbours do not
+/// Checks the size limit of the neighbour table, which all namespaces share. Since Linux 5.0, a lab's neighbours do not
 /// count because they are permanent (`neigh_alloc` with `exempt_from_gc`), but the entry of each namespace's loopback
 /// interface counts.
 pub(super) fn neighbours(limit: u64) -> Finding {
@@ -89,7 +89,7 @@ pub(super) fn connections(connections: Connections) -> Finding {
     about.warn(what).with_fix(connections.fix(FLOWS))
 }
 
-/// Returns the number of threads that can still be started under the lowest of the limits.
+/// Returns the number of threads that can still be started under all limits of the system; `None` if it is unknown.
 fn free_processes() -> Option<u64> {
     let running = u64::from(LoadAverage::current().ok()?.max);
     let of_kernel = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"]
@@ -99,7 +99,8 @@ fn free_processes() -> Option<u64> {
     of_kernel.chain(free_in_cgroup()).min()
 }
 
-/// Returns the number of threads that can still be started in this process's control group and its ancestors.
+/// Returns the number of threads that can still be started in this process's control group and its ancestors; `None` if
+/// they have no limit.
 fn free_in_cgroup() -> Option<u64> {
     let groups = Process::myself().ok()?.cgroups().ok()?;
     let own = groups.into_iter().find(|group| group.hierarchy == 0)?;
@@ -114,7 +115,7 @@ fn free_in_cgroup() -> Option<u64> {
     groups.filter_map(free).min()
 }
 
-/// Returns the memory that is available without swapping: the lesser of the machine's and the control group's.
+/// Returns the memory that is available without swapping: the smaller of the machine's and the control group's amount.
 #[must_use]
 pub fn available_memory() -> Bytes {
     let mut system = System::new();
@@ -124,7 +125,7 @@ pub fn available_memory() -> Bytes {
     Bytes::new(of_group.map_or(of_machine, |free| free.min(of_machine)))
 }
 
-/// Reads a number from a file; `None` if the text is `max`.
+/// Reads a number from a file; `None` if the text is `max` or the file cannot be read.
 fn number(path: &Path) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
@@ -132,21 +133,22 @@ fn number(path: &Path) -> Option<u64> {
 const GC_THRESH3: &str = "/proc/sys/net/ipv4/neigh/default/gc_thresh3";
 const RAISE_PROCESSES: &str = "sysctl -w kernel.pid_max=65536 kernel.threads-max=65536";
 
-/// Number of namespaces for eight datacenters, each with a fabric of 2 spines, 4 leaves and 16 hosts, and one for the
-/// delay lines.
+/// Number of namespaces in a lab with eight datacenters, each with 2 spines, 4 leaves and 16 hosts; one more namespace
+/// holds the delay lines.
 const NAMESPACES: u64 = 185;
-/// Number of namespaces for two datacenters with a host each, and one for the delay lines.
+/// Number of namespaces of a lab with two datacenters and one host in each; one more is for the delay lines.
 const SMALLEST_LAB: u64 = 5;
 const FILES_PER_NAMESPACE: u64 = 2;
-/// Number of open files besides namespaces: journals, pipes of flows, telemetry sockets.
+/// Number of open files that are not namespaces: journals, pipes of flows, telemetry sockets.
 const OTHER_FILES: u64 = 1_024;
-/// Number of neighbour entries: one per namespace, and as many for the rest of the machine.
+/// Number of neighbour entries that the table should hold: one per namespace, and the same number for the rest of the
+/// machine.
 const NEIGHBOURS: u64 = 2 * NAMESPACES;
-/// Number of processes of the smallest lab, with a few flows at once.
+/// Number of processes that the smallest lab needs, with a few flows at the same time.
 const FEW_PROCESSES: u64 = 50;
-/// Number of processes and threads of a hundred flows at once, including the threads that start them.
+/// Number of processes and threads that a hundred simultaneous flows need, including the threads that start them.
 const MANY_PROCESSES: u64 = 300;
-/// Number of flows per policy that the limits must allow; `8dc.yaml` has 6,635.
+/// Number of flows per policy that the limit should allow; `8dc.yaml` has 6,635.
 const FLOWS: u64 = 10_000;
-/// Memory that a lab needs: 400 MB were measured for 32 hosts with 304 QPs.
+/// Memory that a lab should have available, in bytes: 400 MB were measured for 32 hosts with 304 QPs.
 const MEMORY: Bytes = Bytes::new(500_000_000);

@@ -1,10 +1,10 @@
-//! Checks of a lab's requirements on this machine, with commands that fix what is missing.
+//! Checks of a lab's requirements on this machine, and commands that fix unmet requirements.
 //!
 //! No requirement is inferred from versions or module names: the steps of a two-host lab are applied once, on a thread
 //! with its own namespaces, and two hosts of a lab in the machine's namespace exchange datagrams.
 //!
-//! - `finding`: result of one check
-//! - `feature`: kernel features of a lab
+//! - `finding`: result of one of the checks
+//! - `feature`: kernel features that a lab needs
 //! - `trial`: trial of each feature, with `bpf` and `sandbox`
 //! - `placement`: choice of the namespace for hosts' NICs, by a trial flow
 //! - `rights`, `programs`, `files`, `labs`: requirements of every lab
@@ -48,8 +48,8 @@ pub use self::{
     softroce::softroce,
 };
 
-/// Checks the requirements of every lab, in the order in which to fix them. Run
-/// directories are created in `results`, which may not exist yet.
+/// Checks the requirements of every lab, in the order in which they must be fixed. Run directories are created in
+/// `results`, which may not exist yet.
 #[must_use]
 pub fn everywhere(results: &Path) -> Vec<Finding> {
     let mut findings = vec![rights::finding()];
@@ -59,10 +59,10 @@ pub fn everywhere(results: &Path) -> Vec<Finding> {
     findings
 }
 
-/// Checks the requirements of a lab on this kernel. If this kernel fails, a guest's kernel may suffice.
+/// Checks the requirements of a lab on this kernel. If this kernel does not meet them, a guest's kernel may.
 ///
-/// Takes some seconds on a kernel with SoftRoCE, because a flow is tried, and also datagrams if labs have their hosts
-/// in the root namespace. Everything created is removed; loaded modules stay, and a finding names them.
+/// Takes some seconds on a kernel with SoftRoCE: the check tries a flow and, if labs have their hosts in the root
+/// namespace, datagrams. All created objects are removed; loaded modules stay, and a finding names them.
 #[must_use]
 pub fn here() -> Vec<Finding> {
     let before = LoadedModules::now();
@@ -81,9 +81,10 @@ pub fn here() -> Vec<Finding> {
     findings
 }
 
-/// Lists the features that a lab needs and this kernel lacks; empty if labs run here.
+/// Returns findings about the features that a lab needs and this kernel lacks; empty if labs can run here.
 ///
-/// Takes some tens of milliseconds. Everything created is removed; loaded modules stay, and a warning names them.
+/// Takes some tens of milliseconds. All created objects are removed; loaded modules stay, and a logged warning names
+/// them.
 #[must_use]
 pub fn missing_here() -> Vec<Finding> {
     let mut findings = modules::telling(trial::findings);

@@ -1,7 +1,7 @@
-//! Kernel modules that a lab or its trial loads, most of them through the kernel itself.
+//! Kernel modules that are loaded because of a lab or a trial, most of them by the kernel itself.
 //!
-//! The modules stay loaded: unloading `veth` or `rdma_rxe` would delete every device of that kind, whoever made it,
-//! because the kernel does not count such devices as uses of the module.
+//! The modules stay loaded, because unloading `veth` or `rdma_rxe` would delete every device of that kind, including
+//! those of other programs: the kernel does not count such devices as uses of the module.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -17,13 +17,13 @@ impl LoadedModules {
         Self(fs::read_to_string(Path::new("/proc/modules")).unwrap_or_default())
     }
 
-    /// Returns the modules of labs that were loaded since this reading, and the modules that these use.
+    /// Returns the lab modules that have been loaded since this reading, and the modules that these use.
     pub fn since(&self) -> Vec<String> {
         loaded(&self.0, &Self::now().0)
     }
 }
 
-/// Runs `work`, and logs a warning about modules that were loaded meanwhile.
+/// Runs `work`, and logs a warning that names the modules loaded during `work`.
 pub(crate) fn telling<T>(work: impl FnOnce() -> T) -> T {
     let before = LoadedModules::now();
     let result = work();
@@ -34,7 +34,8 @@ pub(crate) fn telling<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Returns the finding about modules that the doctor itself has loaded.
+/// Returns a finding about the modules that were loaded since `before`, that is by the doctor itself; `None` if there
+/// are none.
 pub(super) fn finding(before: &LoadedModules) -> Option<Finding> {
     let modules = before.since();
     let warn = || Finding::warn("modules", what(&modules), WHY).with_fix(fix(&modules));
@@ -58,7 +59,8 @@ fn fix(modules: &[String]) -> String {
     )
 }
 
-/// Returns the modules of `now` that are not in `before`. Each module comes before the modules that it uses.
+/// Returns the lab modules in `now` that are not in `before`, and the modules that they use. Each module comes before
+/// the modules that it uses.
 fn loaded(before: &str, now: &str) -> Vec<String> {
     let before: BTreeSet<&str> = before.lines().filter_map(name).collect();
     let mut ours: BTreeSet<&str> = kernel_modules().collect();
@@ -89,8 +91,8 @@ const WHY: &str = "the trials of a lab's features loaded them";
 mod tests {
     use super::*;
 
-    /// Lines of Debian's Linux 6.1: `rdma_rxe` was loaded with the modules that it uses; `snd` belongs to somebody
-    /// else, and `veth` was loaded before.
+    /// Lines of Debian's Linux 6.1: `rdma_rxe` was loaded with the modules that it uses, `snd` does not belong to labs,
+    /// and `veth` was loaded before.
     #[test]
     fn modules_of_a_lab_and_those_they_use_are_told() {
         let before = "veth 40960 0 - Live 0x0\nnf_tables 303104 2 - Live 0x0\n";

@@ -1,4 +1,4 @@
-//! State of the root namespace that matters to labs.
+//! State of the root namespace that affects labs.
 
 use crate::{
     exec::NetnsHandle,
@@ -58,7 +58,7 @@ pub(super) fn addresses_of_labs(own: &[String]) -> Finding {
     })
 }
 
-/// Returns true for an interface of a lab, whose name begins with the slot: `l0d1h1`.
+/// Returns true if `dev` is the name of a lab's interface, which begins with the slot: `l0d1h1`.
 pub(super) fn is_labs(dev: &str) -> bool {
     let mut parts = dev.strip_prefix('l').unwrap_or_default().splitn(2, 'd');
     let slot = parts.next().unwrap_or_default();

@@ -1,9 +1,11 @@
-//! Choice of the namespace for hosts' NICs, by a trial of whether this kernel's SoftRoCE can send from a namespace.
+//! Choice of the namespace for hosts' NICs. A trial shows whether this kernel's SoftRoCE can send from inside a
+//! namespace.
 //!
 //! Five messages are sent between two hosts of a lab, each in its own namespace. Before Linux 7.1, rxe looks up routes
 //! in the root namespace and listens only there, so the first message fails. Since 7.1, rxe's sockets and devices
 //! belong to the namespace in which they were created (<https://github.com/torvalds/linux/commit/13f2a53c2a71>,
-//! <https://github.com/torvalds/linux/commit/f1327abd6abe>). The outcome of the flow decides, not the kernel's release.
+//! <https://github.com/torvalds/linux/commit/f1327abd6abe>). The decision depends on the outcome of the flow, not on
+//! the kernel's release.
 
 use std::io;
 
@@ -24,7 +26,7 @@ use crate::{
     lower::HostPlacement,
 };
 
-/// Error of bringing up the two hosts. If it occurs, no other lab can be brought up either.
+/// Failure to bring up the two hosts. If it occurs, no other lab can be brought up either.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     #[error("cannot create two hosts to try SoftRoCE: {0}")]
@@ -36,17 +38,17 @@ pub enum ProbeError {
 }
 
 /// Determines the namespace for hosts' NICs on this kernel: a namespace per host if a trial flow between two such
-/// namespaces finishes; otherwise, and in doubt, the root namespace, where SoftRoCE of every release can send. The
-/// reason is logged.
+/// namespaces finishes; otherwise the root namespace, where the SoftRoCE of every release can send. The reason is
+/// logged.
 ///
-/// Takes a second or two. Everything created is removed.
+/// Takes a second or two. All created objects are removed.
 pub fn probe_host_placement() -> Result<HostPlacement, ProbeError> {
     let (hosts, reason) = probe()?;
     tracing::info!(?hosts, reason, "tried SoftRoCE inside namespaces");
     Ok(hosts)
 }
 
-/// Returns the finding, and the placement if it could be determined.
+/// Returns the finding about the placement, and the placement itself if it could be determined.
 pub(super) fn finding() -> (Finding, Option<HostPlacement>) {
     let why = "before Linux 7.1 (f1327abd6abe), SoftRoCE sends only from the root namespace";
     let about = Requirement("hosts", why);
@@ -62,7 +64,7 @@ pub(super) fn finding() -> (Finding, Option<HostPlacement>) {
     }
 }
 
-/// Determines the placement, and the reason for it.
+/// Determines the placement by a trial, and returns it with the reason.
 fn probe() -> Result<(HostPlacement, String), ProbeError> {
     Ok(match sandbox::run(try_flow)?? {
         Ok(()) => {
@@ -92,7 +94,7 @@ fn try_flow() -> Result<Result<(), String>, ProbeError> {
         .enable_all()
         .build()?;
     let sent = runtime.block_on(send(&lab, &hosts));
-    // If a flow did not use the link, it was not sent from inside the namespace.
+    // A flow that did not use the link was not sent from inside the namespace.
     let used = hosts.iter().try_for_each(|&host| has_sent(&mut lab, host));
     for error in lab.down() {
         tracing::warn!(%error, "an object of the doctor's lab remains until its thread ends");
@@ -108,8 +110,8 @@ async fn send(lab: &Lab, hosts: &[NodeId]) -> Result<(), String> {
     for _ in 0..MAX_ATTEMPTS {
         match flow(lab, hosts).await? {
             Status::Finished(_) => return Ok(()),
-            // The clock of a guest may run on while programs are read from the host's disk, so that
-            // a flow times out as soon as it starts. The programs are cached in the next attempt.
+            // The clock of a guest may advance while programs are read from the host's disk, so that a flow times out
+            // as soon as it starts. By the next attempt, the programs are cached.
             status if is_timeout(&status) => last = status.to_string(),
             status => return Err(format!("a flow between two namespaces failed: {status}")),
         }
@@ -162,7 +164,7 @@ async fn flow(lab: &Lab, hosts: &[NodeId]) -> Result<Status, String> {
     Ok(row.status)
 }
 
-/// Returns an error if no packet left a host through its NIC.
+/// Fails if the host has not sent any packet through its NIC.
 fn has_sent(lab: &mut Lab, host: NodeId) -> Result<(), String> {
     let counters = lab.counters(host).map_err(|error| error.to_string())?;
     match counters.iter().map(|port| port.tx_packets).sum() {
@@ -171,7 +173,7 @@ fn has_sent(lab: &mut Lab, host: NodeId) -> Result<(), String> {
     }
 }
 
-/// Returns true if a flow failed only because of a timeout.
+/// Returns true if a flow failed only because of a time limit.
 const fn is_timeout(status: &Status) -> bool {
     matches!(
         status,
@@ -183,7 +185,8 @@ const fn is_timeout(status: &Status) -> bool {
     )
 }
 
-/// Time limit of the trial flow. Its five messages take less than a second, or seven retries of 67 ms each.
+/// Time limit of the trial flow. Its five messages take less than a second, or, with seven retries, 67 ms more per
+/// retry.
 const DEADLINE: Nanos = Nanos::from_millis(60_000);
 const MAX_ATTEMPTS: u32 = 3;
 

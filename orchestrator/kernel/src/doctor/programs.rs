@@ -1,4 +1,4 @@
-//! Checks of programs: perftest with its libibverbs driver, and tools for inspecting a lab.
+//! Checks of programs: perftest, libibverbs's driver for SoftRoCE, and tools for inspecting a lab.
 
 use std::path::Path;
 
@@ -24,7 +24,8 @@ pub(super) fn findings() -> Vec<Finding> {
 pub(super) type Probed = Result<Installed, lab_generators::perftest::ProbeError>;
 
 fn versions() -> std::io::Result<Vec<Probed>> {
-    // On a new thread, because the caller may be on a thread of an async runtime, which must not block.
+    // This runs on a new thread, because the caller may be on a thread of an asynchronous runtime, which must not
+    // block.
     netns::on_thread(|| {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -49,7 +50,7 @@ pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
                 about.ok(format!("version {version}"))
             } else {
                 about.warn(format!(
-                    "version {version}, whose start time is known less exactly than with version {known}"
+                    "version {version}, with less exact start times of flows than version {known}"
                 ))
             }
         }
@@ -64,7 +65,7 @@ pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
     }
 }
 
-/// Checks for the file that names the SoftRoCE driver to libibverbs.
+/// Checks for the file that tells libibverbs the name of the SoftRoCE driver.
 fn driver() -> Finding {
     let about = Requirement("libibverbs", "flows fail without its SoftRoCE driver");
     if Path::new("/etc/libibverbs.d/rxe.driver").exists() {
@@ -88,7 +89,7 @@ pub(super) fn helpers(is_there: impl Fn(&str) -> bool) -> Finding {
 
 const FLOWS: &str = "it generates the flows";
 
-/// Optional programs and their packages; programs of one package are adjacent.
+/// Optional programs and the packages that contain them; programs of one package are adjacent.
 const HELPERS: [(&str, &str); 6] = [
     ("ip", "iproute2"),
     ("tc", "iproute2"),

@@ -1,4 +1,4 @@
-//! Check of this process's capabilities.
+//! Check of the capabilities that this process has.
 
 use procfs::process::Process;
 
@@ -37,7 +37,7 @@ pub(super) const CAP_NET_ADMIN: u64 = 1 << 12;
 pub(super) const CAP_SYS_ADMIN: u64 = 1 << 21;
 const CAP_BPF: u64 = 1 << 39;
 
-/// Needed capabilities by name. Any one of the bits suffices for each.
+/// Needed capabilities: names, and bits any one of which suffices.
 const NEEDED: [(&str, u64); 3] = [
     ("CAP_NET_ADMIN", CAP_NET_ADMIN),
     ("CAP_SYS_ADMIN", CAP_SYS_ADMIN),

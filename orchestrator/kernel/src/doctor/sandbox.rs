@@ -1,4 +1,4 @@
-//! Two-host lab on an isolated "machine": a thread with its own root namespace and its own `/run`.
+//! Two-host lab on an isolated machine: a thread with its own root namespace and its own `/run`.
 
 use std::{
     io, process,
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Runs `work` on a new thread with an empty root namespace and an empty `/run`. All namespaces, interfaces, mounts and
-/// journals that `work` creates disappear when the thread ends, if not before.
+/// journals that `work` creates disappear at the latest when the thread ends.
 pub(super) fn run<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     netns::on_thread(|| {
         unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET)?;
@@ -33,7 +33,7 @@ pub(super) fn run<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     })
 }
 
-/// Lab of two datacenters with a host each, reserved but not up.
+/// Lab of two datacenters with one host each, which is reserved but not up.
 pub(super) struct TwoHosts {
     pub reservation: Reservation,
     pub plan: Plan,
@@ -41,7 +41,7 @@ pub(super) struct TwoHosts {
 }
 
 impl TwoHosts {
-    /// Reserves the lab. Called inside [`run`].
+    /// Reserves the lab. Must be called inside [`run`].
     pub(super) fn reserve() -> Result<Self, ReservationError> {
         let lab: LabName = "doctor".parse().expect("the name is valid");
         let reservation = Reservation::acquire(&lab, "doctor")?;
@@ -64,8 +64,8 @@ pub(super) const fn options(lab: LabName) -> LowerOptions {
     }
 }
 
-/// Resolves the two-host scenario. RDMA devices are machine-wide and named after interfaces, so the interfaces have
-/// names that no other lab or process uses.
+/// Returns the plan of the two-host scenario. RDMA devices are machine-wide and named after interfaces, so the
+/// interfaces get names that no other lab or process uses.
 pub(super) fn plan(slot: u8) -> Plan {
     let scenario = lab_scenario::parse("doctor.yaml", SCENARIO.as_bytes());
     let scenario = scenario.expect("the built-in scenario is valid");
@@ -88,15 +88,15 @@ pub(super) fn with_every_feature(mut plan: Plan) -> Plan {
     plan
 }
 
-/// Returns the prefix of this process's interface names. RDMA device names have `rxe_` in front of it.
+/// Returns the prefix of the interface names that this process uses. Names of RDMA devices have `rxe_` in front of it.
 pub(super) fn interface_prefix() -> String {
     format!("p{}n", process::id())
 }
 
-/// Number of this process's next two-host lab.
+/// Number that this process's next two-host lab gets.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// Two-host scenario. Its inter-DC link marks packets, which a legacy switch does with a separate qdisc.
+/// Two-host scenario. Its inter-DC link marks packets, which a legacy switch does with a qdisc of its own.
 const SCENARIO: &str = "
 name: doctor
 topology:

@@ -1,12 +1,13 @@
 //! Upstream changes of SoftRoCE that affect a lab, identified by the kernel's release.
 //!
-//! These findings are not requirements: neither change prevents a lab from running, and both are hard to test, since
-//! one concerns timing and the other a race. A distribution may have backported a change to an older release.
+//! These findings are not requirements, because neither change prevents a lab from running. Both changes are hard to
+//! test, because one concerns timing and the other a race. A distribution may have backported a change to an older
+//! release.
 
 use super::finding::{Finding, Requirement};
 
-/// Returns findings about these changes for a kernel `release` as printed by `uname -r`; an empty list if the text
-/// contains no version.
+/// Returns findings about these changes for a kernel `release` in the format of `uname -r`; empty if the text contains
+/// no version.
 #[must_use]
 pub fn softroce(release: &str) -> Vec<Finding> {
     let Some(version) = Version::of(release) else {
@@ -30,7 +31,7 @@ fn tasks(version: Version) -> Finding {
     })
 }
 
-/// Reports what happens to a QP whose packets are still in a queue.
+/// Reports what happens when a QP is destroyed while its packets are still in a queue.
 ///
 /// - Before Linux 6.10 a packet holds a reference to its QP, and destroying the QP waits for the packet.
 /// - <https://github.com/torvalds/linux/commit/1a633bdc8fd9>, "RDMA/rxe: Let destroy qp succeed with stuck packet":
@@ -62,7 +63,7 @@ fn packets(version: Version) -> Finding {
         .with_fix("boot Linux 6.12.44, 6.16.4, 6.17 or newer; for a guest, lcmp-lab provision --kernel PACKAGE")
 }
 
-/// Version of a kernel, such as 6.12.107.
+/// Version number of a kernel, such as 6.12.107.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Version {
     major: u32,
@@ -79,7 +80,8 @@ impl Version {
         }
     }
 
-    /// Returns the version at the start of a release such as `6.12.107+deb13-amd64` or `7.1-rc3`.
+    /// Returns the version at the beginning of a release such as `6.12.107+deb13-amd64` or `7.1-rc3`; `None` if there
+    /// is none.
     fn of(release: &str) -> Option<Self> {
         let version = release.split(|c: char| !c.is_ascii_digit() && c != '.');
         let mut numbers = version.take(1).flat_map(|version| version.split('.'));
@@ -97,13 +99,13 @@ impl Version {
 /// (<https://lore.kernel.org/linux-rdma/ZJzUeFT7lLqEjMJn@nvidia.com/>).
 const WORKQUEUES: Version = Version::new(6, 5, 0);
 
-/// First release with 1a633bdc8fd9.
+/// First release with 1a633bdc8fd9, which lets a QP be destroyed while its packets are queued.
 const STUCK_PACKETS: Version = Version::new(6, 10, 0);
 
-/// First releases with 3c3e9a9f2972 in the stable series that received it.
+/// First releases that contain 3c3e9a9f2972, in those stable series that received it.
 const FIXED_STABLE: [Version; 2] = [Version::new(6, 12, 44), Version::new(6, 16, 4)];
 
-/// First mainline release with 3c3e9a9f2972.
+/// First mainline release with 3c3e9a9f2972, after which queued packets keep their QP alive.
 const FIXED_FROM: Version = Version::new(6, 17, 0);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Tests of the doctor: findings about this machine, compared with what `ip`, `tc` and `unshare` can create.
+//! Tests of the doctor, which compare its findings about this machine with what `ip`, `tc` and `unshare` can create.
 #![expect(clippy::print_stdout, reason = "findings are printed for a person")]
 
 use std::{
@@ -29,7 +29,8 @@ use crate::{
     testing::{self, skipped},
 };
 
-/// Lock that runs one test at a time. RDMA devices are machine-wide, and each test must see only its own devices.
+/// Lock that makes the tests run one at a time, because RDMA devices are machine-wide, and each test must see only its
+/// own devices.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -83,7 +84,7 @@ fn a_two_host_lab_needs_every_feature_that_other_labs_need() {
             assert!(tried.is_superset(&features(&plan, hosts)));
         }
     }
-    // Agents and perftest need these features, but no step needs them.
+    // These features are needed by agents and perftest, and not by any step.
     tried.extend([Feature::Bpf, Feature::IbUverbs]);
     assert_eq!(tried, BTreeSet::from(Feature::ALL));
 }
@@ -97,7 +98,7 @@ fn checks_leave_nothing_behind() {
     let (before, placement, after) = sandbox::run(|| {
         let before = machine();
         let _ = missing_here();
-        // Without SoftRoCE the probe fails after it has created namespaces and interfaces.
+        // Without SoftRoCE, the probe fails after it has already created namespaces and interfaces.
         let placement = probe_host_placement();
         (before, placement, machine())
     })
@@ -138,7 +139,7 @@ fn every_finding_has_its_own_subject_and_a_text() {
     assert_eq!(subjects.len(), findings.len(), "a subject occurs twice");
 }
 
-/// Features with commands that need them. The commands run in a namespace with the interfaces `pa` and `pb`.
+/// Features, each with commands that need it. The commands run in a namespace that has the interfaces `pa` and `pb`.
 const BY_PROGRAM: [(&str, &[&str]); 6] = [
     ("veth", &[]),
     (
@@ -183,7 +184,7 @@ fn cannot_compare() -> Option<String> {
     missing.map(|name| format!("`{name}` is not installed"))
 }
 
-/// Lists interfaces, files under `/run`, and this process's RDMA devices.
+/// Returns the names of all interfaces, files under `/run`, and RDMA devices that this process sees.
 fn machine() -> [Vec<String>; 3] {
     let links = dump::links(&mut NetnsHandle::root().unwrap().socket).unwrap();
     let files = std::fs::read_dir("/run").unwrap();
@@ -203,7 +204,7 @@ fn machine() -> [Vec<String>; 3] {
     ]
 }
 
-/// Every check is evaluated on either side of its bounds, and the findings include the commands that fix problems.
+/// Every check is evaluated on both sides of its bounds, and the findings include the commands that fix problems.
 #[test]
 fn findings_say_what_is_missing_and_how_to_fix_it() {
     let lab_names = ["8dc", "smoke"].map(|name| name.parse().unwrap());
@@ -238,7 +239,7 @@ fn findings_say_what_is_missing_and_how_to_fix_it() {
         rights::judge(true, u64::MAX),
         rights::judge(true, net),
         rights::judge(false, 0),
-        // Sufficient for bpf(2) on older kernels.
+        // These capabilities suffice for bpf(2) on older kernels.
         rights::judge(true, net | admin),
         lab(&[]),
         lab(&[LabState::Kept]),

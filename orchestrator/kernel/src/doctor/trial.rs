@@ -1,4 +1,4 @@
-//! Trial of each feature with the steps of a two-host lab.
+//! Trial of each kernel feature, with the steps of a two-host lab.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +25,7 @@ use crate::{
     step::{DeviceChange, Parent, Qdisc, QdiscAt, Step},
 };
 
-/// Tries every feature. A feature whose required feature is missing is left out.
+/// Tries every feature and returns the findings. A feature whose required feature is missing is left out.
 pub(super) fn findings() -> Vec<Finding> {
     match sandbox::run(try_all) {
         Ok(Ok(results)) => results
@@ -42,7 +42,7 @@ pub(super) fn findings() -> Vec<Finding> {
 
 type Results = BTreeMap<Feature, Result<(), StepCause>>;
 
-/// Applies those steps of a two-host lab that need a feature, and returns the result for each feature.
+/// Applies those steps of a two-host lab that need a feature, and returns the result of each feature's trial.
 fn try_all() -> Result<Results, StepCause> {
     let TwoHosts {
         reservation,
@@ -57,7 +57,7 @@ fn try_all() -> Result<Results, StepCause> {
         let Some(feature) = Feature::of(&step) else {
             continue;
         };
-        // red is normally attached below tbf, but a kernel may have red and lack tbf.
+        // red is normally attached below tbf, but a kernel may have red without tbf.
         if let Step::Qdisc(at) = &mut step
             && matches!(at.parent, Parent::Of(_))
             && !matches!(results.get(&Feature::Tbf), Some(Ok(())))
@@ -84,8 +84,9 @@ fn try_all() -> Result<Results, StepCause> {
     Ok(results)
 }
 
-/// Tries a feature, and tries again after loading its modules. Does nothing if the feature or a required feature is
-/// already known to be missing. The first error is kept, because only that one reports missing modules.
+/// Tries a feature and, if that fails, tries again after loading its modules. Does nothing if the feature, or a feature
+/// that it requires, is already known to be missing. The first error is kept, because only that error reports missing
+/// modules.
 fn attempt(
     results: &mut Results,
     feature: Feature,
@@ -110,7 +111,7 @@ fn apply(lab: &mut Lab, step: &Step) -> Result<(), StepCause> {
     }
 }
 
-/// Attaches a program to an interface with a clsact qdisc.
+/// Attaches a program to an interface that has a clsact qdisc.
 fn attach(lab: &mut Lab, at: &QdiscAt) -> Result<(), StepCause> {
     let missing = || StepCause::NoInterface {
         dev: at.dev.clone(),
@@ -121,7 +122,7 @@ fn attach(lab: &mut Lab, at: &QdiscAt) -> Result<(), StepCause> {
     netns::inside(inside, || bpf::attach(&mut handle.socket, index))?
 }
 
-/// Checks for the character device through which programs open an RDMA device.
+/// Checks that there is a character device through which programs can open an RDMA device.
 fn verbs_device(device: &str) -> io::Result<()> {
     for entry in fs::read_dir("/sys/class/infiniband_verbs")? {
         let entry = entry?;
@@ -141,7 +142,7 @@ fn present(feature: Feature) -> Finding {
 
 fn missing(feature: Feature, cause: &StepCause) -> Finding {
     let about = feature.description();
-    // If SoftRoCE's port is taken, the kernel reports only "no such device".
+    // If another program uses SoftRoCE's port, the kernel reports only "no such device".
     if feature == Feature::RdmaRxe && !Path::new("/sys/module/rdma_rxe").exists() && is_taken(ROCE)
     {
         let what = format!("SoftRoCE cannot receive: a program uses UDP port {ROCE}");
@@ -162,7 +163,7 @@ fn missing(feature: Feature, cause: &StepCause) -> Finding {
     }
 }
 
-/// Returns true if the error means that the kernel lacks the feature.
+/// Returns true if the error means that the kernel does not have the feature.
 fn is_unknown(feature: Feature, cause: &StepCause) -> bool {
     match cause.errno() {
         Some(
@@ -172,20 +173,20 @@ fn is_unknown(feature: Feature, cause: &StepCause) -> bool {
             | Errno::EOPNOTSUPP
             | Errno::EPROTONOSUPPORT,
         ) => true,
-        // Answer of RDMA to an unknown device type, and of bpf(2) to an unknown program type.
+        // The kernel reports this error for an unknown RDMA device type, and for an unknown type of a BPF program.
         Some(Errno::EINVAL) => matches!(feature, Feature::RdmaRxe | Feature::Bpf),
         _ => false,
     }
 }
 
-/// Returns true if a program listens on a UDP port.
+/// Returns true if a program uses a UDP port.
 fn is_taken(port: u16) -> bool {
     let bound = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port));
     bound.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
 }
 
-/// Loads modules if this kernel has modules on disk; returns true if all were loaded. A feature may be present without
-/// its modules if it is built in.
+/// Loads modules if the modules of this kernel are on disk; returns true if all of them were loaded. A feature may be
+/// present without its modules if it is built in.
 fn load(modules: &[&str]) -> bool {
     if !modules_directory().is_dir() {
         return false;
@@ -207,7 +208,7 @@ fn load(modules: &[&str]) -> bool {
     }
 }
 
-/// Returns the command that installs missing modules.
+/// Returns the command that installs the missing modules or boots a kernel that has them.
 fn modules_fix() -> String {
     let system = fs::read_to_string("/etc/os-release").unwrap_or_default();
     if modules_directory().is_dir() && is_ubuntu(&system) {

@@ -1,4 +1,4 @@
-//! Kernel interfaces that apply steps.
+//! Interfaces of the kernel through which steps are applied.
 
 use std::{fs, io, os::fd::AsFd, path::PathBuf};
 
@@ -20,22 +20,22 @@ use crate::{
     step::{DeviceChange, HostPrograms, NicRate, Step, Veth, hook},
 };
 
-/// Kernel interface that applies a step. Steps of one backend and namespace are applied together.
+/// Interface of the kernel that applies a step. Steps with the same backend and namespace are applied together.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Backend {
-    /// `/proc/sys`, on a thread in the namespace.
+    /// Files in `/proc/sys`, written on a thread in the namespace.
     Inside,
-    /// A batch of netlink messages.
+    /// Netlink messages, sent in a batch.
     Messages,
-    /// The ethtool ioctl.
+    /// The ethtool ioctl of interfaces.
     Ioctl,
     /// Netlink messages to the RDMA subsystem.
     Rdma,
     /// A mount of `/sys` that shows the namespace.
     Sysfs,
-    /// Machine-wide sysctls, under the machine's lock.
+    /// Machine-wide sysctls, written under the machine's lock.
     Machine,
-    /// Loader of eBPF programs.
+    /// The loader of eBPF programs.
     Programs,
 }
 
@@ -66,7 +66,7 @@ impl Backend {
     }
 }
 
-/// Writes sysctls of the calling thread's namespace.
+/// Writes sysctls of the namespace in which the calling thread is.
 pub(super) fn write_sysctls(steps: &[Step]) -> Result<(), StepError> {
     each(steps, |step| match step {
         Step::Sysctl {
@@ -79,14 +79,14 @@ pub(super) fn write_sysctls(steps: &[Step]) -> Result<(), StepError> {
     })
 }
 
-/// Disables the offloads of interfaces.
+/// Disables the offloads of interfaces in a namespace.
 pub(super) fn disable_offloads(handle: &NetnsHandle, steps: &[Step]) -> Result<(), StepError> {
     each_change(steps, |dev, _| {
         Ok(ethtool::offloads_off(&handle.socket, dev)?)
     })
 }
 
-/// Creates RDMA devices in the calling thread's namespace.
+/// Creates RDMA devices in the namespace in which the calling thread is.
 pub(super) fn add_rdma_devices(steps: &[Step]) -> Result<(), StepError> {
     let mut socket = Socket::rdma().map_err(|error| failed(&steps[0], error))?;
     each_change(steps, |dev, change| match change {
@@ -95,7 +95,7 @@ pub(super) fn add_rdma_devices(steps: &[Step]) -> Result<(), StepError> {
     })
 }
 
-/// Loads a step's host programs. Their interfaces are in the root namespace, whose handle is `handle`.
+/// Loads and pins a step's host programs. Their interfaces are in the root namespace, whose handle is `handle`.
 pub(super) fn load_programs(
     handle: &mut NetnsHandle,
     programs: &HostPrograms,
@@ -133,10 +133,10 @@ pub(super) fn load_programs(
     Ok(lab_host::install(&setup, &programs.directory)?)
 }
 
-/// The host programs count time in nanoseconds.
+/// Number of time units per nanosecond in the host programs, which count nanoseconds.
 const TICKS_PER_NANO: u64 = 1;
 
-/// Writes receive packet steering masks to the calling thread's `/sys`.
+/// Writes masks for receive packet steering to the `/sys` of the calling thread.
 pub(super) fn steer_packets(steps: &[Step]) -> Result<(), StepError> {
     each_change(steps, |dev, change| {
         let DeviceChange::Rps(cpus) = change else {
@@ -150,7 +150,8 @@ pub(super) fn steer_packets(steps: &[Step]) -> Result<(), StepError> {
     })
 }
 
-/// Returns the CPUs that the packets of an interface are steered to, in the calling thread's `/sys`.
+/// Returns the mask of the CPUs to which an interface's packets are steered, according to the calling thread's `/sys`;
+/// `None` if it cannot be read.
 pub(super) fn steered_to(dev: &str) -> Option<u64> {
     cpu_mask(&fs::read_to_string(steering_file(dev)).ok()?)
 }
@@ -159,7 +160,7 @@ fn steering_file(dev: &str) -> String {
     format!("/sys/class/net/{dev}/queues/rx-0/rps_cpus")
 }
 
-/// Calls `work` with each interface change, until a call fails.
+/// Calls `work` with each interface change until a call fails.
 fn each_change(
     steps: &[Step],
     mut work: impl FnMut(&str, &DeviceChange) -> Result<(), StepCause>,
@@ -175,12 +176,13 @@ fn cpu_mask(text: &str) -> Option<u64> {
     u64::from_str_radix(&text.trim().replace(',', ""), 16).ok()
 }
 
-/// Adds the message for a veth pair to a batch for end `a`'s namespace; `other` is end `b`'s namespace if it differs.
+/// Adds the message that creates a veth pair to a batch for the namespace of end `a`. `other` is the namespace of end
+/// `b` if it is a different one.
 pub(super) fn add_veth(veth: &Veth, other: Option<&NetnsHandle>, batch: &mut Batch) {
     batch.route(&route::veth(veth, other.map(AsFd::as_fd)), CREATE);
 }
 
-/// Adds the message for a step that netlink applies, other than a veth pair.
+/// Adds the message for a step that is applied through netlink and does not create a veth pair.
 pub(super) fn add_message(
     handle: &mut NetnsHandle,
     step: &Step,
@@ -242,8 +244,8 @@ pub(super) fn add_message(
     Ok(())
 }
 
-/// Writes a sysctl of the calling thread's namespace and reads it back. A missing sysctl is an
-/// error unless `optional`.
+/// Writes a sysctl of the calling thread's namespace and reads it back. A missing sysctl is an error unless it is
+/// `optional`.
 pub(super) fn write_sysctl(key: &str, value: &str, optional: bool) -> io::Result<()> {
     match fs::write(sysctl_path(key), value) {
         Err(error) if optional && error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -260,8 +262,8 @@ pub(super) fn read_sysctl(key: &str) -> io::Result<String> {
     Ok(fs::read_to_string(sysctl_path(key))?.trim().to_owned())
 }
 
-/// Returns the file of a sysctl. Every dot separates two directories, since no interface of a lab has a dot in its
-/// name.
+/// Returns the path of a sysctl. Every dot in the key separates two directories, because names of lab interfaces
+/// contain no dots.
 fn sysctl_path(key: &str) -> PathBuf {
     PathBuf::from("/proc/sys").join(key.replace('.', "/"))
 }
@@ -270,5 +272,5 @@ fn changed_by_kernel(found: &str) -> io::Error {
     io::Error::other(format!("the kernel set it to `{found}`"))
 }
 
-/// Flags that let a request create an object but not replace one.
+/// Flags with which a request creates an object but never replaces one.
 const CREATE: u16 = NLM_F_CREATE | NLM_F_EXCL;

@@ -1,4 +1,4 @@
-//! Errors of steps and of their undo.
+//! Errors of applying and undoing steps.
 
 use std::{fmt, io};
 
@@ -12,7 +12,7 @@ use crate::{
     step::{DeviceChange, Qdisc, QdiscAt, Step},
 };
 
-/// Error of a step.
+/// Failure to apply a step.
 #[derive(Debug, thiserror::Error)]
 #[error("`{step}` failed: {cause}{}", Hint { step, cause })]
 pub struct StepError {
@@ -26,7 +26,7 @@ pub enum StepCause {
     /// The kernel refused the request.
     #[error(transparent)]
     Netlink(#[from] NetlinkError),
-    /// A system call failed.
+    /// A system call or a file access failed.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A host program cannot be loaded or opened.
@@ -55,7 +55,7 @@ impl From<Errno> for StepCause {
 }
 
 impl StepCause {
-    /// Returns the kernel's error number, if it gave one.
+    /// Returns the error number that the kernel reported; `None` if there is none.
     pub(crate) fn errno(&self) -> Option<Errno> {
         let number = match self {
             Self::Netlink(NetlinkError::Kernel(error)) => Some(error.errno()),
@@ -68,7 +68,7 @@ impl StepCause {
     }
 }
 
-/// Hint that fixes a step's failure; empty if no fix is known.
+/// Hint for resolving a step's failure; empty if no hint is known.
 struct Hint<'a> {
     step: &'a Step,
     cause: &'a StepCause,
@@ -109,7 +109,7 @@ impl fmt::Display for Hint<'_> {
     }
 }
 
-/// Calls `work` with each step, until a call fails.
+/// Calls `work` with each step until a call fails.
 pub(super) fn each(
     steps: &[Step],
     mut work: impl FnMut(&Step) -> Result<(), StepCause>,
@@ -125,7 +125,7 @@ pub(super) fn failed(step: &Step, cause: impl Into<StepCause>) -> StepError {
     }
 }
 
-/// Object that could not be removed.
+/// Failure to remove an object of a lab.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
     #[error("`{undo}` failed: {error}")]
@@ -137,7 +137,7 @@ pub enum UndoError {
     Format { lab: LabName, found: u32 },
     #[error("cannot remove namespace `{name}`: {error}")]
     Netns { name: NetnsName, error: io::Error },
-    #[error("`{what}` is not what the lab made, so it is left as it is")]
+    #[error("`{what}` was not created by the lab, so it is left unchanged")]
     NotOurs { what: String },
     #[error("process {pid} of the lab did not end")]
     Process { pid: i32 },
@@ -151,7 +151,7 @@ pub enum UndoError {
 }
 
 impl UndoError {
-    /// Returns true if the object belongs to somebody else, so that a second attempt is pointless.
+    /// Returns true if the object does not belong to the lab, so that another attempt would be pointless.
     pub(super) const fn is_left(&self) -> bool {
         matches!(self, Self::NotOurs { .. } | Self::OtherCgroup { .. })
     }

@@ -1,4 +1,4 @@
-//! Application of steps, each group recorded in the journal first.
+//! Application of steps in groups, each of which is recorded in the journal beforehand.
 
 use std::{collections::BTreeMap, io, os::fd::AsFd};
 
@@ -16,7 +16,7 @@ use crate::{
     step::{Namespace, Step},
 };
 
-/// Applies steps and records them in the journal.
+/// Executor of a lab's steps, which records each step in the lab's journal before applying it.
 #[derive(Debug)]
 pub(crate) struct Executor {
     lab: LabName,
@@ -25,7 +25,7 @@ pub(crate) struct Executor {
     handles: BTreeMap<NetnsName, NetnsHandle>,
 }
 
-/// Error of applying steps.
+/// Reason why steps were not applied.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApplyError {
     #[error(transparent)]
@@ -37,7 +37,7 @@ pub(crate) enum ApplyError {
 }
 
 impl Executor {
-    /// Returns an executor that has applied nothing yet.
+    /// Returns an executor that has not applied any step.
     pub fn new(lab: LabName, journal: Journal) -> io::Result<Self> {
         Ok(Self {
             lab,
@@ -47,8 +47,8 @@ impl Executor {
         })
     }
 
-    /// Applies steps in groups of one namespace and backend. Calls `cancelled` before each group and
-    /// passes the group to `done` after it.
+    /// Applies steps in groups with the same namespace and backend. Calls `cancelled` before each group, and passes the
+    /// group to `done` after applying it.
     pub fn apply(
         &mut self,
         steps: &[Step],
@@ -70,17 +70,17 @@ impl Executor {
         Ok(())
     }
 
-    /// Returns the lab's journal, which must record a change of state that labs share before the change is made.
+    /// Returns the lab's journal, in which a change of the state that labs share must be recorded before it is made.
     pub const fn journal(&mut self) -> &mut Journal {
         &mut self.journal
     }
 
-    /// Writes a journal entry.
+    /// Writes an entry to the lab's journal.
     pub fn record(&mut self, entry: &Entry) -> io::Result<()> {
         self.journal.write(entry)
     }
 
-    /// Returns the handle of a namespace that the executor created, or of the root namespace.
+    /// Returns the handle of a namespace; `None` unless it is the root namespace or was created by this executor.
     pub fn handle(&mut self, netns: &Namespace) -> Option<&mut NetnsHandle> {
         match netns {
             Namespace::Root => Some(&mut self.root),
@@ -123,7 +123,7 @@ impl Executor {
         Ok(entered.map_err(|error| failed(first, error))??)
     }
 
-    /// Creates a namespace and writes its sysctls.
+    /// Creates a namespace and writes the sysctls that the steps set in it.
     fn create_netns(&mut self, name: &NetnsName, steps: &[Step]) -> Result<(), ApplyError> {
         let journal = &mut self.journal;
         let record = |id| {
@@ -155,7 +155,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Returns a batch with one message per step, for as many of the first steps as fit.
+    /// Returns a batch with one message per step, for the first steps that fit into it.
     fn batch(&mut self, netns: &Namespace, steps: &[Step]) -> Result<Batch, StepError> {
         let mut batch = Batch::default();
         for step in steps {

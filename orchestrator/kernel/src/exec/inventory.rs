@@ -1,4 +1,4 @@
-//! Objects that a lab's journal names.
+//! Objects of a lab, as its journal lists them.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -11,28 +11,28 @@ use crate::{
     step::{Rule, Step, Undo, Veth},
 };
 
-/// Objects that remain to be undone: a journal names them as created or about to be created, and not as undone.
+/// Objects that must be undone: the journal lists them as created or about to be created, and not as undone.
 #[derive(Default)]
 pub(super) struct Inventory<'a> {
     pub processes: Vec<&'a Process>,
     pub pins: Vec<&'a Path>,
-    /// Namespaces by their names.
+    /// Identities of the lab's namespaces, by name.
     pub namespaces: BTreeMap<&'a NetnsName, NetnsId>,
     pub rxe: Vec<(&'a str, &'a str)>,
     pub rules: Vec<&'a Rule>,
     pub links: Vec<(&'a str, Mac)>,
-    /// Group numbers of the lab's interfaces in the root namespace.
+    /// Numbers of the groups that contain the lab's interfaces in the root namespace.
     pub groups: Vec<u32>,
-    /// Sysctls of the whole machine by their keys.
+    /// Machine-wide sysctls that the lab has raised, by key.
     pub sysctls: BTreeMap<&'a str, Sysctl<'a>>,
     pub netns_directory: bool,
 }
 
-/// Values of a sysctl before and after the lab raised it.
+/// Values of a machine-wide sysctl before and after the lab raised it.
 pub(super) struct Sysctl<'a> {
     /// Value before any lab raised it.
     pub before: &'a str,
-    /// Value that the lab wrote.
+    /// Value that this lab wrote.
     pub ours: &'a str,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Inventory<'a> {
             Some(Undo::Rxe { name, dev }) if !self.rxe.contains(&(name, dev)) => {
                 self.rxe.push((name, dev));
             }
-            // Separate journal entries name these objects just before they are created.
+            // These objects have journal entries of their own, written just before the objects are created.
             Some(Undo::Netns(_) | Undo::SharedSysctl { .. } | Undo::Rxe { .. }) | None => {}
         }
     }

@@ -1,5 +1,5 @@
-//! Execution: applies steps, reads the result back and undoes the steps. All decisions are in the steps and in the
-//! journal.
+//! Execution: applies steps, reads the result back, and undoes the steps. All decisions are made in the steps and in
+//! the journal.
 
 mod backend;
 mod check;

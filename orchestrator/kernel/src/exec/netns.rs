@@ -1,7 +1,7 @@
-//! Creation, entering and removal of network namespaces.
+//! Creation and removal of network namespaces, and threads that enter them.
 //!
-//! The crate netns-rs prepares the directory of namespaces as `ip netns` does. It does not create the
-//! namespaces, because it would take over an existing file of the same name.
+//! The crate netns-rs prepares the directory of namespaces in the same way as `ip netns`. It is not used for creating
+//! the namespaces, because it would take over an existing file of the same name.
 
 use std::{
     fs::{self, File},
@@ -27,7 +27,7 @@ use crate::{
     process::NetnsId,
 };
 
-/// Open namespace, with a netlink socket that acts in the namespace.
+/// Open network namespace, with a netlink socket that acts in it.
 #[derive(Debug)]
 pub(crate) struct NetnsHandle {
     pub socket: Socket,
@@ -36,12 +36,12 @@ pub(crate) struct NetnsHandle {
 }
 
 impl NetnsHandle {
-    /// Opens the calling thread's namespace as the root namespace.
+    /// Opens the calling thread's namespace, which must be the root namespace.
     pub fn root() -> io::Result<Self> {
         Self::here(File::open(OWN)?)
     }
 
-    /// Creates a namespace and runs `work` in it, as [`create`] does.
+    /// Creates a namespace and runs `work` in it, in the same way as [`create`].
     pub fn create<T: Send>(
         name: &NetnsName,
         record: impl FnOnce(NetnsId) -> io::Result<()> + Send,
@@ -59,7 +59,8 @@ impl NetnsHandle {
         })
     }
 
-    /// Returns the index of an interface; lists all interfaces first if the index is not cached.
+    /// Returns the index of an interface; if the index is not cached, lists all interfaces first. `None` if there is no
+    /// such interface.
     pub fn interface(&mut self, dev: &str) -> Result<Option<u32>, NetlinkError> {
         if !self.interfaces.contains_key(dev) {
             let links = dump::links(&mut self.socket)?.into_iter();
@@ -75,7 +76,7 @@ impl AsFd for NetnsHandle {
     }
 }
 
-/// Returns the file of a namespace.
+/// Returns the path of the namespace called `name`.
 pub(crate) fn path(name: &NetnsName) -> PathBuf {
     directory().join(name.as_str())
 }
@@ -84,25 +85,25 @@ pub(crate) fn directory() -> PathBuf {
     PathBuf::from("/run/netns")
 }
 
-/// Returns true if the directory of namespaces is a mount of its own, as `ip netns` makes it, so that
-/// unmounting a namespace propagates to other mount namespaces.
+/// Returns true if the directory of namespaces is a separate mount, as after `ip netns`, so that unmounting a namespace
+/// propagates to other mount namespaces.
 pub(crate) fn directory_is_ready() -> io::Result<bool> {
     if !directory().is_dir() {
         return Ok(false);
     }
-    // Not `/proc/self`: this thread may have a mount namespace of its own.
+    // `/proc/self` is not used here, because this thread may have its own mount namespace.
     let mut mounts = MountInfos::from_file("/proc/thread-self/mountinfo")
         .map_err(io::Error::other)?
         .into_iter();
     Ok(mounts.any(|mount| mount.mount_point == directory()))
 }
 
-/// Prepares the directory of namespaces as `ip netns` does.
+/// Prepares the directory of namespaces in the same way as `ip netns`.
 pub(crate) fn make_directory() -> io::Result<()> {
     RunNetns.init().map_err(io::Error::other)
 }
 
-/// The directory of `ip netns`, also on systems whose `/var/run` is not `/run`.
+/// Directory that `ip netns` uses, even on systems where `/var/run` is not `/run`.
 struct RunNetns;
 
 impl Env for RunNetns {
@@ -124,8 +125,8 @@ pub(crate) fn remove_directory() -> io::Result<()> {
     fs::remove_dir(directory())
 }
 
-/// Creates a namespace and runs `work` in it on a new thread. Its file keeps the namespace alive; `record` gets the
-/// namespace's identity before the file exists.
+/// Creates a namespace and runs `work` in it on a new thread. The namespace's file keeps the namespace alive; `record`
+/// gets the namespace's identity before the file exists.
 pub(crate) fn create<T: Send>(
     name: &NetnsName,
     record: impl FnOnce(NetnsId) -> io::Result<()> + Send,
@@ -134,8 +135,8 @@ pub(crate) fn create<T: Send>(
     let path = path(name);
     on_thread(|| {
         unshare(CloneFlags::CLONE_NEWNET)?;
-        // Kept open until the namespace is mounted: when the last holder closes the file, the kernel discards the inode
-        // and makes another at the next lookup.
+        // The file is kept open until the namespace is mounted: when its last holder closes it, the kernel discards the
+        // inode and creates another one at the next lookup.
         let own = File::open(OWN)?;
         record(NetnsId::of_file(&own.metadata()?))?;
         File::create_new(&path)?;
@@ -145,14 +146,14 @@ pub(crate) fn create<T: Send>(
             .map_err(io::Error::from)
             .and_then(|()| File::open(&path));
         if made.is_err() {
-            // The lab created the file, so it may remove the file, mounted or not.
+            // The lab created the file, so it may remove the file, whether or not a namespace is mounted on it.
             let _ = remove(&path);
         }
         Ok(work(made?))
     })
 }
 
-/// Runs `work` in a namespace, on a new thread.
+/// Runs `work` on a new thread in a namespace.
 pub(crate) fn inside<T: Send>(
     netns: impl AsFd + Send,
     work: impl FnOnce() -> T + Send,
@@ -163,7 +164,7 @@ pub(crate) fn inside<T: Send>(
     })
 }
 
-/// Runs `work` in a namespace, on a new thread whose `/sys` shows the namespace.
+/// Runs `work` on a new thread in a namespace; the thread's `/sys` shows that namespace.
 pub(crate) fn inside_with_sysfs<T: Send>(
     netns: impl AsFd + Send,
     work: impl FnOnce() -> T + Send,
@@ -171,8 +172,8 @@ pub(crate) fn inside_with_sysfs<T: Send>(
     inside(netns, || own_sysfs().map(|()| work()))?
 }
 
-/// Mounts, for the calling thread alone, a `/sys` that shows the thread's namespace. `/sys/fs` stays the machine's,
-/// because pinned BPF objects are there.
+/// Mounts a `/sys` that shows the calling thread's namespace, for this thread alone. `/sys/fs` remains that of the
+/// machine, because pinned BPF objects are there.
 pub(crate) fn own_sysfs() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     let none = None::<&str>;
@@ -185,10 +186,10 @@ pub(crate) fn own_sysfs() -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a namespace's file. The namespace ends with its last process.
+/// Removes the file of a namespace. The namespace itself ends with its last process.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match umount2(path, MntFlags::MNT_DETACH) {
-        // The namespace is not mounted yet, or no longer.
+        // The namespace is not mounted yet, or is no longer mounted.
         Ok(()) | Err(Errno::EINVAL) => {}
         Err(Errno::ENOENT) => return Ok(()),
         Err(errno) => return Err(errno.into()),
@@ -196,18 +197,18 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     if_found(fs::remove_file(path)).map(drop)
 }
 
-/// State of a namespace's name.
+/// Use of a namespace's name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Name {
-    /// Nothing has the name.
+    /// There is no file with this name.
     Free,
-    /// A file has the name, and no namespace is mounted on it.
+    /// There is a file with this name, but no namespace is mounted on it.
     File,
-    /// This namespace has the name.
+    /// The namespace with this identity has the name.
     Netns(NetnsId),
 }
 
-/// Returns the current state of a namespace's name.
+/// Returns the current use of a namespace's name.
 pub(crate) fn state(name: &NetnsName) -> Name {
     let path = path(name);
     let is_netns = statfs(&path).is_ok_and(|found| found.filesystem_type() == NSFS_MAGIC);
@@ -218,7 +219,7 @@ pub(crate) fn state(name: &NetnsName) -> Name {
     }
 }
 
-/// File of the calling thread's namespace.
+/// File of the namespace in which the calling thread is.
 const OWN: &str = "/proc/thread-self/ns/net";
 
 /// Runs `work` on a new thread. If `work` switches the thread to other namespaces, the caller's thread is not affected.

@@ -1,7 +1,7 @@
-//! Termination of a lab's processes.
+//! Termination of the processes that belong to a lab.
 //!
-//! A process belongs to the lab if the journal names the process, or if it runs in a namespace that the journal names
-//! and that still has its name. The name must be checked because the kernel reuses the inodes of ended namespaces.
+//! A process belongs to the lab if the journal lists it, or if it runs in a namespace that the journal lists and that
+//! still has its name. The name must be checked because the kernel reuses the inodes of ended namespaces.
 
 use std::{
     collections::BTreeSet,
@@ -14,17 +14,17 @@ use nix::sys::signal::Signal;
 use super::{error::UndoError, inventory::Inventory, netns};
 use crate::process::{self, NetnsId, ProcessId};
 
-/// Processes of a lab after they were killed.
+/// Processes of a lab after an attempt to kill them.
 #[derive(Default)]
 pub(super) struct Ended {
     /// Processes that have ended or do not belong to the lab.
     pub done: Vec<ProcessId>,
-    /// Processes that still run after the timeout.
+    /// Processes that are still running after [`KILL_TIMEOUT`].
     pub left: Vec<ProcessId>,
     pub errors: Vec<UndoError>,
 }
 
-/// Kills the processes of a lab, and waits for their end.
+/// Kills the processes of a lab, and waits until they have ended.
 pub(super) fn end(inventory: &Inventory<'_>) -> Ended {
     let mut ended = Ended::default();
     let mut named = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn end(inventory: &Inventory<'_>) -> Ended {
     let namespaces = mounted(inventory);
     let deadline = Instant::now() + KILL_TIMEOUT;
     loop {
-        // A process may start further processes until it is killed.
+        // A process may start further processes until it has been killed, so the loop continues while there are any.
         let running: BTreeSet<ProcessId> = named
             .iter()
             .copied()
@@ -59,14 +59,14 @@ pub(super) fn end(inventory: &Inventory<'_>) -> Ended {
             return ended;
         }
         for process in &running {
-            // An error needs no handling here: a process that cannot be signalled does not end, and is reported below.
+            // An error needs no handling here: a process that cannot be signalled does not end, and is then reported.
             let _ = process.signal(Signal::SIGKILL);
         }
         sleep(PAUSE);
     }
 }
 
-/// Returns the namespaces that still have their names.
+/// Returns the lab's namespaces that still have their names.
 fn mounted(inventory: &Inventory<'_>) -> BTreeSet<NetnsId> {
     let mounted = inventory
         .namespaces
@@ -75,14 +75,15 @@ fn mounted(inventory: &Inventory<'_>) -> BTreeSet<NetnsId> {
     mounted.map(|(_, id)| *id).collect()
 }
 
-/// Returns the processes in `namespaces`, except the calling process.
+/// Returns all processes in `namespaces` except the calling process.
 fn inside(namespaces: &BTreeSet<NetnsId>) -> Vec<ProcessId> {
     if namespaces.is_empty() {
         return Vec::new();
     }
     let own = i32::try_from(std::process::id()).unwrap_or_default();
     let all = process::all().unwrap_or_default().into_iter();
-    // The start time is read before the namespace, so that a later process with the same ID is not taken for this one.
+    // The start time is read before the namespace, so that a later process with the same id is not mistaken for this
+    // process.
     let all = all.filter(|pid| *pid != own).filter_map(ProcessId::of);
     let is_inside = |process: &ProcessId| {
         NetnsId::of_process(process.pid).is_some_and(|id| namespaces.contains(&id))
@@ -90,6 +91,6 @@ fn inside(namespaces: &BTreeSet<NetnsId>) -> Vec<ProcessId> {
     all.filter(is_inside).collect()
 }
 
-/// Maximum wait for the end of a killed process, which ends at once unless it is blocked in the kernel.
+/// Maximum wait for killed processes to end; they end at once unless they are blocked in the kernel.
 const KILL_TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(2);

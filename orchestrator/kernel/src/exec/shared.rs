@@ -1,8 +1,8 @@
-//! State that labs share: machine-wide sysctls, and the namespace directory.
+//! Machine state that labs share: machine-wide sysctls, and the directory of namespaces.
 //!
-//! The record is `/run/lcmp-lab/shared`, changed under the machine's lock. A lab is in the record before it changes
-//! anything, and the last lab to leave restores the machine. The labs' journals hold the same facts: a record that
-//! cannot be read is set aside and rebuilt from the journals.
+//! The record of this state is `/run/lcmp-lab/shared`, which is changed only under the machine's lock. A lab is entered
+//! in the record before it changes anything, and the last lab to leave restores the machine. The labs' journals contain
+//! the same facts, so a record that cannot be read is renamed and rebuilt from the journals.
 
 use std::{
     collections::BTreeMap,
@@ -26,7 +26,7 @@ use crate::{
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 struct Record {
     sysctls: BTreeMap<String, Raised>,
-    /// Labs that need the directory of namespaces; empty if no lab created it.
+    /// Labs that need the directory of namespaces; empty if the directory existed before all labs.
     netns_directory: Vec<LabName>,
 }
 
@@ -36,13 +36,13 @@ struct Raised {
     before: String,
     /// Value that the latest lab wrote.
     ours: String,
-    /// Labs that need the value.
+    /// Labs that need the raised value.
     labs: Vec<LabName>,
 }
 
-/// Raises a sysctl to at least a value, for a lab. The caller holds the machine's lock.
+/// Raises a sysctl to at least `at_least` on behalf of a lab. The caller must hold the machine's lock.
 ///
-/// Does nothing in a container without machine-wide sysctls.
+/// Does nothing in a container, where machine-wide sysctls are missing.
 pub(crate) fn raise(
     lab: &LabName,
     journal: &mut Journal,
@@ -77,7 +77,8 @@ pub(crate) fn raise(
     write_sysctl(key, &wanted, false)
 }
 
-/// Releases a lab's share of a sysctl. The caller holds the machine's lock.
+/// Releases a lab's share of a sysctl; the last lab restores the original value. The caller must hold the machine's
+/// lock.
 pub(crate) fn release(lab: &LabName, key: &str) -> io::Result<()> {
     let mut record = Record::read()?;
     let Some(raised) = record.sysctls.get_mut(key) else {
@@ -85,7 +86,7 @@ pub(crate) fn release(lab: &LabName, key: &str) -> io::Result<()> {
     };
     raised.labs.retain(|other| other != lab);
     if raised.labs.is_empty() {
-        // If somebody else has written another value since, that value stays.
+        // If another program has written another value since, that value stays.
         if read_sysctl(key)? == raised.ours {
             write_sysctl(key, &raised.before, false)?;
         }
@@ -94,7 +95,7 @@ pub(crate) fn release(lab: &LabName, key: &str) -> io::Result<()> {
     record.write()
 }
 
-/// Creates the directory of namespaces for a lab if it does not exist. The caller holds the machine's
+/// Creates the directory of namespaces on behalf of a lab if it does not exist. The caller must hold the machine's
 /// lock.
 pub(crate) fn need_netns_directory(lab: &LabName, journal: &mut Journal) -> io::Result<()> {
     let mut record = Record::read()?;
@@ -109,7 +110,8 @@ pub(crate) fn need_netns_directory(lab: &LabName, journal: &mut Journal) -> io::
     Ok(())
 }
 
-/// Releases a lab's share of the namespace directory. The caller holds the machine's lock.
+/// Releases a lab's share of the directory of namespaces; the last lab removes it if it is empty. The caller must hold
+/// the machine's lock.
 pub(crate) fn release_netns_directory(lab: &LabName) -> io::Result<()> {
     let mut record = Record::read()?;
     if !record.netns_directory.contains(lab) {
@@ -134,7 +136,7 @@ fn number(value: &str) -> u64 {
 
 impl Record {
     fn read() -> io::Result<Self> {
-        // A process that was killed while it wrote a record left this file.
+        // A process that was killed while writing a record may have left this file.
         if_found(fs::remove_file(next_path())).map_err(at(&next_path()))?;
         let text = match fs::read(path()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
@@ -147,7 +149,7 @@ impl Record {
             .or_else(|damage| Self::recover(&damage))
     }
 
-    /// Sets a damaged record aside and rebuilds it from the labs' journals.
+    /// Renames a damaged record and rebuilds it from the labs' journals.
     fn recover(damage: &io::Error) -> io::Result<Self> {
         let mut record = Self::default();
         for lab in journal::labs()? {
@@ -155,7 +157,7 @@ impl Record {
                 Ok(contents) => record.add(&lab, &contents)?,
                 Err(error) => tracing::warn!(
                     %lab, %error,
-                    "the lab's journal cannot be read: its changes to the whole machine stay"
+                    "the lab's journal cannot be read, so its machine-wide changes remain"
                 ),
             }
         }
@@ -173,7 +175,7 @@ impl Record {
         Ok(record)
     }
 
-    /// Adds the shared state that a lab uses according to its journal.
+    /// Adds the shared state that a lab uses according to its journal; a lab of an earlier boot uses none.
     fn add(&mut self, lab: &LabName, contents: &Contents) -> io::Result<()> {
         let boot_id = process::boot_id()?;
         if contents.head().is_none_or(|head| head.boot_id != boot_id) {
@@ -200,7 +202,7 @@ impl Record {
         Ok(())
     }
 
-    /// Replaces the record atomically.
+    /// Replaces the record atomically, or removes it if it is empty.
     fn write(&self) -> io::Result<()> {
         if *self == Self::default() {
             return if_found(fs::remove_file(path()))
@@ -212,7 +214,7 @@ impl Record {
     }
 }
 
-/// Returns a function that adds the file's path to an error.
+/// Returns a function that adds the path of the file to an error.
 fn at(path: &Path) -> impl Fn(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
 }

@@ -1,7 +1,7 @@
-//! Removal of a lab from its journal alone.
+//! Removal of a lab's objects according to its journal.
 //!
-//! Removal continues after a failure. A missing object is not an error, and an object that is not the one in the
-//! journal is left as it is.
+//! Removal continues after a failure. A missing object is not an error, and an object that differs from the one in the
+//! journal is left unchanged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,8 +25,8 @@ use crate::{
     step::{Rule, Undo},
 };
 
-/// Removes every object that the journal names, and records each object as undone once it is handled. The caller holds
-/// the machine's lock.
+/// Removes every object that the journal lists, and records each object as undone once it has been handled. The caller
+/// must hold the machine's lock.
 pub(crate) fn undo(lab: &LabName, contents: &Contents, journal: &mut Journal) -> Vec<UndoError> {
     let inventory = Inventory::of(contents);
     let mut undoing = Undoing {
@@ -57,14 +57,14 @@ pub(crate) fn undo(lab: &LabName, contents: &Contents, journal: &mut Journal) ->
     undoing.errors
 }
 
-/// State of an undo in progress: the journal, and the errors so far.
+/// State of an undo in progress: the journal, and the errors that have occurred so far.
 struct Undoing<'a> {
     journal: &'a mut Journal,
     errors: Vec<UndoError>,
 }
 
 impl Undoing<'_> {
-    /// Records an object as undone unless the undo failed. An object that has the same name later does not belong to
+    /// Records an object as undone unless the undo failed. If a later object has the same name, it does not belong to
     /// the lab.
     fn done(&mut self, object: Undone, error: Option<UndoError>) {
         if error.as_ref().is_none_or(UndoError::is_left) {
@@ -83,7 +83,7 @@ impl Undoing<'_> {
         let ended = processes::end(inventory);
         let known = |id: &ProcessId| inventory.processes.iter().any(|process| process.id == *id);
         for id in ended.left.into_iter().filter(|id| !known(id)) {
-            // Read now, because the process's namespace is about to lose its name.
+            // The control group is read now, because the process's namespace will lose its name in the next steps.
             let cgroup = process::cgroup(id.pid).unwrap_or_default();
             self.write(Entry::Process(Process { id, cgroup }));
         }
@@ -151,8 +151,8 @@ impl Undoing<'_> {
         }
     }
 
-    /// Deletes the interfaces in the root namespace: a whole group at once if all its members are the lab's, because
-    /// each single deletion costs tens of milliseconds.
+    /// Deletes the interfaces in the root namespace. A group whose members all belong to the lab is deleted with one
+    /// request, because each single deletion costs tens of milliseconds.
     fn delete_links(
         &mut self,
         inventory: &Inventory<'_>,
@@ -197,7 +197,7 @@ impl Undoing<'_> {
     }
 }
 
-/// Removes the namespace's name if it still stands for `made`, the namespace that the lab created.
+/// Removes the name of a namespace if the name still refers to `made`, the namespace that the lab created.
 fn remove_netns(name: &NetnsName, made: NetnsId) -> Option<UndoError> {
     match netns::state(name) {
         netns::Name::Free => return None,
@@ -215,10 +215,10 @@ fn remove_netns(name: &NetnsName, made: NetnsId) -> Option<UndoError> {
     })
 }
 
-/// Unmounts a BPF file system, which removes the objects pinned there.
+/// Unmounts a BPF file system, which removes the objects that are pinned in it.
 fn remove_pins(path: &Path) -> Option<UndoError> {
     match umount2(path, MntFlags::MNT_DETACH) {
-        // The file system is not mounted yet, or no longer.
+        // The file system is not mounted yet, or is no longer mounted.
         Ok(()) | Err(Errno::EINVAL | Errno::ENOENT) => {}
         Err(errno) => return Some(file(&path.display().to_string(), errno.into())),
     }
@@ -245,5 +245,5 @@ fn file(path: &str, error: io::Error) -> UndoError {
     }
 }
 
-/// Number of rules deleted by one system call, far below the limit of a call.
+/// Number of rules that one system call deletes, far below the limit on the size of a call.
 const RULES_AT_ONCE: usize = 256;

@@ -1,11 +1,11 @@
-//! Model of a packet filter's chains, and the search for chains that drop packets.
+//! Model of the chains of packet filters, and the search for chains that drop packets.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
 };
 
-/// Direction in which a host's datagram passes through chains.
+/// Direction in which a host's datagram passes through the chains.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Direction {
     /// From the host's socket to its NIC.
@@ -14,38 +14,38 @@ pub(crate) enum Direction {
     In,
 }
 
-/// Chains by name: `inet firewalld filter_INPUT`, `filter INPUT`.
+/// Chains by their full names, such as `inet firewalld filter_INPUT` or `filter INPUT`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Chains(pub BTreeMap<String, Chain>);
 
 /// Chain of a packet filter.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Chain {
-    /// Hook of a base chain, in lower case; `None` for other chains.
+    /// Hook to which a base chain is attached, in lower case; `None` for other chains.
     pub hook: Option<String>,
-    /// True if the chain's policy is to drop packets that no rule decides.
+    /// True if the chain's policy is to drop packets for which no rule decides.
     pub drops_rest: bool,
     pub rules: Vec<Rule>,
-    /// Command that lets the datagrams of a lab's hosts pass.
+    /// Command that makes the chain accept the datagrams of a lab's hosts.
     pub fix: String,
 }
 
-/// Rule of a chain.
+/// Rule of a chain, reduced to its condition and its verdict.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Rule {
-    /// True if the rule matches only some packets.
+    /// True if the rule matches only some packets; false if it matches all packets.
     pub is_conditional: bool,
     pub verdict: Verdict,
 }
 
-/// Verdict of a rule.
+/// Treatment of the packets that a rule matches.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Verdict {
     Drop,
     Reject,
-    /// Continues in the named chain.
+    /// The packet continues in the named chain.
     Jump(String),
-    /// Accepts, or continues at the next rule.
+    /// The packet is accepted, or continues at the next rule.
     Other,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Dropper {
     pub fix: String,
 }
 
-/// Means by which a chain drops packets.
+/// Way in which a chain drops packets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum How {
     Policy,
@@ -68,7 +68,7 @@ enum How {
 }
 
 impl Chains {
-    /// Returns the chains that drop packets of a direction.
+    /// Returns the chains that may drop packets in a direction.
     pub(super) fn droppers(&self, direction: Direction) -> Vec<Dropper> {
         let hooks = match direction {
             Direction::Out => ["output", "postrouting"],
@@ -88,8 +88,8 @@ impl Chains {
         found
     }
 
-    /// Adds the dropping rules of a chain and of the chains that it jumps to; visits each chain once. `is_certain` is
-    /// true if every packet that no rule accepts reaches the chain.
+    /// Adds the dropping rules of a chain, and of the chains to which it jumps; each chain is visited once.
+    /// `is_certain` is true if every packet that no rule accepts reaches the chain.
     fn follow<'a>(
         &'a self,
         (name, is_certain): (&'a str, bool),
@@ -152,7 +152,7 @@ mod tests {
         droppers.iter().map(ToString::to_string).collect()
     }
 
-    /// The input is firewalld's last rule, in the JSON of nft 1.0.6.
+    /// The input is the last rule of firewalld, in the JSON that nft 1.0.6 prints.
     #[test]
     fn a_final_reject_drops_what_no_rule_accepts() {
         let listing = r#"{"nftables": [
@@ -187,7 +187,8 @@ mod tests {
         assert_eq!(fix, "firewall-cmd --add-port=4791/udp");
     }
 
-    /// A listing of rules made by `iptables-nft` 1.8.9, whose targets nft cannot parse, and of a chain's policy.
+    /// The listing contains rules made by `iptables-nft` 1.8.9, whose targets nft cannot parse, and the policy of a
+    /// chain.
     #[test]
     fn rules_of_iptables_are_read_as_nft_lists_them() {
         let listing = r#"{"nftables": [
@@ -223,7 +224,7 @@ mod tests {
         );
     }
 
-    /// The input is output of `iptables-legacy-save` 1.8.9.
+    /// The input is the output of `iptables-legacy-save` 1.8.9.
     #[test]
     fn chains_of_the_older_tables_are_followed() {
         let listing = "\

@@ -1,4 +1,4 @@
-//! Chains of the kernel's older (x_tables) tables, as listed by `iptables-legacy-save`.
+//! Chains of the kernel's older packet filter tables (x_tables), as listed by `iptables-legacy-save`.
 
 use std::{collections::BTreeMap, fs};
 
@@ -9,9 +9,11 @@ use super::{
     listing::output,
 };
 
-/// Lists the chains of the calling thread's namespace.
+/// Returns the chains of the namespace in which the calling thread is; empty if the older tables have never been used
+/// there.
 pub(super) fn chains() -> Result<Chains, String> {
-    // The file lists the tables that were ever used in this namespace; it is missing if the kernel has no such tables.
+    // The file lists the tables that have been used in this namespace; it does not exist if the kernel has no such
+    // tables.
     let tables = fs::read_to_string("/proc/thread-self/net/ip_tables_names").unwrap_or_default();
     if tables.trim().is_empty() {
         return Ok(Chains::default());
@@ -20,7 +22,7 @@ pub(super) fn chains() -> Result<Chains, String> {
     Ok(parse(&String::from_utf8_lossy(&listing)))
 }
 
-/// Reads a listing: `*table`, `:CHAIN POLICY [0:0]`, `-A CHAIN … -j TARGET …`.
+/// Parses a listing of lines such as `*table`, `:CHAIN POLICY [0:0]` and `-A CHAIN … -j TARGET …`.
 pub(super) fn parse(listing: &str) -> Chains {
     let mut chains = BTreeMap::new();
     let mut table = "";
@@ -32,7 +34,7 @@ pub(super) fn parse(listing: &str) -> Chains {
             let name = words.next().unwrap_or_default();
             let policy = words.next();
             let chain = Chain {
-                // Only base chains have a policy; their names are those of the hooks.
+                // Only base chains have a policy, and their names are those of the hooks.
                 hook: (policy != Some("-")).then(|| name.to_ascii_lowercase()),
                 drops_rest: policy == Some("DROP"),
                 rules: Vec::new(),
@@ -50,7 +52,7 @@ pub(super) fn parse(listing: &str) -> Chains {
     Chains(chains)
 }
 
-/// Reads a rule's matches and target.
+/// Parses the matches and the target of a rule.
 fn rule(table: &str, words: &[&str]) -> Rule {
     let at = words.iter().position(|word| matches!(*word, "-j" | "-g"));
     let target = at.and_then(|at| words.get(at + 1)).copied();

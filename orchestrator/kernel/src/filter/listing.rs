@@ -1,4 +1,4 @@
-//! Output of the programs that list packet filter rules.
+//! Output of the programs that list the rules of packet filters.
 
 use std::{
     os::unix::process::CommandExt,

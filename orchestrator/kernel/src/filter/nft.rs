@@ -12,7 +12,7 @@ use super::{
 };
 use crate::doctor::modules_directory;
 
-/// Lists the chains of the calling thread's namespace; empty without nf_tables.
+/// Returns the chains of the namespace in which the calling thread is; empty if nf_tables is not in use.
 pub(super) fn chains() -> Result<Chains, String> {
     if is_unloaded_module() {
         return Ok(Chains::default());
@@ -20,15 +20,15 @@ pub(super) fn chains() -> Result<Chains, String> {
     parse(&output("nft", &["--json", "list", "ruleset"])?)
 }
 
-/// Returns true if nf_tables is a module that is not loaded. There are no rules then, and listing them would load the
-/// module. A kernel with nf_tables built in does not list the module anywhere.
+/// Returns true if nf_tables is a module that is not loaded: then there are no rules, and listing them would load the
+/// module. A kernel into which nf_tables is built does not list it as a module.
 fn is_unloaded_module() -> bool {
     let modules = fs::read_to_string(modules_directory().join("modules.dep"));
     let is_module = modules.is_ok_and(|modules| modules.contains("/nf_tables.ko"));
     is_module && !Path::new("/sys/module/nf_tables").exists()
 }
 
-/// Parses a listing in JSON.
+/// Parses a listing in JSON format.
 pub(super) fn parse(listing: &[u8]) -> Result<Chains, String> {
     let listing: Listing = serde_json::from_slice(listing)
         .map_err(|error| format!("the listing of `nft` cannot be read: {error}"))?;
@@ -42,7 +42,7 @@ pub(super) fn parse(listing: &[u8]) -> Result<Chains, String> {
                 drops_rest: listed.policy.as_deref() == Some("drop"),
                 rules: Vec::new(),
                 fix: match listed.table.as_str() {
-                    // firewalld recreates its rules repeatedly.
+                    // firewalld recreates its rules from time to time, so the fix must be made through firewalld.
                     "firewalld" => format!("firewall-cmd --add-port={ROCE_PORT}/udp"),
                     _ => format!("nft insert rule {at} udp dport {ROCE_PORT} accept"),
                 },
@@ -85,12 +85,12 @@ struct ListedRule {
     family: String,
     table: String,
     chain: String,
-    /// Statements, each an object with a single field.
+    /// Statements of the rule, each of which is an object with a single field.
     expr: Vec<BTreeMap<String, Value>>,
 }
 
 impl ListedChain {
-    /// Returns true if IPv4 packets of hosts pass through the chain.
+    /// Returns true if IPv4 packets of hosts may pass through the chain.
     fn sees_hosts(&self) -> bool {
         matches!(self.family.as_str(), "ip" | "inet")
     }

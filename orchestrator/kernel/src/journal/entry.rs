@@ -1,4 +1,4 @@
-//! Entries of a journal.
+//! Entries of a lab's journal.
 
 use std::{net::Ipv4Addr, path::PathBuf};
 
@@ -12,23 +12,23 @@ use crate::{
     step::{Rule, Step},
 };
 
-/// Line of a journal.
+/// Entry of a journal, which is one line.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Entry {
-    /// First line: the lab and its owner.
+    /// The lab and its owner; the first line of a journal.
     Lab(Head),
     Nodes(Vec<NodeEntry>),
     /// Steps that are about to be applied.
     Do(Vec<Step>),
-    /// A new namespace that is about to get its name. Any other namespace of that name belongs to somebody else.
+    /// A new namespace that is about to get its name. Any other namespace of that name does not belong to the lab.
     MadeNetns {
         name: NetnsName,
         id: NetnsId,
     },
     /// The lab uses the directory of namespaces, which a lab created.
     NetnsDirectory,
-    /// A sysctl of the whole machine that the lab is about to raise.
+    /// A machine-wide sysctl that the lab is about to raise.
     Raised {
         key: String,
         /// Value before any lab raised it.
@@ -36,17 +36,17 @@ pub(crate) enum Entry {
         /// Value that this lab writes.
         ours: String,
     },
-    /// A process of the lab, which ends with the lab.
+    /// A process of the lab, which is ended with the lab.
     Process(Process),
     /// A BPF file system, which is unmounted with the lab.
     Pins(PathBuf),
-    /// The lab remains when its owner ends.
+    /// The lab stays up when its owner ends.
     Kept,
     /// Objects that an undo has handled. A later undo leaves objects with the same names alone.
     Undone(Vec<Undone>),
 }
 
-/// Process of a lab.
+/// Process that belongs to a lab.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Process {
     pub id: ProcessId,
@@ -54,7 +54,7 @@ pub(crate) struct Process {
     pub cgroup: String,
 }
 
-/// Object that an undo has removed, or has left because it belongs to somebody else.
+/// Object that an undo has removed, or has left because it does not belong to the lab.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Undone {
@@ -62,48 +62,48 @@ pub(crate) enum Undone {
     Pins(PathBuf),
     Rxe(String),
     Rule(Rule),
-    /// Interface of the root namespace.
+    /// Name of an interface in the root namespace.
     Link(String),
     Netns(NetnsName),
     Sysctl(String),
     NetnsDirectory,
 }
 
-/// Lab and owner of a journal.
+/// First entry of a journal: the lab and its owner.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Head {
     /// Version of the journal's format.
     pub format: u32,
     pub lab: LabName,
     pub scenario: String,
-    /// Slot: block of addresses, tables and names, 0 to 15.
+    /// Slot of the lab, 0 to 15: its block of addresses, tables and names.
     pub slot: u8,
-    /// Boot in which the lab was created; only files survive a reboot.
+    /// Id of the boot during which the lab was created; only files survive a reboot.
     pub boot_id: String,
     pub owner: Owner,
-    /// Time of creation, seconds since 1970.
+    /// Time at which the lab was created, in seconds since 1970.
     pub since: u64,
-    /// Kernel that the lab runs on.
+    /// Location of the kernel on which the lab runs.
     #[serde(rename = "place")]
     pub location: Location,
 }
 
-/// Process that created a lab.
+/// Process that created a lab and owns it.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Owner {
     pub process: ProcessId,
     pub command: String,
 }
 
-/// Node of a lab.
+/// Node of a lab, as recorded in its journal.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub(crate) struct NodeEntry {
-    /// Name, e.g. `dc1/h1`.
+    /// Name of the node, such as `dc1/h1`.
     pub name: String,
-    /// Short name, e.g. `dc1-h1`.
+    /// Short name of the node, such as `dc1-h1`.
     pub short: String,
     pub role: Role,
-    /// Namespace; `None` for a host in the root namespace.
+    /// Namespace of the node; `None` for a host in the root namespace.
     pub netns: Option<NetnsName>,
     pub interfaces: Vec<String>,
     /// Address of the node; `None` in a journal from an earlier version.
@@ -124,11 +124,11 @@ impl NodeEntry {
         }
     }
 
-    /// Returns true if `name` is the node's name or its short name.
+    /// Returns true if `name` is the node's name or the node's short name.
     pub fn is_named(&self, name: &str) -> bool {
         self.name == name || self.short == name
     }
 }
 
-/// Version of the journal's format. A lab whose journal has another format version is not taken down.
+/// Version of the journal's format. A lab whose journal has another version is not taken down.
 pub(crate) const FORMAT: u32 = 3;

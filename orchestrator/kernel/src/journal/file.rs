@@ -1,4 +1,4 @@
-//! Writer and reader of a journal.
+//! Writer and reader of a journal file.
 
 use std::{
     fs::{File, OpenOptions},
@@ -11,14 +11,14 @@ use serde_json::Value;
 
 use super::{Entry, FORMAT, OWNER_ONLY, if_found};
 
-/// Open journal, to which entries are appended.
+/// Open journal file, to which entries are appended.
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: File,
 }
 
 impl Journal {
-    /// Creates a journal; an existing journal is an error.
+    /// Creates a journal in `directory`; fails if there is one already.
     pub fn create(directory: &Path) -> io::Result<Self> {
         let file = OpenOptions::new()
             .create_new(true)
@@ -28,7 +28,7 @@ impl Journal {
         Ok(Self { file })
     }
 
-    /// Opens a lab's journal for appending, and cuts off an incomplete last line.
+    /// Opens the journal in `directory` for appending, after removing an incomplete last line.
     pub fn open(directory: &Path) -> io::Result<Self> {
         let path = directory.join(NAME);
         let file = OpenOptions::new().append(true).open(&path)?;
@@ -37,7 +37,7 @@ impl Journal {
         Ok(Self { file })
     }
 
-    /// Appends a line. The change that it names may happen only after this returns.
+    /// Appends an entry. The change that the entry describes may be made only after this returns.
     pub fn write(&mut self, entry: &Entry) -> io::Result<()> {
         let mut line = serde_json::to_vec(entry)?;
         line.push(b'\n');
@@ -45,15 +45,15 @@ impl Journal {
     }
 }
 
-/// Entries of a journal; only the head if the journal has another format version.
+/// Entries of a journal; only the first entry if the journal's format has another version.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contents {
     pub entries: Vec<Entry>,
 }
 
 impl Contents {
-    /// Reads a journal; a missing journal is empty. An incomplete last line is ignored, because its change was never
-    /// made.
+    /// Reads the journal in `directory`; without a journal, there are no entries. An incomplete last line is ignored,
+    /// because its change was never made.
     pub fn read(directory: &Path) -> io::Result<Self> {
         let path = directory.join(NAME);
         let text = if_found(std::fs::read(&path))?.unwrap_or_default();
@@ -88,7 +88,7 @@ impl Contents {
         Ok(contents)
     }
 
-    /// Returns the head; `None` if the owner was killed before it wrote the head.
+    /// Returns the first entry; `None` if the owner was killed before it wrote that entry.
     pub fn head(&self) -> Option<&super::Head> {
         self.entries.iter().find_map(|entry| match entry {
             Entry::Lab(head) => Some(head),
@@ -97,13 +97,14 @@ impl Contents {
     }
 }
 
-/// Returns the complete lines of a journal: cuts off a last line without its newline.
+/// Returns the complete lines of a journal, without a last line that lacks its newline.
 fn whole_lines(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|&b| b == b'\n');
     &text[..end.map_or(0, |at| at + 1)]
 }
 
-/// Returns the format version of a head, which may have other fields than this version's.
+/// Returns the format version in a first entry if it is not [`FORMAT`]. The entry may have other fields than in this
+/// version.
 fn other_format(line: &[u8]) -> Option<u64> {
     let head: Value = serde_json::from_slice(line).ok()?;
     let format = head.get("lab")?.get("format")?.as_u64()?;

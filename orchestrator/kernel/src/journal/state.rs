@@ -1,4 +1,4 @@
-//! Labs of the machine and their states.
+//! Labs on this machine, and their states.
 
 use std::{fmt, io, path::PathBuf, time::SystemTime};
 
@@ -8,19 +8,19 @@ use serde::Serialize;
 use super::{Contents, Entry, Location, base, directory, hint, if_found, is_damage, recorded_run};
 use crate::{name::LabName, process};
 
-/// State of a lab.
+/// State of a lab, according to its journal and its owner.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LabState {
-    /// The owner runs.
+    /// The process that owns the lab is running.
     Live,
-    /// The owner ended and kept the lab on purpose.
+    /// The owner has ended and has deliberately left the lab up.
     Kept,
-    /// The owner was killed or the machine rebooted; `down` or the next `up` removes the remains.
+    /// The owner was killed, or the machine was rebooted; `down` or the next `up` removes the remaining objects.
     Dead,
-    /// The journal cannot be read; `down --forget` sets it aside.
+    /// The journal cannot be read; `down --forget` renames the lab's directory.
     Unreadable,
-    /// Only root may read the journal.
+    /// The journal cannot be read because only root may read it.
     Private,
 }
 
@@ -36,35 +36,35 @@ impl fmt::Display for LabState {
     }
 }
 
-/// Status of a lab on the machine.
+/// Status of a lab on this machine.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Status {
     pub lab: LabName,
     pub state: LabState,
-    /// Kernel that the lab runs on.
+    /// Location of the kernel on which the lab runs.
     #[serde(rename = "place")]
     pub location: Location,
-    /// Name of the scenario; empty if the journal has no head entry.
+    /// Name of the scenario; empty if the journal has no first entry.
     pub scenario: String,
-    /// Run directory of the lab; `None` if no run directory is recorded, for example before the run starts.
+    /// Path of the lab's run directory; `None` if none is recorded, for example because the run has not started.
     pub run: Option<PathBuf>,
-    /// Slot; `None` if the journal has no head entry.
+    /// Slot of the lab; `None` if the journal has no first entry.
     pub slot: Option<u8>,
-    /// Process ID of the owner.
+    /// Process id of the owner; `None` if the journal has no first entry.
     pub owner_pid: Option<i32>,
-    /// Command line of the owner.
+    /// Command line of the owner; `None` if the journal has no first entry.
     pub owner_command: Option<String>,
-    /// Age of the lab, s.
+    /// Age of the lab in seconds; `None` if the journal has no first entry.
     pub age_seconds: Option<u64>,
-    /// Number of DCI switches, spines and leaves.
+    /// Number of DCI switches, spines and leaves together.
     pub switches: usize,
     pub hosts: usize,
-    /// Reason why the journal cannot be read; `None` if it can.
+    /// Reason why the journal cannot be read; `None` if it can be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// Lists the names of the machine's labs, sorted.
+/// Returns the names of the labs on this machine, sorted.
 pub(crate) fn labs() -> io::Result<Vec<LabName>> {
     let mut labs: Vec<LabName> = Vec::new();
     for entry in if_found(std::fs::read_dir(base()))?.into_iter().flatten() {
@@ -78,7 +78,7 @@ pub(crate) fn labs() -> io::Result<Vec<LabName>> {
     Ok(labs)
 }
 
-/// Reads a lab's journal and determines the lab's state; `None` if there is no such lab.
+/// Reads a lab's journal and determines the lab's state; `None` if there is no lab of this name.
 pub(crate) fn read(lab: &LabName) -> io::Result<Option<(Contents, LabState)>> {
     let directory = directory(lab);
     if !directory.is_dir() {
@@ -127,7 +127,7 @@ impl Status {
         }
     }
 
-    /// Returns the status of a lab whose journal cannot be read.
+    /// Returns the status of a lab whose journal cannot be read because of `error`.
     pub(crate) fn unreadable(lab: LabName, error: &io::Error) -> Self {
         let state = if is_damage(error) {
             LabState::Unreadable
@@ -141,7 +141,7 @@ impl Status {
     }
 }
 
-/// Returns the current time, s since 1970.
+/// Returns the current time in seconds since 1970.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())

@@ -1,4 +1,4 @@
-//! Benchmark of bringing labs up and down.
+//! Benchmark of bringing labs up and taking them down.
 
 use std::{
     io,
@@ -14,22 +14,21 @@ use crate::{
     step::Step,
 };
 
-/// Size of a lab, and the time to bring it up and down.
+/// Size of a lab, and the time to bring it up and take it down.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct UpDown {
-    /// Number of network namespaces.
+    /// Number of network namespaces in the lab.
     pub namespaces: usize,
-    /// Number of interface pairs.
+    /// Number of virtual links, that is pairs of interfaces.
     pub links: usize,
     pub steps: usize,
-    /// Time to apply the steps and read them back.
+    /// Time to apply the steps and to read the result back.
     pub up: Duration,
     /// Time to undo the steps.
     pub down: Duration,
 }
 
-/// Brings a lab up, takes it down, and measures both.
-/// Fails if [`Lab::up`] fails or if the lab cannot be taken down.
+/// Brings a lab up, takes it down, and measures both. Fails if [`Lab::up`] fails or the lab cannot be taken down.
 pub fn bench_up_down(
     reservation: Reservation,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! Removal of labs from their journals, and the list of labs.
+//! Removal of labs according to their journals, and the list of labs.
 
 use std::{
     fs, io,
@@ -17,7 +17,7 @@ use crate::{
     process,
 };
 
-/// Treatment of a lab whose owner runs.
+/// Treatment of a lab whose owner is still running.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Live {
     /// Leave the lab up and report an error.
@@ -26,7 +26,7 @@ pub enum Live {
     Stop,
 }
 
-/// Error of taking a lab down.
+/// Reason why a lab cannot be taken down.
 #[derive(Debug, thiserror::Error)]
 pub enum DownError {
     #[error("there is no lab `{lab}` (hint: `lcmp-lab status` lists them)")]
@@ -44,8 +44,8 @@ pub enum DownError {
     },
 }
 
-/// Takes a lab down, whoever created it, and returns the errors of objects that remain.
-/// Fails if the lab does not exist, its owner runs (with [`Live::Refuse`]), or its journal cannot be read.
+/// Takes down a lab of any owner, and returns an error for each object that remains. Fails if the lab does not exist,
+/// its owner is running (with [`Live::Refuse`]), or its journal cannot be read.
 pub fn down(lab: &LabName, live: Live) -> Result<Vec<UndoError>, DownError> {
     let lock = MachineLock::take()?;
     if journal::read(lab)?.is_none() {
@@ -57,7 +57,7 @@ pub fn down(lab: &LabName, live: Live) -> Result<Vec<UndoError>, DownError> {
     }
     let _lock = MachineLock::take()?;
     let Some((contents, state)) = journal::read(lab)? else {
-        // The owner took the lab down itself.
+        // The owner has taken the lab down itself.
         return Ok(Vec::new());
     };
     if state == LabState::Live {
@@ -67,16 +67,16 @@ pub fn down(lab: &LabName, live: Live) -> Result<Vec<UndoError>, DownError> {
     Ok(clear(lab, &contents)?)
 }
 
-/// Takes all labs of the machine down and returns each result.
+/// Takes down all labs of the machine and returns the result for each of them.
 #[expect(clippy::type_complexity, reason = "a list of named results")]
 pub fn down_all(live: Live) -> io::Result<Vec<(LabName, Result<Vec<UndoError>, DownError>)>> {
     let labs = journal::labs()?.into_iter();
     Ok(labs.map(|lab| (lab.clone(), down(&lab, live))).collect())
 }
 
-/// Sets a lab's directory aside if its journal is damaged or has another format, so that the lab is no longer listed,
-/// and returns the directory's new path. The lab's objects on this machine stay. Fails if the lab does not exist or can
-/// be taken down.
+/// Renames a lab's directory if the lab's journal is damaged or has another format, so that the lab is no longer
+/// listed, and returns the directory's new path. The lab's objects on this machine stay. Fails if the lab does not
+/// exist or can be taken down.
 pub fn forget(lab: &LabName) -> Result<PathBuf, DownError> {
     let _lock = MachineLock::take()?;
     match journal::read(lab) {
@@ -89,13 +89,13 @@ pub fn forget(lab: &LabName) -> Result<PathBuf, DownError> {
         Err(error) => return Err(error.into()),
     }
     let directory = journal::directory(lab);
-    // A lab's name has no dot, so the directory is no longer listed as a lab.
+    // A lab's name has no dot, so the renamed directory is no longer listed as a lab.
     let aside = directory.with_file_name(format!(".{lab}-{}", journal::now()));
     fs::rename(&directory, &aside)?;
     Ok(aside)
 }
 
-/// Lists the labs of the machine.
+/// Returns the status of every lab of the machine.
 pub fn status() -> io::Result<Vec<Status>> {
     let mut found = Vec::new();
     for lab in journal::labs()? {
@@ -108,7 +108,7 @@ pub fn status() -> io::Result<Vec<Status>> {
 }
 
 /// Removes a lab's objects, then its files. After an error the journal stays, so that another attempt can remove the
-/// rest. The caller holds the machine's lock.
+/// remaining objects. The caller must hold the machine's lock.
 pub(super) fn clear(lab: &LabName, contents: &Contents) -> io::Result<Vec<UndoError>> {
     let errors = match contents.head() {
         Some(head) if head.format != FORMAT => {
@@ -119,11 +119,11 @@ pub(super) fn clear(lab: &LabName, contents: &Contents) -> io::Result<Vec<UndoEr
         Some(head) if head.boot_id == process::boot_id()? => {
             undo(lab, contents, &mut Journal::open(&journal::directory(lab))?)
         }
-        // After a reboot only files are left.
+        // After a reboot only the lab's files exist.
         Some(_) | None => Vec::new(),
     };
     if errors.is_empty() {
-        // The journal is removed last, because it names all other objects.
+        // The journal is removed last, because it lists all other objects.
         let directory = journal::directory(lab);
         let journal = directory.join("journal");
         for entry in fs::read_dir(&directory)? {
@@ -137,7 +137,8 @@ pub(super) fn clear(lab: &LabName, contents: &Contents) -> io::Result<Vec<UndoEr
     Ok(errors)
 }
 
-/// Asks the owner of a live lab to stop, waits while the owner uses CPU time, and kills the owner if it does not end.
+/// Asks the owner of a live lab to stop, waits as long as the owner uses CPU time, and kills the owner if it does not
+/// end.
 fn stop_owner(lab: &LabName) -> io::Result<()> {
     let owner = match journal::read(lab)? {
         Some((contents, LabState::Live)) => contents.head().map(|head| head.owner.process),
@@ -177,6 +178,6 @@ fn remove(path: &std::path::Path) -> io::Result<()> {
     }
 }
 
-/// Maximum wait before a message is logged.
+/// Time of waiting after which a message is logged.
 const SILENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! Errors of bringing a lab up.
+//! Errors that occur when a lab is brought up.
 
 use std::{fmt, io};
 
@@ -10,16 +10,16 @@ use crate::{
     netlink::NetlinkError,
 };
 
-/// Error of bringing a lab up, with the objects that remain.
+/// Failure to bring a lab up, and the objects that remain.
 #[derive(Debug, thiserror::Error)]
 pub struct LabError {
     #[source]
     pub kind: LabErrorKind,
-    /// Objects that could not be removed.
+    /// Errors for the objects that could not be removed.
     pub left: Vec<UndoError>,
 }
 
-/// Cause of a failed lab.
+/// Cause of a failure to bring a lab up.
 #[derive(Debug, thiserror::Error)]
 pub enum LabErrorKind {
     #[error(transparent)]
@@ -67,7 +67,7 @@ pub enum LabErrorKind {
     Host(Box<HostError>),
     #[error("stopped")]
     Cancelled,
-    #[error("cannot read back what was made: {0}")]
+    #[error("cannot read back the state of the lab: {0}")]
     ReadBack(#[from] NetlinkError),
     #[error("{what}: {error}")]
     Io {
@@ -86,7 +86,7 @@ impl fmt::Display for LabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.fmt(f)?;
         for error in &self.left {
-            write!(f, "; and left behind: {error}")?;
+            write!(f, "; an object remains: {error}")?;
         }
         Ok(())
     }
@@ -101,5 +101,5 @@ fn list(differences: &[Difference]) -> String {
     text
 }
 
-/// Maximum number of differences shown.
+/// Maximum number of differences that a message shows.
 const MAX_SHOWN: usize = 5;

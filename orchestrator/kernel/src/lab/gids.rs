@@ -8,7 +8,8 @@ use lab_units::NodeId;
 use super::LabErrorKind;
 use crate::lower::{Layout, LowerOptions, rdma_device};
 
-/// Waits until every RDMA device has a GID for each of its interface's addresses. The kernel adds GIDs asynchronously.
+/// Waits until every RDMA device has a GID for each address of its interface, because the kernel adds GIDs
+/// asynchronously.
 pub(super) fn wait_for_gids(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
     let layout = Layout::new(plan, options);
     if !options.delay_lines {
@@ -34,7 +35,7 @@ pub(super) fn wait_for_gids(plan: &Plan, options: &LowerOptions) -> Result<(), L
     Ok(())
 }
 
-/// Returns the index of a device's RoCE v2 GID for an IPv4 address.
+/// Returns the index of a device's RoCE v2 GID for an IPv4 address; `None` if the device has no such GID.
 pub(super) fn gid_index(device: &str, addr: Ipv4Addr) -> Option<u8> {
     let port = PathBuf::from(format!("/sys/class/infiniband/{device}/ports/1"));
     let [a, b, c, d] = addr.octets();
@@ -45,7 +46,7 @@ pub(super) fn gid_index(device: &str, addr: Ipv4Addr) -> Option<u8> {
         .collect();
     indexes.sort_unstable();
     indexes.into_iter().find(|index| {
-        // Unset entries cannot be read.
+        // Entries without a GID cannot be read.
         let read = |file: PathBuf| fs::read_to_string(file).unwrap_or_default();
         let gid = read(port.join(format!("gids/{index}")));
         let kind = || read(port.join(format!("gid_attrs/types/{index}")));
@@ -53,8 +54,8 @@ pub(super) fn gid_index(device: &str, addr: Ipv4Addr) -> Option<u8> {
     })
 }
 
-/// Maximum number of checks for a GID, which the kernel adds within milliseconds. The wait is bounded by a count, not
-/// by time, because a guest's clock may jump.
+/// Maximum number of checks for a GID; the kernel adds GIDs within milliseconds. The wait is limited by a count instead
+/// of a time, because a guest's clock may jump.
 const MAX_GID_CHECKS: u32 = 10_000;
 
 const PAUSE: Duration = Duration::from_millis(1);

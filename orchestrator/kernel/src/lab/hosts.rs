@@ -1,4 +1,4 @@
-//! RDMA devices of hosts and their GIDs.
+//! RDMA devices of hosts, and their GIDs.
 
 use std::{collections::BTreeMap, net::Ipv4Addr, path::PathBuf};
 
@@ -20,20 +20,20 @@ use crate::{
     step::{DeviceChange, Step},
 };
 
-/// Parameters that a program needs to send from or to a host.
+/// Parameters that a program needs to send from a host or to a host.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HostEndpoint {
     pub rdma_device: String,
     /// Index of the RoCE v2 GID for the host's IPv4 address.
     pub gid_index: u8,
-    /// The host's IPv4 address, which corresponds to the GID.
+    /// IPv4 address of the host, which corresponds to the GID.
     pub addr: Ipv4Addr,
-    /// File of the host's namespace; `None` for the root namespace.
+    /// Path of the host's namespace; `None` for the root namespace.
     pub netns: Option<PathBuf>,
 }
 
 impl Lab {
-    /// Returns the endpoint of a host at its own address; `None` if the node is not a host or has no RDMA device.
+    /// Returns the endpoint of a host at its primary address; `None` if the node is not a host or has no RDMA device.
     #[must_use]
     pub fn host_endpoint(&self, host: NodeId) -> Option<HostEndpoint> {
         self.host_endpoint_at(host, self.plan.nodes[host.index()].addr)
@@ -69,7 +69,7 @@ impl Lab {
             .transpose()
     }
 
-    /// Returns the ports of hosts' NICs in the root namespace by interface index.
+    /// Returns the ports of the hosts' NICs in the root namespace, by interface index.
     #[must_use]
     pub fn nics(&self) -> BTreeMap<u32, PortId> {
         let hosts = self
@@ -85,7 +85,7 @@ impl Lab {
         ports.filter_map(index).collect()
     }
 
-    /// Restores the lab's initial state: undoes link faults, clears the QP state of congestion control, and replaces
+    /// Restores the lab's initial state: undoes link faults, clears the QP state of congestion control, and recreates
     /// all RDMA devices, so that QP numbers, and the UDP source ports derived from them, are equal in every run.
     pub fn reset(&mut self) -> Result<(), LabErrorKind> {
         self.apply(&lower_repair(&self.plan, &self.options))?;
@@ -113,13 +113,12 @@ impl Lab {
         wait_for_gids(&self.plan, &self.options)
     }
 
-    /// Returns an error if a rule of the machine, for example one added since the lab came up, diverts packets of the
-    /// lab's hosts.
+    /// Fails if a rule of the machine, for example one added since the lab came up, diverts packets of the lab's hosts.
     pub(crate) fn check_rules(&self) -> Result<(), LabErrorKind> {
         rules::check(&self.plan, &self.options)
     }
 
-    /// Returns the machine's rule that diverts packets of the lab's hosts, if there is one.
+    /// Returns the machine's rule that diverts packets of the lab's hosts; `None` if no rule does.
     pub(crate) fn taking_rule(&self) -> Result<Option<TakingRule>, LabErrorKind> {
         rules::taking(&self.plan, &self.options)
     }

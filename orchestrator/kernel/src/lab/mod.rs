@@ -1,6 +1,6 @@
-//! A lab on this machine: reserved, brought up, used, taken down.
+//! A lab on this machine: its reservation, bring-up, use and removal.
 //!
-//! All functions block; async code calls them through `spawn_blocking`.
+//! All functions block; asynchronous code calls them through `spawn_blocking`.
 
 mod bench;
 mod down;

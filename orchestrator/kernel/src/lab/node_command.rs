@@ -15,7 +15,7 @@ use crate::{
     name::LabName,
 };
 
-/// Error of running a program on a node.
+/// Reason why a program cannot be run on a node.
 #[derive(Debug, thiserror::Error)]
 pub enum EnterError {
     #[error("there is no lab `{lab}` (hint: `lcmp-lab status` lists them)")]
@@ -53,8 +53,7 @@ pub struct NodeCommand {
     command: Command,
 }
 
-/// Prepares a command for a node of a lab on this kernel. The node's name is `dc1`, `dc1/h1` or
-/// `dc1-h1`.
+/// Prepares a command for a node of a lab on this kernel. The node is named like `dc1`, `dc1/h1` or `dc1-h1`.
 pub fn node_command(
     lab: &LabName,
     node: &str,
@@ -75,15 +74,15 @@ pub fn node_command(
 }
 
 impl NodeCommand {
-    /// Returns true if the node is in the root namespace: the program then reaches the lab only
-    /// through sockets bound to the host's interface or RDMA device.
+    /// Returns true if the node is in the root namespace. A program there reaches the lab only through sockets bound to
+    /// the host's interface or RDMA device.
     #[must_use]
     pub const fn runs_in_root(&self) -> bool {
         self.node.netns.is_none()
     }
 
-    /// Replaces this process with the program, which inherits its streams, signals and exit code.
-    /// Returns only on failure.
+    /// Replaces this process with the program, which thus gets this process's streams and signals. Returns only on
+    /// failure.
     #[must_use]
     pub fn exec(mut self) -> EnterError {
         self.inside(CommandExt::exec)
@@ -96,7 +95,7 @@ impl NodeCommand {
             .map_err(|error| self.start_error(error))
     }
 
-    /// Passes the command to `work` on a thread in the node's namespace.
+    /// Runs `work` with the command on a thread in the node's namespace.
     fn inside<T: Send>(
         &mut self,
         work: impl FnOnce(&mut Command) -> T + Send,
@@ -123,7 +122,7 @@ impl NodeCommand {
 }
 
 impl Lab {
-    /// Starts a program in a node's namespace, with its `/sys`, and records the process in the
+    /// Starts a program in a node's namespace, with the `/sys` of that namespace, and records the process in the
     /// journal. Fails if the namespace cannot be entered or the program does not start.
     pub fn spawn_on(
         &mut self,
@@ -136,7 +135,7 @@ impl Lab {
             Some(file) => netns::inside_with_sysfs(file, || command.spawn())??,
         };
         if let Err(error) = self.record_process(child.id()) {
-            // Without a journal entry, `down` would not find the process.
+            // A process without a journal entry must not run, because `down` would not find it.
             child.kill()?;
             child.wait()?;
             return Err(error);

@@ -1,4 +1,4 @@
-//! Counts of lost packets: in the lab's emulated queues, elsewhere, and as detected by SoftRoCE.
+//! Counts of lost packets: in the lab's emulated queues, elsewhere, and as seen by SoftRoCE.
 
 use std::{collections::BTreeMap, fs, io, iter::Sum, path::Path};
 
@@ -13,38 +13,38 @@ use crate::{
     step::Namespace,
 };
 
-/// Losses since the lab was brought up.
+/// Numbers of packets lost since the lab was brought up.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct Losses {
-    /// Packets dropped by queueing disciplines: by full queues, and as the plan's random link loss.
+    /// Packets that queueing disciplines dropped because a queue was full, or as random loss that the plan specifies.
     pub emulated: u64,
-    /// Packets dropped by delay lines of links without loss in the plan.
+    /// Packets dropped by the delay lines of links for which the plan has no loss.
     pub unasked: u64,
-    /// Packets dropped elsewhere: at CPU backlogs, in veths, on receive.
+    /// Packets dropped elsewhere: in CPU backlogs, in veths, and on receive.
     pub outside: u64,
-    /// Loss recovery by SoftRoCE; `None` if SoftRoCE does not count it.
+    /// SoftRoCE's counts of loss recovery; `None` if SoftRoCE does not count it.
     pub recovery: Option<RecoveryCounts>,
 }
 
 /// SoftRoCE's counts of loss recovery, summed over all devices.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct RecoveryCounts {
-    /// Number of times that a sender went back to an earlier packet (go-back-N).
+    /// Number of times that a sender resumed at an earlier packet (go-back-N).
     pub go_backs: u64,
     /// Number of NAKs that receivers sent, one for each gap in the packet sequence.
     pub naks: u64,
 }
 
-/// Interface of a lab, with the flags that decide how its losses are counted.
+/// Interface of a lab, with the flags that determine how its losses are counted.
 struct Dev {
-    /// True if a fault makes the interface lose packets.
+    /// True if a fault causes the interface to lose packets.
     is_faulty: bool,
-    /// True if the interface is the delay line of a link without loss in the plan.
+    /// True if the interface is the delay line of a link for which the plan has no loss.
     is_lossless_line: bool,
 }
 
 impl Losses {
-    /// Returns the retransmissions since an earlier reading, if SoftRoCE counts them.
+    /// Returns the retransmissions since the earlier reading `before`; `None` if SoftRoCE does not count them.
     pub(crate) fn retransmissions_since(&self, before: &Self) -> Option<Retransmissions> {
         let before = before.recovery?;
         let after = self.recovery?;
@@ -58,8 +58,8 @@ impl Losses {
 }
 
 impl Lab {
-    /// Returns the losses so far. Interfaces of the links in `faulty` do not count, because a cut link drops packets by
-    /// design.
+    /// Returns the losses so far. Interfaces of the links in `faulty` are not counted, because a cut link drops packets
+    /// by design.
     pub(crate) fn losses(&mut self, faulty: &[LinkId]) -> Result<Losses, LabErrorKind> {
         let plan = self.plan.clone();
         let options = self.options.clone();
@@ -72,7 +72,7 @@ impl Lab {
         namespaces.sort();
         namespaces.dedup();
         let ports = (0..).map(PortId).take(plan.ports.len());
-        // The interfaces of each port: at the node, and in the fiber.
+        // Each port has two interfaces: one at the node, and one in the fiber's namespace.
         let devs: BTreeMap<String, Dev> = ports
             .flat_map(|port| {
                 let is_faulty = faulty.contains(&port.link());
@@ -127,14 +127,14 @@ impl Lab {
     }
 }
 
-/// Returns the packets that all CPUs' backlogs dropped: the sum of the second column in `softnet_stat`.
+/// Returns how many packets the backlogs of all CPUs dropped: the sum of the second column in `softnet_stat`.
 fn backlog_drops(softnet: &str) -> u64 {
     let drops = |line: &str| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok();
     softnet.lines().filter_map(drops).sum()
 }
 
 impl RecoveryCounts {
-    /// Returns the counts of an RDMA device.
+    /// Returns the counts of an RDMA device; `None` if the device does not report them.
     fn of(device: &str) -> Option<Self> {
         let counters = Path::new("/sys/class/infiniband")
             .join(device)
@@ -176,7 +176,7 @@ mod tests {
             Some((found.go_backs, found.timeouts))
         };
         assert_eq!(between(Some((5, 4)), Some((15, 11))), Some((10, 3)));
-        // A NAK may arrive when no packet is left to retransmit.
+        // A NAK may arrive when there is no packet left to retransmit.
         assert_eq!(between(Some((0, 0)), Some((2, 3))), Some((2, 0)));
         assert_eq!(between(None, Some((2, 3))), None);
     }

@@ -1,23 +1,23 @@
-//! Wait for a process that was asked to end. The wait goes on while the process uses CPU time.
+//! Waiting for a process that was asked to end, as long as the process uses CPU time.
 
 use std::time::{Duration, Instant};
 
 use procfs::process::{Stat, all_processes};
 
-/// Wait for a process to end. The wait is over once the process has used less CPU time than [`WORK`] for [`IDLE`], or
-/// after [`LONGEST`].
+/// Wait for a process to end. The wait is over once the process has used less CPU time than [`WORK`] during [`IDLE`],
+/// or after [`LONGEST`].
 #[derive(Debug)]
 pub(super) struct Patience {
-    /// End of the whole wait.
+    /// Time at which the wait is over in any case.
     last: Instant,
-    /// End of the wait unless the process does more work.
+    /// Time at which the wait is over unless the process does more work before.
     until: Instant,
-    /// CPU time used by the process when `until` was set.
+    /// CPU time that the process had used when `until` was set.
     worked: Duration,
 }
 
 impl Patience {
-    /// Begins a wait at `now` for a process that has used the CPU time `worked`.
+    /// Begins a wait at `now` for a process that has used the CPU time `worked` so far.
     pub fn new(now: Instant, worked: Duration) -> Self {
         Self {
             last: now + LONGEST,
@@ -26,7 +26,7 @@ impl Patience {
         }
     }
 
-    /// Returns true if the wait is over at `now`, when the process has used the CPU time `worked`.
+    /// Returns true if the wait is over at `now`, given that the process has used the CPU time `worked` so far.
     pub fn is_over(&mut self, now: Instant, worked: Duration) -> bool {
         if worked.saturating_sub(self.worked) >= WORK {
             (self.until, self.worked) = (now + IDLE, worked);
@@ -35,8 +35,8 @@ impl Patience {
     }
 }
 
-/// Returns the CPU time used so far by a process and its children, ended children included: a guest is a child of its
-/// lab's owner.
+/// Returns the CPU time that a process and its children, including ended children, have used so far. Children count
+/// because a guest is a child of its lab's owner.
 pub(super) fn worked(pid: i32) -> Duration {
     let stats = all_processes()
         .into_iter()
@@ -52,14 +52,15 @@ pub(super) fn worked(pid: i32) -> Duration {
     Duration::from_millis(ticks.saturating_mul(1_000) / procfs::ticks_per_second().max(1))
 }
 
-/// Maximum time without work. An otherwise idle owner ends its processes and takes its lab down within a few seconds.
+/// Maximum time without work. An owner that has nothing else to do ends its processes and takes its lab down within a
+/// few seconds.
 const IDLE: Duration = Duration::from_secs(15);
 
-/// CPU time within [`IDLE`] that counts as work, such as drawing a report, or ending a guest's flows. A
-/// process that only waits and polls uses less.
+/// CPU time within [`IDLE`] that counts as work, such as drawing a report or ending a guest's flows. A process that
+/// only waits and polls uses less CPU time.
 const WORK: Duration = Duration::from_millis(500);
 
-/// Maximum wait, longer than any report takes.
+/// Maximum duration of a wait, longer than drawing any report takes.
 const LONGEST: Duration = Duration::from_secs(600);
 
 #[cfg(test)]
@@ -71,12 +72,12 @@ mod tests {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut patience = Patience::new(start, Duration::from_secs(7));
-        // The process works for half of each second: 3.5 s after 7 s, and so on.
+        // The process works for half of each second: it has used 3.5 s more after 7 s, and so on.
         for seconds in 1..=40 {
             let worked = Duration::from_secs(7) + Duration::from_millis(500 * seconds);
             assert!(!patience.is_over(at(seconds), worked), "{seconds}");
         }
-        // The process has worked for 27 s after 40 s, and does no more work.
+        // By 40 s, the process has used 27 s, and it does no more work.
         let worked = Duration::from_secs(27);
         assert!(!patience.is_over(at(54), worked));
         assert!(patience.is_over(at(55), worked));

@@ -1,15 +1,15 @@
-//! Arguments of `ping` between nodes: node names are resolved, and a host in the root namespace gets its interface.
+//! Arguments of `ping` between nodes: node names are resolved, and a host in the root namespace uses its own interface.
 //!
 //! The root namespace has no route to a lab's hosts, so that the machine's own packets never enter a lab. A host's
-//! routing rules match packets from sockets that are bound to the host's interface; `ping -I` binds its socket so. The
-//! arguments of other programs are not changed: perftest, for example, also uses the loopback interface.
+//! routing rules match packets from sockets that are bound to the host's interface, and `ping -I` binds its socket in
+//! this way. The arguments of other programs are not changed: perftest, for example, also uses the loopback interface.
 
 use std::{ffi::OsStr, ffi::OsString, path::Path};
 
 use crate::journal::NodeEntry;
 
 /// Returns the arguments of `program` on the node `from`. For `ping`, node names are replaced by addresses, and the
-/// interface of a host in the root namespace is added unless the arguments name one.
+/// interface of a host in the root namespace is added unless the arguments already name an interface.
 pub(super) fn arguments(
     program: &OsStr,
     arguments: &[OsString],

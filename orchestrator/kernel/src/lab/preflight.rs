@@ -1,4 +1,4 @@
-//! Checks before a lab is brought up.
+//! Checks that are made before a lab is brought up.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub(super) fn check(
     rules::check(plan, options)
 }
 
-/// Returns an error if the lab has congestion control that cannot run with these options.
+/// Fails if the lab has congestion control that cannot run with these options.
 fn check_pacer(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
     if Layout::new(plan, options).dcqcn().is_none() {
         return Ok(());
@@ -70,7 +70,7 @@ pub(super) fn allow_files(steps: &[Step]) -> Result<(), LabErrorKind> {
     setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(io)
 }
 
-/// Returns an error if a name that the lab needs is in use.
+/// Fails if a name that the lab needs is already in use.
 fn check_names(steps: &[Step]) -> Result<(), LabErrorKind> {
     let io = |error| LabErrorKind::Io {
         what: "netlink socket",
@@ -115,5 +115,5 @@ fn check_names(steps: &[Step]) -> Result<(), LabErrorKind> {
     Ok(())
 }
 
-/// Number of open files besides namespaces: journals, pipes of flows, telemetry sockets.
+/// Number of open files that are not namespaces: journals, pipes of flows, telemetry sockets.
 const OTHER_FILES: u64 = 1_024;

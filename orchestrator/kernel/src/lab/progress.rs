@@ -1,29 +1,29 @@
-//! Progress of bringing a lab up.
+//! Progress of bringing up a lab.
 
 use std::fmt;
 
 use crate::step::{DeviceChange, Namespace, Step};
 
-/// Phase of bringing a lab up.
+/// Phase of bringing up a lab.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Phase {
-    /// Namespaces and their settings.
+    /// Creation of namespaces and their settings.
     Namespaces,
     Links,
-    /// Queues, addresses, neighbours, routes, rules.
+    /// Set-up of queues, addresses, neighbours, routes and rules.
     Nodes,
     RdmaDevices,
     /// Comparison of the kernel's state with the steps.
     Check,
 }
 
-/// Progress of bringing a lab up.
+/// Progress of bringing up a lab.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Progress {
     pub phase: Phase,
-    /// Number of applied steps, over all phases.
+    /// Number of steps that have been applied, over all phases.
     pub done: usize,
-    /// Total number of steps.
+    /// Number of steps in all phases.
     pub total: usize,
 }
 

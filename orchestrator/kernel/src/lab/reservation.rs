@@ -1,4 +1,4 @@
-//! Reservation of a name and a slot for a lab.
+//! Reservation of a lab's name and slot.
 
 use std::{
     fs::{self, DirBuilder},
@@ -27,11 +27,11 @@ use crate::{
 pub struct Reservation {
     lab: LabName,
     slot: u8,
-    /// Journal, which moves into the lab when the lab is brought up.
+    /// Journal of the lab; `None` once it has moved into the lab that was brought up.
     journal: Option<Journal>,
 }
 
-/// Error of reserving a lab.
+/// Reason why a lab cannot be reserved.
 #[derive(Debug, thiserror::Error)]
 pub enum ReservationError {
     #[error(
@@ -68,8 +68,8 @@ pub enum ReservationError {
 }
 
 impl Reservation {
-    /// Reserves a lab on this kernel. A dead lab of the same name is removed first; a live or kept lab of the name is
-    /// an error. Fails if the name or all slots are in use, or the machine's network cannot be read.
+    /// Reserves a lab on this kernel. A dead lab of the same name is removed first; a live or kept lab of that name is
+    /// an error. Also fails if all slots are in use or the machine's network cannot be read.
     pub fn acquire(lab: &LabName, scenario: &str) -> Result<Self, ReservationError> {
         Self::acquire_on(Location::Here, lab, scenario)
     }
@@ -104,7 +104,7 @@ impl Reservation {
         }
         let slot = free_slot()?;
         let directory = journal::directory(lab);
-        // Other users may see a lab's name, but not its files.
+        // Other users may see the names of labs, but not their files.
         DirBuilder::new().mode(OWNER_ENTERS).create(&directory)?;
         let mut journal = Journal::create(&directory)?;
         journal.write(&Entry::Lab(head(location, lab, scenario, slot)?))?;
@@ -115,19 +115,19 @@ impl Reservation {
         })
     }
 
-    /// Returns the lab's name.
+    /// Returns the name under which the lab is reserved.
     #[must_use]
     pub const fn lab(&self) -> &LabName {
         &self.lab
     }
 
-    /// Returns the slot that the plan is relabelled for.
+    /// Returns the slot for which the plan must be relabelled.
     #[must_use]
     pub const fn slot(&self) -> u8 {
         self.slot
     }
 
-    /// Returns the lab's directory, for sockets and other files that are removed with the lab.
+    /// Returns the lab's directory, in which sockets and other files are placed that are removed with the lab.
     #[must_use]
     pub fn directory(&self) -> PathBuf {
         journal::directory(&self.lab)
@@ -157,10 +157,10 @@ impl Drop for Reservation {
     }
 }
 
-/// Mode of a lab's directory: only its owner may access the journal, sockets and pinned programs.
+/// Mode of a lab's directory: only its owner can access the journal, sockets and pinned programs in it.
 const OWNER_ENTERS: u32 = 0o700;
 
-/// Returns the number of labs that can still be reserved.
+/// Returns the number of further labs that can be reserved.
 pub(crate) fn free_slots() -> Result<usize, ReservationError> {
     Ok(in_use()?.free_slots())
 }
@@ -173,7 +173,8 @@ fn in_use() -> Result<InUse, ReservationError> {
     let mut in_use = InUse::read(&mut Socket::route()?)?;
     for lab in journal::labs()? {
         let slot = match journal::read(&lab) {
-            // The slot of an unreadable lab still counts as used, because its addresses exist on this kernel.
+            // The slot of a lab with an unreadable journal still counts as used, because the lab's addresses exist on
+            // this kernel.
             Err(error) if journal::is_damage(&error) => {
                 tracing::warn!(%lab, %error, "the lab's journal cannot be read");
                 None

@@ -1,8 +1,8 @@
 //! Detection of rules in the root namespace that precede a lab's rules and divert its packets.
 //!
 //! A lab's rules have low priority numbers, but a rule that is added without a priority while a lab is up precedes
-//! them, as do some rules of a few programs. Most such rules are harmless: they select by a mark, a user or an
-//! interface that no packet of a lab has, or look up a table that has no route to the lab's hosts.
+//! them, as do the rules of a few programs. Most such rules are harmless: they match a mark, a user or an interface
+//! that no packet of a lab has, or look up a table that has no route to the lab's hosts.
 //!
 //! <https://github.com/torvalds/linux/blob/v6.1/net/core/fib_rules.c>, `fib_rules_lookup`;
 //! <https://github.com/torvalds/linux/blob/v6.1/net/ipv4/fib_rules.c>, `fib4_rule_match`, `fib4_rule_suppress`
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Returns an error with the rule if a rule diverts packets of the lab's hosts.
+/// Fails if a rule of the machine diverts packets of the lab's hosts; the error contains the rule.
 pub(super) fn check(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
     match taking(plan, options)? {
         Some(rule) => Err(LabErrorKind::Rule {
@@ -37,7 +37,7 @@ pub(super) fn check(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorK
     }
 }
 
-/// Returns the first rule that diverts packets of the lab's hosts.
+/// Returns the first rule that diverts packets of the lab's hosts; `None` if no rule does.
 pub(super) fn taking(
     plan: &Plan,
     options: &LowerOptions,
@@ -55,28 +55,28 @@ pub(super) fn taking(
     }))
 }
 
-/// Packets of a lab's hosts in the root namespace, and the routes of the tables that rules look up for the packets.
+/// Packets of a lab's hosts in the root namespace, and the routes in the tables that rules look up for them.
 struct HostPackets<'a> {
     plan: &'a Plan,
     nics: Vec<&'a str>,
     addresses: Vec<Ipv4Addr>,
     routes: Vec<Route>,
-    /// Route lookups that the kernel makes for the packets.
+    /// Kinds of route lookups that the kernel makes for the packets.
     lookups: Vec<Lookup>,
 }
 
-/// Kind of route lookup.
+/// Kind of a route lookup.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Lookup {
-    /// Route of a packet that a host sends. Only routes through the host's NIC count.
+    /// Lookup of the route for a packet that a host sends. Only routes through the host's NIC count.
     Send,
-    /// Route of a packet that a host receives.
+    /// Lookup of the route for a packet that a host receives.
     Receive,
-    /// Reverse route, to the sender of a packet that a host receives (`rp_filter`).
+    /// Lookup of the reverse route, to the sender of a packet that a host receives (`rp_filter`).
     Source,
 }
 
-/// Share of the packets that a selector matches: all, some or none.
+/// Share of a lookup's packets that a selector matches: all, some or none.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Share {
     None,
@@ -101,7 +101,7 @@ impl<'a> HostPackets<'a> {
         }
     }
 
-    /// Returns true if `rule` keeps some packet from reaching the lab's rules.
+    /// Returns true if `rule` keeps any packet from reaching the lab's own rules.
     fn are_taken_by(&self, rule: &Rule) -> bool {
         let slot = self.plan.slot;
         let own = address::routing_table(slot, NodeId(0));
@@ -123,7 +123,7 @@ impl<'a> HostPackets<'a> {
         }
     }
 
-    /// Returns true if a lookup that `rule` matches ends at the rule, instead of continuing at the next one.
+    /// Returns true if a lookup that `rule` matches ends at the rule instead of continuing with the next rule.
     fn ends(&self, rule: &Rule, lookup: Lookup) -> bool {
         match rule.action {
             Action::Lookup { table, suppressed } => self.addresses.iter().any(|addr| {
@@ -137,8 +137,8 @@ impl<'a> HostPackets<'a> {
         }
     }
 
-    /// Returns true if a lookup of `addr` in a table finds a route. Routes that refuse packets (`unreachable`, for
-    /// example) count, although they have no interface. Prefixes of at most `suppressed` bits do not count.
+    /// Returns true if a lookup of `addr` in a table finds a route. Routes that refuse packets, such as `unreachable`,
+    /// count although they have no interface. Routes with prefixes of at most `suppressed` bits do not count.
     fn has_route(
         &self,
         (table, suppressed): (u32, Option<u8>),
@@ -160,8 +160,8 @@ impl<'a> HostPackets<'a> {
         })
     }
 
-    /// Returns the share of a lookup's packets that a selector matches. The packets are UDP packets to RoCE's
-    /// port, from root, without a mark; SoftRoCE's route lookups give no ports.
+    /// Returns the share of a lookup's packets that a selector matches. The packets are UDP packets to RoCE's port,
+    /// from root, without a mark; SoftRoCE's route lookups contain no ports.
     fn share(&self, selector: &Match, lookup: Lookup) -> Share {
         let some_if = |is_some| if is_some { Share::Some } else { Share::None };
         let all_if = |is_all| if is_all { Share::All } else { Share::None };
@@ -169,7 +169,7 @@ impl<'a> HostPackets<'a> {
         match selector {
             Match::From(prefix) | Match::To(prefix) => self.share_in(*prefix),
             Match::Iif(dev) if is_received => some_if(self.nics.contains(&dev.as_str())),
-            // To rules, the input interface of a locally sent packet is the loopback interface.
+            // In rules, the input interface of a locally sent packet is the loopback interface.
             Match::Iif(dev) => all_if(dev == "lo"),
             Match::Oif(dev) => some_if(lookup == Lookup::Send && self.nics.contains(&dev.as_str())),
             Match::Mark { value, mask } => all_if(value & mask == 0),
@@ -201,7 +201,7 @@ impl<'a> HostPackets<'a> {
 }
 
 /// Returns true if the machine-wide `rp_filter` is on. A lab turns the filter off on its own interfaces, but the
-/// stricter of the two settings applies.
+/// stricter of the machine-wide and the interface's setting applies.
 fn filters_by_source() -> bool {
     let all = std::fs::read_to_string("/proc/sys/net/ipv4/conf/all/rp_filter");
     all.is_ok_and(|all| all.trim() == "1")
@@ -212,8 +212,8 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// Routes of a machine. Table 7 has a default route; 8 has a route to 10.0.0.0/8; 9 has a default route and a
-    /// throw route for 10.0.0.0/8; 10 has a route to the machine's own network; 11 has a default route that refuses
+    /// Routes of a machine. Table 7 has a default route; 8 has a route to 10.0.0.0/8; 9 has a default route and a throw
+    /// route for 10.0.0.0/8; 10 has a route to the machine's own network; 11 has a default route that refuses packets,
     /// and a route to 10.0.0.0/8.
     fn routes() -> Vec<Route> {
         let route = |table, addr: &str, len, (throws, is_unicast): (bool, bool)| Route {
@@ -252,7 +252,7 @@ mod tests {
             action,
         };
         let is_taken = packets.are_taken_by(&rule);
-        // Slot 0 has the priorities 32 to 34.
+        // Slot 0's rules have the priorities 32 to 34.
         rule.priority = 35;
         assert!(!packets.are_taken_by(&rule), "{rule}");
         is_taken
@@ -277,7 +277,7 @@ mod tests {
             (lookup(9), false),
             (lookup(10), false),
             (lookup(12), false),
-            // wg-quick's `lookup main suppress_prefixlength 0`, with the default route and with another route.
+            // wg-quick adds `lookup main suppress_prefixlength 0`; tested with a default route and with another route.
             (suppressed(7), false),
             (suppressed(8), true),
             (Action::Goto(34), true),
@@ -290,8 +290,8 @@ mod tests {
         }
     }
 
-    /// A host's sockets and device are bound to its NIC, so a route through another interface does not count. A route
-    /// that refuses packets counts, because it has no interface.
+    /// A host's sockets and its device are bound to its NIC, so a route through another interface does not count. A
+    /// route that refuses packets has no interface, so it counts.
     #[test]
     fn what_a_host_sends_is_taken_only_by_what_refuses_it() {
         for (action, expected) in [
@@ -305,7 +305,7 @@ mod tests {
         }
     }
 
-    /// With `rp_filter`, the sender's address is looked up as if the machine were sending to it.
+    /// With `rp_filter`, the kernel looks up the sender's address as if the machine were sending to it.
     #[test]
     fn a_filter_by_source_looks_up_senders_too() {
         let plan = testing::pair(0);
@@ -339,7 +339,8 @@ mod tests {
             (Match::Iif("l0d1h1".into()), true, true),
             (Match::Iif("lo".into()), false, true),
             (Match::Oif("tun0".into()), false, true),
-            // Tailscale's `fwmark 0x80000/0xff0000`, wg-quick's `not fwmark 0xca6c`, and a mask without bits.
+            // The marks are Tailscale's `fwmark 0x80000/0xff0000`, wg-quick's `not fwmark 0xca6c`, and a mask without
+            // bits.
             (mark(0x8_0000, 0xff_0000), false, true),
             (mark(0xca6c, u32::MAX), false, true),
             (mark(0, 0xff), true, false),

@@ -1,4 +1,4 @@
-//! Choice of a free slot: a set of addresses, tables, rules and names that nobody else uses.
+//! Choice of a free slot: a set of addresses, tables, rules and names that nothing else on the machine uses.
 
 use lab_plan::{
     address::{self, HostRule, SLOTS},
@@ -7,7 +7,7 @@ use lab_plan::{
 
 use crate::netlink::{NetlinkError, Socket, dump};
 
-/// Objects of the root namespace that a slot could conflict with.
+/// Objects in the root namespace with which a slot could conflict.
 #[derive(Debug, Default)]
 pub(crate) struct InUse {
     pub slots: Vec<u8>,
@@ -18,7 +18,7 @@ pub(crate) struct InUse {
 }
 
 impl InUse {
-    /// Reads the objects of the root namespace.
+    /// Reads the objects that exist in the root namespace.
     pub fn read(socket: &mut Socket) -> Result<Self, NetlinkError> {
         let links = dump::links(socket)?.into_iter();
         let addresses = dump::addresses(socket)?.into_iter();
@@ -34,15 +34,15 @@ impl InUse {
     }
 
     /// Returns the lowest slot without a conflict. If the machine's own network covers all slots, as 10.0.0.0/8 does,
-    /// this is the lowest slot that has none of the machine's addresses. Traffic of the lab and of the machine stay
-    /// separate even then.
+    /// this is the lowest slot that contains none of the machine's addresses. Even then, the traffic of the lab and of
+    /// the machine stay separate.
     pub fn free_slot(&self) -> Option<u8> {
         let apart = |slot: &u8| !self.overlaps(address::slot_prefix(*slot));
         let free = || (0..SLOTS).filter(|slot| self.is_free(*slot));
         free().find(apart).or_else(|| free().next())
     }
 
-    /// Returns the number of slots without a conflict.
+    /// Returns the number of slots that have no conflict.
     pub fn free_slots(&self) -> usize {
         (0..SLOTS).filter(|slot| self.is_free(*slot)).count()
     }
@@ -80,7 +80,7 @@ fn prefix_of(dump::Address { addr, len, .. }: dump::Address) -> Prefix {
     Prefix { addr, len }
 }
 
-/// Number of routing tables of a slot, one per node ID.
+/// Number of routing tables that a slot contains: one per node id.
 pub(super) const TABLES: u32 = 1 << 24;
 
 #[cfg(test)]

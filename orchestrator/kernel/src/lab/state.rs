@@ -1,4 +1,4 @@
-//! State of the lab as text, for the records: queueing disciplines, links and kernel settings.
+//! State of the lab as text files for the records: queueing disciplines, links and kernel settings.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,10 +15,10 @@ use lab_host::HostMaps;
 use super::Lab;
 use crate::{exec::netns, lower::Layout, step::Namespace};
 
-/// State of a lab's namespaces: contents of the record files, by file name.
+/// State of a lab's namespaces as contents of record files, by file name.
 pub type LabState = BTreeMap<&'static str, String>;
 
-/// State of one namespace.
+/// Queueing disciplines, links and settings of one namespace, as text.
 struct NamespaceState {
     qdiscs: String,
     links: String,
@@ -26,9 +26,9 @@ struct NamespaceState {
 }
 
 impl Lab {
-    /// Returns the state of the lab's namespaces: `tc -s qdisc`, `ip -d link` and the settings under
-    /// `net.core` and `net.ipv4`. If a program cannot run, the text gives the error. The root namespace is
-    /// left out, because it belongs to the machine.
+    /// Returns the state of the lab's namespaces: the output of `tc -s qdisc` and `ip -d link`, and the settings under
+    /// `net.core` and `net.ipv4`. If a program cannot run, the text contains the error. The root namespace is left out,
+    /// because it belongs to the machine.
     #[must_use]
     pub fn state(&self) -> LabState {
         let layout = Layout::new(self.plan(), self.options());
@@ -70,8 +70,8 @@ impl Lab {
         state
     }
 
-    /// Returns the QPs of the last repetition, if the hosts have congestion control: state, counters, and
-    /// the packets that their receivers observed.
+    /// Returns a table of the QPs in the last repetition, with their state, their counters, and the marked packets that
+    /// their receivers counted; `None` without congestion control.
     fn paced_qps(&self) -> Option<String> {
         let read = |maps: &HostMaps| {
             let receivers: BTreeMap<_, _> = maps.receivers()?.into_iter().collect();
@@ -113,7 +113,7 @@ impl Lab {
     }
 }
 
-/// Reads the state of the calling thread's namespace.
+/// Reads the state of the namespace in which the calling thread is.
 fn read() -> NamespaceState {
     NamespaceState {
         qdiscs: output(&["tc", "-s", "qdisc"]),
@@ -122,7 +122,7 @@ fn read() -> NamespaceState {
     }
 }
 
-/// Returns a program's output, or the reason why it cannot run.
+/// Returns a program's output on both streams, or the reason why it cannot run.
 fn output(words: &[&str]) -> String {
     let mut command = Command::new(words[0]);
     match command.args(&words[1..]).process_group(0).output() {
@@ -160,7 +160,7 @@ fn settings(root: &Path) -> BTreeMap<String, String> {
     settings
 }
 
-/// Returns the settings whose values differ from those in the first namespace, one per line.
+/// Returns the settings that differ from those of the first namespace, one per line.
 fn changed(first: &BTreeMap<String, String>, settings: &BTreeMap<String, String>) -> String {
     let mut text = String::new();
     for (name, value) in settings {
@@ -176,7 +176,7 @@ fn changed(first: &BTreeMap<String, String>, settings: &BTreeMap<String, String>
     }
 }
 
-/// Names of the record files for queueing disciplines with their counters, links, and settings.
+/// Names of the record files for queueing disciplines (with their counters), links, and settings.
 const STATE_FILES: [&str; 3] = ["lab-qdiscs.txt", "lab-links.txt", "lab-sysctls.txt"];
 
 /// Name of the record file for QPs with congestion control.
@@ -185,16 +185,16 @@ const QPS_FILE: &str = "lab-qps.csv";
 /// Columns of [`QPS_FILE`]. Quantities are emulated, not in paper units.
 const QPS_HEAD: &str = "src,dst,dest_qp,rate_bps,target_bps,alpha_q30,cnps,packets,bytes,rounds,max_parked,out_of_order,marked,cnps_sent";
 
-/// Directory of the network settings.
+/// Directory of the kernel's network settings.
 const SETTINGS: &str = "/proc/sys/net";
 
-/// Subdirectories with settings that affect RDMA flows.
+/// Subdirectories whose settings affect RDMA flows.
 const FOLDERS: [&str; 4] = ["core", "ipv4", "ipv4/conf/all", "ipv4/conf/default"];
 
 /// Maximum number of settings recorded per directory.
 const MAX_SETTINGS: usize = 400;
 
-/// Maximum length of a value in characters.
+/// Maximum length of a recorded value, in characters.
 const MAX_VALUE: usize = 200;
 
 #[cfg(test)]

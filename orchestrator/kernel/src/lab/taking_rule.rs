@@ -4,7 +4,7 @@ use std::fmt;
 
 use lab_plan::address::{self, HostRule, SLOTS};
 
-/// Rule of the machine that diverts packets of a lab's hosts. Displayed in the format of `ip rule`.
+/// Routing rule of the machine that diverts packets of a lab's hosts. It is displayed in the format of `ip rule`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TakingRule {
     pub(crate) priority: u32,
@@ -12,7 +12,7 @@ pub struct TakingRule {
 }
 
 impl TakingRule {
-    /// Returns the command that resolves the conflict, for the rule's owner to run.
+    /// Returns the command with which the rule's owner can resolve the conflict.
     pub(crate) fn remedy(&self) -> String {
         let priority = self.priority;
         let last = address::rule_priority(SLOTS - 1, HostRule::From);

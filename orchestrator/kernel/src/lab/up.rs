@@ -22,18 +22,18 @@ use crate::{
     step::Step,
 };
 
-/// Lab that is up. Dropping a lab takes it down unless it is kept.
+/// Lab that is up. Dropping the value takes the lab down unless it is kept.
 #[derive(Debug)]
 pub struct Lab {
     pub(super) plan: Plan,
     pub(super) options: LowerOptions,
-    /// Executor; `None` after the lab was taken down or kept.
+    /// Executor of steps; `None` after the lab was taken down or kept.
     pub(super) executor: Option<Executor>,
 }
 
 impl Lab {
-    /// Brings a lab up: applies all steps, reads the kernel's state back and compares. After a failure
-    /// or a cancellation, the applied steps are undone.
+    /// Brings a lab up: applies all steps, reads the kernel's state back and compares it with the steps. After a
+    /// failure or a cancellation, the applied steps are undone.
     ///
     /// The plan must be for the reservation's slot, and the options for the reservation's lab.
     /// Fails if a step fails, the kernel's state differs from the steps, or the caller cancels.
@@ -100,21 +100,21 @@ impl Lab {
         &self.options.lab
     }
 
-    /// Returns the file of a node's namespace; `None` for a host in the root namespace.
+    /// Returns the path of a node's namespace; `None` for a host in the root namespace.
     #[must_use]
     pub fn netns_path(&self, node: NodeId) -> Option<PathBuf> {
         let layout = Layout::new(&self.plan, &self.options);
         layout.netns(layout.node(node)).name().map(netns::path)
     }
 
-    /// Returns the lab's directory, for sockets and other files that are removed with the lab.
+    /// Returns the lab's directory, in which sockets and other files are placed that are removed with the lab.
     #[must_use]
     pub fn directory(&self) -> PathBuf {
         journal::directory(self.name())
     }
 
-    /// Returns the lab's own BPF file system, mounted by the first call. It is removed with the lab,
-    /// including all objects pinned there.
+    /// Returns the mount point of the lab's own BPF file system, which the first call mounts. The file system is
+    /// removed with the lab, including all objects that are pinned in it.
     pub fn bpf_directory(&mut self) -> io::Result<PathBuf> {
         let path = journal::bpf_directory(self.name());
         if !path.exists() {
@@ -126,7 +126,7 @@ impl Lab {
         Ok(path)
     }
 
-    /// Records a process in the journal, so that it ends with the lab.
+    /// Records a process in the journal, so that the process is ended with the lab.
     pub(super) fn record_process(&mut self, pid: u32) -> io::Result<()> {
         let process = i32::try_from(pid).ok().and_then(ProcessId::of);
         let gone = || io::Error::new(io::ErrorKind::NotFound, format!("process {pid} is gone"));
@@ -135,7 +135,7 @@ impl Lab {
         self.record(&Entry::Process(Process { id, cgroup }))
     }
 
-    /// Measures both directions of every link in the lab's own clock, and compares the figures with `bounds`.
+    /// Measures both directions of every link with the lab's clock, and compares the figures with `bounds`.
     ///
     /// # Errors
     /// If the measurement fails or the caller cancels. A link outside its bounds is not an error, but a row with a
@@ -148,7 +148,8 @@ impl Lab {
         certify::measure(self, bounds, cancel)
     }
 
-    /// Reads the kernel's state back and returns the differences from the plan. Waits up to `patience` for carriers.
+    /// Reads the kernel's state back and returns the differences from the plan. Waits for carriers for up to
+    /// `patience`.
     pub(crate) fn differences(
         &mut self,
         patience: Duration,
@@ -157,8 +158,8 @@ impl Lab {
         Ok(check(self.executor()?, &steps, patience)?)
     }
 
-    /// Reads the kernel's interfaces and queues back after flows, and returns the differences from the plan with the
-    /// `injected` faults. Any difference was caused by somebody else.
+    /// After flows have run, reads the kernel's interfaces and queues back, and returns the differences from the plan
+    /// with the `injected` faults. Any difference was caused by another program.
     pub(crate) fn altered(
         &mut self,
         injected: &[FaultPlan],
@@ -167,25 +168,25 @@ impl Lab {
         Ok(check(self.executor()?, &steps, CARRIERS_AFTER)?)
     }
 
-    /// Applies further steps, such as those of a fault.
+    /// Applies further steps to the lab, such as those of a fault.
     pub fn apply(&mut self, steps: &[Step]) -> Result<(), LabErrorKind> {
         Ok(self.executor()?.apply(steps, || false, |_| {})?)
     }
 
-    /// Leaves the lab up after its owner ends.
-    /// Fails if the journal cannot be written; the lab is then taken down as usual.
+    /// Leaves the lab up when its owner ends. Fails if the journal cannot be written; the lab is then taken down as
+    /// usual.
     pub fn keep(mut self) -> io::Result<()> {
         self.record(&Entry::Kept)?;
         self.executor = None;
         Ok(())
     }
 
-    /// Takes the lab down and returns the errors of objects that remain.
+    /// Takes the lab down and returns an error for each object that remains.
     pub fn down(mut self) -> Vec<UndoError> {
         self.take_down()
     }
 
-    /// Returns the executor; an error after the lab was taken down.
+    /// Returns the executor of steps; fails after the lab was taken down.
     pub(crate) fn executor(&mut self) -> io::Result<&mut Executor> {
         let down = || io::Error::other("the lab is down");
         self.executor.as_mut().ok_or_else(down)
@@ -207,7 +208,7 @@ impl Lab {
         Ok(devs.iter().filter_map(stats).collect())
     }
 
-    /// Returns the number of packets sent on all of the lab's links. A packet counts once per link that it crosses.
+    /// Returns the number of packets sent on all links of the lab. A packet counts once for each link that it crosses.
     pub(crate) fn sent_packets(&mut self) -> Result<u64, LabErrorKind> {
         let mut packets = 0u64;
         for node in (0..).map(NodeId).take(self.plan.nodes.len()) {
@@ -268,7 +269,7 @@ impl Lab {
     }
 
     fn take_down(&mut self) -> Vec<UndoError> {
-        // Open sockets would keep the namespaces alive.
+        // The executor is dropped first, because its open sockets would keep the namespaces alive.
         let Some(executor) = mem::take(&mut self.executor) else {
             return Vec::new();
         };
@@ -315,11 +316,11 @@ impl From<io::Error> for LabErrorKind {
     }
 }
 
-/// Mount options of a lab's BPF file system, in which every user could otherwise create files.
+/// Mount options of a lab's BPF file system, without which every user could create files in it.
 const BPF_OPTIONS: &str = "mode=0700";
 
-/// Maximum wait for all carriers, which takes milliseconds, or longer on a loaded machine.
+/// Maximum wait until all links have a carrier, which takes milliseconds, or longer on a loaded machine.
 const CARRIERS: Duration = Duration::from_secs(60);
 
-/// Maximum wait for a carrier that was restored just before the flows ended.
+/// Maximum wait for the carrier of a link that was restored just before the flows ended.
 const CARRIERS_AFTER: Duration = Duration::from_secs(1);

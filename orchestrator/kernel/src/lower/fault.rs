@@ -1,4 +1,4 @@
-//! Lowering of faults to the steps that change a link while flows run.
+//! Lowering of faults to steps that change a link while flows run.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use lab_units::{LinkId, PortId};
 use super::{Layout, LowerOptions, link};
 use crate::step::{DeviceChange, QdiscAt, Step};
 
-/// Error of lowering a fault.
+/// Reason why a fault cannot be lowered.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum FaultError {
     #[error(
@@ -17,10 +17,10 @@ pub enum FaultError {
     InsideDc { link: String },
 }
 
-/// Returns the steps that inject a fault.
+/// Returns the steps that inject `fault` while flows run.
 ///
-/// A link is cut in the middle, in its fiber: both DCI switches lose the carrier, as with a real cable, but keep their
-/// addresses, neighbours and routes. Packets in flight are lost.
+/// A link is cut in the middle, in its fiber: as with a real cable, both DCI switches lose the carrier, but they keep
+/// their addresses, neighbours and routes. Packets in flight are lost.
 pub fn lower_fault(
     plan: &Plan,
     options: &LowerOptions,
@@ -49,8 +49,8 @@ pub fn lower_fault(
     })
 }
 
-/// Returns the steps that restore every link changed by the plan's faults, before the next run. All faults are undone,
-/// injected or not, because a run may end before its last fault.
+/// Returns the steps that restore every link that the plan's faults change. They are applied before the next run, and
+/// undo all faults, injected or not, because a run may end before its last fault.
 #[must_use]
 pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
     let layout = Layout::new(plan, options);
@@ -71,11 +71,11 @@ pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
     steps
 }
 
-/// Returns the steps for a plan's interfaces and queues, with their parameters after the injected `faults`. Used to
-/// compare with the kernel's state after flows have run.
+/// Returns the steps for a plan's interfaces and queues, with the parameters that result from the injected `faults`.
+/// They are compared with the kernel's state after flows have run.
 ///
 /// # Errors
-/// If a fault is on a link that cannot change.
+/// If a fault is on a link that no fault may change.
 pub(crate) fn lower_after(
     plan: &Plan,
     options: &LowerOptions,
@@ -115,7 +115,7 @@ pub(crate) fn lower_after(
     Ok(steps)
 }
 
-/// Replaces the parameters of the queueing discipline that `changed` configures.
+/// Replaces the parameters of the queueing discipline that the step `changed` configures.
 fn replace(steps: &mut [Step], changed: Step) {
     let Step::QdiscChange(after) = changed else {
         return;
@@ -129,7 +129,8 @@ fn replace(steps: &mut [Step], changed: Step) {
     }
 }
 
-/// Returns change steps only for disciplines whose parameters differ, because any change empties `red`'s queue.
+/// Returns change steps for those disciplines of a link whose parameters differ between `before` and `after`. The
+/// others get no step, because any change empties `red`'s queue.
 fn changed_qdiscs(
     layout: &Layout<'_>,
     id: LinkId,

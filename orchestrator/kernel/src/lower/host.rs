@@ -1,11 +1,10 @@
 //! Lowering of hosts whose NICs are in the root namespace, and of RDMA devices.
 //!
-//! A host's addresses are not in the `local` table: packets to them from another host would never leave
-//! the machine. They are local in a separate table for each host, which three rules select: by the
-//! receiving interface, by the interface that a socket is bound to (rxe gives it in route lookups),
-//! and by source address. Rules of the first kind precede the others, so that a packet from one
-//! host to another is received and not sent again. The machine's own rules stay unchanged, and its
-//! other traffic matches none of the lab's rules.
+//! A host's addresses are not in the `local` table, because packets to them from another host would then never leave
+//! the machine. They are local in a separate table for each host, which three rules select: by the receiving interface,
+//! by the interface to which a socket is bound (rxe passes it to route lookups), and by the source address. Rules of
+//! the first kind precede the others, so that a packet from one host to another is received and not sent again. The
+//! machine's own rules stay unchanged, and its other traffic matches none of the lab's rules.
 
 use lab_plan::{
     address::{self, HostRule},
@@ -19,7 +18,7 @@ use super::{
 };
 use crate::step::{DeviceChange, Namespace, Route, RouteTarget, Rule, Selector, Step};
 
-/// Appends the steps that configure a host's NIC in the root namespace.
+/// Appends the steps that configure a host's NICs in the root namespace.
 pub(super) fn in_root(layout: &Layout<'_>, host: &Node, steps: &mut Vec<Step>) {
     for &id in &host.ports {
         nic(layout, host, id, steps);
@@ -47,7 +46,7 @@ fn nic(layout: &Layout<'_>, host: &Node, id: PortId, steps: &mut Vec<Step>) {
         optional,
     };
     steps.extend(NIC_SETTINGS.iter().map(setting));
-    // Rules come before the addresses, so that packets of these addresses never match other rules.
+    // Rules are added before the addresses, so that packets with these addresses never match other rules.
     let from = host
         .addrs()
         .map(|addr| (HostRule::From, Selector::From(addr)));
@@ -81,7 +80,7 @@ fn nic(layout: &Layout<'_>, host: &Node, id: PortId, steps: &mut Vec<Step>) {
     }
 }
 
-/// Appends the steps that create an RDMA device on every host's NIC.
+/// Appends the steps that create an RDMA device on each NIC of every host.
 pub(crate) fn rxe_devices(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     for host in layout.nodes().filter(|node| node.role == Role::Host) {
         for &id in &host.ports {
@@ -92,14 +91,14 @@ pub(crate) fn rxe_devices(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     }
 }
 
-/// Returns the name of a host's RDMA device.
+/// Returns the name of a host's first RDMA device; `None` if the host has no port.
 pub(crate) fn rdma_device(layout: &Layout<'_>, host: NodeId) -> Option<String> {
     let port = *layout.node(host).ports.first()?;
     Some(address::rxe_device(&layout.port(port).interface))
 }
 
-/// Sysctls of a NIC as (family, name, value, optional): accept packets from addresses that also belong to this machine,
-/// and answer no ARP requests for other interfaces' addresses.
+/// Sysctls of a NIC as (family, name, value, optional). With them, the NIC accepts packets from addresses that also
+/// belong to this machine, and does not answer ARP requests for addresses of other interfaces.
 const NIC_SETTINGS: &[(&str, &str, &str, bool)] = &[
     ("ipv6", "disable_ipv6", "1", true),
     ("ipv4", "rp_filter", "0", false),

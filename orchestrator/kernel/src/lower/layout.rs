@@ -1,4 +1,4 @@
-//! Names of the namespaces and interfaces of a plan's objects, and their addresses.
+//! Layout of a plan: the names and addresses of the namespaces and interfaces for its objects.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use lab_units::{Bytes, LinkId, Mac, NodeId, PortId};
 use super::{Clock, HostPlacement, LowerOptions};
 use crate::{journal, step::Namespace};
 
-/// Plan with its lowering options, and the names derived from the two.
+/// Plan with its lowering options, and the names that follow from both.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout<'a> {
     pub plan: &'a Plan,
@@ -40,7 +40,7 @@ impl<'a> Layout<'a> {
         &self.plan.links[id.index()]
     }
 
-    /// Returns a node's interfaces, in the order of its ports.
+    /// Returns the names of a node's interfaces, in the order of its ports.
     pub fn interfaces(&self, node: &Node) -> Vec<String> {
         node.ports
             .iter()
@@ -48,12 +48,12 @@ impl<'a> Layout<'a> {
             .collect()
     }
 
-    /// Lists all links with their IDs.
+    /// Returns all links with their ids.
     pub fn links(&self) -> impl Iterator<Item = (LinkId, &'a Link)> + use<'a> {
         (0..).map(LinkId).zip(&self.plan.links)
     }
 
-    /// Returns the ports whose links run through the fiber.
+    /// Returns the ports of the links that run through the fiber, which are the inter-DC links.
     pub fn fiber_ports(&self) -> impl Iterator<Item = PortId> + use<'a> {
         let links = self.links();
         let inter_dc = links.filter(|(_, link)| link.kind == LinkKind::InterDc);
@@ -71,61 +71,61 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Returns the namespace of the node that has a port.
+    /// Returns the namespace of the node to which a port belongs.
     pub fn port_netns(&self, port: PortId) -> Namespace {
         self.netns(self.node(self.port(port).node))
     }
 
-    /// Returns the fiber: the namespace of the inter-DC links' delay lines.
+    /// Returns the namespace called the fiber, which contains the delay lines of all inter-DC links.
     pub fn fiber(&self) -> Namespace {
         Namespace::Named(self.options.lab.netns(FIBER))
     }
 
-    /// Returns the interface in the fiber that faces a DCI switch's port.
+    /// Returns the name of the interface in the fiber that faces the port of a DCI switch.
     pub fn fiber_dev(&self, port: PortId) -> String {
         format!("f{}", port.0)
     }
 
-    /// Returns the hardware address of the interface in the fiber that faces a port: the port's address with one more
-    /// bit set.
+    /// Returns the MAC address of the interface in the fiber that faces a port: the port's address with one more bit
+    /// set.
     pub fn fiber_mac(&self, port: PortId) -> Mac {
         let Mac(mut bytes) = self.port(port).mac;
         bytes[1] |= FIBER_MAC_BIT;
         Mac(bytes)
     }
 
-    /// Returns the size of the largest frame that an interface sends.
+    /// Returns the size of the largest frame that an interface sends, Ethernet header included.
     pub fn frame(&self) -> Bytes {
         Bytes::new(u64::from(self.plan.rdma.interface_mtu) + ETHERNET_HEADER)
     }
 
-    /// Returns the routing table of a host whose NIC is in the root namespace.
+    /// Returns the number of the routing table for a host whose NIC is in the root namespace.
     pub fn table(&self, host: NodeId) -> u32 {
         address::routing_table(self.plan.slot, host)
     }
 
-    /// Returns the parameters of the hosts' congestion control, if they have any.
+    /// Returns the parameters of the hosts' congestion control; `None` if the hosts have none.
     pub fn dcqcn(&self) -> Option<&'a DcqcnConfig> {
         let dcqcn = self.plan.transport.cc.in_lab();
         dcqcn.filter(|_| self.options.delay_lines)
     }
 
-    /// Returns the interface through which packets enter the pacer.
+    /// Returns the name of the interface through which packets enter the pacer.
     pub fn pacer_dev(&self) -> String {
         format!("l{:x}pacer", self.plan.slot)
     }
 
-    /// Returns the interface through which packets leave the pacer.
+    /// Returns the name of the interface through which packets leave the pacer.
     pub fn gate_dev(&self) -> String {
         format!("l{:x}gate", self.plan.slot)
     }
 
-    /// Returns the directory of the pinned host programs, in the lab's BPF file system.
+    /// Returns the directory in the lab's BPF file system in which the host programs are pinned.
     pub fn host_directory(&self) -> PathBuf {
         journal::bpf_directory(&self.options.lab).join("host")
     }
 
-    /// Returns the bit mask of CPUs that receive packets; `None` if there is only one.
+    /// Returns a bit mask of the CPUs that receive packets; `None` if there is only one such CPU.
     pub fn receiving_cpus(&self) -> Option<u64> {
         match (self.options.clock, self.options.cpus) {
             (Clock::Virtual, _) | (Clock::Real, 0 | 1) => None,
@@ -134,11 +134,11 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Node name of the fiber. No real node can have this name: datacenter names are shorter, and other nodes' names end
-/// with a number.
+/// Name of the fiber as a node. No real node can have this name: names of datacenters are shorter, and names of other
+/// nodes end with a number.
 pub(crate) const FIBER: &str = "delay-lines";
 
-/// Bit of the second byte that is clear in every port's hardware address, see [`address::mac`].
+/// Bit of the second byte that is clear in the MAC address of every port; see [`address::mac`].
 const FIBER_MAC_BIT: u8 = 0x20;
 
 /// Size of an Ethernet header, bytes.

@@ -12,8 +12,8 @@ use crate::step::{
     DeviceChange, Handle, Namespace, Netem, Parent, Qdisc, QdiscAt, Red, Step, Tbf, Veth, VethEnd,
 };
 
-/// Appends the steps for all pairs of interfaces. Each end is created in its final namespace, since moving an interface
-/// later takes milliseconds.
+/// Appends the steps for all pairs of interfaces. Each end is created in its final namespace, because moving an
+/// interface later takes milliseconds.
 pub(super) fn pairs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let pair = |a, b| {
         Step::Veth(Veth {
@@ -64,8 +64,8 @@ fn fiber_end(layout: &Layout<'_>, port: PortId) -> VethEnd {
     }
 }
 
-/// Appends the offload and queue settings of a node's interfaces. They come before the interfaces are brought up,
-/// because attaching a queue to an interface that is up waits milliseconds for the packets of all CPUs.
+/// Appends the offload and queue settings of a node's interfaces. They must precede the steps that bring the interfaces
+/// up, because attaching a queue to an interface that is up waits milliseconds for the packets of all CPUs.
 pub(super) fn ends(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>) {
     let netns = layout.netns(node);
     let devs = node.ports.iter().map(|&id| &layout.port(id).interface);
@@ -80,7 +80,8 @@ pub(super) fn ends(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>) {
     }
 }
 
-/// Appends the fibers: each end forwards the packets that it receives to the other end, after the fiber's delay.
+/// Appends the steps for the fibers. Each end of a fiber forwards the packets that it receives to the other end, after
+/// the fiber's delay.
 pub(super) fn fiber(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let netns = layout.fiber();
     let fibers = layout.fiber_ports();
@@ -98,7 +99,7 @@ pub(super) fn fiber(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     steps.extend(layout.fiber_ports().map(up));
 }
 
-/// Appends receive packet steering on every interface if more than one CPU receives.
+/// Appends the steps that set receive packet steering on every interface, if more than one CPU receives packets.
 pub(super) fn receiving_cpus(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let Some(cpus) = layout.receiving_cpus() else {
         return;
@@ -113,7 +114,7 @@ pub(super) fn receiving_cpus(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     steps.extend(fibers.map(|port| rps(&layout.fiber(), &layout.fiber_dev(port))));
 }
 
-/// Returns the queueing disciplines at one link end's egress.
+/// Returns the queueing disciplines for the egress of one end of a link.
 pub(crate) fn egress(
     layout: &Layout<'_>,
     netns: &Namespace,
@@ -133,7 +134,7 @@ pub(crate) fn egress(
             .flatten();
     }
     let shaper = shaper(layout, wire, buffer(layout, link, node));
-    // Agents mark packets at switches; a legacy switch has no agent and marks with `red`.
+    // Agents mark packets at switches; a legacy switch has no agent and marks packets with `red`.
     let is_legacy = layout.plan.dcs[node.dc.index()].legacy;
     let marks = wire.ecn.filter(|_| full && is_legacy);
     let marking = marks.map(|ecn| {
@@ -144,11 +145,11 @@ pub(crate) fn egress(
     [Some(first), marking].into_iter().flatten()
 }
 
-/// Returns the marking queue of a legacy switch's shaper. The bytes that wait at the fiber are subtracted from its
-/// thresholds and from its limit.
+/// Returns the marking queue for the shaper of a legacy switch. The bytes that wait at the fiber are subtracted from
+/// its thresholds and from its limit.
 ///
-/// With probability p, `red` marks one packet after every 1 to 1/p packets, uniformly distributed, which marks a share
-/// of 2p/(1 + p). The plan asks for p; probability p/2 gives p/(1 + p/2), which is close.
+/// With probability p, `red` marks one packet after every 1 to 1/p packets, uniformly distributed, and so marks a share
+/// of 2p/(1 + p). The plan specifies the share p; probability p/2 gives the share p/(1 + p/2), which is close.
 /// <https://github.com/torvalds/linux/blob/v6.1/include/net/red.h>, `red_mark_probability`.
 fn red(layout: &Layout<'_>, shaper: &Tbf, ecn: &EcnConfig) -> Red {
     let half = Ratio::new(1, 2);
@@ -165,7 +166,8 @@ fn red(layout: &Layout<'_>, shaper: &Tbf, ecn: &EcnConfig) -> Red {
     }
 }
 
-/// Returns the buffer that the plan gives a node for a link, in bytes, besides the packet that is being sent.
+/// Returns the size of the buffer that the plan gives a node for a link, in bytes, in addition to the packet that is
+/// being sent.
 pub(crate) fn buffer(layout: &Layout<'_>, link: &Link, node: &Node) -> Bytes {
     match link.kind {
         LinkKind::InterDc => layout.plan.transport.queue_limit(&link.emu),
@@ -183,15 +185,15 @@ fn at(netns: &Namespace, dev: &str, parent: Parent, handle: Handle, qdisc: Qdisc
     }
 }
 
-/// Returns the rate and queue of a switch's egress port, which holds `buffer` bytes besides the packet that is being
-/// sent.
+/// Returns the rate and queue of a switch's egress port, which holds `buffer` bytes in addition to the packet that is
+/// being sent.
 ///
 /// A bucket of one frame would suffice if timers were never late: tokens that arrive while a full bucket waits for its
-/// timer are lost, which lowers the rate. The bucket therefore also holds the frames of the greatest timer delay. These
-/// frames may leave the queue early; they wait in the delay line's `netem`, which sends at exactly the same rate. Queue
-/// and `netem` together hold the buffer, so the queue is shorter by the frames in `netem`. Only whole frames leave
-/// early, so that all other frames leave at the same time as on an ideal link. A buffer that holds fewer frames than
-/// the bucket cannot be emulated, and the certificate reports it.
+/// timer are lost, which lowers the rate. The bucket therefore also holds the frames that leave within the maximum
+/// timer delay. These frames may leave the queue early; they wait in the delay line's `netem`, which sends at exactly
+/// the same rate. Queue and `netem` together hold the buffer, so the queue is shorter by the frames in `netem`. Only
+/// whole frames leave early, so that all other frames leave at the same time as on an ideal link. A buffer that holds
+/// fewer frames than the bucket cannot be emulated, and the link measurement reports this.
 fn shaper(layout: &Layout<'_>, wire: &WirePlan, buffer: Bytes) -> Tbf {
     let late = match layout.options.clock {
         Clock::Virtual => LATEST_VIRTUAL_TIMER,
@@ -206,7 +208,7 @@ fn shaper(layout: &Layout<'_>, wire: &WirePlan, buffer: Bytes) -> Tbf {
     }
 }
 
-/// Returns the delay line towards the switch that has `port`.
+/// Returns the delay line that leads to the switch of `port`; `None` if the lab has no delay lines.
 pub(super) fn fiber_line(layout: &Layout<'_>, port: PortId, wire: &WirePlan) -> Option<QdiscAt> {
     let line = Qdisc::Netem(wire.into());
     let netns = layout.fiber();
@@ -217,19 +219,17 @@ pub(super) fn fiber_line(layout: &Layout<'_>, port: PortId, wire: &WirePlan) -> 
 
 const CHILD: Handle = Handle(0x10);
 
-/// First interface index in namespaces of the lab; the port ID is added.
+/// First interface index in namespaces of the lab; the port id is added.
 ///
-/// The indexes are equal in every run and differ between the ends of a pair: with equal ones the
-/// kernel would delay the carrier by up to a second
-/// (<https://github.com/torvalds/linux/blob/v6.1/net/core/link_watch.c>, `linkwatch_urgent_event`).
-/// No interface of the root namespace has such an index, because the kernel counts from 1 there. rxe of Linux 6.1 looks
-/// up routes in the root namespace by the index of a host's interface; it must not find an interface of that index
-/// there and send the flow to the user's network.
+/// The indices are the same in every run and differ between the ends of a pair; with equal indices, the kernel would
+/// delay the carrier by up to a second (<https://github.com/torvalds/linux/blob/v6.1/net/core/link_watch.c>,
+/// `linkwatch_urgent_event`). No interface of the root namespace has such an index, because the kernel counts from 1
+/// there. rxe of Linux 6.1 looks up routes in the root namespace by the index of a host's interface; if there were an
+/// interface with that index, rxe would send the flow to the user's network.
 const FIRST_INDEX: u32 = 0x4c43_0000;
 
-/// Greatest timer delay in virtual time: a timer waits for the instructions of earlier packets,
-/// 15 µs each.
+/// Maximum timer delay in virtual time: a timer waits for the instructions of earlier packets, which take 15 µs each.
 const LATEST_VIRTUAL_TIMER: Nanos = Nanos::new(1_000_000);
 
-/// Greatest timer delay in real time: timers of a loaded, emulated guest are almost never later.
+/// Maximum timer delay in real time: timers of a loaded, emulated guest are almost never later than this.
 const LATEST_REAL_TIMER: Nanos = Nanos::new(30_000_000);

@@ -1,16 +1,16 @@
-//! Lowering of a plan to steps. Pure: the same plan and options give the same steps.
+//! Lowering of a plan to steps, without I/O: the same plan and options always give the same steps.
 //!
-//! One direction of a link:
+//! One direction of a link is emulated as follows:
 //!
 //! ```text
 //! inter-DC   dc1 egress [tbf rate, queue] ──veth── fiber ⇒ fiber [netem serialisation, delay] ──veth── dc2
 //! intra-DC   egress [netem queue, serialisation, delay] ──veth── ingress
 //! ```
 //!
-//! `tbf` releases a packet at the start of its serialisation time and so keeps the queue at the
-//! switch, where it is measured; `netem` with the same rate adds the serialisation time.
-//! Together they are an exact store-and-forward link, as is the single `netem` of an intra-DC link. The
-//! fibers of all inter-DC links are in a separate namespace, `delay-lines`.
+//! `tbf` releases a packet at the start of its serialisation time and so keeps the queue at the switch, where it is
+//! measured; `netem` with the same rate adds the serialisation time. Together, the two are an exact store-and-forward
+//! link, as is the single `netem` of an intra-DC link. The fibers of all inter-DC links are in a separate namespace,
+//! `delay-lines`.
 
 mod fault;
 mod host;
@@ -39,7 +39,8 @@ pub use self::{
 };
 use crate::step::Step;
 
-/// Returns the steps, in order, that bring up the plan's lab on a machine that has none of the lab's objects.
+/// Returns the steps that bring up the plan's lab on a machine that has none of the lab's objects, in the order in
+/// which they are applied.
 #[must_use]
 pub fn lower(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
     let layout = Layout::new(plan, options);

@@ -11,8 +11,8 @@ use crate::{
     step::{DeviceChange, MAIN_TABLE, Namespace, Route, Step},
 };
 
-/// Returns the step that raises each CPU's receive backlog: every QP's window may arrive at once,
-/// and the kernel's default of 1,000 packets would then drop silently.
+/// Returns the step that raises each CPU's receive backlog. The windows of all QPs may arrive at the same time, and the
+/// kernel's default backlog of 1,000 packets would then drop packets silently.
 pub(super) fn backlog() -> Step {
     Step::SharedSysctl {
         key: "net.core.netdev_max_backlog".into(),
@@ -20,7 +20,7 @@ pub(super) fn backlog() -> Step {
     }
 }
 
-/// Appends a namespace for each switch, for each host outside the root namespace, and for the
+/// Appends the steps that make a namespace for every switch, for every host outside the root namespace, and for the
 /// delay lines.
 pub(super) fn namespaces(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     for node in layout.nodes() {
@@ -86,9 +86,9 @@ pub(super) fn interfaces(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>
     }
 }
 
-/// Sysctls of a switch: it forwards, hashes the 5-tuple over equal routes (the UDP source port of
-/// RoCEv2 differs between QPs), ignores routes whose cable is cut, and does not filter by source
-/// address. `ip_forward` is first because writing it resets others.
+/// Sysctls of a switch. It forwards packets, hashes the 5-tuple over equal routes (the UDP source port of RoCEv2
+/// differs between QPs), ignores routes whose cable is cut, and does not filter by source address. `ip_forward` comes
+/// first because writing it resets other sysctls.
 const ROUTER: &[(&str, &str)] = &[
     ("net.ipv4.ip_forward", "1"),
     ("net.ipv4.fib_multipath_hash_policy", "1"),
@@ -100,7 +100,7 @@ const ROUTER: &[(&str, &str)] = &[
     ("net.ipv4.conf.default.ignore_routes_with_linkdown", "1"),
 ];
 
-/// Sysctls of a host in its own namespace.
+/// Sysctls of a host that has its own namespace.
 const HOST: &[(&str, &str)] = &[
     ("net.ipv4.conf.all.rp_filter", "0"),
     ("net.ipv4.conf.default.rp_filter", "0"),

@@ -1,27 +1,27 @@
-//! Inputs of lowering besides the plan.
+//! Inputs of lowering in addition to the plan.
 
 use lab_units::Clock;
 
 use crate::name::LabName;
 
-/// Inputs of lowering besides the plan.
+/// Inputs of lowering in addition to the plan.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LowerOptions {
-    /// Name of the lab, part of its namespaces' names.
+    /// Name of the lab, which is part of its namespaces' names.
     pub lab: LabName,
-    /// Namespace of the hosts' NICs.
+    /// Placement of the hosts' NICs in namespaces.
     pub hosts: HostPlacement,
-    /// Clock that the lab runs on.
+    /// Clock of the kernel on which the lab runs.
     pub clock: Clock,
     /// True for a whole lab. False for kernels without netem, red and rxe: links then have a rate and a queue but no
     /// delay, loss or marks, and hosts have no RDMA devices. False is used only in tests and benchmarks of bring-up.
     pub delay_lines: bool,
-    /// Number of CPUs of the machine.
+    /// Number of CPUs that the machine has.
     pub cpus: u32,
 }
 
 impl LowerOptions {
-    /// Returns the options with which `plan --steps` shows a lab.
+    /// Returns the options for the steps of a lab that `plan --steps` prints.
     #[must_use]
     pub const fn shown(lab: LabName) -> Self {
         Self {
@@ -34,12 +34,12 @@ impl LowerOptions {
     }
 }
 
-/// Namespace of the hosts' NICs.
+/// Placement of the hosts' NICs in namespaces.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostPlacement {
-    /// In the root namespace behind policy routing, where rxe of every release can send.
+    /// All NICs are in the root namespace, behind policy routing; there, the rxe of every release can send.
     RootNamespace,
-    /// Each in a namespace of its own, for kernels whose rxe can send from there.
+    /// Each NIC is in a namespace of its own, for kernels whose rxe can send from there.
     OwnNamespace,
 }

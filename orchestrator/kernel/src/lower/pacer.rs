@@ -1,12 +1,12 @@
-//! Pacer for the hosts' QPs: adds congestion control to SoftRoCE, which lacks it.
+//! Lowering of the pacer for the hosts' QPs, which adds congestion control to SoftRoCE.
 //!
 //! ```text
 //! rxe ──> NIC's egress ⇒ pacer [fq] ──veth── gate ⇒ NIC's egress [netem]
 //! ```
 //!
 //! Programs pass each data packet from its NIC to the pacer, and back at the departure time that follows from its QP's
-//! rate; see `agents/ebpf/host.bpf.c`. One pacer serves all hosts. fq's limits hold every packet
-//! that SoftRoCE leaves to the kernel, since a dropped packet would stall its QP.
+//! rate; see `agents/ebpf/host.bpf.c`. One pacer serves all hosts. The limits of fq leave room for every packet that
+//! SoftRoCE passes to the kernel, because a dropped packet would stall its QP.
 
 use lab_host::HostProgram;
 use lab_plan::{
@@ -25,12 +25,12 @@ use crate::step::{
     DeviceChange, Fq, HostPrograms, Namespace, NicRate, Parent, Qdisc, QdiscAt, Step, Veth, VethEnd,
 };
 
-/// Appends the step for the pacer's pair of interfaces.
+/// Appends the step for the two interfaces of the pacer.
 pub(super) fn pair(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     if layout.dcqcn().is_none() {
         return;
     }
-    // Hardware addresses that follow those of the last port, so that no other interface has them.
+    // The MAC addresses follow those of the last port, so that no other interface has them.
     let ports = u32::try_from(layout.plan.ports.len()).unwrap_or(u32::MAX);
     let end = |dev: String, number| VethEnd {
         netns: Namespace::Root,
@@ -47,8 +47,8 @@ pub(super) fn pair(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     }));
 }
 
-/// Appends the settings of the pair, the programs, and their attachment to the pair. The hosts' NICs
-/// must exist.
+/// Appends the steps that configure the pacer's interfaces, load the programs, and attach them to these interfaces. The
+/// hosts' NICs must exist by then.
 pub(super) fn programs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let Some(dcqcn) = layout.dcqcn() else {
         return;
@@ -82,7 +82,7 @@ pub(super) fn programs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     }
 }
 
-/// Appends the programs of a host's NIC in the root namespace.
+/// Appends the steps that attach the programs to a host's NIC in the root namespace.
 pub(super) fn hooks(layout: &Layout<'_>, netns: &Namespace, dev: &str, steps: &mut Vec<Step>) {
     if layout.dcqcn().is_some() && *netns == Namespace::Root {
         let programs = [HostProgram::NicIngress, HostProgram::NicEgress];
@@ -129,33 +129,34 @@ fn fq(layout: &Layout<'_>) -> Fq {
     let packets = max_flows(layout.plan).saturating_mul(parked);
     Fq {
         limit: packets.max(MIN_FQ_LIMIT),
-        // A socket may carry several QPs.
+        // One socket may carry several QPs, so a flow may hold the packets of all of them.
         flow_limit: packets.max(MIN_FQ_LIMIT),
         orphan_mask: PACKETS_APART,
         horizon: MAX_PARKED,
     }
 }
 
-/// Returns the largest number of flows in one repetition; each flow has a QP at both ends.
+/// Returns the maximum number of flows in one repetition; each flow has a QP at both ends.
 fn max_flows(plan: &Plan) -> u32 {
     let repetitions = plan.flows.chunk_by(|a, b| a.repetition == b.repetition);
     let max = repetitions.map(<[_]>::len).max().unwrap_or(0);
     u32::try_from(max).unwrap_or(u32::MAX)
 }
 
-/// Minimum time until a parked packet is checked again. Measurements showed that a shorter time costs CPU and does not
-/// raise rates sooner.
+/// Minimum time until a parked packet is checked again. Measurements showed that a shorter time costs CPU time and does
+/// not increase rates sooner.
 const HORIZON: Nanos = Nanos::from_millis(5);
 
-/// Mask of the hashes by which fq distinguishes flows. Each packet has its own hash, so that no packet waits for the
-/// departure time of another.
+/// Mask of the hash by which fq distinguishes flows. Each packet gets its own hash, so that no packet waits for the
+/// departure time of another packet.
 const PACKETS_APART: u32 = (1 << 24) - 1;
 
-/// Maximum time of a packet in fq. No packet gets a longer time unless the timer's interval is over 7 s.
+/// Maximum time that a packet may stay in fq. No packet is assigned a longer time unless the timer's interval is over 7
+/// s.
 const MAX_PARKED: Nanos = Nanos::from_millis(60_000);
 
-/// Smallest fq limit; a packet takes no memory until it is queued.
+/// Minimum limit of fq in packets; a packet takes memory only while it is queued.
 const MIN_FQ_LIMIT: u32 = 100_000;
 
-/// Number of QPs besides those of flows, for the user's own programs.
+/// Number of QPs in addition to those of flows, for programs that the user runs.
 const SPARE_QPS: u32 = 1_024;

@@ -6,7 +6,7 @@ use lab_units::PortId;
 use super::Layout;
 use crate::step::{DeviceChange, Namespace, NextHop, RouteTarget, Step};
 
-/// Returns the neighbour entry for the other end of a port's link.
+/// Returns the step that adds a neighbour entry for the other end of a port's link.
 pub(super) fn neighbour(layout: &Layout<'_>, netns: &Namespace, port: PortId) -> Step {
     let peer = layout.port(port.peer());
     let addr = peer.addr;
@@ -15,7 +15,7 @@ pub(super) fn neighbour(layout: &Layout<'_>, netns: &Namespace, port: PortId) ->
     Step::device(netns, &layout.port(port).interface, neighbour)
 }
 
-/// Converts the next hops of a plan's route to a target; a host at the other end of a link needs no gateway.
+/// Converts the next hops of a plan's route to a route target. A host at the other end of a link needs no gateway.
 pub(super) fn route_target(layout: &Layout<'_>, to: Prefix, via: &[PortId]) -> RouteTarget {
     if let [port] = *via
         && to.len == 32

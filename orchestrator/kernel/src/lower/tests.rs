@@ -66,9 +66,9 @@ fn other_congestion_controls_have_no_pacer() {
     }
 }
 
-/// Three frames of 4,190 B, or 12,570 B, of the 620 kB, 40 kB and 160 kB wait at the fiber. At p = 1/10, `red` marks
-/// after 1 to 10 packets, 5.5 on average, so it marks 18 %, near the plan's 20 %; at p = 1/5 it would mark after 1 to
-/// 5 packets, or 33 %.
+/// Of the 620 kB, 40 kB and 160 kB, three frames of 4,190 B (12,570 B) wait at the fiber. At p = 1/10, `red` marks
+/// after 1 to 10 packets, 5.5 on average, so it marks 18 %, near the plan's 20 %; at p = 1/5 it would mark after 1 to 5
+/// packets, or 33 %.
 #[test]
 fn a_legacy_switch_marks_by_a_qdisc() {
     let options = options(HostPlacement::RootNamespace, Clock::Virtual);
@@ -131,7 +131,8 @@ fn faults_become_steps_on_the_fiber_and_the_egress_queues() {
     insta::assert_snapshot!(text);
 }
 
-/// Link 0 has 100 Mbit/s. The first fault sets 50 Mbit/s, the second cuts the link, and the third restores it.
+/// Link 0 has 100 Mbit/s. The first fault sets its rate to 50 Mbit/s, the second cuts the link, and the third restores
+/// it.
 #[test]
 fn links_and_queues_are_compared_as_faults_left_them() {
     let mut plan = testing::pair(0);
@@ -153,9 +154,9 @@ fn links_and_queues_are_compared_as_faults_left_them() {
     for (rate, carriers, count) in [(100, 4, 0), (50, 4, 1), (50, 0, 2), (50, 4, 3)] {
         let text = after(count);
         let lines = |words: &str| text.lines().filter(|line| line.contains(words)).count();
-        // Two shapers and two delay lines, all with this rate.
+        // The two shapers and the two delay lines must all have this rate.
         assert_eq!(lines(&format!(" rate {rate}000000bit")), 4, "{text}");
-        // Two switch ports and two ends of the fiber.
+        // The names are those of two switch ports and of two ends of the fiber.
         assert_eq!(
             ["l0d1-d2", "l0d2-d1", "f0", "f1"]
                 .map(|dev| lines(&format!("link set dev {dev} up")))

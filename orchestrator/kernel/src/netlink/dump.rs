@@ -18,7 +18,7 @@ use rtnetlink::{
 
 use super::{NetlinkError, Socket, rule::Rule};
 
-/// Interface.
+/// Interface of a namespace, as the kernel lists it.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub index: u32,
@@ -28,14 +28,14 @@ pub(crate) struct Link {
     pub queue_len: u32,
     pub group: u32,
     pub veth: bool,
-    /// Administrative state.
+    /// Administrative state: true if the interface is set up.
     pub up: bool,
-    /// Operational state: true if both ends are up.
+    /// Operational state: true if both ends of the link are up.
     pub running: bool,
     pub stats: Stats64,
 }
 
-/// Address on an interface.
+/// IPv4 address of an interface, as the kernel lists it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Address {
     pub interface: u32,
@@ -43,7 +43,7 @@ pub(crate) struct Address {
     pub len: u8,
 }
 
-/// Permanent neighbour entry.
+/// Permanent entry in the neighbour table.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Neighbour {
     pub interface: u32,
@@ -51,20 +51,20 @@ pub(crate) struct Neighbour {
     pub mac: Mac,
 }
 
-/// Route.
+/// IPv4 route of a routing table, as the kernel lists it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Route {
     pub table: u32,
     pub to: Prefix,
     pub local: bool,
-    /// True if a packet that finds this route continues at the next rule.
+    /// True for a throw route: a lookup that finds it continues at the next rule.
     pub throws: bool,
     pub src: Option<Ipv4Addr>,
     /// Interface index and gateway of each next hop, in the kernel's order.
     pub hops: Vec<(u32, Option<Ipv4Addr>)>,
 }
 
-/// Lists all interfaces.
+/// Returns all interfaces of the socket's namespace.
 pub(crate) fn links(socket: &mut Socket) -> Result<Vec<Link>, NetlinkError> {
     let request = [0; LINK_HEADER];
     socket.dump(libc::RTM_GETLINK, &request, |message| {
@@ -72,14 +72,14 @@ pub(crate) fn links(socket: &mut Socket) -> Result<Vec<Link>, NetlinkError> {
     })
 }
 
-/// Lists all IPv4 addresses.
+/// Returns all IPv4 addresses in the socket's namespace.
 pub(crate) fn addresses(socket: &mut Socket) -> Result<Vec<Address>, NetlinkError> {
     socket.dump(libc::RTM_GETADDR, &inet([0; ADDRESS_HEADER]), |message| {
         address(AddressMessage::parse(message).ok()?)
     })
 }
 
-/// Lists all permanent IPv4 neighbours.
+/// Returns all permanent IPv4 neighbours in the socket's namespace.
 pub(crate) fn neighbours(socket: &mut Socket) -> Result<Vec<Neighbour>, NetlinkError> {
     let request = inet([0; NEIGHBOUR_HEADER]);
     socket.dump(libc::RTM_GETNEIGH, &request, |message| {
@@ -87,14 +87,14 @@ pub(crate) fn neighbours(socket: &mut Socket) -> Result<Vec<Neighbour>, NetlinkE
     })
 }
 
-/// Lists the IPv4 routes of all tables.
+/// Returns the IPv4 routes of all tables in the socket's namespace.
 pub(crate) fn routes(socket: &mut Socket) -> Result<Vec<Route>, NetlinkError> {
     socket.dump(libc::RTM_GETROUTE, &inet([0; ROUTE_HEADER]), |message| {
         RouteMessage::parse(message).ok().and_then(route)
     })
 }
 
-/// Lists all IPv4 rules.
+/// Returns all IPv4 routing rules in the socket's namespace.
 pub(crate) fn rules(socket: &mut Socket) -> Result<Vec<Rule>, NetlinkError> {
     socket.dump(libc::RTM_GETRULE, &inet([0; ROUTE_HEADER]), |message| {
         let message = RuleMessage::parse(message).ok()?;
@@ -205,7 +205,7 @@ fn hop(hop: &RouteNextHop) -> (u32, Option<Ipv4Addr>) {
     (hop.interface_index, gateway)
 }
 
-/// Restricts a request header to IPv4: the first byte is the address family.
+/// Restricts a listing to IPv4: the first byte of the request header is the address family.
 fn inet<const N: usize>(mut header: [u8; N]) -> [u8; N] {
     header[0] = u8::from(AddressFamily::Inet);
     header

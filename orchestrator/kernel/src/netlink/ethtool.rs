@@ -1,11 +1,11 @@
-//! Offloads of an interface, through the ethtool ioctl.
+//! Offloads of an interface, read and changed through the ethtool ioctl.
 
 use std::os::fd::{AsFd, AsRawFd};
 
 use nix::errno::Errno;
 
-/// Disables transmit checksums, scatter/gather and receive offload, and so all segmentation offloads,
-/// which depend on the first two.
+/// Disables transmit checksums, scatter/gather and receive offload. All segmentation offloads are then disabled too,
+/// because they depend on the first two.
 pub(crate) fn offloads_off(socket: &impl AsFd, dev: &str) -> Result<(), Errno> {
     for command in [ETHTOOL_STXCSUM, ETHTOOL_SSG, ETHTOOL_SGRO] {
         value(socket, dev, command, 0)?;
@@ -13,7 +13,7 @@ pub(crate) fn offloads_off(socket: &impl AsFd, dev: &str) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Lists the enabled offloads by their names in `ethtool -k`.
+/// Returns the enabled offloads, by their names in `ethtool -k`.
 pub(crate) fn offloads_on(socket: &impl AsFd, dev: &str) -> Result<Vec<&'static str>, Errno> {
     let mut on = Vec::new();
     for (name, command) in QUERIES {
@@ -24,7 +24,7 @@ pub(crate) fn offloads_on(socket: &impl AsFd, dev: &str) -> Result<Vec<&'static 
     Ok(on)
 }
 
-/// Enables receive offload.
+/// Enables the receive offload of an interface.
 #[cfg(test)]
 pub(crate) fn receive_offload_on(socket: &impl AsFd, dev: &str) -> Result<(), Errno> {
     value(socket, dev, ETHTOOL_SGRO, 1).map(drop)
@@ -50,8 +50,8 @@ fn value(socket: &impl AsFd, dev: &str, command: u32, data: u32) -> Result<u32, 
     }
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
     let socket = socket.as_fd().as_raw_fd();
-    // SAFETY: the request's name ends with a zero and its pointer is to an `ethtool_value`, as
-    // these commands want; both outlive the call.
+    // SAFETY: the request's name ends with a zero byte, and its pointer is to an `ethtool_value`, as these commands
+    // require; both outlive the call.
     Errno::result(unsafe { libc::ioctl(socket, SIOCETHTOOL, &raw mut request) })?;
     Ok(value.data)
 }

@@ -1,4 +1,4 @@
-//! Netlink: messages for steps, and listings of the kernel's objects.
+//! Netlink messages for steps, and listings of objects in the kernel.
 //!
 //! The crate rtnetlink encodes links, addresses, neighbours, routes and rules; netlink-bindings
 //! encodes queueing disciplines and filters.

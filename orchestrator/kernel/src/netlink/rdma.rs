@@ -1,4 +1,4 @@
-//! RDMA devices: `rdma link add` and `delete`, through the RDMA netlink protocol.
+//! RDMA devices: the equivalents of `rdma link add` and `delete`, with the RDMA netlink protocol.
 //!
 //! <https://github.com/torvalds/linux/blob/v6.1/include/uapi/rdma/rdma_netlink.h>
 
@@ -7,16 +7,16 @@ use rtnetlink::packet_core::{NlaBuffer, NlasIterator};
 
 use super::{Batch, NetlinkError, Socket};
 
-/// RDMA device.
+/// RDMA device as the kernel lists it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct RdmaDevice {
-    /// Index of the device.
+    /// Index of the device in the kernel.
     pub index: u32,
     /// Name of the device.
     pub name: String,
 }
 
-/// Creates a SoftRoCE device on an interface of the socket's namespace.
+/// Creates a SoftRoCE device called `name` on the interface `dev` of the socket's namespace.
 pub(crate) fn add_rxe(socket: &mut Socket, name: &str, dev: &str) -> Result<(), NetlinkError> {
     let mut payload = Vec::new();
     text(&mut payload, ATTR_DEV_NAME, name);
@@ -27,7 +27,7 @@ pub(crate) fn add_rxe(socket: &mut Socket, name: &str, dev: &str) -> Result<(), 
     socket.execute_one(batch)
 }
 
-/// Deletes an RDMA device.
+/// Deletes the RDMA device with the given index.
 pub(crate) fn delete(socket: &mut Socket, index: u32) -> Result<(), NetlinkError> {
     let mut payload = Vec::new();
     attribute(&mut payload, ATTR_DEV_INDEX, &index.to_ne_bytes());
@@ -36,12 +36,12 @@ pub(crate) fn delete(socket: &mut Socket, index: u32) -> Result<(), NetlinkError
     socket.execute_one(batch)
 }
 
-/// Lists the RDMA devices visible in the socket's namespace.
+/// Returns the RDMA devices that are visible in the socket's namespace.
 pub(crate) fn devices(socket: &mut Socket) -> Result<Vec<RdmaDevice>, NetlinkError> {
     socket.dump(message(CMD_GET), &[], read_device)
 }
 
-/// Lists the interface at each port of a device.
+/// Returns the name of the interface at each port of a device.
 pub(crate) fn interfaces(socket: &mut Socket, index: u32) -> Result<Vec<String>, NetlinkError> {
     let mut payload = Vec::new();
     attribute(&mut payload, ATTR_DEV_INDEX, &index.to_ne_bytes());
@@ -90,7 +90,7 @@ fn attribute(payload: &mut Vec<u8>, kind: u16, value: &[u8]) {
     payload.resize(payload.len().next_multiple_of(4), 0);
 }
 
-/// `RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command)`.
+/// Returns the netlink message type for an RDMA command, `RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command)`.
 const fn message(command: u16) -> u16 {
     (5 << 10) + command
 }

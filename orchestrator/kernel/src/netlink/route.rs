@@ -21,10 +21,11 @@ use rtnetlink::packet_route::{
 
 use crate::step::{NextHop, Route, RouteTarget, Rule, Selector, Veth, VethEnd};
 
-/// Interface indexes of a namespace, by name.
+/// Interface indices of a namespace, by interface name.
 pub(crate) type Interfaces = HashMap<String, u32>;
 
-/// Builds `ip link add … type veth peer …` for end `a`'s namespace; `other` is end `b`'s namespace if it differs.
+/// Builds the message for `ip link add … type veth peer …` in the namespace of end `a`; `other` is the namespace of end
+/// `b` if it is a different one.
 pub(crate) fn veth(veth: &Veth, other: Option<BorrowedFd<'_>>) -> RouteNetlinkMessage {
     let mut peer = LinkMessage::default();
     peer.header.index = veth.b.index;
@@ -53,7 +54,7 @@ fn link_attributes(end: &VethEnd, veth: &Veth) -> Vec<LinkAttribute> {
     ]
 }
 
-/// Builds `ip link set dev … up` or `down`.
+/// Builds the message for `ip link set dev … up` or `down`.
 pub(crate) fn link_up(index: u32, up: bool) -> RouteNetlinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index;
@@ -64,21 +65,21 @@ pub(crate) fn link_up(index: u32, up: bool) -> RouteNetlinkMessage {
     RouteNetlinkMessage::NewLink(message)
 }
 
-/// Builds `ip link del dev …`.
+/// Builds the message for `ip link del dev …`.
 pub(crate) fn link_delete(index: u32) -> RouteNetlinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index;
     RouteNetlinkMessage::DelLink(message)
 }
 
-/// Builds `ip link del group …`, which deletes all members at once.
+/// Builds the message for `ip link del group …`, which deletes all members with one request.
 pub(crate) fn group_delete(group: u32) -> RouteNetlinkMessage {
     let mut message = LinkMessage::default();
     message.attributes = vec![LinkAttribute::Group(group)];
     RouteNetlinkMessage::DelLink(message)
 }
 
-/// Builds `ip addr add …/32 dev … noprefixroute`.
+/// Builds the message for `ip addr add …/32 dev … noprefixroute`.
 pub(crate) fn address(index: u32, addr: Ipv4Addr) -> RouteNetlinkMessage {
     let mut message = AddressMessage::default();
     message.header.family = AddressFamily::Inet;
@@ -92,7 +93,7 @@ pub(crate) fn address(index: u32, addr: Ipv4Addr) -> RouteNetlinkMessage {
     RouteNetlinkMessage::NewAddress(message)
 }
 
-/// Builds `ip neigh add … lladdr … nud permanent dev …`.
+/// Builds the message for `ip neigh add … lladdr … nud permanent dev …`.
 pub(crate) fn neighbour(index: u32, addr: Ipv4Addr, mac: Mac) -> RouteNetlinkMessage {
     let mut message = NeighbourMessage::default();
     message.header.family = AddressFamily::Inet;
@@ -105,7 +106,7 @@ pub(crate) fn neighbour(index: u32, addr: Ipv4Addr, mac: Mac) -> RouteNetlinkMes
     RouteNetlinkMessage::NewNeighbour(message)
 }
 
-/// Builds `ip route del local … dev … table local`.
+/// Builds the message for `ip route del local … dev … table local`.
 pub(crate) fn not_local(index: u32, addr: Ipv4Addr) -> RouteNetlinkMessage {
     let mut message = RouteMessage::default();
     message.header = RouteHeader {
@@ -123,7 +124,7 @@ pub(crate) fn not_local(index: u32, addr: Ipv4Addr) -> RouteNetlinkMessage {
     RouteNetlinkMessage::DelRoute(message)
 }
 
-/// Builds `ip route add …`; an error is the name of a missing interface.
+/// Builds the message for `ip route add …`; the error is the name of an interface that does not exist.
 pub(crate) fn route<'a>(
     route: &'a Route,
     interfaces: &Interfaces,
@@ -178,7 +179,7 @@ pub(crate) fn route<'a>(
     Ok(RouteNetlinkMessage::NewRoute(message))
 }
 
-/// Builds the message that adds or deletes a rule.
+/// Builds the message that describes a rule, with which the rule is added or deleted.
 pub(crate) fn rule(rule: &Rule) -> RuleMessage {
     let mut message = RuleMessage::default();
     message.header.family = AddressFamily::Inet;
@@ -199,5 +200,5 @@ pub(crate) fn rule(rule: &Rule) -> RuleMessage {
     message
 }
 
-/// Routing table to which the kernel adds the machine's own addresses.
+/// Number of the routing table to which the kernel adds this machine's own addresses.
 pub(crate) const LOCAL_TABLE: u8 = 255;

@@ -1,4 +1,4 @@
-//! Policy routing rules as the kernel lists them, whoever made them.
+//! Policy routing rules as the kernel lists them, including those of other programs.
 
 use std::{
     fmt,
@@ -10,13 +10,13 @@ use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMe
 
 use crate::step::Selector;
 
-/// Policy routing rule.
+/// Policy routing rule as the kernel lists it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Rule {
     pub priority: u32,
-    /// True if the rule matches the packets that its selectors do not.
+    /// True if the rule matches the packets that its selectors do not match.
     pub is_inverted: bool,
-    /// Selectors, all of which must match; a rule without any matches every packet.
+    /// Selectors, all of which must match; a rule without selectors matches every packet.
     pub matches: Vec<Match>,
     pub action: Action,
 }
@@ -32,31 +32,31 @@ pub(crate) enum Match {
         value: u32,
         mask: u32,
     },
-    /// First and last user ID.
+    /// First and last user id.
     Users(u32, u32),
     Protocol(u8),
-    /// First and last port.
+    /// First and last source port.
     SourcePorts(u16, u16),
-    /// First and last port.
+    /// First and last destination port.
     DestinationPorts(u16, u16),
     Tos(u8),
     Tunnel(u64),
-    /// An interface that is in a VRF.
+    /// Packets of an interface that belongs to a VRF.
     InVrf,
-    /// Selector that a newer kernel has, by its attribute number.
+    /// Unknown selector of a newer kernel, with its attribute number.
     Other(u16),
 }
 
-/// Action of a rule.
+/// Action that the kernel takes for packets that a rule matches.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Action {
-    /// Looks a table up; a route of at most `suppressed` bits does not count.
+    /// The table is looked up; routes with prefixes of at most `suppressed` bits do not count.
     Lookup { table: u32, suppressed: Option<u8> },
-    /// Continues at a rule of a later priority.
+    /// The lookup continues at the rule with this priority.
     Goto(u32),
-    /// Continues at the next rule.
+    /// The lookup continues at the next rule.
     Nothing,
-    /// Drops the packet, in the manner that the word names.
+    /// The packet is dropped, in the way that the word names.
     Drop(&'static str),
 }
 
@@ -77,7 +77,7 @@ impl Rule {
                 RuleAttribute::Goto(value) => target = *value,
                 RuleAttribute::FwMark(value) => mark = *value,
                 RuleAttribute::FwMask(value) => mask = *value,
-                // The kernel lists −1 for none.
+                // The kernel lists −1 if no prefix is suppressed.
                 RuleAttribute::SuppressPrefixLen(len) => suppressed = u8::try_from(*len).ok(),
                 attribute => matches.extend(selector(attribute, header.src_len, header.dst_len)),
             }
@@ -105,7 +105,7 @@ impl Rule {
         }
     }
 
-    /// Returns the rule's selector if it is of a kind that labs use, and the only one.
+    /// Returns the rule's selector if it is the only one and of a kind that labs use.
     pub fn selector(&self) -> Option<Selector> {
         match self.matches.as_slice() {
             _ if self.is_inverted => None,
@@ -116,7 +116,7 @@ impl Rule {
         }
     }
 
-    /// Returns the table that the rule looks up.
+    /// Returns the number of the table that the rule looks up; `None` for other actions.
     pub const fn table(&self) -> Option<u32> {
         match self.action {
             Action::Lookup { table, .. } => Some(table),
@@ -125,7 +125,7 @@ impl Rule {
     }
 }
 
-/// Parses an attribute into a selector; `None` if it is no selector.
+/// Parses an attribute as a selector; `None` if the attribute is not a selector.
 fn selector(attribute: &RuleAttribute, src_len: u8, dst_len: u8) -> Option<Match> {
     let prefix = |addr: &IpAddr, len| match addr {
         IpAddr::V4(addr) => Some(Prefix { addr: *addr, len }),
@@ -145,7 +145,7 @@ fn selector(attribute: &RuleAttribute, src_len: u8, dst_len: u8) -> Option<Match
         RuleAttribute::TunId(tunnel) => Match::Tunnel(*tunnel),
         RuleAttribute::L3MDev(true) => Match::InVrf,
         RuleAttribute::Other(other) => Match::Other(kind(other)),
-        // Realms and the rule's maker do not select.
+        // Realms, and the program that made the rule, are not selectors.
         _ => return None,
     })
 }
@@ -154,7 +154,7 @@ fn kind(attribute: &rtnetlink::packet_core::DefaultNla) -> u16 {
     rtnetlink::packet_core::Nla::kind(attribute)
 }
 
-/// Prints the rule as `ip rule` does.
+/// Prints the rule in the format of `ip rule`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.priority)?;
@@ -223,7 +223,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// Prefix as `ip` prints it.
+/// Prefix that is printed in the format of `ip`.
 struct Shown<'a>(&'a Prefix);
 
 impl fmt::Display for Shown<'_> {

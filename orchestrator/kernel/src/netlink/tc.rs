@@ -1,4 +1,4 @@
-//! Queueing disciplines and filters.
+//! Messages for queueing disciplines and filters, and listings of them.
 
 use std::{
     ffi::CString,
@@ -16,7 +16,7 @@ use netlink_bindings::{
 use super::{Batch, NetlinkError, Socket};
 use crate::qdisc::{Attributes, Handle, Parent, Qdisc};
 
-/// Adds the message of `tc qdisc add`.
+/// Adds the message for `tc qdisc add` to a batch.
 pub(crate) fn add(batch: &mut Batch, index: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) {
     let header = header(index, parent, handle);
     let create = Request::new().set_create().set_excl();
@@ -25,7 +25,7 @@ pub(crate) fn add(batch: &mut Batch, index: u32, parent: Parent, handle: Handle,
     batch.request(&request);
 }
 
-/// Adds the message of `tc qdisc change`.
+/// Adds the message for `tc qdisc change` to a batch.
 pub(crate) fn change(batch: &mut Batch, index: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) {
     let header = header(index, parent, handle);
     let mut request = Request::new().op_newqdisc_do(&header);
@@ -33,10 +33,10 @@ pub(crate) fn change(batch: &mut Batch, index: u32, parent: Parent, handle: Hand
     batch.request(&request);
 }
 
-/// Adds the message of
-/// `tc filter add … ingress protocol all u32 match u32 0 0 action mirred egress redirect dev …`.
+/// Adds to a batch the message for `tc filter add … ingress protocol all u32 match u32 0 0 action mirred egress
+/// redirect dev …`.
 ///
-/// The filter is an empty u32 match instead of matchall, since every kernel with filters has u32.
+/// The filter is an empty u32 match instead of matchall, because every kernel that has filters has u32.
 pub(crate) fn redirect(batch: &mut Batch, from: u32, to: u32) {
     let mut header = Tcmsg::new();
     header.ifindex = from.cast_signed();
@@ -49,7 +49,7 @@ pub(crate) fn redirect(batch: &mut Batch, from: u32, to: u32) {
     let create = Request::new().set_create().set_excl();
     let mut request = create.op_newtfilter_do(&header);
     let filter = request.encode().nested_options_u32().push_sel(everything);
-    // The kernel counts actions from 1, the crate from 0; what is at 0 is not read.
+    // The kernel counts actions from 1 and ignores an action 0, whereas the crate counts from 0.
     let actions = filter.array_act().entry_nested().end_nested();
     actions
         .entry_nested()
@@ -58,8 +58,8 @@ pub(crate) fn redirect(batch: &mut Batch, from: u32, to: u32) {
     batch.request(&request);
 }
 
-/// Adds the message of `tc filter add … pref 1 handle 1 bpf direct-action object-pinned …`, and keeps the
-/// program's descriptor until the batch is sent.
+/// Adds to a batch the message for `tc filter add … pref 1 handle 1 bpf direct-action object-pinned …`, and keeps the
+/// program's file descriptor open until the batch has been sent.
 pub(crate) fn attach(batch: &mut Batch, index: u32, hook: Hook, name: &str, program: OwnedFd) {
     let mut header = Tcmsg::new();
     header.ifindex = index.cast_signed();
@@ -79,7 +79,7 @@ pub(crate) fn attach(batch: &mut Batch, index: u32, hook: Hook, name: &str, prog
     batch.keep(program);
 }
 
-/// Returns the numbers of the programs at an interface's hook.
+/// Returns the ids of the programs that are attached at a hook of an interface.
 pub(crate) fn attached(
     socket: &mut Socket,
     index: u32,
@@ -116,19 +116,19 @@ impl Hook {
 /// Queueing discipline as the kernel lists it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Held {
-    /// Index of the interface.
+    /// Index of the interface that has the discipline.
     pub interface: u32,
     pub handle: u32,
     pub parent: u32,
     pub attributes: Attributes,
 }
 
-/// Lists the queueing disciplines of the socket's namespace.
+/// Returns the queueing disciplines in the socket's namespace.
 pub(crate) fn qdiscs(socket: &mut Socket) -> Result<Vec<Held>, NetlinkError> {
     socket.dump(libc::RTM_GETQDISC, Tcmsg::new().as_slice(), read)
 }
 
-/// Returns the packets that each interface's root discipline has dropped, with the interface's index.
+/// Returns the number of packets that the root discipline of each interface has dropped, with the interface's index.
 pub(crate) fn drops(socket: &mut Socket) -> Result<Vec<(u32, u64)>, NetlinkError> {
     socket.dump(libc::RTM_GETQDISC, Tcmsg::new().as_slice(), |message| {
         let (header, attributes) = OpGetqdiscDump::decode_reply(message);
@@ -138,7 +138,8 @@ pub(crate) fn drops(socket: &mut Socket) -> Result<Vec<(u32, u64)>, NetlinkError
     })
 }
 
-/// Returns the index of the interface to which received packets are redirected.
+/// Returns the index of the interface to which the packets that `from` receives are redirected; `None` if they are not
+/// redirected.
 pub(crate) fn redirected_to(socket: &mut Socket, from: u32) -> Result<Option<u32>, NetlinkError> {
     let mut header = Tcmsg::new();
     header.ifindex = from.cast_signed();
@@ -159,7 +160,7 @@ pub(crate) fn redirected_to(socket: &mut Socket, from: u32) -> Result<Option<u32
     Ok(targets.first().copied())
 }
 
-/// Converts a discipline of the lab to the form in which the kernel lists it.
+/// Converts a discipline of a lab to the form in which the kernel lists it.
 pub(crate) fn held(interface: u32, parent: Parent, handle: Handle, qdisc: &Qdisc) -> Held {
     let header = header(interface, parent, handle);
     Held {
@@ -193,13 +194,13 @@ fn header(index: u32, parent: Parent, handle: Handle) -> Tcmsg {
     header
 }
 
-/// `struct tc_mirred`: index, capab, action, refcnt, bindcnt, eaction, ifindex.
+/// Returns a `struct tc_mirred` that redirects packets: index, capab, action, refcnt, bindcnt, eaction, ifindex.
 fn egress_redirect(to: u32) -> Vec<u8> {
     let words = [0, 0, TC_ACT_STOLEN, 0, 0, TCA_EGRESS_REDIR, to];
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-/// Offset of the last word in `struct tc_mirred`.
+/// Offset in bytes of `ifindex`, the last field of `struct tc_mirred`.
 const MIRRED_IFINDEX: usize = 24;
 
 const TC_H_ROOT: u32 = 0xffff_ffff;

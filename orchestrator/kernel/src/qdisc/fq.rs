@@ -1,4 +1,4 @@
-//! `fq`: pacing of a host's QPs.
+//! `fq`: queueing discipline that paces the hosts' QPs.
 
 use std::fmt;
 
@@ -11,13 +11,14 @@ use super::units::micros;
 /// Fair queue for packets with departure times.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Fq {
-    /// Capacity in packets.
+    /// Maximum number of packets in the discipline.
     pub limit: u32,
-    /// Capacity of one QP's queue in packets.
+    /// Maximum number of packets in the queue of one flow.
     pub flow_limit: u32,
-    /// Mask of a packet's hash. Packets whose masked hashes are equal are one flow, which leaves in order.
+    /// Mask that is applied to packets' hashes. Packets whose masked hashes are equal belong to one flow, whose packets
+    /// leave in order.
     pub orphan_mask: u32,
-    /// Maximum time that a packet is kept, even if its departure time is later.
+    /// Maximum time for which a packet is kept, even if its departure time is later.
     pub horizon: Nanos,
 }
 
@@ -35,7 +36,7 @@ impl fmt::Display for Fq {
     }
 }
 
-/// Attributes in the kernel's units.
+/// Attributes of `fq` in the kernel's units.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Attributes {
     limit: u32,
@@ -43,7 +44,7 @@ pub(crate) struct Attributes {
     orphan_mask: u32,
     timer_slack: u32,
     horizon_micros: u32,
-    /// True if packets beyond the horizon are dropped.
+    /// True if packets whose departure time is beyond the horizon are dropped.
     drops: bool,
 }
 
@@ -61,7 +62,7 @@ impl From<&Fq> for Attributes {
 }
 
 impl Fq {
-    /// Appends the kind and attributes to a message.
+    /// Appends the discipline's kind and attributes to a netlink message.
     pub(super) fn push(&self, message: PushAttrs<&mut Vec<u8>>) {
         let attributes = Attributes::from(self);
         let options = message.nested_options_fq().push_plimit(attributes.limit);
@@ -75,7 +76,7 @@ impl Fq {
 }
 
 impl Attributes {
-    /// Reads the attributes that the kernel lists.
+    /// Reads the attributes from the kernel's listing; `None` if one is missing.
     pub(super) fn read(fq: &IterableFqAttrs<'_>) -> Option<Self> {
         Some(Self {
             limit: fq.get_plimit().ok()?,

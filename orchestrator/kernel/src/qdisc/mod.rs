@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 pub use self::{fq::Fq, netem::Netem, red::Red, tbf::Tbf};
 use crate::name::Namespace;
 
-/// Queueing discipline and its attachment.
+/// Queueing discipline and the place to which it is attached.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct QdiscAt {
     pub netns: Namespace,
     pub dev: String,
     pub parent: Parent,
-    /// Handle of the discipline.
+    /// Handle by which other disciplines refer to this one.
     pub handle: Handle,
     pub qdisc: Qdisc,
 }
@@ -30,19 +30,19 @@ pub struct QdiscAt {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Qdisc {
-    /// Rate limit and queue in bytes.
+    /// Token bucket: limits the rate, and queues a limited number of bytes.
     Tbf(Tbf),
-    /// ECN marks by queue length.
+    /// Marks packets (ECN) depending on the queue length.
     Red(Red),
-    /// Delay, exact serialisation and loss.
+    /// Delays packets, serialises them exactly, and loses some at random.
     Netem(Netem),
-    /// One queue per QP, which holds each packet until the departure time set by an eBPF program.
+    /// Keeps one queue per flow, and holds each packet until the departure time that an eBPF program has set.
     Fq(Fq),
-    /// Ingress and egress hooks for classifiers.
+    /// Provides hooks for classifiers at ingress and egress.
     Clsact,
 }
 
-/// Kind and attributes of a queueing discipline, in the kernel's units.
+/// Kind of a queueing discipline, and its attributes in the kernel's units.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Attributes {
     Tbf(tbf::Attributes),
@@ -50,29 +50,29 @@ pub(crate) enum Attributes {
     Netem(netem::Attributes),
     Fq(fq::Attributes),
     Clsact,
-    /// A kind that labs do not use.
+    /// Discipline of a kind that labs do not use.
     Other(String),
 }
 
-/// Major number of a queueing discipline: `1:` is 1.
+/// Major number of a queueing discipline's handle: 1 for `1:`.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Handle(pub u16);
 
-/// Attachment point of a queueing discipline.
+/// Place to which a queueing discipline is attached.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Parent {
-    /// Egress of the interface.
+    /// Egress of the interface, as its root discipline.
     Root,
-    /// First class of another discipline.
+    /// First class of the discipline with this handle.
     Of(Handle),
     /// Classifier hooks of the interface.
     Clsact,
 }
 
 impl Qdisc {
-    /// Returns the kernel's name of the kind.
+    /// Returns the name that the kernel uses for the kind.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl Qdisc {
         }
     }
 
-    /// Returns the attributes that the kernel lists for the discipline.
+    /// Returns the attributes that the kernel should list for the discipline.
     pub(crate) fn attributes(&self) -> Attributes {
         match self {
             Self::Tbf(tbf) => Attributes::Tbf(tbf.into()),
@@ -95,7 +95,7 @@ impl Qdisc {
         }
     }
 
-    /// Appends the kind and attributes to a message.
+    /// Appends the discipline's kind and attributes to a netlink message.
     pub(crate) fn push(&self, message: PushAttrs<&mut Vec<u8>>) {
         match self {
             Self::Tbf(tbf) => tbf.push(message),
@@ -108,7 +108,7 @@ impl Qdisc {
 }
 
 impl Attributes {
-    /// Reads the attributes that the kernel lists for a discipline of `kind`.
+    /// Reads the attributes of a discipline of `kind` from the kernel's listing; `None` if they are incomplete.
     pub fn read(kind: &str, options: Option<OptionsMsg<'_>>) -> Option<Self> {
         match options {
             Some(OptionsMsg::Tbf(tbf)) => tbf::Attributes::read(&tbf).map(Self::Tbf),
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// tbf is left out, because the kernel converts the depth of its bucket to ticks.
+    /// tbf is left out, because the kernel converts the size of its bucket to ticks.
     #[test]
     fn the_kernel_lists_a_discipline_as_it_was_sent() {
         let mut wire = testing::wire("100 Mbit", "25 ms", "620 kB");

@@ -1,4 +1,4 @@
-//! `netem`: delay lines.
+//! `netem`: queueing discipline that acts as a delay line.
 
 use std::fmt;
 
@@ -14,13 +14,13 @@ use super::units::{Decimal, bytes_per_sec, narrow, of_all_ones, signed};
 pub struct Netem {
     pub delay: Nanos,
     pub rate: BitsPerSec,
-    /// Capacity in packets, waiting and in flight.
+    /// Maximum number of packets, both waiting and in flight.
     pub limit: u32,
     /// Share of packets dropped at random.
     pub loss: Ratio,
 }
 
-/// Delay line of a link between datacenters.
+/// Converts the parameters of a link between datacenters to its delay line.
 impl From<&WirePlan> for Netem {
     fn from(wire: &WirePlan) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl fmt::Display for Netem {
     }
 }
 
-/// Attributes in the kernel's units.
+/// Attributes of `netem` in the kernel's units.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Attributes {
     delay: i64,
@@ -69,7 +69,7 @@ impl From<&Netem> for Attributes {
 }
 
 impl Netem {
-    /// Appends the kind and attributes to a message.
+    /// Appends the discipline's kind and attributes to a netlink message.
     pub(super) fn push(&self, message: PushAttrs<&mut Vec<u8>>) {
         let attributes = Attributes::from(self);
         let mut head = TcNetemQopt::new();
@@ -85,7 +85,7 @@ impl Netem {
 }
 
 impl Attributes {
-    /// Reads the attributes that the kernel lists.
+    /// Reads the attributes from the kernel's listing; `None` if one is missing.
     pub(super) fn read(head: &TcNetemQopt, netem: &IterableNetemAttrs<'_>) -> Option<Self> {
         let rate = netem.get_rate().map_or(0, |rate| u64::from(rate.rate));
         Some(Self {
@@ -118,7 +118,7 @@ impl fmt::Display for Attributes {
     }
 }
 
-/// Returns true if netem does anything to packets besides delay and loss.
+/// Returns true if netem does anything to packets other than delaying and losing them.
 fn disturbs(head: &TcNetemQopt, netem: &IterableNetemAttrs<'_>) -> bool {
     let jitter = head.jitter > 0 || netem.get_jitter64().is_ok_and(|jitter| jitter > 0);
     let reorders = netem.get_reorder().is_ok_and(|it| it.probability > 0);

@@ -1,4 +1,4 @@
-//! `red`: ECN marking at legacy switches.
+//! `red`: queueing discipline with which legacy switches mark packets (ECN).
 
 use std::fmt;
 
@@ -15,19 +15,19 @@ use super::units::{Decimal, clamp, of_all_ones};
 /// dropped only if the queue is full.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Red {
-    /// Capacity of the queue.
+    /// Maximum size of the queue, bytes.
     pub limit: Bytes,
-    /// Queue length below which no packet is marked.
+    /// Queue length in bytes below which no packet is marked.
     pub min: Bytes,
-    /// Queue length above which every packet is marked.
+    /// Queue length in bytes above which every packet is marked.
     pub max: Bytes,
-    /// Marking probability at `max`.
+    /// Probability with which a packet is marked at queue length `max`.
     pub probability: Ratio,
 }
 
 impl fmt::Display for Red {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // `tc` has no option for weight 0, the instantaneous queue length.
+        // `tc` has no option for weight 0, with which RED uses the instantaneous queue length.
         let limit = self.limit.get();
         let min = self.min.get();
         let max = self.max.get();
@@ -39,7 +39,7 @@ impl fmt::Display for Red {
     }
 }
 
-/// Attributes in the kernel's units.
+/// Attributes of `red` in the kernel's units.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Attributes {
     limit: u32,
@@ -64,7 +64,7 @@ impl From<&Red> for Attributes {
 }
 
 impl Red {
-    /// Appends the kind and attributes to a message.
+    /// Appends the discipline's kind and attributes to a netlink message.
     pub(super) fn push(&self, message: PushAttrs<&mut Vec<u8>>) {
         let attributes = Attributes::from(self);
         let mut parms = TcRedQopt::new();
@@ -85,7 +85,7 @@ impl Red {
 }
 
 impl Attributes {
-    /// Reads the attributes that the kernel lists.
+    /// Reads the attributes from the kernel's listing; `None` if one is missing.
     pub(super) fn read(red: &IterableRedAttrs<'_>) -> Option<Self> {
         let parms = red.get_parms().ok()?;
         Some(Self {
@@ -117,11 +117,11 @@ impl fmt::Display for Attributes {
     }
 }
 
-/// `TC_RED_ECN | TC_RED_NODROP`.
+/// Flags `TC_RED_ECN | TC_RED_NODROP`, which mark packets instead of dropping them.
 const RED_FLAGS: u32 = 1 | 8;
 /// Exponent of RED's averaging weight, 2^-0: the average is the queue length itself.
 const WEIGHT_LOG: u8 = 0;
 
-/// RED's table for the decay of the average while the queue is idle. The average drops to zero at once, since it is the
-/// queue length itself.
+/// Table by which RED decays its average while the queue is idle. Here the average drops to zero at once, because it is
+/// the queue length itself.
 const FORGET_WHEN_IDLE: [u8; 256] = [31; 256];

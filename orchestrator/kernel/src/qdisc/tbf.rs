@@ -1,4 +1,4 @@
-//! `tbf`: rate and queue of a switch's egress port.
+//! `tbf`: queueing discipline that gives a switch's egress port its rate and queue.
 
 use std::fmt;
 
@@ -12,9 +12,9 @@ use super::units::{bytes_per_sec, clamp, narrow, ticks};
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Tbf {
     pub rate: BitsPerSec,
-    /// Depth of the bucket, at least one frame.
+    /// Size of the token bucket in bytes, at least one frame.
     pub burst: Bytes,
-    /// Capacity of the queue.
+    /// Maximum size of the queue, bytes.
     pub limit: Bytes,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for Tbf {
     }
 }
 
-/// Attributes in the kernel's units.
+/// Attributes of `tbf` in the kernel's units.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Attributes {
     bytes_per_sec: u64,
@@ -47,7 +47,8 @@ impl From<&Tbf> for Attributes {
 }
 
 impl Tbf {
-    /// Appends the kind and attributes to a message. The bucket's depth is in bytes: the kernel converts it to ticks.
+    /// Appends the discipline's kind and attributes to a netlink message. The size of the bucket is sent in bytes, and
+    /// the kernel converts it to ticks.
     pub(super) fn push(&self, message: PushAttrs<&mut Vec<u8>>) {
         let attributes = Attributes::from(self);
         let mut parms = TcTbfQopt::new();
@@ -61,7 +62,7 @@ impl Tbf {
 }
 
 impl Attributes {
-    /// Reads the attributes that the kernel lists.
+    /// Reads the attributes from the kernel's listing; `None` if one is missing.
     pub(super) fn read(tbf: &IterableTbfAttrs<'_>) -> Option<Self> {
         let parms = tbf.get_parms().ok()?;
         let wide = tbf.get_rate64().ok();

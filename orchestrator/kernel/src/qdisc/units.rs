@@ -7,7 +7,7 @@ use std::fmt;
 
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
-/// Converts a rate, rounded down; never to zero, which would mean unlimited.
+/// Converts a rate to bytes per second, rounded down, but never to zero, which would mean an unlimited rate.
 pub(super) fn bytes_per_sec(rate: BitsPerSec) -> u64 {
     (rate.get() / 8).max(1)
 }
@@ -17,28 +17,28 @@ pub(super) fn of_all_ones(probability: Ratio) -> u32 {
     u32::try_from(probability.scale_nearest(u64::from(u32::MAX))).unwrap_or(u32::MAX)
 }
 
-/// Converts a rate to the old 32-bit attribute, saturating; if the 64-bit attribute is also present, the kernel uses
-/// that.
+/// Converts a rate to the old 32-bit attribute, capped at its largest value. If the 64-bit attribute is also present,
+/// the kernel uses that one.
 pub(super) fn narrow(bytes_per_sec: u64) -> u32 {
     u32::try_from(bytes_per_sec).unwrap_or(u32::MAX)
 }
 
-/// Converts a number of bytes, saturating.
+/// Converts a number of bytes to 32 bits, capped at the largest value.
 pub(super) fn clamp(bytes: Bytes) -> u32 {
     u32::try_from(bytes.get()).unwrap_or(u32::MAX)
 }
 
-/// Converts a time to microseconds, rounded down, saturating.
+/// Converts a time to microseconds in 32 bits, rounded down and capped at the largest value.
 pub(super) fn micros(time: Nanos) -> u32 {
     u32::try_from(time.get() / 1_000).unwrap_or(u32::MAX)
 }
 
-/// Converts a time to signed nanoseconds, saturating.
+/// Converts a time to signed nanoseconds, capped at the largest value.
 pub(super) fn signed(time: Nanos) -> i64 {
     i64::try_from(time.get()).unwrap_or(i64::MAX)
 }
 
-/// Returns the fill time of a token bucket in ticks, as computed by `psched_l2t_ns`.
+/// Returns the time in which a token bucket fills, in ticks, computed in the same way as in `psched_l2t_ns`.
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_generic.c>, `psched_ratecfg_precompute`.
 pub(super) fn ticks(bytes_per_sec: u64, burst: Bytes) -> u32 {
@@ -57,7 +57,7 @@ pub(super) fn ticks(bytes_per_sec: u64, burst: Bytes) -> u32 {
     u32::try_from(nanos >> 6).unwrap_or(u32::MAX)
 }
 
-/// Display of a ratio times a factor with six decimal places, rounded to nearest; factor 100 gives percent.
+/// Displays a ratio, multiplied by a factor, with six decimal places, rounded to nearest; the factor 100 gives percent.
 pub(super) struct Decimal(pub Ratio, pub u64);
 
 impl fmt::Display for Decimal {

@@ -1,4 +1,4 @@
-//! Configuration of a DCI switch's agent, derived from the plan.
+//! Configuration of a DCI switch's agent, which follows from the plan.
 
 use lab_abi::wire::{
     AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig, IngressConfig,
@@ -11,7 +11,7 @@ use lab_plan::{
 };
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 
-/// Returns the configuration for the agent on the switch at `switch_index`. The launcher adds the lab's name, the
+/// Returns the configuration for the agent on the switch at `switch_index`. The launcher later adds the lab's name, the
 /// controller's socket and the directory of pinned maps.
 pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) -> AgentConfig {
     let switch = &plan.switches[switch_index];
@@ -60,7 +60,7 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
         },
         gc_interval_ns: table.gc_interval,
         idle_timeout_ns: table.idle_timeout,
-        // Decisions that depend on C_cong use queue samples, which expire.
+        // Only decisions that depend on C_cong use queue samples, which become stale.
         stale_after_ns: run.policy.lcmp().map(|_| plan.max_table_age_ns),
         max_table_age_ns: Some(plan.max_table_age_ns),
         flow_table_entries: table.entries,
@@ -70,7 +70,7 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
     }
 }
 
-/// Returns a destination of an agent's configuration, with its `candidates` and their next hops.
+/// Returns the configuration of a destination, given its candidates and their next hops.
 pub(super) fn destination(
     plan: &Plan,
     policy: &PolicyPlan,
@@ -95,7 +95,8 @@ pub(super) fn destination(
     }
 }
 
-/// Returns the ECN configuration of a link with the parameters `wire`; `None` if agents do not mark its packets.
+/// Returns the ECN configuration for a link with the parameters `wire`; `None` if agents do not mark packets on the
+/// link.
 pub(super) fn ecn(kind: LinkKind, wire: &WirePlan) -> Option<EcnConfig> {
     let ecn = wire.ecn.filter(|_| kind == LinkKind::InterDc)?;
     Some(EcnConfig {
@@ -105,7 +106,7 @@ pub(super) fn ecn(kind: LinkKind, wire: &WirePlan) -> Option<EcnConfig> {
     })
 }
 
-/// Returns the shared buffer of a switch, if the lab has PFC.
+/// Returns the configuration of a switch's shared buffer; `None` if the lab has no PFC.
 fn shared_buffer(plan: &Plan, switch: &Switch) -> Option<SharedBuffer> {
     if !plan.transport.has_pfc_in_lab() {
         return None;
@@ -114,8 +115,8 @@ fn shared_buffer(plan: &Plan, switch: &Switch) -> Option<SharedBuffer> {
     pfc::shared_buffer(node, plan.wires(), &plan.transport)
 }
 
-/// Returns the lowest rate that a switch's ports towards other datacenters have before or after any fault; `None` if
-/// the switch has no such ports.
+/// Returns the lowest rate that any of a switch's ports towards other datacenters has before or after any fault; `None`
+/// if the switch has no such port.
 fn lowest_rate(plan: &Plan, switch: &Switch) -> Option<BitsPerSec> {
     let links = plan.nodes[switch.node.index()]
         .ports
@@ -222,7 +223,8 @@ mod tests {
         ValidAgentConfig::try_from(config).expect("the configuration is valid");
     }
 
-    /// Only faults on the switch's own links to other datacenters count: links 0 and 1. Link 4 leads to its host.
+    /// Only faults on the switch's own links to other datacenters count: links 0 and 1. Link 4 leads to the switch's
+    /// host.
     #[test]
     fn the_lowest_rate_is_that_of_a_fault_on_a_link_to_another_datacenter() {
         let mut plan = testing::routed(0);

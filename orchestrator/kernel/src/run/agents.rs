@@ -1,4 +1,4 @@
-//! Processes of the switch agents: start, messages, commands, end.
+//! Processes of the switch agents: their start, messages, commands and end.
 
 use std::{
     ffi::OsString,
@@ -28,49 +28,49 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::{AgentError, agent_config::agent_config};
 use crate::Lab;
 
-/// Event of a datacenter's agent.
+/// Event that a datacenter's agent causes.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum AgentEvent {
-    /// Message from the agent.
+    /// The agent sent a message.
     Message(AgentMessage),
-    /// End of the agent's socket, its last event.
+    /// The agent's socket was closed; the last event of an agent.
     Closed,
 }
 
-/// Launcher of the switches' agent processes.
+/// Launcher for the agent processes of the switches.
 #[derive(Clone, Debug)]
 pub struct AgentLauncher {
-    /// Command of the agent, which reads its configuration from standard input.
+    /// Command line of the agent, which reads its configuration from standard input.
     pub command: Vec<OsString>,
-    /// Directory of the controller's sockets.
+    /// Directory in which the controller's sockets are created.
     pub socket_dir: PathBuf,
-    /// Name of the lab.
+    /// Name of the lab, used in messages.
     pub lab: String,
-    /// Directory of the scenario, to which the paths of a user's own switch programs are relative.
+    /// Directory of the scenario; the paths of users' own switch programs are relative to it.
     pub programs: PathBuf,
 }
 
-/// Agent of one DCI switch.
+/// Running agent of one DCI switch.
 #[derive(Debug)]
 pub(super) struct Agent {
     dc: DcId,
     node: NodeId,
-    /// Position of the switch in the plan.
+    /// Index of the switch in `plan.switches`.
     switch: usize,
-    /// Current configuration: the initial one with all commands so far applied.
+    /// Current configuration: the initial configuration with all commands so far applied.
     config: ValidAgentConfig,
     process: Process,
 }
 
-/// Process of an agent.
+/// Process of an agent, and the connection to it.
 #[derive(Debug)]
 struct Process {
     child: Child,
     stream: UnixStream,
 }
 
-/// Returns the indices in `plan.switches` of switches with an agent. Switches of legacy datacenters have no agent.
+/// Returns the indices in `plan.switches` of the switches that have an agent. Switches of legacy datacenters have none.
 pub(super) fn switches(plan: &Plan) -> impl Iterator<Item = usize> {
     let with_agent = plan.switches.iter().enumerate().filter(|(_, switch)| {
         let dc = plan.nodes[switch.node.index()].dc;
@@ -80,8 +80,8 @@ pub(super) fn switches(plan: &Plan) -> impl Iterator<Item = usize> {
 }
 
 impl AgentLauncher {
-    /// Starts the agent of the switch at `switch_index` on its node; its messages go to `events`. Maps
-    /// that must outlive the agent are pinned in a subdirectory of `pins`.
+    /// Starts the agent of the switch at `switch_index` in its node's namespace; the agent's messages go to `events`.
+    /// Maps that must outlive the agent are pinned in a subdirectory of `pins`.
     ///
     /// # Errors
     /// If the configuration is invalid or the process cannot be started.
@@ -128,7 +128,7 @@ impl AgentLauncher {
         })
     }
 
-    /// Starts the agent of a switch again, with the configuration and commands of the previous agent.
+    /// Starts the agent of a switch again. The new agent gets the configuration and commands of the previous agent.
     ///
     /// # Errors
     /// If the process cannot be started.
@@ -138,7 +138,7 @@ impl AgentLauncher {
         agent: &mut Agent,
         events: UnboundedSender<T>,
     ) -> Result<(), AgentError> {
-        // The previous process may still run although its socket is closed, and a switch must not have two agents.
+        // The previous process may still run although its socket is closed, and a switch must never have two agents.
         let failed = AgentError::io(agent.name(), "end the previous agent");
         let ended = agent.process.child.kill();
         ended
@@ -163,7 +163,7 @@ impl AgentLauncher {
         let name = &config.dc;
         let failed = |action| AgentError::io(name, action);
         let socket = self.socket(name);
-        // An earlier agent of this lab may have left its socket.
+        // An earlier agent of this lab may have left its socket behind.
         let _ = std::fs::remove_file(&socket);
         let listener = UnixListener::bind(&socket).map_err(failed("open its socket"))?;
         let mut child = self.spawn(lab, node).map_err(failed("start it"))?;
@@ -193,8 +193,8 @@ impl AgentLauncher {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::inherit())
-            // In a separate process group, so that Ctrl-C on the terminal reaches only the run, which then ends its
-            // agents.
+            // The process gets a process group of its own, so that Ctrl-C on the terminal reaches only the run, which
+            // then ends its agents.
             .process_group(0);
         lab.spawn_on(node, &mut command)
     }
@@ -209,25 +209,25 @@ impl Agent {
         &self.config.dc
     }
 
-    /// Returns the position of the switch in the plan.
+    /// Returns the index of the switch in `plan.switches`.
     pub(super) const fn switch(&self) -> usize {
         self.switch
     }
 
-    /// Returns the current configuration: the initial one with all commands so far applied.
+    /// Returns the current configuration: the initial configuration with all commands so far applied.
     pub(super) fn config(&self) -> &AgentConfig {
         &self.config
     }
 
-    /// Asks the agent to send its last messages and to end.
+    /// Asks the agent to send its last messages and then end.
     pub(super) fn stop(&mut self) {
         self.write(&AgentCommand::Stop);
     }
 
-    /// Sends a command, and stores it in the configuration for a restarted agent.
+    /// Sends a command, and applies it to the configuration that a restarted agent would get.
     ///
     /// # Errors
-    /// If the command is invalid for the switch.
+    /// If the command does not fit the switch.
     pub(super) fn send(&mut self, command: &AgentCommand) -> Result<(), AgentError> {
         self.config
             .apply(command)
@@ -242,11 +242,11 @@ impl Agent {
     fn write(&mut self, command: &AgentCommand) {
         let mut line = serde_json::to_vec(command).expect("a command is plain data");
         line.push(b'\n');
-        // A write error needs no handling: the reader reports that the agent has closed its socket.
+        // A write error needs no handling, because the reader reports that the agent has closed its socket.
         let _ = self.process.stream.write_all(&line);
     }
 
-    /// Waits for the end of the process after its socket was closed.
+    /// Waits until the process has ended; its socket is already closed.
     ///
     /// # Errors
     /// If the process ended with an error.
@@ -270,13 +270,13 @@ impl Drop for Process {
     }
 }
 
-/// Returns the directory for a datacenter's maps within a lab's `pins`. As for sockets, no datacenter's name can
-/// collide with other files in the directory, such as the maps of hosts.
+/// Returns the directory in a lab's `pins` for the maps of a datacenter's agent. The prefix keeps it from colliding
+/// with other entries of the directory, such as the maps of hosts.
 fn pins_of(pins: &Path, dc: &str) -> PathBuf {
     pins.join(format!("switch-{dc}"))
 }
 
-/// Waits until the agent connects or ends.
+/// Waits until the agent connects; fails if its process ends first.
 fn accept(listener: &UnixListener, child: &mut Child) -> io::Result<UnixStream> {
     loop {
         let mut ready = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
@@ -308,7 +308,7 @@ fn listen<T: From<(DcId, AgentEvent)>>(dc: DcId, stream: UnixStream, events: &Un
     let _ = events.send((dc, AgentEvent::Closed).into());
 }
 
-/// Interval at which the start checks whether the process has ended, ms.
+/// Interval between two checks whether a starting agent has ended, ms.
 const CONNECT_CHECK_MS: u16 = 500;
 
 #[cfg(test)]
@@ -348,8 +348,8 @@ mod tests {
 
     extern "C" fn ignore(_: libc::c_int) {}
 
-    /// Signal handlers make system calls fail with `EINTR`: `poll` always, other calls without `SA_RESTART`; see
-    /// signal(7).
+    /// Signal handlers make system calls fail with `EINTR`: `poll` always, other calls if the handler was installed
+    /// without `SA_RESTART`; see signal(7).
     #[test]
     #[expect(unsafe_code, reason = "std sets no handlers")]
     fn a_signal_does_not_end_the_wait_for_an_agent() {
@@ -368,7 +368,7 @@ mod tests {
                 accept(&listener, &mut child)
             });
             let waiter = told.recv().unwrap();
-            // The thread is waiting when most of these signals arrive.
+            // Most of these signals arrive while the thread is waiting.
             for _ in 0..50 {
                 thread::sleep(Duration::from_millis(1));
                 if !waiting.is_finished() {

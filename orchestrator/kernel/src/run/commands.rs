@@ -1,4 +1,4 @@
-//! Commands to agents: after a fault, and after a change of parameters.
+//! Commands that agents get after a fault or a change of parameters.
 
 use lab_abi::{
     LcmpConfig,
@@ -12,12 +12,11 @@ use super::{
     tune::{Change, Tuned, changed, tunable},
 };
 
-/// Returns the commands that a fault makes the control plane send, under the policy at `policy`.
+/// Returns the commands that the control plane sends after `fault`, under the policy at index `policy`.
 ///
-/// A link's new rate or buffer scales the queue levels at both its ends; its new rate or delay updates
-/// the costs of all paths over it. A cut or restored link needs no command and updates no path cost, because the
-/// switches at both ends detect it. `parameters` returns a switch's current parameters, including tuned ones, which
-/// determine its path costs.
+/// A link's new rate or buffer scales the queue levels at both its ends; its new rate or delay changes the costs of all
+/// paths over it. A cut or restored link needs no command and changes no path cost, because the switches at both ends
+/// detect it. `parameters` returns a switch's current parameters, including tuned ones, which determine its path costs.
 pub(super) fn of_fault<'a>(
     plan: &Plan,
     policy: usize,
@@ -61,8 +60,8 @@ pub(super) fn of_fault<'a>(
     commands
 }
 
-/// Returns the commands that make `changes` to the switch at `switch`, whose current configuration is `config`, and the
-/// resulting values of all tunable parameters. `injected` are the faults so far.
+/// Returns the commands that make `changes` at the switch with index `switch`, whose current configuration is `config`,
+/// and the resulting values of all tunable parameters. `injected` are the faults injected so far.
 ///
 /// # Errors
 /// If the policy has no parameters, a parameter is unknown, or a value is invalid.
@@ -76,7 +75,7 @@ pub(super) fn of_changes(
     let parameters = config
         .policy
         .congestion()
-        .ok_or_else(|| format!("the policy of `{}` has no weights or thresholds", config.dc))?;
+        .ok_or_else(|| format!("the policy of `{}` has no parameters to tune", config.dc))?;
     let parameters = changed(parameters, changes)?;
     let tuned = tunable(&parameters);
     if changes.is_empty() {
@@ -90,8 +89,7 @@ pub(super) fn of_changes(
     Ok((commands.collect(), tuned))
 }
 
-/// Returns the rows among a switch's `rows` whose path costs change under `parameters`, given the faults `injected` so
-/// far.
+/// Returns those of a switch's `rows` whose path costs change under `parameters`, given the faults `injected` so far.
 fn updated_path_costs(
     plan: &Plan,
     (policy, switch): (usize, usize),
@@ -112,7 +110,7 @@ fn updated_path_costs(
     rows.iter().enumerate().filter_map(update).collect()
 }
 
-/// Returns the paths of a row's candidates, with the parameters after the faults `injected`.
+/// Returns the candidates of a row, with the path properties that result from the faults `injected` so far.
 fn candidates(
     plan: &Plan,
     (policy, switch, row): (usize, usize, usize),
@@ -194,7 +192,7 @@ mod tests {
             (DcId(2), row(2, 0, 78)),
         ];
         assert_eq!(sent, expected);
-        // ECMP has no path costs, so nothing else is sent.
+        // ECMP has no path costs, so no further command is sent.
         assert_eq!(of_fault(&plan, 0, &fault, |_| None), expected[..2]);
     }
 
@@ -207,7 +205,7 @@ mod tests {
         }
     }
 
-    /// Returns LCMP parameters that weight path delay by `w_dl` and path capacity by `w_lc`.
+    /// Returns LCMP parameters that weight the path delay by `w_dl` and the path capacity by `w_lc`.
     fn weights(w_dl: u8, w_lc: u8) -> LcmpConfig {
         LcmpConfig {
             w_dl,
@@ -239,7 +237,7 @@ mod tests {
         );
         assert_eq!(updated(&[], &first), [], "nothing changes any more");
 
-        // A fault has made the path through the second port slower; that path is now the first candidate.
+        // A fault has made the path through the second port slower than before; that path is now the first candidate.
         let slower = Candidate {
             paper_delay_ns: Nanos::from_millis(30),
             ..row.candidates[1]
@@ -262,7 +260,7 @@ mod tests {
         let then = updated(&injected, &rows);
         assert_eq!(scores(&then), [of(&row.candidates[0]), of(&slower)]);
         assert!(of(&slower) > of(&row.candidates[1]));
-        // The commands after a fault use the switch's current weights.
+        // Commands after a fault use the switch's current weights.
         let tuned = weights(1, 0);
         let commands = of_fault(&plan, 1, &injected[0], |dc| {
             (dc == DcId(0)).then_some(&tuned)

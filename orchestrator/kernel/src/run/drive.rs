@@ -1,4 +1,4 @@
-//! Execution of a repetition with all its side effects: agents, flows, faults, rows.
+//! Execution of a repetition, with all its side effects: agents, flows, faults, rows.
 
 use std::time::Duration;
 
@@ -32,16 +32,17 @@ pub(super) struct RunningRepetition<'a> {
     pub(super) repetition: Repetition<'a>,
     pub(super) agents: Vec<Agent>,
     pub(super) inputs: UnboundedReceiver<Input>,
-    /// Sending end of `inputs`, for agents and flows.
+    /// Sending end of `inputs`, which agents and flows get.
     sender: UnboundedSender<Input>,
     setup: RepetitionSetup<'a>,
-    /// Value of [`Runner::host_waits`] when the latest flow was delivered, because perftest's clients write their
-    /// reports after that. Verbs flows write no reports, so for them the value at the session's end suffices.
+    /// Number of waits for the host ([`Runner::host_waits`]) when the latest flow was delivered. Only waits up to then
+    /// count, because perftest's clients write their reports afterwards. Verbs flows write no reports, so for them the
+    /// value at the session's end suffices.
     waits_at_delivery: u64,
 }
 
 impl<'a> RunningRepetition<'a> {
-    /// Creates a repetition without running agents or flows.
+    /// Creates a repetition whose agents and flows do not run yet.
     pub(super) fn new(plan: &'a Plan, setup: RepetitionSetup<'a>) -> Self {
         let (sender, inputs) = mpsc::unbounded_channel();
         let policy = &plan.policies[setup.policy];
@@ -60,7 +61,7 @@ impl<'a> RunningRepetition<'a> {
         self.agents.iter_mut().find(|agent| agent.dc() == dc)
     }
 
-    /// Returns the error of the first agent that has not ended after `patience`.
+    /// Returns the error for the first agent that has not ended; `patience` is the time for which it has sent nothing.
     fn silent(&self, patience: Duration) -> Result<(), AgentError> {
         let silent = self
             .agents
@@ -86,7 +87,7 @@ impl<'a> RunningRepetition<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs the flows of one repetition.
+    /// Runs the agents and flows of one repetition.
     pub(super) async fn repetition(
         &mut self,
         setup: RepetitionSetup<'_>,
@@ -131,7 +132,8 @@ impl Runner<'_> {
             cpu,
         };
         running.agents.drain(..).try_for_each(Agent::wait)?;
-        // By now the agents have detached their programs from the switches' ports, so only other changes differ.
+        // By now the agents have detached their programs from the switches' ports, so any remaining difference was made
+        // by another program.
         let altered = self.lab.altered(running.repetition.injected())?;
         let ending = Ending {
             at,
@@ -146,7 +148,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Handles the recorded pauses of the hosts' NICs, and returns the counts of the host programs; `None` without
+    /// Handles the recorded pauses of the hosts' NICs, and returns the counters of the host programs; `None` without
     /// congestion control.
     fn end_hosts(
         &mut self,
@@ -166,7 +168,7 @@ impl Runner<'_> {
         Ok(Some(counts))
     }
 
-    /// Chooses the start of the repetition's time. In virtual time, sleeps until shortly before the start.
+    /// Chooses the start of the repetition's time. On a virtual clock, sleeps until shortly before the start.
     async fn start_time(
         &mut self,
         running: &mut RunningRepetition<'_>,
@@ -174,7 +176,7 @@ impl Runner<'_> {
     ) -> Result<MonotonicTime, RunError> {
         let clock = self.lab.options().clock;
         if clock == Clock::Virtual {
-            // Pending disk writes would make the clock jump while flows run.
+            // Pending disk writes would make the virtual clock jump while flows run.
             nix::unistd::sync();
         }
         let start = Start::next(clock, self.plan).map_err(RunError::Clock)?;
@@ -229,7 +231,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Prepares the flows: their processes connect, and then wait for their start times.
+    /// Prepares the flows: their processes connect and then wait for their start times.
     async fn connect(
         &mut self,
         repetition: &Repetition<'_>,
@@ -247,7 +249,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Runs the flows and handles all inputs until every flow has its row.
+    /// Runs the flows, and handles all inputs until every flow has its row.
     async fn run_flows(
         &mut self,
         session: Session,
@@ -310,8 +312,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Makes the pacer of congestion control drop its packets, so that the QPs of aborted flows can be destroyed at
-    /// once.
+    /// Makes the pacer of congestion control drop its packets, so that the QPs of aborted flows can be destroyed
+    /// immediately.
     fn close_pacer(&mut self) {
         let closed = match self.lab.host_maps() {
             Ok(Some(mut maps)) => maps.close(),
@@ -319,12 +321,12 @@ impl Runner<'_> {
             Err(error) => Err(error),
         };
         if let Err(error) = closed {
-            tracing::warn!(%error, "packets stay in the pacer");
+            tracing::warn!(%error, "cannot make the pacer drop its packets");
         }
     }
 
     /// Asks the agents to end, and handles their last messages until all agents have ended, or until no message has
-    /// arrived for `patience`. A cancellation shortens the wait.
+    /// arrived for `patience`. If the run is cancelled, the wait is shorter.
     pub(super) async fn drain(
         &mut self,
         running: &mut RunningRepetition<'_>,
@@ -360,7 +362,7 @@ impl Runner<'_> {
         ended.map_err(RunError::from)
     }
 
-    /// Injects a fault: on the links, then in the switches' tables.
+    /// Injects a fault: first on the link, then in the switches' tables.
     fn inject(
         &mut self,
         fault: &FaultPlan,
@@ -379,7 +381,7 @@ impl Runner<'_> {
         Ok(running.send(&commands)?)
     }
 
-    /// Tunes a switch as requested, and answers the client.
+    /// Tunes a switch as a user requested, and sends the result to the user's client.
     fn answer(
         &mut self,
         pending: PendingRequest,
@@ -405,7 +407,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Changes parameters of a switch; returns the values of all its tunable parameters.
+    /// Changes parameters of the switch in datacenter `dc`; returns the values of all its tunable parameters.
     pub(super) fn tune(
         &self,
         dc: &str,
@@ -424,8 +426,8 @@ impl Runner<'_> {
         Ok(tuned)
     }
 
-    /// Restarts a killed agent, unless the run was cancelled, which may have ended the agent. In the meantime the
-    /// switch forwards packets with the tables that the killed agent left in the kernel.
+    /// Restarts a killed agent, unless the run was cancelled, because the cancellation may have ended the agent. Until
+    /// the restart, the switch forwards packets with the tables that the killed agent left in the kernel.
     fn restart(
         &mut self,
         dc: DcId,
@@ -452,7 +454,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Handles an input: records it if inputs are recorded, applies its effects, and returns them.
+    /// Handles an input: records it if inputs are recorded, applies its effects, and returns the effects.
     pub(super) fn take(
         &mut self,
         input: Input,
@@ -471,7 +473,7 @@ impl Runner<'_> {
             running.waits_at_delivery = (self.host_waits)();
         }
         effects.rows.write(self.records)?;
-        // Rows are written first, so that every flow shown as ended has its row.
+        // Rows are written before the progress is shown, so that every flow that is shown as ended has its row.
         for text in &effects.steps {
             self.step(text.clone());
         }
@@ -488,8 +490,8 @@ fn host_counts(maps: &HostMaps) -> Result<HostCounts, HostError> {
     })
 }
 
-/// Returns the interval at which tables are confirmed: a quarter of their maximum age, so that three
-/// confirmations may be late.
+/// Returns the interval at which tables are confirmed: a quarter of their maximum age, so that up to three
+/// confirmations in a row may be late.
 fn confirmation(plan: &Plan) -> Nanos {
     Nanos::new(plan.max_table_age_ns.get() / 4).max(MIN_CONFIRMATION)
 }
@@ -508,11 +510,12 @@ async fn until(time: Option<MonotonicTime>) {
     }
 }
 
-/// Maximum number of restarts of one agent in a run. After more restarts the run fails, because the cause persists.
+/// Maximum number of restarts of one agent in a run. If it is exceeded, the run fails, because the cause evidently
+/// persists.
 const MAX_RESTARTS: u32 = 10;
-/// Maximum time without a message after the agents were asked to end: twice the time that an agent waits until its last
-/// messages are read.
+/// Maximum time without a message after the agents were asked to end: twice the time for which an agent waits until its
+/// last messages have been read.
 const AGENT_PATIENCE: Duration = Duration::from_secs(20);
-/// Maximum time without a message after the agents were asked to end, in a cancelled run.
+/// Maximum time without a message after the agents were asked to end, if the run was cancelled.
 const CANCELLED_PATIENCE: Duration = Duration::from_secs(2);
 const MIN_CONFIRMATION: Nanos = Nanos::from_millis(10);

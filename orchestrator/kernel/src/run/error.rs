@@ -1,4 +1,4 @@
-//! Errors of a run.
+//! Errors that end a run.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::{lab::LabErrorKind, lower::FaultError};
 
-/// Error that ends a run.
+/// Reason why a run ends early.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The user cancelled the run.
@@ -20,7 +20,7 @@ pub enum RunError {
     /// A switch agent failed.
     #[error(transparent)]
     Agent(#[from] AgentError),
-    /// All agents ended while flows ran.
+    /// All agents ended while flows were running.
     #[error("all switch agents have ended")]
     AgentsGone,
     /// perftest cannot be run.
@@ -63,7 +63,7 @@ pub enum RunError {
     UnknownFlow { flow: FlowId },
 }
 
-/// Error of an agent.
+/// Failure of a switch's agent.
 #[derive(Debug, Error)]
 pub enum AgentError {
     /// The configuration does not fit a switch's tables.
@@ -79,39 +79,39 @@ pub enum AgentError {
         action: &'static str,
         source: io::Error,
     },
-    /// The agent was killed too often.
+    /// The agent was killed more often than it may be restarted.
     #[error("agent of `{dc}` was killed {times} times (hint: something on this machine kills it)")]
     KilledAgain { dc: String, times: u32 },
     /// The agent reported an error.
     #[error("agent of `{dc}`: {message}")]
     Reported { dc: String, message: String },
-    /// The agent was asked to end but did not.
+    /// The agent was asked to end but did not end in time.
     #[error(
         "agent of `{dc}` was asked to end but has sent nothing for {seconds} s (hint: something on this machine \
-         stopped it; what it still had to report is missing)"
+         stopped it; its last reports are missing)"
     )]
     Silent {
         dc: String,
-        /// Time since the agent's last message, s.
+        /// Time since the agent's last message, in seconds.
         seconds: u64,
     },
     /// The switch's tables in the kernel differ from the plan's.
     #[error(
-        "agent of `{dc}`: the switch's tables differ from the plan: {} (hint: another program writes them, \
-         or the agent is of another build)",
+        "agent of `{dc}`: the switch's tables differ from the plan: {} (hint: another program changed them, \
+         or the agent is from another build)",
         differences.join("; ")
     )]
     Tables {
         dc: String,
         differences: Vec<String>,
     },
-    /// The agent ended without being asked to.
+    /// The agent ended without having been asked to.
     #[error("agent of `{dc}` ended unexpectedly")]
     Gone { dc: String },
 }
 
 impl AgentError {
-    /// Returns the error for `action` on `dc`'s agent.
+    /// Returns a function that makes the error for a failed `action` on the agent of `dc`.
     pub(super) fn io(dc: &str, action: &'static str) -> impl FnOnce(io::Error) -> Self + use<> {
         let dc = dc.to_owned();
         move |source| Self::Io { dc, action, source }

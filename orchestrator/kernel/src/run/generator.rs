@@ -1,4 +1,4 @@
-//! Traffic generator: the plan's flows as jobs, and the perftest or verbs session that runs them.
+//! Traffic generator: the plan's flows as jobs, and the session of perftest or verbs that runs them.
 
 use lab_generators::{
     contract::{Endpoint, Event, FlowJob, MonotonicTime},
@@ -15,14 +15,14 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::RunError;
 use crate::{Lab, lab::HostEndpoint, lower::Clock};
 
-/// Flows of a repetition that are prepared and wait for their start.
+/// Session whose flows are prepared and wait for their start.
 #[derive(Debug)]
 pub(super) enum Session {
     Perftest(perftest::Session),
     Verbs(verbs::Session),
 }
 
-/// Handle that aborts a running session.
+/// Handle with which a running session can be aborted.
 #[derive(Clone, Debug)]
 pub(super) enum Aborter {
     Perftest(perftest::Aborter),
@@ -30,7 +30,7 @@ pub(super) enum Aborter {
 }
 
 impl Session {
-    /// Prepares all flows with perftest, or the first flows with verbs.
+    /// Prepares the flows: all of them with perftest, the first ones with verbs.
     pub(super) async fn prepare(
         tool: Tool,
         jobs: Vec<FlowJob>,
@@ -55,7 +55,7 @@ impl Session {
         }
     }
 
-    /// Starts each flow at its offset from `start`, and waits for all flows. Their outcomes are sent as events.
+    /// Starts each flow at its offset from `start`, and waits for all flows. The outcomes are sent as events.
     pub(super) async fn run(self, start: MonotonicTime) -> Result<(), RunError> {
         match self {
             Self::Perftest(session) => drop(session.run(start).await?),
@@ -75,15 +75,15 @@ impl Aborter {
     }
 }
 
-/// Returns the jobs for `flows` between a lab's hosts. All flows must belong to one repetition.
+/// Returns the jobs for `flows` between the hosts of a lab. All flows must belong to one repetition.
 pub(super) fn jobs(plan: &Plan, lab: &Lab, flows: &[&Flow]) -> Result<Vec<FlowJob>, RunError> {
     let hosts = (0..).map(NodeId).take(plan.nodes.len());
     let endpoints: Vec<Vec<Endpoint>> = hosts.map(|host| endpoints(plan, lab, host)).collect();
     jobs_between(plan, &endpoints, flows)
 }
 
-/// Returns the jobs for `flows`, which must belong to one repetition. `endpoints` has, for each node, an endpoint per
-/// address.
+/// Returns the jobs for `flows`, which must belong to one repetition. `endpoints` contains, for each node, one endpoint
+/// per address.
 pub(super) fn jobs_between(
     plan: &Plan,
     endpoints: &[Vec<Endpoint>],
@@ -118,10 +118,10 @@ pub(super) fn jobs_between(
     flows.iter().zip(connections).map(job).collect()
 }
 
-/// Returns the options of perftest for a clock.
+/// Returns the options for perftest under `clock`.
 fn options(clock: Clock) -> Options {
     match clock {
-        // The clock jumps while programs are read from disk, so time limits are meaningless.
+        // A virtual clock jumps while programs are read from disk, so time limits are meaningless.
         Clock::Virtual => Options {
             ready_within: None,
             ..Options::default()
@@ -130,7 +130,7 @@ fn options(clock: Clock) -> Options {
     }
 }
 
-/// Returns the endpoints of a host, one for each of its addresses; empty if it has no RDMA device.
+/// Returns the endpoints of a host, one for each of its addresses; empty if the host has no RDMA device.
 fn endpoints(plan: &Plan, lab: &Lab, host: NodeId) -> Vec<Endpoint> {
     let node = &plan.nodes[host.index()];
     let found = node

@@ -1,8 +1,8 @@
-//! Inputs of a repetition: all information from the kernel, agents and flows that is not in the plan.
+//! Inputs of a repetition: all information from the kernel, agents, flows and users that is not in the plan.
 //!
 //! The rows and the report of a run depend only on its plan and on these inputs, each of which is handled once by
-//! [`Repetition::handle`](super::repetition::Repetition::handle). A run whose inputs were recorded, as one JSON line
-//! each, can therefore be replayed without its lab.
+//! [`Repetition::handle`](super::repetition::Repetition::handle). A run whose inputs were recorded, one JSON line per
+//! input, can therefore be replayed without its lab.
 
 use std::{
     collections::BTreeMap,
@@ -21,43 +21,43 @@ use serde::{Deserialize, Serialize};
 use super::agents::AgentEvent;
 use crate::lab::Losses;
 
-/// Input of a repetition.
+/// Input of a repetition, which can be recorded and replayed.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Input {
-    /// Event of a datacenter's agent.
+    /// An agent of a datacenter caused an event.
     Agent(DcId, AgentEvent),
-    /// Event of a flow.
+    /// A flow caused an event.
     Flow(Event),
-    /// Start of the repetition's time.
+    /// The repetition's time starts at this instant.
     Start(MonotonicTime),
-    /// Injection of the plan's next fault.
+    /// The plan's next fault has been injected.
     Fault,
-    /// Sample of the sending QPs' rates.
+    /// The rates of the sending QPs were sampled.
     Rates(RateSample),
-    /// Change of a switch's parameters by a user.
+    /// A user changed parameters of a switch.
     Tuned {
         at: MonotonicTime,
         /// Name of the switch's datacenter.
         dc: String,
-        /// Parameters and their new values.
+        /// Parameters and their new values, as text.
         changes: String,
     },
-    /// Restart of a killed agent.
+    /// A killed agent was restarted.
     Restarted { at: MonotonicTime, dc: DcId },
-    /// End of an agent that is not restarted because the run was cancelled.
+    /// An agent ended and is not restarted, because the run was cancelled.
     Abandoned(DcId),
-    /// Request to all agents to end.
+    /// All agents were asked to end.
     Stop,
-    /// Marker that no further events from agents and flows will come.
+    /// No further events from agents or flows will come.
     Drained,
-    /// Pauses of hosts' NICs.
+    /// The pauses of the hosts' NICs were read.
     Pauses {
         pauses: Vec<PauseRecord>,
-        /// Ports of the NICs by interface index.
+        /// Port of each NIC, by interface index.
         nics: BTreeMap<u32, PortId>,
     },
-    /// End of the repetition, its last input.
+    /// The repetition ended; the last input.
     End(Box<Ending>),
 }
 
@@ -66,7 +66,7 @@ pub(super) enum Input {
 pub(super) struct RateSample {
     pub at: MonotonicTime,
     pub law: DcqcnParams,
-    /// QPs that have sent a packet, by flow.
+    /// State of each QP that has sent a packet, with its flow.
     pub qps: Vec<(FlowId, PacedQp)>,
 }
 
@@ -76,28 +76,28 @@ pub(super) struct Ending {
     pub at: MonotonicTime,
     pub before: Readings,
     pub after: Readings,
-    /// Figures of the watchdog; `None` on a virtual clock.
+    /// Figures that the watchdog collected; `None` on a virtual clock.
     pub watch: Option<Watch>,
-    /// Counts of the host programs; `None` without congestion control.
+    /// Counters of the host programs; `None` without congestion control.
     pub hosts: Option<HostCounts>,
-    /// Differences between the lab's objects and the plan.
+    /// Descriptions of differences between the lab's objects and the plan.
     pub altered: Vec<String>,
 }
 
-/// Counts that only grow; a repetition reports the difference between two readings.
+/// Readings of counters that only grow; a repetition reports the difference between two readings.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 pub(super) struct Readings {
     /// Number of packets sent on the lab's links.
     pub packets: u64,
     pub losses: Losses,
-    /// Number of times that this kernel waited for its host; in the reading after the flows, counted until the latest
-    /// delivery.
+    /// Number of times that this kernel has waited for its host. The reading after the flows contains the number at the
+    /// latest delivery.
     pub host_waits: u64,
-    /// CPU time used by this kernel; `None` outside a guest.
+    /// CPU time that this kernel has used; `None` outside a guest.
     pub cpu: Option<GuestCpu>,
 }
 
-/// Counts of the host programs.
+/// Counters of the host programs, and of their pacer.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct HostCounts {
     pub counters: HostCounters,
@@ -112,7 +112,7 @@ impl From<(DcId, AgentEvent)> for Input {
 }
 
 impl Input {
-    /// Appends the input to a recording, as one line of JSON.
+    /// Appends the input to a recording as one line of JSON.
     pub(super) fn record(&self, record: &mut dyn Write) -> io::Result<()> {
         serde_json::to_writer(&mut *record, self)?;
         record.write_all(b"\n")

@@ -1,21 +1,20 @@
 //! One run of a plan in a lab that is up: agents, flows, records.
 //!
-//! For each policy and repetition the agents of all DCI switches attach and become ready, every flow's
-//! two processes connect, and only then does the repetition's time start. Preparation is therefore not
-//! part of any FCT, and all files have been read before, which matters in a guest: its clock jumps while it waits for
-//! the host's disk.
+//! For each policy and repetition the agents of all DCI switches attach and become ready, every flow's two processes
+//! connect, and only then does the repetition's time start. Preparation is therefore not part of any FCT, and all files
+//! have been read by then. This matters in a guest, whose clock jumps while it waits for the host's disk.
 //!
-//! - `drive`: a repetition, from the start of its agents to the end of its flows; has all side effects
+//! - `drive`: a repetition, from the start of its agents to the end of its flows; all side effects are here
 //! - `input`: all inputs of a repetition besides the plan, as one type that can be recorded
-//! - `repetition`: the state of a repetition, from inputs to effects; pure
+//! - `repetition`: the state of a repetition, which turns inputs into effects without I/O
 //! - `rows`, `paths`: telemetry, decisions and outcomes as rows; paths of flows
 //! - `agents`, `agent_config`: the agents' processes, and their configurations
-//! - `commands`: commands to agents after a fault or a tuned parameter; pure
+//! - `commands`: commands to agents after a fault or a change of parameters, without I/O
 //! - `tables`: comparison of a switch's tables in the kernel with the plan's
 //! - `te`: traffic engineering over the switches' demands
 //! - `tune`: users' requests to tune switches while flows run
 //! - `generator`: flows as jobs, and the session of perftest or verbs that runs them
-//! - `watch`: watch over CPUs and clocks on a real clock
+//! - `watch`: watchdog for CPUs and clocks during runs on the real clock
 //! - `report`, `error`: progress, report and errors of a run
 //! - `tests`: tests of several modules
 
@@ -61,20 +60,20 @@ use self::{
 };
 use crate::{Lab, lower::Clock};
 
-/// Run of every policy in a plan.
+/// Runner of all policies and repetitions in a plan.
 pub struct Runner<'a> {
     pub plan: &'a Plan,
     pub lab: &'a mut Lab,
     pub agents: AgentLauncher,
     pub records: &'a mut RunWriter,
-    /// Receiver of the run's progress.
+    /// Function that receives the run's progress.
     pub events: &'a mut dyn FnMut(&RunEvent),
-    /// Recording of the run's inputs, from which a test can replay the run; usually `None`.
+    /// Writer for a recording of the run's inputs, from which a test can replay the run; usually `None`.
     pub inputs: Option<&'a mut dyn io::Write>,
-    /// Returns how often this kernel has waited for its host. Each wait may make a guest's virtual clock jump, so there
-    /// should be no waits between a start and the last delivery.
+    /// Function that returns how often this kernel has waited for its host. Each wait may make a guest's virtual clock
+    /// jump, so there should be no waits between a start and the last delivery.
     pub host_waits: &'a dyn Fn() -> u64,
-    /// Returns the CPU time used by this kernel so far; `None` outside a guest.
+    /// Function that returns the CPU time that this kernel has used so far; `None` outside a guest.
     pub guest_cpu: &'a dyn Fn() -> Option<GuestCpu>,
     pub cancel: CancellationToken,
 }
@@ -104,8 +103,8 @@ impl Runner<'_> {
         Ok(report)
     }
 
-    /// Runs the first flow once without agents, and drops its row. This reads the programs' files from disk, so that no
-    /// later flow makes the guest's clock jump.
+    /// Runs the first flow once without agents, and discards its row. This reads the programs' files from disk, so that
+    /// no later flow makes the guest's clock jump.
     async fn warm_up(&mut self) -> Result<(), RunError> {
         let first: Vec<&Flow> = self.plan.flows.iter().take(1).collect();
         let mut jobs = generator::jobs(self.plan, self.lab, &first)?;

@@ -12,13 +12,13 @@ use lab_recorder::{Hops, Packets, PathRange, next_dc};
 use lab_records::DcPath;
 use lab_units::{DcId, FlowId};
 
-/// Ports to which DCI switches pinned flows, and the resulting paths.
+/// Ports to which DCI switches have pinned flows, and the paths that result.
 #[derive(Debug)]
 pub(super) struct PinnedPaths<'a> {
     plan: &'a Plan,
     tool: Tool,
     hops: BTreeMap<Direction, Pinned>,
-    /// Flows by direction, once their QPs are known.
+    /// Flows by direction; a flow is added once its QPs are known.
     flows: BTreeMap<Direction, FlowId>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct PinnedPaths<'a> {
 #[derive(Clone, Debug, Default)]
 struct Pinned {
     hops: Hops,
-    /// Sequence number (PSN) of the first packet with a recorded decision.
+    /// Packet sequence number (PSN) of the first packet for which a decision was recorded.
     first_psn: Option<u32>,
 }
 
@@ -38,7 +38,7 @@ struct Direction {
     dest_qp: u32,
 }
 
-/// Directions of a flow. A CNP has the addresses and ports of an ACK, but the QP number of the data.
+/// The directions of a flow's packets. A CNP has the addresses and ports of an ACK, but the QP number of the data.
 #[derive(Clone, Copy, Debug)]
 struct Directions {
     data: Direction,
@@ -54,7 +54,7 @@ pub(super) struct FlowPaths {
 }
 
 impl<'a> PinnedPaths<'a> {
-    /// Creates an empty set for the flows of `tool`.
+    /// Creates an empty set of paths, for flows that `tool` generates.
     pub(super) const fn new(plan: &'a Plan, tool: Tool) -> Self {
         Self {
             plan,
@@ -64,14 +64,14 @@ impl<'a> PinnedPaths<'a> {
         }
     }
 
-    /// Registers the QPs of a flow, which assign decisions to the flow.
+    /// Registers the QPs of a flow, so that decisions can be assigned to the flow.
     pub(super) fn connect(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
         for direction in self.directions(client_qp, server_qp).all() {
             self.flows.insert(direction, flow.id);
         }
     }
 
-    /// Adds a decision; returns its flow if the flow is in the schedule.
+    /// Adds a decision; returns the flow that it is for, if the flow is in the schedule.
     pub(super) fn decide(&mut self, dc: DcId, report: &DecisionReport) -> Option<FlowId> {
         let direction = Direction {
             src: report.src_ip,
@@ -85,7 +85,7 @@ impl<'a> PinnedPaths<'a> {
         self.flows.get(&direction).copied()
     }
 
-    /// Returns the paths of a flow with these QPs.
+    /// Returns the paths of the flow between these QPs.
     pub(super) fn of(&self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) -> FlowPaths {
         let Directions { data, ack, cnp } = self.directions(client_qp, server_qp);
         let dc = |node: lab_units::NodeId| self.plan.nodes[node.index()].dc;
@@ -98,13 +98,13 @@ impl<'a> PinnedPaths<'a> {
         };
         FlowPaths {
             data: path(data, dc(flow.src), dc(flow.dst)),
-            // A CNP that arrived before the first ACK: its decision also applies to ACKs.
+            // If a CNP arrived before the first ACK, the decision for the CNP also applies to ACKs.
             ack: path(ack, dc(flow.dst), dc(flow.src))
                 .or_else(|| path(cnp, dc(flow.dst), dc(flow.src))),
         }
     }
 
-    /// Returns the paths of the byte ranges of the flow between these QPs, in byte order.
+    /// Returns the path of each byte range of the flow between these QPs, in byte order.
     pub(super) fn ranges(
         &self,
         flow: &Flow,
@@ -127,7 +127,7 @@ impl<'a> PinnedPaths<'a> {
         pinned.hops.ranges(self.plan, ends, packets)
     }
 
-    /// Returns the key that host programs use for the QP of a flow's data packets.
+    /// Returns the key by which host programs identify the QP that sends a flow's data packets.
     pub(super) fn sending_qp(&self, client_qp: QpAddress, server_qp: QpAddress) -> QpKey {
         let data = self.directions(client_qp, server_qp).data;
         QpKey::new(data.src, data.dst, data.dest_qp)
@@ -155,7 +155,7 @@ impl<'a> PinnedPaths<'a> {
 }
 
 impl Pinned {
-    /// Returns the number of a packet in its flow; 0 for packets before the first packet with a recorded decision.
+    /// Returns the index of a packet in its flow; 0 for packets before the first packet with a recorded decision.
     fn packet(&mut self, psn: Option<u32>) -> u64 {
         let Some(psn) = psn else {
             return 0;
@@ -190,7 +190,8 @@ mod tests {
     use super::*;
     use crate::run::testing::{CLIENT, SERVER, decision, flow, plan};
 
-    /// Returns the paths of a flow of `tool` after the decisions `(dc, destination QP, candidate)`.
+    /// Returns the paths that a flow of `tool` takes after `decisions`; each decision is a datacenter, a destination QP
+    /// and a candidate.
     fn paths(tool: Tool, decisions: &[(u32, QpAddress, usize)]) -> [Option<String>; 2] {
         let plan = plan();
         // The client of a read is at the flow's destination.
@@ -223,7 +224,7 @@ mod tests {
                 &[(0, SERVER, 0), (3, CLIENT, 1)],
                 [some("dc1-dc2-dc4"), some("dc4-dc3-dc1")],
             ),
-            // A failover.
+            // A failover moves the flow to another path.
             (
                 send,
                 &[(0, SERVER, 0), (0, SERVER, 1)],
@@ -246,8 +247,8 @@ mod tests {
     }
 
     /// Each of the flow's five messages of 10,000 B has ten packets: nine with 1,024 B and one with 784 B. Packets 0 to
-    /// 22 go over DC2, later ones over DC3: 2 · 10,000 + 3 · 1,024 = 23,072 B. The first PSN is two below the 24-bit
-    /// wrap. A retransmission of packet 12 does not change DC3's share.
+    /// 22 go over DC2, which is 2 · 10,000 + 3 · 1,024 = 23,072 B, and later packets over DC3. The first PSN is two
+    /// below the 24-bit wrap. A retransmission of packet 12 does not change DC3's share.
     #[test]
     fn bytes_of_a_re_routed_flow_are_counted_by_its_sequence_numbers() {
         let mut plan = plan();

@@ -1,4 +1,4 @@
-//! Rates of sending QPs, read from the host programs while flows run.
+//! Rates of the sending QPs, read from the host programs' maps while flows run.
 
 use lab_abi::dcqcn::DcqcnParams;
 use lab_generators::contract::MonotonicTime;
@@ -8,16 +8,17 @@ use lab_units::Nanos;
 use super::{input::RateSample, repetition::Repetition};
 use crate::lab::{Lab, LabErrorKind};
 
-/// Reader of the sending QPs' rates.
+/// Reader of the rates of sending QPs.
 pub(super) struct RateSampler {
     maps: HostMaps,
     law: DcqcnParams,
-    /// Time between two samples.
+    /// Time between two samples of the rates.
     pub interval: Nanos,
 }
 
 impl RateSampler {
-    /// Opens the maps of the lab's host programs; returns `None` if the hosts have no congestion control.
+    /// Opens the maps of the lab's host programs; returns `None` if no rates are recorded or the hosts have no
+    /// congestion control.
     pub(super) fn open(
         lab: &Lab,
         repetition: &Repetition<'_>,
@@ -33,7 +34,7 @@ impl RateSampler {
         }))
     }
 
-    /// Reads the QPs of the running flows. A QP that has not sent a packet yet is left out.
+    /// Reads the QPs of the running flows. QPs that have not sent a packet yet are left out.
     pub(super) fn read(&self, repetition: &Repetition<'_>) -> Result<RateSample, LabErrorKind> {
         let at = MonotonicTime::now();
         let mut qps = Vec::new();

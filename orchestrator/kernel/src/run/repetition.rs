@@ -1,4 +1,4 @@
-//! State of a repetition of one policy. Inputs are turned into effects, without I/O.
+//! State of a repetition of one policy, which turns inputs into effects without I/O.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,57 +28,58 @@ use super::{
     watch,
 };
 
-/// Identity of a repetition, and the directory in which its switches' maps are pinned.
+/// Identity of a repetition, and the directory in which the maps of its switches are pinned.
 #[derive(Clone, Copy)]
 pub(super) struct RepetitionSetup<'a> {
-    /// Position of the policy in the plan.
+    /// Index of the policy in `plan.policies`.
     pub policy: usize,
     /// Number of the repetition, from 0.
     pub number: u32,
-    /// Directory on a BPF file system, in which maps are pinned.
+    /// Directory on a bpffs mount in which maps are pinned.
     pub pin_dir: &'a Path,
 }
 
-/// State of a repetition.
+/// State of a repetition, which each input updates.
 #[derive(Debug)]
 pub(super) struct Repetition<'a> {
     plan: &'a Plan,
     policy: &'a PolicyRun,
     number: u32,
-    /// Flows of the repetition.
+    /// Flows that belong to the repetition.
     pub flows: Vec<&'a Flow>,
     rows: ReportRows<'a>,
-    /// TE controller, if the policy is traffic engineering.
+    /// TE controller; `None` if the policy is not traffic engineering.
     te: Option<TeController<'a>>,
-    /// Number of the plan's faults that were injected so far.
+    /// Number of the plan's faults that have been injected so far.
     injected: usize,
-    /// Flows whose rates are recorded; `None` without congestion control.
+    /// Selection of flows whose rates are recorded; `None` without congestion control.
     sampled_rates: Option<SampledRates>,
-    /// Flows that have ended but have no row yet, because decisions about them are missing.
+    /// Outcomes of flows that have ended but have no row yet, because decisions about them are still missing.
     waiting: BTreeMap<FlowId, FlowOutcome>,
     agents: usize,
     ready_agents: usize,
     /// Datacenters whose agents have closed their sockets and are not started again.
     closed_agents: BTreeSet<DcId>,
-    /// Datacenters whose agents sent all their reports, as confirmed by the agent's farewell message.
+    /// Datacenters whose agents have sent all their reports, as the agents' farewell messages confirm.
     complete_agents: BTreeSet<DcId>,
     /// True once the agents were asked to end.
     is_ending: bool,
-    /// Switches without a live candidate that are named in the rows of unfinished flows.
+    /// Datacenters of switches without a live candidate, which are named in the rows of unfinished flows.
     unreachable: BTreeSet<DcId>,
 }
 
-/// Effects of an input.
+/// Effects of one input, which the caller applies.
 #[derive(Debug, Default)]
 pub(super) struct Effects {
     pub rows: RowBatch,
-    /// Completed steps of the phase, for display. A flow's step is complete once the flow's row exists.
+    /// Descriptions of steps that are complete, for the progress display. A flow's step is complete once the flow has
+    /// its row.
     pub steps: Vec<String>,
-    /// Commands for the agents of datacenters.
+    /// Commands to send, each with the datacenter of its agent.
     pub commands: Vec<(DcId, AgentCommand)>,
-    /// True if all data of a flow was delivered.
+    /// True if the input reported that all data of a flow was delivered.
     pub is_delivery: bool,
-    /// Datacenter of an agent that ended unexpectedly.
+    /// Datacenter whose agent ended unexpectedly; `None` if no agent did.
     pub lost: Option<DcId>,
 }
 
@@ -92,7 +93,7 @@ impl Effects {
 }
 
 impl<'a> Repetition<'a> {
-    /// Creates the state before the agents start.
+    /// Creates the state of a repetition whose agents have not started.
     pub(super) fn new(plan: &'a Plan, policy: &'a PolicyRun, number: u32, tool: Tool) -> Self {
         let flows = plan.flows.iter();
         Self {
@@ -114,12 +115,12 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Returns the title of a phase for display.
+    /// Returns the title of a phase for the progress display.
     pub(super) fn title(&self, phase: &str) -> String {
         format!("{} {phase}", self.label())
     }
 
-    /// Returns the policy's label, with the number of the repetition if there are several.
+    /// Returns the policy's label; if there are several repetitions, followed by the number of this repetition.
     pub(super) fn label(&self) -> String {
         match self.plan.repetitions {
             1 => self.policy.label.clone(),
@@ -127,7 +128,7 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Returns true once all agents are ready.
+    /// Returns true once all agents have reported that they are ready.
     pub(super) const fn is_ready(&self) -> bool {
         self.ready_agents >= self.agents
     }
@@ -137,33 +138,33 @@ impl<'a> Repetition<'a> {
         self.closed_agents.len() >= self.agents
     }
 
-    /// Returns true if an agent has ended and is not started again.
+    /// Returns true if the agent of `dc` has ended and is not started again.
     pub(super) fn is_closed(&self, dc: DcId) -> bool {
         self.closed_agents.contains(&dc)
     }
 
-    /// Returns the faults that were injected.
+    /// Returns the faults that have been injected so far.
     pub(super) fn injected(&self) -> &'a [FaultPlan] {
         &self.plan.faults[..self.injected]
     }
 
-    /// Returns the next fault to inject.
+    /// Returns the next fault to inject; `None` if all faults have been injected.
     pub(super) fn next_fault(&self) -> Option<&'a FaultPlan> {
         self.plan.faults.get(self.injected)
     }
 
-    /// Returns the time between two samples of rates; `None` if no rates are recorded.
+    /// Returns the time between two samples of rates, at least [`MIN_RATE_INTERVAL`]; `None` if no rates are recorded.
     pub(super) fn rate_interval(&self) -> Option<Nanos> {
         let sampled = self.sampled_rates.as_ref()?;
         Some(sampled.interval.max(MIN_RATE_INTERVAL))
     }
 
-    /// Returns the sending QPs whose rates are recorded, by running flow.
+    /// Returns the keys of the sending QPs whose rates are recorded, by running flow.
     pub(super) const fn sampled(&self) -> &BTreeMap<FlowId, QpKey> {
         self.rows.sampled()
     }
 
-    /// Handles an input: updates the run's report, and returns the effects.
+    /// Handles an input: updates the run's report, and returns the effects that the caller must apply.
     ///
     /// # Errors
     /// If an agent failed, a flow is not in the schedule, or the TE solver finds no solution.
@@ -226,7 +227,7 @@ impl<'a> Repetition<'a> {
         self.injected += 1;
     }
 
-    /// Returns the record of a change at `at`.
+    /// Returns the record of a change that was made at `at`.
     fn change(&self, kind: ChangeKind, at: MonotonicTime, text: String) -> LiveChange {
         LiveChange {
             kind,
@@ -246,7 +247,7 @@ impl<'a> Repetition<'a> {
             .collect()
     }
 
-    /// Returns the rows for the NICs' pauses, in the order of the pauses; `nics` are the ports by interface index.
+    /// Returns the rows for the NICs' pauses, in the order of the pauses; `nics` maps interface indices to ports.
     fn pauses(&self, pauses: &[PauseRecord], nics: &BTreeMap<u32, PortId>) -> Vec<PfcRow> {
         let mut rows: Vec<PfcRow> = pauses
             .iter()
@@ -276,7 +277,7 @@ impl<'a> Repetition<'a> {
         if let Some(hosts) = &ending.hosts {
             report.add_hosts(&label, hosts);
         }
-        // The last reports of agents that ended without a farewell message are lost.
+        // The last reports of agents that have ended without a farewell message are lost.
         let incomplete = self.closed_agents.difference(&self.complete_agents);
         report.add_incomplete(&label, incomplete.map(|dc| self.name(*dc)));
         report.end_repetition(&label, &self.unreachable, |dc| self.name(dc));
@@ -389,7 +390,7 @@ impl<'a> Repetition<'a> {
         Ok(())
     }
 
-    /// Adds to the effects the flows of `flows` that have ended and whose paths in both directions are known.
+    /// Adds the ends of those `flows` to the effects that have ended and whose paths are known in both directions.
     fn take_known(
         &mut self,
         flows: impl IntoIterator<Item = FlowId>,
@@ -435,7 +436,7 @@ impl<'a> Repetition<'a> {
     }
 }
 
-/// Returns a description of a flow's end.
+/// Returns a description of a flow's end for the progress display.
 fn ended(outcome: &FlowOutcome) -> String {
     let flow = outcome.flow;
     match &outcome.status {
@@ -444,13 +445,13 @@ fn ended(outcome: &FlowOutcome) -> String {
     }
 }
 
-/// Returns the lateness above which a flow's start counts as late: a hundredth of the flow's round-trip time.
+/// Returns the lateness above which the start of a flow counts as late: a hundredth of the flow's round-trip time.
 fn late_launch(plan: &Plan, flow: FlowId) -> Nanos {
     let round_trip = plan.flows.get(flow.index()).map(|flow| flow.base_rtt_ns);
     Nanos::new(round_trip.unwrap_or(Nanos::ZERO).get() / 100)
 }
 
-/// Minimum time between two samples of rates, because sampling takes the lab's CPU.
+/// Minimum time between two samples of rates; each sample takes CPU time from the lab.
 const MIN_RATE_INTERVAL: Nanos = Nanos::from_millis(20);
 
 #[cfg(test)]
@@ -467,7 +468,7 @@ mod tests {
 
     const START: MonotonicTime = MonotonicTime::from_nanos(5_000_000_000);
 
-    /// Handles an input with a report that is discarded.
+    /// Handles an input with a report that is then discarded.
     fn handle(repetition: &mut Repetition<'_>, input: Input) -> Result<Effects, RunError> {
         repetition.handle(input, &mut RunReport::default())
     }
@@ -517,7 +518,8 @@ mod tests {
         repetition
     }
 
-    /// Returns the end of a repetition at `at`. 15 packets were sent, and the kernel waited twice for its host.
+    /// Returns the end of a repetition at `at`, during which 15 packets were sent and the kernel waited twice for its
+    /// host.
     fn ending(at: MonotonicTime) -> Input {
         let readings = |packets, host_waits| Readings {
             packets,

@@ -12,51 +12,51 @@ use lab_units::{DcId, Nanos, show::counted};
 use super::input::HostCounts;
 use crate::lab::Losses;
 
-/// Progress event of a run, for display.
+/// Progress event of a run, for the progress display.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RunEvent {
-    /// A phase begins; the previous phase has ended.
+    /// A phase has begun, and the previous phase has ended.
     Phase {
-        /// Name of the phase.
+        /// Name of the phase, as shown to the user.
         name: String,
-        /// Number of steps in the phase.
+        /// Number of steps that the phase has.
         steps: u64,
     },
-    /// A step of the phase is done.
+    /// A step of the current phase is complete.
     Step {
-        /// Description of the step.
+        /// Description of the completed step.
         text: String,
     },
     /// The flows' phase has ended; no phase is active until the next one begins.
     FlowsEnd,
 }
 
-/// Report of a run, besides its rows.
+/// Report of a run, which supplements its rows.
 #[derive(Clone, Debug, Default)]
 pub struct RunReport {
-    /// Number of flows that started later than planned by over a hundredth of their round-trip time.
+    /// Number of flows whose start was later than planned by more than a hundredth of their round-trip time.
     pub late_launches: u64,
-    /// Figures about the lab and its machine while flows ran, except the figures for links.
+    /// Figures about the lab and its machine while flows ran; figures of single links are not included.
     pub conduct: Conduct,
     /// Retransmissions by policy; empty if SoftRoCE does not count them.
     pub retransmissions: BTreeMap<String, Retransmissions>,
-    /// CPU time used while flows ran; `None` outside a guest.
+    /// CPU time that the guest used while flows ran; `None` outside a guest.
     pub guest_cpu: Option<GuestCpu>,
     /// Number of packets and elapsed time while flows ran.
     pub work: LabWork,
-    /// Latest counters of the switches in the current repetition.
+    /// Latest counters of each switch in the current repetition.
     pub(super) switches: BTreeMap<DcId, Stats>,
-    /// Warnings about the switches, for readers of the results.
+    /// Warnings about the switches, addressed to readers of the results.
     pub warnings: Vec<String>,
-    /// Number of times each switch's agent was restarted after it was killed, over all repetitions.
+    /// Number of times that each switch's agent was restarted after it was killed, over all repetitions.
     pub restarts: BTreeMap<DcId, u32>,
-    /// Changes by users, and restarts of agents, in order.
+    /// Changes that users made, and restarts of agents, in order of time.
     pub changes: Vec<LiveChange>,
 }
 
 impl RunReport {
     /// Returns the record of the run's end. Phases, certified links and problems are left empty, because the report
-    /// does not have them.
+    /// does not contain them.
     #[must_use]
     pub fn end(self, ended_at: UtcTime, evidence: Evidence) -> RunEnd {
         RunEnd {
@@ -76,7 +76,7 @@ impl RunReport {
         }
     }
 
-    /// Adds the CPU time between two readings.
+    /// Adds the CPU time that was used between two readings.
     pub(super) fn add_cpu(&mut self, before: Option<GuestCpu>, after: Option<GuestCpu>) {
         let (Some(before), Some(after)) = (before, after) else {
             return;
@@ -92,8 +92,8 @@ impl RunReport {
         sum.available_ns = more(sum.available_ns, before.available_ns, after.available_ns);
     }
 
-    /// Adds the losses under `policy` between two readings, and the number of decisions in between that re-routed
-    /// flows.
+    /// Adds the losses between two readings under `policy`, and the number of decisions that re-routed flows between
+    /// them.
     pub(super) fn add_losses(
         &mut self,
         policy: &str,
@@ -112,8 +112,8 @@ impl RunReport {
         recovery.reroutes += reroutes;
     }
 
-    /// Adds the differences from the plan found after the repetition called `title`. A persistent difference is
-    /// reported once.
+    /// Adds the differences from the plan that were found after the repetition called `title`. A difference that
+    /// persists is reported only once.
     pub(super) fn add_altered(&mut self, title: &str, differences: &[String]) {
         let altered = &mut self.conduct.altered;
         for difference in differences {
@@ -132,8 +132,8 @@ impl RunReport {
             .sum()
     }
 
-    /// Adds the counts of the host programs in the repetition called `title`. Packets that were not sent as congestion
-    /// control requires are reasons to doubt the run.
+    /// Adds the counts of the host programs in the repetition called `title`. Packets that were not sent in accordance
+    /// with congestion control are reasons to doubt the run.
     pub(super) fn add_hosts(&mut self, title: &str, hosts: &HostCounts) {
         let counts = hosts.counters;
         let counts = [
@@ -147,8 +147,8 @@ impl RunReport {
             .add_deviations(&format!("{title}: hosts"), &counts);
     }
 
-    /// Adds a reason to doubt the run for each switch whose agent ended before it had sent all reports in the
-    /// repetition called `title`.
+    /// Adds a reason to doubt the run for each switch whose agent ended in the repetition called `title` before it had
+    /// sent all its reports.
     pub(super) fn add_incomplete(&mut self, title: &str, switches: impl Iterator<Item = String>) {
         for switch in switches {
             let subject = format!("{title}: {switch}");
@@ -157,9 +157,9 @@ impl RunReport {
         }
     }
 
-    /// Ends the repetition called `title`: adds reasons to doubt the run, and warnings, from the switches' counters.
-    /// Packets without a live candidate cause no warning at the switches in `unreachable`, which are named in the rows
-    /// of unfinished flows.
+    /// Ends the repetition called `title`: derives reasons to doubt the run, and warnings, from the switches' counters.
+    /// Dropped packets without a live candidate cause no warning for the switches in `unreachable`, because the rows of
+    /// unfinished flows name these switches.
     pub(super) fn end_repetition(
         &mut self,
         title: &str,
@@ -197,8 +197,8 @@ impl RunReport {
     }
 }
 
-/// Returns a sentence for each non-zero count at `place`. Each entry of `counts` is a count, its noun, and what
-/// happened.
+/// Returns a sentence about `place` for each non-zero count. An entry of `counts` consists of a count, its noun, and
+/// the rest of the sentence.
 fn sentences(place: &str, counts: &[(u64, &str, &str)]) -> impl Iterator<Item = String> {
     counts
         .iter()
@@ -341,7 +341,7 @@ mod tests {
                 ("lcmp: dc2", ReasonCode::LostMessages, 1),
             ]
         );
-        // Under lcmp the rows of unfinished flows name the switch, so there is no warning.
+        // Under lcmp, the rows of unfinished flows name the switch, so there is no warning.
         insta::assert_snapshot!(report.warnings.join("\n"), @r"
         ecmp: dc2: 7 packets dropped: no live candidate
         ecmp: dc2: 5 packets out of TTL: next hops form a loop, or a daemon on this machine sent packets

@@ -1,4 +1,4 @@
-//! Conversion of the reports of agents and flows to rows.
+//! Conversion of the reports from agents and flows to rows.
 
 use std::collections::BTreeMap;
 
@@ -28,12 +28,12 @@ use super::paths::{FlowPaths, PinnedPaths};
 #[derive(Debug)]
 pub(super) struct ReportRows<'a> {
     rows: RowMaker<'a>,
-    /// Start of the repetition's time; the maximum value until the start is known.
+    /// Start of the repetition's time; the maximum value before the start is known.
     start: MonotonicTime,
     paths: PinnedPaths<'a>,
-    /// Sending QPs of the running flows whose rates are recorded.
+    /// Keys of the sending QPs whose rates are recorded, by running flow.
     sampled: BTreeMap<FlowId, QpKey>,
-    /// Counters of each port when the repetition started.
+    /// Counters of each port at the repetition's start.
     baseline: BTreeMap<PortId, LinkReport>,
     /// Number of times that each switch's agent was restarted.
     restarts: BTreeMap<DcId, u64>,
@@ -42,11 +42,11 @@ pub(super) struct ReportRows<'a> {
     unreachable: BTreeMap<DcId, u64>,
 }
 
-/// Samples of a switch's queues since the repetition's start. After a restart, the
-/// switch's agent counts from 0 again.
+/// Counts of a switch's queue samples since the repetition's start. After a restart, the switch's agent counts from 0
+/// again.
 #[derive(Clone, Copy, Debug, Default)]
 struct Samples {
-    /// Counts of the agent's latest report.
+    /// Counts in the agent's latest report.
     latest: SampleCounts,
     since_start: SampleCounts,
 }
@@ -58,7 +58,7 @@ struct SampleCounts {
 }
 
 impl Samples {
-    /// Adds an agent's counts. Samples from before the repetition's start are not counted.
+    /// Adds the counts of an agent's new report. Samples from before the repetition's start are not counted.
     fn update(&mut self, now: SampleCounts, is_started: bool) {
         let before = std::mem::replace(&mut self.latest, now);
         if is_started {
@@ -69,7 +69,7 @@ impl Samples {
 }
 
 impl<'a> ReportRows<'a> {
-    /// Creates the converter for a repetition that has not started.
+    /// Creates the converter for a repetition whose time has not started.
     pub(super) fn new(plan: &'a Plan, policy: &'a str, repetition: u32, tool: Tool) -> Self {
         let generator = FlowGenerator {
             program: tool.name(),
@@ -93,12 +93,12 @@ impl<'a> ReportRows<'a> {
         self.start = start;
     }
 
-    /// Returns the paper time of `at` since the repetition's start; zero before it.
+    /// Returns the paper time between the repetition's start and `at`; zero if `at` is before the start.
     pub(super) fn paper_time(&self, at: MonotonicTime) -> Nanos {
         self.rows.paper.time(at.since(self.start))
     }
 
-    /// Registers the QPs of a flow, which assign decisions to the flow.
+    /// Registers the QPs of a flow, so that decisions can be assigned to the flow.
     pub(super) fn connect(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
         self.paths.connect(flow, client_qp, server_qp);
     }
@@ -109,17 +109,17 @@ impl<'a> ReportRows<'a> {
         self.sampled.insert(flow.id, qp);
     }
 
-    /// Ends the record of a flow's rate.
+    /// Stops recording the rate of a flow's sending QP.
     pub(super) fn end_sampling(&mut self, flow: FlowId) {
         self.sampled.remove(&flow);
     }
 
-    /// Returns the sending QPs of the running flows whose rates are recorded.
+    /// Returns the keys of the sending QPs whose rates are recorded, by running flow.
     pub(super) const fn sampled(&self) -> &BTreeMap<FlowId, QpKey> {
         &self.sampled
     }
 
-    /// Returns the row of a sending QP at `now`, with the rate increases and decays that are due by then.
+    /// Returns the row for a sending QP at `now`, after the rate increases and decays that are due by then.
     pub(super) fn rate(
         &self,
         now: MonotonicTime,
@@ -149,7 +149,7 @@ impl<'a> ReportRows<'a> {
         ]
     }
 
-    /// Returns a decision's row, and stores the chosen port for the flow's path.
+    /// Returns the row for a decision, and stores the chosen port, from which the flow's path follows.
     pub(super) fn decision(&mut self, dc: DcId, report: &DecisionReport) -> DecisionRow {
         let decision = Decision {
             time: self.time(report.time_ns),
@@ -174,7 +174,8 @@ impl<'a> ReportRows<'a> {
         self.rows.decision(&decision, ports, scores)
     }
 
-    /// Returns the rows for a report about a switch's queues; empty if the report is from before the start.
+    /// Returns the rows for a report about a switch's queues; empty if the report is from before the repetition's
+    /// start.
     pub(super) fn queues(&self, report: &Queues) -> Vec<QueueRow> {
         if report.time_ns < self.start.as_nanos() {
             return Vec::new();
@@ -193,8 +194,8 @@ impl<'a> ReportRows<'a> {
         report.ports.iter().map(row).collect()
     }
 
-    /// Returns the rows for a switch's port counters in `report`; empty if the report is from
-    /// before the start, when it serves as the baseline for later reports.
+    /// Returns the rows for the port counters in a switch's `report`. A report from before the repetition's start gives
+    /// no rows, but serves as the baseline for later reports.
     pub(super) fn links(&mut self, report: &Links) -> Vec<LinkRow> {
         if report.time_ns < self.start.as_nanos() {
             let ports = report.ports.iter().map(|port| (port.port, *port));
@@ -240,7 +241,7 @@ impl<'a> ReportRows<'a> {
         self.samples.entry(dc).or_default().latest = SampleCounts::default();
     }
 
-    /// Returns the row of a switch's counters; `None` for counters from before the start.
+    /// Returns the row for a switch's counters; `None` if the counters are from before the repetition's start.
     pub(super) fn switch(&mut self, dc: DcId, stats: &Stats) -> Option<SwitchRow> {
         let is_started = stats.time_ns >= self.start.as_nanos();
         let samples = self.samples.entry(dc).or_default();
@@ -269,7 +270,7 @@ impl<'a> ReportRows<'a> {
         Some(self.rows.switch(time, dc, counters))
     }
 
-    /// Returns the row of a flow that ended, with its path according to the decisions so far.
+    /// Returns the row of a flow that has ended; its path follows from the decisions so far.
     pub(super) fn flow(&self, flow: &Flow, outcome: &FlowOutcome) -> FlowRow {
         let fct = outcome.status.fct();
         let paths = match (outcome.client_qp, outcome.server_qp) {
@@ -296,7 +297,7 @@ impl<'a> ReportRows<'a> {
         self.rows.flow(flow, result)
     }
 
-    /// Returns the path rows of a re-routed flow, according to the decisions so far.
+    /// Returns the path rows of a re-routed flow, which follow from the decisions so far.
     pub(super) fn flow_paths(&self, flow: &Flow, outcome: &FlowOutcome) -> Vec<PathRow> {
         let (Some(client), Some(server)) = (outcome.client_qp, outcome.server_qp) else {
             return Vec::new();
@@ -305,8 +306,8 @@ impl<'a> ReportRows<'a> {
         self.rows.paths(flow.id, &ranges)
     }
 
-    /// Returns those switches at a flow's ends that have dropped packets because no candidate was alive, with the
-    /// number of packets. The two switches route the flow's data and its acknowledgements.
+    /// Returns the number of packets that the switches at a flow's ends have dropped because no candidate was alive;
+    /// switches without such drops are left out. The two switches route the flow's data and its acknowledgements.
     pub(super) fn unreachable_at(&self, flow: &Flow) -> BTreeMap<DcId, u64> {
         let dcs = [flow.src, flow.dst]
             .into_iter()
@@ -341,8 +342,7 @@ impl<'a> ReportRows<'a> {
             .link(time, now.port, self.rate_at(now.port, time), counters)
     }
 
-    /// Returns the emulated rate, at `time`, of the link at `port`. The rate follows from the plan and its faults,
-    /// because agents do not report rates.
+    /// Returns the emulated rate at `time` of the link at `port`, which follows from the plan and its faults.
     fn rate_at(&self, port: PortId, time: Nanos) -> BitsPerSec {
         let wires = self.rows.plan.wires();
         wires
@@ -350,7 +350,7 @@ impl<'a> ReportRows<'a> {
             .rate_bps
     }
 
-    /// Returns an instant of the monotonic clock as time since the repetition's start.
+    /// Converts an instant of the monotonic clock to the time since the repetition's start.
     pub(super) fn time(&self, monotonic_ns: u64) -> Nanos {
         MonotonicTime::from_nanos(monotonic_ns).since(self.start)
     }
@@ -386,7 +386,7 @@ mod tests {
 
     const START: u64 = 5_000_000_000;
 
-    /// Returns the converter of a repetition that started at [`START`].
+    /// Returns the converter for a repetition that started at [`START`].
     fn rows(plan: &Plan) -> ReportRows<'_> {
         let mut rows = ReportRows::new(plan, "lcmp", 2, Tool::SendBw);
         rows.start_at(MonotonicTime::from_nanos(START));
@@ -415,9 +415,9 @@ mod tests {
         assert_eq!((&*row.policy, row.repetition), ("lcmp", 2));
     }
 
-    /// With a rate scale of 1/2,000, a fault's 10 Mbit/s are 20 Gbit/s in paper units. This holds in both directions,
-    /// and also after a cut and its repair, which change no rate. The paper rate of the unchanged 100 Mbit/s is the
-    /// plan's.
+    /// With a rate scale of 1/2,000, the 10 Mbit/s that a fault sets are 20 Gbit/s in paper units. This holds in both
+    /// directions, and also after a cut and its repair, which change no rate. The paper rate of the unchanged 100
+    /// Mbit/s is the plan's.
     #[test]
     fn a_links_rate_is_the_one_in_force() {
         let mut plan = plan();
@@ -487,7 +487,7 @@ mod tests {
             ..Stats::default()
         };
         assert_eq!(rows.switch(DcId(0), &stats(START - 1, 9)), None);
-        // Time scale 10: 100 emulated ms are 10 ms of paper time.
+        // The time scale is 10, so 100 emulated ms are 10 ms of paper time.
         let row = rows
             .switch(DcId(0), &stats(START + 100_000_000, 8))
             .unwrap();
@@ -538,7 +538,7 @@ mod tests {
         for (age, stale) in [(interval, 0), (interval + 1, 1)] {
             report.signal_age_ns = age;
             let row = rows(&plan).decision(DcId(0), &report);
-            // Time scale 10.
+            // The time scale is 10.
             assert_eq!(row.signal_age_ns, Some(Nanos::new(age / 10)));
             assert_eq!(row.stale_signals, Some(stale));
         }
@@ -583,7 +583,7 @@ mod tests {
         assert_eq!(row.emu_fct_ns, Some(Nanos::from_millis(300)));
         assert_eq!(row.fct_ns, Some(Nanos::from_millis(30)));
         assert_eq!(row.start_ns, Nanos::from_millis(4));
-        // Alone, the flow would have taken 200 ms.
+        // Without other flows, the flow would have taken 200 ms.
         assert_eq!(row.slowdown, Some(1.5));
         assert_eq!(row.path.unwrap().to_string(), "dc1-dc3-dc4");
         assert_eq!(row.ack_path.unwrap().to_string(), "dc4-dc2-dc1");

@@ -1,10 +1,10 @@
 //! Start of a repetition's time.
 //!
-//! In a guest in virtual time, the virtual clock jumps during waits for the host before a repetition, by amounts that
-//! differ between runs. Therefore every repetition starts at the same phase of the kernel's periodic work, most of
-//! which is due at whole seconds of jiffies, and of the retransmission timers. Timers that count from their last expiry
-//! are not aligned: 2,000 sleeps of 1 ms ended within 15 ns of each other in most boots, and tens of microseconds apart
-//! in a few.
+//! Before a repetition, a guest's virtual clock jumps during waits for the host, by amounts that differ between runs.
+//! Therefore every repetition starts at the same phase of the kernel's periodic work, most of which is due at whole
+//! seconds of jiffies, and of the retransmission timers. Timers that count from their last expiry cannot be aligned in
+//! this way: 2,000 sleeps of 1 ms ended within 15 ns of each other in most boots, and tens of microseconds apart in a
+//! few.
 
 use std::{fs, io};
 
@@ -18,20 +18,20 @@ use lab_units::Nanos;
 
 use crate::lower::Clock;
 
-/// Start of a repetition's time.
+/// Start of a repetition's time, and the agents' rest before it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Start {
-    /// Time from which flows, samples and records count.
+    /// Instant from which flows, samples and records count.
     pub at: MonotonicTime,
-    /// Time until which agents pause.
+    /// Instant until which agents suspend their periodic work.
     pub rest_until: MonotonicTime,
 }
 
 impl Start {
-    /// Returns the next start for a repetition of `plan`.
+    /// Returns the next possible start for a repetition of `plan`.
     ///
     /// # Errors
-    /// If the kernel does not report its jiffies.
+    /// If the kernel does not report its jiffies (its timer ticks).
     pub(super) fn next(clock: Clock, plan: &Plan) -> io::Result<Self> {
         match clock {
             Clock::Real => Ok(Self::on_real_clock(MonotonicTime::now())),
@@ -49,7 +49,8 @@ impl Start {
         }
     }
 
-    /// Returns the first start whose jiffies are a multiple of `period`, with a margin for work that is in progress.
+    /// Returns the first start whose jiffies are a multiple of `period`, after a margin for work that is still in
+    /// progress.
     fn aligned(now: Tick, period: u64) -> Self {
         let rest = (now.jiffies + MARGIN).next_multiple_of(period) - now.jiffies;
         let after = |jiffies| now.at.after(Nanos::new(jiffies * JIFFY.get()));
@@ -71,10 +72,10 @@ impl Start {
 /// Tick of the kernel's timer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Tick {
-    /// Time of the tick, a multiple of a jiffy.
+    /// Time of the tick, a multiple of [`JIFFY`].
     at: MonotonicTime,
-    /// Jiffies from this tick on. The count starts at boot five minutes before it overflows 32 bits, and lacks some
-    /// ticks of the boot: 20 or 22 of them, in boots of one kernel.
+    /// Value of the jiffies counter from this tick on. At boot, the counter starts five minutes before it overflows 32
+    /// bits; it misses some ticks of the boot (20 or 22 in boots of one kernel).
     jiffies: u64,
 }
 
@@ -87,8 +88,8 @@ impl Tick {
         Self::undisturbed(ticks).ok_or_else(missing)
     }
 
-    /// Returns one of the readings in which no tick occurred between reading the time and reading the jiffies. Such a
-    /// tick makes the jiffies one too many.
+    /// Returns a reading in which no tick occurred between reading the time and reading the jiffies. Such a tick would
+    /// make the jiffies too large by one.
     fn undisturbed(readings: Vec<Self>) -> Option<Self> {
         let ahead = |tick: &Self| {
             tick.jiffies
@@ -110,8 +111,8 @@ impl Tick {
     }
 }
 
-/// Returns a period in jiffies that is a whole number of seconds and a multiple of a timer's `granularity`: the short
-/// period if possible, because 15 minutes in virtual time cost the host a few seconds.
+/// Returns a period in jiffies that is a whole number of seconds and, if possible, a multiple of a timer's
+/// `granularity`. The short period is preferred, because 15 minutes in virtual time cost the host a few seconds.
 const fn period(granularity: u64) -> u64 {
     if SHORT_PERIOD.is_multiple_of(granularity) {
         SHORT_PERIOD
@@ -122,7 +123,7 @@ const fn period(granularity: u64) -> u64 {
 
 const TIMER_LIST: &str = "/proc/timer_list";
 
-/// Number of tick readings; at most a few of them are disturbed by another tick.
+/// Number of times that the latest tick is read, because another tick may disturb a reading.
 const READINGS: usize = 3;
 
 const SECOND: Nanos = Nanos::from_millis(1_000);
@@ -134,13 +135,13 @@ const SHORT_PERIOD: u64 = 64_000;
 /// are not aligned.
 const LONG_PERIOD: u64 = 512_000;
 
-/// Margin for work that is in progress: 20 s in jiffies.
+/// Minimum time before the start for work that is still in progress: 20 s in jiffies.
 const MARGIN: u64 = 5_000;
 
-/// Time between the end of the agents' pause and the start, enough for at least one sample: 1 s in jiffies.
+/// Time between the end of the agents' rest and the start, enough for at least one sample: 1 s in jiffies.
 const VIRTUAL_LEAD: u64 = 250;
 
-/// Time before the start, on the real clock, in which agents receive the start command.
+/// Minimum time before the start on the real clock, in which agents receive the start command.
 const REAL_LEAD: Nanos = Nanos::from_millis(250);
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Comparison of a switch's tables, as read back from the kernel, with the tables of the plan.
+//! Comparison of a switch's tables, as an agent read them back from the kernel, with the tables of the plan.
 
 use lab_abi::wire::{AgentConfig, CandidateConfig, DestinationConfig, Ready};
 
 use super::AgentError;
 
-/// Compares the tables that an agent read back with its configuration.
+/// Checks that the tables that an agent read back are those of its configuration.
 ///
 /// # Errors
 /// If a destination has other candidates or another order of candidates, or if a port lacks the program.
@@ -24,7 +24,10 @@ fn differences(config: &AgentConfig, ready: &Ready) -> Vec<String> {
     let mut differences = Vec::new();
     let ports = u32::try_from(config.ports.len()).unwrap_or(u32::MAX);
     if ready.ports != ports {
-        differences.push(format!("program at {} of {ports} ports", ready.ports));
+        differences.push(format!(
+            "the program is attached at {} of {ports} ports",
+            ready.ports
+        ));
     }
     for wanted in &config.destinations {
         let same = |row: &&DestinationConfig| {
@@ -48,7 +51,7 @@ fn differences(config: &AgentConfig, ready: &Ready) -> Vec<String> {
     differences
 }
 
-/// Returns candidates as text: port, C_path and buckets.
+/// Formats candidates as text: port, C_path and number of buckets of each.
 fn show(candidates: &[CandidateConfig]) -> String {
     let show = |it: &CandidateConfig| format!("{} ({}, {})", it.port, it.c_path, it.buckets);
     let shown: Vec<String> = candidates.iter().map(show).collect();

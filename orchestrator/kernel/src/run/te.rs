@@ -1,8 +1,8 @@
-//! Traffic engineering: converts the demands of all switches to their new hash buckets.
+//! Traffic engineering: converts the demands that all switches report to new hash buckets.
 //!
 //! At the end of every interval, agents report the traffic that their hosts sent. A window of the TE controller ends
 //! when all agents have reported, and its tables are installed at the end of the next window, as in the simulator. A
-//! killed agent misses intervals; the controller waits for its report until the next interval at most.
+//! killed agent misses intervals; the controller waits for its report no longer than until the next interval.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,23 +17,23 @@ use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 pub(super) struct TeController<'a> {
     plan: &'a Plan,
     interval: Nanos,
-    /// Start of the repetition's time; the maximum value until the start is known.
+    /// Start of the repetition's time; the maximum value before the start is known.
     start: MonotonicTime,
     controller: Controller,
-    /// Provisioned capacity, by port, of the directed link that leaves through the port; `None` inside a datacenter.
+    /// Provisioned capacity of the directed link that leaves through each port; `None` for links inside a datacenter.
     capacities: Vec<Option<BitsPerSec>>,
     /// Datacenters whose switches have an agent.
     agents: BTreeSet<DcId>,
-    /// Number of the latest reported interval.
+    /// Number of the latest interval for which an agent has reported.
     tick: u64,
-    /// Number of the open window; windows in which no agent reports are not counted.
+    /// Number of the open window; intervals in which no agent reports have no window.
     window: u64,
     /// Datacenters that have reported in the open window.
     reported: BTreeSet<DcId>,
 }
 
 impl<'a> TeController<'a> {
-    /// Creates the controller of `run`; `None` if the policy is not traffic engineering.
+    /// Creates the controller for `run`; `None` if its policy is not traffic engineering.
     pub(super) fn new(plan: &'a Plan, run: &PolicyRun) -> Option<Self> {
         let PolicyPlan::Te(te) = run.policy else {
             return None;
@@ -80,7 +80,7 @@ impl<'a> TeController<'a> {
         self.start = start;
     }
 
-    /// Sets the capacity of `fault`'s link for all windows that end after the fault. A cut link keeps its capacity, see
+    /// Sets the capacity of `fault`'s link for all windows that end after the fault. A cut link keeps its capacity; see
     /// [`Controller`].
     pub(super) fn apply_fault(&mut self, fault: &FaultPlan) {
         let FaultChange::Wire(wire) = fault.change else {
@@ -91,7 +91,8 @@ impl<'a> TeController<'a> {
         }
     }
 
-    /// Handles the report of a datacenter's agent; returns the commands to install if a window ends.
+    /// Handles the demand report of a datacenter's agent; returns the commands that install new buckets if the report
+    /// ends a window.
     ///
     /// # Errors
     /// If the solver finds no solution.
@@ -100,7 +101,7 @@ impl<'a> TeController<'a> {
         dc: DcId,
         demands: &Demands,
     ) -> Result<Vec<(DcId, AgentCommand)>, TeError> {
-        // Agents report at multiples of the interval, give or take the lateness of their wake-ups.
+        // Agents report at multiples of the interval, but slightly late because of their wake-ups.
         let half = Nanos::new(self.interval.get() / 2);
         let time = MonotonicTime::from_nanos(demands.time_ns).after(half);
         let tick = time.since(self.start).get() / self.interval.get();
@@ -156,7 +157,7 @@ impl<'a> TeController<'a> {
     }
 }
 
-/// Returns the commands that make the agents install `tables`.
+/// Returns the commands with which the agents install `tables`.
 fn commands(plan: &Plan, agents: &BTreeSet<DcId>, tables: &Tables) -> Vec<(DcId, AgentCommand)> {
     let switches = plan.switches.iter().zip(&tables.rows);
     let switches = (0u32..).map(DcId).zip(switches);
@@ -214,12 +215,12 @@ mod tests {
         te
     }
 
-    /// Returns the report of one interval in which a datacenter's hosts sent `bytes` to every other datacenter.
+    /// Returns the demand report for an interval in which a datacenter's hosts sent `bytes` to every other datacenter.
     fn demands(plan: &Plan, dc: usize, tick: u64, bytes: u64) -> Demands {
         let rows = plan.switches[dc].destinations.iter();
         Demands {
             since_ns: START.as_nanos() + tick * INTERVAL.get() - INTERVAL.get(),
-            // Agents wake a little late.
+            // Agents wake up slightly late.
             time_ns: START.as_nanos() + tick * INTERVAL.get() + 70_000,
             destinations: rows
                 .map(|row| {
@@ -234,7 +235,7 @@ mod tests {
         }
     }
 
-    /// Returns the commands after all `dcs` have reported `bytes` in interval `tick`.
+    /// Returns the commands that result after all `dcs` have reported `bytes` in interval `tick`.
     fn report(te: &mut TeController<'_>, dcs: &[u32], tick: u64, bytes: u64) -> Commands {
         let plan = te.plan;
         dcs.iter()
@@ -258,7 +259,7 @@ mod tests {
         let run = run();
         let mut te = started(&plan, &run);
         assert_eq!(report(&mut te, &ALL, 1, 1_000_000), []);
-        // There are two next hops of the same rate.
+        // There are two next hops whose links have the same rate.
         let commands = report(&mut te, &ALL, 2, 0);
         assert_eq!(buckets(&commands, 0), [50, 50]);
         assert_eq!(buckets(&commands, 3), [50, 50]);
@@ -276,8 +277,8 @@ mod tests {
         assert_eq!(report(&mut te, &ALL, 2, 0), [], "nothing was measured");
     }
 
-    /// Two next hops of the same rate get equal shares, even if one is cut: only its own switch detects the cut. At a
-    /// quarter of its rate a link gets 1 : 4, which is 20 of 100 buckets.
+    /// Two next hops of the same rate get equal shares, even if the link of one is cut, because only its own switch
+    /// detects the cut. A link at a quarter of its rate gets shares of 1 : 4, which is 20 of 100 buckets.
     #[test]
     fn a_cut_link_keeps_its_share_and_a_slower_link_gets_less() {
         let plan = testing::routed(0);

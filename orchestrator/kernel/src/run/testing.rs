@@ -1,4 +1,4 @@
-//! Test fixtures of this module: a plan with two paths, its only flow, and reports about the flow.
+//! Fixtures for tests of this module: a plan with two paths, its only flow, and reports about the flow.
 
 use std::net::Ipv4Addr;
 
@@ -24,14 +24,15 @@ const fn qp(number: u32, host: Ipv4Addr) -> QpAddress {
     }
 }
 
-/// Returns the plan of DC1 and DC4 with a host each, and paths over DC2 and DC3. Its schedule is [`flow`].
+/// Returns the plan of a network in which DC1 and DC4 have a host each, with paths over DC2 and DC3. Its only flow is
+/// [`flow`].
 pub(super) fn plan() -> Plan {
     let mut plan = testing::routed(0);
     plan.flows = vec![flow()];
     plan
 }
 
-/// Returns the flow from DC1's host to DC4's host.
+/// Returns the flow from the host in DC1 to the host in DC4.
 pub(super) fn flow() -> Flow {
     Flow {
         id: FlowId(0),
@@ -50,7 +51,7 @@ pub(super) fn flow() -> Flow {
     }
 }
 
-/// Returns the outcome of the flow, started at `at` and finished after `fct`.
+/// Returns the outcome of the flow if it started at `at` and took `fct`.
 pub(super) fn finished(at: MonotonicTime, fct: Nanos) -> FlowOutcome {
     FlowOutcome {
         flow: FlowId(0),
@@ -72,7 +73,7 @@ pub(super) fn finished(at: MonotonicTime, fct: Nanos) -> FlowOutcome {
     }
 }
 
-/// Returns the decision with which `dc`'s switch pins packets for the QP `to` to its candidate `chosen`.
+/// Returns the report of a decision by which the switch in `dc` pins packets for the QP `to` to its candidate `chosen`.
 pub(super) fn decision(plan: &Plan, dc: u32, to: QpAddress, chosen: usize) -> DecisionReport {
     let flow = flow();
     let addr = |node: NodeId| plan.nodes[node.index()].addr;
@@ -106,7 +107,7 @@ pub(super) fn decision(plan: &Plan, dc: u32, to: QpAddress, chosen: usize) -> De
     }
 }
 
-/// Report of one port that sent `tx_bytes` in as many packets as it dropped.
+/// Returns the report of a port that has sent `tx_bytes` in `drops` packets and has dropped the same number of packets.
 pub(super) fn links(time_ns: u64, port: PortId, tx_bytes: u64, drops: u64) -> Links {
     let port = LinkReport {
         port,
@@ -121,7 +122,7 @@ pub(super) fn links(time_ns: u64, port: PortId, tx_bytes: u64, drops: u64) -> Li
     }
 }
 
-/// Returns the report of one port's queue.
+/// Returns the report of one port's queue, with a backlog of `backlog_bytes`.
 pub(super) fn queues(time_ns: u64, port: PortId, backlog_bytes: u64) -> Queues {
     let port = QueueReport {
         port,

@@ -1,7 +1,7 @@
 //! Requests to tune switches while flows run, for example `lcmp-lab tune dc1 alpha=1 beta=3`.
 //!
-//! The run listens on a socket in the lab's directory; a client sends one line and receives one line. Tuned
-//! values hold until the repetition ends; the next repetition begins with the scenario's values.
+//! The run listens on a socket in the lab's directory; a client sends one line and receives one line. Tuned values
+//! apply until the repetition ends; the next repetition begins with the scenario's values.
 
 use std::{
     fs, io,
@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{journal, name::LabName};
 
-/// Parameter and its new value, for example `alpha=1`.
+/// New value for a parameter, written for example as `alpha=1`.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Change {
     /// Name of the parameter, as in a scenario.
@@ -27,7 +27,7 @@ pub struct Change {
     pub value: u8,
 }
 
-/// Error from parsing a change.
+/// Error for a text that is not a change.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "`{text}` is not a change (hint: write a parameter and its value from 0 to 255, such as `alpha=1`)"
@@ -55,16 +55,16 @@ impl std::str::FromStr for Change {
 /// Request to tune a switch.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct TuneRequest {
-    /// Datacenter of the switch.
+    /// Name of the datacenter whose switch is tuned.
     pub dc: String,
-    /// Changes; empty to only read the current values.
+    /// Changes to make; empty to only read the current values.
     pub changes: Vec<Change>,
 }
 
 /// Tunable parameters of a switch and their values.
 pub type Tuned = Vec<(String, u8)>;
 
-/// Answer to a request.
+/// Answer to a tune request.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
@@ -72,7 +72,7 @@ enum Answer {
     Refused(String),
 }
 
-/// Error of a request.
+/// Failure of a tune request.
 #[derive(Debug, thiserror::Error)]
 pub enum TuneError {
     /// The connection to the run's socket failed.
@@ -86,7 +86,7 @@ pub enum TuneError {
     Refused { reason: String },
 }
 
-/// Sends a request to the run of a lab on this kernel.
+/// Sends a request to the run of a lab on this kernel; returns the values of all tunable parameters.
 ///
 /// # Errors
 /// If no flows run, or a change is invalid.
@@ -125,12 +125,12 @@ fn ask(mut stream: UnixStream, request: &TuneRequest) -> io::Result<Answer> {
     Ok(serde_json::from_str(&answer)?)
 }
 
-/// Returns the socket of a lab's run.
+/// Returns the path of the socket on which a lab's run accepts tune requests.
 pub(super) fn socket(lab: &LabName) -> PathBuf {
     journal::directory(lab).join("tune.sock")
 }
 
-/// Request whose client waits for an answer.
+/// Tune request whose client is waiting for an answer.
 #[derive(Debug)]
 pub(super) struct PendingRequest {
     pub request: TuneRequest,
@@ -138,14 +138,14 @@ pub(super) struct PendingRequest {
 }
 
 impl PendingRequest {
-    /// Sends the answer to the client; does nothing if the client is gone.
+    /// Sends the answer to the client; does nothing if the client has disconnected.
     pub(super) fn answer(self, result: Result<Tuned, String>) {
         let answer = result.map_or_else(Answer::Refused, Answer::Tuned);
         let _ = self.answer.send(answer);
     }
 }
 
-/// Listens on a socket at `path` and serves one request at a time, until the receiver is dropped.
+/// Listens on a socket at `path` and serves one request at a time until the receiver is dropped.
 pub(super) fn listen(path: &Path) -> io::Result<mpsc::Receiver<PendingRequest>> {
     // An earlier run of this lab may have left its socket, which no longer has a listener.
     match fs::remove_file(path) {
@@ -189,7 +189,7 @@ fn serve(stream: UnixStream, requests: &mpsc::Sender<PendingRequest>) -> io::Res
     (&stream).write_all(&text)
 }
 
-/// Returns `parameters` with `changes`.
+/// Returns `parameters` after `changes` have been made.
 ///
 /// # Errors
 /// If a parameter cannot be tuned, or a value is invalid.
@@ -211,7 +211,7 @@ pub(super) fn changed(parameters: &LcmpConfig, changes: &[Change]) -> Result<Lcm
     Ok(parameters)
 }
 
-/// Returns the tunable parameters and their values.
+/// Returns the names and values of the tunable parameters.
 pub(super) fn tunable(parameters: &LcmpConfig) -> Tuned {
     declared()
         .filter_map(|parameter| match parameters.get(parameter.name)? {
@@ -221,7 +221,7 @@ pub(super) fn tunable(parameters: &LcmpConfig) -> Tuned {
         .collect()
 }
 
-/// Returns the declarations of the tunable parameters. Parameters that scale all paths together are excluded, as are
+/// Returns the declarations of the tunable parameters. Not tunable are parameters that scale all paths together, and
 /// intervals and tables that a running agent has already set up.
 fn declared() -> impl Iterator<Item = &'static Parameter> {
     LcmpConfig::PARAMETERS
@@ -229,7 +229,7 @@ fn declared() -> impl Iterator<Item = &'static Parameter> {
         .filter(|parameter| parameter.is_tunable)
 }
 
-/// Maximum time for which client and run wait for each other.
+/// Maximum time for which a client and the run wait for each other.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! Watchdog for the CPUs and clocks while flows run on a real clock.
+//! Watchdog for CPUs and clocks while flows run on the real clock.
 //!
 //! A thread sleeps for a fixed interval throughout the run and records how late each wake-up is. Anything that delays
-//! the thread also delays the lab's queues and links. Once a second it reads how the CPUs spent their time.
+//! the thread also delays the lab's queues and links. Once a second, the thread reads how the CPUs have spent their
+//! time.
 
 use std::{
     fs, io,
@@ -51,7 +52,7 @@ impl Watchdog {
     }
 }
 
-/// Adds a repetition's figures to the figures of earlier repetitions: counts are summed, and the worst share is kept.
+/// Adds a repetition's figures to the figures of earlier repetitions: counts are summed, and the worst shares are kept.
 pub(super) fn add(sum: &mut Option<Watch>, watch: Watch) {
     let Some(sum) = sum else {
         *sum = Some(watch);
@@ -76,14 +77,14 @@ fn worse(a: CpuWatch, b: CpuWatch) -> CpuWatch {
     }
 }
 
-/// Figures collected so far.
+/// Figures that the watchdog's thread has collected so far.
 struct Watcher {
     watch: Watch,
-    /// Clocks at the previous wake-up.
+    /// Readings of the clocks at the previous wake-up.
     clocks: Option<Clocks>,
     began: Instant,
     waited: Option<Nanos>,
-    /// Start of the current second, and the CPUs' times at that moment.
+    /// Start of the current second, and the time that each CPU had spent by then.
     second: (Instant, Vec<Spent>),
     cpu: Option<CpuWatch>,
 }
@@ -100,7 +101,7 @@ impl Watcher {
         }
     }
 
-    /// Records a wake-up that was late by `late`.
+    /// Records a wake-up that was `late` after its scheduled time.
     fn wake(&mut self, late: Duration) {
         let late = Nanos::new(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX));
         self.watch.wakeups += 1;
@@ -120,7 +121,7 @@ impl Watcher {
         }
     }
 
-    /// Ends the current second: records how the CPUs spent their time since its start.
+    /// Ends the current second: records how the CPUs have spent their time since its start.
     fn end_second(&mut self) {
         let now = spent();
         let shares = shares(&self.second.1, &now);
@@ -145,7 +146,7 @@ impl Watcher {
     }
 }
 
-/// Time that one CPU has spent since boot, in ticks.
+/// Time that one CPU has spent in each state since boot, in ticks.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct Spent {
     all: u64,
@@ -169,7 +170,7 @@ impl From<&CpuTime> for Spent {
     }
 }
 
-/// Returns the times of all CPUs; empty if the kernel does not report them.
+/// Returns the time that each CPU has spent; empty if the kernel does not report it.
 fn spent() -> Vec<Spent> {
     let stats = KernelStats::current();
     stats.map_or_else(
@@ -178,7 +179,7 @@ fn spent() -> Vec<Spent> {
     )
 }
 
-/// Returns how the CPUs together spent the time between two readings, as shares; `None` if no time passed.
+/// Returns how all CPUs together spent the time between two readings, as shares; `None` if no time has passed.
 fn shares(before: &[Spent], after: &[Spent]) -> Option<CpuWatch> {
     let mut sum = Spent::default();
     let mut softirq = 0.0;
@@ -205,7 +206,7 @@ fn waited() -> Option<Nanos> {
     waited_by(&fs::read_to_string("/proc/schedstat").ok()?)
 }
 
-/// Sums the eighth number (time spent waiting to run) of each CPU's line in `/proc/schedstat`.
+/// Sums the eighth number of each CPU's line in `/proc/schedstat`, which is the time that tasks spent waiting to run.
 ///
 /// <https://docs.kernel.org/scheduler/sched-stats.html>
 fn waited_by(schedstat: &str) -> Option<Nanos> {
@@ -222,12 +223,12 @@ fn ratio(part: u128, whole: u128) -> f64 {
     part as f64 / whole as f64
 }
 
-/// Interval for which the watchdog sleeps.
+/// Interval between two wake-ups of the watchdog.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Smallest jump that counts, ns. NTP's corrections between two wake-ups are smaller.
+/// Minimum jump of the wall clock that is counted, ns; NTP's corrections between two wake-ups are smaller.
 const MIN_JUMP: u64 = 50_000;
 
 #[cfg(test)]
@@ -281,7 +282,7 @@ mod tests {
             if watchdog.stop().wakeups > 0 {
                 break;
             }
-            // On a busy machine the watching thread may not have run yet.
+            // On a busy machine, the watchdog's thread may not have run yet.
             watched *= 2;
             assert!(watched < 60 * SECOND, "it never woke up");
         }

@@ -1,10 +1,10 @@
-//! Text that makes a shown command run in a namespace.
+//! Text that makes a printed command run in a namespace.
 
 use std::fmt;
 
 use crate::name::Namespace;
 
-/// Option of `ip` and `tc` that selects a namespace.
+/// Option with which `ip` and `tc` select a namespace.
 pub(super) struct Flag<'a>(pub &'a Namespace);
 
 impl fmt::Display for Flag<'_> {
@@ -16,7 +16,7 @@ impl fmt::Display for Flag<'_> {
     }
 }
 
-/// Prefix that runs any other program in a namespace.
+/// Prefix with which any other program runs in a namespace.
 pub(super) struct Enter<'a>(pub &'a Namespace);
 
 impl fmt::Display for Enter<'_> {

@@ -1,4 +1,4 @@
-//! Host programs: congestion control of SoftRoCE.
+//! Step that loads the host programs, which add congestion control to SoftRoCE.
 
 use std::{fmt, path::PathBuf};
 
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::netlink::tc::Hook;
 
-/// Host programs of a lab, with the contents of their maps.
+/// Host programs of a lab, and the initial contents of their maps.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct HostPrograms {
-    /// Directory of the programs and maps, in the lab's BPF file system.
+    /// Directory in the lab's BPF file system in which programs and maps are pinned.
     pub directory: PathBuf,
-    /// Interface through which packets enter the pacer.
+    /// Name of the interface through which packets enter the pacer.
     pub pacer: String,
     /// NICs of all hosts.
     pub nics: Vec<NicRate>,
-    /// True if switches pause the NICs.
+    /// True if switches may pause the NICs (PFC).
     pub pfc: bool,
-    /// Largest number of QPs in one repetition, in each direction.
+    /// Maximum number of QPs in one repetition, in each direction.
     pub qps: u32,
     /// Parameters of DCQCN, in emulated units.
     pub dcqcn: DcqcnConfig,
@@ -28,11 +28,11 @@ pub struct HostPrograms {
     pub horizon: Nanos,
 }
 
-/// NIC of a host, and its rate.
+/// NIC of a host, with its rate.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct NicRate {
     pub dev: String,
-    /// Rate of the NIC, at which its QPs start.
+    /// Rate of the NIC, which is the initial rate of its QPs.
     pub rate: BitsPerSec,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for HostPrograms {
     }
 }
 
-/// Returns the hook that a program is attached to.
+/// Returns the hook to which a program must be attached.
 pub(crate) const fn hook(program: HostProgram) -> Hook {
     match program {
         HostProgram::NicIngress | HostProgram::PacerGate => Hook::Ingress,

@@ -1,7 +1,7 @@
-//! Steps: every change of the kernel's state, as data.
+//! Steps, which describe every change of the kernel's state as data.
 //!
-//! `Display` prints a step as the `ip`, `tc`, `rdma`, `ethtool` or `sysctl` command with the same
-//! effect. Quantities are those passed to the kernel.
+//! `Display` prints a step as the `ip`, `tc`, `rdma`, `ethtool` or `sysctl` command with the same effect. Quantities
+//! are printed as they are passed to the kernel.
 
 mod enter;
 mod host;
@@ -23,32 +23,32 @@ pub use crate::name::Namespace;
 use crate::name::NetnsName;
 pub use crate::qdisc::{Fq, Handle, Netem, Parent, Qdisc, QdiscAt, Red, Tbf};
 
-/// One change of the kernel's state.
+/// Change of the kernel's state.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// Creates a network namespace.
     Netns {
-        /// Name in `/run/netns`.
+        /// Name of the namespace in `/run/netns`.
         name: NetnsName,
     },
-    /// Sets a sysctl of a namespace or interface of the lab; the sysctl disappears with the namespace or interface.
+    /// Sets a sysctl of a namespace or interface of the lab; the setting disappears with the namespace or interface.
     Sysctl {
         netns: Namespace,
-        /// Key, e.g. `net.ipv4.ip_forward`.
+        /// Key of the sysctl, such as `net.ipv4.ip_forward`.
         key: String,
         value: String,
-        /// True if the kernel may be built without the sysctl.
+        /// True if the kernel may have been built without the sysctl.
         optional: bool,
     },
     /// Raises a machine-wide sysctl, which all labs share and the last lab restores.
     SharedSysctl {
-        /// Key, e.g. `net.core.netdev_max_backlog`.
+        /// Key of the sysctl, such as `net.core.netdev_max_backlog`.
         key: String,
-        /// Lowest sufficient value.
+        /// Minimum value that labs need.
         at_least: u64,
     },
-    /// Creates a pair of interfaces, each end in its own namespace.
+    /// Creates a veth pair, each end of which is in its own namespace.
     Veth(Veth),
     Device {
         netns: Namespace,
@@ -62,12 +62,12 @@ pub enum Step {
     Qdisc(QdiscAt),
     /// Changes the parameters of an existing queueing discipline.
     QdiscChange(QdiscAt),
-    /// Loads the host programs of the root namespace, and pins them in the lab's BPF file system, whose
-    /// removal unloads them.
+    /// Loads the host programs of the root namespace, and pins them in the lab's BPF file system. They are unloaded
+    /// when that file system is removed.
     HostPrograms(HostPrograms),
 }
 
-/// Change of an interface.
+/// Change that a step makes to an interface.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceChange {
@@ -83,10 +83,10 @@ pub enum DeviceChange {
     NotLocal(Ipv4Addr),
     /// Adds a permanent neighbour entry.
     Neighbour { addr: Ipv4Addr, mac: Mac },
-    /// Redirects every received packet to this interface's egress in the same namespace. The
-    /// receiving interface must have a clsact qdisc.
+    /// Redirects every packet that the interface receives to the egress of this other interface in the same namespace.
+    /// The receiving interface must have a clsact qdisc.
     Redirect(String),
-    /// Creates a SoftRoCE device of this name, which is unique on the machine.
+    /// Creates a SoftRoCE device with this name, which must be unique on the machine.
     Rxe(String),
     /// Attaches a pinned host program to its hook on the interface, which must have a clsact qdisc.
     Program {
@@ -94,7 +94,7 @@ pub enum DeviceChange {
         /// Directory in which the program is pinned.
         directory: PathBuf,
     },
-    /// Spreads received packets over the CPUs of this bit mask (RPS). The flow decides the CPU, so that no flow is
+    /// Spreads received packets over the CPUs in this bit mask (RPS). The CPU depends on the flow, so that no flow is
     /// reordered.
     Rps(u64),
 }
@@ -116,33 +116,33 @@ pub struct VethEnd {
     pub netns: Namespace,
     pub dev: String,
     pub mac: Mac,
-    /// Interface group, whose members can be deleted in one request; 0 is the default group.
+    /// Group of the interface; all members of a group can be deleted with one request. 0 is the default group.
     pub group: u32,
-    /// Interface index; 0 lets the kernel choose. End `b` has one only if end `a` does.
+    /// Index of the interface; 0: the kernel chooses it. End `b` has a fixed index only if end `a` has one.
     pub index: u32,
 }
 
-/// Inverse of a step. Most steps need no inverse, because their objects disappear with a namespace or interface.
+/// Inverse of a step. Most steps need no inverse, because their objects disappear with a namespace or an interface.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Undo<'a> {
-    /// Removes a namespace with everything in it.
+    /// Removes a namespace and everything in it.
     Netns(&'a NetnsName),
-    /// Deletes an interface in the root namespace if it has this hardware address.
+    /// Deletes an interface in the root namespace if its MAC address is the given one.
     Link { dev: &'a str, mac: Mac },
     /// Deletes a rule in the root namespace.
     Rule(&'a Rule),
-    /// Deletes an RDMA device if it is on this interface.
+    /// Deletes an RDMA device if it is on the given interface.
     Rxe {
         name: &'a str,
-        /// Interface of the device.
+        /// Interface on which the device was created.
         dev: &'a str,
     },
-    /// Releases the lab's share of a machine-wide sysctl; the last lab restores its value.
+    /// Releases the lab's share of a machine-wide sysctl; the last lab restores the original value.
     SharedSysctl { key: &'a str },
 }
 
 impl Step {
-    /// Returns the step that changes an interface.
+    /// Returns the step that makes `change` to an interface.
     pub(crate) fn device(netns: &Namespace, dev: &str, change: DeviceChange) -> Self {
         Self::Device {
             netns: netns.clone(),
@@ -151,7 +151,7 @@ impl Step {
         }
     }
 
-    /// Returns the name of the namespace that the step runs in; `None` for the root namespace.
+    /// Returns the name of the namespace in which the step takes effect; `None` for the root namespace.
     #[must_use]
     pub fn netns_name(&self) -> Option<&NetnsName> {
         let netns = match self {
@@ -166,7 +166,7 @@ impl Step {
         netns.name()
     }
 
-    /// Returns the inverse of the step; `None` if the step's object disappears with a namespace or interface of the
+    /// Returns the inverse of the step; `None` if the step's object disappears with a namespace or an interface of the
     /// lab.
     #[must_use]
     pub fn undo(&self) -> Option<Undo<'_>> {
@@ -181,7 +181,7 @@ impl Step {
                 Some(Undo::Link { dev, mac })
             }
             Self::Rule(rule) if rule.netns == Namespace::Root => Some(Undo::Rule(rule)),
-            // RDMA device names are machine-wide, whatever the interface's namespace.
+            // The names of RDMA devices are machine-wide, regardless of the interface's namespace.
             Self::Device {
                 dev,
                 change: DeviceChange::Rxe(name),
@@ -200,7 +200,7 @@ impl Step {
 }
 
 impl Namespace {
-    /// Returns the namespace's name; `None` for the root namespace.
+    /// Returns the name of the namespace; `None` for the root namespace.
     #[must_use]
     pub const fn name(&self) -> Option<&NetnsName> {
         match self {

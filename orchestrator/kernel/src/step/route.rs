@@ -8,34 +8,34 @@ use serde::{Deserialize, Serialize};
 use super::enter::Flag;
 use crate::name::Namespace;
 
-/// Route in a kernel routing table.
+/// Route in one of the kernel's routing tables.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Route {
     pub netns: Namespace,
     pub table: u32,
     pub to: Prefix,
-    /// Local delivery, or the next hops.
+    /// Local delivery, or the next hops of the route.
     pub target: RouteTarget,
-    /// Source address for packets without one (`src` of `ip route`).
+    /// Source address for packets that have none yet (`src` in `ip route`).
     pub src: Option<Ipv4Addr>,
 }
 
-/// Local delivery, or the next hops of a route.
+/// Target of a route: local delivery, or next hops.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RouteTarget {
-    /// Local delivery: the destination is an address of this interface.
+    /// The destination is an address of this interface, and packets are delivered locally.
     Local { dev: String },
-    /// The destination is the other end of the link.
+    /// The destination is at the other end of this interface's link.
     OnLink { dev: String },
-    /// One of these next hops, selected by the flow's hash.
+    /// Packets go to one of these next hops, which the flow's hash selects.
     Gateways(Vec<NextHop>),
 }
 
-/// Next hop. It counts as reachable on the link, whatever addresses the interface has (`onlink`).
+/// Next hop, which counts as reachable on the link regardless of the addresses of the interface (`onlink`).
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct NextHop {
-    /// Address of the link's other end.
+    /// Address of the other end of the link.
     pub gateway: Ipv4Addr,
     pub dev: String,
 }
@@ -44,11 +44,11 @@ pub struct NextHop {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
     pub netns: Namespace,
-    /// Priority; lower values match first.
+    /// Priority of the rule; rules with lower values are tried first.
     pub priority: u32,
     /// Packets that the rule matches.
     pub selector: Selector,
-    /// Routing table to look up.
+    /// Number of the routing table that the rule looks up.
     pub table: u32,
 }
 
@@ -56,16 +56,16 @@ pub struct Rule {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Selector {
-    /// Packets received on the interface.
+    /// Packets that the interface has received.
     Iif(String),
-    /// Packets of sockets bound to the interface.
+    /// Packets from sockets that are bound to the interface.
     Oif(String),
-    /// Packets from the address.
+    /// Packets with this source address.
     From(Ipv4Addr),
 }
 
 impl Route {
-    /// Returns the interfaces of the route.
+    /// Returns the names of the interfaces through which the route leads.
     pub fn devs(&self) -> impl Iterator<Item = &str> {
         let (one, hops) = match &self.target {
             RouteTarget::Local { dev } | RouteTarget::OnLink { dev } => {
@@ -123,5 +123,5 @@ impl Rule {
     }
 }
 
-/// Main routing table, which `ip route` uses by default.
+/// Number of the main routing table, which `ip route` uses by default.
 pub(crate) const MAIN_TABLE: u32 = 254;

@@ -1,4 +1,4 @@
-//! Text of steps and their inverses, as `ip`, `tc`, `rdma`, `ethtool` and `sysctl` commands.
+//! Text of steps and of their inverses, as `ip`, `tc`, `rdma`, `ethtool` and `sysctl` commands.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Isolated machine for tests that change it.
+//! Isolated machine for tests that change machine state.
 
 use std::{
     env, fs, io,
@@ -14,8 +14,8 @@ use nix::{
 
 use crate::exec::netns;
 
-/// Runs a test's body on an otherwise empty machine: in a process of its own with a new root namespace
-/// and an empty `/run`. Other labs and tests are invisible to the body.
+/// Runs a test's body on an otherwise empty machine: in a process of its own with a new root namespace and an empty
+/// `/run`. The body sees no other labs or tests.
 pub(crate) fn isolated(body: impl FnOnce()) {
     let test = running();
     if env::var(MARK).is_ok_and(|inside| inside == test) {
@@ -31,8 +31,8 @@ pub(crate) fn isolated(body: impl FnOnce()) {
     assert_eq!(ended, test, "the isolated process did not run the test");
 }
 
-/// Prints that the running test is skipped. The launcher counts lines of this form, and runs the test again by the name
-/// in the line.
+/// Prints that the running test is skipped. The launcher of the tests counts lines of this form, and uses the name in
+/// them to run the tests again.
 #[expect(
     clippy::print_stdout,
     reason = "the launcher counts skipped tests by this line"
@@ -46,8 +46,8 @@ fn running() -> String {
     thread::current().name().unwrap_or_default().to_owned()
 }
 
-/// Runs a test in a separate process. Returns the exit status, and the name of the test whose body completed: empty if
-/// the harness ran no test, which the harness reports as success.
+/// Runs a test in a separate process. Returns the exit status, and the name of the test whose body completed. The name
+/// is empty if the test harness ran no test, which the harness itself reports as success.
 fn run_again(test: &str) -> io::Result<(ExitStatus, String)> {
     let proof = tempfile::NamedTempFile::new()?;
     let mut command = Command::new(env::current_exe()?);
@@ -55,7 +55,7 @@ fn run_again(test: &str) -> io::Result<(ExitStatus, String)> {
         .args(["--exact", test, "--nocapture"])
         .env(MARK, test)
         .env(PROOF, proof.path());
-    // The child inherits the namespaces of the thread that starts it.
+    // A child process inherits the namespaces of the thread that starts it.
     let status = netns::on_thread(|| {
         unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS)?;
         let none = None::<&str>;
@@ -67,9 +67,10 @@ fn run_again(test: &str) -> io::Result<(ExitStatus, String)> {
     Ok((status, fs::read_to_string(proof.path())?))
 }
 
-/// Environment variable that names the test to run in the process.
+/// Environment variable with the name of the test that the separate process must run.
 const MARK: &str = "LAB_KERNEL_ISOLATED";
-/// Environment variable that names the file to which the process writes the test whose body completed.
+/// Environment variable with the path of the file to which the separate process writes the name of the test whose body
+/// completed.
 const PROOF: &str = "LAB_KERNEL_ISOLATED_PROOF";
 
 #[test]

@@ -7,7 +7,7 @@ use crate::{
     netlink::{Socket, dump, tc},
 };
 
-/// State that a lab could change: root namespace, `/run` and sysctls, as text by kind.
+/// State that a lab could change, as text: the root namespace, `/run` and sysctls.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct Machine(BTreeMap<String, String>);
 
@@ -19,7 +19,7 @@ impl Machine {
             things.sort();
             all.insert(kind.to_owned(), things.join("\n"));
         };
-        // Traffic counters are left out, because they change anyway.
+        // Traffic counters are left out, because they change without labs too.
         let links = dump::links(&mut socket)
             .unwrap()
             .into_iter()
@@ -51,7 +51,7 @@ impl Machine {
         Self(all)
     }
 
-    /// Asserts that nothing changed; the panic message shows any change.
+    /// Asserts that nothing has changed; on a change, the panic message shows it.
     #[track_caller]
     pub fn assert_unchanged(&self) {
         let now = Self::read();

@@ -1,4 +1,4 @@
-//! Shared parts of this crate's tests: plans, tables, and an isolated machine.
+//! Code that this crate's tests share: plans, tables, and an isolated machine.
 
 mod isolated;
 mod machine;

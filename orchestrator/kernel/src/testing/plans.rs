@@ -13,7 +13,7 @@ use lab_plan::{
 };
 use lab_units::{Bytes, DcId, Nanos, PortId, Ratio};
 
-/// Returns the parameters of a link without loss and without ECN marking.
+/// Returns the parameters of a link that neither loses nor marks packets.
 pub(crate) fn wire(rate: &str, delay: &str, buffer: &str) -> WirePlan {
     WirePlan {
         parameters: LinkConfig {
@@ -26,7 +26,7 @@ pub(crate) fn wire(rate: &str, delay: &str, buffer: &str) -> WirePlan {
     }
 }
 
-/// Adds ECN marking to the parameters of a link.
+/// Returns the parameters of a link after adding ECN marking.
 pub(crate) fn marking(mut wire: WirePlan) -> WirePlan {
     wire.ecn = Some(EcnConfig {
         k_min: Bytes::new(40_000),
@@ -36,25 +36,25 @@ pub(crate) fn marking(mut wire: WirePlan) -> WirePlan {
     wire
 }
 
-/// Returns two datacenters with a host each, and one link.
+/// Returns a plan with two datacenters of one host each, and one link.
 pub(crate) fn pair(slot: u8) -> Plan {
     let link = marking(wire("100 Mbit", "25 ms", "620 kB"));
     plan(slot, &["hosts: 1"; 2], &[(0, 1, link)])
 }
 
-/// Returns the two datacenters of [`pair`]; their hosts have DCQCN with its published parameters.
+/// Returns the plan of [`pair`] with DCQCN on the hosts, with its published parameters.
 pub(crate) fn paced(slot: u8) -> Plan {
     let mut plan = pair(slot);
     plan.transport.cc = CcPlan::Dcqcn(DcqcnConfig::PAPER);
     plan
 }
 
-/// Returns two datacenters with two hosts each, and one link.
+/// Returns a plan with two datacenters of two hosts each, and one link with the parameters `link`.
 pub(crate) fn pair_over(slot: u8, link: WirePlan) -> Plan {
     plan(slot, &["hosts: 2"; 2], &[(0, 1, link)])
 }
 
-/// Returns the paper's testbed: DC1 and DC8 with four hosts each, and six paths between them.
+/// Returns a plan of the paper's testbed: DC1 and DC8 with four hosts each, and six paths between them.
 pub(crate) fn testbed(slot: u8) -> Plan {
     let mut links = Vec::new();
     for (via, rate, delay) in [
@@ -74,7 +74,7 @@ pub(crate) fn testbed(slot: u8) -> Plan {
     plan(slot, &dcs, &links)
 }
 
-/// Returns eight datacenters with fabrics: 184 nodes, 220 links.
+/// Returns a plan with eight datacenters that have fabrics: 184 nodes and 220 links.
 pub(crate) fn fabrics(slot: u8) -> Plan {
     let ring = (0..8).map(|dc| (dc, (dc + 1) % 8));
     let across = (0..4).map(|dc| (dc, dc + 4));
@@ -84,8 +84,8 @@ pub(crate) fn fabrics(slot: u8) -> Plan {
     plan(slot, &[fabric; 8], &links)
 }
 
-/// Returns the plan for datacenters, each described by a part of its YAML, and for the links
-/// between them. The plan has no flows, switches or policies.
+/// Returns the plan for `dcs`, each described by a part of its YAML, and for the `links` between them. The plan has no
+/// flows, switches or policies.
 fn plan(slot: u8, dcs: &[&str], links: &[(u32, u32, WirePlan)]) -> Plan {
     let mut text = "name: test\ntopology:\n  dcs:\n".to_owned();
     for (number, dc) in (1..).zip(dcs) {
@@ -126,8 +126,8 @@ fn plan(slot: u8, dcs: &[&str], links: &[(u32, u32, WirePlan)]) -> Plan {
     plan
 }
 
-/// Returns DC1 and DC4 with a host each, paths over DC2 and DC3, switch tables, ECMP and LCMP. Emulated
-/// sizes are 1/200 of paper sizes, and emulated times are 10 times paper times.
+/// Returns a plan in which DC1 and DC4 have a host each, with paths over DC2 and DC3, switch tables, ECMP and LCMP.
+/// Emulated sizes are 1/200 of paper sizes, and emulated times are 10 times paper times.
 pub(crate) fn routed(slot: u8) -> Plan {
     let wire = wire("100 Mbit", "25 ms", "620 kB");
     let dcs = ["hosts: 1", "hosts: 0", "hosts: 0", "hosts: 1"];
@@ -149,7 +149,7 @@ pub(crate) fn routed(slot: u8) -> Plan {
     };
     plan.max_table_age_ns = Nanos::from_millis(10_000);
     plan.rdma.flow_deadline_ns = Nanos::from_millis(9_000);
-    // For each DC, its destinations with the ports towards them.
+    // Each entry lists the destinations of a datacenter, and the ports that lead to each of them.
     let tables: [&[(u32, &[u32])]; 4] = [
         &[(3, &[0, 2])],
         &[(0, &[1]), (3, &[4])],
@@ -197,7 +197,7 @@ fn destination(plan: &Plan, dc: DcId, ports: &[u32]) -> Destination {
     }
 }
 
-/// Returns the candidates' scores: 10 for each destination's first candidate, 30 for the next.
+/// Returns the scores of all candidates: 10 for the first candidate of each destination, 30 for the second.
 fn scores(plan: &Plan) -> Vec<Vec<Vec<u8>>> {
     let row = |row: &Destination| [10, 30][..row.candidates.len()].to_vec();
     plan.switches

@@ -23,9 +23,9 @@ pub(crate) struct Posted {
     pub(crate) opcode: c_int,
     pub(crate) flags: c_uint,
     pub(crate) imm: u32,
-    /// Remote address and remote key.
+    /// Remote address and remote key of the write.
     pub(crate) to: (u64, u32),
-    /// Local address, length and local key.
+    /// Local address, length and local key of the data.
     pub(crate) from: (u64, u32, u32),
 }
 
@@ -40,17 +40,17 @@ thread_local! {
     static CALLS: RefCell<Calls> = RefCell::default();
 }
 
-/// Returns the fake library.
+/// Returns the functions of the fake library.
 pub(crate) fn verbs() -> &'static Verbs {
     &VERBS
 }
 
-/// Makes `call`, a function name without `ibv_`, fail on this thread.
+/// Makes the function `call`, named without `ibv_`, fail on this thread.
 pub(crate) fn refuse(call: &'static str) {
     CALLS.with_borrow_mut(|calls| calls.refused.push(call));
 }
 
-/// Returns the calls that closed an object on this thread, in order.
+/// Returns the names of the calls that closed an object on this thread, in order.
 pub(crate) fn closed() -> Vec<&'static str> {
     CALLS.with_borrow(|calls| calls.closed.clone())
 }

@@ -1,4 +1,4 @@
-//! Comparison of the kernel's state with the applied steps.
+//! Comparison of the kernel's state with the steps that were applied.
 
 mod objects;
 
@@ -15,16 +15,16 @@ use crate::{
     step::{DeviceChange, Namespace, Step, VethEnd},
 };
 
-/// Object of the kernel that differs from its step.
+/// Object in the kernel that differs from the step that created it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Difference {
-    /// Namespace of the object.
+    /// Namespace in which the object is.
     pub netns: Namespace,
-    /// Kind and name of the object.
+    /// Kind and name of the object, for messages.
     pub object: String,
-    /// State after the step.
+    /// State that the step requires.
     pub wanted: String,
-    /// State in the kernel.
+    /// State that was found in the kernel.
     pub found: String,
 }
 
@@ -40,8 +40,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares the objects that the steps created with the kernel's objects; waits at most `patience` for carriers.
-/// Steps that change existing objects ([`Step::LinkDown`], [`Step::QdiscChange`]) are not compared.
+/// Compares the objects that the steps created with the objects in the kernel, after waiting up to `patience` for
+/// carriers. Steps that change existing objects ([`Step::LinkDown`], [`Step::QdiscChange`]) are not compared.
 pub(crate) fn check(
     executor: &mut Executor,
     steps: &[Step],
@@ -83,7 +83,7 @@ pub(crate) fn check(
     Ok(differences)
 }
 
-/// Objects that the steps create in a namespace.
+/// Objects that the steps create in one namespace.
 #[derive(Default)]
 struct Wanted<'a> {
     ends: Vec<(&'a VethEnd, u32, u32)>,
@@ -91,7 +91,7 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    /// Returns the changes to interfaces, each with its interface's name.
+    /// Returns the interface changes, each with the name of its interface.
     fn changes(&self) -> impl Iterator<Item = (&'a str, &'a DeviceChange)> {
         self.steps.iter().filter_map(|step| match step {
             Step::Device { dev, change, .. } => Some((dev.as_str(), change)),
@@ -100,7 +100,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Interfaces of a namespace, by name.
+/// Interfaces of one namespace, by name.
 type Links = BTreeMap<String, dump::Link>;
 
 struct Checker<'a> {
@@ -111,7 +111,7 @@ struct Checker<'a> {
     differences: Vec<Difference>,
 }
 
-/// Lists the interfaces once all of them have a carrier. A carrier appears a moment after both ends of a pair are up.
+/// Lists the interfaces once all of them have a carrier. A carrier appears shortly after both ends of a pair are up.
 fn wait_for_links(
     handle: &mut NetnsHandle,
     wanted: &Wanted<'_>,
@@ -136,7 +136,8 @@ fn wait_for_links(
 
 impl Checker<'_> {
     fn compare(&mut self) -> Result<(), NetlinkError> {
-        // Only kinds of objects that some step creates are listed, because listings are long (routes, for example).
+        // Only those kinds of objects are listed that a step creates, because listings (of routes, for example) may be
+        // long.
         let steps = &self.wanted.steps;
         let has = |kind: fn(&Step) -> bool| steps.iter().any(|step| kind(step));
         let changes = |kind: fn(&DeviceChange) -> bool| {
@@ -171,7 +172,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Returns the index of an interface; 0, which no interface has, if the interface does not exist.
+    /// Returns the index of an interface; 0, which no interface has, if there is no such interface.
     fn index(&self, dev: &str) -> u32 {
         self.links.get(dev).map_or(0, |link| link.index)
     }

@@ -1,4 +1,4 @@
-//! Comparisons by kind of object.
+//! Comparisons for each kind of object.
 
 use std::{collections::BTreeMap, io, os::fd::AsFd};
 
@@ -32,7 +32,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Compares the namespace's sysctls, and the machine-wide sysctls that labs share.
+    /// Compares the namespace's sysctls, and those machine-wide sysctls that labs share.
     pub(super) fn sysctls(&mut self) -> Result<(), NetlinkError> {
         let keys: Vec<&str> = self
             .wanted
@@ -63,7 +63,7 @@ impl Checker<'_> {
                     }
                 }
                 Step::SharedSysctl { key, at_least } => {
-                    // A container lacks machine-wide sysctls.
+                    // In a container, machine-wide sysctls are missing.
                     if let Some(found) = values.get(key.as_str()).cloned().flatten() {
                         let is_enough = found.parse::<u64>().is_ok_and(|it| it >= *at_least);
                         let wanted = if is_enough {
@@ -80,7 +80,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Compares receive packet steering.
+    /// Compares the masks for receive packet steering.
     pub(super) fn steering(&mut self) -> Result<(), NetlinkError> {
         let masks: Vec<(&str, u64)> = self
             .wanted
@@ -221,7 +221,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Converts a step's route to the form of the kernel's listing.
+    /// Converts a step's route to the form in which the kernel lists routes.
     fn listed_route(&self, route: &Route) -> dump::Route {
         let hops = match &route.target {
             RouteTarget::Local { dev } | RouteTarget::OnLink { dev } => {
@@ -278,7 +278,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Adds a difference for every queueing discipline on the lab's interfaces that no step added.
+    /// Adds a difference for every queueing discipline on the lab's interfaces that was not added by a step.
     fn no_other_qdiscs(&mut self, listed: &[tc::Held]) {
         let wanted: Vec<tc::Held> = self
             .wanted
@@ -304,7 +304,7 @@ impl Checker<'_> {
             let is_wanted =
                 |it: &tc::Held| (it.interface, it.parent) == (found.interface, found.parent);
             let dev = devs.iter().find(|(index, _)| *index == found.interface);
-            // Handle 0: the kernel's default discipline of an interface that has no other.
+            // Handle 0 is the kernel's default discipline, which an interface has if no other was added.
             if let Some((_, dev)) = dev
                 && found.handle != 0
                 && !wanted.iter().any(is_wanted)
@@ -316,7 +316,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn rdma_devices(&mut self) -> Result<(), NetlinkError> {
-        // The kernel names a device's interface only inside the interface's namespace.
+        // The kernel reports the interface of an RDMA device only inside the interface's namespace.
         let mut socket = netns::inside(self.handle.as_fd(), Socket::rdma)??;
         let devices = rdma::devices(&mut socket)?;
         for (dev, change) in self.wanted.changes() {
@@ -334,5 +334,5 @@ impl Checker<'_> {
     }
 }
 
-/// Number of the `local` routing table, to which the kernel adds the machine's own addresses.
+/// Number of the `local` routing table, to which the kernel adds this machine's own addresses.
 const LOCAL_TABLE: u32 = 255;

@@ -1,4 +1,4 @@
-//! Corpus of broken labs: a fault injector breaks one thing in a lab that is up, and the lab must be rejected for the
+//! Corpus of broken labs. A fault injector breaks one thing in a lab that is up, and the lab must be rejected for the
 //! right reason: either read-back finds a difference from the plan, or the measurement of links finds wrong figures.
 #![expect(clippy::print_stdout, reason = "the corpus is a table for a person")]
 
@@ -34,20 +34,20 @@ struct Fault {
     inject: Inject,
     /// Part of the text with which read-back rejects the lab; `None` if read-back cannot detect the fault.
     differs: Option<&'static str>,
-    /// Part of the text with which the measurement rejects the lab; `None` if the measurement need not detect the
-    /// fault.
+    /// Part of the text with which the measurement rejects the lab; `None` if the measurement is not required to detect
+    /// the fault.
     measured: Option<&'static str>,
 }
 
-/// Means of injecting a fault.
+/// Way of injecting a fault.
 enum Inject {
     /// Shell commands. `$D1`, `$D2` and `$FIBER` are namespaces; `$P` is DC1's port, and `$Q` its peer at DC2; `$F` and
     /// `$G` are the interfaces in the fiber that receive from `$P` and send to `$Q`; `$O` is an interface of another
     /// link; `$BURST` and `$LIMIT` are the shaper's parameters.
     Shell(&'static str),
-    /// Enabled receive offload.
+    /// Receive offload, which is enabled.
     Offload,
-    /// A program that runs during the measurement.
+    /// Program that runs during the measurement; calling the result stops it.
     Beside(fn() -> Box<dyn FnOnce()>),
     /// Shell commands that run during the measurement.
     ShellBeside(&'static str),
@@ -69,7 +69,7 @@ const fn fault(
     }
 }
 
-/// Returns the faults that are possible in a lab on one CPU.
+/// Returns the faults that can be injected into a lab on one CPU.
 fn corpus() -> Vec<Fault> {
     vec![
         fault(
@@ -311,7 +311,7 @@ fn every_broken_lab_is_rejected_for_the_right_reason() {
                     ));
                 }
             }
-            // At most one object may remain in the result: `down` cannot remove what the fault already removed.
+            // At most one object may remain, because `down` cannot remove an object that the fault has already removed.
             assert!(left.len() <= 1, "{}: {left:?}", fault.name);
         }
         println!("{} broken labs", corpus().len());
@@ -329,7 +329,7 @@ fn a_clean_lab_is_certified() {
     whole_lab(|| accept_clean(3));
 }
 
-/// At 5 % loss, all of 8 × 41 frames arrive in one of 20 million labs.
+/// At 5 % loss, all of the 8 × 41 frames arrive in only one of 20 million labs.
 #[test]
 fn a_lab_whose_links_lose_packets_by_the_plan_is_certified() {
     whole_lab(|| {
@@ -347,7 +347,7 @@ fn fifty_clean_labs_are_certified() {
     whole_lab(|| accept_clean(50));
 }
 
-/// Steering needs several CPUs; a guest on the virtual clock has only one.
+/// Packets can be steered only on several CPUs, and a guest on the virtual clock has only one.
 #[test]
 fn a_lab_whose_packets_are_not_steered_differs_from_its_plan() {
     isolated(|| {
@@ -368,7 +368,7 @@ fn a_lab_whose_packets_are_not_steered_differs_from_its_plan() {
     });
 }
 
-/// Brings up `count` labs, asserts that each is certified, and prints the largest errors of the measurement.
+/// Brings up `count` labs, asserts that each is certified, and prints the largest errors that were measured.
 fn accept_clean(count: u32) {
     let mut delay = 0;
     let mut spread = 0;
@@ -398,7 +398,8 @@ fn accept_clean(count: u32) {
     );
 }
 
-/// Brings up four datacenters in a ring. Links have 100 Mbit/s, 25 ms (`dc1-dc3`: 40 ms) and queues of 24 frames.
+/// Brings up four datacenters in a ring. Links have a rate of 100 Mbit/s, a delay of 25 ms (`dc1-dc3`: 40 ms), and
+/// queues of 24 frames.
 fn ring() -> Lab {
     ring_with_loss(Ratio::ZERO)
 }
@@ -426,7 +427,7 @@ fn texts(things: &[impl ToString]) -> Vec<String> {
     things.iter().map(ToString::to_string).collect()
 }
 
-/// Injects a fault; calling the result stops the program that runs beside the lab.
+/// Injects a fault; calling the result stops the program that runs during the measurement.
 fn inject(lab: &mut Lab, fault: &Inject) -> Box<dyn FnOnce()> {
     match fault {
         Shell(script) => {
@@ -436,7 +437,7 @@ fn inject(lab: &mut Lab, fault: &Inject) -> Box<dyn FnOnce()> {
         }
         ShellBeside(script) => {
             let mut child: Child = shell(lab, script).stdout(Stdio::null()).spawn().unwrap();
-            // The program has started.
+            // The program needs some time to start.
             thread::sleep(Duration::from_millis(200));
             Box::new(move || {
                 child.kill().unwrap();
@@ -484,7 +485,7 @@ fn shell(lab: &Lab, script: &str) -> Command {
     command
 }
 
-/// Shortens the CPUs' packet backlog, a machine-wide setting that labs share.
+/// Shortens the CPUs' packet backlog, which is a machine-wide setting that all labs share.
 fn short_backlog() -> Box<dyn FnOnce()> {
     let file = "/proc/sys/net/core/netdev_max_backlog";
     let before = fs::read_to_string(file).unwrap();
@@ -492,7 +493,7 @@ fn short_backlog() -> Box<dyn FnOnce()> {
     Box::new(move || fs::write(file, before).unwrap())
 }
 
-/// Sets the wall clock forward by 50 ms during the measurement, and back.
+/// Sets the wall clock forward by 50 ms and back during the measurement.
 fn set_clock() -> Box<dyn FnOnce()> {
     let shift = |millis: i64| {
         let now = clock_gettime(ClockId::CLOCK_REALTIME).unwrap();
@@ -512,7 +513,7 @@ fn set_clock() -> Box<dyn FnOnce()> {
     })
 }
 
-/// Lets the clock run 5 % faster than its hardware.
+/// Makes the clock run 5 % faster than its hardware.
 fn drift() -> Box<dyn FnOnce()> {
     set_tick(10_500);
     Box::new(|| set_tick(10_000))
@@ -528,7 +529,7 @@ fn set_tick(micros: i64) {
     assert!(unsafe { libc::adjtimex(&raw mut timex) } >= 0);
 }
 
-/// Runs `work` on a thread until the result is called.
+/// Runs `work` on a thread; calling the result stops it.
 fn beside(work: impl FnOnce(&dyn Fn() -> bool) + Send + 'static) -> Box<dyn FnOnce()> {
     let token = CancellationToken::new();
     let over = token.clone();
@@ -539,5 +540,5 @@ fn beside(work: impl FnOnce(&dyn Fn() -> bool) + Send + 'static) -> Box<dyn FnOn
     })
 }
 
-/// Result without any differences or problems.
+/// Result without any difference or problem.
 const NONE: [String; 0] = [];

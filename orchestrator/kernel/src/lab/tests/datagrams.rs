@@ -1,4 +1,4 @@
-//! Tests of hosts' datagrams on a machine with packet filters and rules.
+//! Tests of the hosts' datagrams on a machine that has packet filters and rules.
 
 use std::{collections::BTreeSet, fs, process::Command};
 
@@ -22,12 +22,12 @@ struct Filter {
     program: &'static str,
     /// Shell commands that create the filter.
     make: &'static str,
-    /// Expected place of the loss, and the chain that drops the datagrams.
+    /// Expected place of the loss, and name of the chain that drops the datagrams.
     expected: [&'static str; 2],
 }
 
-/// Filters that each drop every datagram of the lab. The place depends on the hook: in `output` and `postrouting`,
-/// sending fails with EPERM; in `prerouting` and `input`, datagrams are dropped after the NIC.
+/// Filters, each of which drops every datagram of the lab. The place of the loss depends on the hook: in `output` and
+/// `postrouting`, sending fails with EPERM; in `prerouting` and `input`, datagrams are dropped after the NIC.
 const FILTERS: [Filter; 7] = [
     Filter {
         program: "nft",
@@ -38,7 +38,7 @@ const FILTERS: [Filter; 7] = [
             "chain `inet a in` of the packet filter drops by policy every packet that no rule accepts",
         ],
     },
-    // As in firewalld.
+    // A filter like that of firewalld.
     Filter {
         program: "nft",
         make: "nft add table inet a
@@ -102,7 +102,8 @@ const FILTERS: [Filter; 7] = [
 #[test]
 fn datagrams_come_to_every_host_of_a_lab() {
     isolated(|| {
-        // With `rp_filter` on, as in some distributions, the kernel also looks up senders; the lab's rules must answer.
+        // With `rp_filter` on, as in some distributions, the kernel also looks up senders, and the lab's rules must
+        // match these lookups.
         for (hosts, rp_filter) in [
             (HostPlacement::RootNamespace, "0"),
             (HostPlacement::RootNamespace, "1"),
@@ -172,7 +173,7 @@ fn the_doctor_tries_datagrams_and_names_what_drops_them() {
         };
         let why = "hosts in the root namespace send to one another on UDP port 4791";
         let passed = format!(
-            "ok    datagrams: all 40 arrived past the machine's rules and packet filters; {why}"
+            "ok    datagrams: all 40 datagrams passed the machine's rules and packet filters; {why}"
         );
         assert_eq!(tried(), passed);
         for filter in FILTERS {
@@ -225,10 +226,10 @@ fn a_rule_that_takes_datagrams_is_the_cause_of_their_loss() {
     isolated(|| {
         create_foreign_objects();
         for (rule, place) in [
-            // The table's default route does not lead through the sender's NIC.
+            // The default route of the table does not lead through the sender's NIC.
             ("pref 5 lookup 77", "reached its NIC but not its sockets"),
-            // For a socket that is bound to an interface, a destination without a route is on the link, and nobody
-            // there has its address (`ip_route_output_key_hash_rcu`).
+            // For a socket that is bound to an interface, the kernel treats a destination without a route as on-link,
+            // and no node on the link has its address (`ip_route_output_key_hash_rcu`).
             ("pref 5 blackhole", "did not reach the sender's switch"),
         ] {
             let mut lab = up("t", HostPlacement::RootNamespace, testing::pair);
@@ -247,7 +248,7 @@ fn a_rule_that_takes_datagrams_is_the_cause_of_their_loss() {
     });
 }
 
-/// Sends datagrams from every host and returns the losses.
+/// Sends datagrams from every host, and returns the losses that were found.
 fn losses(lab: &mut Lab) -> Vec<Loss> {
     let deliveries = certify::deliveries(lab, &CancellationToken::new()).unwrap();
     certify::losses(lab, &deliveries).unwrap()

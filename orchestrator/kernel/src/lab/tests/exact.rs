@@ -27,7 +27,7 @@ use crate::{
     testing::{self, Machine, skipped},
 };
 
-/// Lock that runs one test at a time, because the tests share the root namespace.
+/// Lock that makes the tests run one at a time, because they share the root namespace.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -51,7 +51,7 @@ fn a_link_carries_its_rate_and_its_queue_is_where_the_switch_is() {
         let wire = testing::marking(testing::wire("100 Mbit", "5 ms", "620 kB"));
         let mut lab = up(|slot| {
             let mut plan = testing::pair_over(slot, wire);
-            // Legacy switches mark with `red`.
+            // Legacy switches mark packets with `red`.
             plan.dcs.iter_mut().for_each(|dc| dc.legacy = true);
             plan
         });
@@ -70,7 +70,7 @@ fn a_link_carries_its_rate_and_its_queue_is_where_the_switch_is() {
         let queues = tc(&lab);
         sender.finish();
         println!("{rate} bit/s; {queues}");
-        // Exact to one frame per second.
+        // The rate is exact to one frame per second.
         assert!((99_930_000..100_070_000).contains(&rate), "{rate}");
         for (part, expected) in [
             ("qdisc red 10: dev l0d1-d2 parent 1:1", true),
@@ -140,7 +140,7 @@ fn packets_of_hosts_with_congestion_control_are_paced_in_their_order() {
         let [(_, qp)] = senders.as_slice() else {
             panic!("one QP sends data");
         };
-        // The flow has 50 messages of 16 packets.
+        // The flow has 50 messages of 16 packets each.
         assert_eq!((qp.packets, qp.out_of_order), (800, 0));
         assert_eq!((qp.next_in, qp.next_out), (800, 800));
         assert_eq!(counts, HostCounters::default());
@@ -186,7 +186,7 @@ fn the_whole_testbed_comes_up_and_down_again() {
     });
 }
 
-/// Runs a test if this kernel has all features of a lab, and asserts that no object of the lab remains.
+/// Runs a test if this kernel has all features that a lab needs, and asserts that no object of the lab remains.
 pub(super) fn whole_lab(body: impl FnOnce()) {
     let missing = doctor::missing_here();
     if let Some(finding) = missing.first() {
@@ -216,8 +216,8 @@ fn up_with(hosts: HostPlacement, plan: impl FnOnce(u8) -> Plan) -> Lab {
     bring_up(reservation, &plan, &options(hosts)).unwrap()
 }
 
-/// Returns the expected round-trip time, ns, of an echo with `payload` bytes over a host link, the inter-DC link and a
-/// host link.
+/// Returns the expected round-trip time, ns, of an echo with `payload` bytes over a host link, the inter-DC link and
+/// another host link.
 fn round_trip(plan: &Plan, payload: Bytes) -> u64 {
     let frame = Bytes::new(payload.get() + ICMP_HEADERS);
     let one_way =
@@ -228,7 +228,7 @@ fn round_trip(plan: &Plan, payload: Bytes) -> u64 {
     2 * (2 * one_way(&host.emu) + one_way(&between.emu))
 }
 
-/// Measures five round trips from the first host to the last; returns the shortest and the longest, ns.
+/// Measures five round trips between the first host and the last host; returns the shortest and the longest, ns.
 fn ping(lab: &Lab, payload: u64) -> [u64; 2] {
     let dev = lab.plan().ports[3].interface.clone();
     let to = lab.plan().nodes.last().unwrap().addr.to_string();
@@ -250,13 +250,13 @@ fn ping(lab: &Lab, payload: u64) -> [u64; 2] {
     [min, max]
 }
 
-/// Running perftest sender and receiver.
+/// Running perftest processes: a sender and a receiver.
 struct Sending {
     receiver: Child,
     sender: Child,
 }
 
-/// Starts sending messages from the first host to the last.
+/// Starts sending messages from the first host to the last host.
 fn start_sending(lab: &Lab, messages: u32, size: u32) -> Sending {
     let hosts: Vec<NodeId> = lab
         .plan()
@@ -281,7 +281,7 @@ fn start_sending(lab: &Lab, messages: u32, size: u32) -> Sending {
 }
 
 impl Sending {
-    /// Waits for sender and receiver, and returns the sender's output.
+    /// Waits until sender and receiver have ended, and returns the sender's output.
     fn finish(&mut self) -> String {
         let mut text = String::new();
         let mut stdout = self.sender.stdout.take().unwrap();
@@ -303,8 +303,8 @@ fn tc(lab: &Lab) -> String {
 
 pub(super) const LAB: &str = "whole";
 
-/// Size of the Ethernet (14), IPv4 (20) and ICMP (8) headers, bytes.
+/// Total size of the Ethernet (14), IPv4 (20) and ICMP (8) headers, bytes.
 const ICMP_HEADERS: u64 = 42;
 
-/// Maximum time that the guest's only CPU spends on an echo and its reply, ns.
+/// Maximum time that the guest's only CPU spends on handling an echo and its reply, ns.
 const HANDLING: u64 = 100_000;

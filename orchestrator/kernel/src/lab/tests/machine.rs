@@ -54,7 +54,7 @@ fn two_labs_run_side_by_side() {
 
 /// The kernel tries rules in the order of their priorities, and the first lookup that finds a route decides. The
 /// machine has the rules of a VRF, of Tailscale with an exit node and of wg-quick, and an early lookup of `main`. Each
-/// table has a default route, and no table has a route to the lab.
+/// of the tables has a default route, and none has a route to the lab.
 #[test]
 fn a_lab_beside_vpns_gets_its_packets() {
     isolated(|| {
@@ -80,7 +80,7 @@ fn a_rule_that_takes_a_labs_packets_is_named() {
         sh("ip rule add pref 11 iif user0 lookup 77");
         let lab = up("t", HostPlacement::RootNamespace, testing::pair);
         lab.check_rules().unwrap();
-        // The kernel inserts this rule before the second of all rules, with priority 9.
+        // The kernel inserts this rule in front of the second existing rule, with priority 9.
         sh("ip rule add not fwmark 0xca6c lookup 77");
         let expected =
             "rule `9: not from all fwmark 0xca6c lookup 77` of this machine diverts the packets";
@@ -92,7 +92,7 @@ fn a_rule_that_takes_a_labs_packets_is_named() {
         let error = |reservation, hosts| bring_up(reservation, &plan, &options("t", hosts));
         let refused = error(reservation, HostPlacement::RootNamespace).unwrap_err();
         assert!(refused.to_string().starts_with(expected), "{refused}");
-        // The rule does not affect hosts in their own namespaces.
+        // The rule does not affect hosts that are in their own namespaces.
         error(reserve("t").unwrap(), HostPlacement::OwnNamespace).unwrap();
     });
 }
@@ -196,7 +196,7 @@ fn a_namespace_that_replaced_one_of_the_lab_is_left_alone() {
         sh("ip netns add lcmp-t-dc2");
         assert_eq!(
             left(lab.down()),
-            ["`/run/netns/lcmp-t-dc2` is not what the lab made, so it is left as it is"]
+            ["`/run/netns/lcmp-t-dc2` was not created by the lab, so it is left unchanged"]
         );
         assert!(netns::path(&name.netns("dc2")).exists());
         assert!(!netns::path(&name.netns("dc1")).exists());
@@ -210,7 +210,7 @@ fn processes_of_a_lab_end_with_it() {
         let mut sleeping = Command::new("sleep");
         let mut recorded = sleeping.arg("1000").spawn().unwrap();
         lab.record_process(recorded.id()).unwrap();
-        // A foreign process, started in a namespace of the lab.
+        // This process does not belong to the lab, but runs in a namespace of the lab.
         let mut foreign = inside(&lab.name().netns("dc1"));
         let mut bystander = sleeping.spawn().unwrap();
         assert_eq!(left(lab.down()), Vec::<String>::new());
@@ -250,7 +250,7 @@ fn the_eight_fabrics_come_up_and_down_again() {
     });
 }
 
-/// Creates objects of the machine's user that overlap with the lab's objects as far as possible.
+/// Creates objects of a user of the machine that overlap with the lab's objects as far as possible.
 pub(super) fn create_foreign_objects() {
     sh("ip link add user0 type veth peer name user1");
     sh("ip addr add 192.168.7.1/24 dev user0");

@@ -1,4 +1,4 @@
-//! Tests of labs on this machine. Tests of labs that run on any kernel use an isolated machine each.
+//! Tests of labs on this machine. Each test of a lab that can run on any kernel uses an isolated machine of its own.
 
 mod corpus;
 mod datagrams;
@@ -58,7 +58,7 @@ fn reserve(name: &str) -> Result<Reservation, ReservationError> {
     Reservation::acquire(&name.parse().unwrap(), "test")
 }
 
-/// Brings up the lab `name`; no other test uses the name.
+/// Brings up a lab called `name`, which must not be the name of another test's lab.
 fn up(name: &str, hosts: HostPlacement, plan: fn(u8) -> Plan) -> Lab {
     let reservation = reserve(name).unwrap();
     let plan = plan(reservation.slot());
@@ -81,7 +81,7 @@ fn options(lab: &str, hosts: HostPlacement) -> LowerOptions {
         hosts,
         clock: Clock::Real,
         delay_lines: false,
-        // Packets can only be steered to existing CPUs.
+        // Packets can be steered only to CPUs that exist.
         cpus: u32::try_from(thread::available_parallelism().unwrap().get()).unwrap(),
     }
 }
@@ -122,8 +122,8 @@ fn left(errors: Vec<crate::exec::UndoError>) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// Maximum time for the answer to an echo on a loaded machine, s.
+/// Maximum time for an echo to be answered on a loaded machine, in seconds.
 const ANSWERED: u32 = 60;
 
-/// Maximum time for the start of a process on a loaded machine.
+/// Maximum time for a process to start on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);

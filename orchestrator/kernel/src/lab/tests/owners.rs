@@ -132,7 +132,7 @@ fn a_lab_whose_owner_is_killed_at_any_time_can_be_taken_down_without_a_trace() {
         let mut states = Vec::new();
         for kill in 0..kills {
             let mut owner = Owner::start("loop");
-            // The kills are spread over bringing up and taking down, which take tens of milliseconds.
+            // The kills are spread over the bring-up and the removal of the lab, which take tens of milliseconds.
             sleep(Duration::from_micros(kill * 7_919 % 90_000));
             owner.kill();
             states.extend(status().unwrap().into_iter().map(|lab| lab.state));
@@ -145,7 +145,8 @@ fn a_lab_whose_owner_is_killed_at_any_time_can_be_taken_down_without_a_trace() {
     });
 }
 
-/// Takes a lab down whose owner was killed before, during or after the lab's existence.
+/// Takes down a lab whose owner was killed before, during or after the lab's existence, and asserts that nothing
+/// remains.
 pub(super) fn assert_down(lab: &str, kill: u64) {
     match down(&lab.parse().unwrap(), Live::Refuse) {
         Ok(errors) => assert_eq!(left(errors), Vec::<String>::new(), "kill {kill}"),
@@ -165,7 +166,7 @@ fn a_lab_of_an_earlier_boot_is_only_files() {
         fs::write(directory.join("journal"), other_boot).unwrap();
         assert_eq!(status().unwrap()[0].state, LabState::Dead);
         assert!(down(&owned(), Live::Refuse).unwrap().is_empty());
-        // The machine did not really reboot, so the lab's objects still exist.
+        // The machine was not really rebooted, so the lab's objects still exist.
         assert!(netns::path(&owned().netns("dc1")).exists());
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("journal"), text).unwrap();
@@ -261,7 +262,7 @@ fn owner() {
 /// Process that owns a lab.
 pub(super) struct Owner {
     child: Child,
-    /// Standard output, kept open while the process may write.
+    /// Standard output of the process, kept open as long as the process may write.
     _lines: Lines<BufReader<ChildStdout>>,
 }
 
@@ -303,7 +304,7 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        // A failed test may not have ended the process.
+        // If the test failed, the process may still be running.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Tests of what another user of the machine may do with a lab.
+//! Tests of the access that another user of the machine has to a lab.
 
 use std::{
     fs,
@@ -28,7 +28,7 @@ fn others_know_a_labs_name_and_cannot_touch_what_it_keeps() {
         for directory in [&run, &bpf] {
             assert_eq!(mode(directory), 0o700, "{}", directory.display());
         }
-        // With 0o755, the lab's directory itself lets other users in.
+        // With mode 0o755, other users can enter the directory that contains the lab's directory.
         for outer in [0o700, 0o755] {
             fs::set_permissions(&run, fs::Permissions::from_mode(outer)).unwrap();
             for attempt in [
@@ -48,7 +48,7 @@ fn others_know_a_labs_name_and_cannot_touch_what_it_keeps() {
         }
         fs::set_permissions(&run, fs::Permissions::from_mode(0o700)).unwrap();
         assert!(pins.exists() && !bpf.join("dc3").exists());
-        // On a separate thread, because each thread has its own credentials.
+        // This runs on a separate thread, because each thread has its own credentials.
         let states = std::thread::scope(|scope| scope.spawn(states_for_others).join().unwrap());
         assert_eq!(states, [("t".to_owned(), LabState::Private)]);
         assert_eq!(left(lab.down()), Vec::<String>::new());

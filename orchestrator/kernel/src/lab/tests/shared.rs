@@ -1,11 +1,11 @@
-//! Test of damage to the record of state that labs share.
+//! Test of damage to the record of machine state that labs share.
 
 use std::fs;
 
 use super::{left, up, without_a_trace};
 use crate::{journal, lower::HostPlacement, step::Step, testing};
 
-/// The record has the sysctl values from before the first lab, and the labs' journals have them too.
+/// The record contains the sysctl values from before the first lab, and so do the labs' journals.
 #[test]
 fn a_damaged_record_is_made_again_and_restores_the_machine() {
     for damage in ["", "{", "{\"sysctls\":{}}", "[]"] {
@@ -15,7 +15,7 @@ fn a_damaged_record_is_made_again_and_restores_the_machine() {
             first.apply(&[raise(RAISED)]).unwrap();
             let whole = fs::read(&path).unwrap();
             fs::write(&path, damage).unwrap();
-            // A later lab does not mistake the raised value for the machine's original value.
+            // A later lab must not mistake the raised value for the machine's original value.
             let mut second = up("b", HostPlacement::OwnNamespace, testing::pair);
             second.apply(&[raise(RAISED)]).unwrap();
             fs::write(&path, damage).unwrap();
@@ -23,7 +23,7 @@ fn a_damaged_record_is_made_again_and_restores_the_machine() {
             assert_eq!(fs::read(&path).unwrap(), whole, "{damage}");
             fs::write(&path, damage).unwrap();
             assert_eq!(left(first.down()), Vec::<String>::new());
-            // The damaged file is kept.
+            // The damaged file is kept under another name.
             let aside: Vec<_> = fs::read_dir(journal::base())
                 .unwrap()
                 .map(|entry| entry.unwrap().path())
@@ -31,7 +31,7 @@ fn a_damaged_record_is_made_again_and_restores_the_machine() {
                 .collect();
             assert!(!aside.is_empty());
             aside.iter().for_each(|path| fs::remove_file(path).unwrap());
-            // The last lab removes the directory of labs if it is empty.
+            // The last lab removes the directory of labs once it is empty.
             journal::MachineLock::take().unwrap();
             before.assert_unchanged();
         });

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The kernel reuses the inodes of ended namespaces. The lab's namespaces have ended, so no process belongs to the lab,
-/// and none may be killed.
+/// and no process may be killed.
 #[test]
 fn processes_in_namespaces_with_reused_inodes_are_left_alone() {
     isolated(|| {
@@ -55,7 +55,7 @@ fn a_retry_after_an_incomplete_down_ends_nothing_more() {
     isolated(|| {
         let lab = dead_lab();
         let replaced = &lab.names[0];
-        // The process keeps the inode in use, so the new namespace has another inode.
+        // The process keeps the inode in use, so that the new namespace gets another inode.
         let mut holder = Strangers(vec![inside(replaced)]);
         ip(&["netns", "del", replaced.as_str()]);
         ip(&["netns", "add", replaced.as_str()]);
@@ -65,7 +65,7 @@ fn a_retry_after_an_incomplete_down_ends_nothing_more() {
         assert_eq!(
             errors,
             [format!(
-                "`{path}` is not what the lab made, so it is left as it is"
+                "`{path}` was not created by the lab, so it is left unchanged"
             )]
         );
         let mut strangers = Strangers::reuse(&lab);
@@ -95,7 +95,7 @@ fn a_namespace_with_the_name_and_the_inode_of_one_of_the_labs_is_left_alone() {
         name_in_journal(lab.ids[0], NetnsId::at(&path).unwrap().inode);
         let errors = left(down(&owned(), Live::Refuse).unwrap());
         let not_ours = format!(
-            "`{}` is not what the lab made, so it is left as it is",
+            "`{}` was not created by the lab, so it is left unchanged",
             path.display()
         );
         assert_eq!(errors, [not_ours]);
@@ -104,7 +104,7 @@ fn a_namespace_with_the_name_and_the_inode_of_one_of_the_labs_is_left_alone() {
     });
 }
 
-/// If the owner ends just before a step is applied, the step has created no object, so any object with its name is
+/// If the owner ends just before it applies a step, the step has created no object, so an object with the same name is
 /// foreign.
 #[test]
 fn a_namespace_that_was_never_made_is_not_the_labs() {
@@ -181,12 +181,12 @@ fn remove(name: &NetnsName) {
     netns::remove(&netns::path(name)).unwrap();
 }
 
-/// Foreign processes, killed when this value is dropped.
+/// Foreign processes, which are killed when this value is dropped.
 struct Strangers(Vec<Child>);
 
 impl Strangers {
-    /// Creates a namespace with a process for each of the lab's namespaces, and writes their inodes to the journal. The
-    /// inodes that the kernel would reuse depend on all other namespaces of the machine.
+    /// For each of the lab's namespaces, creates a foreign namespace with a process, and writes its inode to the
+    /// journal. Which inodes the kernel itself would reuse depends on all other namespaces of the machine.
     fn reuse(lab: &DeadLab) -> Self {
         let mut strangers = Self(Vec::new());
         for id in &lab.ids {
@@ -227,7 +227,7 @@ impl Drop for Strangers {
     }
 }
 
-/// Changes the journal's inode for one of the lab's namespaces.
+/// Replaces the inode that the journal contains for one of the lab's namespaces.
 fn name_in_journal(id: NetnsId, inode: u64) {
     let text = |id: NetnsId| format!("\"id\":{}", serde_json::to_string(&id).unwrap());
     let old = text(id);
@@ -244,8 +244,8 @@ fn wait_for_netns(child: &Child) -> NetnsId {
     let deadline = Instant::now() + PATIENCE;
     loop {
         match netns(child.id()) {
-            // No process holds the file of this process's namespace open, so its time differs at each reading. Only the
-            // inodes are compared.
+            // No process holds the file of this process's namespace open, so its creation time differs at each reading.
+            // Therefore only the inodes are compared.
             found if found.inode != here.inode => return found,
             _ => assert!(Instant::now() < deadline),
         }

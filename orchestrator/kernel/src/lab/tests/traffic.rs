@@ -33,7 +33,7 @@ fn packets_cross_the_lab_with_hosts_in_either_placement() {
                 .iter()
                 .zip(&after)
                 .filter(|(before, after)| after > before);
-            // The packets used one of the six paths, and the host's own link.
+            // The packets crossed one of the six paths, and the host's own link.
             assert_eq!(used.count(), 2, "{before:?} {after:?}");
         }
     });
@@ -49,7 +49,7 @@ fn a_cut_link_loses_its_carrier_and_gets_it_back() {
         fault(&mut lab, FaultChange::Down);
         assert!(!ping(&mut lab, from, to, 1));
         fault(&mut lab, FaultChange::Up);
-        // Echoes may be lost until the carrier is back.
+        // Echoes may be lost until the link has its carrier again.
         assert!((0..ANSWERED).any(|_| ping(&mut lab, from, to, 1)));
     });
 }
@@ -67,13 +67,13 @@ fn a_queue_that_somebody_changes_is_seen_after_flows_and_what_a_fault_changes_is
         for change in [FaultChange::Wire(slower), FaultChange::Down] {
             fault(&mut lab, change);
             assert_eq!(altered(&mut lab), [""; 0]);
-            // If the injected fault is not taken into account, the difference looks like somebody else's change.
+            // If the injected fault is not taken into account, the difference looks like another program's change.
             let injected = lab.plan().faults.clone();
             let before = &injected[..injected.len() - 1];
             assert!(!lab.altered(before).unwrap().is_empty());
         }
         fault(&mut lab, FaultChange::Up);
-        // The carrier is back after a moment.
+        // The link has its carrier again after a moment.
         assert!((0..ANSWERED).any(|_| altered(&mut lab).is_empty()));
 
         let changed =

@@ -1,5 +1,5 @@
-//! Switches of a run on this kernel, with packets instead of RDMA flows: agents that are killed, stopped
-//! and tuned while their switches forward.
+//! Tests of a run's switches on this kernel, with plain packets instead of RDMA flows: agents are killed, stopped and
+//! tuned while their switches forward.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -57,7 +57,7 @@ fn agent_entry_point() {
 
 const DC1: DcId = DcId(0);
 const FLOWS: std::ops::Range<u16> = 50_000..50_016;
-/// Bound of every wait for a message or packet.
+/// Maximum wait for a message or packet.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[test]
@@ -90,7 +90,7 @@ fn a_killed_agent_is_restarted_and_its_successor_keeps_the_flow_table() {
             let last = switches.iter().rfind(of_dc1).unwrap();
             assert_eq!((last.restarts, last.failovers, last.evicted), (1, 0, 0));
             assert_eq!((last.decisions, last.occupancy), (16, 16));
-            // The program forwarded all packets, not the kernel's routes.
+            // All packets were forwarded by the program, and none by the kernel's routes.
             assert_eq!(last.hits, sent);
             let decisions = records.table::<DecisionRow>().unwrap().rows;
             let at_dc1 = decisions.iter().filter(|row| row.switch == "dc1").count();
@@ -182,7 +182,7 @@ fn flows_leave_a_cut_link_while_all_agents_are_stopped() {
     });
 }
 
-/// The second lab comes up while the first one is up, so it gets another slot and other addresses.
+/// The second lab is brought up while the first one exists, so it gets another slot and other addresses.
 #[test]
 fn two_labs_in_two_slots_take_the_same_next_hops() {
     isolated(|| {
@@ -256,17 +256,17 @@ fn an_agent_that_ends_with_a_cancelled_run_is_not_restarted() {
     });
 }
 
-/// Run whose switches forward.
+/// Run of a lab whose switches forward plain packets.
 struct LiveRun<'r, 'l> {
     runner: &'r mut Runner<'l>,
     running: RunningRepetition<'r>,
     report: RunReport,
     runtime: &'r tokio::runtime::Runtime,
-    /// Processes of the agents.
+    /// Process ids of the agents.
     pids: BTreeMap<DcId, u32>,
-    /// True if this kernel marks dead ports by itself.
+    /// True if this kernel itself marks dead ports.
     has_carriers: bool,
-    /// Host of DC1, which sends packets to DC4's.
+    /// Host of DC1, which sends packets to the host of DC4.
     sender: (NodeId, Ipv4Addr),
     receiver: UdpSocket,
 }
@@ -359,7 +359,7 @@ fn with_run_of(
 }
 
 impl LiveRun<'_, '_> {
-    /// Waits for the agents, and starts the repetition's time.
+    /// Waits until all agents are ready, and starts the repetition's time.
     fn begin(&mut self) {
         while !self.running.repetition.is_ready() {
             self.step();
@@ -369,7 +369,7 @@ impl LiveRun<'_, '_> {
         assert_eq!(self.pids.len(), self.runner.plan.switches.len());
     }
 
-    /// Handles the next message of an agent and applies its effects.
+    /// Handles the next message from an agent and applies its effects.
     fn step(&mut self) -> (Option<Ready>, Effects) {
         let inputs = &mut self.running.inputs;
         let next = async { tokio::time::timeout(PATIENCE, inputs.recv()).await };
@@ -395,7 +395,7 @@ impl LiveRun<'_, '_> {
         self.runner.take(input, running, report).unwrap()
     }
 
-    /// Handles messages until `pick` returns a value for a message and its effects.
+    /// Handles messages until `pick` returns a value for a message and its effects; returns that value.
     fn until<T>(&mut self, mut pick: impl FnMut(&Option<Ready>, &Effects) -> Option<T>) -> T {
         let give_up = Instant::now() + PATIENCE;
         loop {
@@ -425,7 +425,7 @@ impl LiveRun<'_, '_> {
         for Change { name, value } in changes {
             assert!(tuned.contains(&(name.clone(), *value)), "{tuned:?}");
         }
-        // Messages may have been sent before.
+        // The first messages may have been sent before the change.
         for _ in 0..3 {
             self.until(|_, effects| {
                 effects
@@ -438,7 +438,7 @@ impl LiveRun<'_, '_> {
         }
     }
 
-    /// Sends a packet of each flow, and waits until it arrives.
+    /// Sends a packet for each flow, given by source ports, and waits until it arrives.
     fn send(&self, sports: std::ops::Range<u16>) {
         for sport in sports {
             let socket = socket_on(self.runner.lab, self.sender.0, self.sender.1, sport);
@@ -449,7 +449,7 @@ impl LiveRun<'_, '_> {
         }
     }
 
-    /// Cuts a link as a fault does.
+    /// Cuts a link in the same way as a fault.
     fn cut(&mut self, link: LinkId) {
         let fault = FaultPlan {
             at_ns: Nanos::ZERO,
@@ -484,7 +484,7 @@ impl LiveRun<'_, '_> {
         self.runtime.block_on(drained)
     }
 
-    /// Stops the agents.
+    /// Stops the agents and checks that they end without an error.
     fn end(&mut self) {
         self.drain(PATIENCE).unwrap();
         for agent in self.running.agents.drain(..) {
@@ -493,9 +493,9 @@ impl LiveRun<'_, '_> {
     }
 }
 
-/// Packets of all flows in turn, until they are stopped.
+/// Thread that sends packets of all flows in turn until it is stopped.
 struct Load {
-    /// Packets to expect: [`u64::MAX`] while packets are sent.
+    /// Number of packets to expect; [`u64::MAX`] while packets are being sent.
     expected: Arc<AtomicU64>,
     stop: Sender<()>,
     sending: JoinHandle<u64>,
@@ -542,7 +542,7 @@ impl Load {
         }
     }
 
-    /// Stops sending; returns the numbers of packets sent and arrived.
+    /// Stops sending; returns the number of packets that were sent, and the number that arrived.
     fn stop(self) -> (u64, u64) {
         drop(self.stop);
         let sent = self.sending.join().unwrap();
@@ -551,7 +551,7 @@ impl Load {
     }
 }
 
-/// Opens a socket on a host.
+/// Opens a UDP socket in the namespace of a host.
 fn socket_on(lab: &Lab, host: NodeId, address: Ipv4Addr, port: u16) -> UdpSocket {
     let netns = File::open(lab.netns_path(host).unwrap()).unwrap();
     let bind = || {

@@ -1,7 +1,7 @@
 //! Tests that replay recorded runs: the same inputs give the same rows, report and evidence.
 //!
-//! After an intended change of rows, the digests must be updated (`cargo insta review`); after a change of [`Input`] or
-//! of a plan, the runs must also be recorded again.
+//! After an intended change of rows, update the digests (`cargo insta review`); after a change of [`Input`] or of a
+//! plan, also record the runs again.
 
 use std::{
     env, fs,
@@ -30,7 +30,7 @@ fn flows_of_verbs_through_faults_make_the_rows_of_their_run() {
     insta::assert_snapshot!("faults", digests);
 }
 
-/// Replays the recorded run of `scenario`, a path in the repository, and returns its records' digests.
+/// Replays the recorded run of `scenario`, which is a path in the repository, and returns the digests of its records.
 fn replayed(scenario: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let plan = plan(&folder.join("../..").join(scenario));
@@ -55,7 +55,7 @@ fn replayed(scenario: &str) -> String {
     digests(&directory)
 }
 
-/// Returns the plan of `lcmp-lab up SCENARIO` for the first slot.
+/// Returns the plan that `lcmp-lab up SCENARIO` makes for the first slot.
 fn plan(scenario: &Path) -> Plan {
     let text = fs::read_to_string(scenario).unwrap();
     let parsed = lab_scenario::parse("replayed", text.as_bytes()).unwrap();
@@ -77,7 +77,7 @@ fn plan(scenario: &Path) -> Plan {
     lab_plan::resolve(&parsed, &text, &files, &options).unwrap()
 }
 
-/// Replays the inputs of a run, and writes its records to `directory`.
+/// Replays the recorded inputs of a run, and writes the resulting records to `directory`.
 fn replay(plan: &Plan, mut inputs: impl Iterator<Item = Input>, directory: &Path) {
     let setting = RunSetting {
         kernel_release: String::new(),

@@ -1,4 +1,4 @@
-//! Effects of a scenario: a simulation's rows, or everything that the kernel engine derives from the plan.
+//! Effects of a scenario: the rows of a simulation, or everything that the kernel engine derives from the plan.
 
 use std::fs;
 
@@ -20,21 +20,21 @@ use crate::{
     testing,
 };
 
-/// Engine and units in which a scenario runs.
+/// Engine, and units, with which a scenario runs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Mode {
-    /// `lcmp-lab sim`.
+    /// Simulation in paper units, `lcmp-lab sim`.
     Sim,
-    /// `lcmp-lab sim --scaled`.
+    /// Simulation in scaled units, `lcmp-lab sim --scaled`.
     Scaled,
-    /// `lcmp-lab up`.
+    /// Lab in emulated units, `lcmp-lab up`.
     Lab,
 }
 
 impl Mode {
     pub const ALL: [Self; 3] = [Self::Sim, Self::Scaled, Self::Lab];
 
-    /// Returns the mode's column heading in the README.
+    /// Returns the heading of the mode's column in the README.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Sim => "`sim`",
@@ -55,17 +55,17 @@ impl Mode {
     }
 }
 
-/// Effects of a scenario.
+/// Effects that a scenario had in one mode.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     /// Rows of a simulation, or everything that the kernel engine derives from the plan, followed by the measured
     /// flows.
     pub effects: String,
-    /// Warnings of the plan.
+    /// Warnings that the scenario's plan contains.
     pub warnings: Vec<Warning>,
 }
 
-/// Simulates the scenario `text`, or lowers it for the lab. Returns the error message if the scenario is refused.
+/// Simulates the scenario `text`, or lowers it for the lab. If the scenario is refused, returns the error message.
 pub(super) fn run(text: &str, mode: Mode) -> Result<Seen, String> {
     let files = scenario::files();
     let read = lab_scenario::parse("scenario.json", text.as_bytes())
@@ -91,7 +91,7 @@ pub(super) fn run(text: &str, mode: Mode) -> Result<Seen, String> {
     })
 }
 
-/// Returns the rows of every policy and repetition.
+/// Returns the simulated rows of all policies and repetitions.
 fn rows(plan: &Plan, order: Option<&NextHopOrder>) -> Result<String, String> {
     let folder = tempfile::tempdir().expect("a folder");
     let mut writer =
@@ -112,7 +112,7 @@ fn rows(plan: &Plan, order: Option<&NextHopOrder>) -> Result<String, String> {
     Ok(tables.collect())
 }
 
-/// Returns a table without the columns of [`REPEATED`].
+/// Returns a table without the columns listed in [`REPEATED`].
 fn measured_columns(table: &str) -> String {
     let fields = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
     let mut lines = table.lines();

@@ -1,15 +1,15 @@
-//! One entry per key of a scenario: a scenario in which changing the key's value has an effect.
+//! One entry per key of a scenario: another value for the key, and a scenario in which the value has an effect.
 
 /// Key, another value for it, and a scenario in which that value has an effect.
 pub(super) struct Entry {
-    /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, each of which is a separate
-    /// key.
+    /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, and each alternative is a
+    /// separate key.
     pub key: &'static str,
-    /// Path of the key in the scenario: `key`, or the same path with another list index than the first.
+    /// Path of the key in the scenario: the same as `key`, or with a list index other than the first.
     pub at: &'static str,
     /// Scenario before any change, in YAML.
     pub base: &'static str,
-    /// Changes of `base` that give the key an effect: paths and values.
+    /// Changes to `base` that give the key an effect: paths and values.
     pub with: &'static [(&'static str, &'static str)],
     /// Value that the key is changed to.
     pub to: &'static str,
@@ -66,7 +66,7 @@ measure: { queues: 100 us, links: 200 us, switches: 200 us }
 scale: { rate: 1/10, time: 2 }
 ";
 
-/// Change that lists the diamond's flows explicitly.
+/// Change that lists the flows of the diamond explicitly.
 const LISTED: &[(&str, &str)] = &[(
     "traffic[].flows",
     r#"[{ "from": "dc1/h1", "to": "dc5/h1", "size": "1 MB", "start": "1 ms" },
@@ -162,7 +162,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("measure.{queues,links,switches}", DIAMOND, "500 us"),
     entry("measure.from", DIAMOND, "1 ms"),
     entry("measure.to", DIAMOND, "2 ms"),
-    // Links.
+    // Keys of links.
     entry("topology.defaults.host_link.rate", DIAMOND, "50 Gbit"),
     entry("topology.defaults.host_link.delay", DIAMOND, "5 us"),
     entry("topology.defaults.host_link.buffer", DIAMOND, "20 kB").with(NARROW_HOSTS),
@@ -186,7 +186,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("topology.links[].ecn.k_min", BOTTLENECK, "20 kB"),
     entry("topology.links[].ecn.k_max", BOTTLENECK, "200 kB"),
     entry("topology.links[].ecn.p_max", BOTTLENECK, "1"),
-    // Datacenters.
+    // Keys of datacenters.
     entry("topology.dcs[].agent", DIAMOND, "legacy"),
     entry("topology.dcs[].hosts", DIAMOND, "3"),
     entry("topology.dcs[].fabric.spines", FABRIC, "2"),
@@ -240,7 +240,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "0.05",
     )
     .with(MARKING_TIER),
-    // Flows.
+    // Keys of flows.
     entry("traffic[].workload.sizes", DIAMOND, "larger.csv"),
     entry("traffic[].workload.pairs", DIAMOND, "all-to-all"),
     entry("traffic[].workload.pairs[].from", DIAMOND, "dc2"),
@@ -256,7 +256,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("traffic[].flows[].size", DIAMOND, "2 MB").with(LISTED),
     entry("traffic[].flows[].start", DIAMOND, "0 ms").with(LISTED),
     entry("traffic[].flow_file", DIAMOND, "flows.txt"),
-    // Faults.
+    // Keys of faults.
     entry("faults[].at", DIAMOND, "2 ms").with(SLOWER),
     entry("faults[].link", DIAMOND, r#"["dc1", "dc3"]"#).with(SLOWER),
     entry("faults[].down", DIAMOND, "true").with(FAULTY),
@@ -266,7 +266,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("faults[].rate", DIAMOND, "1 Gbit").with(FAULTY),
     entry("faults[].delay", DIAMOND, "2 ms").with(FAULTY),
     entry("faults[].loss", DIAMOND, "0.1").with(FAULTY),
-    // Policies.
+    // Keys of policies.
     entry("policies[]", DIAMOND, "te-100ms"),
     entry("policies[].{ecmp,wcmp,ucmp-artifact}", DIAMOND, "{}"),
     entry("policies[].own.name", DIAMOND, "two-choice")
@@ -371,7 +371,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "0",
     )
     .with(AUTHORS_LCMP),
-    // Hosts and switches.
+    // Keys of hosts and switches.
     entry("transport.semantics", BOTTLENECK, "artifact"),
     entry("transport.payload", BOTTLENECK, "1000"),
     entry("transport.window", BOTTLENECK, "20 kB"),
@@ -430,13 +430,13 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("transport.cc.dctcp.gain", BOTTLENECK, "1").with(&[("transport.cc.dctcp", "{}")]),
 ];
 
-/// Host links slow enough for queues to form.
+/// Changes that make host links so slow that queues form.
 const NARROW_HOSTS: &[(&str, &str)] = &[
     ("topology.defaults.host_link.rate", "5 Gbit"),
     ("traffic[].workload.load", "300%"),
 ];
 
-/// Host links with queues that mark packets.
+/// Changes that give host links queues that mark packets.
 const MARKING_HOSTS: &[(&str, &str)] = &[
     NARROW_HOSTS[0],
     NARROW_HOSTS[1],
@@ -445,13 +445,13 @@ const MARKING_HOSTS: &[(&str, &str)] = &[
 
 const MARKING_LINKS: &[(&str, &str)] = &[("topology.defaults.inter_dc.ecn", MARKS)];
 
-/// Fabric tier with links slow enough for queues to form.
+/// Changes that make the links of a fabric tier so slow that queues form.
 const NARROW_TIER: &[(&str, &str)] = &[(
     "topology.dcs[].fabric.{host_link,leaf_spine,spine_dci}.rate",
     "5 Gbit",
 )];
 
-/// Fabric tier with links whose queues mark packets.
+/// Changes that give the links of a fabric tier queues that mark packets.
 const MARKING_TIER: &[(&str, &str)] = &[
     NARROW_TIER[0],
     (
@@ -467,7 +467,7 @@ const LCMP: &[(&str, &str)] = &[(
     r#"{ "sample_interval": "100 us", "max_delay": "8192 us" }"#,
 )];
 
-/// Flow-cache garbage collection that finds idle flows while other flows run.
+/// Changes with which flow-cache garbage collection finds idle flows while other flows run.
 const COLLECTING: &[(&str, &str)] = &[(
     "policies[].{lcmp,rm-alpha,rm-beta}",
     r#"{ "sample_interval": "100 us", "gc_interval": "1 ms", "idle_timeout": "1 ms" }"#,
@@ -480,14 +480,14 @@ const AUTHORS_LCMP: &[(&str, &str)] = &[(
 
 const TE: &[(&str, &str)] = &[("policies[].te", r#"{ "interval": "500 us" }"#)];
 
-/// UCMP with flow ageing from 500 kB on: from 5 MB / α on, the path with 20 Gbit/s and 6 ms costs no more than the path
-/// with 10 Gbit/s and 2 ms.
+/// Changes with which UCMP has flow ageing from 500 kB on: from 5 MB / α on, the path with 20 Gbit/s and 6 ms costs no
+/// more than the path with 10 Gbit/s and 2 ms.
 const UCMP: &[(&str, &str)] = &[
     ("policies[].ucmp", r#"{ "alpha": 10 }"#),
     ("traffic[].workload.sizes", "larger.csv"),
 ];
 
-/// DCQCN that recovers its rate while flows run.
+/// Changes with which DCQCN recovers its rate while flows run.
 const FAST: &[(&str, &str)] = &[(
     "transport.cc.dcqcn",
     r#"{ "increase_interval": "20 us", "byte_counter": "50 kB", "fast_recovery": 1 }"#,

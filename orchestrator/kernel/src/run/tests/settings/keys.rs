@@ -1,10 +1,10 @@
-//! Keys of the scenario's JSON Schema, as paths: `topology.links[].rate`.
+//! Keys of the scenario's JSON Schema, written as paths: `topology.links[].rate`.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// Returns the paths of all keys that have their own values.
+/// Returns the paths of all keys that have values of their own.
 ///
 /// A key that can only be a mapping or a list of mappings, such as `topology` or `topology.links`, has no value of its
 /// own; the keys inside it have values.
@@ -49,14 +49,14 @@ fn visit(schema: &Value, node: &Value, path: &str, keys: &mut BTreeSet<String>) 
     }
 }
 
-/// Returns true for the schema of a string, number or boolean.
+/// Returns true if the schema `node` describes a string, number or boolean.
 fn is_single(node: &Value) -> bool {
     ["$ref", "anyOf", "items", "properties"]
         .iter()
         .all(|form| node.get(form).is_none())
 }
 
-/// Returns the description of the key at `path`, if the schema has one.
+/// Returns the description of the key at `path`; empty if the schema has none.
 pub(super) fn description(path: &str) -> String {
     let schema = lab_scenario::schema();
     let mut node = &schema;

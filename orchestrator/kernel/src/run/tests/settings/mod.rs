@@ -1,5 +1,5 @@
-//! Test that no setting is silently ignored: for every key in a scenario and every mode, another value changes the
-//! effects, is refused, or causes a warning that names the key.
+//! Test that no setting is silently ignored: for every key in a scenario and every mode, a different value must change
+//! the effects, be refused, or cause a warning that names the key.
 //!
 //! - `keys`: keys of the JSON Schema
 //! - `entries`: another value for each key, in a scenario in which the value has an effect
@@ -27,18 +27,18 @@ use self::{
     entries::{ENTRIES, Entry},
 };
 
-/// Outcome of setting a key to another value.
+/// Outcome of giving a key another value.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Outcome {
-    /// The rows of the simulation or the parts of the lab change.
+    /// The rows of the simulation, or the parts of the lab, change.
     Acts,
     /// The scenario is refused, and the error names the key.
     Refused,
-    /// The warning of this code says that the key has no effect.
+    /// A warning with this code states that the key has no effect.
     Warned(String),
-    /// The key applies to another mode, according to its description.
+    /// The key applies only to other modes, as its description states.
     Elsewhere,
-    /// The key is a name or label, which no rule reads.
+    /// The key is only a name or label.
     Describes,
     /// Nothing changes and no warning names the key, or the scenario is refused with an error that does not name the
     /// key.
@@ -58,10 +58,10 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Outcomes for each key, in the order of [`Mode::ALL`].
+/// Outcomes for each key, with one outcome per mode in the order of [`Mode::ALL`].
 type Outcomes = BTreeMap<String, [Outcome; 3]>;
 
-/// Keys that only describe, in titles, records and figures.
+/// Keys that only describe: they appear in titles, records and figures.
 const DESCRIBING: &[&str] = &[
     "name",
     "description",
@@ -74,8 +74,8 @@ const DESCRIBING: &[&str] = &[
     "policies[].own.label",
 ];
 
-/// Keys that some modes do not read, including all keys below them; each with the modes, and the part of the key's
-/// description that states this.
+/// Keys that some modes do not read, including all keys below them. Each entry consists of the key, these modes, and
+/// the part of the key's description that states this.
 const ELSEWHERE: &[(&str, &[Mode], &str)] = &[
     (
         "repetitions.lab",
@@ -91,7 +91,7 @@ const ELSEWHERE: &[(&str, &[Mode], &str)] = &[
     ("expect", &Mode::ALL, "which `lcmp-lab regress` checks"),
 ];
 
-/// Codes of the warnings that a setting has no effect.
+/// Codes of the warnings which state that a setting has no effect.
 const OF_NO_EFFECT: &[&str] = &[
     "buffer-ignored",
     "ecn-inside-dc",
@@ -143,14 +143,14 @@ fn keys_for_other_modes_say_so() {
     }
 }
 
-/// Returns the keys that need no entry, because no engine reads them, with their outcomes.
+/// Returns the keys that need no entry because no engine reads them, with their outcomes.
 fn without_entry() -> impl Iterator<Item = (&'static str, Outcome)> {
     let describing = DESCRIBING.iter().map(|&key| (key, Outcome::Describes));
     let unread = ELSEWHERE.iter().filter(|(_, modes, _)| *modes == Mode::ALL);
     describing.chain(unread.map(|(key, ..)| (*key, Outcome::Elsewhere)))
 }
 
-/// Returns the keys that `pattern` stands for.
+/// Returns the keys that `pattern` stands for, one per alternative in its braces.
 fn alternatives(pattern: &str) -> Vec<String> {
     let Some((before, rest)) = pattern.split_once('{') else {
         return vec![pattern.to_owned()];
@@ -162,20 +162,20 @@ fn alternatives(pattern: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns `pattern` with the word at `index` in place of its braces; without braces, `pattern` itself.
+/// Returns `pattern` with its braces replaced by the alternative at `index`; without braces, `pattern` itself.
 fn chosen(pattern: &str, index: usize) -> String {
     let mut found = alternatives(pattern);
     found.swap_remove(if found.len() > 1 { index } else { 0 })
 }
 
-/// Key, and the texts of its scenario before and after the key's change.
+/// Key, and the texts of a scenario before and after the key's value is changed.
 struct Change {
     key: String,
     texts: [String; 2],
 }
 
 impl Change {
-    /// Returns the changes to all keys in `entry`.
+    /// Returns the changes for all keys that `entry` stands for.
     fn of(entry: &Entry) -> impl Iterator<Item = Self> {
         alternatives(entry.key)
             .into_iter()
@@ -221,7 +221,7 @@ fn outcomes() -> Outcomes {
     outcomes
 }
 
-/// Results of runs by scenario and mode.
+/// Results of runs, by scenario text and mode.
 type Runs<'a> = BTreeMap<(&'a str, Mode), Result<Seen, String>>;
 
 /// Runs every scenario once in every mode, in parallel on all CPUs.
@@ -254,7 +254,7 @@ fn runs(changes: &[Change]) -> Runs<'_> {
     done.into_inner().expect("no thread panicked")
 }
 
-/// Returns the outcome of changing `key`, from a run `before` to a run `after`.
+/// Returns the outcome of changing `key`, given the effects before the change and the result after it.
 fn outcome(key: &str, mode: Mode, before: &Seen, after: &Result<Seen, String>) -> Outcome {
     let after = match after {
         Err(error) if error.contains("is out of range") => {

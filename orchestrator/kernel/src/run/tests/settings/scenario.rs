@@ -1,12 +1,12 @@
-//! Scenarios as JSON values that are changed key by key, and the files to which scenarios refer.
+//! Scenarios as JSON values that can be changed key by key, and the files to which the scenarios refer.
 
 use lab_scenario::Files;
 use serde_json::{Map, Value};
 
-/// Returns `base` with the value `to` at each path.
+/// Returns the scenario `base` after giving each path in `changes` its new value.
 ///
-/// A path leads to a key, such as `topology.links[].rate`, where `[]` is the first item of a list and `[1]` the second;
-/// `to` is JSON, or a string without quotes. Keys that exclude the new key are removed from its mapping.
+/// A path leads to a key, such as `topology.links[].rate`, where `[]` is the first item of a list and `[1]` the second.
+/// A value is JSON, or a string without quotes. Keys that exclude a new key are removed from its mapping.
 pub(super) fn changed(base: &str, changes: &[(String, &str)]) -> String {
     let mut scenario: Value = serde_saphyr::from_str(base).expect("a base is YAML");
     for (path, to) in changes {
@@ -46,7 +46,8 @@ fn place<'a>(scenario: &'a mut Value, path: &str) -> &'a mut Value {
     at
 }
 
-/// Converts `value` to a mapping. For a choice given as a word, the word becomes the key; any other value is dropped.
+/// Converts `value` to a mapping. If the value is a word that stands for a choice, the word becomes the key; any other
+/// value is dropped.
 fn as_mapping(value: &mut Value, is_choice: bool) -> &mut Map<String, Value> {
     if !value.is_object() {
         let word = value.as_str().filter(|_| is_choice);
@@ -56,7 +57,7 @@ fn as_mapping(value: &mut Value, is_choice: bool) -> &mut Map<String, Value> {
     value.as_object_mut().expect("it is a mapping now")
 }
 
-/// Returns true if the mapping at `path` has exactly one of its possible keys.
+/// Returns true if the mapping at `path` represents a choice and so has exactly one of its possible keys.
 fn is_choice(path: &str) -> bool {
     matches!(path, ".policies[]" | ".traffic[]" | ".transport.cc")
 }
@@ -72,12 +73,12 @@ fn excludes(path: &str, key: &str, other: &str) -> bool {
     is_one_of_several && key != other
 }
 
-/// Returns the files to which the scenarios refer.
+/// Returns the files to which the scenarios refer, by name.
 pub(super) fn files() -> Files {
     let named = [
         ("sizes.csv", "bytes,percent\n20000,0\n400000,100\n"),
         ("larger.csv", "bytes,percent\n20000,0\n800000,100\n"),
-        // The artifact's hosts are numbered by datacenter, sixteen each.
+        // In the artifact, hosts are numbered by datacenter, with sixteen hosts each.
         (
             "flows.txt",
             "2\n0 64 3 100 500000 2.0\n1 65 3 100 500000 2.0001\n",

@@ -1,4 +1,4 @@
-//! Table of outcomes in the scenarios' README.
+//! Table of outcomes in the README of the scenarios.
 
 use std::{collections::BTreeMap, env, fmt::Write, fs};
 
@@ -24,7 +24,7 @@ pub(super) fn is_in_the_readme(outcomes: &Outcomes) {
     );
 }
 
-/// Returns the table in Markdown: for each mapping, one line for all keys with the same outcomes.
+/// Formats the outcomes as a table in Markdown: for each mapping, one line for all keys with the same outcomes.
 fn rendered(outcomes: &Outcomes) -> String {
     let mut lines: BTreeMap<(&str, &[Outcome; 3]), Vec<&str>> = BTreeMap::new();
     for (key, outcomes) in outcomes {
