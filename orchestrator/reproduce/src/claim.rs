@@ -119,7 +119,7 @@ pub const CLAIMS: &[Claim] = &[
 /// Verdict on a claim.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum ClaimVerdict {
     /// All comparisons support the claim.
     Holds,
     /// At least half of the comparisons support the claim.
@@ -130,7 +130,7 @@ pub enum Verdict {
     CannotTell,
 }
 
-impl Verdict {
+impl ClaimVerdict {
     /// Returns the verdict in words.
     #[must_use]
     pub const fn words(self) -> &'static str {
@@ -146,7 +146,7 @@ impl Verdict {
 /// Verdict on a claim according to one source, with its reasons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judged {
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
     /// Number of comparisons that support the claim.
     pub shown: usize,
     /// Comparisons that neither support nor contradict the claim.
@@ -368,11 +368,11 @@ fn judge(comparisons: &[Comparison]) -> Judged {
         [Support::Undecided, Support::Contrary, Support::Missing].map(named);
     let made = comparisons.len() - missing.len();
     let verdict = match () {
-        () if made * 2 < comparisons.len() || made == 0 => Verdict::CannotTell,
-        () if shown == made && !missing.is_empty() => Verdict::CannotTell,
-        () if shown == made => Verdict::Holds,
-        () if shown * 2 >= made => Verdict::HoldsPartly,
-        () => Verdict::DoesNotHold,
+        () if made * 2 < comparisons.len() || made == 0 => ClaimVerdict::CannotTell,
+        () if shown == made && !missing.is_empty() => ClaimVerdict::CannotTell,
+        () if shown == made => ClaimVerdict::Holds,
+        () if shown * 2 >= made => ClaimVerdict::HoldsPartly,
+        () => ClaimVerdict::DoesNotHold,
     };
     Judged {
         verdict,
@@ -513,13 +513,13 @@ mod tests {
             .iter()
             .map(|claim| (claim.id, published_verdict(claim.id).verdict));
         let expected = [
-            ("C1", Verdict::HoldsPartly),
-            ("C2", Verdict::HoldsPartly),
+            ("C1", ClaimVerdict::HoldsPartly),
+            ("C2", ClaimVerdict::HoldsPartly),
             // The outputs for Hadoop were not published.
-            ("C3", Verdict::CannotTell),
-            ("C4", Verdict::Holds),
-            ("C5", Verdict::Holds),
-            ("C6", Verdict::HoldsPartly),
+            ("C3", ClaimVerdict::CannotTell),
+            ("C4", ClaimVerdict::Holds),
+            ("C5", ClaimVerdict::Holds),
+            ("C6", ClaimVerdict::HoldsPartly),
         ];
         assert_eq!(verdicts.collect::<Vec<_>>(), expected);
         let contrary = published_verdict("C6").contrary;
@@ -571,20 +571,25 @@ mod tests {
                 let cases: Vec<_> = values.iter().map(|(case, it)| (*case, Some(it))).collect();
                 let judge = |against| claim.judge(source, against, &cases, &published);
                 let named = judge(Against::Named).unwrap();
-                assert_eq!(named.verdict, Verdict::Holds, "{}: {named:?}", claim.id);
+                assert_eq!(
+                    named.verdict,
+                    ClaimVerdict::Holds,
+                    "{}: {named:?}",
+                    claim.id
+                );
                 let has_redte = ["C1", "C6"].contains(&claim.id) && source == Source::Fair;
                 if has_redte {
                     let stand_in = judge(Against::StandIn).unwrap();
                     assert_eq!(
                         stand_in.verdict,
-                        Verdict::Holds,
+                        ClaimVerdict::Holds,
                         "{}: {stand_in:?}",
                         claim.id
                     );
                 }
             }
         }
-        assert_eq!(published_verdict("C5").verdict, Verdict::Holds);
+        assert_eq!(published_verdict("C5").verdict, ClaimVerdict::Holds);
     }
 
     /// For the large network, the text gives no number against UCMP's medians and calls the change against ECMP's
@@ -684,7 +689,7 @@ mod tests {
 
     #[test]
     fn nothing_and_too_little_cannot_tell() {
-        assert_eq!(judge(&[]).verdict, Verdict::CannotTell);
+        assert_eq!(judge(&[]).verdict, ClaimVerdict::CannotTell);
         let shown = Some(-0.2);
         let not = Some(0.0);
         let none = None;
@@ -697,10 +702,10 @@ mod tests {
             )
             .verdict
         };
-        assert_eq!(verdict(&[shown, none]), Verdict::CannotTell);
-        assert_eq!(verdict(&[shown, not, none]), Verdict::HoldsPartly);
-        assert_eq!(verdict(&[not, none, none]), Verdict::CannotTell);
-        assert_eq!(verdict(&[shown, not, not]), Verdict::DoesNotHold);
+        assert_eq!(verdict(&[shown, none]), ClaimVerdict::CannotTell);
+        assert_eq!(verdict(&[shown, not, none]), ClaimVerdict::HoldsPartly);
+        assert_eq!(verdict(&[not, none, none]), ClaimVerdict::CannotTell);
+        assert_eq!(verdict(&[shown, not, not]), ClaimVerdict::DoesNotHold);
     }
 
     #[test]
@@ -725,9 +730,9 @@ mod tests {
             worse in -0.049f64..0.5,
         ) {
             let rank = |verdict| match verdict {
-                Verdict::Holds => 2,
-                Verdict::HoldsPartly => 1,
-                Verdict::DoesNotHold | Verdict::CannotTell => 0,
+                ClaimVerdict::Holds => 2,
+                ClaimVerdict::HoldsPartly => 1,
+                ClaimVerdict::DoesNotHold | ClaimVerdict::CannotTell => 0,
             };
             let mut all: Vec<_> = changes.iter().map(|it| comparison(&[Some(*it)])).collect();
             let before = judge(&all);
@@ -735,7 +740,7 @@ mod tests {
             let after = judge(&all);
             prop_assert!(rank(after.verdict) <= rank(before.verdict));
             prop_assert_eq!(after.shown, before.shown);
-            prop_assert_ne!(after.verdict, Verdict::Holds);
+            prop_assert_ne!(after.verdict, ClaimVerdict::Holds);
         }
     }
 }

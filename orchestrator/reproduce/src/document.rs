@@ -6,7 +6,7 @@ use lab_reports::document::{Block, Column, Document, Medium, NONE, Section, Tabl
 use lab_units::show;
 
 use crate::{
-    claim::{Judged, Verdict, signed_percent},
+    claim::{ClaimVerdict, Judged, signed_percent},
     measured::Measured,
     published::Quantity,
     report::{CaseReport, Cell, ClaimReport, FidelityReport, Report, StatementReport, TextReport},
@@ -330,7 +330,7 @@ fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)> {
 fn claim_rows(report: &Report) -> Vec<[String; 5]> {
     let words = |judged: &Judged| {
         let is_weak = (judged.is_weak || !judged.doubtful.is_empty())
-            && judged.verdict != Verdict::CannotTell;
+            && judged.verdict != ClaimVerdict::CannotTell;
         format!(
             "{}{}",
             judged.verdict.words(),
@@ -545,7 +545,7 @@ mod tests {
         let claim = &report.claims[0];
         assert_eq!(
             claim.verdicts[&Source::Simulated].verdict,
-            Verdict::HoldsPartly
+            ClaimVerdict::HoldsPartly
         );
         let verdict = Judgement::of(&report.checks());
         assert_eq!(verdict, Judgement::Inconclusive, "fair runs are missing");

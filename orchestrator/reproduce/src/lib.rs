@@ -19,7 +19,7 @@ pub mod report;
 pub mod variant;
 
 pub use catalogue::{CASES, Case, Figure};
-pub use claim::{CLAIMS, Judged, Verdict};
+pub use claim::{CLAIMS, ClaimVerdict, Judged};
 pub use document::document;
 pub use measured::{Measured, Played, Values};
 pub use published::{Published, PublishedError};

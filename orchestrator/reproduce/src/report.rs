@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::{
     catalogue::{Case, Figure, LCMP},
-    claim::{Against, CLAIMS, Claim, Judged, MIN_CHANGE, Verdict},
+    claim::{Against, CLAIMS, Claim, ClaimVerdict, Judged, MIN_CHANGE},
     measured::{Bin, Measured, Played, Values},
     published::{Contradiction, Published, Quantity, StatementRow, TextRow},
     variant::{Source, TE},
@@ -192,7 +192,8 @@ impl Report {
                     .filter(|it| claim.figures[0].contains(&it.figure));
                 own.any(|case| !case.runs.contains_key(&source))
             };
-            let is_told = judged.verdict != Verdict::CannotTell || (judged.is_weak && !lacks_run());
+            let is_told =
+                judged.verdict != ClaimVerdict::CannotTell || (judged.is_weak && !lacks_run());
             Some(Check {
                 code: format!("{} {}", claim.id, source.name()),
                 grade: if is_told {

@@ -12,7 +12,7 @@ use lab_policy::{failover, lcmp::Levels};
 
 use super::{
     Random, SelftestReport,
-    switch::{Switch, Verdict},
+    switch::{PacketDecision, Switch},
 };
 use crate::{
     SwitchdError, flow_gc,
@@ -120,8 +120,8 @@ impl Selftest {
         }
         match self.switch.decide(flow, length(&frame)) {
             None => self.expect_passed(&frame),
-            Some(Verdict::Unreachable) => self.expect_unreachable(&frame),
-            Some(Verdict::Pin(record)) => {
+            Some(PacketDecision::Unreachable) => self.expect_unreachable(&frame),
+            Some(PacketDecision::Pin(record)) => {
                 let rule = Rule::from_byte(record.rule).map_or(0, |rule| rule as usize);
                 self.report.decided[rule] += 1;
                 let policies = &mut self.report.by_policy;
@@ -183,7 +183,7 @@ impl Selftest {
         trigger: Trigger,
     ) -> Result<(), SwitchdError> {
         match self.switch.decide(flow, entry.bytes + length(frame)) {
-            Some(Verdict::Pin(record)) => {
+            Some(PacketDecision::Pin(record)) => {
                 match trigger {
                     Trigger::NewFlow => {}
                     Trigger::Failover => self.report.failovers += 1,
@@ -195,7 +195,7 @@ impl Selftest {
                 };
                 self.expect_decided(frame, record, entry)
             }
-            Some(Verdict::Unreachable) | None => self.expect_unreachable(frame),
+            Some(PacketDecision::Unreachable) | None => self.expect_unreachable(frame),
         }
     }
 

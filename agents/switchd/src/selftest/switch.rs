@@ -109,7 +109,7 @@ impl Switch {
 
     /// Returns the reference's decision for a packet with which `flow` has sent `sent` bytes; `None`
     /// leaves the packet to the kernel.
-    pub(super) fn decide(&self, flow: FlowKey, sent: u64) -> Option<Verdict> {
+    pub(super) fn decide(&self, flow: FlowKey, sent: u64) -> Option<PacketDecision> {
         let row = self.lookup(flow.destination())?;
         let threshold = self.size_threshold(row, sent);
         let rows = &row.candidates[..usize::try_from(row.count).unwrap_or(0)];
@@ -137,11 +137,11 @@ impl Switch {
             _ => ecmp::decide(&candidates, hash),
         };
         Some(match decision {
-            Some(decision) => Verdict::Pin(DecisionRecord {
+            Some(decision) => PacketDecision::Pin(DecisionRecord {
                 cheapest: threshold.map_or(0, |threshold| threshold.cheapest),
                 ..record(flow, hash, row, &decision)
             }),
-            None => Verdict::Unreachable,
+            None => PacketDecision::Unreachable,
         })
     }
 
@@ -260,7 +260,7 @@ impl Switch {
 
 /// Decision for a packet.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Verdict {
+pub(super) enum PacketDecision {
     /// Pins the flow; time and QP of the record are unknown here.
     Pin(DecisionRecord),
     /// Drops the packet.
