@@ -10,24 +10,24 @@ use crate::{check::Check, text};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounds {
     /// Largest p50 of |ΔFCT| / FCT.
-    pub max_p50: Vec<Bound>,
+    pub max_p50: Vec<PolicyBound>,
     /// Largest p95 of |ΔFCT| / FCT.
-    pub max_p95: Vec<Bound>,
+    pub max_p95: Vec<PolicyBound>,
     /// Largest p99 of |ΔFCT| / FCT.
-    pub max_p99: Vec<Bound>,
+    pub max_p99: Vec<PolicyBound>,
     /// Largest |ΔFCT| / FCT.
-    pub max_difference: Vec<Bound>,
+    pub max_difference: Vec<PolicyBound>,
     /// Smallest share of flows on the same paths.
-    pub min_paths: Vec<Bound>,
+    pub min_paths: Vec<PolicyBound>,
     /// Smallest Pearson coefficient of slowdowns.
-    pub min_pearson: Vec<Bound>,
+    pub min_pearson: Vec<PolicyBound>,
     /// Smallest share of the plan's flows that finished in both runs; all, if there is any bound.
-    pub min_compared: Vec<Bound>,
+    pub min_compared: Vec<PolicyBound>,
 }
 
 /// A bound for every policy, or for one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bound {
+pub struct PolicyBound {
     policy: Option<String>,
     value: f64,
     /// True if the value was given in percent.
@@ -53,11 +53,11 @@ struct Bounded<'a> {
     option: &'static str,
     name: &'static str,
     side: Side,
-    bounds: &'a [Bound],
+    bounds: &'a [PolicyBound],
     value: fn(&Agreement) -> Option<f64>,
 }
 
-impl FromStr for Bound {
+impl FromStr for PolicyBound {
     type Err = ParseBoundError;
 
     fn from_str(text: &str) -> Result<Self, ParseBoundError> {
@@ -227,7 +227,7 @@ impl Bounded<'_> {
 
     /// Returns the bound for `policy`: its own, else the one for every policy, in both cases the
     /// last one given.
-    fn bound_of(&self, policy: &str) -> Option<Bound> {
+    fn bound_of(&self, policy: &str) -> Option<PolicyBound> {
         let of = |wanted: Option<&str>| {
             self.bounds
                 .iter()
@@ -235,7 +235,7 @@ impl Bounded<'_> {
         };
         let found = of(Some(policy)).or_else(|| of(None)).cloned();
         found.or_else(|| {
-            (self.option == "min-compared").then_some(Bound {
+            (self.option == "min-compared").then_some(PolicyBound {
                 policy: None,
                 value: 1.0,
                 is_percent: true,

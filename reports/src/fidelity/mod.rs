@@ -37,7 +37,7 @@ use crate::{
     facts::{RunFacts, RunOrigin},
 };
 pub use agreement::{Agreement, BinPoint, Differences};
-pub use bounds::{Bound, Bounds, ParseBoundError};
+pub use bounds::{Bounds, ParseBoundError, PolicyBound};
 pub use error::FidelityError;
 pub use links::{CnpPair, LinkPair, LinkSide, PausePair};
 pub use side::{Bottleneck, FlowSide, Queue};
