@@ -83,7 +83,7 @@ pub fn compare_tables(
     first: &RunDir,
     second: &RunDir,
 ) -> Result<Vec<TableDifference>, RecordsError> {
-    let mut comparison = Comparison {
+    let mut comparison = TableComparison {
         runs: [first, second],
         found: Vec::new(),
     };
@@ -91,12 +91,13 @@ pub fn compare_tables(
     Ok(comparison.found)
 }
 
-struct Comparison<'a> {
+/// Comparison of two runs, table by table.
+struct TableComparison<'a> {
     runs: [&'a RunDir; 2],
     found: Vec<TableDifference>,
 }
 
-impl Visitor for Comparison<'_> {
+impl Visitor for TableComparison<'_> {
     fn visit<R: Row>(&mut self, key: &[&str]) -> Result<(), RecordsError> {
         let files = self.runs.map(file_of::<R>);
         if files.iter().all(Option::is_none) {

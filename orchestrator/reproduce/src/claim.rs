@@ -172,7 +172,7 @@ pub enum Against {
 
 /// Comparison of LCMP with another policy.
 #[derive(Clone, Debug, PartialEq)]
-struct Comparison {
+struct BaselineComparison {
     /// Name of the comparison, such as `fig5 30 % p50 against ecmp`.
     name: String,
     /// Changes with their intervals; negative if LCMP is better. A comparison with several changes supports the claim
@@ -237,7 +237,7 @@ impl Change {
     }
 }
 
-impl Comparison {
+impl BaselineComparison {
     fn support(&self) -> Support {
         let each = self.changes.iter();
         let support = |change: Change| change.support(self.wanted);
@@ -319,14 +319,14 @@ fn slowdowns(
     values: &Values,
     label: &str,
     stated: Option<&TextRow>,
-) -> Vec<Comparison> {
+) -> Vec<BaselineComparison> {
     let found = slowdown_changes(values, label);
     let each = [" p50", " p99"]
         .into_iter()
         .zip(found)
         .zip(Wanted::by_text(stated))
         .filter_map(|((what, change), wanted)| {
-            Some(Comparison {
+            Some(BaselineComparison {
                 name: name(case, what, label),
                 changes: vec![change],
                 wanted: wanted?,
@@ -336,8 +336,8 @@ fn slowdowns(
 }
 
 /// Returns the comparison of p50 and p99 with the variant `label` of LCMP.
-fn part(case: &Case, values: &Values, label: &str) -> Comparison {
-    Comparison {
+fn part(case: &Case, values: &Values, label: &str) -> BaselineComparison {
+    BaselineComparison {
         name: name(case, "", label),
         changes: slowdown_changes(values, label).to_vec(),
         wanted: Wanted::Lower(MIN_CHANGE),
@@ -345,12 +345,12 @@ fn part(case: &Case, values: &Values, label: &str) -> Comparison {
 }
 
 /// Returns the comparisons of link use with the policy `label`.
-fn balances(case: &Case, values: &Values, label: &str) -> Vec<Comparison> {
+fn balances(case: &Case, values: &Values, label: &str) -> Vec<BaselineComparison> {
     let found = balance_changes(values, label);
     [" imbalance", " busiest link"]
         .into_iter()
         .zip(found)
-        .map(|(what, change)| Comparison {
+        .map(|(what, change)| BaselineComparison {
             name: name(case, what, label),
             changes: vec![change],
             wanted: Wanted::Lower(MIN_CHANGE),
@@ -358,10 +358,10 @@ fn balances(case: &Case, values: &Values, label: &str) -> Vec<Comparison> {
         .collect()
 }
 
-fn judge(comparisons: &[Comparison]) -> Judged {
+fn judge(comparisons: &[BaselineComparison]) -> Judged {
     let named = |wanted: Support| -> Vec<String> {
         let found = comparisons.iter().filter(|it| it.support() == wanted);
-        found.map(Comparison::words).collect()
+        found.map(BaselineComparison::words).collect()
     };
     let shown = named(Support::Shown).len();
     let [undecided, contrary, missing] =
@@ -604,13 +604,20 @@ mod tests {
         let values = Values::published(case, &published).unwrap();
         let stated = |base| published.stated(case, base);
         let of = |base| slowdowns(case, &values, base, stated(base));
-        let names = |all: Vec<Comparison>| all.iter().map(Comparison::words).collect::<Vec<_>>();
+        let names = |all: Vec<BaselineComparison>| {
+            all.iter()
+                .map(BaselineComparison::words)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(
             names(of("ucmp-artifact")),
             ["fig7 50 % p99 against ucmp-artifact +11.0 %"]
         );
         let against_ecmp = of("ecmp");
-        let support: Vec<_> = against_ecmp.iter().map(Comparison::support).collect();
+        let support: Vec<_> = against_ecmp
+            .iter()
+            .map(BaselineComparison::support)
+            .collect();
         assert_eq!(support, [Support::Shown; 2]);
         assert_eq!(
             names(against_ecmp),
@@ -634,14 +641,14 @@ mod tests {
         assert_eq!(compared(Source::Simulated, Against::StandIn, case), []);
     }
 
-    fn comparison(changes: &[Option<f64>]) -> Comparison {
+    fn comparison(changes: &[Option<f64>]) -> BaselineComparison {
         let change = |value: &Option<f64>| {
             value.map(|value| Change {
                 value,
                 interval: None,
             })
         };
-        Comparison {
+        BaselineComparison {
             name: String::new(),
             changes: changes.iter().map(change).collect(),
             wanted: Wanted::Lower(MIN_CHANGE),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Comparison, Fidelity, document, figures};
+use super::{Fidelity, FidelityComparison, document, figures};
 use crate::{
     check::{Answer, Check},
     document::Document,
@@ -10,7 +10,7 @@ use crate::{
     figures::Captioned,
 };
 
-impl Answer for Comparison {
+impl Answer for FidelityComparison {
     type Values = Fidelity;
 
     const FOLDER: &'static str = "fidelity";

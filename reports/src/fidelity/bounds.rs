@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{Comparison, Fidelity, agreement::Agreement, error::FidelityError};
+use super::{Fidelity, FidelityComparison, agreement::Agreement, error::FidelityError};
 use crate::{check::Check, text};
 
 /// Bounds on a comparison; a bound without a policy applies to all, and one with a policy overrides
@@ -91,7 +91,7 @@ impl FromStr for PolicyBound {
     }
 }
 
-impl Comparison {
+impl FidelityComparison {
     /// Checks the agreement of each policy by `bounds`, too.
     ///
     /// # Errors

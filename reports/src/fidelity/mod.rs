@@ -43,7 +43,7 @@ pub use links::{CnpPair, LinkPair, LinkSide, PausePair};
 pub use side::{Bottleneck, FlowSide, Queue};
 pub use worst::WorstFlow;
 
-/// A comparison between two runs of one plan.
+/// Fidelity of two runs of one plan: how far their results agree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fidelity {
     /// The scenario's name.
@@ -70,9 +70,9 @@ pub struct Fidelity {
     pub worst: Vec<WorstFlow>,
 }
 
-/// A comparison with the flows that its figures show.
+/// Fidelity of two runs, with its checks and the flows that figures show.
 #[derive(Debug)]
-pub struct Comparison {
+pub struct FidelityComparison {
     /// The results.
     pub fidelity: Fidelity,
     checks: Vec<Check>,
@@ -85,7 +85,7 @@ pub struct Comparison {
 ///
 /// # Errors
 /// If a run cannot be read, or if the runs are not of one plan.
-pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError> {
+pub fn compare(first: &Path, second: &Path) -> Result<FidelityComparison, FidelityError> {
     let runs = [open(first)?, open(second)?];
     let [first, second] = &runs;
     let infos = [first.info(), second.info()];
@@ -120,7 +120,7 @@ pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError>
         in_one_run: in_one_run.collect(),
         worst,
     };
-    Ok(Comparison {
+    Ok(FidelityComparison {
         checks: fidelity.runs.iter().flat_map(RunOrigin::checks).collect(),
         fidelity,
         flows,

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use lab_records::{EngineInfo, FlowRow, LinkRow, RateRow, Semantics, SimInfo};
 use lab_reports::{
     check::{Answer, Check, Judgement},
-    fidelity::{self, Bounds, Comparison, Fidelity, FidelityError},
+    fidelity::{self, Bounds, Fidelity, FidelityComparison, FidelityError},
 };
 use lab_sample as sample;
 use lab_units::{Bytes, FlowId, Nanos};
@@ -65,7 +65,7 @@ impl Twins {
         [write(&self.kernel, "kernel"), write(&self.sim, "sim")]
     }
 
-    fn compare(&self, name: &str) -> Result<Comparison, FidelityError> {
+    fn compare(&self, name: &str) -> Result<FidelityComparison, FidelityError> {
         let [kernel, sim] = self.write(name);
         fidelity::compare(&kernel, &sim)
     }

@@ -32,8 +32,8 @@ use crate::{
     terminal::{note, print, print_json},
 };
 
-/// Comparison of a policy with its published output.
-struct Comparison {
+/// Agreement of a simulated policy with its published output.
+struct PolicyAgreement {
     label: &'static str,
     flows: Agreement,
     links: Vec<LinkAgreement>,
@@ -131,7 +131,7 @@ fn compare(
     files: &Files<'_>,
     plan: &Plan,
     runs: &[(Vec<FctRow>, Replay)],
-) -> Result<Vec<Comparison>, Failure> {
+) -> Result<Vec<PolicyAgreement>, Failure> {
     let (columns, averages) =
         parse_utilisation(UTILISATION, &files.text(UTILISATION)?).map_err(Failure::usage)?;
     let ends = runs.iter().map(|(_, replay)| replay.last_end());
@@ -142,7 +142,7 @@ fn compare(
         .map(|((published, replay), (label, output))| {
             let utilisation = |between| replay.utilisation(plan, between, span);
             let column = columns.iter().position(|column| column == output);
-            Comparison {
+            PolicyAgreement {
                 label,
                 flows: Agreement::of(published, &replay.flows),
                 links: column.map_or_else(Vec::new, |column| {
@@ -154,7 +154,7 @@ fn compare(
 }
 
 /// Returns a table for each policy.
-fn text(compared: &[Comparison]) -> String {
+fn text(compared: &[PolicyAgreement]) -> String {
     let mut text = String::new();
     for policy in compared {
         let _ = write!(text, "{}\n{}{LINKS_HEADING}", policy.label, policy.flows);
@@ -167,8 +167,8 @@ fn text(compared: &[Comparison]) -> String {
 }
 
 /// Returns the comparisons as JSON.
-fn to_json(compared: &[Comparison]) -> Value {
-    let policy = |policy: &Comparison| {
+fn to_json(compared: &[PolicyAgreement]) -> Value {
+    let policy = |policy: &PolicyAgreement| {
         let flows = &policy.flows;
         let links = policy.links.iter().map(|link| {
             json!({
@@ -195,8 +195,8 @@ fn to_json(compared: &[Comparison]) -> Value {
 }
 
 /// Checks a policy: every flow is compared and has the published standalone FCT, FCTs and links differ little.
-fn checks(policy: &Comparison) -> Vec<Check> {
-    let Comparison {
+fn checks(policy: &PolicyAgreement) -> Vec<Check> {
+    let PolicyAgreement {
         label,
         flows,
         links,
