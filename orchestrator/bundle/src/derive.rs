@@ -14,7 +14,7 @@ use crate::{error::BundleError, manifest::Digester};
 
 /// Number or file that differs from the result derived from the rows.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-pub struct Difference {
+pub struct Discrepancy {
     /// File of the run that contains the difference.
     pub file: String,
     /// Description of the difference.
@@ -29,7 +29,7 @@ pub struct Derived {
     /// Number of figures whose numbers were compared.
     pub figures: usize,
     /// Differences from the stored numbers.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<Discrepancy>,
 }
 
 /// Failure to derive a run's numbers.
@@ -73,7 +73,7 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
     let mut digester = Digester::default();
     digester.add(plan_text.as_bytes());
     if digester.hex() != run.info().plan_hash {
-        differences.push(Difference {
+        differences.push(Discrepancy {
             file: PLAN_FILE.to_owned(),
             detail: "its SHA-256 differs from the one in `run.json`".to_owned(),
         });
@@ -133,7 +133,11 @@ fn names(dir: &Path) -> Result<BTreeSet<String>, BundleError> {
 }
 
 /// Compares the files called `name` in both directories line by line.
-fn compare_text(name: &str, kept: &Path, again: &Path) -> Result<Option<Difference>, RecordsError> {
+fn compare_text(
+    name: &str,
+    kept: &Path,
+    again: &Path,
+) -> Result<Option<Discrepancy>, RecordsError> {
     let texts = (
         directory::read_text(kept, name)?,
         directory::read_text(again, name)?,
@@ -145,7 +149,7 @@ fn compare_text(name: &str, kept: &Path, again: &Path) -> Result<Option<Differen
         (Some(_), None) | (None, None) => "it cannot be derived from the rows".to_owned(),
     };
     let file = name.to_owned();
-    Ok(Some(Difference { file, detail }))
+    Ok(Some(Discrepancy { file, detail }))
 }
 
 /// Returns how many lines differ and the first one that does.
@@ -176,7 +180,7 @@ fn lines(kept: &str, again: &str) -> String {
 }
 
 /// Compares the counts and the verdict in `run.json` with those derived from the rows.
-fn compare_outcome(outcome: &Outcome, summary: &Summary) -> Vec<Difference> {
+fn compare_outcome(outcome: &Outcome, summary: &Summary) -> Vec<Discrepancy> {
     let sum = |of: fn(&lab_reports::PolicySummary) -> u64| summary.policies.iter().map(of).sum();
     let rows: [u64; 4] = [
         sum(|it| it.flows),
@@ -213,8 +217,8 @@ fn words(reasons: &[Reason]) -> Vec<String> {
     reasons.iter().map(words).collect()
 }
 
-fn of_run(detail: &str) -> Difference {
-    Difference {
+fn of_run(detail: &str) -> Discrepancy {
+    Discrepancy {
         file: "run.json".to_owned(),
         detail: detail.to_owned(),
     }

@@ -13,7 +13,7 @@ use super::{LabError, LabErrorKind, Phase, Progress, Reservation, down, gids, pr
 use crate::{
     certify,
     doctor::modules,
-    exec::{ApplyError, Difference, Executor, UndoError, check, netns, shared},
+    exec::{ApplyError, Drift, Executor, UndoError, check, netns, shared},
     journal::{self, Entry, MachineLock, NodeEntry, Process},
     lower::{Layout, LowerOptions, lower, lower_after},
     name::LabName,
@@ -149,20 +149,14 @@ impl Lab {
     }
 
     /// Reads the kernel's state back and returns the differences from the plan. Waits up to `patience` for carriers.
-    pub(crate) fn differences(
-        &mut self,
-        patience: Duration,
-    ) -> Result<Vec<Difference>, LabErrorKind> {
+    pub(crate) fn differences(&mut self, patience: Duration) -> Result<Vec<Drift>, LabErrorKind> {
         let steps = lower(&self.plan, &self.options);
         Ok(check(self.executor()?, &steps, patience)?)
     }
 
     /// Reads the kernel's interfaces and queues back after flows, and returns the differences from the plan with the
     /// `injected` faults. Any difference was caused by somebody else.
-    pub(crate) fn altered(
-        &mut self,
-        injected: &[FaultPlan],
-    ) -> Result<Vec<Difference>, LabErrorKind> {
+    pub(crate) fn altered(&mut self, injected: &[FaultPlan]) -> Result<Vec<Drift>, LabErrorKind> {
         let steps = lower_after(&self.plan, &self.options, injected).map_err(io::Error::other)?;
         Ok(check(self.executor()?, &steps, CARRIERS_AFTER)?)
     }

@@ -7,7 +7,7 @@ mod rerun;
 mod work;
 
 use lab_bundle::{
-    Difference, Limits, Manifest,
+    Discrepancy, Limits, Manifest,
     derive::{DeriveError, derive},
     unpack,
 };
@@ -40,7 +40,7 @@ struct Verified {
     /// Number of figures whose numbers were derived again.
     figures: usize,
     /// Numbers that differ from those derived from the rows.
-    differences: Vec<Difference>,
+    differences: Vec<Discrepancy>,
     /// Second run; `None` without `--rerun`.
     rerun: Option<Rerun>,
 }

@@ -17,7 +17,7 @@ use crate::{
 
 /// Object of the kernel that differs from its step.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Difference {
+pub struct Drift {
     /// Namespace of the object.
     pub netns: Namespace,
     /// Kind and name of the object.
@@ -28,7 +28,7 @@ pub struct Difference {
     pub found: String,
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for Drift {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wanted = &self.wanted;
         let found = &self.found;
@@ -46,7 +46,7 @@ pub(crate) fn check(
     executor: &mut Executor,
     steps: &[Step],
     patience: Duration,
-) -> Result<Vec<Difference>, NetlinkError> {
+) -> Result<Vec<Drift>, NetlinkError> {
     let mut by_netns: BTreeMap<Namespace, Wanted<'_>> = BTreeMap::new();
     for step in steps {
         match step {
@@ -108,7 +108,7 @@ struct Checker<'a> {
     handle: &'a mut NetnsHandle,
     wanted: &'a Wanted<'a>,
     links: Links,
-    differences: Vec<Difference>,
+    differences: Vec<Drift>,
 }
 
 /// Lists the interfaces once all of them have a carrier. A carrier appears a moment after both ends of a pair are up.
@@ -179,7 +179,7 @@ impl Checker<'_> {
     fn same(&mut self, object: String, wanted: String, found: Option<String>) {
         let or_none = |text: String| if text.is_empty() { "none".into() } else { text };
         if found.as_ref() != Some(&wanted) {
-            self.differences.push(Difference {
+            self.differences.push(Drift {
                 netns: self.netns.clone(),
                 object,
                 wanted: or_none(wanted),
