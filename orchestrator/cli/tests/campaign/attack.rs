@@ -20,7 +20,7 @@ pub enum Place {
 
 /// Fault that is injected into a process.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Fault {
+pub enum ProcessFault {
     Signal(Signal),
     /// The process gets no more memory.
     Memory,
@@ -48,7 +48,7 @@ pub struct Attack {
     pub place: Place,
     pub number: u64,
     pub victim: Victim,
-    pub fault: Fault,
+    pub fault: ProcessFault,
     /// Moment of the attack, in thousandths of the undisturbed run's duration or flow count.
     pub moment: u64,
     /// True if the moment is counted in flows that are shown as ended, because no flows end during most of a run.
@@ -64,7 +64,7 @@ impl Attack {
             Place::Native => 2 << 40,
         };
         let mut random = seed.wrapping_mul(1_000_003) ^ (number + salt);
-        let kinds: &[(Victim, Fault)] = match place {
+        let kinds: &[(Victim, ProcessFault)] = match place {
             Place::Guest => &GUEST_KINDS,
             Place::Kernel | Place::Native => &KERNEL_KINDS,
         };
@@ -83,9 +83,9 @@ impl Attack {
     /// Returns the attack's kind, as shown in the table.
     pub fn kind(&self) -> String {
         let fault = match self.fault {
-            Fault::Signal(signal) => signal.as_str().trim_start_matches("SIG"),
-            Fault::Memory => "no memory",
-            Fault::Descriptors => "no files",
+            ProcessFault::Signal(signal) => signal.as_str().trim_start_matches("SIG"),
+            ProcessFault::Memory => "no memory",
+            ProcessFault::Descriptors => "no files",
         };
         let victim = match self.victim {
             Victim::Owner => "owner",
@@ -97,7 +97,7 @@ impl Attack {
     }
 }
 
-impl Fault {
+impl ProcessFault {
     /// Injects the fault into a process; does nothing if the process has already ended.
     pub fn inject(self, process: Pid) {
         let limit = match self {
@@ -146,27 +146,27 @@ impl FromStr for Place {
 }
 
 /// Kinds of attacks, used in turn. The first kinds leave no time to clean up.
-const GUEST_KINDS: [(Victim, Fault); 10] = [
-    (Victim::Machine, Fault::Signal(Signal::SIGKILL)),
-    (Victim::Owner, Fault::Signal(Signal::SIGKILL)),
-    (Victim::Machine, Fault::Signal(Signal::SIGKILL)),
-    (Victim::Owner, Fault::Signal(Signal::SIGKILL)),
-    (Victim::Owner, Fault::Signal(Signal::SIGINT)),
-    (Victim::Owner, Fault::Signal(Signal::SIGTERM)),
-    (Victim::Owner, Fault::Signal(Signal::SIGHUP)),
-    (Victim::Owner, Fault::Memory),
-    (Victim::Owner, Fault::Descriptors),
-    (Victim::Machine, Fault::Memory),
+const GUEST_KINDS: [(Victim, ProcessFault); 10] = [
+    (Victim::Machine, ProcessFault::Signal(Signal::SIGKILL)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGKILL)),
+    (Victim::Machine, ProcessFault::Signal(Signal::SIGKILL)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGKILL)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGINT)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGTERM)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGHUP)),
+    (Victim::Owner, ProcessFault::Memory),
+    (Victim::Owner, ProcessFault::Descriptors),
+    (Victim::Machine, ProcessFault::Memory),
 ];
-const KERNEL_KINDS: [(Victim, Fault); 8] = [
-    (Victim::Owner, Fault::Signal(Signal::SIGKILL)),
-    (Victim::Down, Fault::Signal(Signal::SIGKILL)),
-    (Victim::Names, Fault::Signal(Signal::SIGKILL)),
-    (Victim::Owner, Fault::Signal(Signal::SIGINT)),
-    (Victim::Owner, Fault::Signal(Signal::SIGTERM)),
-    (Victim::Owner, Fault::Signal(Signal::SIGHUP)),
-    (Victim::Owner, Fault::Memory),
-    (Victim::Owner, Fault::Descriptors),
+const KERNEL_KINDS: [(Victim, ProcessFault); 8] = [
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGKILL)),
+    (Victim::Down, ProcessFault::Signal(Signal::SIGKILL)),
+    (Victim::Names, ProcessFault::Signal(Signal::SIGKILL)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGINT)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGTERM)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGHUP)),
+    (Victim::Owner, ProcessFault::Memory),
+    (Victim::Owner, ProcessFault::Descriptors),
 ];
 
 /// SplitMix64 (<https://prng.di.unimi.it/splitmix64.c>).

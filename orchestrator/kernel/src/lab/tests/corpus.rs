@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Fault that is injected into a lab, and how it must be detected.
-struct Fault {
+struct InjectedFault {
     name: &'static str,
     inject: Inject,
     /// Part of the text with which read-back rejects the lab; `None` if read-back cannot detect the fault.
@@ -60,8 +60,8 @@ const fn fault(
     inject: Inject,
     differs: Option<&'static str>,
     measured: Option<&'static str>,
-) -> Fault {
-    Fault {
+) -> InjectedFault {
+    InjectedFault {
         name,
         inject,
         differs,
@@ -70,7 +70,7 @@ const fn fault(
 }
 
 /// Returns the faults that are possible in a lab on one CPU.
-fn corpus() -> Vec<Fault> {
+fn corpus() -> Vec<InjectedFault> {
     vec![
         fault(
             "queue half as long",
