@@ -7,9 +7,9 @@ use nix::{
     unistd::Pid,
 };
 
-/// Place in which the attacked lab runs.
+/// Attacked lab, named after the kernel and the command that run it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Place {
+pub enum AttackedLab {
     /// `up` in a guest.
     Guest,
     /// `bench lab` on this kernel.
@@ -45,7 +45,7 @@ pub enum Victim {
 /// Attack on a run.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Attack {
-    pub place: Place,
+    pub place: AttackedLab,
     pub number: u64,
     pub victim: Victim,
     pub fault: ProcessFault,
@@ -57,16 +57,16 @@ pub struct Attack {
 
 impl Attack {
     /// Generates attack `number` at a place.
-    pub fn draw(place: Place, number: u64, seed: u64) -> Self {
+    pub fn draw(place: AttackedLab, number: u64, seed: u64) -> Self {
         let salt = match place {
-            Place::Guest => 0,
-            Place::Kernel => 1 << 40,
-            Place::Native => 2 << 40,
+            AttackedLab::Guest => 0,
+            AttackedLab::Kernel => 1 << 40,
+            AttackedLab::Native => 2 << 40,
         };
         let mut random = seed.wrapping_mul(1_000_003) ^ (number + salt);
         let kinds: &[(Victim, ProcessFault)] = match place {
-            Place::Guest => &GUEST_KINDS,
-            Place::Kernel | Place::Native => &KERNEL_KINDS,
+            AttackedLab::Guest => &GUEST_KINDS,
+            AttackedLab::Kernel | AttackedLab::Native => &KERNEL_KINDS,
         };
         let kind = usize::try_from(number).unwrap() % kinds.len();
         let (victim, fault) = kinds[kind];
@@ -76,7 +76,7 @@ impl Attack {
             victim,
             fault,
             moment: next(&mut random) % 1_000,
-            is_in_flows: place != Place::Kernel && next(&mut random).is_multiple_of(2),
+            is_in_flows: place != AttackedLab::Kernel && next(&mut random).is_multiple_of(2),
         }
     }
 
@@ -122,7 +122,7 @@ impl ProcessFault {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for AttackedLab {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Guest => "guest",
@@ -132,7 +132,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for AttackedLab {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {

@@ -263,7 +263,7 @@ fn count(count: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use lab_plan::model::Plan;
-    use lab_records::Place;
+    use lab_records::Location;
 
     use super::*;
     use crate::{
@@ -296,7 +296,7 @@ mod tests {
             .map(|(sequence, at)| Arrival { sequence, at })
             .collect();
         change(&mut sent, &mut arrivals);
-        let bounds = Place::GuestVirtual.link_bounds();
+        let bounds = LinkBounds::of(Location::Guest, Clock::Virtual);
         certify(direction, &sent, &arrivals, &bounds)
     }
 

@@ -16,7 +16,7 @@ use crate::{
     error::ProblemKind,
     limits,
     model::{Fault, FaultSpec, InterDcLink},
-    raw::{self, Place},
+    raw::{self, SetsParameters},
     yaml::{At, Text},
 };
 

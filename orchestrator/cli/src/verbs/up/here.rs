@@ -21,8 +21,8 @@ use lab_kernel::{
 use lab_plan::Plan;
 use lab_recorder::RunSetting;
 use lab_records::{
-    Certification, CertifiedRow, Conduct, GuestCpu, LiveChange, Outcome as RunOutcome, Phase,
-    Place, RunEnd, RunWriter, UtcTime, directory::RUN_FILE, draft,
+    Certification, CertifiedRow, Conduct, GuestCpu, LinkBounds, LiveChange, Outcome as RunOutcome,
+    Phase, RunEnd, RunWriter, UtcTime, directory::RUN_FILE, draft,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -268,8 +268,8 @@ impl<'a> Run<'a> {
 
     /// Measures every link.
     fn certify(&self, lab: &mut Lab) -> Result<Vec<CertifiedRow>, Failure> {
-        let place = Place::of(self.setting.location, self.setting.clock);
-        lab.certify(&place.link_bounds(), &self.cancel)
+        let bounds = LinkBounds::of(self.setting.location, self.setting.clock);
+        lab.certify(&bounds, &self.cancel)
             .map_err(|kind| match kind {
                 LabErrorKind::Cancelled => interrupted(),
                 kind => environment(kind),

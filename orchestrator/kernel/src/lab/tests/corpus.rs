@@ -10,8 +10,8 @@ use std::{
 };
 
 use lab_plan::model::Plan;
-use lab_records::{CertifiedRow, Place};
-use lab_units::{NodeId, Ratio};
+use lab_records::{CertifiedRow, LinkBounds, Location};
+use lab_units::{Clock, NodeId, Ratio};
 use nix::time::{ClockId, clock_gettime, clock_settime};
 use tokio_util::sync::CancellationToken;
 
@@ -414,7 +414,7 @@ fn ring_with_loss(loss: Ratio) -> Lab {
 }
 
 fn certify(lab: &mut Lab) -> Vec<CertifiedRow> {
-    let bounds = Place::GuestVirtual.link_bounds();
+    let bounds = LinkBounds::of(Location::Guest, Clock::Virtual);
     lab.certify(&bounds, &CancellationToken::new()).unwrap()
 }
 
