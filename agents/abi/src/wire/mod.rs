@@ -12,7 +12,7 @@ pub mod validate;
 
 pub use config::{
     AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig, IngressConfig,
-    LocalPrefix, OwnPolicy, PolicyConfig, PortConfig, SharedBufferConfig, SizeThreshold,
+    LocalPrefix, OwnPolicy, PolicyConfig, PortConfig, SharedBufferConfig, SizeThresholdConfig,
 };
 pub use message::{
     AgentCommand, AgentMessage, Attachment, BucketRow, CandidateReport, DecisionReport,
