@@ -91,7 +91,7 @@ pub fn failover(cut: Cut, flows: u32, rounds: usize) -> Result<Failover, BenchEr
         drain(&first);
         drain(&second);
         let (time, lost, gap) =
-            Flow::default().measure(&sender, [&first, &second], || match cut {
+            FailoverFlow::default().measure(&sender, [&first, &second], || match cut {
                 Cut::Link => testbed.inside(Side::Target, || set_link("r1", false)),
                 Cut::Command => {
                     let at = now()?;
@@ -208,13 +208,13 @@ fn drain(socket: &UdpSocket) {
 
 /// Measured flow of one round.
 #[derive(Default)]
-struct Flow {
+struct FailoverFlow {
     /// Packets that arrived over the first link, and over the second.
     arrived: [AtomicU64; 2],
     is_over: AtomicBool,
 }
 
-impl Flow {
+impl FailoverFlow {
     /// Cuts the flow's port while the flow sends; returns the time to the first packet over the second
     /// link, the packets lost, and the time between two packets.
     fn measure(

@@ -31,7 +31,7 @@ pub struct PolicySamples {
 }
 
 /// Properties of a flow that the samples contain.
-struct Flow {
+struct FlowSample {
     /// Repetition and flow number.
     key: (u32, FlowId),
     /// Index of the policy.
@@ -57,10 +57,10 @@ impl Samples {
                 ..PolicySamples::default()
             })
             .collect();
-        let mut flows: Vec<Flow> = Vec::new();
+        let mut flows: Vec<FlowSample> = Vec::new();
         run.visit_measured(|policy, fields| {
             policies[policy].counts.add(fields);
-            flows.push(Flow {
+            flows.push(FlowSample {
                 key: (fields.repetition, fields.flow_id),
                 policy,
                 slowdown: fields.slowdown,
@@ -87,7 +87,7 @@ impl Samples {
 }
 
 impl PolicySamples {
-    fn add(&mut self, flow: Flow) {
+    fn add(&mut self, flow: FlowSample) {
         if let Some(slowdown) = flow.slowdown {
             let repetition = self.repetitions.entry(flow.key.0).or_default();
             repetition.push(slowdown);

@@ -156,13 +156,13 @@ impl Measured {
             let is_of = |[a, b]: [&str; 2]| ends == [a, b] || ends == [b, a];
             case.pair.is_none_or(is_of)
         };
-        let mut policies: BTreeMap<String, Vec<Flow>> = BTreeMap::new();
+        let mut policies: BTreeMap<String, Vec<MeasuredFlow>> = BTreeMap::new();
         let mut first: Option<(Key, String)> = None;
         run.visit_measured(|_, fields| {
             if !is_counted(&fields) {
                 return;
             }
-            let flow = Flow::of(&fields);
+            let flow = MeasuredFlow::of(&fields);
             if first.as_ref().is_none_or(|(key, _)| flow.key < *key) {
                 first = Some((flow.key, fields.src_dc.to_owned()));
             }
@@ -199,7 +199,7 @@ type Key = (u32, FlowId);
 
 /// Properties of a flow that the values are computed from.
 #[derive(Clone, Copy)]
-struct Flow {
+struct MeasuredFlow {
     key: Key,
     size: u64,
     start: Nanos,
@@ -208,7 +208,7 @@ struct Flow {
     end: Option<Nanos>,
 }
 
-impl Flow {
+impl MeasuredFlow {
     fn of(flow: &FlowFields<'_>) -> Self {
         Self {
             key: (flow.repetition, flow.flow_id),
@@ -220,7 +220,7 @@ impl Flow {
     }
 }
 
-fn values(policies: &BTreeMap<String, Vec<Flow>>) -> Values {
+fn values(policies: &BTreeMap<String, Vec<MeasuredFlow>>) -> Values {
     let mut values = Values::default();
     for (policy, rows) in policies {
         if let Some(slowdowns) = slowdowns(rows) {
@@ -244,12 +244,12 @@ fn values(policies: &BTreeMap<String, Vec<Flow>>) -> Values {
     values
 }
 
-fn sized(rows: &[Flow]) -> Vec<(u64, f64)> {
+fn sized(rows: &[MeasuredFlow]) -> Vec<(u64, f64)> {
     let sized = rows.iter().map(|row| Some((row.size, row.slowdown?)));
     sized.flatten().collect()
 }
 
-fn slowdowns(rows: &[Flow]) -> Option<Slowdowns> {
+fn slowdowns(rows: &[MeasuredFlow]) -> Option<Slowdowns> {
     let finished = sized(rows);
     let is_p99_known = (rows.len() - finished.len()) * MIN_SHARE_UNKNOWN < rows.len();
     let bins: Vec<[f64; 2]> = paper_bins(finished).into_iter().flatten().collect();
@@ -272,7 +272,7 @@ fn slowdowns(rows: &[Flow]) -> Option<Slowdowns> {
 }
 
 /// Returns the size bins, formed from the flows that finished.
-fn bins(rows: &[Flow]) -> Vec<Bin> {
+fn bins(rows: &[MeasuredFlow]) -> Vec<Bin> {
     let finished = sized(rows);
     let mut sizes: Vec<u64> = finished.iter().map(|(size, _)| *size).collect();
     sizes.sort_unstable();
@@ -290,8 +290,8 @@ fn bins(rows: &[Flow]) -> Vec<Bin> {
 
 /// Returns Student's intervals over the repetitions for the changes in p50 and p99 from `base` to `other`, each
 /// centred on the change over all flows. `None` for a percentile that fewer than two repetitions have.
-fn intervals(base: &[Flow], other: &[Flow]) -> [Option<[f64; 2]>; 2] {
-    let ratios = |base: &[Flow], other: &[Flow]| {
+fn intervals(base: &[MeasuredFlow], other: &[MeasuredFlow]) -> [Option<[f64; 2]>; 2] {
+    let ratios = |base: &[MeasuredFlow], other: &[MeasuredFlow]| {
         let (Some(base), Some(other)) = (slowdowns(base), slowdowns(other)) else {
             return [None; 2];
         };
@@ -312,7 +312,7 @@ fn intervals(base: &[Flow], other: &[Flow]) -> [Option<[f64; 2]>; 2] {
 }
 
 /// Returns the flows of each repetition; `rows` must be sorted by key.
-fn repetitions(rows: &[Flow]) -> impl Iterator<Item = &[Flow]> {
+fn repetitions(rows: &[MeasuredFlow]) -> impl Iterator<Item = &[MeasuredFlow]> {
     rows.chunk_by(|a, b| a.key.0 == b.key.0)
 }
 
@@ -323,7 +323,7 @@ type Carried = BTreeMap<Nanos, u64>;
 /// empty if more than [`MAX_LEFT_OUT`] of the flows start in the first time step, which the script leaves out.
 fn utilisation(
     run: &RunFacts,
-    policies: &BTreeMap<String, Vec<Flow>>,
+    policies: &BTreeMap<String, Vec<MeasuredFlow>>,
     sender: &str,
 ) -> Result<BTreeMap<String, BTreeMap<String, f64>>, RecordsError> {
     if policies.values().any(|rows| left_out(rows) > MAX_LEFT_OUT) {
@@ -342,7 +342,7 @@ fn utilisation(
             *samples.entry(row.time_ns).or_default() += row.tx_bytes.get();
         }
     })?;
-    let end = |rows: &[Flow]| {
+    let end = |rows: &[MeasuredFlow]| {
         let ends = rows.iter().filter_map(|row| row.end);
         ends.max().unwrap_or(Nanos::ZERO)
     };
@@ -367,7 +367,7 @@ fn utilisation(
 }
 
 /// Returns the share of flows that start in the first time step of the utilisation.
-fn left_out(rows: &[Flow]) -> f64 {
+fn left_out(rows: &[MeasuredFlow]) -> f64 {
     let early = rows.iter().filter(|row| row.start < UTILISATION_STEP);
     float(early.count()) / float(rows.len().max(1))
 }
@@ -395,9 +395,9 @@ mod tests {
 
     /// Returns flows of 1 to 40 bytes, 10 µs apart, in `repetitions` repetitions; `slowdown` gives the slowdown of a
     /// repetition.
-    fn flows(repetitions: u32, slowdown: impl Fn(u32) -> f64) -> Vec<Flow> {
+    fn flows(repetitions: u32, slowdown: impl Fn(u32) -> f64) -> Vec<MeasuredFlow> {
         let all = (0..repetitions).flat_map(|repetition| (1..=40).map(move |id| (repetition, id)));
-        let flow = |(repetition, id): (u32, u32)| Flow {
+        let flow = |(repetition, id): (u32, u32)| MeasuredFlow {
             key: (repetition, FlowId(id)),
             size: u64::from(id),
             start: Nanos::new(u64::from(id) * 10_000),

@@ -63,11 +63,11 @@ pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<Paper
 #[must_use]
 pub fn bins(flows: Vec<(u64, f64)>) -> Vec<Option<[f64; 2]>> {
     let flows = flows.into_iter().enumerate();
-    let flow = |(place, (size, slowdown)): (usize, (u64, f64))| Flow {
+    let flow = |(place, (size, slowdown)): (usize, (u64, f64))| SizedFlow {
         order: (size, place),
         slowdown: slowdown.max(1.0),
     };
-    let mut flows: Vec<Flow> = flows.map(flow).collect();
+    let mut flows: Vec<SizedFlow> = flows.map(flow).collect();
     let edges: Vec<usize> = (0..=BINS).map(|bin| flows.len() * bin / BINS).collect();
     part(&mut flows, &edges);
     let bin = |edge: &[usize]| {
@@ -86,7 +86,7 @@ pub fn bins(flows: Vec<(u64, f64)>) -> Vec<Option<[f64; 2]>> {
 }
 
 /// Flow to be assigned to a bin.
-struct Flow {
+struct SizedFlow {
     /// Size, and position among all flows.
     order: (u64, usize),
     slowdown: f64,
@@ -94,7 +94,7 @@ struct Flow {
 
 /// Moves the flows that a sort would put between each edge and the next to between these edges, in any order; a full
 /// sort would take several times as long. The first edge is the position of the first of `flows`.
-fn part(flows: &mut [Flow], edges: &[usize]) {
+fn part(flows: &mut [SizedFlow], edges: &[usize]) {
     let middle = edges.len() / 2;
     let at = edges[middle] - edges[0];
     if edges.len() < 3 || flows.is_empty() {
