@@ -43,12 +43,12 @@ pub struct Coverage {
     /// Number of repetitions in the run.
     pub of: usize,
     /// Each policy's statistics, in the order of the run.
-    pub rows: Vec<Row>,
+    pub rows: Vec<CoverageRow>,
 }
 
 /// Coverage of the intervals for one statistic of a policy's slowdowns. Shares are of the groups, or pairs of groups.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct CoverageRow {
     /// Label of the policy.
     pub policy: String,
     /// `p50`, `p99` or `mean`.
@@ -227,7 +227,7 @@ fn rows(
     repetitions: &[Vec<f64>],
     base: Option<&[Vec<f64>]>,
     pairs: &[Pair],
-) -> Vec<Row> {
+) -> Vec<CoverageRow> {
     let truth = stats::slowdowns(repetitions, &[]);
     let change = base.map(|base| stats::change(base, repetitions));
     let groups: Vec<Group> = pairs
@@ -248,7 +248,7 @@ fn rows(
             groups.iter().map(|group| change_of(of(group)?)).collect()
         };
         let change = change.as_ref().and_then(change_of);
-        Some(Row {
+        Some(CoverageRow {
             policy: policy.to_owned(),
             statistic: name,
             value,

@@ -25,7 +25,7 @@ use lab_abi::{
     rows::{FlowKey, SwitchTable},
     wire::{AgentConfig, AttachMode, PortConfig},
 };
-use lab_loader::{LoaderError, Row, program, take};
+use lab_loader::{LoaderError, MapRow, program, take};
 use lab_switchd::{
     SwitchdError,
     attach::{Attached, attach},
@@ -181,7 +181,7 @@ fn index(interface: &str) -> Result<u32, BenchError> {
 /// Generator of packets.
 struct Source {
     ebpf: Ebpf,
-    sources: Array<MapData, Row<SourceRow>>,
+    sources: Array<MapData, MapRow<SourceRow>>,
     interface: u32,
 }
 
@@ -244,7 +244,7 @@ impl Source {
         row.frame[..6].copy_from_slice(&[2, 0, 0, 0, 1, 0]);
         row.flows = u64::from(flows);
         self.sources
-            .set(0, Row(row), 0)
+            .set(0, MapRow(row), 0)
             .map_err(LoaderError::map("write", "sources"))?;
         let context = XdpContext {
             data: 0,

@@ -3,7 +3,7 @@
 
 use aya::maps::MapError;
 use lab_abi::rows::{Counters, FlowEntry, FlowKey, SwitchTable};
-use lab_loader::Row;
+use lab_loader::MapRow;
 use lab_policy::flow_gc;
 use lab_units::Nanos;
 
@@ -18,7 +18,7 @@ pub(crate) fn all(flows: &FlowTable, rows: u32) -> Result<Vec<(FlowKey, FlowEntr
     let mut found = Vec::new();
     for row in flows.iter().take(max.saturating_mul(2)) {
         match row {
-            Ok((Row(key), Row(entry))) => found.push((key, entry)),
+            Ok((MapRow(key), MapRow(entry))) => found.push((key, entry)),
             Err(MapError::KeyNotFound) => {}
             Err(source) => return Err(SwitchdError::map("read", "flows")(source)),
         }
@@ -50,7 +50,8 @@ pub(crate) fn expire(
 
 /// Removes a flow from the table, if it is present.
 pub(crate) fn remove(flows: &mut FlowTable, key: FlowKey) -> Result<(), SwitchdError> {
-    lab_loader::remove(flows, &Row(key)).map_err(SwitchdError::map("remove a flow from", "flows"))
+    lab_loader::remove(flows, &MapRow(key))
+        .map_err(SwitchdError::map("remove a flow from", "flows"))
 }
 
 /// Evictor of the least recently seen flows, exact to the nanosecond.
@@ -84,8 +85,8 @@ impl Evictor {
                 is_read = true;
                 continue;
             };
-            match flows.get(&Row(key), 0) {
-                Ok(Row(entry)) if entry.last_seen_ns == seen => {
+            match flows.get(&MapRow(key), 0) {
+                Ok(MapRow(entry)) if entry.last_seen_ns == seen => {
                     remove(flows, key)?;
                     evicted.push((key, entry));
                 }

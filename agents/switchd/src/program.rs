@@ -15,7 +15,7 @@ use lab_abi::{
     pfc::SharedBuffer,
     rows::{Counters, DecisionRecord, DestinationRow, FlowEntry, FlowKey, PrefixKey, SwitchTable},
 };
-use lab_loader::{LoaderError, Row, drain, program, take};
+use lab_loader::{LoaderError, MapRow, drain, program, take};
 
 use crate::{
     SwitchdError,
@@ -37,7 +37,7 @@ const CARRIER: &str = "carrier_off";
 const CARRIER_FUNCTION: &str = "netif_carrier_off";
 
 /// Flow table of the program.
-pub(crate) type FlowTable = HashMap<MapData, Row<FlowKey>, Row<FlowEntry>>;
+pub(crate) type FlowTable = HashMap<MapData, MapRow<FlowKey>, MapRow<FlowEntry>>;
 
 /// Loaded switch program, unloaded when this value is dropped; so are its maps unless they are pinned.
 pub struct Program {
@@ -48,12 +48,12 @@ pub struct Program {
     pub(crate) decisions: RingBuf<MapData>,
     /// Parameters and ports, in memory shared with the program.
     pub(crate) table: SharedTable,
-    table_map: Array<MapData, Row<SwitchTable>>,
-    destinations: LpmTrie<MapData, [u8; 4], Row<DestinationRow>>,
-    counters: PerCpuArray<MapData, Row<Counters>>,
+    table_map: Array<MapData, MapRow<SwitchTable>>,
+    destinations: LpmTrie<MapData, [u8; 4], MapRow<DestinationRow>>,
+    counters: PerCpuArray<MapData, MapRow<Counters>>,
     demands: PerCpuArray<MapData, u64>,
     /// Shared buffer; a program of the user's own may have none.
-    buffers: Option<Array<MapData, Row<SharedBuffer>>>,
+    buffers: Option<Array<MapData, MapRow<SharedBuffer>>>,
     /// Result of loading the program that marks ports dead.
     carrier: Result<(), SwitchdError>,
     /// Time the kernel took to check and load the program, in nanoseconds.
@@ -113,7 +113,7 @@ impl Program {
     /// Reads parameters and ports.
     pub(crate) fn table(&self) -> Result<SwitchTable, SwitchdError> {
         let row = self.table_map.get(&0, 0);
-        row.map(|Row(table)| table)
+        row.map(|MapRow(table)| table)
             .map_err(SwitchdError::map("read", "table"))
     }
 
@@ -136,7 +136,7 @@ impl Program {
             };
         };
         let before = buffers.get(&0, 0);
-        let Row(before) = before.map_err(SwitchdError::map("read", BUFFERS))?;
+        let MapRow(before) = before.map_err(SwitchdError::map("read", BUFFERS))?;
         let buffer = buffer.map_or_else(SharedBuffer::default, |new| continued(new, &before));
         // A killed agent's program counts packets until it is replaced: the counts are written only together with a
         // setting that changes.
@@ -144,14 +144,14 @@ impl Program {
             return Ok(());
         }
         buffers
-            .set(0, Row(buffer), 0)
+            .set(0, MapRow(buffer), 0)
             .map_err(SwitchdError::map("write", BUFFERS))
     }
 
     /// Writes parameters and ports at once.
     pub fn set_table(&mut self, table: &SwitchTable) -> Result<(), SwitchdError> {
         self.table_map
-            .set(0, Row(*table), 0)
+            .set(0, MapRow(*table), 0)
             .map_err(SwitchdError::map("write", "table"))
     }
 
@@ -163,7 +163,7 @@ impl Program {
     ) -> Result<(), SwitchdError> {
         let key = Key::new(prefix.bits, prefix.addr.to_ne_bytes());
         self.destinations
-            .insert(&key, Row(*row), 0)
+            .insert(&key, MapRow(*row), 0)
             .map_err(SwitchdError::map("write", "destinations"))
     }
 
@@ -174,7 +174,7 @@ impl Program {
     ) -> Result<Option<DestinationRow>, SwitchdError> {
         let key = Key::new(prefix.bits, prefix.addr.to_ne_bytes());
         match self.destinations.get(&key, 0) {
-            Ok(Row(row)) => Ok(Some(row)),
+            Ok(MapRow(row)) => Ok(Some(row)),
             Err(MapError::KeyNotFound) => Ok(None),
             Err(error) => Err(SwitchdError::map("read", "destinations")(error)),
         }
@@ -192,7 +192,7 @@ impl Program {
             .get(&0, 0)
             .map_err(SwitchdError::map("read", "counters"))?;
         let mut total = Counters::default();
-        for Row(cpu) in per_cpu.iter() {
+        for MapRow(cpu) in per_cpu.iter() {
             let sums: &mut [u64] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut total));
             let parts: &[u64] = bytemuck::cast_slice(std::slice::from_ref(cpu));
             for (sum, part) in sums.iter_mut().zip(parts) {
@@ -484,7 +484,7 @@ mod tests {
 
     pub(super) fn buffer(program: &Program) -> SharedBuffer {
         let buffers = program.buffers.as_ref().expect("the map");
-        let Row(buffer) = buffers.get(&0, 0).expect("readable");
+        let MapRow(buffer) = buffers.get(&0, 0).expect("readable");
         buffer
     }
 

@@ -107,12 +107,12 @@ impl Controller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{Hop, Row};
+    use crate::topology::{NextHop, NextHops};
 
     /// Returns a controller of two switches: switch 0 reaches switch 1 over links 0 and 1.
     fn controller() -> Controller {
-        let hops = [0, 1].map(|link| Hop { link, next: 1 });
-        let row = Row {
+        let hops = [0, 1].map(|link| NextHop { link, next: 1 });
+        let row = NextHops {
             to: 1,
             hops: hops.into(),
             is_alike: false,

@@ -85,7 +85,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::topology::{Hop, Row};
+    use crate::topology::{NextHop, NextHops};
 
     const BUCKETS: u16 = 100;
 
@@ -93,9 +93,9 @@ mod tests {
         BitsPerSec::new(gbit * 1_000_000_000)
     }
 
-    fn row(to: usize, hops: &[(usize, usize)]) -> Row {
-        let hops = hops.iter().map(|&(link, next)| Hop { link, next });
-        Row {
+    fn row(to: usize, hops: &[(usize, usize)]) -> NextHops {
+        let hops = hops.iter().map(|&(link, next)| NextHop { link, next });
+        NextHops {
             to,
             hops: hops.collect(),
             is_alike: false,

@@ -21,22 +21,22 @@ pub enum TeError {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Topology {
     /// Rows by switch, one row per destination.
-    rows: Vec<Vec<Row>>,
+    rows: Vec<Vec<NextHops>>,
 }
 
 /// Next hops from one switch to one destination.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Row {
+pub struct NextHops {
     /// Switch that is the destination.
     pub to: usize,
     /// Next hops, in the order of the tables' buckets.
-    pub hops: Vec<Hop>,
+    pub hops: Vec<NextHop>,
     /// True if the switch has no agent and therefore hashes over all live next hops with equal weight.
     pub is_alike: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Hop {
+pub struct NextHop {
     /// Index of the directed link in [`Measured::capacities`].
     pub link: usize,
     /// Switch at the end of the link.
@@ -55,13 +55,13 @@ pub struct Measured<'a> {
 impl Topology {
     /// Creates a topology from all switches' next hops.
     #[must_use]
-    pub const fn new(rows: Vec<Vec<Row>>) -> Self {
+    pub const fn new(rows: Vec<Vec<NextHops>>) -> Self {
         Self { rows }
     }
 
     /// Returns the rows by switch, one row per destination.
     #[must_use]
-    pub fn rows(&self) -> &[Vec<Row>] {
+    pub fn rows(&self) -> &[Vec<NextHops>] {
         &self.rows
     }
 
@@ -107,7 +107,7 @@ impl Topology {
                 for (switch, rows) in self.rows.iter().enumerate() {
                     for (row_index, row) in rows.iter().enumerate().filter(|(_, row)| row.to == to)
                     {
-                        let leads = |hop: &Hop| {
+                        let leads = |hop: &NextHop| {
                             measured.capacities[hop.link].is_some() && reaches[hop.next]
                         };
                         let found: Vec<usize> = row

@@ -7,7 +7,7 @@ use lab_abi::{
     lcmp::MAX_FLOW_TABLE_ENTRIES,
     rows::{DecisionRecord, FlowEntry, FlowKey, LAB_NET, PORT_ALIVE, ROCE_PORT},
 };
-use lab_loader::Row;
+use lab_loader::MapRow;
 use lab_policy::{failover, lcmp::Levels};
 
 use super::{
@@ -313,9 +313,9 @@ impl Selftest {
         let found = self
             .program
             .flows
-            .get(&Row(flow), 0)
+            .get(&MapRow(flow), 0)
             .ok()
-            .map(|Row(entry)| FlowEntry {
+            .map(|MapRow(entry)| FlowEntry {
                 last_seen_ns: u64::from(entry.last_seen_ns == 0),
                 ..entry
             });
@@ -338,7 +338,7 @@ impl Selftest {
         let output = self.run(frame)?;
         let expected = frame.forwarded(&self.switch.table.ports[slot]);
         self.compare("frame", &output, &(REDIRECT, expected.bytes));
-        let found = self.program.flows.get(&Row(flow), 0).ok();
+        let found = self.program.flows.get(&MapRow(flow), 0).ok();
         let has_entry = found.is_some();
         self.compare("an entry of a flow without a choice", &has_entry, &false);
         let records = self.program.drain_decisions();
