@@ -8,7 +8,7 @@ use clap::{
     Arg, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser},
 };
-use lab_kernel::run::tune::Change;
+use lab_kernel::run::tune::ParameterChange;
 use lab_plan::{Capacity, Engine, ParseCapacityError};
 use lab_records::{Location, ReasonCode, RunRequest, SimRequest};
 use lab_reports::{compare::Aspect, fidelity::PolicyBound};
@@ -843,7 +843,7 @@ pub struct TuneArgs {
     pub dc: String,
     /// New values of parameters, such as `alpha=1` [default: show the values]
     #[arg(value_name = "NAME=VALUE")]
-    pub changes: Vec<Change>,
+    pub changes: Vec<ParameterChange>,
 }
 
 /// Arguments of `down`.

@@ -177,7 +177,7 @@ struct BaselineComparison {
     name: String,
     /// Changes with their intervals; negative if LCMP is better. A comparison with several changes supports the claim
     /// if at least one change does and none contradicts it. `None` for a change whose values are missing.
-    changes: Vec<Option<Change>>,
+    changes: Vec<Option<RelativeChange>>,
     wanted: Wanted,
 }
 
@@ -209,7 +209,7 @@ impl Wanted {
 
 /// Relative change and, if known, its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Change {
+struct RelativeChange {
     value: f64,
     interval: Option<[f64; 2]>,
 }
@@ -223,7 +223,7 @@ enum Support {
     Missing,
 }
 
-impl Change {
+impl RelativeChange {
     fn support(self, wanted: Wanted) -> Support {
         let [low, high] = self.interval.unwrap_or([self.value; 2]);
         match wanted {
@@ -240,7 +240,7 @@ impl Change {
 impl BaselineComparison {
     fn support(&self) -> Support {
         let each = self.changes.iter();
-        let support = |change: Change| change.support(self.wanted);
+        let support = |change: RelativeChange| change.support(self.wanted);
         let each: Vec<Support> = each
             .map(|change| change.map_or(Support::Missing, support))
             .collect();
@@ -253,7 +253,7 @@ impl BaselineComparison {
     }
 
     fn words(&self) -> String {
-        let change = |change: &Change| signed_percent(change.value);
+        let change = |change: &RelativeChange| signed_percent(change.value);
         let changes: Vec<String> = self.changes.iter().flatten().map(change).collect();
         format!("{} {}", self.name, changes.join(" / "))
             .trim_end()
@@ -415,7 +415,7 @@ impl Judged {
 }
 
 /// Returns the changes of p50 and p99 from `base` to LCMP.
-fn slowdown_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
+fn slowdown_changes(values: &Values, base: &str) -> [Option<RelativeChange>; 2] {
     let of = |policy: &str| {
         let slowdowns = values.slowdowns.get(policy)?;
         Some([Some(slowdowns.p50.mean), slowdowns.p99.map(|p99| p99.mean)])
@@ -425,7 +425,7 @@ fn slowdown_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     };
     let intervals = values.intervals.get(base);
     [0, 1].map(|at| {
-        Some(Change {
+        Some(RelativeChange {
             value: lcmp[at]? / other[at]? - 1.0,
             interval: intervals.and_then(|both| both[at]),
         })
@@ -433,13 +433,13 @@ fn slowdown_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
 }
 
 /// Returns the changes from `base` to LCMP of the links' imbalance and of the busiest link's utilisation.
-fn balance_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
+fn balance_changes(values: &Values, base: &str) -> [Option<RelativeChange>; 2] {
     let of = |policy: &str| balance(values.utilisation.get(policy)?);
     let (Some(lcmp), Some(other)) = (of(LCMP), of(base)) else {
         return [None; 2];
     };
     [0, 1].map(|at| {
-        Some(Change {
+        Some(RelativeChange {
             value: lcmp[at] / other[at] - 1.0,
             interval: None,
         })
@@ -643,7 +643,7 @@ mod tests {
 
     fn comparison(changes: &[Option<f64>]) -> BaselineComparison {
         let change = |value: &Option<f64>| {
-            value.map(|value| Change {
+            value.map(|value| RelativeChange {
                 value,
                 interval: None,
             })
@@ -658,7 +658,7 @@ mod tests {
     #[test]
     fn a_change_counts_from_five_percent_and_with_its_interval() {
         let support = |value, interval| {
-            let change = Change { value, interval };
+            let change = RelativeChange { value, interval };
             change.support(Wanted::Lower(MIN_CHANGE))
         };
         assert_eq!(support(-0.05, None), Support::Shown);
@@ -672,7 +672,7 @@ mod tests {
     #[test]
     fn two_percent_count_where_the_text_states_two_percent() {
         let support = |value, wanted| {
-            Change {
+            RelativeChange {
                 value,
                 interval: None,
             }

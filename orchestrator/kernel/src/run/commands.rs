@@ -9,7 +9,7 @@ use lab_units::DcId;
 
 use super::{
     agent_config,
-    tune::{Change, Tuned, changed, tunable},
+    tune::{ParameterChange, Tuned, changed, tunable},
 };
 
 /// Returns the commands that a fault makes the control plane send, under the policy at `policy`.
@@ -71,7 +71,7 @@ pub(super) fn of_changes(
     (policy, switch): (usize, usize),
     injected: &[FaultPlan],
     config: &AgentConfig,
-    changes: &[Change],
+    changes: &[ParameterChange],
 ) -> Result<(Vec<AgentCommand>, Tuned), String> {
     let parameters = config
         .policy

@@ -19,7 +19,7 @@ use super::{
     repetition::{Effects, Repetition, RepetitionSetup},
     start::Start,
     tables,
-    tune::{Change, PendingRequest, Tuned},
+    tune::{ParameterChange, PendingRequest, Tuned},
     watch::Watchdog,
 };
 use crate::{
@@ -409,7 +409,7 @@ impl Runner<'_> {
     pub(super) fn tune(
         &self,
         dc: &str,
-        changes: &[Change],
+        changes: &[ParameterChange],
         running: &mut RunningRepetition<'_>,
     ) -> Result<Tuned, String> {
         let agent = running.agents.iter_mut().find(|agent| agent.name() == dc);
