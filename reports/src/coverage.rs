@@ -197,10 +197,10 @@ pub fn coverage(path: &Path, study: Study) -> Result<Coverage, CoverageError> {
 }
 
 /// Two disjoint groups of repetitions.
-type Pair = [Vec<usize>; 2];
+type GroupPair = [Vec<usize>; 2];
 
 /// Draws pairs of disjoint groups from `of` repetitions.
-fn pairs_of_groups(of: usize, study: Study) -> Vec<Pair> {
+fn pairs_of_groups(of: usize, study: Study) -> Vec<GroupPair> {
     let mut random = Pcg64Mcg::seed_from_u64(SEED);
     let mut order: Vec<usize> = (0..of).collect();
     let mut pair = |_| {
@@ -226,7 +226,7 @@ fn rows(
     policy: &str,
     repetitions: &[Vec<f64>],
     base: Option<&[Vec<f64>]>,
-    pairs: &[Pair],
+    pairs: &[GroupPair],
 ) -> Vec<CoverageRow> {
     let truth = stats::slowdowns(repetitions, &[]);
     let change = base.map(|base| stats::change(base, repetitions));
@@ -302,7 +302,7 @@ struct Group {
 }
 
 impl Group {
-    fn of(repetitions: &[Vec<f64>], base: Option<&[Vec<f64>]>, pair: &Pair) -> Self {
+    fn of(repetitions: &[Vec<f64>], base: Option<&[Vec<f64>]>, pair: &GroupPair) -> Self {
         let take = |from: &[Vec<f64>], group: &[usize], factor: f64| -> Vec<Vec<f64>> {
             let scaled = |at: &usize| from[*at].iter().map(|it| it * factor).collect();
             group.iter().map(scaled).collect()
