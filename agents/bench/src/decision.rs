@@ -54,7 +54,7 @@ pub fn decision(candidates: usize, runs: usize) -> Result<DecisionCost, SwitchdE
     let runs = runs.max(1);
     let mut new_flow = Vec::new();
     for policy in POLICIES {
-        let cost = Bench::load(policy, candidates, runs)?.measure(Kind::NewFlow)?;
+        let cost = Bench::load(policy, candidates, runs)?.measure(PacketKind::NewFlow)?;
         new_flow.push((policy.name, cost));
     }
     let mut bench = Bench::load(POLICIES[0], candidates, runs)?;
@@ -62,8 +62,8 @@ pub fn decision(candidates: usize, runs: usize) -> Result<DecisionCost, SwitchdE
         candidates,
         runs,
         new_flow,
-        hit: bench.measure(Kind::Hit)?,
-        passed: bench.measure(Kind::Passed)?,
+        hit: bench.measure(PacketKind::Hit)?,
+        passed: bench.measure(PacketKind::Passed)?,
     })
 }
 
@@ -123,7 +123,7 @@ const POLICIES: [Policy; 7] = [
 ];
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum PacketKind {
     NewFlow,
     Hit,
     Passed,
@@ -148,17 +148,17 @@ impl Bench {
         })
     }
 
-    fn measure(&mut self, kind: Kind) -> Result<Cost, SwitchdError> {
+    fn measure(&mut self, kind: PacketKind) -> Result<Cost, SwitchdError> {
         let mut times = Vec::with_capacity(self.runs);
         let mut flow = self.any_flow();
         let mut output = [0; 256];
         // The first packets do not count: they warm caches, and pin the flow of `Hit`.
         for run in 0..self.runs + WARM_UP {
-            if matches!(kind, Kind::NewFlow) {
+            if matches!(kind, PacketKind::NewFlow) {
                 flow = self.any_flow();
             }
             let mut frame = roce_frame(flow, 17, 64, 64).bytes;
-            if matches!(kind, Kind::Passed) {
+            if matches!(kind, PacketKind::Passed) {
                 frame[12..14].copy_from_slice(&[8, 6]);
             }
             let result = self.program.test_run(&frame, &mut output)?;
