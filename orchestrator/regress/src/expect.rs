@@ -68,7 +68,7 @@ fn compare(
     expectation: &Expectation,
     samples: &Samples,
 ) -> Judged {
-    let Some(values) = Values::of(&expectation.policies(), samples) else {
+    let Some(values) = AssertionValues::of(&expectation.policies(), samples) else {
         return unknown_value("a policy of the assertion has no finished flow");
     };
     let sides = [left, right].map(|side| values.value(side, &Series::pooled));
@@ -169,12 +169,12 @@ impl Series {
 type Lookup<'a> = &'a dyn Fn(&Series, Statistic) -> Option<f64>;
 
 /// Values of the policies that an assertion mentions.
-struct Values<'a> {
+struct AssertionValues<'a> {
     samples: &'a Samples,
     series: BTreeMap<&'a str, Series>,
 }
 
-impl<'a> Values<'a> {
+impl<'a> AssertionValues<'a> {
     /// Returns the values of `policies`; `None` if one of the policies has no finished flow.
     fn of(policies: &[&'a str], samples: &'a Samples) -> Option<Self> {
         let series = policies.iter().map(|&label| {

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::{
     catalogue::{Case, Figure, LCMP},
-    measured::Values,
+    measured::CaseValues,
     published::{Published, TextRow},
     variant::{Source, TE},
 };
@@ -269,13 +269,13 @@ impl Claim {
         &self,
         source: Source,
         against: Against,
-        cases: &[(&Case, Option<&Values>)],
+        cases: &[(&Case, Option<&CaseValues>)],
         published: &Published,
     ) -> Option<Judged> {
         let comparisons: Vec<_> = cases
             .iter()
             .flat_map(|(case, values)| {
-                let empty = Values::default();
+                let empty = CaseValues::default();
                 let values = values.unwrap_or(&empty);
                 compared(source, against, case)
                     .into_iter()
@@ -316,7 +316,7 @@ fn name(case: &Case, what: &str, label: &str) -> String {
 /// Returns the comparisons of p50 and p99 with the policy `label` for which the text states a change.
 fn slowdowns(
     case: &Case,
-    values: &Values,
+    values: &CaseValues,
     label: &str,
     stated: Option<&TextRow>,
 ) -> Vec<BaselineComparison> {
@@ -336,7 +336,7 @@ fn slowdowns(
 }
 
 /// Returns the comparison of p50 and p99 with the variant `label` of LCMP.
-fn part(case: &Case, values: &Values, label: &str) -> BaselineComparison {
+fn part(case: &Case, values: &CaseValues, label: &str) -> BaselineComparison {
     BaselineComparison {
         name: name(case, "", label),
         changes: slowdown_changes(values, label).to_vec(),
@@ -345,7 +345,7 @@ fn part(case: &Case, values: &Values, label: &str) -> BaselineComparison {
 }
 
 /// Returns the comparisons of link use with the policy `label`.
-fn balances(case: &Case, values: &Values, label: &str) -> Vec<BaselineComparison> {
+fn balances(case: &Case, values: &CaseValues, label: &str) -> Vec<BaselineComparison> {
     let found = balance_changes(values, label);
     [" imbalance", " busiest link"]
         .into_iter()
@@ -415,7 +415,7 @@ impl Judged {
 }
 
 /// Returns the changes of p50 and p99 from `base` to LCMP.
-fn slowdown_changes(values: &Values, base: &str) -> [Option<RelativeChange>; 2] {
+fn slowdown_changes(values: &CaseValues, base: &str) -> [Option<RelativeChange>; 2] {
     let of = |policy: &str| {
         let slowdowns = values.slowdowns.get(policy)?;
         Some([Some(slowdowns.p50.mean), slowdowns.p99.map(|p99| p99.mean)])
@@ -433,7 +433,7 @@ fn slowdown_changes(values: &Values, base: &str) -> [Option<RelativeChange>; 2] 
 }
 
 /// Returns the changes from `base` to LCMP of the links' imbalance and of the busiest link's utilisation.
-fn balance_changes(values: &Values, base: &str) -> [Option<RelativeChange>; 2] {
+fn balance_changes(values: &CaseValues, base: &str) -> [Option<RelativeChange>; 2] {
     let of = |policy: &str| balance(values.utilisation.get(policy)?);
     let (Some(lcmp), Some(other)) = (of(LCMP), of(base)) else {
         return [None; 2];
@@ -495,7 +495,7 @@ mod tests {
             .iter()
             .filter(|case| claim.figures.contains(&case.figure));
         let values: Vec<_> = cases
-            .map(|case| (case, Values::published(case, &published)))
+            .map(|case| (case, CaseValues::published(case, &published)))
             .collect();
         let cases: Vec<_> = values
             .iter()
@@ -534,14 +534,14 @@ mod tests {
 
     /// Returns values of a run in which LCMP's p50 and p99 differ from each other policy's as the text states, at the
     /// `end` of its ranges. A change without a number counts as +4 %, as for medians that are slightly lower.
-    fn as_stated(case: &Case, published: &Published, source: Source, end: usize) -> Values {
+    fn as_stated(case: &Case, published: &Published, source: Source, end: usize) -> CaseValues {
         let slowdowns = |p50, p99| {
             let spread = |mean| Spread { mean, ends: None };
             let p50 = spread(p50);
             let p99 = Some(spread(p99));
             Slowdowns { p50, p99 }
         };
-        let mut values = Values::default();
+        let mut values = CaseValues::default();
         let lcmp = slowdowns(10.0, 10.0);
         values.slowdowns.insert(LCMP.to_owned(), lcmp);
         for row in published.text.iter().filter(|row| row.is_about(case)) {
@@ -601,7 +601,7 @@ mod tests {
             .iter()
             .find(|case| case.title() == "fig7 50 %")
             .unwrap();
-        let values = Values::published(case, &published).unwrap();
+        let values = CaseValues::published(case, &published).unwrap();
         let stated = |base| published.stated(case, base);
         let of = |base| slowdowns(case, &values, base, stated(base));
         let names = |all: Vec<BaselineComparison>| {

@@ -485,7 +485,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        CASES, Figure, Values,
+        CASES, CaseValues, Figure,
         catalogue::LCMP,
         measured::Played,
         published::tests::of_repository,
@@ -497,7 +497,7 @@ mod tests {
         let published = of_repository();
         let cases = CASES.iter().filter(|case| case.figure == Figure::Fig5);
         let runs = cases.map(|case| {
-            let mut values = Values::published(case, &published).unwrap();
+            let mut values = CaseValues::published(case, &published).unwrap();
             let lcmp = values.slowdowns.get_mut(LCMP).unwrap();
             lcmp.p50.mean *= 2.0;
             let measured = Measured {

@@ -21,7 +21,7 @@ pub mod variant;
 pub use catalogue::{CASES, Case, Figure};
 pub use claim::{CLAIMS, ClaimVerdict, Judged};
 pub use document::document;
-pub use measured::{Measured, Played, Values};
+pub use measured::{CaseValues, Measured, Played};
 pub use published::{Published, PublishedError};
 pub use report::{CaseRuns, Report, Settings};
 pub use variant::{Source, Variant, derive};

@@ -16,7 +16,7 @@ use crate::{
 
 /// Values of a case that claims are judged by, keyed by the labels of its policies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Values {
+pub struct CaseValues {
     /// Slowdowns per policy.
     pub slowdowns: BTreeMap<String, Slowdowns>,
     /// p50 and p99 of each size bin; empty for published values.
@@ -87,7 +87,7 @@ pub struct Measured {
     pub doubts: Vec<String>,
     /// Warnings of the plan, and reasons for which the run shows less than it appears to.
     pub warnings: Vec<String>,
-    pub values: Values,
+    pub values: CaseValues,
 }
 
 /// Reason for which a run has no values for a case.
@@ -104,7 +104,7 @@ pub enum NotMeasured {
     Records(#[from] RecordsError),
 }
 
-impl Values {
+impl CaseValues {
     /// Returns the published values of a case; `None` if it has no published values.
     #[must_use]
     pub fn published(case: &Case, published: &Published) -> Option<Self> {
@@ -220,8 +220,8 @@ impl MeasuredFlow {
     }
 }
 
-fn values(policies: &BTreeMap<String, Vec<MeasuredFlow>>) -> Values {
-    let mut values = Values::default();
+fn values(policies: &BTreeMap<String, Vec<MeasuredFlow>>) -> CaseValues {
+    let mut values = CaseValues::default();
     for (policy, rows) in policies {
         if let Some(slowdowns) = slowdowns(rows) {
             values.slowdowns.insert(policy.clone(), slowdowns);

@@ -36,7 +36,7 @@ use crate::{
 
 /// Values of a suite, for `--json`.
 #[derive(Serialize)]
-struct Values<'a> {
+struct SuiteValues<'a> {
     #[serde(flatten)]
     outcome: &'a SuiteOutcome,
     /// Changes of level in the history, one sentence each.
@@ -330,7 +330,7 @@ fn write_outcome(arguments: &RegressArgs, outcome: &SuiteOutcome) -> Result<(), 
 fn conclude(outcome: &SuiteOutcome, changes: &[String], page: &Path, global: &Global) -> Outcome {
     let verdict = outcome.verdict();
     if global.json {
-        let values = Values { outcome, changes };
+        let values = SuiteValues { outcome, changes };
         let checks = outcome.checks();
         print_json(&Answered::new(&values, &checks, Vec::new(), Some(page)));
         return Ok(Exit::of_judgement(verdict));
