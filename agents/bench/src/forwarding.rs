@@ -83,7 +83,7 @@ pub fn forwarding(rounds: usize, packets: u32) -> Result<Forwarding, BenchError>
     // The flow table holds all flows of a round of new flows.
     let packets = packets.clamp(1_000, 40_000);
     testbed.inside(Side::Switch, || {
-        let mut source = Source::open()?;
+        let mut source = PacketSource::open()?;
         let rounds = rounds.max(1);
         Ok(Forwarding {
             rounds,
@@ -95,7 +95,7 @@ pub fn forwarding(rounds: usize, packets: u32) -> Result<Forwarding, BenchError>
 }
 
 fn measure(
-    source: &mut Source,
+    source: &mut PacketSource,
     batch: u32,
     rounds: usize,
     packets: u32,
@@ -179,7 +179,7 @@ fn index(interface: &str) -> Result<u32, BenchError> {
 }
 
 /// Generator of packets.
-struct Source {
+struct PacketSource {
     ebpf: Ebpf,
     sources: Array<MapData, MapRow<SourceRow>>,
     interface: u32,
@@ -206,7 +206,7 @@ struct XdpContext {
     egress_ifindex: u32,
 }
 
-impl Source {
+impl PacketSource {
     fn open() -> Result<Self, BenchError> {
         let mut ebpf = Ebpf::load(OBJECT).map_err(LoaderError::Load)?;
         let sources = take(&mut ebpf, "sources")?;

@@ -17,7 +17,7 @@ use crate::{
     flow_gc::{self, FlowCounts},
     install,
     maps::flow_map_rows,
-    wait::{Signals, Source},
+    wait::{Signals, WakeSource},
 };
 
 impl Agent {
@@ -28,11 +28,11 @@ impl Agent {
         controller: &mut Controller,
     ) -> Result<(), SwitchdError> {
         for (source, descriptor) in [
-            (Source::Alarm, self.alarm.as_fd()),
-            (Source::Controller, controller.as_fd()),
-            (Source::Decisions, self.program.decisions.as_fd()),
-            (Source::Links, self.links.as_fd()),
-            (Source::Signals, signals.as_fd()),
+            (WakeSource::Alarm, self.alarm.as_fd()),
+            (WakeSource::Controller, controller.as_fd()),
+            (WakeSource::Decisions, self.program.decisions.as_fd()),
+            (WakeSource::Links, self.links.as_fd()),
+            (WakeSource::Signals, signals.as_fd()),
         ] {
             self.sleeper.add(source, descriptor)?;
         }
@@ -52,17 +52,17 @@ impl Agent {
         self.alarm.set(self.timers.due())?;
         for source in self.sleeper.sleep()? {
             match source {
-                Source::Controller => {
+                WakeSource::Controller => {
                     if !self.handle_commands(controller)? {
                         return Ok(false);
                     }
                 }
-                Source::Signals => {
+                WakeSource::Signals => {
                     if signals.has_sigterm()? {
                         return Ok(false);
                     }
                 }
-                Source::Links => {
+                WakeSource::Links => {
                     self.links.drain()?;
                     for slot in self.ports.set_links(&interfaces()?) {
                         self.publish_liveness(slot, controller)?;
@@ -70,8 +70,8 @@ impl Agent {
                     self.empty_queues();
                     self.revive_ports();
                 }
-                Source::Decisions => self.send_decisions(controller),
-                Source::Alarm => {
+                WakeSource::Decisions => self.send_decisions(controller),
+                WakeSource::Alarm => {
                     self.alarm.clear()?;
                     self.run_timers(controller)?;
                 }
@@ -89,7 +89,7 @@ impl Agent {
         }
         self.wants_to_write = is_waiting;
         self.sleeper
-            .set_writable(Source::Controller, controller, is_waiting)
+            .set_writable(WakeSource::Controller, controller, is_waiting)
     }
 
     /// Handles the controller's commands; returns false if it stops the agent or is gone.
