@@ -65,7 +65,7 @@ pub struct PausePair {
 
 /// Links and rates of both runs.
 #[derive(Debug)]
-pub struct Links {
+pub struct LinkPairs {
     /// Directions that carried a byte in a run, by policy, link and direction.
     pub pairs: Vec<LinkPair>,
     /// CNPs by policy; empty unless both runs sampled rates.
@@ -87,7 +87,7 @@ pub struct OverTime {
     pub rates: [Rates; 2],
 }
 
-impl Links {
+impl LinkPairs {
     /// Reads two runs' links and rates under the policies of `flows`.
     pub fn read(runs: [&RunFacts; 2], flows: &Flows) -> Result<Self, ReportError> {
         let ends = flows
@@ -246,7 +246,7 @@ mod tests {
         let second = run(&[50], 2, &[rate("a", 0, 6), rate("b", 1, 9)]);
         let runs = [&first.dir, &second.dir];
         let flows = Flows::read(runs, vec!["a".into()]).unwrap();
-        let links = Links::read(runs, &flows).unwrap();
+        let links = LinkPairs::read(runs, &flows).unwrap();
         let side = |bytes, mean, peak, marks| LinkSide {
             bytes,
             mean_queue_bytes: Some(mean),

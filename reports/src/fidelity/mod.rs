@@ -29,7 +29,7 @@ use serde::Serialize;
 
 use self::{
     flows::Flows,
-    links::{Links, OverTime},
+    links::{LinkPairs, OverTime},
 };
 use crate::{
     check::Check,
@@ -102,7 +102,7 @@ pub fn compare(first: &Path, second: &Path) -> Result<FidelityComparison, Fideli
             .filter(|it| !flows.policies.contains(it));
         alone.map(move |policy| (policy.clone(), name.to_owned()))
     });
-    let links = Links::read([first, second], &flows)?;
+    let links = LinkPairs::read([first, second], &flows)?;
     let worst = worst::worst(&flows, [first, second], names)?;
     let fidelity = Fidelity {
         scenario: infos[0].scenario.clone(),

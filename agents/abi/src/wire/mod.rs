@@ -16,7 +16,7 @@ pub use config::{
 };
 pub use message::{
     AgentCommand, AgentMessage, Attachment, BucketRow, CandidateReport, DecisionReport,
-    DemandReport, Demands, FlowReport, LinkReport, Links, PortLiveness, QueueReport, Queues, Ready,
-    Stats,
+    DemandReport, Demands, FlowReport, LinkReport, LinkReports, PortLiveness, QueueReport, Queues,
+    Ready, Stats,
 };
 pub use validate::{AgentConfigError, ValidAgentConfig};

@@ -3,7 +3,8 @@
 use lab_abi::{
     rows::{Counters, FlowEntry, FlowKey, PrefixKey},
     wire::{
-        AgentMessage, DemandReport, Demands, DestinationConfig, Links, PortLiveness, Ready, Stats,
+        AgentMessage, DemandReport, Demands, DestinationConfig, LinkReports, PortLiveness, Ready,
+        Stats,
     },
 };
 use lab_units::Nanos;
@@ -75,7 +76,7 @@ impl Agent {
     }
 
     /// Returns the link counters of the latest sample, with the marks until now.
-    pub(super) fn links(&self) -> Links {
+    pub(super) fn links(&self) -> LinkReports {
         self.sampler.links(|slot| self.program.table.marks(slot))
     }
 

@@ -6,7 +6,8 @@ use lab_abi::{
     dcqcn::{DcqcnParams, PacedQp, QpKey},
     pfc::{PFC_PRIORITY, PauseRecord},
     wire::{
-        AgentCommand, BucketRow, DecisionReport, LinkReport, Links, QueueReport, Queues, Stats,
+        AgentCommand, BucketRow, DecisionReport, LinkReport, LinkReports, QueueReport, Queues,
+        Stats,
     },
 };
 use lab_dcqcn::reaction;
@@ -195,7 +196,7 @@ impl<'a> ReportRows<'a> {
 
     /// Returns the rows for a switch's port counters in `report`; empty if the report is from
     /// before the start, when it serves as the baseline for later reports.
-    pub(super) fn links(&mut self, report: &Links) -> Vec<LinkRow> {
+    pub(super) fn links(&mut self, report: &LinkReports) -> Vec<LinkRow> {
         if report.time_ns < self.start.as_nanos() {
             let ports = report.ports.iter().map(|port| (port.port, *port));
             self.baseline.extend(ports);

@@ -101,13 +101,13 @@ impl<'a> Wanted<'a> {
 }
 
 /// Interfaces of a namespace, by name.
-type Links = BTreeMap<String, dump::Link>;
+type Interfaces = BTreeMap<String, dump::Link>;
 
 struct Checker<'a> {
     netns: &'a Namespace,
     handle: &'a mut NetnsHandle,
     wanted: &'a Wanted<'a>,
-    links: Links,
+    links: Interfaces,
     differences: Vec<Drift>,
 }
 
@@ -116,10 +116,10 @@ fn wait_for_links(
     handle: &mut NetnsHandle,
     wanted: &Wanted<'_>,
     patience: Duration,
-) -> Result<Links, NetlinkError> {
+) -> Result<Interfaces, NetlinkError> {
     let deadline = Instant::now() + patience;
     loop {
-        let links: Links = dump::links(&mut handle.socket)?
+        let links: Interfaces = dump::links(&mut handle.socket)?
             .into_iter()
             .map(|link| (link.name.clone(), link))
             .collect();
