@@ -50,7 +50,7 @@ struct Cause {
 
 /// State of the root namespace that may explain a loss.
 #[derive(Clone, Debug, Default)]
-struct Machine {
+struct RootNetns {
     /// Rule that diverts packets of the lab's hosts.
     rule: Option<TakingRule>,
     /// Number and limit of tracked connections.
@@ -73,7 +73,7 @@ pub(crate) fn losses(lab: &Lab, deliveries: &[Delivery]) -> Result<Vec<Loss>, La
         if let Some((place, lost)) = first_loss(delivery) {
             let machine = match machines.entry(place.direction()) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(free) => free.insert(Machine::read(lab, place.direction())?),
+                Entry::Vacant(free) => free.insert(RootNetns::read(lab, place.direction())?),
             };
             losses.push(Loss::of(delivery, (place, lost), machine));
         }
@@ -118,7 +118,7 @@ impl LossPoint {
     }
 }
 
-impl Machine {
+impl RootNetns {
     /// Reads the state that may explain a loss in a direction.
     fn read(lab: &Lab, direction: Option<Direction>) -> Result<Self, LabErrorKind> {
         // A host's own namespace has only the lab's rules and no filters.
@@ -171,7 +171,7 @@ impl Machine {
 }
 
 impl Loss {
-    fn of(delivery: &Delivery, (place, lost): (LossPoint, usize), machine: &Machine) -> Self {
+    fn of(delivery: &Delivery, (place, lost): (LossPoint, usize), machine: &RootNetns) -> Self {
         let [from, to] = &delivery.names;
         let offered = delivery.offered;
         let place_text = match place {
@@ -263,13 +263,13 @@ mod tests {
         };
         let full = Connections { count: 50, max: 50 };
         let unknown = || vec!["`nft` cannot list its rules: no such file".to_owned()];
-        let none = Machine::default;
+        let none = RootNetns::default;
         let refused = LossPoint::Sender(Errno::EPERM);
         let blackhole = LossPoint::Sender(Errno::EINVAL);
         for (place, machine, text, fix) in [
             (
                 LossPoint::Switch,
-                Machine {
+                RootNetns {
                     rule: rule(),
                     unknown: unknown(),
                     ..none()
@@ -280,7 +280,7 @@ mod tests {
             ),
             (
                 LossPoint::Receiver,
-                Machine {
+                RootNetns {
                     connections: Some(full),
                     ..none()
                 },
@@ -290,7 +290,7 @@ mod tests {
             ),
             (
                 refused,
-                Machine {
+                RootNetns {
                     unknown: unknown(),
                     ..none()
                 },
@@ -300,7 +300,7 @@ mod tests {
             // A packet filter's only error is EPERM.
             (
                 blackhole,
-                Machine {
+                RootNetns {
                     unknown: unknown(),
                     ..none()
                 },
@@ -321,7 +321,7 @@ mod tests {
         let loss = |counts| {
             let delivery = delivery(counts, false);
             let first = first_loss(&delivery).unwrap();
-            Loss::of(&delivery, first, &Machine::default())
+            Loss::of(&delivery, first, &RootNetns::default())
         };
         let sent = loss([20, 0, 0, 0]);
         assert_eq!((sent.port, sent.is_sent), (PortId(2), true));

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     PATIENCE,
-    cause::{self, Machine},
+    cause::{self, Disturbance},
     datagram,
     direction::{Direction, directions},
     judge::{self, Sent},
@@ -68,7 +68,7 @@ pub(crate) fn measure(
     bench.send_probes(&directions)?;
     bench.send_trains(&directions, &train::trains(&directions))?;
     let arrivals = bench.receive(&directions, options.clock)?;
-    let machine = Machine {
+    let machine = Disturbance {
         latest: bench.latest,
         clock: clock_error(&clocks, &Clocks::read()?),
     };

@@ -61,16 +61,16 @@ impl FlowTable {
         let has_room = self.entries.len() < self.capacity + FLOW_TABLE_HEADROOM as usize;
         let entry = PinnedFlow { port, seen: now };
         match self.entries.entry(key) {
-            hash_map::PinnedFlow::Occupied(mut old) => {
+            hash_map::Entry::Occupied(mut old) => {
                 old.insert(entry);
             }
-            hash_map::PinnedFlow::Vacant(free) if has_room => {
+            hash_map::Entry::Vacant(free) if has_room => {
                 free.insert(entry);
                 if !self.by_age.is_empty() {
                     self.by_age.push(Reverse((now, key)));
                 }
             }
-            hash_map::PinnedFlow::Vacant(_) => return false,
+            hash_map::Entry::Vacant(_) => return false,
         }
         true
     }

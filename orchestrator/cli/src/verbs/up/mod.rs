@@ -34,7 +34,7 @@ use lab_units::Place;
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    decide::{Location, Machine},
+    decide::{MachineFacts, RunLocation},
     duration::{Estimate, Experience, Happened},
     task::{GuestTask, Request, Task},
 };
@@ -152,9 +152,9 @@ fn run_at_place(
 ) -> Result<Ran, Failure> {
     inspect::warn(&request.plan);
     inspect::show_auto_scale(&request.plan);
-    let machine = Machine::examine(request, &global.results, is_root, kernel_lacks)?;
+    let machine = MachineFacts::examine(request, &global.results, is_root, kernel_lacks)?;
     let location = decide::location(arguments, &machine)?;
-    if location != Location::Here
+    if location != RunLocation::Here
         && let Some(reason) = decide::guest_reason(&machine.kernel_lacks)
     {
         note(&reason);
@@ -164,12 +164,12 @@ fn run_at_place(
         return Err(here::interrupted());
     }
     let ran = match location {
-        Location::Here => here::run(request, &global.results).map(|dir| Ran {
+        RunLocation::Here => here::run(request, &global.results).map(|dir| Ran {
             dir,
             kept: request.task.keep.then_some(Kept::Here),
         }),
-        Location::Guest => guest::run(request, global).map(|dir| Ran { dir, kept: None }),
-        Location::KeptGuest => owner::start(request, global).map(|(dir, owner)| Ran {
+        RunLocation::Guest => guest::run(request, global).map(|dir| Ran { dir, kept: None }),
+        RunLocation::KeptGuest => owner::start(request, global).map(|(dir, owner)| Ran {
             dir,
             kept: Some(Kept::InGuestOf(owner)),
         }),
@@ -258,7 +258,7 @@ fn capacity(arguments: &UpArgs, place: Place) -> Capacity {
         .unwrap_or_else(|| Capacity::default_of(place))
 }
 
-impl Machine {
+impl MachineFacts {
     /// Examines this machine for the request's run.
     fn examine(
         request: &Request,
