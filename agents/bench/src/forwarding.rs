@@ -30,7 +30,7 @@ use lab_switchd::{
     SwitchdError,
     attach::{Attached, attach},
     frame::Frame,
-    install::Tables,
+    install::SwitchTables,
     program::Program,
     qdisc::Qdiscs,
 };
@@ -135,7 +135,7 @@ impl Switch {
         let config = Testbed::config(Path::new(""));
         let mut program = Program::load(config.flow_table_entries)?;
         let links = interfaces(&config)?;
-        program.install(&Tables::new(&config, &links, &SwitchTable::default()))?;
+        program.install(&SwitchTables::new(&config, &links, &SwitchTable::default()))?;
         let mut qdiscs = Qdiscs::open()?;
         let h0 = i32::try_from(index("h0")?).unwrap_or(0);
         let mode = AttachMode::Auto;

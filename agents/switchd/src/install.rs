@@ -38,13 +38,13 @@ impl Slots {
 
 /// All tables of a switch.
 #[derive(Clone, Debug)]
-pub struct Tables {
+pub struct SwitchTables {
     pub(crate) switch: SwitchTable,
     pub(crate) buffer: Option<SharedBuffer>,
     pub(crate) destinations: Vec<(PrefixKey, DestinationRow)>,
 }
 
-impl Tables {
+impl SwitchTables {
     /// Computes the tables for `config`; `links` are each port's interface index and liveness.
     ///
     /// Times and counts of `before`, the table of an agent that was killed, are kept.

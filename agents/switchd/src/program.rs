@@ -20,7 +20,7 @@ use lab_loader::{LoaderError, MapRow, drain, program, take};
 use crate::{
     SwitchdError,
     buffer::continued,
-    install::Tables,
+    install::SwitchTables,
     maps::{BUFFERS, FLOWS, MAPS, PFC_MAPS, flow_map_rows},
     object::PROGRAM,
     pins::Pins,
@@ -118,7 +118,7 @@ impl Program {
     }
 
     /// Writes the tables of a switch.
-    pub fn install(&mut self, tables: &Tables) -> Result<(), SwitchdError> {
+    pub fn install(&mut self, tables: &SwitchTables) -> Result<(), SwitchdError> {
         self.set_table(&tables.switch)?;
         self.set_buffer(tables.buffer.as_ref())?;
         tables
@@ -315,7 +315,7 @@ mod tests {
     }
 
     /// Returns the tables of a switch whose first `candidates` ports lead to [`flow`]'s destination.
-    fn ports(candidates: u8) -> Tables {
+    fn ports(candidates: u8) -> SwitchTables {
         let mut switch = SwitchTable::default();
         let mut row = DestinationRow {
             count: candidates.into(),
@@ -331,7 +331,7 @@ mod tests {
             };
         }
         let prefix = PrefixKey::new(Ipv4Addr::new(10, 8, 0, 1), 32);
-        Tables {
+        SwitchTables {
             switch,
             buffer: None,
             destinations: vec![(prefix, row)],

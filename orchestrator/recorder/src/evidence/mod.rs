@@ -46,7 +46,7 @@ use self::{
     sampling::Samples,
     share::{count, ratio},
     splits::Splits,
-    tables::Tables,
+    tables::PolicyFlowTables,
     undecided::Undecided,
 };
 
@@ -85,7 +85,7 @@ struct PolicyWitness<'a> {
     shares: Shares,
     splits: Splits,
     samples: Samples,
-    tables: Tables,
+    tables: PolicyFlowTables,
     failovers: Failovers,
     undecided: Undecided,
     least_delay: u64,
@@ -115,7 +115,7 @@ impl<'a> Witness<'a> {
                     .lcmp()
                     .map(|lcmp| paper.time(lcmp.sample_interval_ns)),
             ),
-            tables: Tables::new(is_real),
+            tables: PolicyFlowTables::new(is_real),
             failovers: Failovers::new(plan, is_real),
             undecided: Undecided::default(),
             least_delay: 0,
