@@ -7,13 +7,13 @@ use std::{
     time::Instant,
 };
 
-use super::{BatchProgress, Found, Make, Reuse, Wanted};
+use super::{BatchProgress, FoundRuns, Make, Reuse, Wanted};
 use crate::{failure::Failure, terminal::note};
 
 /// Batch of runs.
 pub struct Batch<M> {
     make: M,
-    found: Found,
+    found: FoundRuns,
     /// Failures of runs that may be reused, so that none is tried twice.
     failed: BTreeMap<Reuse, Failure>,
     /// Message of the failure after an interruption.
@@ -23,7 +23,7 @@ pub struct Batch<M> {
 impl<M: Make> Batch<M> {
     /// Returns a batch that makes runs by `make` if none of `found` may serve; an interruption is reported as
     /// `interruption`.
-    pub fn new(make: M, found: Found, interruption: &'static str) -> Self {
+    pub fn new(make: M, found: FoundRuns, interruption: &'static str) -> Self {
         Self {
             make,
             found,
@@ -136,7 +136,7 @@ mod tests {
     }
 
     fn batch(make: Fake) -> Batch<Fake> {
-        Batch::new(make, Found::default(), "the batch was interrupted")
+        Batch::new(make, FoundRuns::default(), "the batch was interrupted")
     }
 
     /// Returns wishes that a run of the same name may serve.

@@ -23,7 +23,7 @@ mod wanted;
 
 pub use self::{
     answers::Batch,
-    found::Found,
+    found::FoundRuns,
     make::{Here, Make},
     progress::BatchProgress,
     wanted::{Derived, Reuse, Wanted},

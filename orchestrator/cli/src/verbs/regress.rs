@@ -27,7 +27,7 @@ use serde::Serialize;
 
 use crate::{
     args::{Global, RegressArgs},
-    batch::{Batch, Found, Here, Wanted},
+    batch::{Batch, FoundRuns, Here, Wanted},
     caller,
     failure::{During, Exit, Failure, Outcome},
     load,
@@ -87,7 +87,7 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
         global,
         threads: None,
     };
-    let mut batch = Batch::new(here, Found::default(), "the suite was interrupted");
+    let mut batch = Batch::new(here, FoundRuns::default(), "the suite was interrupted");
     let cases = suite.suite.cases.iter().zip(&suite.cases).zip(baselines);
     let mut since = Instant::now();
     for (((case, loaded), baseline), answer) in cases.zip(batch.answers(&wanted)) {

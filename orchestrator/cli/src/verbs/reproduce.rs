@@ -22,7 +22,7 @@ use lab_scenario::limits;
 
 use crate::{
     args::{FigureArg, Global, ReproduceArgs, ScaleArg},
-    batch::{Batch, Found, Here, Wanted},
+    batch::{Batch, FoundRuns, Here, Wanted},
     caller,
     failure::{During, Exit, Failure, Outcome, with_causes},
     load,
@@ -202,7 +202,7 @@ impl<'a> Work<'a> {
         };
         Ok(Self {
             testbed: testbed?,
-            batch: Batch::new(here, Found::read(&global.results)?, INTERRUPTED),
+            batch: Batch::new(here, FoundRuns::read(&global.results)?, INTERRUPTED),
             engine: arguments.engine.into(),
             arguments,
             scenarios,

@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::work::{KEPT, Work};
 use crate::{
     args::Global,
-    batch::{Batch, Derived, Found, Here, Wanted},
+    batch::{Batch, Derived, FoundRuns, Here, Wanted},
     failure::{During, Failure, with_causes},
     programs,
 };
@@ -73,7 +73,7 @@ pub fn rerun(work: &Work, global: &Global) -> Result<Rerun, Failure> {
         threads: None,
     };
     let wanted = wanted(&kept, work)?;
-    let dir = Batch::new(here, Found::default(), INTERRUPTED).only(&wanted)?;
+    let dir = Batch::new(here, FoundRuns::default(), INTERRUPTED).only(&wanted)?;
     let again = open(&dir)?;
     // A lab's guest can be interrupted alone.
     if again.outcome().is_none_or(|it| it.end.is_interrupted) {
