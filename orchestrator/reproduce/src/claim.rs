@@ -178,19 +178,19 @@ struct BaselineComparison {
     /// Changes with their intervals; negative if LCMP is better. A comparison with several changes supports the claim
     /// if at least one change does and none contradicts it. `None` for a change whose values are missing.
     changes: Vec<Option<RelativeChange>>,
-    wanted: Wanted,
+    wanted: RequiredChange,
 }
 
 /// Change that is required to support a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Wanted {
+enum RequiredChange {
     /// LCMP must be lower by at least this share.
     Lower(f64),
     /// LCMP must not be higher by [`MIN_CHANGE`].
     NotHigher,
 }
 
-impl Wanted {
+impl RequiredChange {
     /// Returns the changes required for p50 and p99, given the changes that the text states; `None` for a percentile
     /// without a stated change. Without a row for the policy, [`MIN_CHANGE`] is required.
     fn by_text(stated: Option<&TextRow>) -> [Option<Self>; 2] {
@@ -224,15 +224,15 @@ enum Support {
 }
 
 impl RelativeChange {
-    fn support(self, wanted: Wanted) -> Support {
+    fn support(self, wanted: RequiredChange) -> Support {
         let [low, high] = self.interval.unwrap_or([self.value; 2]);
         match wanted {
-            Wanted::Lower(share) if self.value <= -share && high < 0.0 => Support::Shown,
-            Wanted::Lower(share) if self.value >= share && low > 0.0 => Support::Contrary,
-            Wanted::Lower(_) => Support::Undecided,
-            Wanted::NotHigher if self.value < MIN_CHANGE => Support::Shown,
-            Wanted::NotHigher if low > 0.0 => Support::Contrary,
-            Wanted::NotHigher => Support::Undecided,
+            RequiredChange::Lower(share) if self.value <= -share && high < 0.0 => Support::Shown,
+            RequiredChange::Lower(share) if self.value >= share && low > 0.0 => Support::Contrary,
+            RequiredChange::Lower(_) => Support::Undecided,
+            RequiredChange::NotHigher if self.value < MIN_CHANGE => Support::Shown,
+            RequiredChange::NotHigher if low > 0.0 => Support::Contrary,
+            RequiredChange::NotHigher => Support::Undecided,
         }
     }
 }
@@ -324,7 +324,7 @@ fn slowdowns(
     let each = [" p50", " p99"]
         .into_iter()
         .zip(found)
-        .zip(Wanted::by_text(stated))
+        .zip(RequiredChange::by_text(stated))
         .filter_map(|((what, change), wanted)| {
             Some(BaselineComparison {
                 name: name(case, what, label),
@@ -340,7 +340,7 @@ fn part(case: &Case, values: &CaseValues, label: &str) -> BaselineComparison {
     BaselineComparison {
         name: name(case, "", label),
         changes: slowdown_changes(values, label).to_vec(),
-        wanted: Wanted::Lower(MIN_CHANGE),
+        wanted: RequiredChange::Lower(MIN_CHANGE),
     }
 }
 
@@ -353,7 +353,7 @@ fn balances(case: &Case, values: &CaseValues, label: &str) -> Vec<BaselineCompar
         .map(|(what, change)| BaselineComparison {
             name: name(case, what, label),
             changes: vec![change],
-            wanted: Wanted::Lower(MIN_CHANGE),
+            wanted: RequiredChange::Lower(MIN_CHANGE),
         })
         .collect()
 }
@@ -651,7 +651,7 @@ mod tests {
         BaselineComparison {
             name: String::new(),
             changes: changes.iter().map(change).collect(),
-            wanted: Wanted::Lower(MIN_CHANGE),
+            wanted: RequiredChange::Lower(MIN_CHANGE),
         }
     }
 
@@ -659,7 +659,7 @@ mod tests {
     fn a_change_counts_from_five_percent_and_with_its_interval() {
         let support = |value, interval| {
             let change = RelativeChange { value, interval };
-            change.support(Wanted::Lower(MIN_CHANGE))
+            change.support(RequiredChange::Lower(MIN_CHANGE))
         };
         assert_eq!(support(-0.05, None), Support::Shown);
         assert_eq!(support(-0.049, None), Support::Undecided);
@@ -678,11 +678,17 @@ mod tests {
             }
             .support(wanted)
         };
-        assert_eq!(support(-0.021, Wanted::Lower(0.02)), Support::Shown);
-        assert_eq!(support(-0.019, Wanted::Lower(0.02)), Support::Undecided);
-        assert_eq!(support(0.021, Wanted::Lower(0.02)), Support::Contrary);
-        assert_eq!(support(0.049, Wanted::NotHigher), Support::Shown);
-        assert_eq!(support(0.05, Wanted::NotHigher), Support::Contrary);
+        assert_eq!(support(-0.021, RequiredChange::Lower(0.02)), Support::Shown);
+        assert_eq!(
+            support(-0.019, RequiredChange::Lower(0.02)),
+            Support::Undecided
+        );
+        assert_eq!(
+            support(0.021, RequiredChange::Lower(0.02)),
+            Support::Contrary
+        );
+        assert_eq!(support(0.049, RequiredChange::NotHigher), Support::Shown);
+        assert_eq!(support(0.05, RequiredChange::NotHigher), Support::Contrary);
     }
 
     #[test]

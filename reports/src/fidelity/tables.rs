@@ -17,14 +17,14 @@ type Port = [u64; 4];
 type Sample = (u64, u64);
 
 /// Links that flows cross, by number.
-struct Wanted {
+struct CrossedLinks {
     names: Names,
     /// Position of each flow that crosses the link in this direction, and the link's position in
     /// the flow's path.
     ports: BTreeMap<Port, Vec<(usize, usize)>>,
 }
 
-impl Wanted {
+impl CrossedLinks {
     fn new(placed: &[Placed<'_>]) -> Self {
         let mut names = Names::default();
         let mut ports: BTreeMap<Port, Vec<_>> = BTreeMap::new();
@@ -64,7 +64,7 @@ impl Wanted {
 
 /// Returns, for each flow, the samples nearest to its start from each egress queue on its path.
 pub fn queues(run: &RunFacts, placed: &[Placed<'_>]) -> Result<Vec<Vec<Queue>>, RecordsError> {
-    let wanted = Wanted::new(placed);
+    let wanted = CrossedLinks::new(placed);
     let of_hops = |placed: &Placed<'_>| vec![None::<Sample>; placed.hops.len()];
     let mut nearest: Vec<Vec<Option<Sample>>> = placed.iter().map(of_hops).collect();
     let columns = [
@@ -144,7 +144,7 @@ impl Around {
 /// Returns the packets dropped on the path of each flow's data while the flow ran, to the resolution
 /// of the samples.
 pub fn drops(run: &RunFacts, placed: &[Placed<'_>]) -> Result<Vec<Option<u64>>, RecordsError> {
-    let wanted = Wanted::new(placed);
+    let wanted = CrossedLinks::new(placed);
     let of_hops =
         |placed: &Placed<'_>| vec![Around::default(); placed.hops.len().saturating_sub(1)];
     let mut around: Vec<Vec<Around>> = placed.iter().map(of_hops).collect();

@@ -47,7 +47,7 @@ pub(crate) fn check(
     steps: &[Step],
     patience: Duration,
 ) -> Result<Vec<Drift>, NetlinkError> {
-    let mut by_netns: BTreeMap<Namespace, Wanted<'_>> = BTreeMap::new();
+    let mut by_netns: BTreeMap<Namespace, WantedObjects<'_>> = BTreeMap::new();
     for step in steps {
         match step {
             Step::Veth(veth) => {
@@ -85,12 +85,12 @@ pub(crate) fn check(
 
 /// Objects that the steps create in a namespace.
 #[derive(Default)]
-struct Wanted<'a> {
+struct WantedObjects<'a> {
     ends: Vec<(&'a VethEnd, u32, u32)>,
     steps: Vec<&'a Step>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> WantedObjects<'a> {
     /// Returns the changes to interfaces, each with its interface's name.
     fn changes(&self) -> impl Iterator<Item = (&'a str, &'a DeviceChange)> {
         self.steps.iter().filter_map(|step| match step {
@@ -106,7 +106,7 @@ type Interfaces = BTreeMap<String, dump::Link>;
 struct Checker<'a> {
     netns: &'a Namespace,
     handle: &'a mut NetnsHandle,
-    wanted: &'a Wanted<'a>,
+    wanted: &'a WantedObjects<'a>,
     links: Interfaces,
     differences: Vec<Drift>,
 }
@@ -114,7 +114,7 @@ struct Checker<'a> {
 /// Lists the interfaces once all of them have a carrier. A carrier appears a moment after both ends of a pair are up.
 fn wait_for_links(
     handle: &mut NetnsHandle,
-    wanted: &Wanted<'_>,
+    wanted: &WantedObjects<'_>,
     patience: Duration,
 ) -> Result<Interfaces, NetlinkError> {
     let deadline = Instant::now() + patience;
