@@ -39,7 +39,7 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
     check_artifact(arguments.artifact.as_deref(), &asked)?;
     let scenarios = load::locate(&arguments.scenarios);
     let published = published(&scenarios)?;
-    let mut work = Work::new(arguments, scenarios, global)?;
+    let mut work = ReproductionRuns::new(arguments, scenarios, global)?;
     let runs = work.runs(&asked)?;
     let fidelity = if figures.contains(&Figure::Fig6) {
         work.fidelity()?
@@ -165,7 +165,7 @@ fn write(report: &Report, dir: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Choice of the run that stands for a case.
-struct Choice {
+struct RunChoice {
     case: &'static Case,
     source: Source,
     played: Played,
@@ -174,7 +174,7 @@ struct Choice {
 }
 
 /// The runs that are there, and those that this process makes.
-struct Work<'a> {
+struct ReproductionRuns<'a> {
     arguments: &'a ReproduceArgs,
     /// Folder of the paper's scenarios.
     scenarios: PathBuf,
@@ -184,7 +184,7 @@ struct Work<'a> {
     testbed: BTreeMap<&'static str, Wanted>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> ReproductionRuns<'a> {
     fn new(
         arguments: &'a ReproduceArgs,
         scenarios: PathBuf,
@@ -251,7 +251,7 @@ impl<'a> Work<'a> {
 
     /// Returns the choice of a case's simulation: `--quick` uses an ended run of the whole duration, or else a
     /// short one with drawn flows. Fails on a scenario that cannot be changed or planned.
-    fn simulated(&self, case: &'static Case, source: Source) -> Result<Choice, Failure> {
+    fn simulated(&self, case: &'static Case, source: Source) -> Result<RunChoice, Failure> {
         let mut variant = Variant {
             is_fair: source == Source::Fair,
             is_quick: false,
@@ -263,7 +263,7 @@ impl<'a> Work<'a> {
             wanted = self.wanted(case, &variant)?;
         }
         let is_made = self.engine == Engine::Sim || self.batch.found(&wanted).is_some();
-        Ok(Choice {
+        Ok(RunChoice {
             case,
             source,
             played: Played {
@@ -302,8 +302,8 @@ impl<'a> Work<'a> {
     }
 
     /// Returns the choice of a case's run in the lab.
-    fn emulated(&self, case: &'static Case) -> Choice {
-        Choice {
+    fn emulated(&self, case: &'static Case) -> RunChoice {
+        RunChoice {
             case,
             source: Source::Emulated,
             played: Played {

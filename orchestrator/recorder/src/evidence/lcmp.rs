@@ -48,7 +48,7 @@ impl<'a> Replay<'a> {
             return;
         };
         self.decisions += 1;
-        let again = |config| Choice::of(decide(&candidates, hash.unwrap_or(0), config));
+        let again = |config| DecisionResult::of(decide(&candidates, hash.unwrap_or(0), config));
         let actual = again(self.config);
         let compare = |sums: &mut Changed, config| {
             let other = again(config);
@@ -141,13 +141,13 @@ fn replayed(
 
 /// Result of a decision, for comparison.
 #[derive(Default)]
-struct Choice {
+struct DecisionResult {
     chosen: Option<usize>,
     /// Kept candidates, cheapest first, as the hash indexes them.
     order: Vec<usize>,
 }
 
-impl Choice {
+impl DecisionResult {
     fn of(decision: Option<Decision>) -> Self {
         let Some(decision) = decision else {
             return Self::default();

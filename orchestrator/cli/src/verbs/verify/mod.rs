@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use self::{
     rerun::Rerun,
-    work::{KEPT, Work},
+    work::{KEPT, WorkDir},
 };
 use crate::{
     args::{Global, VerifyArgs},
@@ -97,7 +97,7 @@ fn check(arguments: &VerifyArgs, global: &Global) -> Result<(Verified, Manifest)
     let path = &arguments.bundle;
     let unreadable = |error| Failure::usage(lab_files::failed(path, &error));
     let mut file = lab_files::open(path, Links::Follow).map_err(unreadable)?;
-    let work = Work::new(arguments)?;
+    let work = WorkDir::new(arguments)?;
     let manifest =
         unpack(&mut file, &work.at(KEPT), &Limits::default()).map_err(bundle::failure)?;
     let (sha256, _) = bundle::digest(&mut file).map_err(unreadable)?;

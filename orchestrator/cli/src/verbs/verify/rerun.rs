@@ -19,7 +19,7 @@ use lab_reports::{
 use lab_units::show::commas;
 use serde::Serialize;
 
-use super::work::{KEPT, Work};
+use super::work::{KEPT, WorkDir};
 use crate::{
     args::Global,
     batch::{Batch, Derived, FoundRuns, Here, Wanted},
@@ -61,7 +61,7 @@ impl Rerun {
 }
 
 /// Runs the scenario of the unpacked run again and compares the rows.
-pub fn rerun(work: &Work, global: &Global) -> Result<Rerun, Failure> {
+pub fn rerun(work: &WorkDir, global: &Global) -> Result<Rerun, Failure> {
     let kept = open(&work.at(KEPT))?;
     let global = Global {
         results: work.at("results"),
@@ -124,7 +124,7 @@ fn named(capacity: Capacity) -> String {
 
 /// Returns a request to run `kept`'s scenario again in the same place. A simulation reads the scenario from memory; a
 /// lab run reads it from files in `work`.
-fn wanted(kept: &RunDir, work: &Work) -> Result<Wanted, Failure> {
+fn wanted(kept: &RunDir, work: &WorkDir) -> Result<Wanted, Failure> {
     let mut wanted = Wanted::new_run(kept.info().scenario.clone(), once_more(kept)?);
     match wanted.request.engine {
         EngineRequest::Sim(_) => {

@@ -10,13 +10,13 @@ use crate::{
 };
 
 /// Directory of a verification.
-pub struct Work {
+pub struct WorkDir {
     path: PathBuf,
     /// Temporary folder of the unpacked bundle; `None` if the command line names a directory.
     pub temporary: Option<Temporary>,
 }
 
-impl Work {
+impl WorkDir {
     pub fn new(arguments: &VerifyArgs) -> Result<Self, Failure> {
         if let Some(path) = &arguments.output {
             let made = caller::check_links(path).and_then(|()| fs::create_dir(path));
