@@ -83,7 +83,7 @@ pub struct Experience {
 
 /// Duration of an `up` that has not begun.
 #[derive(Debug)]
-pub struct Estimate {
+pub struct DurationEstimate {
     /// Times estimated from the costs of the place alone.
     by_costs: Times,
     /// Times corrected by earlier runs.
@@ -92,7 +92,7 @@ pub struct Estimate {
     runs: u32,
 }
 
-impl Estimate {
+impl DurationEstimate {
     /// Estimates an `up` of `plan` at `place` with this `experience`.
     pub fn new(plan: &Plan, place: Place, experience: &Experience) -> Self {
         let by_costs = by_costs(plan, place);
@@ -181,7 +181,7 @@ impl Experience {
     }
 
     /// Adds a run to the experience.
-    pub fn add(&mut self, estimate: &Estimate, happened: &Happened) {
+    pub fn add(&mut self, estimate: &DurationEstimate, happened: &Happened) {
         let more = |sum: Nanos, times: &Times| {
             let time: Nanos = times.values().copied().sum();
             Nanos::new(sum.get() / 2).saturating_add(time)
@@ -328,7 +328,7 @@ scale: { rate: 1/2000, time: 100 }
     fn the_parts_follow_from_the_plan_and_add_up() {
         let plan = plan();
         let place = Place::GuestVirtual;
-        let estimate = Estimate::new(&plan, place, &Experience::default());
+        let estimate = DurationEstimate::new(&plan, place, &Experience::default());
         let flows = estimate_at(&plan, &Capacity::default_of(place)).wall_ns;
         let rows = u64::try_from(plan.flows.len() * 2).unwrap();
         let expected = [
@@ -378,7 +378,7 @@ scale: { rate: 1/2000, time: 100 }
         let plan = plan();
         let place = Place::GuestVirtual;
         let mut experience = Experience::default();
-        let first = Estimate::new(&plan, place, &experience);
+        let first = DurationEstimate::new(&plan, place, &experience);
         let took = |factor: u64| {
             let times = first
                 .by_costs
@@ -387,7 +387,7 @@ scale: { rate: 1/2000, time: 100 }
             Happened(times.collect())
         };
         experience.add(&first, &took(2));
-        let second = Estimate::new(&plan, place, &experience);
+        let second = DurationEstimate::new(&plan, place, &experience);
         for (part, time) in &first.times {
             assert_eq!(second.times[part].get(), 2 * time.get(), "{part:?}");
         }
@@ -397,7 +397,7 @@ scale: { rate: 1/2000, time: 100 }
                 .ends_with("(by an earlier run at this place)")
         );
         experience.add(&second, &took(1));
-        let third = Estimate::new(&plan, place, &experience);
+        let third = DurationEstimate::new(&plan, place, &experience);
         for (part, time) in &first.times {
             let expected = time.get() * 4 / 3;
             assert!(third.times[part].get().abs_diff(expected) <= 1, "{part:?}");
@@ -414,14 +414,14 @@ scale: { rate: 1/2000, time: 100 }
     fn a_part_far_from_its_estimate_corrects_all_parts_by_one_factor() {
         let plan = plan();
         let place = Place::GuestVirtual;
-        let first = Estimate::new(&plan, place, &Experience::default());
+        let first = DurationEstimate::new(&plan, place, &Experience::default());
         let mut times = first.by_costs.clone();
         let all: u64 = times.values().map(|time| time.get()).sum();
         times.insert(Part::Flows, Nanos::ZERO);
         let rest: u64 = times.values().map(|time| time.get()).sum();
         let mut experience = Experience::default();
         experience.add(&first, &Happened(times));
-        let second = Estimate::new(&plan, place, &experience);
+        let second = DurationEstimate::new(&plan, place, &experience);
         for (part, time) in &first.times {
             let expected = u128::from(time.get()) * u128::from(rest) / u128::from(all);
             assert_eq!(u128::from(second.times[part].get()), expected, "{part:?}");
@@ -432,7 +432,7 @@ scale: { rate: 1/2000, time: 100 }
     fn the_table_has_both_times_of_each_part_and_of_all() {
         let plan = plan();
         let place = Place::GuestVirtual;
-        let estimate = Estimate::new(&plan, place, &Experience::default());
+        let estimate = DurationEstimate::new(&plan, place, &Experience::default());
         let total = Duration::from_secs(60);
         let happened = Happened::new(&[phase("links", 900)], Duration::from_secs(1), total);
         let table = estimate.table(&happened);

@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     decide::{MachineFacts, RunLocation},
-    duration::{Estimate, Experience, Happened},
+    duration::{DurationEstimate, Experience, Happened},
     task::{GuestTask, Request, Task},
 };
 use crate::{
@@ -76,7 +76,7 @@ fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcom
     let (is_root, kernel_lacks) = kernel_lacks();
     let place = place::choose(&arguments.place, &kernel_lacks);
     let mut experience: Experience = place::durations(place).unwrap_or_default();
-    let estimate = Estimate::new(&request.plan, place, &experience);
+    let estimate = DurationEstimate::new(&request.plan, place, &experience);
     let Ran { dir, kept } =
         run_at_place((arguments, global), &request, is_root, kernel_lacks, || {
             inspect::warn_of_place(&request.plan, place);
