@@ -38,7 +38,7 @@ pub(super) struct ReportRows<'a> {
     baseline: BTreeMap<PortId, LinkReport>,
     /// Number of times that each switch's agent was restarted.
     restarts: BTreeMap<DcId, u64>,
-    samples: BTreeMap<DcId, Samples>,
+    samples: BTreeMap<DcId, SwitchSamples>,
     /// Number of packets that each switch has dropped because no candidate was alive.
     unreachable: BTreeMap<DcId, u64>,
 }
@@ -46,7 +46,7 @@ pub(super) struct ReportRows<'a> {
 /// Samples of a switch's queues since the repetition's start. After a restart, the
 /// switch's agent counts from 0 again.
 #[derive(Clone, Copy, Debug, Default)]
-struct Samples {
+struct SwitchSamples {
     /// Counts of the agent's latest report.
     latest: SampleCounts,
     since_start: SampleCounts,
@@ -58,7 +58,7 @@ struct SampleCounts {
     late: u64,
 }
 
-impl Samples {
+impl SwitchSamples {
     /// Adds an agent's counts. Samples from before the repetition's start are not counted.
     fn update(&mut self, now: SampleCounts, is_started: bool) {
         let before = std::mem::replace(&mut self.latest, now);

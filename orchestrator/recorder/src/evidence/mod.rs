@@ -43,7 +43,7 @@ use self::{
     hash::Shares,
     lcmp::Replay,
     load::Load,
-    sampling::Samples,
+    sampling::QueueSamples,
     share::{count, ratio},
     splits::Splits,
     tables::PolicyFlowTables,
@@ -84,7 +84,7 @@ struct PolicyWitness<'a> {
     replay: Option<Replay<'a>>,
     shares: Shares,
     splits: Splits,
-    samples: Samples,
+    samples: QueueSamples,
     tables: PolicyFlowTables,
     failovers: Failovers,
     undecided: Undecided,
@@ -110,7 +110,7 @@ impl<'a> Witness<'a> {
             },
             shares: Shares::default(),
             splits: Splits::default(),
-            samples: Samples::new(
+            samples: QueueSamples::new(
                 run.policy
                     .lcmp()
                     .map(|lcmp| paper.time(lcmp.sample_interval_ns)),
