@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::{
     catalogue::{Case, LCMP},
-    network::Network,
+    network::PathCounts,
     published::Published,
 };
 
@@ -29,7 +29,7 @@ pub struct CaseValues {
     /// Average utilisation of the links at the sending datacenter per policy, in percent.
     pub utilisation: BTreeMap<String, BTreeMap<String, f64>>,
     /// Counts of paths and delays in the network; `None` for published values.
-    pub network: Option<Network>,
+    pub network: Option<PathCounts>,
 }
 
 /// Slowdowns of flows in a size bin, a twentieth of all flows.
@@ -177,7 +177,7 @@ impl Measured {
         let mut values = values(&policies);
         let sender = first.map(|(_, src_dc)| src_dc).unwrap_or_default();
         values.utilisation = utilisation(run, &policies, &sender)?;
-        values.network = Some(Network::of(&run.info().dcs, &run.info().links));
+        values.network = Some(PathCounts::of(&run.info().dcs, &run.info().links));
         let mut warnings = run.info().warnings.clone();
         warnings.extend(outcome.end.evidence.warnings().iter().map(words::warning));
         let name = run.path().file_name().unwrap_or_default();

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// Counts of paths and delays in a network.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Network {
+pub struct PathCounts {
     /// Number of pairs of datacenters.
     pub pairs: usize,
     /// Number of pairs of datacenters that have several paths with the fewest links.
@@ -16,7 +16,7 @@ pub struct Network {
     pub delay_ratio: f64,
 }
 
-impl Network {
+impl PathCounts {
     /// Counts the paths in the network.
     #[must_use]
     pub fn of(dcs: &[DcInfo], links: &[LinkInfo]) -> Self {
