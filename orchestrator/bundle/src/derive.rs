@@ -23,7 +23,7 @@ pub struct Discrepancy {
 
 /// Result of deriving a run's numbers from its rows.
 #[derive(Clone, Debug, Serialize)]
-pub struct Derived {
+pub struct Derivation {
     /// Start of the run.
     pub started_at: UtcTime,
     /// Number of figures whose numbers were compared.
@@ -55,7 +55,7 @@ pub enum DeriveError {
 ///
 /// # Errors
 /// If the records are invalid or have another format, or a file cannot be read or written.
-pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
+pub fn derive(kept: &Path, again: &Path) -> Result<Derivation, DeriveError> {
     let run = RunDir::open(kept)?;
     run.require_own_format()?;
     copy_records(kept, again)?;
@@ -88,7 +88,7 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
             ));
         }
     }
-    Ok(Derived {
+    Ok(Derivation {
         started_at: run.started_at(),
         figures: figures.len(),
         differences,

@@ -26,5 +26,5 @@ pub use self::{
     found::FoundRuns,
     make::{Here, Make},
     progress::BatchProgress,
-    wanted::{Derived, Reuse, Wanted},
+    wanted::{DerivedScenario, Reuse, Wanted},
 };

@@ -23,14 +23,14 @@ pub struct Wanted {
     /// Request for the run.
     pub request: RunRequest,
     /// Scenario in place of the file at the request's path; messages still show the path.
-    pub derived: Option<Derived>,
+    pub derived: Option<DerivedScenario>,
     /// Ended runs that may serve instead of a new one.
     pub reuse: Reuse,
 }
 
 /// Scenario that is not in a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Derived {
+pub struct DerivedScenario {
     /// YAML text.
     pub text: String,
     /// Texts of the files that the scenario names.
@@ -65,7 +65,7 @@ impl Wanted {
     pub fn derived(name: String, request: RunRequest, loaded: Loaded) -> Result<Self, Failure> {
         Ok(Self {
             reuse: Reuse::of_request(&request, &loaded)?,
-            derived: Some(Derived {
+            derived: Some(DerivedScenario {
                 text: loaded.text,
                 files: loaded.files,
             }),
@@ -84,7 +84,7 @@ impl Wanted {
     }
 }
 
-impl Derived {
+impl DerivedScenario {
     /// Returns the parsed scenario; messages call it `path`.
     pub fn loaded(&self, path: &Path) -> Result<Loaded, Failure> {
         let name = path.display().to_string();

@@ -89,7 +89,7 @@ impl Contents {
     }
 
     /// Returns the head; `None` if the owner was killed before it wrote the head.
-    pub fn head(&self) -> Option<&super::Head> {
+    pub fn head(&self) -> Option<&super::JournalHead> {
         self.entries.iter().find_map(|entry| match entry {
             Entry::Lab(head) => Some(head),
             _ => None,

@@ -8,7 +8,7 @@ use lab_units::show::{about_bytes, about_time};
 use crate::{error::PlanError, model::Scale};
 
 /// Default that depends on the topology: the parameter's name and its emulated value.
-pub(crate) type Derived = (&'static str, Value);
+pub(crate) type DerivedDefault = (&'static str, Value);
 
 /// Resolves the `settings` at the YAML path `path`; `preset` applies if the settings name no preset.
 ///
@@ -17,7 +17,7 @@ pub(crate) fn resolve<S: ParameterSet>(
     path: &str,
     settings: &Settings,
     preset: Preset,
-    derived: &[Derived],
+    derived: &[DerivedDefault],
     scale: &Scale,
 ) -> Result<S, PlanError> {
     let preset = settings.preset.unwrap_or(preset);

@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::work::{KEPT, WorkDir};
 use crate::{
     args::Global,
-    batch::{Batch, Derived, FoundRuns, Here, Wanted},
+    batch::{Batch, DerivedScenario, FoundRuns, Here, Wanted},
     failure::{During, Failure, with_causes},
     programs,
 };
@@ -128,7 +128,7 @@ fn wanted(kept: &RunDir, work: &WorkDir) -> Result<Wanted, Failure> {
     let mut wanted = Wanted::new_run(kept.info().scenario.clone(), once_more(kept)?);
     match wanted.request.engine {
         EngineRequest::Sim(_) => {
-            wanted.derived = Some(Derived {
+            wanted.derived = Some(DerivedScenario {
                 text: read(kept, SCENARIO_FILE)?,
                 files: inputs(kept)?,
             });
