@@ -68,12 +68,12 @@ struct Scaled<'a> {
 }
 
 /// Solution of a linear program.
-struct Solution {
+struct LpSolution {
     traffic: Vec<Vec<Vec<f64>>>,
     utilisations: Vec<f64>,
 }
 
-impl Solution {
+impl LpSolution {
     fn largest(&self) -> f64 {
         self.utilisations.iter().copied().fold(0.0, f64::max)
     }
@@ -119,7 +119,7 @@ impl<'a> Scaled<'a> {
 
     /// Minimises the largest utilisation or, if that is given as `limit`, the sum of the switches' largest
     /// utilisations.
-    fn solve(&self, limit: Option<f64>) -> Result<Solution, TeError> {
+    fn solve(&self, limit: Option<f64>) -> Result<LpSolution, TeError> {
         let mut problem = Problem::new(OptimizationDirection::Minimize);
         let rows = self.topology.rows();
         let max = limit.unwrap_or(f64::INFINITY);
@@ -137,7 +137,7 @@ impl<'a> Scaled<'a> {
         self.fit(&mut problem, &traffic, &utilisations);
         let solution = solved(&problem)?;
         let value = |variable: &Variable| solution.var_value(*variable).max(0.0);
-        Ok(Solution {
+        Ok(LpSolution {
             traffic: self.by_hop(&traffic, value),
             utilisations: utilisations.iter().map(value).collect(),
         })

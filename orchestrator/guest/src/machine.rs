@@ -27,7 +27,7 @@ pub(crate) struct Machine {
     pub ports: Vec<Port>,
     /// Kernel messages on the console.
     pub messages: Messages,
-    pub shares: Vec<Share>,
+    pub shares: Vec<SharedDir>,
     /// Number of the inherited file with the outbox's memory, if the machine has an outbox.
     pub outbox: Option<RawFd>,
 }
@@ -52,7 +52,7 @@ pub(crate) enum Port {
 
 /// Host directory that the guest may mount.
 #[derive(Clone, Debug)]
-pub(crate) struct Share {
+pub(crate) struct SharedDir {
     pub export: Export,
     pub writable: bool,
 }
@@ -152,7 +152,7 @@ impl Line {
         self.0.push(value.as_ref().into());
     }
 
-    fn share(&mut self, share: &Share) {
+    fn share(&mut self, share: &SharedDir) {
         let Export { tag, path } = &share.export;
         let readonly = if share.writable { "off" } else { "on" };
         // Without a security model, files get the owner and mode that the guest's root sets, or QEMU's owner if QEMU
@@ -250,7 +250,7 @@ mod tests {
     use crate::request::DEFAULT_VCPUS;
 
     fn machine(accelerator: Accelerator, clock: Clock) -> Machine {
-        let share = |tag: &str, path: &str, writable| Share {
+        let share = |tag: &str, path: &str, writable| SharedDir {
             export: Export {
                 tag: tag.to_owned(),
                 path: path.into(),

@@ -16,17 +16,17 @@ use lab_files::draft;
 use crate::{
     Accelerator, Clock, ExecConfig, GuestError, GuestRequest, Signals,
     cache::Kernel,
-    channel::{self, Event},
+    channel::{self, SessionEvent},
     cpu::CpuClaim,
     exec::ExecSocket,
     initramfs,
     kvm::{self, KvmVerdict},
-    machine::{Machine, Messages, Port, Share},
+    machine::{Machine, Messages, Port, SharedDir},
     outbox::Incoming,
     process::{BUSYBOX_PACKAGE, QEMU, QEMU_PACKAGE, Qemu, find_busybox, in_memory, output_pipe},
     rights::Lent,
     session::Session,
-    sinks::{GuestEvent, Sinks},
+    sinks::{SessionEvent, Sinks},
     wire::{Export, InnerRequest, Token},
 };
 
@@ -119,7 +119,7 @@ fn start(
     request: &GuestRequest,
     kernel: &Kernel,
     inner: &InnerRequest,
-    queue: &Sender<Event>,
+    queue: &Sender<SessionEvent>,
 ) -> Result<(Qemu, UnixStream, Incoming), GuestError> {
     let busybox = find_busybox().ok_or(GuestError::ProgramMissing {
         program: "busybox",
@@ -168,8 +168,8 @@ fn start(
         Clock::Real => None,
     };
     let mut qemu = Qemu::start(&machine.arguments(), inherited, cpu).map_err(start_error)?;
-    channel::pump(stdout, queue.clone(), Event::Stdout);
-    channel::pump(stderr, queue.clone(), Event::Stderr);
+    channel::pump(stdout, queue.clone(), SessionEvent::Stdout);
+    channel::pump(stderr, queue.clone(), SessionEvent::Stderr);
     let lines = control.try_clone().map_err(GuestError::host)?;
     channel::pump_control(lines, inner.token.clone(), queue.clone());
     if let Some(messages) = qemu.take_stderr() {
@@ -204,8 +204,8 @@ fn inner_request(
     }
 }
 
-fn shares(writable: Vec<Export>) -> Vec<Share> {
-    let share = |(export, writable)| Share { export, writable };
+fn shares(writable: Vec<Export>) -> Vec<SharedDir> {
+    let share = |(export, writable)| SharedDir { export, writable };
     let root = Export {
         tag: "root".to_owned(),
         path: "/".into(),

@@ -78,7 +78,7 @@ enum Lookup {
 
 /// Share of the packets that a selector matches: all, some or none.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Share {
+enum MatchedShare {
     None,
     Some,
     All,
@@ -117,9 +117,9 @@ impl<'a> HostPackets<'a> {
     fn is_matched(&self, rule: &Rule, lookup: Lookup) -> bool {
         let mut shares = rule.matches.iter().map(|it| self.share(it, lookup));
         if rule.is_inverted {
-            shares.any(|share| share != Share::All)
+            shares.any(|share| share != MatchedShare::All)
         } else {
-            shares.all(|share| share != Share::None)
+            shares.all(|share| share != MatchedShare::None)
         }
     }
 
@@ -162,9 +162,21 @@ impl<'a> HostPackets<'a> {
 
     /// Returns the share of a lookup's packets that a selector matches. The packets are UDP packets to RoCE's
     /// port, from root, without a mark; SoftRoCE's route lookups give no ports.
-    fn share(&self, selector: &Match, lookup: Lookup) -> Share {
-        let some_if = |is_some| if is_some { Share::Some } else { Share::None };
-        let all_if = |is_all| if is_all { Share::All } else { Share::None };
+    fn share(&self, selector: &Match, lookup: Lookup) -> MatchedShare {
+        let some_if = |is_some| {
+            if is_some {
+                MatchedShare::Some
+            } else {
+                MatchedShare::None
+            }
+        };
+        let all_if = |is_all| {
+            if is_all {
+                MatchedShare::All
+            } else {
+                MatchedShare::None
+            }
+        };
         let is_received = lookup == Lookup::Receive;
         match selector {
             Match::From(prefix) | Match::To(prefix) => self.share_in(*prefix),
@@ -176,7 +188,7 @@ impl<'a> HostPackets<'a> {
             Match::Users(first, _) => all_if(*first == 0),
             Match::Protocol(protocol) => all_if(i32::from(*protocol) == libc::IPPROTO_UDP),
             Match::SourcePorts(first, last) if is_received => match first {
-                0..=MIN_SOURCE_PORT if *last == u16::MAX => Share::All,
+                0..=MIN_SOURCE_PORT if *last == u16::MAX => MatchedShare::All,
                 _ => some_if(*last >= MIN_SOURCE_PORT),
             },
             Match::DestinationPorts(first, last) if is_received => {
@@ -185,17 +197,17 @@ impl<'a> HostPackets<'a> {
             Match::SourcePorts(..)
             | Match::DestinationPorts(..)
             | Match::Tunnel(_)
-            | Match::InVrf => Share::None,
-            Match::Tos(_) | Match::Other(_) => Share::Some,
+            | Match::InVrf => MatchedShare::None,
+            Match::Tos(_) | Match::Other(_) => MatchedShare::Some,
         }
     }
 
-    fn share_in(&self, prefix: Prefix) -> Share {
+    fn share_in(&self, prefix: Prefix) -> MatchedShare {
         let is_in = |addr: &&Ipv4Addr| prefix.contains(**addr);
         match self.addresses.iter().filter(is_in).count() {
-            0 => Share::None,
-            count if count == self.addresses.len() => Share::All,
-            _ => Share::Some,
+            0 => MatchedShare::None,
+            count if count == self.addresses.len() => MatchedShare::All,
+            _ => MatchedShare::Some,
         }
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
 
 use super::{
     AgentError, RunError, RunReport, Runner,
-    agents::{self, Agent, AgentEvent},
+    agents::{self, AgentEvent, SwitchAgent},
     commands,
     generator::{self, Session},
     input::{Ending, HostCounts, Input, Readings},
@@ -30,7 +30,7 @@ use crate::{
 /// Running repetition, with its agents and channels.
 pub(super) struct RunningRepetition<'a> {
     pub(super) repetition: Repetition<'a>,
-    pub(super) agents: Vec<Agent>,
+    pub(super) agents: Vec<SwitchAgent>,
     pub(super) inputs: UnboundedReceiver<Input>,
     /// Sending end of `inputs`, for agents and flows.
     sender: UnboundedSender<Input>,
@@ -56,7 +56,7 @@ impl<'a> RunningRepetition<'a> {
     }
 
     /// Returns the agent of a datacenter; `None` for a legacy datacenter.
-    fn agent(&mut self, dc: DcId) -> Option<&mut Agent> {
+    fn agent(&mut self, dc: DcId) -> Option<&mut SwitchAgent> {
         self.agents.iter_mut().find(|agent| agent.dc() == dc)
     }
 
@@ -130,7 +130,7 @@ impl Runner<'_> {
             host_waits: running.waits_at_delivery,
             cpu,
         };
-        running.agents.drain(..).try_for_each(Agent::wait)?;
+        running.agents.drain(..).try_for_each(SwitchAgent::wait)?;
         // By now the agents have detached their programs from the switches' ports, so only other changes differ.
         let altered = self.lab.altered(running.repetition.injected())?;
         let ending = Ending {

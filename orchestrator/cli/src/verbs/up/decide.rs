@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lab_guest::probe::Finding as GuestFinding;
+use lab_guest::probe::GuestFinding;
 use lab_kernel::doctor::{Finding, Level};
 use lab_plan::Plan;
 

@@ -22,10 +22,10 @@ use std::{
     time::Instant,
 };
 
-use lab_guest::probe::{self, Finding};
+use lab_guest::probe::{self, GuestFinding};
 use lab_kernel::{
     LabName,
-    doctor::{self, Finding as KernelFinding},
+    doctor::{self, Finding},
     lab::Live,
 };
 use lab_plan::{Capacity, Plan};
@@ -132,7 +132,7 @@ pub fn as_owner(caller: i32, global: &Global) -> Outcome {
 
 /// Returns true if this process runs as root, and what this kernel lacks; without root, modules cannot be
 /// probed.
-fn kernel_lacks() -> (bool, Vec<KernelFinding>) {
+fn kernel_lacks() -> (bool, Vec<Finding>) {
     let is_root = nix::unistd::geteuid().is_root();
     let lacks = if is_root {
         doctor::missing_here()
@@ -147,7 +147,7 @@ fn run_at_place(
     (arguments, global): (&UpArgs, &Global),
     request: &Request,
     is_root: bool,
-    kernel_lacks: Vec<KernelFinding>,
+    kernel_lacks: Vec<Finding>,
     announce: impl FnOnce(),
 ) -> Result<Ran, Failure> {
     inspect::warn(&request.plan);
@@ -264,7 +264,7 @@ impl MachineFacts {
         request: &Request,
         results: &Path,
         is_root: bool,
-        kernel_lacks: Vec<KernelFinding>,
+        kernel_lacks: Vec<Finding>,
     ) -> Result<Self, Failure> {
         let place = &request.place;
         let guest_lacks = if is_root && place::needs_guest(place, &kernel_lacks) {
@@ -282,10 +282,10 @@ impl MachineFacts {
 }
 
 /// Returns the things that a guest for `plan` needs and this machine lacks.
-fn guest_lacks(plan: &Plan, cache: &Path) -> Vec<Finding> {
+fn guest_lacks(plan: &Plan, cache: &Path) -> Vec<GuestFinding> {
     let mut lacks = probe::lacking(cache);
     // The memory of this plan's guest counts, not that of the smallest guest.
-    lacks.retain(|finding| !matches!(finding, Finding::NoMemory { .. }));
+    lacks.retain(|finding| !matches!(finding, GuestFinding::NoMemory { .. }));
     lacks.extend(probe::lacking_memory(guest::memory(plan)));
     lacks
 }
