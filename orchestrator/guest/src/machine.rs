@@ -24,7 +24,7 @@ pub(crate) struct Machine {
     /// Number of the inherited file with the initramfs.
     pub initramfs: RawFd,
     /// Serial ports; the first is the kernel's console.
-    pub ports: Vec<Port>,
+    pub ports: Vec<SerialPort>,
     /// Kernel messages on the console.
     pub messages: Messages,
     pub shares: Vec<SharedDir>,
@@ -43,7 +43,7 @@ pub(crate) enum Messages {
 
 /// Serial port, with the number of the inherited file to which it is connected.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Port {
+pub(crate) enum SerialPort {
     /// Pipe or file for the guest's output.
     Output(RawFd),
     /// Connected socket for both directions.
@@ -112,11 +112,11 @@ impl Machine {
             let backend = match port {
                 // QEMU gets an open file, because it lacks the right to open another user's pipe. `append` keeps QEMU
                 // from truncating the file, which fails on a pipe.
-                Port::Output(fd) => {
+                SerialPort::Output(fd) => {
                     line.option("-add-fd", format!("fd={fd},set={fd}"));
                     format!("file,id=port{index},path=/dev/fdset/{fd},append=on")
                 }
-                Port::Both(fd) => format!("socket,id=port{index},fd={fd}"),
+                SerialPort::Both(fd) => format!("socket,id=port{index},fd={fd}"),
             };
             line.option("-chardev", backend);
             let device = format!("isa-serial,chardev=port{index},index={index},irq={interrupt}");
@@ -266,9 +266,9 @@ mod tests {
             image: "/cache/boot/vmlinux-6.1.0".into(),
             initramfs: 10,
             ports: [11, 12, 13]
-                .map(Port::Output)
+                .map(SerialPort::Output)
                 .into_iter()
-                .chain([Port::Both(14)])
+                .chain([SerialPort::Both(14)])
                 .collect(),
             shares: vec![
                 share("root", "/", false),

@@ -21,11 +21,11 @@ use crate::{
     exec::ExecSocket,
     initramfs,
     kvm::{self, KvmVerdict},
-    machine::{Machine, Messages, Port, SharedDir},
+    machine::{Machine, Messages, SerialPort, SharedDir},
     outbox::Incoming,
     process::{BUSYBOX_PACKAGE, QEMU, QEMU_PACKAGE, Qemu, find_busybox, in_memory, output_pipe},
     rights::Lent,
-    session::Session,
+    session::GuestSession,
     sinks::{SessionEvent, Sinks},
     wire::{Export, InnerRequest, Token},
 };
@@ -70,7 +70,7 @@ fn lend(request: &GuestRequest) -> Result<Lent, GuestError> {
 }
 
 /// Guest whose command has ended. It ends with the thread that started it.
-pub struct StayingGuest<'a>(Session<'a>);
+pub struct StayingGuest<'a>(GuestSession<'a>);
 
 impl StayingGuest<'_> {
     /// Serves exec sessions until a signal asks this process to end. A guest on the virtual clock is paused while there
@@ -85,7 +85,7 @@ fn begin<'a>(
     stays: bool,
     signals: Signals,
     sinks: &mut Sinks<'_>,
-) -> Result<Session<'a>, GuestError> {
+) -> Result<GuestSession<'a>, GuestError> {
     let Signals {
         queue,
         events,
@@ -111,7 +111,7 @@ fn begin<'a>(
     let inner = inner_request(request, &kernel, (accelerator, clock), (stays, token));
     let machine = start(request, &kernel, &inner, &queue)?;
     let inputs = (events, forwarding, exec);
-    Ok(Session::new(request, clock, machine, inputs, started))
+    Ok(GuestSession::new(request, clock, machine, inputs, started))
 }
 
 /// Starts the machine and the threads that read its streams; returns it with its control port and outbox.
@@ -143,10 +143,10 @@ fn start(
         image: kernel.image.clone(),
         initramfs: initramfs.as_raw_fd(),
         ports: vec![
-            Port::Output(console.as_raw_fd()),
-            Port::Output(its_stdout.as_raw_fd()),
-            Port::Output(its_stderr.as_raw_fd()),
-            Port::Both(its_control.as_raw_fd()),
+            SerialPort::Output(console.as_raw_fd()),
+            SerialPort::Output(its_stdout.as_raw_fd()),
+            SerialPort::Output(its_stderr.as_raw_fd()),
+            SerialPort::Both(its_control.as_raw_fd()),
         ],
         messages: Messages::Errors,
         shares: shares(inner.writable.clone()),

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Session of a running machine.
-pub(crate) struct Session<'a> {
+pub(crate) struct GuestSession<'a> {
     request: &'a GuestRequest,
     clock: Clock,
     /// Exec socket. It is removed before the machine ends, so that no client connects to a dead machine.
@@ -43,7 +43,7 @@ pub(crate) struct Session<'a> {
     deferred: VecDeque<SessionEvent>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> GuestSession<'a> {
     pub(crate) fn new(
         request: &'a GuestRequest,
         clock: Clock,

@@ -34,12 +34,12 @@ pub struct Claim {
     /// Figures that the claim is based on.
     pub figures: &'static [Figure],
     /// Rule that selects the comparisons.
-    pub rule: Rule,
+    pub rule: ClaimRule,
 }
 
 /// Rule that selects the comparisons of a claim.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Rule {
+pub enum ClaimRule {
     /// Compares p50 and p99 of the slowdowns separately, in every case that the text mentions and against every
     /// baseline.
     Slowdowns,
@@ -50,7 +50,7 @@ pub enum Rule {
     Parts,
 }
 
-impl Rule {
+impl ClaimRule {
     /// Returns a description of the rule.
     #[must_use]
     pub const fn words(self) -> &'static str {
@@ -81,38 +81,38 @@ pub const CLAIMS: &[Claim] = &[
         sentence: "LCMP significantly reduces flow completion time (FCT) slowdown compared to ECMP and \
                    UCMP across different traffic loads.",
         figures: &[Figure::Fig5, Figure::Fig7, Figure::Fig8],
-        rule: Rule::Slowdowns,
+        rule: ClaimRule::Slowdowns,
     },
     Claim {
         id: "C2",
         sentence: "LCMP effectively balances link utilization and reduces congestion in long-haul \
                    inter-datacenter links.",
         figures: &[Figure::Fig1],
-        rule: Rule::Balance,
+        rule: ClaimRule::Balance,
     },
     Claim {
         id: "C3",
         sentence: "LCMP is robust across different traffic patterns and workloads.",
         figures: &[Figure::Fig9],
-        rule: Rule::Slowdowns,
+        rule: ClaimRule::Slowdowns,
     },
     Claim {
         id: "C4",
         sentence: "LCMP works effectively with different RDMA congestion control algorithms.",
         figures: &[Figure::Fig10],
-        rule: Rule::Slowdowns,
+        rule: ClaimRule::Slowdowns,
     },
     Claim {
         id: "C5",
         sentence: "Each component of LCMP's distributed cost function contributes to overall performance.",
         figures: &[Figure::Fig11],
-        rule: Rule::Parts,
+        rule: ClaimRule::Parts,
     },
     Claim {
         id: "C6",
         sentence: "LCMP maintains its performance advantages in large-scale deployments.",
         figures: &[Figure::Fig7, Figure::Fig8],
-        rule: Rule::Slowdowns,
+        rule: ClaimRule::Slowdowns,
     },
 ];
 
@@ -282,10 +282,10 @@ impl Claim {
                     .flat_map(move |(base, label)| {
                         let stated = published.stated(case, base);
                         match self.rule {
-                            Rule::Slowdowns if !published.is_in_text(case) => Vec::new(),
-                            Rule::Slowdowns => slowdowns(case, values, label, stated),
-                            Rule::Parts => vec![part(case, values, label)],
-                            Rule::Balance => balances(case, values, label),
+                            ClaimRule::Slowdowns if !published.is_in_text(case) => Vec::new(),
+                            ClaimRule::Slowdowns => slowdowns(case, values, label, stated),
+                            ClaimRule::Parts => vec![part(case, values, label)],
+                            ClaimRule::Balance => balances(case, values, label),
                         }
                     })
                     .collect::<Vec<_>>()
@@ -559,7 +559,7 @@ mod tests {
     #[test]
     fn a_run_that_gave_the_papers_own_numbers_holds() {
         let published = of_repository();
-        let is_by_text = |claim: &&Claim| claim.rule == Rule::Slowdowns;
+        let is_by_text = |claim: &&Claim| claim.rule == ClaimRule::Slowdowns;
         for claim in CLAIMS.iter().filter(is_by_text) {
             for (source, end) in [(Source::Simulated, 0), (Source::Fair, 1)] {
                 let own = |case: &&Case| claim.figures.contains(&case.figure);

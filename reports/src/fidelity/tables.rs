@@ -11,7 +11,7 @@ use super::{
 use crate::facts::RunFacts;
 
 /// Numbers of a policy, a repetition, a datacenter and the next one.
-type Port = [u64; 4];
+type PortKey = [u64; 4];
 
 /// Time and value of a sample.
 type Sample = (u64, u64);
@@ -21,13 +21,13 @@ struct CrossedLinks {
     names: Names,
     /// Position of each flow that crosses the link in this direction, and the link's position in
     /// the flow's path.
-    ports: BTreeMap<Port, Vec<(usize, usize)>>,
+    ports: BTreeMap<PortKey, Vec<(usize, usize)>>,
 }
 
 impl CrossedLinks {
     fn new(placed: &[Placed<'_>]) -> Self {
         let mut names = Names::default();
-        let mut ports: BTreeMap<Port, Vec<_>> = BTreeMap::new();
+        let mut ports: BTreeMap<PortKey, Vec<_>> = BTreeMap::new();
         for (at, placed) in placed.iter().enumerate() {
             let policy = u64::from(names.number(placed.policy));
             for (hop, pair) in placed.hops.windows(2).enumerate() {

@@ -12,7 +12,7 @@ use super::TimeGrid;
 use crate::facts::RunFacts;
 
 /// Node and interface of a port.
-type Port = (String, String);
+type PortName = (String, String);
 
 /// Pauses under one policy.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -21,17 +21,17 @@ pub struct Pauses {
     pub count: u64,
     /// Total time for which each port was paused, over all priorities and repetitions. A pause without a resume adds no
     /// time, because the table does not have the run's end.
-    pub ports: BTreeMap<Port, Nanos>,
+    pub ports: BTreeMap<PortName, Nanos>,
     /// Sum over all ports of the paused time in each interval of the first repetition, ns.
     pub over_time: Vec<u64>,
     /// Ports with a pause that no resume ended.
-    pub endless: BTreeSet<Port>,
+    pub endless: BTreeSet<PortName>,
 }
 
 /// Reads the pauses under each policy; policies without pauses are omitted.
 pub fn pauses(run: &RunFacts, grid: &TimeGrid) -> Result<BTreeMap<String, Pauses>, RecordsError> {
     let mut policies: BTreeMap<String, Pauses> = BTreeMap::new();
-    let mut since: BTreeMap<(String, u32, Port, u8), Nanos> = BTreeMap::new();
+    let mut since: BTreeMap<(String, u32, PortName, u8), Nanos> = BTreeMap::new();
     run.visit(|row: PfcRow| {
         let port = (row.node, row.port);
         let key = (row.policy, row.repetition, port, row.priority);
@@ -78,7 +78,7 @@ impl Pauses {
     }
 
     /// Returns the port that was paused longest, with its paused time.
-    pub fn longest(&self) -> Option<(&Port, Nanos)> {
+    pub fn longest(&self) -> Option<(&PortName, Nanos)> {
         let ports = self.ports.iter().map(|(port, time)| (port, *time));
         // Of ports with equal times, the first by name is returned.
         ports.rev().max_by_key(|(_, time)| *time)

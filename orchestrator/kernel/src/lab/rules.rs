@@ -21,8 +21,8 @@ use crate::{
     lower::{HostPlacement, LowerOptions},
     netlink::{
         Socket,
-        dump::{self, Route},
-        rule::{Action, Match, Rule},
+        dump::{self, KernelRoute},
+        rule::{KernelRule, KernelRuleAction, Match},
     },
 };
 
@@ -60,7 +60,7 @@ struct HostPackets<'a> {
     plan: &'a Plan,
     nics: Vec<&'a str>,
     addresses: Vec<Ipv4Addr>,
-    routes: Vec<Route>,
+    routes: Vec<KernelRoute>,
     /// Route lookups that the kernel makes for the packets.
     lookups: Vec<Lookup>,
 }
@@ -85,7 +85,7 @@ enum MatchedShare {
 }
 
 impl<'a> HostPackets<'a> {
-    fn of(plan: &'a Plan, routes: Vec<Route>, filters_by_source: bool) -> Self {
+    fn of(plan: &'a Plan, routes: Vec<KernelRoute>, filters_by_source: bool) -> Self {
         let hosts = || plan.nodes.iter().filter(|node| node.role == Role::Host);
         let ports = hosts().flat_map(|host| &host.ports);
         let mut lookups = vec![Lookup::Send, Lookup::Receive];
@@ -102,7 +102,7 @@ impl<'a> HostPackets<'a> {
     }
 
     /// Returns true if `rule` keeps some packet from reaching the lab's rules.
-    fn are_taken_by(&self, rule: &Rule) -> bool {
+    fn are_taken_by(&self, rule: &KernelRule) -> bool {
         let slot = self.plan.slot;
         let own = address::routing_table(slot, NodeId(0));
         let is_own = |table: u32| (own..own + slot::TABLES).contains(&table);
@@ -114,7 +114,7 @@ impl<'a> HostPackets<'a> {
                 .any(|lookup| self.is_matched(rule, *lookup) && self.ends(rule, *lookup))
     }
 
-    fn is_matched(&self, rule: &Rule, lookup: Lookup) -> bool {
+    fn is_matched(&self, rule: &KernelRule, lookup: Lookup) -> bool {
         let mut shares = rule.matches.iter().map(|it| self.share(it, lookup));
         if rule.is_inverted {
             shares.any(|share| share != MatchedShare::All)
@@ -124,16 +124,18 @@ impl<'a> HostPackets<'a> {
     }
 
     /// Returns true if a lookup that `rule` matches ends at the rule, instead of continuing at the next one.
-    fn ends(&self, rule: &Rule, lookup: Lookup) -> bool {
+    fn ends(&self, rule: &KernelRule, lookup: Lookup) -> bool {
         match rule.action {
-            Action::Lookup { table, suppressed } => self.addresses.iter().any(|addr| {
+            KernelRuleAction::Lookup { table, suppressed } => self.addresses.iter().any(|addr| {
                 let is_in = |it: &Match| !matches!(it, Match::To(to) if !to.contains(*addr));
                 let is_matched = rule.is_inverted || rule.matches.iter().all(is_in);
                 is_matched && self.has_route((table, suppressed), *addr, lookup)
             }),
-            Action::Goto(target) => target > address::rule_priority(self.plan.slot, HostRule::In),
-            Action::Nothing => false,
-            Action::Drop(_) => true,
+            KernelRuleAction::Goto(target) => {
+                target > address::rule_priority(self.plan.slot, HostRule::In)
+            }
+            KernelRuleAction::Nothing => false,
+            KernelRuleAction::Drop(_) => true,
         }
     }
 
@@ -145,7 +147,7 @@ impl<'a> HostPackets<'a> {
         addr: Ipv4Addr,
         lookup: Lookup,
     ) -> bool {
-        let mut routes: Vec<&Route> = self
+        let mut routes: Vec<&KernelRoute> = self
             .routes
             .iter()
             .filter(|route| route.table == table)
@@ -153,7 +155,7 @@ impl<'a> HostPackets<'a> {
             .collect();
         routes.sort_by_key(|route| std::cmp::Reverse(route.to.len));
         let is_seen =
-            |route: &&&Route| lookup != Lookup::Send || route.throws || route.hops.is_empty();
+            |route: &&&KernelRoute| lookup != Lookup::Send || route.throws || route.hops.is_empty();
         routes.iter().find(is_seen).is_some_and(|route| {
             let is_kept = suppressed.is_none_or(|suppressed| route.to.len > suppressed);
             !route.throws && (route.hops.is_empty() || is_kept)
@@ -227,8 +229,8 @@ mod tests {
     /// Routes of a machine. Table 7 has a default route; 8 has a route to 10.0.0.0/8; 9 has a default route and a
     /// throw route for 10.0.0.0/8; 10 has a route to the machine's own network; 11 has a default route that refuses
     /// and a route to 10.0.0.0/8.
-    fn routes() -> Vec<Route> {
-        let route = |table, addr: &str, len, (throws, is_unicast): (bool, bool)| Route {
+    fn routes() -> Vec<KernelRoute> {
+        let route = |table, addr: &str, len, (throws, is_unicast): (bool, bool)| KernelRoute {
             table,
             to: Prefix {
                 addr: addr.parse().unwrap(),
@@ -254,10 +256,10 @@ mod tests {
         ]
     }
 
-    fn is_taken(matches: Vec<Match>, is_inverted: bool, action: Action) -> bool {
+    fn is_taken(matches: Vec<Match>, is_inverted: bool, action: KernelRuleAction) -> bool {
         let plan = testing::pair(0);
         let packets = HostPackets::of(&plan, routes(), false);
-        let mut rule = Rule {
+        let mut rule = KernelRule {
             priority: 31,
             is_inverted,
             matches,
@@ -270,8 +272,8 @@ mod tests {
         is_taken
     }
 
-    const fn lookup(table: u32) -> Action {
-        Action::Lookup {
+    const fn lookup(table: u32) -> KernelRuleAction {
+        KernelRuleAction::Lookup {
             table,
             suppressed: None,
         }
@@ -279,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_rule_takes_what_its_table_has_a_route_to() {
-        let suppressed = |table| Action::Lookup {
+        let suppressed = |table| KernelRuleAction::Lookup {
             table,
             suppressed: Some(0),
         };
@@ -292,10 +294,10 @@ mod tests {
             // wg-quick's `lookup main suppress_prefixlength 0`, with the default route and with another route.
             (suppressed(7), false),
             (suppressed(8), true),
-            (Action::Goto(34), true),
-            (Action::Goto(32), false),
-            (Action::Nothing, false),
-            (Action::Drop("blackhole"), true),
+            (KernelRuleAction::Goto(34), true),
+            (KernelRuleAction::Goto(32), false),
+            (KernelRuleAction::Nothing, false),
+            (KernelRuleAction::Drop("blackhole"), true),
         ] {
             let shown = action.to_string();
             assert_eq!(is_taken(Vec::new(), false, action), expected, "{shown}");
@@ -309,7 +311,7 @@ mod tests {
         for (action, expected) in [
             (lookup(7), false),
             (lookup(11), true),
-            (Action::Drop("prohibit"), true),
+            (KernelRuleAction::Drop("prohibit"), true),
         ] {
             let shown = action.to_string();
             let matches = vec![Match::Oif("l0d1h1".into())];
@@ -321,7 +323,7 @@ mod tests {
     #[test]
     fn a_filter_by_source_looks_up_senders_too() {
         let plan = testing::pair(0);
-        let rule = Rule {
+        let rule = KernelRule {
             priority: 31,
             is_inverted: false,
             matches: vec![Match::Iif("lo".into())],

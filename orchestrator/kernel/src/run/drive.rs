@@ -13,7 +13,7 @@ use super::{
     AgentError, RunError, RunReport, Runner,
     agents::{self, AgentEvent, SwitchAgent},
     commands,
-    generator::{self, Session},
+    generator::{self, FlowSession},
     input::{Ending, HostCounts, Input, Readings},
     rates::RateSampler,
     repetition::{Effects, Repetition, RepetitionSetup},
@@ -234,7 +234,7 @@ impl Runner<'_> {
         &mut self,
         repetition: &Repetition<'_>,
         sender: UnboundedSender<Input>,
-    ) -> Result<Session, RunError> {
+    ) -> Result<FlowSession, RunError> {
         self.phase(repetition, "ready", repetition.flows.len());
         let (events, received) = mpsc::unbounded_channel();
         tokio::spawn(forward(received, sender));
@@ -242,7 +242,7 @@ impl Runner<'_> {
         let tool = self.plan.rdma.tool;
         let clock = self.lab.options().clock;
         tokio::select! {
-            session = Session::prepare(tool, jobs, clock, events) => session,
+            session = FlowSession::prepare(tool, jobs, clock, events) => session,
             () = self.cancel.cancelled() => Err(RunError::Cancelled),
         }
     }
@@ -250,7 +250,7 @@ impl Runner<'_> {
     /// Runs the flows and handles all inputs until every flow has its row.
     async fn run_flows(
         &mut self,
-        session: Session,
+        session: FlowSession,
         start: MonotonicTime,
         running: &mut RunningRepetition<'_>,
         requests: &mut Receiver<PendingRequest>,

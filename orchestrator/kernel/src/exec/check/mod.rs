@@ -101,7 +101,7 @@ impl<'a> WantedObjects<'a> {
 }
 
 /// Interfaces of a namespace, by name.
-type Interfaces = BTreeMap<String, dump::Link>;
+type Interfaces = BTreeMap<String, dump::Interface>;
 
 struct Checker<'a> {
     netns: &'a Namespace,
