@@ -54,10 +54,10 @@ pub fn decision(candidates: usize, runs: usize) -> Result<DecisionCost, SwitchdE
     let runs = runs.max(1);
     let mut new_flow = Vec::new();
     for policy in POLICIES {
-        let cost = Bench::load(policy, candidates, runs)?.measure(PacketKind::NewFlow)?;
+        let cost = DecisionBench::load(policy, candidates, runs)?.measure(PacketKind::NewFlow)?;
         new_flow.push((policy.name, cost));
     }
-    let mut bench = Bench::load(POLICIES[0], candidates, runs)?;
+    let mut bench = DecisionBench::load(POLICIES[0], candidates, runs)?;
     Ok(DecisionCost {
         candidates,
         runs,
@@ -129,13 +129,13 @@ enum PacketKind {
     Passed,
 }
 
-struct Bench {
+struct DecisionBench {
     program: Program,
     random: Pcg64Mcg,
     runs: usize,
 }
 
-impl Bench {
+impl DecisionBench {
     fn load(policy: Policy, candidates: usize, runs: usize) -> Result<Self, SwitchdError> {
         let mut program = Program::load_object(policy.object, MAX_FLOW_TABLE_ENTRIES, None)?;
         let prefix = PrefixKey::new(DESTINATION, 32);

@@ -66,13 +66,13 @@ fn visit_tables(visitor: &mut impl Visitor) -> Result<(), RecordsError> {
 /// # Errors
 /// If a table cannot be read, or a table is missing that every run has.
 pub fn check_tables(run: &RunDir) -> Result<(), RecordsError> {
-    struct Check<'a>(&'a RunDir);
-    impl Visitor for Check<'_> {
+    struct ReadTables<'a>(&'a RunDir);
+    impl Visitor for ReadTables<'_> {
         fn visit<R: Row>(&mut self, _key: &[&str]) -> Result<(), RecordsError> {
             self.0.visit(|_: R| {}).map(drop)
         }
     }
-    visit_tables(&mut Check(run))
+    visit_tables(&mut ReadTables(run))
 }
 
 /// Compares the tables that an engine writes while flows run, if at least one of the runs has the table.

@@ -9,7 +9,7 @@ use crate::{error::ReportError, facts::RunFacts};
 
 /// Identity of a flow in both runs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Key {
+pub struct FlowIdentity {
     /// Position of the policy in [`Flows::policies`].
     pub policy: usize,
     /// Repetition.
@@ -22,7 +22,7 @@ pub struct Key {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recorded {
     /// Identity.
-    pub key: Key,
+    pub key: FlowIdentity,
     /// Sending and receiving host.
     pub hosts: [u32; 2],
     /// Size, bytes.
@@ -155,7 +155,7 @@ fn append(
         }
         let [path, ack_path] = paths.map(|paths| Some(names.number(paths.at(row)?)));
         flows.push(Recorded {
-            key: Key {
+            key: FlowIdentity {
                 policy,
                 repetition: repetitions[row].unwrap_or_default(),
                 id,

@@ -4,7 +4,7 @@ use lab_records::{CertifiedRow, LinkBounds};
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
 use super::{
-    direction::Direction,
+    direction::LinkDirection,
     queue,
     socket::{Arrival, SMALLEST},
 };
@@ -31,7 +31,7 @@ impl Sent {
 
 /// Returns the certificate of a direction. Its problems do not include their causes yet.
 pub(super) fn certify(
-    direction: &Direction<'_>,
+    direction: &LinkDirection<'_>,
     sent: &Sent,
     arrivals: &[Arrival],
     bounds: &LinkBounds,
@@ -100,7 +100,7 @@ impl InOrder {
 }
 
 /// Returns the delay of each probe that arrived, less its serialisation time.
-fn delays(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Vec<Nanos> {
+fn delays(direction: &LinkDirection<'_>, sent: &Sent, arrivals: &InOrder) -> Vec<Nanos> {
     let smallest = Bytes::new(count(SMALLEST));
     let serialisation = direction
         .wire()
@@ -126,7 +126,7 @@ fn spread(delays: &[Nanos]) -> Option<Nanos> {
 ///
 /// `netem` drops a frame before the frame takes time on the wire. While `netem` holds frames that the shaper let
 /// through early, the next frame therefore arrives early. Two neighbours are always one serialisation time apart.
-fn rate(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Option<BitsPerSec> {
+fn rate(direction: &LinkDirection<'_>, sent: &Sent, arrivals: &InOrder) -> Option<BitsPerSec> {
     let first = sent.probes.len() + usize::try_from(direction.burst_frames()).ok()?;
     let train = (0u64..).zip(arrivals.at.get(first..)?);
     let arrived: Vec<(u64, u64)> = train
@@ -154,7 +154,7 @@ fn rate(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Option<Bi
 /// Returns the number of frames that the queue holds, if it was filled: the plan's number, plus the number of frames
 /// that the queue took beyond those that an ideal queue would take. If no frame was refused, the result is a lower
 /// bound.
-fn queue_frames(direction: &Direction<'_>, sent: &Sent) -> Option<u64> {
+fn queue_frames(direction: &LinkDirection<'_>, sent: &Sent) -> Option<u64> {
     if !sent.is_fill {
         return None;
     }
@@ -171,7 +171,7 @@ fn queue_frames(direction: &Direction<'_>, sent: &Sent) -> Option<u64> {
 }
 
 /// Returns a problem if the buffer holds fewer bytes than the shaper lets through at once.
-fn short_buffer(direction: &Direction<'_>) -> Option<String> {
+fn short_buffer(direction: &LinkDirection<'_>) -> Option<String> {
     let burst = direction.burst_frames();
     let frames = direction.queue_frames();
     (burst > frames + 1).then(|| {

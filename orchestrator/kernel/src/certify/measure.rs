@@ -16,7 +16,7 @@ use super::{
     PATIENCE,
     cause::{self, Disturbance},
     datagram,
-    direction::{Direction, directions},
+    direction::{LinkDirection, directions},
     judge::{self, Sent},
     lateness,
     loss::{self, Loss},
@@ -57,7 +57,7 @@ pub(crate) fn measure(
         tracked.check(connections::flows(&plan))?;
     }
     let before = tx_packets(lab, &layout)?;
-    let mut bench = Bench {
+    let mut bench = Measurement {
         sockets: open(lab, &layout)?,
         sent: vec![Sent::default(); directions.len()],
         latest: Duration::ZERO,
@@ -86,7 +86,7 @@ pub(crate) fn measure(
     let mut rows: Vec<CertifiedRow> = figures.map(row).collect();
     cause::explain(&mut rows, &machine);
     for loss in &losses {
-        let is_at = |direction: &Direction<'_>| {
+        let is_at = |direction: &LinkDirection<'_>| {
             if loss.is_sent {
                 direction.from == loss.port
             } else {
@@ -110,7 +110,7 @@ fn add(row: &mut CertifiedRow, loss: &Loss) {
 }
 
 /// State of a measurement in progress.
-struct Bench<'a> {
+struct Measurement<'a> {
     /// Socket of each port.
     sockets: Vec<ProbeSocket>,
     /// Frames of each direction.
@@ -120,9 +120,9 @@ struct Bench<'a> {
     cancel: &'a CancellationToken,
 }
 
-impl Bench<'_> {
+impl Measurement<'_> {
     /// Sends the probes of all directions one after the other, so that no probe waits for another.
-    fn send_probes(&mut self, directions: &[Direction<'_>]) -> Result<(), LabErrorKind> {
+    fn send_probes(&mut self, directions: &[LinkDirection<'_>]) -> Result<(), LabErrorKind> {
         let mut slot = Instant::now();
         for sequence in 0..PROBES {
             for (index, direction) in directions.iter().enumerate() {
@@ -140,7 +140,7 @@ impl Bench<'_> {
     /// Sends the trains, as many at once as one CPU can handle.
     fn send_trains(
         &mut self,
-        directions: &[Direction<'_>],
+        directions: &[LinkDirection<'_>],
         trains: &[Train],
     ) -> Result<(), LabErrorKind> {
         for group in train::groups(directions) {
@@ -162,7 +162,7 @@ impl Bench<'_> {
     fn send_train(
         &mut self,
         index: usize,
-        direction: &Direction<'_>,
+        direction: &LinkDirection<'_>,
         train: &Train,
     ) -> Result<(), LabErrorKind> {
         let socket = &mut self.sockets[direction.from.index()];
@@ -207,7 +207,7 @@ impl Bench<'_> {
     /// direction.
     fn receive(
         &mut self,
-        directions: &[Direction<'_>],
+        directions: &[LinkDirection<'_>],
         clock: Clock,
     ) -> Result<Vec<Vec<Arrival>>, LabErrorKind> {
         let delays = directions.iter().map(|it| it.wire().delay_ns.to_duration());
