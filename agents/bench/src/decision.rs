@@ -69,7 +69,7 @@ pub fn decision(candidates: usize, runs: usize) -> Result<DecisionCost, SwitchdE
 
 /// Policy, as the switch program's parameters.
 #[derive(Clone, Copy)]
-struct Policy {
+struct PolicyCase {
     name: &'static str,
     object: &'static [u8],
     mechanism: u32,
@@ -78,7 +78,7 @@ struct Policy {
     buckets: fn(u16) -> u16,
 }
 
-const LCMP: Policy = Policy {
+const LCMP: PolicyCase = PolicyCase {
     name: "lcmp",
     object: OBJECT,
     mechanism: MECHANISM_LCMP,
@@ -86,36 +86,36 @@ const LCMP: Policy = Policy {
     buckets: |_| 1,
 };
 
-const POLICIES: [Policy; 7] = [
+const POLICIES: [PolicyCase; 7] = [
     LCMP,
-    Policy {
+    PolicyCase {
         name: "lcmp artifact",
         preset: Preset::Artifact,
         ..LCMP
     },
-    Policy {
+    PolicyCase {
         name: "ecmp",
         mechanism: MECHANISM_BUCKETS,
         ..LCMP
     },
-    Policy {
+    PolicyCase {
         name: "wcmp",
         mechanism: MECHANISM_BUCKETS,
         buckets: |index| 1 + 2 * index,
         ..LCMP
     },
-    Policy {
+    PolicyCase {
         name: "te-100ms",
         mechanism: MECHANISM_BUCKETS,
         buckets: |index| if index % 2 == 0 { 0 } else { 33 },
         ..LCMP
     },
-    Policy {
+    PolicyCase {
         name: "own: delay-only",
         object: aya::include_bytes_aligned!("../../ebpf/examples/delay-only.bpf.o"),
         ..LCMP
     },
-    Policy {
+    PolicyCase {
         name: "own: two-choice",
         object: aya::include_bytes_aligned!("../../ebpf/examples/two-choice.bpf.o"),
         ..LCMP
@@ -136,7 +136,7 @@ struct DecisionBench {
 }
 
 impl DecisionBench {
-    fn load(policy: Policy, candidates: usize, runs: usize) -> Result<Self, SwitchdError> {
+    fn load(policy: PolicyCase, candidates: usize, runs: usize) -> Result<Self, SwitchdError> {
         let mut program = Program::load_object(policy.object, MAX_FLOW_TABLE_ENTRIES, None)?;
         let prefix = PrefixKey::new(DESTINATION, 32);
         program.set_destination(prefix, &destination(candidates, policy.buckets))?;
@@ -186,7 +186,7 @@ impl DecisionBench {
     }
 }
 
-fn table(policy: Policy) -> SwitchTable {
+fn table(policy: PolicyCase) -> SwitchTable {
     let mut table = SwitchTable {
         params: SwitchParams {
             mechanism: policy.mechanism,
