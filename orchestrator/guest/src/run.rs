@@ -26,7 +26,7 @@ use crate::{
     process::{BUSYBOX_PACKAGE, QEMU, QEMU_PACKAGE, Qemu, find_busybox, in_memory, output_pipe},
     rights::Lent,
     session::GuestSession,
-    sinks::{SessionEvent, Sinks},
+    sinks::{GuestEvent, Sinks},
     wire::{Export, InnerRequest, Token},
 };
 

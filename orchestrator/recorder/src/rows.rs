@@ -103,7 +103,7 @@ pub struct FlowResult {
 
 /// Decision of a DCI switch.
 #[derive(Clone, Copy, Debug)]
-pub struct Decision {
+pub struct SwitchDecision {
     /// Time of the decision.
     pub time: Nanos,
     /// Datacenter of the switch.
@@ -329,7 +329,7 @@ impl<'a> RowMaker<'a> {
     #[must_use]
     pub fn decision(
         &self,
-        decision: &Decision,
+        decision: &SwitchDecision,
         ports: impl Iterator<Item = PortId>,
         scores: impl Iterator<Item = CandidateScore>,
     ) -> DecisionRow {

@@ -71,7 +71,7 @@ fn compare(
     let Some(values) = AssertionValues::of(&expectation.policies(), samples) else {
         return unknown_value("a policy of the assertion has no finished flow");
     };
-    let sides = [left, right].map(|side| values.value(side, &Series::pooled));
+    let sides = [left, right].map(|side| values.value(side, &SlowdownSeries::pooled));
     let [Some(a), Some(b)] = sides else {
         return unknown_value("a value of the assertion is not defined");
     };
@@ -92,7 +92,7 @@ fn compare(
     }
     let differences: Option<Vec<f64>> = (0..draws)
         .map(|draw| {
-            let of_draw = |series: &Series, statistic| series.of_draw(statistic, draw);
+            let of_draw = |series: &SlowdownSeries, statistic| series.of_draw(statistic, draw);
             Some(values.value(left, &of_draw)? - values.value(right, &of_draw)?)
         })
         .collect();
@@ -135,14 +135,14 @@ fn is_between(relation: Relation, low: f64, high: f64) -> bool {
 }
 
 /// Slowdowns of one policy.
-struct Series {
+struct SlowdownSeries {
     /// Sorted slowdowns per repetition.
     repetitions: Vec<Vec<f64>>,
     /// Sorted slowdowns of all repetitions together.
     all: Vec<f64>,
 }
 
-impl Series {
+impl SlowdownSeries {
     fn of(policy: &PolicySamples) -> Self {
         let sorted = |mut slowdowns: Vec<f64>| {
             slowdowns.sort_by(f64::total_cmp);
@@ -166,19 +166,19 @@ impl Series {
 }
 
 /// Function that returns a statistic of a policy's slowdowns, over all repetitions or in one of them.
-type Lookup<'a> = &'a dyn Fn(&Series, Statistic) -> Option<f64>;
+type Lookup<'a> = &'a dyn Fn(&SlowdownSeries, Statistic) -> Option<f64>;
 
 /// Values of the policies that an assertion mentions.
 struct AssertionValues<'a> {
     samples: &'a Samples,
-    series: BTreeMap<&'a str, Series>,
+    series: BTreeMap<&'a str, SlowdownSeries>,
 }
 
 impl<'a> AssertionValues<'a> {
     /// Returns the values of `policies`; `None` if one of the policies has no finished flow.
     fn of(policies: &[&'a str], samples: &'a Samples) -> Option<Self> {
         let series = policies.iter().map(|&label| {
-            let series = Series::of(samples.policy(label)?);
+            let series = SlowdownSeries::of(samples.policy(label)?);
             (!series.all.is_empty()).then_some((label, series))
         });
         Some(Self {

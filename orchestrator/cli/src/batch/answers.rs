@@ -11,7 +11,7 @@ use super::{BatchProgress, FoundRuns, Make, Reuse, Wanted};
 use crate::{failure::Failure, terminal::note};
 
 /// Batch of runs.
-pub struct Batch<M> {
+pub struct RunBatch<M> {
     make: M,
     found: FoundRuns,
     /// Failures of runs that may be reused, so that none is tried twice.
@@ -20,7 +20,7 @@ pub struct Batch<M> {
     interruption: &'static str,
 }
 
-impl<M: Make> Batch<M> {
+impl<M: Make> RunBatch<M> {
     /// Returns a batch that makes runs by `make` if none of `found` may serve; an interruption is reported as
     /// `interruption`.
     pub fn new(make: M, found: FoundRuns, interruption: &'static str) -> Self {
@@ -135,8 +135,8 @@ mod tests {
         }
     }
 
-    fn batch(make: Fake) -> Batch<Fake> {
-        Batch::new(make, FoundRuns::default(), "the batch was interrupted")
+    fn batch(make: Fake) -> RunBatch<Fake> {
+        RunBatch::new(make, FoundRuns::default(), "the batch was interrupted")
     }
 
     /// Returns wishes that a run of the same name may serve.
@@ -153,7 +153,7 @@ mod tests {
         Wanted::new_run(name.to_owned(), request)
     }
 
-    fn answers(batch: &mut Batch<Fake>, wishes: &[Wanted]) -> Vec<Result<PathBuf, Exit>> {
+    fn answers(batch: &mut RunBatch<Fake>, wishes: &[Wanted]) -> Vec<Result<PathBuf, Exit>> {
         let answers = batch.answers(wishes);
         answers
             .map(|answer| answer.map_err(|failure| failure.exit))
@@ -213,7 +213,7 @@ mod tests {
         let expected = [ran("a"), interrupted(), interrupted()];
         assert_eq!(answers(&mut first, &wishes), expected);
         assert_eq!(first.make.made, ["a", "b"]);
-        let mut second = Batch::new(Fake::default(), first.found, "");
+        let mut second = RunBatch::new(Fake::default(), first.found, "");
         let expected = [ran("a"), ran("b"), ran("c")];
         assert_eq!(answers(&mut second, &wishes), expected);
         assert_eq!(second.make.made, ["b", "c"]);

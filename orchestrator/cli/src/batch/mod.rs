@@ -10,10 +10,10 @@
 //! - `progress`: its line on standard error
 //!
 //! Runs share no memory. A maker elsewhere (a process of its own, a job of a cluster) implements [`Make`]: it gets a
-//! [`Wanted`], which serde can write to a file, and returns the directory of the run in the results directory. A run
-//! counts only once `run.json` has its outcome, which is written last, by rename; a maker that copies the directory
-//! from another machine renames it into place as a whole. To run several at once, a maker needs one function that starts
-//! a run and one that waits for it: [`Batch::answers`] gets all wishes beforehand and returns the answers in their order.
+//! [`Wanted`], which is plain data, and returns the directory of the run in the results directory. A run counts only
+//! once `run.json` has its outcome, which is written last, by rename; a maker that copies the directory from another
+//! machine renames it into place as a whole. To run several at once, a maker needs one function that starts a run and
+//! one that waits for it: [`RunBatch::answers`] gets all wishes beforehand and returns the answers in their order.
 
 mod answers;
 mod found;
@@ -22,7 +22,7 @@ mod progress;
 mod wanted;
 
 pub use self::{
-    answers::Batch,
+    answers::RunBatch,
     found::FoundRuns,
     make::{Here, Make},
     progress::BatchProgress,

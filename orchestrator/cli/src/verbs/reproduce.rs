@@ -22,7 +22,7 @@ use lab_scenario::limits;
 
 use crate::{
     args::{FigureArg, Global, ReproduceArgs, ScaleArg},
-    batch::{Batch, FoundRuns, Here, Wanted},
+    batch::{FoundRuns, Here, RunBatch, Wanted},
     caller,
     failure::{During, Exit, Failure, Outcome, with_causes},
     load,
@@ -179,7 +179,7 @@ struct ReproductionRuns<'a> {
     /// Folder of the paper's scenarios.
     scenarios: PathBuf,
     engine: Engine,
-    batch: Batch<Here<'a>>,
+    batch: RunBatch<Here<'a>>,
     /// Runs of the lab's testbed by load.
     testbed: BTreeMap<&'static str, Wanted>,
 }
@@ -202,7 +202,7 @@ impl<'a> ReproductionRuns<'a> {
         };
         Ok(Self {
             testbed: testbed?,
-            batch: Batch::new(here, FoundRuns::read(&global.results)?, INTERRUPTED),
+            batch: RunBatch::new(here, FoundRuns::read(&global.results)?, INTERRUPTED),
             engine: arguments.engine.into(),
             arguments,
             scenarios,

@@ -14,8 +14,8 @@ use lab_dcqcn::reaction;
 use lab_generators::contract::{FlowOutcome, MonotonicTime, QpAddress, Status, Tool};
 use lab_plan::model::{Destination, Flow, Plan};
 use lab_recorder::{
-    AgentCounts, CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, QpRate,
-    QueueLevels, RowMaker, Split, SwitchCounters,
+    AgentCounts, CandidateScore, FlowGenerator, FlowResult, LinkCounters, QpRate, QueueLevels,
+    RowMaker, Split, SwitchCounters, SwitchDecision,
 };
 use lab_records::{
     DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, PfcEvent, PfcRow, QueueRow, RateRow,
@@ -152,7 +152,7 @@ impl<'a> ReportRows<'a> {
 
     /// Returns a decision's row, and stores the chosen port for the flow's path.
     pub(super) fn decision(&mut self, dc: DcId, report: &DecisionReport) -> DecisionRow {
-        let decision = Decision {
+        let decision = SwitchDecision {
             time: self.time(report.time_ns),
             dc,
             flow: self.paths.decide(dc, report),

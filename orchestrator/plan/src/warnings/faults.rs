@@ -54,7 +54,7 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
     in_time.sort_by_key(|(index, fault)| (fault.at, *index));
     let mut down: BTreeMap<LinkId, usize> = BTreeMap::new();
     let mut open: BTreeMap<DcPair, (Nanos, Vec<usize>)> = BTreeMap::new();
-    let mut spans: BTreeMap<Span, Vec<DcPair>> = BTreeMap::new();
+    let mut spans: BTreeMap<FaultSpan, Vec<DcPair>> = BTreeMap::new();
     for faults in in_time.chunk_by(|(_, a), (_, b)| a.at == b.at) {
         let at = faults[0].1.at;
         for (index, fault) in faults {
@@ -100,7 +100,7 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
 type DcPair = (DcId, DcId);
 
 /// Start and end of a time span (`None` if it never ends), and the positions of the faults that start it.
-type Span = (Nanos, Option<Nanos>, Vec<usize>);
+type FaultSpan = (Nanos, Option<Nanos>, Vec<usize>);
 
 fn links(inspection: &Inspection<'_>, fault: &Fault) -> Vec<LinkId> {
     let network = inspection.network;
@@ -123,7 +123,7 @@ fn is_connected(
 
 fn sentence(
     inspection: &Inspection<'_>,
-    (since, until, causes): &Span,
+    (since, until, causes): &FaultSpan,
     pairs: &[DcPair],
 ) -> String {
     let name = |dc: &DcId| inspection.network.dcs[dc.index()].name.as_str();

@@ -76,7 +76,7 @@ impl Flows {
     /// Returns the number of flows with known paths, and the number of these that shared a link direction with another
     /// flow while both were under way; repetitions end at `ends`.
     pub fn overlapping(&self, ends: &RepetitionEnds) -> (u64, u64) {
-        let mut by_link: BTreeMap<_, Vec<Span>> = BTreeMap::new();
+        let mut by_link: BTreeMap<_, Vec<FlowSpan>> = BTreeMap::new();
         let mut known = 0;
         for (index, flow) in self.flows.iter().enumerate() {
             let Some(path) = flow.path else {
@@ -86,7 +86,7 @@ impl Flows {
             known += 1;
             for &link in &self.links[path] {
                 let spans = by_link.entry((flow.repetition, link)).or_default();
-                spans.push(Span {
+                spans.push(FlowSpan {
                     start: flow.start,
                     end,
                     index,
@@ -137,9 +137,9 @@ impl Seen {
 ///
 /// Each span is compared only with the earlier span that ends last: if that span has ended, all earlier spans have
 /// ended.
-fn mark_overlaps(spans: &mut [Span], overlaps: &mut [bool]) {
+fn mark_overlaps(spans: &mut [FlowSpan], overlaps: &mut [bool]) {
     spans.sort_unstable();
-    let mut last: Option<Span> = None;
+    let mut last: Option<FlowSpan> = None;
     for &span in spans.iter() {
         if let Some(last) = last
             && span.start < last.end
@@ -155,7 +155,7 @@ fn mark_overlaps(spans: &mut [Span], overlaps: &mut [bool]) {
 
 /// Time during which a flow was under way.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-struct Span {
+struct FlowSpan {
     start: Nanos,
     end: Nanos,
     /// Position of the flow.
@@ -207,13 +207,13 @@ mod tests {
     proptest! {
         #[test]
         fn overlaps_are_those_of_all_pairs(spans in prop::collection::vec((0u64..40, 1u64..12), 0..20)) {
-            let span = |(index, (start, length)): (usize, (u64, u64))| Span {
+            let span = |(index, (start, length)): (usize, (u64, u64))| FlowSpan {
                 start: Nanos::new(start),
                 end: Nanos::new(start + length),
                 index,
             };
-            let spans: Vec<Span> = spans.into_iter().enumerate().map(span).collect();
-            let meets = |a: &Span, b: &Span| a.index != b.index && a.start < b.end && b.start < a.end;
+            let spans: Vec<FlowSpan> = spans.into_iter().enumerate().map(span).collect();
+            let meets = |a: &FlowSpan, b: &FlowSpan| a.index != b.index && a.start < b.end && b.start < a.end;
             let expected: Vec<bool> = spans
                 .iter()
                 .map(|one| spans.iter().any(|other| meets(one, other)))

@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::work::{KEPT, WorkDir};
 use crate::{
     args::Global,
-    batch::{Batch, DerivedScenario, FoundRuns, Here, Wanted},
+    batch::{DerivedScenario, FoundRuns, Here, RunBatch, Wanted},
     failure::{During, Failure, with_causes},
     programs,
 };
@@ -73,7 +73,7 @@ pub fn rerun(work: &WorkDir, global: &Global) -> Result<Rerun, Failure> {
         threads: None,
     };
     let wanted = wanted(&kept, work)?;
-    let dir = Batch::new(here, FoundRuns::default(), INTERRUPTED).only(&wanted)?;
+    let dir = RunBatch::new(here, FoundRuns::default(), INTERRUPTED).only(&wanted)?;
     let again = open(&dir)?;
     // A lab's guest can be interrupted alone.
     if again.outcome().is_none_or(|it| it.end.is_interrupted) {

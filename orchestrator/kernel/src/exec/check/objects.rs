@@ -248,7 +248,7 @@ impl Checker<'_> {
         for step in &self.wanted.steps {
             if let Step::Rule(rule) = step {
                 let same =
-                    |found: &&listed::Rule| found.selector().as_ref() == Some(&rule.selector);
+                    |found: &&listed::KernelRule| found.selector().as_ref() == Some(&rule.selector);
                 let show = |priority, table| format!("{priority} to {table}");
                 let found = listed
                     .iter()
