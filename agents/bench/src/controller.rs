@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Controller of one agent.
-pub struct Controller {
+pub struct AgentController {
     stream: BufReader<UnixStream>,
     /// Bytes to each destination that the agent has reported so far.
     pub demands: BTreeMap<Ipv4Addr, u64>,
@@ -44,7 +44,7 @@ pub struct LastReports {
 /// Agent in a thread of this process.
 pub type AgentThread = JoinHandle<Result<(), BenchError>>;
 
-impl Controller {
+impl AgentController {
     /// Runs the agent of `config` in a thread in the switch's namespace.
     pub fn start(
         testbed: &Testbed,

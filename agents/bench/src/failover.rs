@@ -28,7 +28,7 @@ use nix::{
 };
 
 use crate::{
-    BenchError, Controller, median,
+    AgentController, BenchError, median,
     testbed::{P1, P2, Side, TARGET, Testbed},
 };
 
@@ -67,7 +67,7 @@ pub struct Failover {
 pub fn failover(cut: Cut, flows: u32, rounds: usize) -> Result<Failover, BenchError> {
     let testbed = Testbed::new()?;
     let socket = SocketPath::new();
-    let (mut agent, thread) = Controller::start(&testbed, Testbed::config(&socket.0))?;
+    let (mut agent, thread) = AgentController::start(&testbed, Testbed::config(&socket.0))?;
     agent.ready()?;
     let (first, second) =
         testbed.inside(Side::Target, || Ok((receiver("r1")?, receiver("r2")?)))?;

@@ -105,7 +105,7 @@ fn measure(
     let mut run = |by, flows| source.run(by, flows, packets, batch, sink);
     for _ in 0..rounds {
         times[0].push(run("the kernel", 1)?);
-        let mut switch = Switch::attach()?;
+        let mut switch = AttachedSwitch::attach()?;
         let by = "the switch program";
         times[3].push(switch.while_drained(|| run(by, packets))?);
         run(by, 1_000)?;
@@ -124,13 +124,13 @@ fn measure(
 }
 
 /// Switch program at the interface towards the hosts.
-struct Switch {
+struct AttachedSwitch {
     program: Program,
     attached: Attached,
     qdiscs: Qdiscs,
 }
 
-impl Switch {
+impl AttachedSwitch {
     fn attach() -> Result<Self, BenchError> {
         let config = Testbed::config(Path::new(""));
         let mut program = Program::load(config.flow_table_entries)?;

@@ -24,7 +24,7 @@ use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, Solution
 
 use crate::{
     TeError,
-    topology::{Measured, Topology},
+    topology::{Measurements, Topology},
 };
 
 /// Traffic to every next hop, divided by the sum of all demands.
@@ -39,7 +39,7 @@ pub struct Split {
 
 /// Returns the best split of the measured demands; `None` if no demand can be delivered. Fails if the measurement
 /// does not match the topology or the solver fails.
-pub fn split(topology: &Topology, measured: &Measured<'_>) -> Result<Option<Split>, TeError> {
+pub fn split(topology: &Topology, measured: &Measurements<'_>) -> Result<Option<Split>, TeError> {
     topology.check(measured)?;
     let Some(scaled) = Scaled::new(topology, measured) else {
         return Ok(None);
@@ -80,7 +80,7 @@ impl LpSolution {
 }
 
 impl<'a> Scaled<'a> {
-    fn new(topology: &'a Topology, measured: &Measured<'_>) -> Option<Self> {
+    fn new(topology: &'a Topology, measured: &Measurements<'_>) -> Option<Self> {
         let usable = topology.usable(measured);
         let mut total = 0.0;
         let mut demands = Vec::with_capacity(usable.len());

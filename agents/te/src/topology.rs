@@ -30,14 +30,15 @@ pub struct NextHops {
     /// Switch that is the destination.
     pub to: usize,
     /// Next hops, in the order of the tables' buckets.
-    pub hops: Vec<NextHop>,
+    pub hops: Vec<Egress>,
     /// True if the switch has no agent and therefore hashes over all live next hops with equal weight.
     pub is_alike: bool,
 }
 
+/// Next hop: the link towards it, and the switch at the link's end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct NextHop {
-    /// Index of the directed link in [`Measured::capacities`].
+pub struct Egress {
+    /// Index of the directed link in [`Measurements::capacities`].
     pub link: usize,
     /// Switch at the end of the link.
     pub next: usize,
@@ -45,7 +46,7 @@ pub struct NextHop {
 
 /// Measurements of one interval.
 #[derive(Clone, Copy, Debug)]
-pub struct Measured<'a> {
+pub struct Measurements<'a> {
     /// Bytes that the switch's own datacenter sent, by switch and row.
     pub demands: &'a [Vec<Bytes>],
     /// Capacity by directed link; `None` for a link that carries no traffic.
@@ -66,7 +67,7 @@ impl Topology {
     }
 
     /// Checks that a measurement matches this topology.
-    pub(crate) fn check(&self, measured: &Measured<'_>) -> Result<(), TeError> {
+    pub(crate) fn check(&self, measured: &Measurements<'_>) -> Result<(), TeError> {
         let same = |what, found, expected| {
             if found == expected {
                 return Ok(());
@@ -92,7 +93,7 @@ impl Topology {
     }
 
     /// Returns, by switch and row, the live next hops from which the destination can be reached.
-    pub(crate) fn usable(&self, measured: &Measured<'_>) -> Vec<Vec<Vec<usize>>> {
+    pub(crate) fn usable(&self, measured: &Measurements<'_>) -> Vec<Vec<Vec<usize>>> {
         let count = self.rows.len();
         let mut usable: Vec<Vec<Vec<usize>>> = self
             .rows
@@ -107,7 +108,7 @@ impl Topology {
                 for (switch, rows) in self.rows.iter().enumerate() {
                     for (row_index, row) in rows.iter().enumerate().filter(|(_, row)| row.to == to)
                     {
-                        let leads = |hop: &NextHop| {
+                        let leads = |hop: &Egress| {
                             measured.capacities[hop.link].is_some() && reaches[hop.next]
                         };
                         let found: Vec<usize> = row

@@ -8,7 +8,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lab_plan::PolicyPlan;
-use lab_te::{Controller, NextHop, NextHops, TeError, Topology};
+use lab_te::{Controller, Egress, NextHops, TeError, Topology};
 use lab_units::{BitsPerSec, Bytes};
 
 use crate::time::SimTime;
@@ -50,7 +50,7 @@ impl TeController {
         let PolicyPlan::Te(plan) = policy else {
             return None;
         };
-        let hop = |&port: &u32| NextHop {
+        let hop = |&port: &u32| Egress {
             link: port as usize,
             next: peers[port as usize] as usize,
         };
@@ -149,7 +149,7 @@ mod tests {
         let plan = crate::testing::pair("te: { interval: 1 ms }");
         let mut world: World<'_, Paper, NoControl> = World::new(&plan, 0, 0, ()).expect("a world");
         // Switches report no capacity for this link.
-        let hop = NextHop { link: 9, next: 1 };
+        let hop = Egress { link: 9, next: 1 };
         let row = NextHops {
             to: 1,
             hops: vec![hop],

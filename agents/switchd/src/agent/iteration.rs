@@ -12,7 +12,7 @@ use super::{Agent, Timers};
 use crate::{
     SwitchdError,
     clock::{Due, now},
-    controller::Controller,
+    controller::ControllerConnection,
     failover::interfaces,
     flow_gc::{self, FlowCounts},
     install,
@@ -25,7 +25,7 @@ impl Agent {
     pub(super) fn serve(
         mut self,
         signals: &Signals,
-        controller: &mut Controller,
+        controller: &mut ControllerConnection,
     ) -> Result<(), SwitchdError> {
         for (source, descriptor) in [
             (WakeSource::Alarm, self.alarm.as_fd()),
@@ -47,7 +47,7 @@ impl Agent {
     fn iterate(
         &mut self,
         signals: &Signals,
-        controller: &mut Controller,
+        controller: &mut ControllerConnection,
     ) -> Result<bool, SwitchdError> {
         self.alarm.set(self.timers.due())?;
         for source in self.sleeper.sleep()? {
@@ -82,7 +82,7 @@ impl Agent {
     }
 
     /// Lets the controller's socket wake the agent while messages wait.
-    fn watch_writability(&mut self, controller: &Controller) -> Result<(), SwitchdError> {
+    fn watch_writability(&mut self, controller: &ControllerConnection) -> Result<(), SwitchdError> {
         let is_waiting = controller.is_waiting();
         if is_waiting == self.wants_to_write {
             return Ok(());
@@ -93,7 +93,10 @@ impl Agent {
     }
 
     /// Handles the controller's commands; returns false if it stops the agent or is gone.
-    fn handle_commands(&mut self, controller: &mut Controller) -> Result<bool, SwitchdError> {
+    fn handle_commands(
+        &mut self,
+        controller: &mut ControllerConnection,
+    ) -> Result<bool, SwitchdError> {
         controller.flush();
         let received = controller.receive()?;
         for command in received.commands {
@@ -110,7 +113,7 @@ impl Agent {
     fn apply(
         &mut self,
         command: &AgentCommand,
-        controller: &mut Controller,
+        controller: &mut ControllerConnection,
     ) -> Result<(), SwitchdError> {
         match command {
             AgentCommand::SetPort { port, is_enabled } => {
@@ -154,7 +157,7 @@ impl Agent {
         &mut self,
         port: PortId,
         is_enabled: bool,
-        controller: &mut Controller,
+        controller: &mut ControllerConnection,
     ) -> Result<(), SwitchdError> {
         match self.slots.of(port) {
             Some(slot) if self.ports.set_enabled(slot, is_enabled) => {
@@ -188,7 +191,7 @@ impl Agent {
     fn publish_liveness(
         &mut self,
         slot: usize,
-        controller: &mut Controller,
+        controller: &mut ControllerConnection,
     ) -> Result<(), SwitchdError> {
         let is_alive = self.ports.is_alive(slot);
         self.program.table.set_alive(slot, is_alive);
@@ -204,7 +207,7 @@ impl Agent {
         self.program.set_destination(prefix, &row)
     }
 
-    fn run_timers(&mut self, controller: &mut Controller) -> Result<(), SwitchdError> {
+    fn run_timers(&mut self, controller: &mut ControllerConnection) -> Result<(), SwitchdError> {
         let now = now()?;
         match self.timers.sample.take(now) {
             Due::NotYet => {}
@@ -253,7 +256,7 @@ impl Agent {
     fn collect_idle_flows(
         &mut self,
         now: Nanos,
-        controller: &mut Controller,
+        controller: &mut ControllerConnection,
     ) -> Result<(), SwitchdError> {
         let counters = self.program.counters()?;
         let (idle, busy) = flow_gc::expire(
@@ -270,7 +273,7 @@ impl Agent {
     }
 
     /// Evicts the least recently seen flows beyond the flow table's capacity, and reports them.
-    fn evict_flows(&mut self, controller: &mut Controller) -> Result<(), SwitchdError> {
+    fn evict_flows(&mut self, controller: &mut ControllerConnection) -> Result<(), SwitchdError> {
         let occupancy = self.flow_counts.occupancy(&self.program.counters()?);
         let capacity = self.config.flow_table_entries;
         let excess = occupancy.saturating_sub(capacity.into());
@@ -285,7 +288,11 @@ impl Agent {
     }
 
     /// Reports the flows that left the table, and stores their numbers for the next agent.
-    fn report_gone(&mut self, gone: Vec<(FlowKey, FlowEntry)>, controller: &mut Controller) {
+    fn report_gone(
+        &mut self,
+        gone: Vec<(FlowKey, FlowEntry)>,
+        controller: &mut ControllerConnection,
+    ) {
         let FlowCounts {
             expired, evicted, ..
         } = self.flow_counts;

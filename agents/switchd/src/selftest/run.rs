@@ -12,7 +12,7 @@ use lab_policy::{failover, lcmp::Levels};
 
 use super::{
     Random, SelftestReport,
-    switch::{PacketDecision, Switch},
+    switch::{ModelSwitch, PacketDecision},
 };
 use crate::{
     SwitchdError, flow_gc,
@@ -48,7 +48,7 @@ pub fn selftest(packets: u64, seed: u64) -> Result<SelftestReport, SwitchdError>
 
 struct Selftest {
     program: Program,
-    switch: Switch,
+    switch: ModelSwitch,
     random: Random,
     /// Index of the destination whose row changed last: most packets go there.
     destination: usize,
@@ -63,7 +63,7 @@ impl Selftest {
     fn new(seed: u64) -> Result<Self, SwitchdError> {
         let mut test = Self {
             program: Program::load(MAX_FLOW_TABLE_ENTRIES)?,
-            switch: Switch::new(),
+            switch: ModelSwitch::new(),
             random: Random::new(seed),
             destination: 0,
             pinned: None,

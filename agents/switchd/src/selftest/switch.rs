@@ -19,7 +19,7 @@ use lab_units::{BitsPerSec, Nanos};
 use super::random::{Buckets, PortStates, Random, random_destination, random_port};
 
 /// Tables of a switch, as they were written.
-pub(super) struct Switch {
+pub(super) struct ModelSwitch {
     pub(super) table: SwitchTable,
     destinations: Vec<(u8, Ipv4Addr, DestinationRow)>,
     lcmp: LcmpConfig,
@@ -27,7 +27,7 @@ pub(super) struct Switch {
     is_stale: bool,
 }
 
-impl Switch {
+impl ModelSwitch {
     /// Returns destinations without candidates yet: of all prefix lengths, some nested, in all slots.
     pub(super) fn new() -> Self {
         let addr = |net: u8, third, fourth| Ipv4Addr::new(10, NET_STEP * net, third, fourth);
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn the_longest_prefix_is_taken() {
-        let mut switch = Switch::new();
+        let mut switch = ModelSwitch::new();
         for (bits, _, row) in &mut switch.destinations {
             row.count = u32::from(*bits);
         }
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn destinations_are_in_all_slots() {
-        let addresses = Switch::new().destinations;
+        let addresses = ModelSwitch::new().destinations;
         let slots: BTreeSet<u32> = addresses
             .iter()
             .map(|(_, addr, _)| (addr.to_bits() & SLOT_BITS) >> SLOT_BITS.trailing_zeros())

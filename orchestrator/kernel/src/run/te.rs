@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lab_abi::wire::{AgentCommand, BucketRow, Demands};
 use lab_generators::contract::MonotonicTime;
 use lab_plan::model::{FaultChange, FaultPlan, LinkKind, Plan, PolicyPlan, PolicyRun};
-use lab_te::{Controller, NextHop, NextHops, Tables, TeError, Topology};
+use lab_te::{Controller, Egress, NextHops, Tables, TeError, Topology};
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 
 /// TE controller of a repetition.
@@ -48,7 +48,7 @@ impl<'a> TeController<'a> {
                     hops: row
                         .candidates
                         .iter()
-                        .map(|candidate| NextHop {
+                        .map(|candidate| Egress {
                             link: candidate.port.index(),
                             next: candidate.next_dc.index(),
                         })

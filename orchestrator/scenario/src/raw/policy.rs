@@ -30,7 +30,7 @@ pub enum PolicyBody {
     UniformCost(Parameters<UcmpConfig>),
     Splits(Parameters<TeConfig>),
     /// LCMP or an ablation of LCMP.
-    Scores(&'static lab_policy::Policy, Parameters<LcmpConfig>),
+    Scores(&'static lab_policy::BuiltInPolicy, Parameters<LcmpConfig>),
     Own(Own),
     /// Path of an eBPF object, relative to the scenario.
     Ebpf(Text<String>),
@@ -132,7 +132,7 @@ pub struct NoParameters {}
 
 /// Policy with its default parameters.
 #[derive(Clone, Copy, Debug)]
-pub struct PolicyName(pub &'static lab_policy::Policy);
+pub struct PolicyName(pub &'static lab_policy::BuiltInPolicy);
 
 impl Word for PolicyName {
     const WORDS: &'static [(&'static str, Self)] = &{
