@@ -43,7 +43,7 @@ pub struct ParseBoundError {
 
 /// Side of a value that a bound is on.
 #[derive(Clone, Copy, Debug)]
-enum Side {
+enum BoundSide {
     Max,
     Min,
 }
@@ -52,7 +52,7 @@ enum Side {
 struct Bounded<'a> {
     option: &'static str,
     name: &'static str,
-    side: Side,
+    side: BoundSide,
     bounds: &'a [PolicyBound],
     value: fn(&Agreement) -> Option<f64>,
 }
@@ -140,7 +140,7 @@ impl Bounds {
             bounds,
             value,
         };
-        use Side::{Max, Min};
+        use BoundSide::{Max, Min};
         [
             new(
                 "min-compared",
@@ -205,8 +205,8 @@ impl Bounded<'_> {
         let bound = self.bound_of(policy)?;
         let found = (self.value)(agreement);
         let (holds, limit) = match self.side {
-            Side::Max => (found.is_some_and(|it| it <= bound.value), "at most"),
-            Side::Min => (found.is_some_and(|it| it >= bound.value), "at least"),
+            BoundSide::Max => (found.is_some_and(|it| it <= bound.value), "at most"),
+            BoundSide::Min => (found.is_some_and(|it| it >= bound.value), "at least"),
         };
         let show = |value: f64| {
             if bound.is_percent {

@@ -19,7 +19,7 @@ pub enum Phase {
 
 /// Progress of bringing a lab up.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Progress {
+pub struct LabProgress {
     pub phase: Phase,
     /// Number of applied steps, over all phases.
     pub done: usize,

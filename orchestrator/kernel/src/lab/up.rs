@@ -9,7 +9,7 @@ use nix::mount::{MsFlags, mount};
 use rtnetlink::packet_route::link::Stats64;
 use tokio_util::sync::CancellationToken;
 
-use super::{LabError, LabErrorKind, Phase, Progress, Reservation, down, gids, preflight};
+use super::{LabError, LabErrorKind, LabProgress, Phase, Reservation, down, gids, preflight};
 use crate::{
     certify,
     doctor::modules,
@@ -42,7 +42,7 @@ impl Lab {
         plan: &Plan,
         options: &LowerOptions,
         cancel: &CancellationToken,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(LabProgress),
     ) -> Result<Self, LabError> {
         let steps = lower(plan, options);
         let fail = |kind: LabErrorKind| LabError {
@@ -219,7 +219,7 @@ impl Lab {
         &mut self,
         steps: &[Step],
         cancel: &CancellationToken,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(LabProgress),
     ) -> Result<(), LabErrorKind> {
         if steps
             .iter()
@@ -233,10 +233,10 @@ impl Lab {
         let report = |group: &[Step]| {
             done += group.len();
             let phase = group.last().map_or(Phase::Nodes, Phase::of);
-            progress(Progress { phase, done, total });
+            progress(LabProgress { phase, done, total });
         };
         executor.apply(steps, || cancel.is_cancelled(), report)?;
-        progress(Progress {
+        progress(LabProgress {
             phase: Phase::Check,
             done: total,
             total,

@@ -6,7 +6,7 @@ use crate::error::{Finding, SourceText, excerpt};
 
 /// Line with data, or a field of such a line.
 #[derive(Clone)]
-pub(super) struct Part<'a> {
+pub(super) struct LinePart<'a> {
     source: SourceText<'a>,
     /// Byte range in the text, without surrounding blanks.
     range: Range<usize>,
@@ -15,13 +15,13 @@ pub(super) struct Part<'a> {
 }
 
 /// Returns all rows: lines that are neither blank nor comments.
-pub(super) fn rows(source: SourceText<'_>) -> impl Iterator<Item = Part<'_>> {
+pub(super) fn rows(source: SourceText<'_>) -> impl Iterator<Item = LinePart<'_>> {
     let lines = source.text.split_inclusive('\n').zip(1..);
-    let rows = lines.map(move |(text, line)| Part::new(source, text.trim(), line));
+    let rows = lines.map(move |(text, line)| LinePart::new(source, text.trim(), line));
     rows.filter(|row| !row.text().is_empty() && !row.text().starts_with('#'))
 }
 
-impl<'a> Part<'a> {
+impl<'a> LinePart<'a> {
     /// Creates the part of the source with the text `text`.
     fn new(source: SourceText<'a>, text: &str, line: usize) -> Self {
         let start = text.as_ptr().addr() - source.text.as_ptr().addr();

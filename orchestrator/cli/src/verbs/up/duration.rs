@@ -19,7 +19,7 @@ use crate::progress::nanos;
 
 /// Part of an `up`, in order.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Part {
+enum UpPart {
     /// Start and end of the program and its guest.
     Guest,
     /// Making and removing the lab.
@@ -32,7 +32,7 @@ enum Part {
     Report,
 }
 
-impl Part {
+impl UpPart {
     const ALL: [Self; 6] = [
         Self::Guest,
         Self::Lab,
@@ -65,7 +65,7 @@ impl Part {
 }
 
 /// Times of the parts.
-type Times = BTreeMap<Part, Nanos>;
+type Times = BTreeMap<UpPart, Nanos>;
 
 /// Weighted sums of earlier runs' times at a place. Each new run halves the weight of those before it.
 ///
@@ -133,7 +133,7 @@ impl DurationEstimate {
         };
         let time = |times: &Times, part| times.get(&part).copied().unwrap_or_default();
         let head = ["time of the run", "estimated", "happened"].map(str::to_owned);
-        let parts = Part::ALL.map(|part| {
+        let parts = UpPart::ALL.map(|part| {
             row(
                 part.name(),
                 time(&self.times, part),
@@ -159,12 +159,12 @@ impl Happened {
     pub fn new(phases: &[Phase], report: Duration, total: Duration) -> Self {
         let mut times = Times::new();
         for phase in phases {
-            let time = times.entry(Part::of(phase)).or_default();
+            let time = times.entry(UpPart::of(phase)).or_default();
             *time = time.saturating_add(phase.took_ns);
         }
-        times.insert(Part::Report, nanos(report));
+        times.insert(UpPart::Report, nanos(report));
         let known: Nanos = times.values().copied().sum();
-        times.insert(Part::Guest, nanos(total).saturating_sub(known));
+        times.insert(UpPart::Guest, nanos(total).saturating_sub(known));
         Self(times)
     }
 }
@@ -205,21 +205,21 @@ fn by_costs(plan: &Plan, place: Place) -> Times {
     let rows = count(plan.flows.len()).saturating_mul(count(plan.policies.len()));
     Times::from([
         (
-            Part::Guest,
+            UpPart::Guest,
             costs.guest.saturating_add(times(costs.guest_row, rows)),
         ),
-        (Part::Lab, times(costs.node, count(plan.nodes.len()))),
+        (UpPart::Lab, times(costs.node, count(plan.nodes.len()))),
         (
-            Part::Links,
+            UpPart::Links,
             times(costs.direction, 2 * count(plan.links.len())),
         ),
-        (Part::Agents, times(ready, runs)),
+        (UpPart::Agents, times(ready, runs)),
         (
-            Part::Flows,
+            UpPart::Flows,
             estimate_at(plan, &Capacity::default_of(place)).wall_ns,
         ),
         (
-            Part::Report,
+            UpPart::Report,
             costs.report.saturating_add(times(costs.row, rows)),
         ),
     ])
@@ -332,12 +332,12 @@ scale: { rate: 1/2000, time: 100 }
         let flows = estimate_at(&plan, &Capacity::default_of(place)).wall_ns;
         let rows = u64::try_from(plan.flows.len() * 2).unwrap();
         let expected = [
-            (Part::Guest, Nanos::new(10_000_000_000 + 600_000 * rows)),
-            (Part::Lab, Nanos::from_millis(1_080)),
-            (Part::Links, Nanos::from_millis(1_500)),
-            (Part::Agents, Nanos::from_millis(28_800)),
-            (Part::Flows, flows),
-            (Part::Report, Nanos::new(300_000_000 + 50_000 * rows)),
+            (UpPart::Guest, Nanos::new(10_000_000_000 + 600_000 * rows)),
+            (UpPart::Lab, Nanos::from_millis(1_080)),
+            (UpPart::Links, Nanos::from_millis(1_500)),
+            (UpPart::Agents, Nanos::from_millis(28_800)),
+            (UpPart::Flows, flows),
+            (UpPart::Report, Nanos::new(300_000_000 + 50_000 * rows)),
         ];
         assert_eq!(estimate.times, Times::from(expected));
         let sentence = estimate.sentence();
@@ -366,7 +366,7 @@ scale: { rate: 1/2000, time: 100 }
         let happened = Happened::new(&phases, report, Duration::from_secs(20));
         let millis = |part| happened.0[&part].get() / 1_000_000;
         assert_eq!(
-            Part::ALL.map(millis),
+            UpPart::ALL.map(millis),
             [6_000, 1_000, 900, 2_500, 9_000, 600]
         );
     }
@@ -417,7 +417,7 @@ scale: { rate: 1/2000, time: 100 }
         let first = DurationEstimate::new(&plan, place, &Experience::default());
         let mut times = first.by_costs.clone();
         let all: u64 = times.values().map(|time| time.get()).sum();
-        times.insert(Part::Flows, Nanos::ZERO);
+        times.insert(UpPart::Flows, Nanos::ZERO);
         let rest: u64 = times.values().map(|time| time.get()).sum();
         let mut experience = Experience::default();
         experience.add(&first, &Happened(times));
