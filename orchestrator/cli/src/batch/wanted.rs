@@ -6,7 +6,6 @@ use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::{EngineRequest, RunInfo, RunRequest};
 use lab_scenario::Files;
 use lab_units::Nanos;
-use serde::{Deserialize, Serialize};
 
 use crate::{
     args::ScenarioArgs,
@@ -16,7 +15,7 @@ use crate::{
 };
 
 /// A wanted run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Wanted {
     /// Name for messages.
     pub name: String,
@@ -29,7 +28,7 @@ pub struct Wanted {
 }
 
 /// Scenario that is not in a file.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct DerivedScenario {
     /// YAML text.
     pub text: String,
@@ -38,7 +37,7 @@ pub struct DerivedScenario {
 }
 
 /// Ended runs that may serve instead of a new one, by their identity.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Reuse {
     /// No run: the new run measures the program that makes it.
     Never,
