@@ -81,12 +81,23 @@ pub fn slowdown(value: f64) -> String {
     grouped(format!("{value:.decimals$}"))
 }
 
-/// Returns a share: `23.4 %`, `<0.1 %`.
+/// Returns a share with one decimal, for columns: `23.4 %`, `<0.1 %`.
 pub fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.0005 {
         return "<0.1 %".into();
     }
     format!("{:.1} %", share * 100.0)
+}
+
+/// Returns a share with a decimal below ten percent: `2.0 %`, `30 %`.
+pub fn about_percent(share: f64) -> String {
+    let decimals = if share * 100.0 < 9.95 { 1 } else { 0 };
+    format!("{:.decimals$} %", share * 100.0)
+}
+
+/// Returns a share with three decimals, so that a value next to its bound does not look equal to it: `50.001 %`, `50 %`.
+pub fn exact_percent(share: f64) -> String {
+    format!("{:.3} %", share * 100.0).replace(".000 %", " %")
 }
 
 /// Returns a share that may be small, with two digits: `0.0012 %`, `3.4 %`, `0 %`.

@@ -8,7 +8,8 @@ use lab_units::{
     show::{about_time, commas, counted},
 };
 
-use super::{NO_CHOICE, percent};
+use super::NO_CHOICE;
+use crate::text::about_percent;
 
 /// Returns the counts of a policy's mechanism, samples and failovers in a sentence.
 pub fn policy(evidence: &PolicyEvidence) -> String {
@@ -192,7 +193,7 @@ fn hash(counts: &HashCounts) -> String {
         };
         sentence += &format!(
             ", shares at most {} from their buckets' (chi-square{tested}: p {p_value})",
-            percent(counts.largest_difference)
+            about_percent(counts.largest_difference)
         );
     } else if counts.untested > 0 {
         sentence += ", too few decisions to test the spread";

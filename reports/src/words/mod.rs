@@ -27,15 +27,5 @@ pub fn measured(info: &RunInfo) -> Option<String> {
     ))
 }
 
-/// Returns a share in percent, with a decimal below ten.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent < 9.95 {
-        format!("{percent:.1} %")
-    } else {
-        format!("{percent:.0} %")
-    }
-}
-
 /// Sentence on a run whose flows met no switch with two next hops.
 const NO_CHOICE: &str = "no decision among several next hops";

@@ -3,8 +3,8 @@
 use lab_records::{BusyLink, OfferedLoad, Silence, Warning};
 use lab_units::show::commas;
 
-use super::{NO_CHOICE, percent};
-use crate::text::to_float;
+use super::NO_CHOICE;
+use crate::text::{about_percent, to_float};
 
 /// Returns a warning in a sentence.
 pub fn warning(warning: &Warning) -> String {
@@ -15,12 +15,12 @@ pub fn warning(warning: &Warning) -> String {
             offered,
         }) => format!(
             "load: `{dc}` offers {} where the workload asks for {}",
-            percent(*offered),
-            percent(*requested)
+            about_percent(*offered),
+            about_percent(*requested)
         ),
         Warning::ShortArrivals { covered } => format!(
             "load: flows start in the first {} of the duration",
-            percent(*covered)
+            about_percent(*covered)
         ),
         Warning::NoOverlap { policy } => format!("{policy}: no two flows were under way at once"),
         Warning::LittleUse { policy, link } => {
@@ -31,14 +31,14 @@ pub fn warning(warning: &Warning) -> String {
             } = link;
             format!(
                 "{policy}: the busiest link, {from_dc} to {to_dc}, was used to {} while flows started",
-                percent(*utilisation)
+                about_percent(*utilisation)
             )
         }
         Warning::LateSamples { policy, sampling } => format!(
             "{policy}: {} of {} samples of queues ({}) were late by an interval or more: the CPU was too slow for them",
             commas(sampling.late_samples),
             commas(sampling.samples),
-            percent(to_float(sampling.late_samples) / to_float(sampling.samples.max(1)))
+            about_percent(to_float(sampling.late_samples) / to_float(sampling.samples.max(1)))
         ),
         Warning::Silent { policy, silence } => format!("{policy}: {}", silent(*silence)),
     }
