@@ -1,7 +1,7 @@
 //! Warnings about a ranking in sentences without their full stops.
 
 use lab_records::{BusyLink, OfferedLoad, Silence, Warning};
-use lab_units::show::commas;
+use lab_units::show::{commas, counted};
 
 use super::NO_CHOICE;
 use crate::text::{about_percent, to_float};
@@ -35,9 +35,9 @@ pub fn warning(warning: &Warning) -> String {
             )
         }
         Warning::LateSamples { policy, sampling } => format!(
-            "{policy}: {} of {} samples of queues ({}) were late by an interval or more: the CPU was too slow for them",
+            "{policy}: {} of {} of queues ({}) were late by an interval or more: the CPU was too slow for them",
             commas(sampling.late_samples),
-            commas(sampling.samples),
+            counted(sampling.samples, "sample"),
             about_percent(to_float(sampling.late_samples) / to_float(sampling.samples.max(1)))
         ),
         Warning::Silent { policy, silence } => format!("{policy}: {}", silent(*silence)),
@@ -59,20 +59,20 @@ fn silent(silence: Silence) -> String {
             "candidates whose delays or rates differ more, or another `max_delay`, which separates them",
         ),
         Silence::OneNextHop { decisions } => format!(
-            "all {} decisions took one next hop: this run says nothing about a spread",
-            commas(decisions)
+            "all {} took one next hop: this run says nothing about a spread",
+            counted(decisions, "decision")
         ),
         Silence::UnfairHash { p_value } => format!(
             "shares of next hops differ from their buckets' by more than chance (p {p_value:.1e}): the hash does not \
              spread these flows"
         ),
         Silence::FlowAgeing { flows } => format!(
-            "flow ageing re-routed 0 of {} flows: this run says nothing about more than minimum delay",
-            commas(flows)
+            "flow ageing re-routed 0 of {}: this run says nothing about more than minimum delay",
+            counted(flows, "flow")
         ),
         Silence::Splits { decisions } => format!(
-            "0 of {} decisions came after a split that changed a table: this run says nothing about traffic engineering",
-            commas(decisions)
+            "0 of {} came after a split that changed a table: this run says nothing about traffic engineering",
+            counted(decisions, "decision")
         ),
     }
 }
@@ -81,8 +81,8 @@ fn cost(cost: &str, decisions: u64, about: &str, hint: &str) -> String {
     match decisions {
         0 => format!("{NO_CHOICE}: this run says nothing about {about}"),
         decisions => format!(
-            "{cost} changed 0 of {} decisions: this run says nothing about {about} (hint: {hint})",
-            commas(decisions)
+            "{cost} changed 0 of {}: this run says nothing about {about} (hint: {hint})",
+            counted(decisions, "decision")
         ),
     }
 }
