@@ -211,7 +211,8 @@ const TWO_ENGINES: &str = "One run is of the kernel engine and one of the simula
 #[cfg(test)]
 mod tests {
     use lab_records::{
-        ParameterValue, PolicySettings, Provenance, RunInfo, ScaleInfo, Semantics, SimInfo,
+        EngineInfo, ParameterValue, PolicySettings, Provenance, RunInfo, ScaleInfo, Semantics,
+        SimInfo,
     };
     use lab_units::Ratio;
 

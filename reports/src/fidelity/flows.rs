@@ -9,7 +9,7 @@ use crate::{error::ReportError, facts::RunFacts};
 
 /// Identity of a flow in both runs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct FlowIdentity {
+pub struct PolicyFlowKey {
     /// Position of the policy in [`Flows::policies`].
     pub policy: usize,
     /// Repetition.
@@ -22,7 +22,7 @@ pub struct FlowIdentity {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recorded {
     /// Identity.
-    pub key: FlowIdentity,
+    pub key: PolicyFlowKey,
     /// Sending and receiving host.
     pub hosts: [u32; 2],
     /// Size, bytes.
@@ -155,7 +155,7 @@ fn append(
         }
         let [path, ack_path] = paths.map(|paths| Some(names.number(paths.at(row)?)));
         flows.push(Recorded {
-            key: FlowIdentity {
+            key: PolicyFlowKey {
                 policy,
                 repetition: repetitions[row].unwrap_or_default(),
                 id,

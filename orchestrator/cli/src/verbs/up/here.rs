@@ -46,7 +46,7 @@ pub fn run(request: &Request, results: &Path) -> Result<PathBuf, Failure> {
     let _handover = Handover::of(&dir);
     let plan = (&request.plan, plan_hash.as_str());
     let records = Records::Here { request, dir: &dir };
-    Run::new(&request.task, plan, records, now).run()?;
+    LabRun::new(&request.task, plan, records, now).run()?;
     Ok(dir)
 }
 
@@ -62,7 +62,7 @@ pub fn run_in_guest(guest: &GuestTask, plan: &Plan, dir: &Path) -> Outcome {
         outbox: Arc::new(Mutex::new(outbox)),
     };
     let plan = (plan, guest.plan_hash.as_str());
-    let run = Run::new(
+    let run = LabRun::new(
         &guest.task,
         plan,
         Records::OfHost(host),
@@ -72,7 +72,7 @@ pub fn run_in_guest(guest: &GuestTask, plan: &Plan, dir: &Path) -> Outcome {
 }
 
 /// Run of a lab on this kernel.
-struct Run<'a> {
+struct LabRun<'a> {
     task: &'a Task,
     /// Plan in slot 0.
     plan: &'a Plan,
@@ -173,7 +173,7 @@ fn lock(outbox: &Mutex<Outbox>) -> MutexGuard<'_, Outbox> {
     outbox.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'a> Run<'a> {
+impl<'a> LabRun<'a> {
     fn new(
         task: &'a Task,
         (plan, plan_hash): (&'a Plan, &'a str),
