@@ -37,13 +37,13 @@ const CARRIER: &str = "carrier_off";
 const CARRIER_FUNCTION: &str = "netif_carrier_off";
 
 /// Flow table of the program.
-pub(crate) type FlowTable = HashMap<MapData, MapRow<FlowKey>, MapRow<FlowEntry>>;
+pub(crate) type FlowMap = HashMap<MapData, MapRow<FlowKey>, MapRow<FlowEntry>>;
 
 /// Loaded switch program, unloaded when this value is dropped; so are its maps unless they are pinned.
 pub struct Program {
     ebpf: Ebpf,
     /// Flow table.
-    pub(crate) flows: FlowTable,
+    pub(crate) flows: FlowMap,
     /// Ring buffer of decision records.
     pub(crate) decisions: RingBuf<MapData>,
     /// Parameters and ports, in memory shared with the program.

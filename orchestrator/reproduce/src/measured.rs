@@ -157,7 +157,7 @@ impl Measured {
             case.pair.is_none_or(is_of)
         };
         let mut policies: BTreeMap<String, Vec<MeasuredFlow>> = BTreeMap::new();
-        let mut first: Option<(Key, String)> = None;
+        let mut first: Option<(MeasuredKey, String)> = None;
         run.visit_measured(|_, fields| {
             if !is_counted(&fields) {
                 return;
@@ -195,12 +195,12 @@ impl Measured {
 }
 
 /// Repetition and flow number.
-type Key = (u32, FlowId);
+type MeasuredKey = (u32, FlowId);
 
 /// Properties of a flow that the values are computed from.
 #[derive(Clone, Copy)]
 struct MeasuredFlow {
-    key: Key,
+    key: MeasuredKey,
     size: u64,
     start: Nanos,
     slowdown: Option<f64>,

@@ -9,14 +9,14 @@ pub struct Channel {
     /// Port at the destination.
     port: u32,
     /// Packets in the order of sending.
-    batches: Vec<Batch>,
+    batches: Vec<PacketBatch>,
     /// Telemetry of the packets that carry telemetry, in the same order.
     telemetry: Vec<Telemetry>,
 }
 
 /// Up to [`BATCH_PACKETS`] packets. A window sends about a hundred batches; the receiving partition reuses emptied
 /// batches.
-pub(super) type Batch = Vec<WirePacket>;
+pub(super) type PacketBatch = Vec<WirePacket>;
 
 /// Number of packets in a batch of 32 kB.
 const BATCH_PACKETS: usize = 1_024;

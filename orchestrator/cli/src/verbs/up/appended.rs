@@ -106,10 +106,10 @@ fn append(
 }
 
 /// Table, appended bytes and the bytes after a message.
-type Split<'a> = (&'a str, &'a [u8], &'a [u8]);
+type AppendedPart<'a> = (&'a str, &'a [u8], &'a [u8]);
 
 /// Splits the first message off; `None` if it is incomplete.
-fn split(bytes: &[u8]) -> io::Result<Option<Split<'_>>> {
+fn split(bytes: &[u8]) -> io::Result<Option<AppendedPart<'_>>> {
     let Some((header, rest)) = bytes.split_at_checked(HEADER) else {
         return Ok(None);
     };
