@@ -18,7 +18,7 @@ use lab_units::{BitsPerSec, Nanos};
 
 use super::random::{Buckets, PortStates, Random, random_destination, random_port};
 
-/// Tables of a switch, as they were written.
+/// Model of a switch: its tables, as they were written.
 pub(super) struct ModelSwitch {
     pub(super) table: SwitchTable,
     destinations: Vec<(u8, Ipv4Addr, DestinationRow)>,
@@ -258,7 +258,7 @@ impl ModelSwitch {
     }
 }
 
-/// Decision for a packet.
+/// Decision that the model expects for a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PacketDecision {
     /// Pins the flow; time and QP of the record are unknown here.

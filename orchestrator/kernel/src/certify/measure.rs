@@ -109,7 +109,7 @@ fn add(row: &mut CertifiedRow, loss: &Loss) {
     });
 }
 
-/// State of a measurement in progress.
+/// Measurement in progress.
 struct Measurement<'a> {
     /// Socket of each port.
     sockets: Vec<ProbeSocket>,

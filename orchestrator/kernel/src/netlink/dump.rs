@@ -18,7 +18,7 @@ use rtnetlink::{
 
 use super::{NetlinkError, Socket, rule::KernelRule};
 
-/// Interface.
+/// Interface, as the kernel lists it.
 #[derive(Clone, Debug)]
 pub(crate) struct Interface {
     pub index: u32,
