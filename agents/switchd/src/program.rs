@@ -36,7 +36,7 @@ const CARRIER: &str = "carrier_off";
 /// Function of the kernel that this program runs with.
 const CARRIER_FUNCTION: &str = "netif_carrier_off";
 
-/// Map that holds the program's flow table.
+/// Flow table of the program.
 pub(crate) type FlowMap = HashMap<MapData, MapRow<FlowKey>, MapRow<FlowEntry>>;
 
 /// Loaded switch program, unloaded when this value is dropped; so are its maps unless they are pinned.

@@ -13,7 +13,7 @@ use crate::{
     path_costs::PathCosts,
 };
 
-/// Planned link change, with the link's parameters after it.
+/// Link change with the link's parameters after it.
 pub(crate) struct PlannedFault {
     fault: FaultPlan,
     /// Parameters of the link after the change, in paper units; `None` if the change cuts or repairs the link.

@@ -12,7 +12,7 @@ pub fn is_same(runs: [&RunDir; 2]) -> bool {
     }
 }
 
-/// Schedule: the hosts and flows of `plan.json`.
+/// The part of `plan.json` that is its schedule.
 #[derive(Deserialize)]
 struct Schedule {
     nodes: Vec<ScheduledNode>,

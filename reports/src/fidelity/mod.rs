@@ -43,7 +43,7 @@ pub use links::{CnpPair, LinkPair, LinkSide, PausePair};
 pub use side::{Bottleneck, FlowSide, Queue};
 pub use worst::WorstFlow;
 
-/// Fidelity of two runs of one plan: how far their results agree.
+/// A comparison between two runs of one plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fidelity {
     /// The scenario's name.
@@ -70,7 +70,7 @@ pub struct Fidelity {
     pub worst: Vec<WorstFlow>,
 }
 
-/// Fidelity of two runs, with its checks and the flows that figures show.
+/// A comparison with the flows that its figures show.
 #[derive(Debug)]
 pub struct FidelityComparison {
     /// The results.

@@ -7,7 +7,7 @@ use nix::{
     unistd::Pid,
 };
 
-/// Attacked lab, named after the kernel and the command that run it.
+/// Place in which the attacked lab runs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum AttackedLab {
     /// `up` in a guest.

@@ -18,7 +18,7 @@ use rtnetlink::{
 
 use super::{NetlinkError, Socket, rule::KernelRule};
 
-/// Interface, as the kernel lists it.
+/// Interface.
 #[derive(Clone, Debug)]
 pub(crate) struct Interface {
     pub index: u32,
@@ -51,7 +51,7 @@ pub(crate) struct Neighbour {
     pub mac: Mac,
 }
 
-/// Route, as the kernel lists it.
+/// Route.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct KernelRoute {
     pub table: u32,

@@ -10,7 +10,7 @@ use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMe
 
 use crate::step::Selector;
 
-/// Policy routing rule, as the kernel lists it.
+/// Policy routing rule.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct KernelRule {
     pub priority: u32,

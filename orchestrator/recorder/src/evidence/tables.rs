@@ -14,7 +14,7 @@ pub(super) struct PolicyFlowTables {
     switches: BTreeMap<u32, BTreeMap<String, SwitchLoad>>,
 }
 
-/// Load of one switch's flow table in one repetition.
+/// Flow table of one switch in one repetition.
 #[derive(Default)]
 struct SwitchLoad {
     /// Latest counters; `None` if the switch has no row.
