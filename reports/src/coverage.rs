@@ -42,12 +42,12 @@ pub struct Coverage {
     /// Number of repetitions in the run.
     pub of: usize,
     /// Statistics of each policy, in the order of the run.
-    pub rows: Vec<Row>,
+    pub rows: Vec<CoverageRow>,
 }
 
 /// Coverage of the intervals for one statistic of a policy's slowdowns. Shares refer to groups or to pairs of groups.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct CoverageRow {
     /// Label of the policy.
     pub policy: String,
     /// Statistic: `p50`, `p99` or `mean`.
@@ -196,10 +196,10 @@ pub fn coverage(path: &Path, study: Study) -> Result<Coverage, CoverageError> {
 }
 
 /// Indices of the repetitions in two disjoint groups.
-type Pair = [Vec<usize>; 2];
+type GroupPair = [Vec<usize>; 2];
 
 /// Draws pairs of disjoint groups from the indices `0..of`.
-fn pairs_of_groups(of: usize, study: Study) -> Vec<Pair> {
+fn pairs_of_groups(of: usize, study: Study) -> Vec<GroupPair> {
     let mut random = Pcg64Mcg::seed_from_u64(SEED);
     let mut order: Vec<usize> = (0..of).collect();
     let mut pair = |_| {
@@ -225,8 +225,8 @@ fn rows(
     policy: &str,
     repetitions: &[Vec<f64>],
     base: Option<&[Vec<f64>]>,
-    pairs: &[Pair],
-) -> Vec<Row> {
+    pairs: &[GroupPair],
+) -> Vec<CoverageRow> {
     let truth = stats::slowdowns(repetitions, &[]);
     let change = base.map(|base| stats::change(base, repetitions));
     let groups: Vec<Group> = pairs
@@ -247,7 +247,7 @@ fn rows(
             groups.iter().map(|group| change_of(of(group)?)).collect()
         };
         let change = change.as_ref().and_then(change_of);
-        Some(Row {
+        Some(CoverageRow {
             policy: policy.to_owned(),
             statistic: name,
             value,
@@ -301,7 +301,7 @@ struct Group {
 }
 
 impl Group {
-    fn of(repetitions: &[Vec<f64>], base: Option<&[Vec<f64>]>, pair: &Pair) -> Self {
+    fn of(repetitions: &[Vec<f64>], base: Option<&[Vec<f64>]>, pair: &GroupPair) -> Self {
         let take = |from: &[Vec<f64>], group: &[usize], factor: f64| -> Vec<Vec<f64>> {
             let scaled = |at: &usize| from[*at].iter().map(|it| it * factor).collect();
             group.iter().map(scaled).collect()

@@ -12,7 +12,7 @@ pub struct Routes {
 
 /// Path regardless of direction, written from the end that comes first in the plan.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Route {
+pub struct UndirectedRoute {
     /// Text of the route, such as `dc1-dc4-dc8`.
     pub text: String,
     /// Names of the datacenters on the route; empty if one of them is unknown.
@@ -29,12 +29,12 @@ impl Routes {
     }
 
     /// Returns the route with the text `text`.
-    pub fn named(&self, text: &str) -> Route {
+    pub fn named(&self, text: &str) -> UndirectedRoute {
         self.of_path(&DcPath::new([text]))
     }
 
     /// Returns the one-way delay of a route, with the fastest link at each hop; `None` if a hop has no link.
-    pub fn delay(&self, route: &Route) -> Option<Nanos> {
+    pub fn delay(&self, route: &UndirectedRoute) -> Option<Nanos> {
         let pairs = route.hops.windows(2);
         let total = pairs
             .map(|pair| self.link_delay(&pair[0], &pair[1]))
@@ -43,10 +43,10 @@ impl Routes {
     }
 
     /// Returns the route of `path`.
-    pub fn of_path(&self, path: &DcPath) -> Route {
+    pub fn of_path(&self, path: &DcPath) -> UndirectedRoute {
         let names: Vec<&str> = self.dcs.iter().map(String::as_str).collect();
         let Some(mut hops) = path.hops(&names) else {
-            return Route {
+            return UndirectedRoute {
                 text: path.to_string(),
                 hops: Vec::new(),
             };
@@ -55,7 +55,7 @@ impl Routes {
         if position(hops.first()) > position(hops.last()) {
             hops.reverse();
         }
-        Route {
+        UndirectedRoute {
             text: DcPath::new(&hops).to_string(),
             hops: hops.into_iter().map(str::to_owned).collect(),
         }
@@ -67,7 +67,7 @@ impl Routes {
     }
 }
 
-impl Route {
+impl UndirectedRoute {
     /// Returns true if the route passes over `link`.
     pub fn crosses(&self, link: &LinkInfo) -> bool {
         let mut pairs = self.hops.windows(2);

@@ -89,6 +89,17 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// Returns a share with a decimal below ten percent: `2.0 %`, `30 %`.
+pub fn about_percent(share: f64) -> String {
+    let decimals = if share * 100.0 < 9.95 { 1 } else { 0 };
+    format!("{:.decimals$} %", share * 100.0)
+}
+
+/// Returns a share with three decimals, so that a value next to its bound does not look equal to it: `50.001 %`, `50 %`.
+pub fn exact_percent(share: f64) -> String {
+    format!("{:.3} %", share * 100.0).replace(".000 %", " %")
+}
+
 /// Formats a share that may be small with two significant digits, such as `0.0012 %`, `3.4 %` or `0 %`.
 pub fn small_percent(share: f64) -> String {
     if share > 0.0 && share < 1e-8 {

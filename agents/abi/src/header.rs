@@ -10,7 +10,7 @@ use crate::{
         LAW_QUEUED, LAW_SENT, LAW_START, LAW_TIMER, LawStep, MAX_HYPER_STAGES, MAX_RAISES,
         MarkedQp, ONE_Q30, PacedQp, QpKey, REACTION_ALPHA, REACTION_CUT, ReactionPoint,
     },
-    layout::{Field, Row},
+    layout::{FieldLayout, RowLayout},
     lcmp::{FLOW_TABLE_HEADROOM, MAX_FLOW_TABLE_ENTRIES},
     pfc::{
         CALENDAR_SLOTS, CalendarSlot, IngressPort, MAC_CONTROL, NicRow, PAUSE_RING_BYTES,
@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Rows of the header; each follows the rows that it contains.
-const ROWS: [Row; 27] = [
+const ROWS: [RowLayout; 27] = [
     FlowKey::ROW,
     FlowEntry::ROW,
     PrefixKey::ROW,
@@ -130,14 +130,14 @@ fn define(text: &mut String, name: &str, value: &str, doc: &str) {
     let _ = writeln!(text, "#define {name} {value}{comment}");
 }
 
-fn write_row(text: &mut String, row: &Row) {
+fn write_row(text: &mut String, row: &RowLayout) {
     let name = row.name;
     text.push('\n');
     comment(text, "", row.doc);
     let _ = writeln!(text, "struct {name} {{");
     for field in row.fields {
         comment(text, "\t", field.doc);
-        let Field { base, name, .. } = field;
+        let FieldLayout { base, name, .. } = field;
         let brackets = field.len.map(|len| format!("[{len}]")).unwrap_or_default();
         let _ = writeln!(text, "\t{base} {name}{brackets};");
     }
@@ -147,7 +147,7 @@ fn write_row(text: &mut String, row: &Row) {
         text,
         "_Static_assert(sizeof(struct {name}) == {size}, \"{name}\");"
     );
-    for Field {
+    for FieldLayout {
         name: field,
         offset,
         ..

@@ -33,7 +33,7 @@ impl<T: CType, const N: usize> CType for [T; N] {
 
 /// Description of a row's field.
 #[derive(Clone, Copy, Debug)]
-pub struct Field {
+pub struct FieldLayout {
     /// Lines of the field's doc comment.
     pub doc: &'static [&'static str],
     /// Name of the field, the same in both languages.
@@ -48,14 +48,14 @@ pub struct Field {
 
 /// Layout of a map row or of a ring buffer record.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct RowLayout {
     /// Lines of the row's doc comment.
     pub doc: &'static [&'static str],
     /// Name of the row in C.
     pub name: &'static str,
     /// Size of the row, bytes.
     pub size: usize,
-    pub fields: &'static [Field],
+    pub fields: &'static [FieldLayout],
 }
 
 macro_rules! row {
@@ -97,11 +97,11 @@ macro_rules! row {
 
         impl $name {
             /// Layout of the row, for the C header.
-            pub const ROW: $crate::layout::Row = $crate::layout::Row {
+            pub const ROW: $crate::layout::RowLayout = $crate::layout::RowLayout {
                 doc: &[$($doc),*],
                 name: $c_name,
                 size: size_of::<Self>(),
-                fields: &[$($crate::layout::Field {
+                fields: &[$($crate::layout::FieldLayout {
                     doc: &[$($field_doc),*],
                     name: stringify!($field),
                     base: <$kind as $crate::layout::CType>::BASE,

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The controller's end of one agent's socket.
-pub struct Controller {
+pub struct AgentController {
     stream: BufReader<UnixStream>,
     /// Bytes to each destination, summed over all reports of the agent so far.
     pub demands: BTreeMap<Ipv4Addr, u64>,
@@ -44,7 +44,7 @@ pub struct LastReports {
 /// Agent in a thread of this process.
 pub type AgentThread = JoinHandle<Result<(), BenchError>>;
 
-impl Controller {
+impl AgentController {
     /// Runs an agent with `config` in a thread that has entered the switch's namespace.
     pub fn start(
         testbed: &Testbed,

@@ -54,22 +54,22 @@ pub fn decision(candidates: usize, runs: usize) -> Result<DecisionCost, SwitchdE
     let runs = runs.max(1);
     let mut new_flow = Vec::new();
     for policy in POLICIES {
-        let cost = Bench::load(policy, candidates, runs)?.measure(Kind::NewFlow)?;
+        let cost = DecisionBench::load(policy, candidates, runs)?.measure(PacketKind::NewFlow)?;
         new_flow.push((policy.name, cost));
     }
-    let mut bench = Bench::load(POLICIES[0], candidates, runs)?;
+    let mut bench = DecisionBench::load(POLICIES[0], candidates, runs)?;
     Ok(DecisionCost {
         candidates,
         runs,
         new_flow,
-        hit: bench.measure(Kind::Hit)?,
-        passed: bench.measure(Kind::Passed)?,
+        hit: bench.measure(PacketKind::Hit)?,
+        passed: bench.measure(PacketKind::Passed)?,
     })
 }
 
 /// Policy as parameters of the switch program.
 #[derive(Clone, Copy)]
-struct Policy {
+struct PolicyCase {
     name: &'static str,
     object: &'static [u8],
     mechanism: u32,
@@ -78,7 +78,7 @@ struct Policy {
     buckets: fn(u16) -> u16,
 }
 
-const LCMP: Policy = Policy {
+const LCMP: PolicyCase = PolicyCase {
     name: "lcmp",
     object: OBJECT,
     mechanism: MECHANISM_LCMP,
@@ -86,36 +86,36 @@ const LCMP: Policy = Policy {
     buckets: |_| 1,
 };
 
-const POLICIES: [Policy; 7] = [
+const POLICIES: [PolicyCase; 7] = [
     LCMP,
-    Policy {
+    PolicyCase {
         name: "lcmp artifact",
         preset: Preset::Artifact,
         ..LCMP
     },
-    Policy {
+    PolicyCase {
         name: "ecmp",
         mechanism: MECHANISM_BUCKETS,
         ..LCMP
     },
-    Policy {
+    PolicyCase {
         name: "wcmp",
         mechanism: MECHANISM_BUCKETS,
         buckets: |index| 1 + 2 * index,
         ..LCMP
     },
-    Policy {
+    PolicyCase {
         name: "te-100ms",
         mechanism: MECHANISM_BUCKETS,
         buckets: |index| if index % 2 == 0 { 0 } else { 33 },
         ..LCMP
     },
-    Policy {
+    PolicyCase {
         name: "own: delay-only",
         object: aya::include_bytes_aligned!("../../ebpf/examples/delay-only.bpf.o"),
         ..LCMP
     },
-    Policy {
+    PolicyCase {
         name: "own: two-choice",
         object: aya::include_bytes_aligned!("../../ebpf/examples/two-choice.bpf.o"),
         ..LCMP
@@ -123,20 +123,20 @@ const POLICIES: [Policy; 7] = [
 ];
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum PacketKind {
     NewFlow,
     Hit,
     Passed,
 }
 
-struct Bench {
+struct DecisionBench {
     program: Program,
     random: Pcg64Mcg,
     runs: usize,
 }
 
-impl Bench {
-    fn load(policy: Policy, candidates: usize, runs: usize) -> Result<Self, SwitchdError> {
+impl DecisionBench {
+    fn load(policy: PolicyCase, candidates: usize, runs: usize) -> Result<Self, SwitchdError> {
         let mut program = Program::load_object(policy.object, MAX_FLOW_TABLE_ENTRIES, None)?;
         let prefix = PrefixKey::new(DESTINATION, 32);
         program.set_destination(prefix, &destination(candidates, policy.buckets))?;
@@ -148,17 +148,17 @@ impl Bench {
         })
     }
 
-    fn measure(&mut self, kind: Kind) -> Result<Cost, SwitchdError> {
+    fn measure(&mut self, kind: PacketKind) -> Result<Cost, SwitchdError> {
         let mut times = Vec::with_capacity(self.runs);
         let mut flow = self.any_flow();
         let mut output = [0; 256];
         // The first packets are not counted: they warm the caches, and pin the flow that `Hit` measures.
         for run in 0..self.runs + WARM_UP {
-            if matches!(kind, Kind::NewFlow) {
+            if matches!(kind, PacketKind::NewFlow) {
                 flow = self.any_flow();
             }
             let mut frame = roce_frame(flow, 17, 64, 64).bytes;
-            if matches!(kind, Kind::Passed) {
+            if matches!(kind, PacketKind::Passed) {
                 frame[12..14].copy_from_slice(&[8, 6]);
             }
             let result = self.program.test_run(&frame, &mut output)?;
@@ -186,7 +186,7 @@ impl Bench {
     }
 }
 
-fn table(policy: Policy) -> SwitchTable {
+fn table(policy: PolicyCase) -> SwitchTable {
     let mut table = SwitchTable {
         params: SwitchParams {
             mechanism: policy.mechanism,

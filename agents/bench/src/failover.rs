@@ -27,7 +27,7 @@ use nix::{
 };
 
 use crate::{
-    BenchError, Controller, median,
+    AgentController, BenchError, median,
     testbed::{P1, P2, Side, TARGET, Testbed},
 };
 
@@ -66,7 +66,7 @@ pub struct Failover {
 pub fn failover(cut: Cut, flows: u32, rounds: usize) -> Result<Failover, BenchError> {
     let testbed = Testbed::new()?;
     let socket = SocketPath::new();
-    let (mut agent, thread) = Controller::start(&testbed, Testbed::config(&socket.0))?;
+    let (mut agent, thread) = AgentController::start(&testbed, Testbed::config(&socket.0))?;
     agent.ready()?;
     let (first, second) =
         testbed.inside(Side::Target, || Ok((receiver("r1")?, receiver("r2")?)))?;
@@ -90,7 +90,7 @@ pub fn failover(cut: Cut, flows: u32, rounds: usize) -> Result<Failover, BenchEr
         drain(&first);
         drain(&second);
         let (time, lost, gap) =
-            Flow::default().measure(&sender, [&first, &second], || match cut {
+            FailoverFlow::default().measure(&sender, [&first, &second], || match cut {
                 Cut::Link => testbed.inside(Side::Target, || set_link("r1", false)),
                 Cut::Command => {
                     let at = now()?;
@@ -207,13 +207,13 @@ fn drain(socket: &UdpSocket) {
 
 /// Measured flow of one round.
 #[derive(Default)]
-struct Flow {
+struct FailoverFlow {
     /// Packets that arrived over the first link, and over the second.
     arrived: [AtomicU64; 2],
     is_over: AtomicBool,
 }
 
-impl Flow {
+impl FailoverFlow {
     /// Cuts the flow's port while the flow sends; returns the time to the first packet over the second
     /// link, the packets lost, and the time between two packets.
     fn measure(

@@ -24,12 +24,12 @@ use lab_abi::{
     rows::{FlowKey, SwitchTable},
     wire::{AgentConfig, AttachMode, PortConfig},
 };
-use lab_loader::{LoaderError, Row, program, take};
+use lab_loader::{LoaderError, MapRow, program, take};
 use lab_switchd::{
     SwitchdError,
     attach::{Attached, attach},
     frame::Frame,
-    install::Tables,
+    install::SwitchTables,
     program::Program,
     qdisc::Qdiscs,
 };
@@ -82,7 +82,7 @@ pub fn forwarding(rounds: usize, packets: u32) -> Result<Forwarding, BenchError>
     // The limit lets the flow table hold all flows of a round in which every flow is new.
     let packets = packets.clamp(1_000, 40_000);
     testbed.inside(Side::Switch, || {
-        let mut source = Source::open()?;
+        let mut source = PacketSource::open()?;
         let rounds = rounds.max(1);
         Ok(Forwarding {
             rounds,
@@ -94,7 +94,7 @@ pub fn forwarding(rounds: usize, packets: u32) -> Result<Forwarding, BenchError>
 }
 
 fn measure(
-    source: &mut Source,
+    source: &mut PacketSource,
     batch: u32,
     rounds: usize,
     packets: u32,
@@ -104,7 +104,7 @@ fn measure(
     let mut run = |by, flows| source.run(by, flows, packets, batch, sink);
     for _ in 0..rounds {
         times[0].push(run("the kernel", 1)?);
-        let mut switch = Switch::attach()?;
+        let mut switch = AttachedSwitch::attach()?;
         let by = "the switch program";
         times[3].push(switch.while_drained(|| run(by, packets))?);
         run(by, 1_000)?;
@@ -123,18 +123,18 @@ fn measure(
 }
 
 /// Switch program, attached to the interface towards the hosts.
-struct Switch {
+struct AttachedSwitch {
     program: Program,
     attached: Attached,
     qdiscs: Qdiscs,
 }
 
-impl Switch {
+impl AttachedSwitch {
     fn attach() -> Result<Self, BenchError> {
         let config = Testbed::config(Path::new(""));
         let mut program = Program::load(config.flow_table_entries)?;
         let links = interfaces(&config)?;
-        program.install(&Tables::new(&config, &links, &SwitchTable::default()))?;
+        program.install(&SwitchTables::new(&config, &links, &SwitchTable::default()))?;
         let mut qdiscs = Qdiscs::open()?;
         let h0 = i32::try_from(index("h0")?).unwrap_or(0);
         let mode = AttachMode::Auto;
@@ -178,9 +178,9 @@ fn index(interface: &str) -> Result<u32, BenchError> {
 }
 
 /// Packet generator and its map.
-struct Source {
+struct PacketSource {
     ebpf: Ebpf,
-    sources: Array<MapData, Row<SourceRow>>,
+    sources: Array<MapData, MapRow<SourceRow>>,
     interface: u32,
 }
 
@@ -205,7 +205,7 @@ struct XdpContext {
     egress_ifindex: u32,
 }
 
-impl Source {
+impl PacketSource {
     fn open() -> Result<Self, BenchError> {
         let mut ebpf = Ebpf::load(OBJECT).map_err(LoaderError::Load)?;
         let sources = take(&mut ebpf, "sources")?;
@@ -243,7 +243,7 @@ impl Source {
         row.frame[..6].copy_from_slice(&[2, 0, 0, 0, 1, 0]);
         row.flows = u64::from(flows);
         self.sources
-            .set(0, Row(row), 0)
+            .set(0, MapRow(row), 0)
             .map_err(LoaderError::map("write", "sources"))?;
         let context = XdpContext {
             data: 0,

@@ -16,7 +16,7 @@ pub mod failover;
 pub mod forwarding;
 pub mod testbed;
 
-pub use controller::Controller;
+pub use controller::AgentController;
 pub use decision::{Cost, DecisionCost, decision};
 pub use error::BenchError;
 pub use failover::{Cut, Failover, failover};

@@ -8,7 +8,7 @@ use lab_abi::{
     dcqcn::{HostCounters, HostParams, MarkedQp, PacedQp, QpKey},
     pfc::{NicRow, PauseRecord},
 };
-use lab_loader::{Row, drain, remove};
+use lab_loader::{MapRow, drain, remove};
 
 use crate::HostError;
 
@@ -27,11 +27,11 @@ pub(crate) const PAUSES: &str = "pauses";
 
 /// Open maps of a lab's host programs.
 pub struct HostMaps {
-    host: Array<MapData, Row<HostParams>>,
-    senders: HashMap<MapData, Row<QpKey>, Row<PacedQp>>,
-    receivers: HashMap<MapData, Row<QpKey>, Row<MarkedQp>>,
-    counts: Array<MapData, Row<HostCounters>>,
-    nics: HashMap<MapData, u32, Row<NicRow>>,
+    host: Array<MapData, MapRow<HostParams>>,
+    senders: HashMap<MapData, MapRow<QpKey>, MapRow<PacedQp>>,
+    receivers: HashMap<MapData, MapRow<QpKey>, MapRow<MarkedQp>>,
+    counts: Array<MapData, MapRow<HostCounters>>,
+    nics: HashMap<MapData, u32, MapRow<NicRow>>,
     pauses: RingBuf<MapData>,
 }
 
@@ -64,7 +64,7 @@ impl HostMaps {
         clear(&mut self.senders, SENDERS)?;
         clear(&mut self.receivers, RECEIVERS)?;
         self.counts
-            .set(0, Row(HostCounters::default()), 0)
+            .set(0, MapRow(HostCounters::default()), 0)
             .map_err(HostError::map("clear", COUNTS))?;
         for (ifindex, nic) in self.nics()? {
             let idle = NicRow {
@@ -73,7 +73,7 @@ impl HostMaps {
                 ..NicRow::default()
             };
             self.nics
-                .insert(ifindex, Row(idle), 0)
+                .insert(ifindex, MapRow(idle), 0)
                 .map_err(HostError::map("clear", NICS))?;
         }
         drain::<PauseRecord>(&mut self.pauses);
@@ -95,7 +95,7 @@ impl HostMaps {
             ..self.params()?
         };
         self.host
-            .set(0, Row(params), 0)
+            .set(0, MapRow(params), 0)
             .map_err(HostError::map("write", HOST))
     }
 
@@ -112,8 +112,8 @@ impl HostMaps {
     /// # Errors
     /// The kernel refuses access to the map.
     pub fn sender(&self, key: QpKey) -> Result<Option<PacedQp>, HostError> {
-        match self.senders.get(&Row(key), 0) {
-            Ok(Row(qp)) => Ok(Some(qp)),
+        match self.senders.get(&MapRow(key), 0) {
+            Ok(MapRow(qp)) => Ok(Some(qp)),
             Err(MapError::KeyNotFound) => Ok(None),
             Err(error) => Err(HostError::map("read", SENDERS)(error)),
         }
@@ -125,7 +125,7 @@ impl HostMaps {
     /// The kernel refuses access to the map.
     pub fn params(&self) -> Result<HostParams, HostError> {
         let row = self.host.get(&0, 0);
-        row.map(|Row(params)| params)
+        row.map(|MapRow(params)| params)
             .map_err(HostError::map("read", HOST))
     }
 
@@ -160,7 +160,7 @@ impl HostMaps {
     fn nics(&self) -> Result<Vec<(u32, NicRow)>, HostError> {
         self.nics
             .iter()
-            .map(|row| row.map(|(ifindex, Row(nic))| (ifindex, nic)))
+            .map(|row| row.map(|(ifindex, MapRow(nic))| (ifindex, nic)))
             .collect::<Result<_, MapError>>()
             .map_err(HostError::map("read", NICS))
     }
@@ -171,12 +171,12 @@ impl HostMaps {
     /// The kernel refuses access to the map.
     pub fn counts(&self) -> Result<HostCounters, HostError> {
         let row = self.counts.get(&0, 0);
-        row.map(|Row(counts)| counts)
+        row.map(|MapRow(counts)| counts)
             .map_err(HostError::map("read", COUNTS))
     }
 }
 
-type QpMap<T> = HashMap<MapData, Row<QpKey>, Row<T>>;
+type QpMap<T> = HashMap<MapData, MapRow<QpKey>, MapRow<T>>;
 
 fn open(directory: &Path, name: &'static str) -> Result<MapData, HostError> {
     MapData::from_pin(directory.join(name)).map_err(HostError::map("open", name))
@@ -185,7 +185,7 @@ fn open(directory: &Path, name: &'static str) -> Result<MapData, HostError> {
 fn array<T: Pod>(
     directory: &Path,
     name: &'static str,
-) -> Result<Array<MapData, Row<T>>, HostError> {
+) -> Result<Array<MapData, MapRow<T>>, HostError> {
     Map::Array(open(directory, name)?)
         .try_into()
         .map_err(HostError::map("use", name))
@@ -209,7 +209,7 @@ fn clear<T: Pod>(map: &mut QpMap<T>, name: &'static str) -> Result<(), HostError
 fn rows<T: Pod>(map: &QpMap<T>, name: &'static str) -> Result<Vec<(QpKey, T)>, HostError> {
     let mut rows = map
         .iter()
-        .map(|row| row.map(|(Row(key), Row(row))| (key, row)))
+        .map(|row| row.map(|(MapRow(key), MapRow(row))| (key, row)))
         .collect::<Result<Vec<_>, MapError>>()
         .map_err(HostError::map("read", name))?;
     rows.sort_by_key(|(key, _)| *key);

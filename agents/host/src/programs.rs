@@ -15,7 +15,7 @@ use lab_abi::{
     dcqcn::HostParams,
     pfc::{NicRow, PAUSE_RING_BYTES},
 };
-use lab_loader::{LoaderError, Row, map};
+use lab_loader::{LoaderError, MapRow, map};
 
 use crate::{
     HostError,
@@ -147,17 +147,17 @@ fn load(setup: &Setup) -> Result<Ebpf, HostError> {
             .load()
             .map_err(HostError::program("load", program.name()))?;
     }
-    let mut host: Array<_, Row<HostParams>> = map(&mut ebpf, HOST)?;
-    host.set(0, Row(setup.params), 0)
+    let mut host: Array<_, MapRow<HostParams>> = map(&mut ebpf, HOST)?;
+    host.set(0, MapRow(setup.params), 0)
         .map_err(HostError::map("write", HOST))?;
-    let mut nics: HashMap<_, u32, Row<NicRow>> = map(&mut ebpf, NICS)?;
+    let mut nics: HashMap<_, u32, MapRow<NicRow>> = map(&mut ebpf, NICS)?;
     for nic in &setup.nics {
         let row = NicRow {
             line_bps: nic.line_bps,
             quantum_ns: nic.quantum_ns,
             ..NicRow::default()
         };
-        nics.insert(nic.ifindex, Row(row), 0)
+        nics.insert(nic.ifindex, MapRow(row), 0)
             .map_err(HostError::map("write", NICS))?;
     }
     Ok(ebpf)
@@ -237,8 +237,8 @@ mod tests {
             let program = classifier(ebpf, HostProgram::NicIngress.name()).expect("loaded");
             let run = program.test_run(options).expect("the program runs");
             assert_eq!(run.return_value, 2, "the pause goes no further");
-            let nics: HashMap<_, u32, Row<NicRow>> = map(ebpf, NICS).expect("the map exists");
-            let Row(nic) = nics.get(&LOOPBACK, 0).expect("the row exists");
+            let nics: HashMap<_, u32, MapRow<NicRow>> = map(ebpf, NICS).expect("the map exists");
+            let MapRow(nic) = nics.get(&LOOPBACK, 0).expect("the row exists");
             nic
         };
 

@@ -8,14 +8,14 @@
 //!
 //! ```no_run
 //! use aya::{Ebpf, maps::Array, programs::SchedClassifier};
-//! use lab_loader::{LoaderError, Row, program, take};
+//! use lab_loader::{LoaderError, MapRow, program, take};
 //!
 //! # fn load(object: &[u8]) -> Result<(), LoaderError> {
 //! let mut ebpf = Ebpf::load(object).map_err(LoaderError::Load)?;
 //! let loaded = program::<SchedClassifier>(&mut ebpf, "ingress")?.load();
 //! loaded.map_err(LoaderError::program("load", "ingress"))?;
-//! let mut settings: Array<_, Row<[u64; 2]>> = take(&mut ebpf, "settings")?;
-//! let written = settings.set(0, Row([7, 9]), 0);
+//! let mut settings: Array<_, MapRow<[u64; 2]>> = take(&mut ebpf, "settings")?;
+//! let written = settings.set(0, MapRow([7, 9]), 0);
 //! written.map_err(LoaderError::map("write", "settings"))
 //! # }
 //! ```
@@ -30,7 +30,7 @@ use aya::{
 };
 
 pub use error::{LoaderError, chain, lacks_privilege};
-pub use map::{Row, drain, remove};
+pub use map::{MapRow, drain, remove};
 
 /// Returns the program `name` of an eBPF object.
 ///

@@ -8,12 +8,12 @@ use bytemuck::Pod;
 /// Row of a map: a wrapper that implements the trait `Pod` of aya.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
-pub struct Row<T>(pub T);
+pub struct MapRow<T>(pub T);
 
 // SAFETY: `aya::Pod` requires a type without padding, uninitialised bytes or invalid values. `bytemuck::Pod`
-// guarantees this for `T`, and `Row` is a transparent wrapper around it.
+// guarantees this for `T`, and `MapRow` is a transparent wrapper around it.
 #[expect(unsafe_code, reason = "`aya::Pod` is an unsafe trait")]
-unsafe impl<T: Pod> aya::Pod for Row<T> {}
+unsafe impl<T: Pod> aya::Pod for MapRow<T> {}
 
 /// Takes all records out of a ring buffer, oldest first.
 pub fn drain<T: Pod>(ring: &mut RingBuf<MapData>) -> Vec<T> {

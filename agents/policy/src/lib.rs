@@ -61,16 +61,16 @@ pub use hash::{FlowTuple, flow_hash, packet_hash};
 pub use lab_abi::{Rule, Trigger, rows::MAX_CANDIDATES};
 pub use lcmp::{LcmpConfig, ParameterError, Preset};
 pub use own::OwnPolicy;
-pub use policy::{BucketLaw, BucketPolicy, Mechanism, Policy};
+pub use policy::{BucketLaw, BucketPolicy, BuiltInPolicy, Mechanism};
 pub use ucmp::UcmpConfig;
 
 /// Built-in policies, in the order in which messages and the JSON Schema list them.
-pub const POLICIES: &[Policy] = &[
-    Policy::buckets(&ecmp::POLICY),
-    Policy::buckets(&wcmp::POLICY),
+pub const POLICIES: &[BuiltInPolicy] = &[
+    BuiltInPolicy::buckets(&ecmp::POLICY),
+    BuiltInPolicy::buckets(&wcmp::POLICY),
     ucmp::POLICY,
     ucmp::MIN_DELAY,
-    Policy::buckets(&ucmp_artifact::POLICY),
+    BuiltInPolicy::buckets(&ucmp_artifact::POLICY),
     te::POLICY,
     lcmp::POLICY,
     lcmp::RM_ALPHA,

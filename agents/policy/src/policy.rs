@@ -11,7 +11,7 @@ use crate::candidate::Path;
 
 /// Built-in policy and its names in scenarios.
 #[derive(Clone, Copy, Debug)]
-pub struct Policy {
+pub struct BuiltInPolicy {
     /// Word in a scenario that selects the policy with its default parameters.
     pub word: &'static str,
     /// Key in a scenario that introduces the policy's parameters; `None` if the word is shorthand for another policy
@@ -25,7 +25,7 @@ pub struct Policy {
     pub mechanism: Mechanism,
 }
 
-impl Policy {
+impl BuiltInPolicy {
     /// Returns the declaration of a bucket policy.
     #[must_use]
     pub const fn buckets(policy: &'static BucketPolicy) -> Self {

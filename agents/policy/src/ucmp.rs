@@ -30,11 +30,11 @@ use lab_units::{BitsPerSec, Bytes};
 
 use crate::{
     candidate::Path,
-    policy::{Mechanism, Policy},
+    policy::{BuiltInPolicy, Mechanism},
 };
 
 /// UCMP with flow ageing.
-pub const POLICY: Policy = Policy {
+pub const POLICY: BuiltInPolicy = BuiltInPolicy {
     word: "ucmp",
     key: Some("ucmp"),
     doc: "5-tuple hash over the candidates with the lowest uniform cost: the sum of the one-way delay\n\
@@ -44,7 +44,7 @@ pub const POLICY: Policy = Policy {
 };
 
 /// UCMP without flow ageing: only the delay counts.
-pub const MIN_DELAY: Policy = Policy {
+pub const MIN_DELAY: BuiltInPolicy = BuiltInPolicy {
     word: "min-delay",
     key: None,
     doc: "5-tuple hash over the candidates of minimum one-way delay.",

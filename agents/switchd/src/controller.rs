@@ -28,7 +28,7 @@ const MAX_LINE_BYTES: usize = 1 << 20;
 const CLOSING_TIME: Duration = Duration::from_secs(10);
 
 /// Connection to the controller, with the messages that wait to be sent.
-pub(crate) struct Controller {
+pub(crate) struct ControllerConnection {
     stream: UnixStream,
     waiting: VecDeque<u8>,
     received: Vec<u8>,
@@ -45,7 +45,7 @@ pub(crate) struct Received {
     pub(crate) is_closed: bool,
 }
 
-impl Controller {
+impl ControllerConnection {
     /// Connects to the socket at `path`.
     pub(crate) fn connect(path: &str) -> Result<Self, SwitchdError> {
         let failed = |source| SwitchdError::Connect {
@@ -181,7 +181,7 @@ fn line_of(message: &AgentMessage) -> Option<Vec<u8>> {
     }
 }
 
-impl AsFd for Controller {
+impl AsFd for ControllerConnection {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
@@ -199,11 +199,12 @@ mod tests {
 
     use super::*;
 
-    fn pair() -> (Controller, UnixStream) {
+    fn pair() -> (ControllerConnection, UnixStream) {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("controller");
         let listener = UnixListener::bind(&path).expect("a socket");
-        let agent = Controller::connect(path.to_str().expect("UTF-8")).expect("it listens");
+        let agent =
+            ControllerConnection::connect(path.to_str().expect("UTF-8")).expect("it listens");
         let (stream, _) = listener.accept().expect("it connected");
         (agent, stream)
     }

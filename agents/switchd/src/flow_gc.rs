@@ -3,22 +3,22 @@
 
 use aya::maps::MapError;
 use lab_abi::rows::{Counters, FlowEntry, FlowKey, SwitchTable};
-use lab_loader::Row;
+use lab_loader::MapRow;
 use lab_policy::flow_gc;
 use lab_units::Nanos;
 
-use crate::{SwitchdError, program::FlowTable};
+use crate::{SwitchdError, program::FlowMap};
 
 /// Returns every flow in a map of `rows` rows, in the order of their keys.
 ///
 /// The table changes while it is read. If the kernel removes the entry under the cursor, the iteration starts again; it
 /// therefore reads at most twice the map's rows, and duplicates are dropped.
-pub(crate) fn all(flows: &FlowTable, rows: u32) -> Result<Vec<(FlowKey, FlowEntry)>, SwitchdError> {
+pub(crate) fn all(flows: &FlowMap, rows: u32) -> Result<Vec<(FlowKey, FlowEntry)>, SwitchdError> {
     let max = usize::try_from(rows).unwrap_or(usize::MAX);
     let mut found = Vec::new();
     for row in flows.iter().take(max.saturating_mul(2)) {
         match row {
-            Ok((Row(key), Row(entry))) => found.push((key, entry)),
+            Ok((MapRow(key), MapRow(entry))) => found.push((key, entry)),
             Err(MapError::KeyNotFound) => {}
             Err(source) => return Err(SwitchdError::map("read", "flows")(source)),
         }
@@ -32,7 +32,7 @@ pub(crate) fn all(flows: &FlowTable, rows: u32) -> Result<Vec<(FlowKey, FlowEntr
 ///
 /// If a flow sends a packet between the check and its removal, its following packet triggers a new decision.
 pub(crate) fn expire(
-    flows: &mut FlowTable,
+    flows: &mut FlowMap,
     rows: u32,
     now: Nanos,
     idle_timeout: Nanos,
@@ -49,8 +49,9 @@ pub(crate) fn expire(
 }
 
 /// Removes a flow from the table if it is present.
-pub(crate) fn remove(flows: &mut FlowTable, key: FlowKey) -> Result<(), SwitchdError> {
-    lab_loader::remove(flows, &Row(key)).map_err(SwitchdError::map("remove a flow from", "flows"))
+pub(crate) fn remove(flows: &mut FlowMap, key: FlowKey) -> Result<(), SwitchdError> {
+    lab_loader::remove(flows, &MapRow(key))
+        .map_err(SwitchdError::map("remove a flow from", "flows"))
 }
 
 /// Evictor of the least recently seen flows, exact to the nanosecond.
@@ -69,7 +70,7 @@ impl Evictor {
     /// has fewer flows.
     pub(crate) fn evict(
         &mut self,
-        flows: &mut FlowTable,
+        flows: &mut FlowMap,
         rows: u32,
         excess: u64,
     ) -> Result<Vec<(FlowKey, FlowEntry)>, SwitchdError> {
@@ -85,8 +86,8 @@ impl Evictor {
                 is_read = true;
                 continue;
             };
-            match flows.get(&Row(key), 0) {
-                Ok(Row(entry)) if entry.last_seen_ns == seen => {
+            match flows.get(&MapRow(key), 0) {
+                Ok(MapRow(entry)) if entry.last_seen_ns == seen => {
                     remove(flows, key)?;
                     evicted.push((key, entry));
                 }
@@ -97,7 +98,7 @@ impl Evictor {
         Ok(evicted)
     }
 
-    fn read(&mut self, flows: &FlowTable, rows: u32) -> Result<(), SwitchdError> {
+    fn read(&mut self, flows: &FlowMap, rows: u32) -> Result<(), SwitchdError> {
         let all = all(flows, rows)?.into_iter();
         self.unseen = all.map(|(key, entry)| (entry.last_seen_ns, key)).collect();
         self.unseen.sort_unstable_by(|one, other| other.cmp(one));

@@ -38,13 +38,13 @@ impl Slots {
 
 /// Rows of all tables of a switch, ready to be written to the program's maps.
 #[derive(Clone, Debug)]
-pub struct Tables {
+pub struct SwitchTables {
     pub(crate) switch: SwitchTable,
     pub(crate) buffer: Option<SharedBuffer>,
     pub(crate) destinations: Vec<(PrefixKey, DestinationRow)>,
 }
 
-impl Tables {
+impl SwitchTables {
     /// Computes the tables for `config`; `links` holds the interface index and liveness of each port.
     ///
     /// Times and counts are taken over from `before`, the table of a killed agent (all zeros if there was none).

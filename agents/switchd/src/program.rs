@@ -15,12 +15,12 @@ use lab_abi::{
     pfc::SharedBuffer,
     rows::{Counters, DecisionRecord, DestinationRow, FlowEntry, FlowKey, PrefixKey, SwitchTable},
 };
-use lab_loader::{LoaderError, Row, drain, program, take};
+use lab_loader::{LoaderError, MapRow, drain, program, take};
 
 use crate::{
     SwitchdError,
     buffer::continued,
-    install::Tables,
+    install::SwitchTables,
     maps::{BUFFERS, FLOWS, MAPS, PFC_MAPS, flow_map_rows},
     object::PROGRAM,
     pins::Pins,
@@ -37,23 +37,23 @@ const CARRIER: &str = "carrier_off";
 const CARRIER_FUNCTION: &str = "netif_carrier_off";
 
 /// Map in the kernel that holds the next hop of each pinned flow.
-pub(crate) type FlowTable = HashMap<MapData, Row<FlowKey>, Row<FlowEntry>>;
+pub(crate) type FlowMap = HashMap<MapData, MapRow<FlowKey>, MapRow<FlowEntry>>;
 
 /// Loaded switch program. It is unloaded when this value is dropped, and so are its maps unless they are pinned.
 pub struct Program {
     ebpf: Ebpf,
     /// Flow table, which holds the entries of pinned flows.
-    pub(crate) flows: FlowTable,
+    pub(crate) flows: FlowMap,
     /// Ring buffer of decision records.
     pub(crate) decisions: RingBuf<MapData>,
     /// Parameters and ports, in memory shared with the program.
     pub(crate) table: SharedTable,
-    table_map: Array<MapData, Row<SwitchTable>>,
-    destinations: LpmTrie<MapData, [u8; 4], Row<DestinationRow>>,
-    counters: PerCpuArray<MapData, Row<Counters>>,
+    table_map: Array<MapData, MapRow<SwitchTable>>,
+    destinations: LpmTrie<MapData, [u8; 4], MapRow<DestinationRow>>,
+    counters: PerCpuArray<MapData, MapRow<Counters>>,
     demands: PerCpuArray<MapData, u64>,
     /// Shared buffer; `None` if a user's own program has no such map.
-    buffers: Option<Array<MapData, Row<SharedBuffer>>>,
+    buffers: Option<Array<MapData, MapRow<SharedBuffer>>>,
     /// Result of loading the program that marks ports dead.
     carrier: Result<(), SwitchdError>,
     /// Time in which the kernel verified and loaded the program, ns.
@@ -113,12 +113,12 @@ impl Program {
     /// Reads the parameters and ports from the program's table.
     pub(crate) fn table(&self) -> Result<SwitchTable, SwitchdError> {
         let row = self.table_map.get(&0, 0);
-        row.map(|Row(table)| table)
+        row.map(|MapRow(table)| table)
             .map_err(SwitchdError::map("read", "table"))
     }
 
     /// Writes the tables of a switch.
-    pub fn install(&mut self, tables: &Tables) -> Result<(), SwitchdError> {
+    pub fn install(&mut self, tables: &SwitchTables) -> Result<(), SwitchdError> {
         self.set_table(&tables.switch)?;
         self.set_buffer(tables.buffer.as_ref())?;
         tables
@@ -136,7 +136,7 @@ impl Program {
             };
         };
         let before = buffers.get(&0, 0);
-        let Row(before) = before.map_err(SwitchdError::map("read", BUFFERS))?;
+        let MapRow(before) = before.map_err(SwitchdError::map("read", BUFFERS))?;
         let buffer = buffer.map_or_else(SharedBuffer::default, |new| continued(new, &before));
         // The program of a killed agent counts packets until it is replaced, so the counts are overwritten only if a
         // setting changes.
@@ -144,14 +144,14 @@ impl Program {
             return Ok(());
         }
         buffers
-            .set(0, Row(buffer), 0)
+            .set(0, MapRow(buffer), 0)
             .map_err(SwitchdError::map("write", BUFFERS))
     }
 
     /// Writes the parameters and ports in one step.
     pub fn set_table(&mut self, table: &SwitchTable) -> Result<(), SwitchdError> {
         self.table_map
-            .set(0, Row(*table), 0)
+            .set(0, MapRow(*table), 0)
             .map_err(SwitchdError::map("write", "table"))
     }
 
@@ -163,7 +163,7 @@ impl Program {
     ) -> Result<(), SwitchdError> {
         let key = Key::new(prefix.bits, prefix.addr.to_ne_bytes());
         self.destinations
-            .insert(&key, Row(*row), 0)
+            .insert(&key, MapRow(*row), 0)
             .map_err(SwitchdError::map("write", "destinations"))
     }
 
@@ -174,7 +174,7 @@ impl Program {
     ) -> Result<Option<DestinationRow>, SwitchdError> {
         let key = Key::new(prefix.bits, prefix.addr.to_ne_bytes());
         match self.destinations.get(&key, 0) {
-            Ok(Row(row)) => Ok(Some(row)),
+            Ok(MapRow(row)) => Ok(Some(row)),
             Err(MapError::KeyNotFound) => Ok(None),
             Err(error) => Err(SwitchdError::map("read", "destinations")(error)),
         }
@@ -192,7 +192,7 @@ impl Program {
             .get(&0, 0)
             .map_err(SwitchdError::map("read", "counters"))?;
         let mut total = Counters::default();
-        for Row(cpu) in per_cpu.iter() {
+        for MapRow(cpu) in per_cpu.iter() {
             let sums: &mut [u64] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut total));
             let parts: &[u64] = bytemuck::cast_slice(std::slice::from_ref(cpu));
             for (sum, part) in sums.iter_mut().zip(parts) {
@@ -316,7 +316,7 @@ mod tests {
     }
 
     /// Returns the tables of a switch whose first `candidates` ports lead to the destination of [`flow`].
-    fn ports(candidates: u8) -> Tables {
+    fn ports(candidates: u8) -> SwitchTables {
         let mut switch = SwitchTable::default();
         let mut row = DestinationRow {
             count: candidates.into(),
@@ -332,7 +332,7 @@ mod tests {
             };
         }
         let prefix = PrefixKey::new(Ipv4Addr::new(10, 8, 0, 1), 32);
-        Tables {
+        SwitchTables {
             switch,
             buffer: None,
             destinations: vec![(prefix, row)],
@@ -485,7 +485,7 @@ mod tests {
 
     pub(super) fn buffer(program: &Program) -> SharedBuffer {
         let buffers = program.buffers.as_ref().expect("the map");
-        let Row(buffer) = buffers.get(&0, 0).expect("readable");
+        let MapRow(buffer) = buffers.get(&0, 0).expect("readable");
         buffer
     }
 

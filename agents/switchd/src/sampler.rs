@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lab_abi::{
     LcmpConfig,
-    wire::{AgentConfig, LinkReport, Links, QueueReport, Queues},
+    wire::{AgentConfig, LinkReport, LinkReports, QueueReport, Queues},
 };
 use lab_policy::lcmp::{Levels, PortProvision, PortState, PortThresholds};
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId, Ratio};
@@ -146,7 +146,7 @@ impl Sampler {
     }
 
     /// Returns the link counters of the latest sample; `marks` returns the number of marked packets for a slot.
-    pub(crate) fn links(&self, marks: impl Fn(usize) -> Option<u64>) -> Links {
+    pub(crate) fn links(&self, marks: impl Fn(usize) -> Option<u64>) -> LinkReports {
         let report = |port: &SampledPort| LinkReport {
             port: port.id,
             tx_bytes: port.sample.tx_bytes,
@@ -154,7 +154,7 @@ impl Sampler {
             drops: port.sample.drops,
             marks: marks(port.slot),
         };
-        Links {
+        LinkReports {
             time_ns: self.sampled_at.get(),
             ports: self.ports.iter().map(report).collect(),
         }

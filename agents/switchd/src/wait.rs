@@ -15,7 +15,7 @@ use crate::SwitchdError;
 
 /// Source of a wake-up.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Source {
+pub(crate) enum WakeSource {
     /// A timer is due.
     Alarm,
     /// The controller sent a command, accepts more messages, or closed the socket.
@@ -28,12 +28,12 @@ pub(crate) enum Source {
     Signals,
 }
 
-const SOURCES: [Source; 5] = [
-    Source::Alarm,
-    Source::Controller,
-    Source::Decisions,
-    Source::Links,
-    Source::Signals,
+const SOURCES: [WakeSource; 5] = [
+    WakeSource::Alarm,
+    WakeSource::Controller,
+    WakeSource::Decisions,
+    WakeSource::Links,
+    WakeSource::Signals,
 ];
 
 /// File descriptors of all sources, combined in one epoll descriptor.
@@ -50,16 +50,17 @@ impl Sleeper {
     /// Makes `source` wake the agent when `descriptor` is readable.
     pub(crate) fn add(
         &self,
-        source: Source,
+        source: WakeSource,
         descriptor: BorrowedFd<'_>,
     ) -> Result<(), SwitchdError> {
         let interest = match source {
             // Records stay in the ring buffer until they are read, so the level would wake the agent constantly; only
             // the edge, which is the program's own wake-up, ends the sleep.
-            Source::Decisions => EpollFlags::EPOLLIN | EpollFlags::EPOLLET,
-            Source::Alarm | Source::Controller | Source::Links | Source::Signals => {
-                EpollFlags::EPOLLIN
-            }
+            WakeSource::Decisions => EpollFlags::EPOLLIN | EpollFlags::EPOLLET,
+            WakeSource::Alarm
+            | WakeSource::Controller
+            | WakeSource::Links
+            | WakeSource::Signals => EpollFlags::EPOLLIN,
         };
         let event = EpollEvent::new(interest, source as u64);
         self.epoll
@@ -70,7 +71,7 @@ impl Sleeper {
     /// Makes `source` also wake the agent when its descriptor is writable, or stops doing so.
     pub(crate) fn set_writable(
         &self,
-        source: Source,
+        source: WakeSource,
         descriptor: impl AsFd,
         is_wanted: bool,
     ) -> Result<(), SwitchdError> {
@@ -83,12 +84,12 @@ impl Sleeper {
     }
 
     /// Sleeps until a source is ready; returns the sources that are ready.
-    pub(crate) fn sleep(&self) -> Result<Vec<Source>, SwitchdError> {
+    pub(crate) fn sleep(&self) -> Result<Vec<WakeSource>, SwitchdError> {
         let mut events = [EpollEvent::empty(); SOURCES.len()];
         match self.epoll.wait(&mut events, EpollTimeout::NONE) {
             Ok(count) => {
                 let data = events[..count].iter().map(EpollEvent::data);
-                let woken = |source: &Source| data.clone().any(|data| data == *source as u64);
+                let woken = |source: &WakeSource| data.clone().any(|data| data == *source as u64);
                 Ok(SOURCES.into_iter().filter(woken).collect())
             }
             Err(Errno::EINTR) => Ok(Vec::new()),

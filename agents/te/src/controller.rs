@@ -7,7 +7,7 @@ use lab_units::{BitsPerSec, Bytes};
 use crate::{
     TeError,
     tables::{Tables, tables},
-    topology::{Measured, Topology},
+    topology::{Measurements, Topology},
 };
 
 /// Controller of all switches, independent of clock and transport.
@@ -72,7 +72,7 @@ impl Controller {
             return Ok(None);
         };
         if window.tables.is_none() {
-            let measured = Measured {
+            let measured = Measurements {
                 demands: &window.demands,
                 capacities: &window.capacities,
             };
@@ -107,12 +107,12 @@ impl Controller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{Hop, Row};
+    use crate::topology::{Egress, NextHops};
 
     /// Returns a controller for two switches: switch 0 reaches switch 1 over links 0 and 1.
     fn controller() -> Controller {
-        let hops = [0, 1].map(|link| Hop { link, next: 1 });
-        let row = Row {
+        let hops = [0, 1].map(|link| Egress { link, next: 1 });
+        let row = NextHops {
             to: 1,
             hops: hops.into(),
             is_alike: false,

@@ -19,15 +19,15 @@
 //! without reconvergence, every policy knows only the carriers of a switch's own ports.
 //!
 //! ```
-//! use lab_te::{Hop, Measured, Row, Topology, tables};
+//! use lab_te::{Egress, Measurements, NextHops, Topology, tables};
 //! use lab_units::{BitsPerSec, Bytes};
 //!
 //! // One switch with two links, of 100 and 25 Gbit/s, to the only other switch.
-//! let hops = vec![Hop { link: 0, next: 1 }, Hop { link: 1, next: 1 }];
-//! let row = Row { to: 1, hops, is_alike: false };
+//! let hops = vec![Egress { link: 0, next: 1 }, Egress { link: 1, next: 1 }];
+//! let row = NextHops { to: 1, hops, is_alike: false };
 //! let topology = Topology::new(vec![vec![row], vec![]]);
 //! let rate = |text: &str| Some(text.parse::<BitsPerSec>().unwrap());
-//! let measured = Measured {
+//! let measured = Measurements {
 //!     demands: &[vec![Bytes::new(1_000_000)], vec![]],
 //!     capacities: &[rate("100 Gbit"), rate("25 Gbit")],
 //! };
@@ -43,4 +43,4 @@ pub mod topology;
 
 pub use controller::Controller;
 pub use tables::{Tables, tables};
-pub use topology::{Hop, Measured, Row, TeError, Topology};
+pub use topology::{Egress, Measurements, NextHops, TeError, Topology};

@@ -24,7 +24,7 @@ use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, Solution
 
 use crate::{
     TeError,
-    topology::{Measured, Topology},
+    topology::{Measurements, Topology},
 };
 
 /// Traffic to every next hop, as a share of the sum of all demands.
@@ -39,7 +39,7 @@ pub struct Split {
 
 /// Returns the best split of the measured demands; `None` if no demand can be delivered. Fails if the measurement
 /// does not match the topology or the solver fails.
-pub fn split(topology: &Topology, measured: &Measured<'_>) -> Result<Option<Split>, TeError> {
+pub fn split(topology: &Topology, measured: &Measurements<'_>) -> Result<Option<Split>, TeError> {
     topology.check(measured)?;
     let Some(scaled) = Scaled::new(topology, measured) else {
         return Ok(None);
@@ -68,19 +68,19 @@ struct Scaled<'a> {
 }
 
 /// Solution of a linear program.
-struct Found {
+struct LpSolution {
     traffic: Vec<Vec<Vec<f64>>>,
     utilisations: Vec<f64>,
 }
 
-impl Found {
+impl LpSolution {
     fn largest(&self) -> f64 {
         self.utilisations.iter().copied().fold(0.0, f64::max)
     }
 }
 
 impl<'a> Scaled<'a> {
-    fn new(topology: &'a Topology, measured: &Measured<'_>) -> Option<Self> {
+    fn new(topology: &'a Topology, measured: &Measurements<'_>) -> Option<Self> {
         let usable = topology.usable(measured);
         let mut total = 0.0;
         let mut demands = Vec::with_capacity(usable.len());
@@ -119,7 +119,7 @@ impl<'a> Scaled<'a> {
 
     /// Minimises the largest utilisation. If that is given as `limit`, minimises the sum of the switches' largest
     /// utilisations instead.
-    fn solve(&self, limit: Option<f64>) -> Result<Found, TeError> {
+    fn solve(&self, limit: Option<f64>) -> Result<LpSolution, TeError> {
         let mut problem = Problem::new(OptimizationDirection::Minimize);
         let rows = self.topology.rows();
         let max = limit.unwrap_or(f64::INFINITY);
@@ -137,7 +137,7 @@ impl<'a> Scaled<'a> {
         self.fit(&mut problem, &traffic, &utilisations);
         let solution = solved(&problem)?;
         let value = |variable: &Variable| solution.var_value(*variable).max(0.0);
-        Ok(Found {
+        Ok(LpSolution {
             traffic: self.by_hop(&traffic, value),
             utilisations: utilisations.iter().map(value).collect(),
         })

@@ -3,7 +3,7 @@
 use crate::{
     TeError,
     program::{self, Split},
-    topology::{Measured, Topology},
+    topology::{Measurements, Topology},
 };
 
 /// Bucket tables that the controller installs on the switches.
@@ -20,7 +20,7 @@ pub struct Tables {
 /// measurement does not match the topology or the solver fails.
 pub fn tables(
     topology: &Topology,
-    measured: &Measured<'_>,
+    measured: &Measurements<'_>,
     buckets: u16,
 ) -> Result<Tables, TeError> {
     let Some(split) = program::split(topology, measured)? else {
@@ -85,7 +85,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::topology::{Hop, Row};
+    use crate::topology::{Egress, NextHops};
 
     const BUCKETS: u16 = 100;
 
@@ -93,9 +93,9 @@ mod tests {
         BitsPerSec::new(gbit * 1_000_000_000)
     }
 
-    fn row(to: usize, hops: &[(usize, usize)]) -> Row {
-        let hops = hops.iter().map(|&(link, next)| Hop { link, next });
-        Row {
+    fn row(to: usize, hops: &[(usize, usize)]) -> NextHops {
+        let hops = hops.iter().map(|&(link, next)| Egress { link, next });
+        NextHops {
             to,
             hops: hops.collect(),
             is_alike: false,
@@ -124,7 +124,7 @@ mod tests {
     fn one_pair_is_split_by_capacity() {
         let (topology, capacities) = testbed();
         let demands = demands(680_000_000);
-        let measured = Measured {
+        let measured = Measurements {
             demands: &demands,
             capacities: &capacities,
         };
@@ -146,7 +146,7 @@ mod tests {
         capacities[2] = None;
         capacities[6 + 5] = None;
         let demands = demands(1);
-        let measured = Measured {
+        let measured = Measurements {
             demands: &demands,
             capacities: &capacities,
         };
@@ -161,14 +161,14 @@ mod tests {
     #[test]
     fn without_demand_the_installed_buckets_stay() {
         let (topology, capacities) = testbed();
-        let measured = Measured {
+        let measured = Measurements {
             demands: &demands(0),
             capacities: &capacities,
         };
         let found = tables(&topology, &measured, BUCKETS).expect("the program has a solution");
         assert!(found.rows.iter().flatten().all(Option::is_none));
         let dead = vec![None; capacities.len()];
-        let measured = Measured {
+        let measured = Measurements {
             demands: &demands(5),
             capacities: &dead,
         };
@@ -190,7 +190,7 @@ mod tests {
         let capacities = [100, 100, 100, 100].map(rate);
         let amount = Bytes::new(1_000_000);
         let demands = [vec![amount], vec![amount], vec![Bytes::ZERO], vec![]];
-        let measured = Measured {
+        let measured = Measurements {
             demands: &demands,
             capacities: &capacities,
         };
@@ -213,7 +213,7 @@ mod tests {
         let capacities = [100, 100, 100, 10, 20].map(rate);
         let zero = || vec![Bytes::ZERO];
         let demands = [vec![Bytes::new(1_000_000)], zero(), zero(), vec![]];
-        let measured = Measured {
+        let measured = Measurements {
             demands: &demands,
             capacities: &capacities,
         };
@@ -237,7 +237,7 @@ mod tests {
         let capacities = [1, 100, 300].map(rate);
         let mb = |count: u64| Bytes::new(count * 1_000_000);
         let demands = [vec![mb(100), mb(0)], vec![mb(0), mb(40)], vec![], vec![]];
-        let measured = Measured {
+        let measured = Measurements {
             demands: &demands,
             capacities: &capacities,
         };
@@ -264,7 +264,7 @@ mod tests {
         let zero = || vec![Bytes::ZERO];
         let amount = vec![Bytes::new(1_000_000)];
         let demands = [amount, zero(), zero(), vec![], zero(), zero()];
-        let measured = Measured {
+        let measured = Measurements {
             demands: &demands,
             capacities: &capacities,
         };
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn a_measurement_of_another_topology_is_refused() {
         let (topology, capacities) = testbed();
-        let measured = Measured {
+        let measured = Measurements {
             demands: &[],
             capacities: &capacities,
         };
@@ -284,7 +284,7 @@ mod tests {
             error.to_string(),
             "there are 0 switches with demands, but the topology has 8"
         );
-        let measured = Measured {
+        let measured = Measurements {
             demands: &demands(1),
             capacities: &capacities[..11],
         };
@@ -320,7 +320,7 @@ mod tests {
     /// Returns the time that the most loaded link takes, in seconds, if every switch splits its traffic by `share`.
     fn longest(
         topology: &Topology,
-        measured: &Measured<'_>,
+        measured: &Measurements<'_>,
         share: impl Fn(usize, usize, usize) -> f64,
     ) -> f64 {
         let mut load = vec![0.0; measured.capacities.len()];
@@ -370,7 +370,7 @@ mod tests {
                 .collect();
             let capacities: Vec<_> = gbit.into_iter().map(rate).collect();
             prop_assert_eq!(capacities.len(), links);
-            let measured = Measured { demands: &demands, capacities: &capacities };
+            let measured = Measurements { demands: &demands, capacities: &capacities };
             let split = program::split(&topology, &measured).expect("the program has a solution");
             let Some(split) = split else { return Ok(()) };
             // Simulated forwarding gives the same utilisation as the linear program.
@@ -423,7 +423,7 @@ mod tests {
                 .map(|row| row.into_iter().map(Bytes::new).collect())
                 .collect();
             let capacities = vec![rate(100); links];
-            let measured = Measured { demands: &demands, capacities: &capacities };
+            let measured = Measurements { demands: &demands, capacities: &capacities };
             let once = tables(&topology, &measured, BUCKETS).expect("the program has a solution");
             prop_assert_eq!(tables(&topology, &measured, BUCKETS).expect("the program has a solution"), once);
         }

@@ -21,23 +21,24 @@ pub enum TeError {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Topology {
     /// Rows by switch; a switch has one row per destination.
-    rows: Vec<Vec<Row>>,
+    rows: Vec<Vec<NextHops>>,
 }
 
 /// Next hops from one switch to one destination.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Row {
+pub struct NextHops {
     /// Index of the destination switch.
     pub to: usize,
     /// Next hops, in the order of the tables' buckets.
-    pub hops: Vec<Hop>,
+    pub hops: Vec<Egress>,
     /// True if the switch has no agent and therefore hashes over all live next hops with equal weight.
     pub is_alike: bool,
 }
 
+/// Next hop: the link towards it, and the switch at the link's end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Hop {
-    /// Index of the directed link in [`Measured::capacities`].
+pub struct Egress {
+    /// Index of the directed link in [`Measurements::capacities`].
     pub link: usize,
     /// Index of the switch at the far end of the link.
     pub next: usize,
@@ -45,7 +46,7 @@ pub struct Hop {
 
 /// Demands and capacities that were measured in one interval.
 #[derive(Clone, Copy, Debug)]
-pub struct Measured<'a> {
+pub struct Measurements<'a> {
     /// Bytes that the hosts of each switch's own datacenter sent, by switch and destination row.
     pub demands: &'a [Vec<Bytes>],
     /// Capacity by directed link; `None` for a link that carries no traffic.
@@ -55,18 +56,18 @@ pub struct Measured<'a> {
 impl Topology {
     /// Creates a topology from all switches' next hops.
     #[must_use]
-    pub const fn new(rows: Vec<Vec<Row>>) -> Self {
+    pub const fn new(rows: Vec<Vec<NextHops>>) -> Self {
         Self { rows }
     }
 
     /// Returns the rows by switch; a switch has one row per destination.
     #[must_use]
-    pub fn rows(&self) -> &[Vec<Row>] {
+    pub fn rows(&self) -> &[Vec<NextHops>] {
         &self.rows
     }
 
     /// Checks that a measurement matches this topology.
-    pub(crate) fn check(&self, measured: &Measured<'_>) -> Result<(), TeError> {
+    pub(crate) fn check(&self, measured: &Measurements<'_>) -> Result<(), TeError> {
         let same = |what, found, expected| {
             if found == expected {
                 return Ok(());
@@ -93,7 +94,7 @@ impl Topology {
 
     /// Returns, by switch and destination row, the indices of the live next hops from which the destination can be
     /// reached.
-    pub(crate) fn usable(&self, measured: &Measured<'_>) -> Vec<Vec<Vec<usize>>> {
+    pub(crate) fn usable(&self, measured: &Measurements<'_>) -> Vec<Vec<Vec<usize>>> {
         let count = self.rows.len();
         let mut usable: Vec<Vec<Vec<usize>>> = self
             .rows
@@ -108,7 +109,7 @@ impl Topology {
                 for (switch, rows) in self.rows.iter().enumerate() {
                     for (row_index, row) in rows.iter().enumerate().filter(|(_, row)| row.to == to)
                     {
-                        let leads = |hop: &Hop| {
+                        let leads = |hop: &Egress| {
                             measured.capacities[hop.link].is_some() && reaches[hop.next]
                         };
                         let found: Vec<usize> = row

@@ -43,12 +43,12 @@ pub struct Agreement {
     /// ΔFCT| / FCT of each flow, in increasing order.
     differences: Vec<f64>,
     /// Flows with the largest differences between their FCTs, in decreasing order of the difference.
-    pub worst: Vec<Difference>,
+    pub worst: Vec<FctDifference>,
 }
 
 /// Difference between a flow's FCTs in the two runs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Difference {
+pub struct FctDifference {
     /// Addresses and ports of the flow.
     pub flow: FlowTuple,
     /// Size of the flow.
@@ -59,7 +59,7 @@ pub struct Difference {
     pub simulated: Nanos,
 }
 
-impl Difference {
+impl FctDifference {
     /// Returns the difference between the two FCTs relative to the published FCT, |ΔFCT| / FCT.
     #[must_use]
     pub fn relative(&self) -> f64 {
@@ -100,7 +100,7 @@ impl Agreement {
             self.unfinished += 1;
             return;
         };
-        let difference = Difference {
+        let difference = FctDifference {
             flow: row.flow,
             size: row.size,
             published: row.fct,

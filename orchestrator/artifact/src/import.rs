@@ -14,7 +14,7 @@ use crate::{
 
 /// Text of a file, with the path of the file.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct SourceFile<'a> {
     /// Path used in messages and in the scenario.
     pub path: &'a str,
     /// Contents of the file.
@@ -39,8 +39,8 @@ pub struct ImportOptions {
 /// otherwise it lists the flows. Fails with the first error in the files, or the first structure that a scenario cannot
 /// express.
 pub fn import(
-    topology: Source<'_>,
-    flows: Source<'_>,
+    topology: SourceFile<'_>,
+    flows: SourceFile<'_>,
     options: &ImportOptions,
 ) -> Result<String, ArtifactError> {
     let file = TopologyFile::parse(topology.path, topology.text)?;
@@ -77,7 +77,12 @@ pub fn import(
     Ok(text)
 }
 
-fn head(text: &mut String, topology: Source<'_>, flows: Source<'_>, options: &ImportOptions) {
+fn head(
+    text: &mut String,
+    topology: SourceFile<'_>,
+    flows: SourceFile<'_>,
+    options: &ImportOptions,
+) {
     let description = format!("Flows of {} over {}", name_of(flows), name_of(topology));
     let _ = write!(
         text,
@@ -181,7 +186,7 @@ fn body(wire: &FileWire) -> String {
 fn list(
     text: &mut String,
     shape: &Shape,
-    flows: Source<'_>,
+    flows: SourceFile<'_>,
     rows: &[FileFlow],
 ) -> Result<(), ArtifactError> {
     let error = |line, kind| ArtifactError {
@@ -236,7 +241,7 @@ fn host_names(shape: &Shape) -> Vec<String> {
 }
 
 /// Returns the last component of a source's path.
-fn name_of<'a>(source: Source<'a>) -> &'a str {
+fn name_of<'a>(source: SourceFile<'a>) -> &'a str {
     source.path.rsplit('/').next().unwrap_or(source.path)
 }
 

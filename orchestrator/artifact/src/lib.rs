@@ -17,7 +17,7 @@
 //! - [`error`][]: errors with file and line
 //!
 //! ```
-//! use lab_artifact::{ImportOptions, Source, import};
+//! use lab_artifact::{ImportOptions, SourceFile, import};
 //!
 //! let topology = "4 0 2 3\n2 3\n0 2 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 40Gbps 5ms 0\n";
 //! let flows = "1\n0 1 3 100 20000 2.000001\n";
@@ -50,5 +50,5 @@ pub use compare::{Agreement, LinkAgreement, SimulatedFlow, UTILISATION_STEP, ave
 pub use error::{ArtifactError, ArtifactErrorKind};
 pub use fct::{FctRow, parse_fct, parse_utilisation};
 pub use ids::NodeIds;
-pub use import::{ImportOptions, Source, import};
+pub use import::{ImportOptions, SourceFile, import};
 pub use routing_table::RoutingTable;

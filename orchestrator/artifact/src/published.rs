@@ -6,7 +6,7 @@ use lab_units::Nanos;
 
 use crate::{
     error::ArtifactError,
-    import::{ImportOptions, Source, import},
+    import::{ImportOptions, SourceFile, import},
 };
 
 /// Path of the topology of Figure 1, with eight datacenters.
@@ -38,7 +38,7 @@ pub fn fct(policy: &str) -> String {
 
 /// Returns the scenario that is converted from the texts of [`TOPOLOGY`] and [`FLOWS`].
 pub fn scenario(topology: &str, flows: &str) -> Result<String, ArtifactError> {
-    let source = |path, text| Source { path, text };
+    let source = |path, text| SourceFile { path, text };
     let options = ImportOptions {
         name: "fig1".to_owned(),
         max_delay: MAX_DELAY,

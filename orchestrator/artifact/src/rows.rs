@@ -16,7 +16,7 @@ pub(crate) struct Rows<'a> {
 
 /// Row of a file, split into fields.
 #[derive(Clone, Debug)]
-pub(crate) struct Row<'a> {
+pub(crate) struct FileRow<'a> {
     pub file: &'a str,
     /// Number of the line, from 1.
     pub line: usize,
@@ -38,7 +38,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Returns the next row; at the end of the file, fails with an error that names what was `expected`.
-    pub fn expect(&mut self, expected: &'static str) -> Result<Row<'a>, ArtifactError> {
+    pub fn expect(&mut self, expected: &'static str) -> Result<FileRow<'a>, ArtifactError> {
         self.next().ok_or_else(|| ArtifactError {
             file: self.file.to_owned(),
             line: self.line,
@@ -48,9 +48,9 @@ impl<'a> Rows<'a> {
 }
 
 impl<'a> Iterator for Rows<'a> {
-    type Item = Row<'a>;
+    type Item = FileRow<'a>;
 
-    fn next(&mut self) -> Option<Row<'a>> {
+    fn next(&mut self) -> Option<FileRow<'a>> {
         for (index, line) in self.lines.by_ref() {
             self.line = index + 1;
             let data = line.split('#').next().unwrap_or(line).trim();
@@ -58,7 +58,7 @@ impl<'a> Iterator for Rows<'a> {
                 let fields = data
                     .split(self.separators)
                     .filter(|field| !field.is_empty());
-                return Some(Row {
+                return Some(FileRow {
                     file: self.file,
                     line: index + 1,
                     fields: fields.map(str::trim).collect(),
@@ -69,7 +69,7 @@ impl<'a> Iterator for Rows<'a> {
     }
 }
 
-impl Row<'_> {
+impl FileRow<'_> {
     pub fn error(&self, kind: ArtifactErrorKind) -> ArtifactError {
         ArtifactError {
             file: self.file.to_owned(),

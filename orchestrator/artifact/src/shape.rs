@@ -89,14 +89,14 @@ impl Shape {
 
 /// Kind of a node in a topology.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Kind {
+enum NodeKind {
     Host,
     Leaf,
     Spine,
     Dci,
 }
 
-impl Kind {
+impl NodeKind {
     const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -110,7 +110,7 @@ impl Kind {
 /// Nodes of a topology with their kinds, and the links between them.
 struct Graph<'a> {
     file: &'a TopologyFile,
-    kinds: Vec<Kind>,
+    kinds: Vec<NodeKind>,
     /// Links by node: the node at the other end and the link's row, in the order of the file.
     links: Vec<Vec<(u32, &'a LinkRow)>>,
 }
@@ -139,10 +139,10 @@ impl<'a> Graph<'a> {
                 .any(|(far, _)| file.dci_switches.contains(far))
         };
         let kind = |id: u32| match () {
-            () if file.dci_switches.contains(&id) => Kind::Dci,
-            () if !file.fabric_switches.contains(&id) => Kind::Host,
-            () if at_dci(id) => Kind::Spine,
-            () => Kind::Leaf,
+            () if file.dci_switches.contains(&id) => NodeKind::Dci,
+            () if !file.fabric_switches.contains(&id) => NodeKind::Host,
+            () if at_dci(id) => NodeKind::Spine,
+            () => NodeKind::Leaf,
         };
         let kinds = (0..file.nodes).map(kind).collect();
         let graph = Self { file, kinds, links };
@@ -156,10 +156,10 @@ impl<'a> Graph<'a> {
             let [a, b] = row.between.map(|id| self.kinds[index(id)]);
             let known = matches!(
                 (a.min(b), a.max(b)),
-                (Kind::Host, Kind::Leaf | Kind::Dci)
-                    | (Kind::Leaf, Kind::Spine)
-                    | (Kind::Spine, Kind::Dci)
-                    | (Kind::Dci, Kind::Dci)
+                (NodeKind::Host, NodeKind::Leaf | NodeKind::Dci)
+                    | (NodeKind::Leaf, NodeKind::Spine)
+                    | (NodeKind::Spine, NodeKind::Dci)
+                    | (NodeKind::Dci, NodeKind::Dci)
             );
             if !known {
                 let [from, to] = row.between.map(|id| self.name(id));
@@ -170,10 +170,10 @@ impl<'a> Graph<'a> {
     }
 
     fn datacenter(&self, dci: u32) -> Result<Members, ArtifactError> {
-        let spines = self.beside(dci, Kind::Spine);
-        let at_dci = self.beside(dci, Kind::Host);
+        let spines = self.beside(dci, NodeKind::Spine);
+        let at_dci = self.beside(dci, NodeKind::Host);
         if spines.is_empty() {
-            let host_link = self.common_wire(&at_dci, Kind::Dci, "host link")?;
+            let host_link = self.common_wire(&at_dci, NodeKind::Dci, "host link")?;
             self.check_each(&at_dci, "links", 1, |host| self.links[index(host)].len())?;
             let hosts = at_dci.len();
             return Ok(Members {
@@ -186,16 +186,16 @@ impl<'a> Graph<'a> {
         }
         self.check_each(&[dci], "hosts beside spines", 0, |_| at_dci.len())?;
         let number = |kind| move |node| self.beside(node, kind).len();
-        self.check_each(&spines, "DCI switches", 1, number(Kind::Dci))?;
-        let leaves = self.beside(spines[0], Kind::Leaf);
-        self.check_each(&spines, "leaves", leaves.len(), number(Kind::Leaf))?;
+        self.check_each(&spines, "DCI switches", 1, number(NodeKind::Dci))?;
+        let leaves = self.beside(spines[0], NodeKind::Leaf);
+        self.check_each(&spines, "leaves", leaves.len(), number(NodeKind::Leaf))?;
         self.check_each(&leaves, "spines", spines.len(), |leaf| {
-            let above = self.beside(leaf, Kind::Spine);
+            let above = self.beside(leaf, NodeKind::Spine);
             above.iter().filter(|spine| spines.contains(spine)).count()
         })?;
-        let hosts_of = |leaf: u32| self.beside(leaf, Kind::Host);
+        let hosts_of = |leaf: u32| self.beside(leaf, NodeKind::Host);
         let hosts_per_leaf = leaves.first().map_or(0, |&leaf| hosts_of(leaf).len());
-        self.check_each(&leaves, "hosts", hosts_per_leaf, number(Kind::Host))?;
+        self.check_each(&leaves, "hosts", hosts_per_leaf, number(NodeKind::Host))?;
         let hosts: Vec<u32> = leaves.iter().flat_map(|&leaf| hosts_of(leaf)).collect();
         self.check_each(&hosts, "links", 1, |host| self.links[index(host)].len())?;
         let wire = |nodes: &[u32], above, what| {
@@ -213,9 +213,9 @@ impl<'a> Graph<'a> {
             spines: spines.len(),
             leaves: leaves.len(),
             hosts_per_leaf,
-            host_link: self.common_wire(&hosts, Kind::Leaf, "host link")?,
-            leaf_spine: wire(&leaves, Kind::Spine, "link from leaves to spines")?,
-            spine_dci: wire(&spines, Kind::Dci, "link from spines to the DCI switch")?,
+            host_link: self.common_wire(&hosts, NodeKind::Leaf, "host link")?,
+            leaf_spine: wire(&leaves, NodeKind::Spine, "link from leaves to spines")?,
+            spine_dci: wire(&spines, NodeKind::Dci, "link from spines to the DCI switch")?,
         };
         Ok(Members {
             shape,
@@ -228,7 +228,7 @@ impl<'a> Graph<'a> {
 
     /// Returns the nodes of `kind` that `node` is linked to, sorted by number; a node with two links to `node` is
     /// listed twice.
-    fn beside(&self, node: u32, kind: Kind) -> Vec<u32> {
+    fn beside(&self, node: u32, kind: NodeKind) -> Vec<u32> {
         let mut ends: Vec<u32> = self.links[index(node)]
             .iter()
             .map(|(far, _)| *far)
@@ -242,7 +242,7 @@ impl<'a> Graph<'a> {
     fn common_wire(
         &self,
         nodes: &[u32],
-        kind: Kind,
+        kind: NodeKind,
         what: &'static str,
     ) -> Result<Option<FileWire>, ArtifactError> {
         let mut common: Option<FileWire> = None;
@@ -292,7 +292,12 @@ impl<'a> Graph<'a> {
             |dc| &dc.spines,
             |dc| std::slice::from_ref(&dc.dci),
         ];
-        let kinds = [Kind::Host, Kind::Leaf, Kind::Spine, Kind::Dci];
+        let kinds = [
+            NodeKind::Host,
+            NodeKind::Leaf,
+            NodeKind::Spine,
+            NodeKind::Dci,
+        ];
         let mut expected = 0;
         for (tier, kind) in tiers.into_iter().zip(kinds) {
             for (number, dc) in (1..).zip(dcs) {

@@ -11,7 +11,7 @@ use lab_units::{BitsPerSec, Nanos, Ratio};
 
 use crate::{
     error::{ArtifactError, ArtifactErrorKind},
-    rows::{Row, Rows},
+    rows::{FileRow, Rows},
 };
 
 /// Contents of a topology file.
@@ -90,7 +90,11 @@ impl TopologyFile {
         Ok(topology)
     }
 
-    fn switches(&self, row: &Row<'_>, announced: usize) -> Result<BTreeSet<u32>, ArtifactError> {
+    fn switches(
+        &self,
+        row: &FileRow<'_>,
+        announced: usize,
+    ) -> Result<BTreeSet<u32>, ArtifactError> {
         let mut switches = BTreeSet::new();
         for at in 0..row.fields.len() {
             let id = self.node(row, at)?;
@@ -108,7 +112,7 @@ impl TopologyFile {
         Ok(switches)
     }
 
-    fn link(&self, row: &Row<'_>) -> Result<LinkRow, ArtifactError> {
+    fn link(&self, row: &FileRow<'_>) -> Result<LinkRow, ArtifactError> {
         row.has(5, "5: two nodes, rate, delay, loss")?;
         let rate = |text: &str| {
             let number = text.strip_suffix("bps")?;
@@ -133,7 +137,7 @@ impl TopologyFile {
         })
     }
 
-    fn node(&self, row: &Row<'_>, at: usize) -> Result<u32, ArtifactError> {
+    fn node(&self, row: &FileRow<'_>, at: usize) -> Result<u32, ArtifactError> {
         let id: u32 = row.number(at, "the node")?;
         if id < self.nodes {
             return Ok(id);

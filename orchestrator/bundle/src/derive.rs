@@ -14,7 +14,7 @@ use crate::{error::BundleError, manifest::Digester};
 
 /// Difference between a stored file or number of a run and the one derived from the run's rows.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-pub struct Difference {
+pub struct Discrepancy {
     /// File of the run that contains the difference.
     pub file: String,
     /// Description for the user: the stored and the derived value, or why there is only one.
@@ -23,13 +23,13 @@ pub struct Difference {
 
 /// Result of deriving a run's numbers from its rows.
 #[derive(Clone, Debug, Serialize)]
-pub struct Derived {
+pub struct Derivation {
     /// Start of the run, as recorded in `run.json`.
     pub started_at: UtcTime,
     /// Number of figures whose numbers were compared.
     pub figures: usize,
     /// Differences from the stored numbers.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<Discrepancy>,
 }
 
 /// Failure to derive a run's numbers.
@@ -55,7 +55,7 @@ pub enum DeriveError {
 ///
 /// # Errors
 /// If the records are invalid or have another format, or a file cannot be read or written.
-pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
+pub fn derive(kept: &Path, again: &Path) -> Result<Derivation, DeriveError> {
     let run = RunDir::open(kept)?;
     run.require_own_format()?;
     copy_records(kept, again)?;
@@ -73,7 +73,7 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
     let mut digester = Digester::default();
     digester.add(plan_text.as_bytes());
     if digester.hex() != run.info().plan_hash {
-        differences.push(Difference {
+        differences.push(Discrepancy {
             file: PLAN_FILE.to_owned(),
             detail: "its SHA-256 differs from the one in `run.json`".to_owned(),
         });
@@ -88,7 +88,7 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derived, DeriveError> {
             ));
         }
     }
-    Ok(Derived {
+    Ok(Derivation {
         started_at: run.started_at(),
         figures: figures.len(),
         differences,
@@ -133,7 +133,11 @@ fn names(dir: &Path) -> Result<BTreeSet<String>, BundleError> {
 }
 
 /// Compares the file called `name` in both directories line by line; `None` if the files are equal.
-fn compare_text(name: &str, kept: &Path, again: &Path) -> Result<Option<Difference>, RecordsError> {
+fn compare_text(
+    name: &str,
+    kept: &Path,
+    again: &Path,
+) -> Result<Option<Discrepancy>, RecordsError> {
     let texts = (
         directory::read_text(kept, name)?,
         directory::read_text(again, name)?,
@@ -145,7 +149,7 @@ fn compare_text(name: &str, kept: &Path, again: &Path) -> Result<Option<Differen
         (Some(_), None) | (None, None) => "it cannot be derived from the rows".to_owned(),
     };
     let file = name.to_owned();
-    Ok(Some(Difference { file, detail }))
+    Ok(Some(Discrepancy { file, detail }))
 }
 
 /// Describes how two texts differ: the number of differing lines and the first of them.
@@ -176,7 +180,7 @@ fn lines(kept: &str, again: &str) -> String {
 }
 
 /// Compares the counts and the verdict in `run.json` with those derived from the rows.
-fn compare_outcome(outcome: &Outcome, derived: &Report) -> Vec<Difference> {
+fn compare_outcome(outcome: &Outcome, derived: &Report) -> Vec<Discrepancy> {
     let counts = |it: FlowCounts| [it.flows, it.finished, it.unfinished, it.below_one];
     let mut differences = Vec::new();
     if outcome.counts != derived.counts {
@@ -202,8 +206,8 @@ fn words(reasons: &[Reason]) -> Vec<String> {
     reasons.iter().map(words).collect()
 }
 
-fn of_run(detail: &str) -> Difference {
-    Difference {
+fn of_run(detail: &str) -> Discrepancy {
+    Discrepancy {
         file: "run.json".to_owned(),
         detail: detail.to_owned(),
     }

@@ -22,7 +22,7 @@ pub mod pack;
 pub mod tables;
 pub mod unpack;
 
-pub use derive::{Difference, derive};
+pub use derive::{Discrepancy, derive};
 pub use error::BundleError;
 pub use format::BUNDLE_FORMAT;
 pub use limits::Limits;

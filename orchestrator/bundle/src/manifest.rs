@@ -50,7 +50,7 @@ pub struct PackedFile {
 
 /// Format number of a manifest, the only field that manifests of all formats share.
 #[derive(Deserialize)]
-struct Head {
+struct ManifestHead {
     format: u64,
 }
 
@@ -60,7 +60,7 @@ impl Manifest {
         let wrong = |error: serde_json::Error| BundleError::Manifest {
             problem: error.to_string(),
         };
-        let head: Head = serde_json::from_slice(text).map_err(wrong)?;
+        let head: ManifestHead = serde_json::from_slice(text).map_err(wrong)?;
         if head.format != BUNDLE_FORMAT {
             return Err(BundleError::OtherFormat { found: head.format });
         }

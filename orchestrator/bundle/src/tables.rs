@@ -66,13 +66,13 @@ fn visit_tables(visitor: &mut impl Visitor) -> Result<(), RecordsError> {
 /// # Errors
 /// If a table cannot be read, or a table is missing that every run has.
 pub fn check_tables(run: &RunDir) -> Result<(), RecordsError> {
-    struct Check<'a>(&'a RunDir);
-    impl Visitor for Check<'_> {
+    struct ReadTables<'a>(&'a RunDir);
+    impl Visitor for ReadTables<'_> {
         fn visit<R: Row>(&mut self, _key: &[&str]) -> Result<(), RecordsError> {
             self.0.visit(|_: R| {}).map(drop)
         }
     }
-    visit_tables(&mut Check(run))
+    visit_tables(&mut ReadTables(run))
 }
 
 /// Compares each table that engines write while flows run and that at least one of the two runs has.
@@ -83,7 +83,7 @@ pub fn compare_tables(
     first: &RunDir,
     second: &RunDir,
 ) -> Result<Vec<TableDifference>, RecordsError> {
-    let mut comparison = Comparison {
+    let mut comparison = TableComparison {
         runs: [first, second],
         found: Vec::new(),
     };
@@ -91,12 +91,13 @@ pub fn compare_tables(
     Ok(comparison.found)
 }
 
-struct Comparison<'a> {
+/// Comparison of two runs, table by table.
+struct TableComparison<'a> {
     runs: [&'a RunDir; 2],
     found: Vec<TableDifference>,
 }
 
-impl Visitor for Comparison<'_> {
+impl Visitor for TableComparison<'_> {
     fn visit<R: Row>(&mut self, key: &[&str]) -> Result<(), RecordsError> {
         let files = self.runs.map(file_of::<R>);
         if files.iter().all(Option::is_none) {

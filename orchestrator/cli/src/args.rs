@@ -8,10 +8,10 @@ use clap::{
     Arg, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser},
 };
-use lab_kernel::run::tune::Change;
+use lab_kernel::run::tune::ParameterChange;
 use lab_plan::{Capacity, Engine, ParseCapacityError};
 use lab_records::{Location, ReasonCode, RunRequest, SimRequest};
-use lab_reports::{compare::Aspect, fidelity::Bound};
+use lab_reports::{compare::Aspect, fidelity::PolicyBound};
 use lab_reproduce::Figure;
 use lab_scenario::limits;
 use lab_units::{Clock, FlowId, Nanos, Ratio};
@@ -844,7 +844,7 @@ pub struct TuneArgs {
     pub dc: String,
     /// New values of parameters, such as `alpha=1` [default: show the values]
     #[arg(value_name = "NAME=VALUE")]
-    pub changes: Vec<Change>,
+    pub changes: Vec<ParameterChange>,
 }
 
 /// Arguments of `down`.
@@ -1137,25 +1137,25 @@ pub struct FidelityArgs {
     pub output: Option<PathBuf>,
     /// Largest allowed p50 of |ΔFCT| / FCT
     #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
-    pub max_p50: Vec<Bound>,
+    pub max_p50: Vec<PolicyBound>,
     /// Largest allowed p95 of |ΔFCT| / FCT
     #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
-    pub max_p95: Vec<Bound>,
+    pub max_p95: Vec<PolicyBound>,
     /// Largest allowed p99 of |ΔFCT| / FCT
     #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
-    pub max_p99: Vec<Bound>,
+    pub max_p99: Vec<PolicyBound>,
     /// Largest allowed |ΔFCT| / FCT of any flow
     #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
-    pub max_difference: Vec<Bound>,
+    pub max_difference: Vec<PolicyBound>,
     /// Smallest allowed share of flows whose data and acknowledgements took the same paths
     #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
-    pub min_paths: Vec<Bound>,
+    pub min_paths: Vec<PolicyBound>,
     /// Smallest allowed Pearson coefficient of the flows' slowdowns
     #[arg(long, value_name = "[LABEL=]NUMBER,…", value_delimiter = ',')]
-    pub min_pearson: Vec<Bound>,
+    pub min_pearson: Vec<PolicyBound>,
     /// Smallest allowed share of the plan's flows that finished in both runs [default with a bound: 100 %]
     #[arg(long, value_name = "[LABEL=]PERCENT,…", value_delimiter = ',')]
-    pub min_compared: Vec<Bound>,
+    pub min_compared: Vec<PolicyBound>,
 }
 
 /// Arguments of `bundle`.

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fs, path::Path, process::Command};
 use lab_records::{history, listing};
 use lab_regress::{
     Gauge, Samples,
-    gate::{Change, FALSE_ALARMS, MIN_EFFECT, gauges},
+    gate::{FALSE_ALARMS, GaugeChange, MIN_EFFECT, gauges},
 };
 use lab_reports::{check::Judgement, facts::RunFacts};
 use serde_json::Value;
@@ -209,7 +209,9 @@ fn false_alarms_and_power_of_the_gate() {
                 .iter()
                 .map(|(at, sign)| sign * pool[*at][gauge] + slower)
                 .collect();
-            Change::of(&differences, gauges.len()).unwrap().verdict()
+            GaugeChange::of(&differences, gauges.len())
+                .unwrap()
+                .verdict()
         };
         let is_alarm = gauges
             .iter()

@@ -18,12 +18,12 @@ use tempfile::TempDir;
 use self::common::{NOBODY, Outcome, copy_program};
 
 /// Folder of user `nobody` with a copy of the program that all users can run.
-struct Place {
+struct NobodyFolder {
     folder: TempDir,
     path: PathBuf,
 }
 
-impl Place {
+impl NobodyFolder {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a place");
@@ -79,7 +79,7 @@ fn tree(path: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn all_but_labs_works_without_root_home_or_files() {
-    let place = Place::new();
+    let place = NobodyFolder::new();
     for words in [
         &["check", "smoke"][..],
         &["plan", "scenarios/smoke.yaml"],
@@ -111,7 +111,7 @@ fn all_but_labs_works_without_root_home_or_files() {
 
 #[test]
 fn what_is_built_in_is_named_where_it_replaces_a_file() {
-    let place = Place::new();
+    let place = NobodyFolder::new();
     let out = place.run(&["check", "scenarios/8dc.yaml"]);
     let note = "there is no file `scenarios/8dc.yaml`: using built-in:scenarios/8dc.yaml\n";
     assert!(out.stderr.starts_with(note), "{out:?}");
@@ -131,7 +131,7 @@ fn what_root_writes_by_sudo_belongs_to_the_caller() {
         eprintln!("skipped: what_root_writes_by_sudo_belongs_to_the_caller: this is not root");
         return;
     }
-    let place = Place::new();
+    let place = NobodyFolder::new();
     let by_sudo = |words: &[&str]| {
         let mut command = place.command(words);
         let id = NOBODY.to_string();
@@ -184,7 +184,7 @@ fn a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner() {
     if !is_root() {
         return eprintln!("skipped: {test}: this is not root");
     }
-    let place = Place::new();
+    let place = NobodyFolder::new();
     let out = place.run(&["sim", "smoke"]);
     assert_eq!(out.exit, Some(0), "{out:?}");
     let by_root = || Outcome::from(place.command(&["report"]).output().unwrap());
@@ -211,7 +211,7 @@ fn no_file_of_anothers_run_leads_root_elsewhere() {
     if !is_root() {
         return eprintln!("skipped: {test}: this is not root");
     }
-    let place = Place::new();
+    let place = NobodyFolder::new();
     let out = place.run(&["sim", "smoke", "--policies", "ecmp,lcmp"]);
     assert_eq!(out.exit, Some(0), "{out:?}");
     let run = fs::canonicalize(place.path.join("results/latest")).unwrap();
@@ -278,7 +278,7 @@ fn no_path_that_root_names_leads_through_anothers_link() {
     if !is_root() {
         return eprintln!("skipped: {test}: this is not root");
     }
-    let place = Place::new();
+    let place = NobodyFolder::new();
     let out = place.run(&["sim", "smoke"]);
     assert_eq!(out.exit, Some(0), "{out:?}");
     let bundle = ["bundle", "results/latest", "-o", "run.tar.zst"];
@@ -372,7 +372,7 @@ fn no_path_that_root_names_leads_through_anothers_link() {
 /// A link is followed if it belongs to the user who names the path on the command line, also under sudo.
 #[test]
 fn a_path_may_lead_through_links_of_the_person_who_names_it() {
-    let place = Place::new();
+    let place = NobodyFolder::new();
     if !is_root() {
         let test = "a_path_may_lead_through_links_of_the_person_who_names_it";
         return eprintln!("skipped: {test}: this is not root");
@@ -425,7 +425,7 @@ const SECRET: &str = "root:$6$of-root-alone";
 #[test]
 fn doctor_fails_where_no_lab_can_run() {
     let test = "doctor_fails_where_no_lab_can_run";
-    let place = Place::new();
+    let place = NobodyFolder::new();
     let doctor = "./lcmp-lab doctor";
     let hidden = format!("mount -t tmpfs none /etc/libibverbs.d && {doctor}");
     for (flags, script, finding) in [

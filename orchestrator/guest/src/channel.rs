@@ -25,7 +25,7 @@ use crate::{
 
 /// Event of a guest run.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub(crate) enum SessionEvent {
     Stdout(Vec<u8>),
     Stderr(Vec<u8>),
     Control(ToHost),
@@ -41,7 +41,11 @@ pub(crate) enum Event {
 pub(crate) const STREAMS: usize = 4;
 
 /// Enqueues the bytes of an output stream.
-pub(crate) fn pump(mut stream: PipeReader, queue: Sender<Event>, event: fn(Vec<u8>) -> Event) {
+pub(crate) fn pump(
+    mut stream: PipeReader,
+    queue: Sender<SessionEvent>,
+    event: fn(Vec<u8>) -> SessionEvent,
+) {
     let mut buffer = [0; 16 << 10];
     let events = iter::from_fn(move || match uninterrupted(|| stream.read(&mut buffer)) {
         Ok(count @ 1..) => Some(event(buffer[..count].to_vec())),
@@ -51,7 +55,7 @@ pub(crate) fn pump(mut stream: PipeReader, queue: Sender<Event>, event: fn(Vec<u
 }
 
 /// Enqueues the control lines that the guest's init wrote, which are recognised by `token`.
-pub(crate) fn pump_control(stream: UnixStream, token: Token, queue: Sender<Event>) {
+pub(crate) fn pump_control(stream: UnixStream, token: Token, queue: Sender<SessionEvent>) {
     let lines = BufReader::new(stream)
         .split(b'\n')
         .map_while(Result::ok)
@@ -63,27 +67,30 @@ pub(crate) fn pump_control(stream: UnixStream, token: Token, queue: Sender<Event
         }
         message
     });
-    enqueue(messages.map(Event::Control), queue);
+    enqueue(messages.map(SessionEvent::Control), queue);
 }
 
 /// Enqueues the lines that QEMU itself writes.
-pub(crate) fn pump_machine(stream: ChildStderr, queue: Sender<Event>) {
+pub(crate) fn pump_machine(stream: ChildStderr, queue: Sender<SessionEvent>) {
     let lines = BufReader::new(stream).lines().map_while(Result::ok);
-    enqueue(lines.map(Event::Machine), queue);
+    enqueue(lines.map(SessionEvent::Machine), queue);
 }
 
 /// Enqueues the events of a stream, and the stream's end, on a new thread.
-fn enqueue(events: impl Iterator<Item = Event> + Send + 'static, queue: Sender<Event>) {
+fn enqueue(
+    events: impl Iterator<Item = SessionEvent> + Send + 'static,
+    queue: Sender<SessionEvent>,
+) {
     thread::spawn(move || {
-        let _ = (events.chain([Event::Closed])).try_for_each(|event| queue.send(event));
+        let _ = (events.chain([SessionEvent::Closed])).try_for_each(|event| queue.send(event));
     });
 }
 
 /// Queue for a run's events. From the queue's creation on, it also receives this process's SIGHUP, SIGINT and SIGTERM,
 /// so that a signal before the guest's boot ends the run in an orderly way instead of killing this process.
 pub struct Signals {
-    pub(crate) queue: Sender<Event>,
-    pub(crate) events: Receiver<Event>,
+    pub(crate) queue: Sender<SessionEvent>,
+    pub(crate) events: Receiver<SessionEvent>,
     pub(crate) forwarding: Forwarding,
 }
 
@@ -107,12 +114,12 @@ impl Signals {
 /// Handle of the signal handlers; dropping the value ends the forwarding of signals.
 pub(crate) struct Forwarding(Handle);
 
-fn forward_signals(queue: Sender<Event>) -> io::Result<Forwarding> {
+fn forward_signals(queue: Sender<SessionEvent>) -> io::Result<Forwarding> {
     let mut signals = iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     let handle = signals.handle();
     thread::spawn(move || {
         for signal in &mut signals {
-            if queue.send(Event::Signal(signal)).is_err() {
+            if queue.send(SessionEvent::Signal(signal)).is_err() {
                 return;
             }
         }

@@ -62,7 +62,7 @@ pub use channel::Signals;
 pub use error::GuestError;
 pub use inside::CpuUse;
 pub use kvm::KvmVerdict;
-pub use probe::{Finding, Need};
+pub use probe::{GuestFinding, Need};
 pub use request::{Accelerator, ExecConfig, GuestRequest, Terminal, memory_for};
 pub use run::{StayingGuest, run, run_and_stay};
 pub use sinks::{GuestEvent, Sinks};

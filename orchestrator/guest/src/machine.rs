@@ -24,10 +24,10 @@ pub(crate) struct Machine {
     /// File descriptor, inherited by QEMU, of the file with the initramfs.
     pub initramfs: RawFd,
     /// Serial ports of the guest; the first is the kernel's console.
-    pub ports: Vec<Port>,
+    pub ports: Vec<SerialPort>,
     /// Kernel messages that are printed on the console.
     pub messages: Messages,
-    pub shares: Vec<Share>,
+    pub shares: Vec<SharedDir>,
     /// File descriptor, inherited by QEMU, of the outbox's memory; `None` if the machine has no outbox.
     pub outbox: Option<RawFd>,
 }
@@ -43,7 +43,7 @@ pub(crate) enum Messages {
 
 /// Serial port, with the inherited file descriptor to which it is connected.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Port {
+pub(crate) enum SerialPort {
     /// Pipe or file for the guest's output.
     Output(RawFd),
     /// Connected socket for both directions.
@@ -52,7 +52,7 @@ pub(crate) enum Port {
 
 /// Host directory that the guest may mount.
 #[derive(Clone, Debug)]
-pub(crate) struct Share {
+pub(crate) struct SharedDir {
     pub export: Export,
     pub writable: bool,
 }
@@ -112,11 +112,11 @@ impl Machine {
             let backend = match port {
                 // QEMU gets an open file, because it may not open another user's pipe. `append` keeps QEMU from
                 // truncating the file, which fails on a pipe.
-                Port::Output(fd) => {
+                SerialPort::Output(fd) => {
                     line.option("-add-fd", format!("fd={fd},set={fd}"));
                     format!("file,id=port{index},path=/dev/fdset/{fd},append=on")
                 }
-                Port::Both(fd) => format!("socket,id=port{index},fd={fd}"),
+                SerialPort::Both(fd) => format!("socket,id=port{index},fd={fd}"),
             };
             line.option("-chardev", backend);
             let device = format!("isa-serial,chardev=port{index},index={index},irq={interrupt}");
@@ -152,7 +152,7 @@ impl Line {
         self.0.push(value.as_ref().into());
     }
 
-    fn share(&mut self, share: &Share) {
+    fn share(&mut self, share: &SharedDir) {
         let Export { tag, path } = &share.export;
         let readonly = if share.writable { "off" } else { "on" };
         // Without a security model, files get the owner and mode that the guest's root sets; if QEMU may not change
@@ -251,7 +251,7 @@ mod tests {
     use crate::request::DEFAULT_VCPUS;
 
     fn machine(accelerator: Accelerator, clock: Clock) -> Machine {
-        let share = |tag: &str, path: &str, writable| Share {
+        let share = |tag: &str, path: &str, writable| SharedDir {
             export: Export {
                 tag: tag.to_owned(),
                 path: path.into(),
@@ -267,9 +267,9 @@ mod tests {
             image: "/cache/boot/vmlinux-6.1.0".into(),
             initramfs: 10,
             ports: [11, 12, 13]
-                .map(Port::Output)
+                .map(SerialPort::Output)
                 .into_iter()
-                .chain([Port::Both(14)])
+                .chain([SerialPort::Both(14)])
                 .collect(),
             shares: vec![
                 share("root", "/", false),

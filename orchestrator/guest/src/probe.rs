@@ -28,12 +28,12 @@ pub struct Need {
     /// Reason why a guest needs it.
     pub why: &'static str,
     /// Description of the state if the requirement is met; otherwise the finding.
-    pub found: Result<String, Finding>,
+    pub found: Result<String, GuestFinding>,
 }
 
 /// Requirement of guests that this machine does not meet.
 #[derive(Debug, Error)]
-pub enum Finding {
+pub enum GuestFinding {
     #[error("this machine is {architecture}, but guests exist only for x86_64")]
     Architecture { architecture: &'static str },
     #[error("`{program}` is not installed")]
@@ -63,7 +63,7 @@ pub enum Finding {
     NoMemory { free: Bytes, needed: Bytes },
 }
 
-impl Finding {
+impl GuestFinding {
     /// Returns the command that fixes the problem, or advice if no command can fix it.
     #[must_use]
     pub fn remedy(&self) -> String {
@@ -98,7 +98,7 @@ pub fn needs(cache: &Path) -> Vec<Need> {
         found,
     };
     let kernel = Kernel::find(cache)
-        .map_err(Finding::from)
+        .map_err(GuestFinding::from)
         .map(|found| format!("Linux {}, `{}`", found.release, found.image.display()));
     let space = kernel.is_err().then(|| {
         let why = "the kernel package is unpacked into the cache";
@@ -139,7 +139,7 @@ pub fn needs(cache: &Path) -> Vec<Need> {
 
 /// Lists the requirements that guests have and this machine does not meet.
 #[must_use]
-pub fn lacking(cache: &Path) -> Vec<Finding> {
+pub fn lacking(cache: &Path) -> Vec<GuestFinding> {
     needs(cache)
         .into_iter()
         .filter_map(|need| need.found.err())
@@ -149,7 +149,7 @@ pub fn lacking(cache: &Path) -> Vec<Finding> {
 /// Returns a finding if less than `memory` is available; `None` if enough is available or the kernel does not report
 /// the available memory.
 #[must_use]
-pub fn lacking_memory(memory: Bytes) -> Option<Finding> {
+pub fn lacking_memory(memory: Bytes) -> Option<GuestFinding> {
     self::memory(available_memory()?, memory).err()
 }
 
@@ -162,16 +162,16 @@ pub fn kvm(cache: &Path) -> Option<KvmVerdict> {
     Some(kvm::verdict(cache, &kernel, || {}))
 }
 
-fn processor(architecture: &'static str) -> Result<String, Finding> {
+fn processor(architecture: &'static str) -> Result<String, GuestFinding> {
     match architecture {
         "x86_64" => Ok(architecture.to_owned()),
-        _ => Err(Finding::Architecture { architecture }),
+        _ => Err(GuestFinding::Architecture { architecture }),
     }
 }
 
-fn emulator() -> Result<String, Finding> {
+fn emulator() -> Result<String, GuestFinding> {
     if which::which(QEMU).is_err() {
-        return Err(Finding::ProgramMissing {
+        return Err(GuestFinding::ProgramMissing {
             program: QEMU,
             package: QEMU_PACKAGE,
         });
@@ -179,8 +179,8 @@ fn emulator() -> Result<String, Finding> {
     run_qemu(&["--version"]).map_err(|message| unfit("does not run", message))
 }
 
-const fn unfit(what: &'static str, message: String) -> Finding {
-    Finding::ProgramUnfit {
+const fn unfit(what: &'static str, message: String) -> GuestFinding {
+    GuestFinding::ProgramUnfit {
         program: QEMU,
         package: QEMU_PACKAGE,
         what,
@@ -189,7 +189,7 @@ const fn unfit(what: &'static str, message: String) -> Finding {
 }
 
 /// Checks that QEMU was built with 9p. If QEMU itself is missing, 9p does not count as missing.
-fn file_server() -> Result<String, Finding> {
+fn file_server() -> Result<String, GuestFinding> {
     match run_qemu(&["-device", "virtio-9p-pci,help"]) {
         Err(message) if which::which(QEMU).is_ok() => Err(unfit("has no 9p file server", message)),
         Err(_) => Ok("unknown, because the emulator is missing".to_owned()),
@@ -219,29 +219,29 @@ fn run_qemu(arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-fn guest_user() -> Result<String, Finding> {
+fn guest_user() -> Result<String, GuestFinding> {
     if rights::has_guest_user() {
         Ok("available".to_owned())
     } else {
-        Err(Finding::NoUser { user: GUEST_USER })
+        Err(GuestFinding::NoUser { user: GUEST_USER })
     }
 }
 
-fn busybox() -> Result<String, Finding> {
-    let found = find_busybox().ok_or(Finding::ProgramMissing {
+fn busybox() -> Result<String, GuestFinding> {
+    let found = find_busybox().ok_or(GuestFinding::ProgramMissing {
         program: "busybox (statically linked)",
         package: BUSYBOX_PACKAGE,
     })?;
     Ok(format!("`{}`, statically linked", found.display()))
 }
 
-fn room(cache: &Path) -> Result<String, Finding> {
+fn room(cache: &Path) -> Result<String, GuestFinding> {
     let Some((dir, free)) = free_in(cache) else {
         return Ok("unknown".to_owned());
     };
     if free < SPACE_NEEDED {
         let needed = SPACE_NEEDED;
-        return Err(Finding::NoSpace { dir, free, needed });
+        return Err(GuestFinding::NoSpace { dir, free, needed });
     }
     let free = in_megabytes(free);
     Ok(format!("{free} free in `{}`", dir.display()))
@@ -254,11 +254,11 @@ fn free_in(cache: &Path) -> Option<(PathBuf, Bytes)> {
     Some((dir.to_owned(), free))
 }
 
-fn memory(free: Bytes, needed: Bytes) -> Result<String, Finding> {
+fn memory(free: Bytes, needed: Bytes) -> Result<String, GuestFinding> {
     if free < needed {
         let free = in_megabytes(free);
         let needed = in_megabytes(needed);
-        return Err(Finding::NoMemory { free, needed });
+        return Err(GuestFinding::NoMemory { free, needed });
     }
     Ok(format!("{} free", in_megabytes(free)))
 }

@@ -16,16 +16,16 @@ use lab_files::draft;
 use crate::{
     Accelerator, Clock, ExecConfig, GuestError, GuestRequest, Signals,
     cache::Kernel,
-    channel::{self, Event},
+    channel::{self, SessionEvent},
     cpu::CpuClaim,
     exec::ExecSocket,
     initramfs,
     kvm::{self, KvmVerdict},
-    machine::{Machine, Messages, Port, Share},
+    machine::{Machine, Messages, SerialPort, SharedDir},
     outbox::Incoming,
     process::{BUSYBOX_PACKAGE, QEMU, QEMU_PACKAGE, Qemu, find_busybox, in_memory, output_pipe},
     rights::Lent,
-    session::Session,
+    session::GuestSession,
     sinks::{GuestEvent, Sinks},
     wire::{Export, InnerRequest, Token},
 };
@@ -69,7 +69,7 @@ fn lend(request: &GuestRequest) -> Result<Lent, GuestError> {
 }
 
 /// Guest that stays after its command has ended. It ends with the thread that started it.
-pub struct StayingGuest<'a>(Session<'a>);
+pub struct StayingGuest<'a>(GuestSession<'a>);
 
 impl StayingGuest<'_> {
     /// Serves exec sessions until a signal asks this process to end. A guest on the virtual clock is paused while there
@@ -84,7 +84,7 @@ fn begin<'a>(
     stays: bool,
     signals: Signals,
     sinks: &mut Sinks<'_>,
-) -> Result<Session<'a>, GuestError> {
+) -> Result<GuestSession<'a>, GuestError> {
     let Signals {
         queue,
         events,
@@ -110,7 +110,7 @@ fn begin<'a>(
     let inner = inner_request(request, &kernel, (accelerator, clock), (stays, token));
     let machine = start(request, &kernel, &inner, &queue)?;
     let inputs = (events, forwarding, exec);
-    Ok(Session::new(request, clock, machine, inputs, started))
+    Ok(GuestSession::new(request, clock, machine, inputs, started))
 }
 
 /// Starts the machine and the threads that read its streams; returns the machine, its control port and its outbox.
@@ -118,7 +118,7 @@ fn start(
     request: &GuestRequest,
     kernel: &Kernel,
     inner: &InnerRequest,
-    queue: &Sender<Event>,
+    queue: &Sender<SessionEvent>,
 ) -> Result<(Qemu, UnixStream, Incoming), GuestError> {
     let busybox = find_busybox().ok_or(GuestError::ProgramMissing {
         program: "busybox",
@@ -142,10 +142,10 @@ fn start(
         image: kernel.image.clone(),
         initramfs: initramfs.as_raw_fd(),
         ports: vec![
-            Port::Output(console.as_raw_fd()),
-            Port::Output(its_stdout.as_raw_fd()),
-            Port::Output(its_stderr.as_raw_fd()),
-            Port::Both(its_control.as_raw_fd()),
+            SerialPort::Output(console.as_raw_fd()),
+            SerialPort::Output(its_stdout.as_raw_fd()),
+            SerialPort::Output(its_stderr.as_raw_fd()),
+            SerialPort::Both(its_control.as_raw_fd()),
         ],
         messages: Messages::Errors,
         shares: shares(inner.writable.clone()),
@@ -167,8 +167,8 @@ fn start(
         Clock::Real => None,
     };
     let mut qemu = Qemu::start(&machine.arguments(), inherited, cpu).map_err(start_error)?;
-    channel::pump(stdout, queue.clone(), Event::Stdout);
-    channel::pump(stderr, queue.clone(), Event::Stderr);
+    channel::pump(stdout, queue.clone(), SessionEvent::Stdout);
+    channel::pump(stderr, queue.clone(), SessionEvent::Stderr);
     let lines = control.try_clone().map_err(GuestError::host)?;
     channel::pump_control(lines, inner.token.clone(), queue.clone());
     if let Some(messages) = qemu.take_stderr() {
@@ -203,8 +203,8 @@ fn inner_request(
     }
 }
 
-fn shares(writable: Vec<Export>) -> Vec<Share> {
-    let share = |(export, writable)| Share { export, writable };
+fn shares(writable: Vec<Export>) -> Vec<SharedDir> {
+    let share = |(export, writable)| SharedDir { export, writable };
     let root = Export {
         tag: "root".to_owned(),
         path: "/".into(),

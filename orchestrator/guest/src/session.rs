@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     Clock, GuestError, GuestEvent, GuestRequest, Sinks,
-    channel::{Event, Forwarding, STREAMS},
+    channel::{Forwarding, STREAMS, SessionEvent},
     exec::{ClientEvent, Clients, ExecRequest, ExecSocket},
     outbox::Incoming,
     process::{Qemu, panic_message},
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The host's session with a running machine.
-pub(crate) struct Session<'a> {
+pub(crate) struct GuestSession<'a> {
     request: &'a GuestRequest,
     clock: Clock,
     /// Exec socket; `None` without exec sessions. It is removed before the machine ends, so that no client connects to
@@ -27,7 +27,7 @@ pub(crate) struct Session<'a> {
     qemu: Qemu,
     control: UnixStream,
     outbox: Incoming,
-    events: Receiver<Event>,
+    events: Receiver<SessionEvent>,
     _forwarding: Forwarding,
     clients: Clients,
     started: Instant,
@@ -41,15 +41,15 @@ pub(crate) struct Session<'a> {
     /// Last lines that QEMU itself wrote, for error messages.
     messages: VecDeque<String>,
     /// Events that were received during the wait for late output.
-    deferred: VecDeque<Event>,
+    deferred: VecDeque<SessionEvent>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> GuestSession<'a> {
     pub(crate) fn new(
         request: &'a GuestRequest,
         clock: Clock,
         (qemu, control, outbox): (Qemu, UnixStream, Incoming),
-        (events, forwarding, exec): (Receiver<Event>, Forwarding, Option<ExecSocket>),
+        (events, forwarding, exec): (Receiver<SessionEvent>, Forwarding, Option<ExecSocket>),
         started: Instant,
     ) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
             self.take_outbox(sinks)?;
             match event {
                 None => {}
-                Some(Event::Signal(number)) => self.signal(number)?,
+                Some(SessionEvent::Signal(number)) => self.signal(number)?,
                 Some(event) => {
                     if let Some(code) = self.handle(event, sinks)? {
                         return Ok(code);
@@ -108,9 +108,9 @@ impl<'a> Session<'a> {
         self.qemu.end().map_err(GuestError::host)?;
         while self.open_streams > 0 {
             match self.events.recv() {
-                Ok(Event::Stdout(bytes)) => write(sinks.stdout, &bytes),
-                Ok(Event::Stderr(bytes)) => write(sinks.stderr, &bytes),
-                Ok(Event::Closed) => self.open_streams -= 1,
+                Ok(SessionEvent::Stdout(bytes)) => write(sinks.stdout, &bytes),
+                Ok(SessionEvent::Stderr(bytes)) => write(sinks.stderr, &bytes),
+                Ok(SessionEvent::Closed) => self.open_streams -= 1,
                 Ok(_) => {}
                 Err(_) => break,
             }
@@ -131,8 +131,8 @@ impl<'a> Session<'a> {
                 return;
             };
             match event {
-                Event::Stdout(bytes) => write(sinks.stdout, &bytes),
-                Event::Stderr(bytes) => write(sinks.stderr, &bytes),
+                SessionEvent::Stdout(bytes) => write(sinks.stdout, &bytes),
+                SessionEvent::Stderr(bytes) => write(sinks.stderr, &bytes),
                 other => self.deferred.push_back(other),
             }
         }
@@ -149,7 +149,7 @@ impl<'a> Session<'a> {
         loop {
             self.stop_if_idle().map_err(GuestError::host)?;
             match self.next(None)? {
-                Some(Event::Signal(_)) => return Ok(()),
+                Some(SessionEvent::Signal(_)) => return Ok(()),
                 Some(event) => {
                     self.handle(event, &mut sinks)?;
                 }
@@ -159,15 +159,19 @@ impl<'a> Session<'a> {
     }
 
     /// Handles an event other than a signal; returns the exit code of the command if the event reports it.
-    fn handle(&mut self, event: Event, sinks: &mut Sinks<'_>) -> Result<Option<u8>, GuestError> {
+    fn handle(
+        &mut self,
+        event: SessionEvent,
+        sinks: &mut Sinks<'_>,
+    ) -> Result<Option<u8>, GuestError> {
         match event {
-            Event::Stdout(bytes) => write(sinks.stdout, &bytes),
-            Event::Stderr(bytes) => write(sinks.stderr, &bytes),
-            Event::Machine(line) => self.remember(line),
-            Event::Closed => self.closed()?,
-            Event::Client(event) => self.handle_client(event, sinks)?,
-            Event::Control(message) => return self.handle_control(message, sinks),
-            Event::Signal(_) => {}
+            SessionEvent::Stdout(bytes) => write(sinks.stdout, &bytes),
+            SessionEvent::Stderr(bytes) => write(sinks.stderr, &bytes),
+            SessionEvent::Machine(line) => self.remember(line),
+            SessionEvent::Closed => self.closed()?,
+            SessionEvent::Client(event) => self.handle_client(event, sinks)?,
+            SessionEvent::Control(message) => return self.handle_control(message, sinks),
+            SessionEvent::Signal(_) => {}
         }
         Ok(None)
     }
@@ -217,18 +221,21 @@ impl<'a> Session<'a> {
 
     /// Returns the next event; `None` if no event arrives within `pause`. Fails if a time limit of the run expires
     /// first.
-    fn next(&mut self, pause: Option<Duration>) -> Result<Option<Event>, GuestError> {
+    fn next(&mut self, pause: Option<Duration>) -> Result<Option<SessionEvent>, GuestError> {
         let event = match self.deferred.pop_front() {
             Some(event) => Some(event),
             None => self.wait(pause)?,
         };
-        if !matches!(event, None | Some(Event::Signal(_) | Event::Client(_))) {
+        if !matches!(
+            event,
+            None | Some(SessionEvent::Signal(_) | SessionEvent::Client(_))
+        ) {
             self.last_sign = Instant::now();
         }
         Ok(event)
     }
 
-    fn wait(&self, pause: Option<Duration>) -> Result<Option<Event>, GuestError> {
+    fn wait(&self, pause: Option<Duration>) -> Result<Option<SessionEvent>, GuestError> {
         let now = Instant::now();
         let pause_ends = pause.map(|pause| now + pause);
         let deadline = self.deadline();

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A link change with its time, and with the link's parameters after it.
-pub(crate) struct Change {
+pub(crate) struct PlannedFault {
     fault: FaultPlan,
     /// Parameters of the link after the change, in paper units; `None` if the change cuts or repairs the link.
     paper: Option<LinkConfig>,
@@ -26,7 +26,7 @@ pub(crate) fn resolve(
     scenario: &Scenario,
     network: &Network,
     scale: &Scale,
-) -> Result<Vec<Change>, PlanError> {
+) -> Result<Vec<PlannedFault>, PlanError> {
     let mut faults: Vec<(usize, &Fault)> = scenario.faults.iter().enumerate().collect();
     faults.sort_by_key(|(index, fault)| (fault.at, *index));
     // Current parameters of each changed link, in paper units. A change keeps values of earlier changes that it does
@@ -40,7 +40,7 @@ pub(crate) fn resolve(
                 .entry(link)
                 .or_insert_with(|| scenario.topology.links[link.index()].wire);
             let change = change(&path, fault.change, wire, scale)?;
-            changes.push(Change {
+            changes.push(PlannedFault {
                 fault: FaultPlan {
                     at_ns: scale.instant(&format!("{path}.at"), fault.at)?,
                     paper_at_ns: fault.at,
@@ -57,14 +57,14 @@ pub(crate) fn resolve(
 
 /// Returns the faults of a plan: `changes`, each with the path costs that the control plane distributes after it.
 pub(crate) fn with_path_costs(
-    changes: Vec<Change>,
+    changes: Vec<PlannedFault>,
     network: &Network,
     switches: &[Switch],
     policies: &[PolicyRun],
 ) -> Result<Vec<FaultPlan>, PlanError> {
     let mut scores = PathCosts::new(network, switches, policies);
     let mut faults = Vec::with_capacity(changes.len());
-    for Change { mut fault, paper } in changes {
+    for PlannedFault { mut fault, paper } in changes {
         // A cut or repair changes no path costs, because switches detect link states themselves.
         if let Some(wire) = paper {
             fault.path_cost_updates = scores.provision(fault.link, wire.rate_bps, wire.delay_ns)?;
@@ -74,7 +74,7 @@ pub(crate) fn with_path_costs(
     Ok(faults)
 }
 
-impl Change {
+impl PlannedFault {
     /// Returns the emulated time of the change, relative to the repetition's start.
     pub const fn at(&self) -> Nanos {
         self.fault.at_ns

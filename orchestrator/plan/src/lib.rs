@@ -95,7 +95,7 @@ pub use connection::{Connection, MIN_SOURCE_PORT, connections};
 pub use error::PlanError;
 pub use estimate::{PlaceEstimate, estimate_at};
 pub use explain::{Explained, Explanation, Question, QueueState, explain, render_explanation};
-pub use flow_ageing::{SizeThreshold, size_thresholds};
+pub use flow_ageing::size_thresholds;
 pub use flow_table::FlowTablePlan;
 pub use graph::render_svg;
 pub use model::*;

@@ -10,10 +10,10 @@ use lab_units::{DcId, PortId};
 /// Fast failover, flow ageing and a full flow table may re-route an active flow, which then has several hops at a
 /// switch.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Hops(Vec<Hop>);
+pub struct Hops(Vec<PacketHop>);
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Hop {
+struct PacketHop {
     from: DcId,
     to: DcId,
     /// Number of the first packet that took the hop.
@@ -63,7 +63,7 @@ impl Hops {
             return;
         }
         let packet = last.map_or(packet, |last| packet.max(last.packet));
-        self.0.push(Hop { from, to, packet });
+        self.0.push(PacketHop { from, to, packet });
     }
 
     /// Returns the flow's initial path.

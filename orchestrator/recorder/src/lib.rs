@@ -20,6 +20,6 @@ pub use evidence::evidence;
 pub use facts::{RunSetting, run_info};
 pub use hops::{Hops, Packets, PathRange, next_dc};
 pub use rows::{
-    AgentCounts, CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, PortTotals,
-    QpRate, QueueLevels, RowBatch, RowMaker, Split, SwitchCounters,
+    AgentCounts, CandidateScore, FlowGenerator, FlowResult, LinkCounters, PortTotals, QpRate,
+    QueueLevels, RowBatch, RowMaker, Split, SwitchCounters, SwitchDecision,
 };

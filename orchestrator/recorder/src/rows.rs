@@ -104,7 +104,7 @@ pub struct FlowResult {
 
 /// Decision of a DCI switch about a packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Decision {
+pub struct SwitchDecision {
     /// Time of the decision.
     pub time: Nanos,
     /// Datacenter of the switch.
@@ -331,7 +331,7 @@ impl<'a> RowMaker<'a> {
     #[must_use]
     pub fn decision(
         &self,
-        decision: &Decision,
+        decision: &SwitchDecision,
         ports: impl Iterator<Item = PortId>,
         scores: impl Iterator<Item = CandidateScore>,
     ) -> DecisionRow {

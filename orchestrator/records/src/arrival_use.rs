@@ -15,11 +15,11 @@ pub struct ArrivalUse {
     /// Start of the last flow, by repetition.
     last_starts: BTreeMap<u32, Nanos>,
     /// Byte counters at the end of the measured time, by direction and repetition.
-    counters: BTreeMap<Direction, BTreeMap<u32, Counter>>,
+    counters: BTreeMap<DirectionName, BTreeMap<u32, Counter>>,
 }
 
 /// Link direction: link name, sending datacenter, receiving datacenter.
-type Direction = [String; 3];
+type DirectionName = [String; 3];
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Counter {
@@ -65,7 +65,7 @@ impl ArrivalUse {
     /// Returns the use of each sampled direction, ordered by link and direction; `info` gives the links' rates.
     #[must_use]
     pub fn uses(&self, info: &RunInfo) -> Vec<DirectionUse> {
-        let of = |(direction, counters): (&Direction, &BTreeMap<u32, Counter>)| {
+        let of = |(direction, counters): (&DirectionName, &BTreeMap<u32, Counter>)| {
             let [link, from_dc, to_dc] = direction.clone();
             let rates = LinkRates::of(info, &link)?;
             let sampled = counters.values().filter(|at| at.time > Nanos::ZERO);

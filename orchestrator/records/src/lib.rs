@@ -108,8 +108,8 @@ pub use run_file::{RunFile, stamp};
 pub use sim_request::SimRequest;
 pub use time::UtcTime;
 pub use trust::{
-    Certification, Conduct, CpuWatch, Deviation, Grade, LinkBounds, Place, Reason, ReasonCode,
-    Recovery, Verdict, Watch,
+    Certification, Conduct, CpuWatch, Deviation, Grade, LinkBounds, Reason, ReasonCode, Recovery,
+    Verdict, Watch,
 };
 pub use warning::{Silence, Warning};
 pub use writer::RunWriter;

@@ -54,7 +54,7 @@ impl RunFile {
             path: path.clone(),
             source,
         };
-        let head: Head = serde_json::from_str(&text).map_err(not_json)?;
+        let head: RunHead = serde_json::from_str(&text).map_err(not_json)?;
         if !(OLDEST_FORMAT..FORMAT_VERSION).contains(&head.format) {
             format::check(&path, head.format, FORMAT_VERSION)?;
         }
@@ -92,6 +92,6 @@ pub fn stamp(
 
 /// Keys that a `run.json` of every format has.
 #[derive(Deserialize)]
-struct Head {
+struct RunHead {
     format: u32,
 }

@@ -68,10 +68,10 @@ fn compare(
     expectation: &Expectation,
     samples: &Samples,
 ) -> Judged {
-    let Some(values) = Values::of(&expectation.policies(), samples) else {
+    let Some(values) = AssertionValues::of(&expectation.policies(), samples) else {
         return unknown_value("a policy in the assertion has no finished flow");
     };
-    let sides = [left, right].map(|side| values.value(side, &Series::pooled));
+    let sides = [left, right].map(|side| values.value(side, &SlowdownSeries::pooled));
     let [Some(a), Some(b)] = sides else {
         return unknown_value("a value in the assertion is undefined");
     };
@@ -92,7 +92,7 @@ fn compare(
     }
     let differences: Option<Vec<f64>> = (0..draws)
         .map(|draw| {
-            let of_draw = |series: &Series, statistic| series.of_draw(statistic, draw);
+            let of_draw = |series: &SlowdownSeries, statistic| series.of_draw(statistic, draw);
             Some(values.value(left, &of_draw)? - values.value(right, &of_draw)?)
         })
         .collect();
@@ -135,14 +135,14 @@ fn is_between(relation: Relation, low: f64, high: f64) -> bool {
 }
 
 /// Slowdowns of one policy.
-struct Series {
+struct SlowdownSeries {
     /// Sorted slowdowns per repetition.
     repetitions: Vec<Vec<f64>>,
     /// Sorted slowdowns of all repetitions together.
     all: Vec<f64>,
 }
 
-impl Series {
+impl SlowdownSeries {
     fn of(policy: &PolicySamples) -> Self {
         let repetitions: Vec<Vec<f64>> = policy.repetitions.values().cloned().collect();
         let mut all = repetitions.concat();
@@ -161,19 +161,19 @@ impl Series {
 }
 
 /// Function that returns a statistic of a policy's slowdowns, either pooled over all repetitions or for one of them.
-type Lookup<'a> = &'a dyn Fn(&Series, Statistic) -> Option<f64>;
+type Lookup<'a> = &'a dyn Fn(&SlowdownSeries, Statistic) -> Option<f64>;
 
 /// Slowdowns of the policies that an assertion names.
-struct Values<'a> {
+struct AssertionValues<'a> {
     samples: &'a Samples,
-    series: BTreeMap<&'a str, Series>,
+    series: BTreeMap<&'a str, SlowdownSeries>,
 }
 
-impl<'a> Values<'a> {
+impl<'a> AssertionValues<'a> {
     /// Collects the slowdowns of `policies`; `None` if one of them has no finished flow.
     fn of(policies: &[&'a str], samples: &'a Samples) -> Option<Self> {
         let series = policies.iter().map(|&label| {
-            let series = Series::of(samples.policy(label)?);
+            let series = SlowdownSeries::of(samples.policy(label)?);
             (!series.all.is_empty()).then_some((label, series))
         });
         Some(Self {

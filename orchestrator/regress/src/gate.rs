@@ -27,7 +27,7 @@ pub struct Gauge(pub String);
 
 /// Change of a gauge between two runs with the same arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
+pub struct GaugeChange {
     /// Number of repetitions that both runs have.
     pub repetitions: usize,
     /// Mean difference of the logarithms of the slowdowns; positive if the current run is slower.
@@ -77,7 +77,7 @@ pub const fn gauges_of(policies: usize) -> usize {
     policies * PERCENTS.len()
 }
 
-impl Change {
+impl GaugeChange {
     /// Returns the change of a gauge, given its difference in each repetition and the number of gauges in the suite;
     /// `None` without repetitions.
     #[must_use]
@@ -141,7 +141,7 @@ pub fn gate(gauges: usize, base: &Samples, current: &Samples) -> Vec<Check> {
             .filter_map(|(number, now)| Some((*before.get(number)?, *now)))
             .unzip();
         let differences = before.iter().zip(&now).map(|(before, now)| now - before);
-        let change = Change::of(&differences.collect::<Vec<f64>>(), gauges)?;
+        let change = GaugeChange::of(&differences.collect::<Vec<f64>>(), gauges)?;
         Some(Check {
             code,
             grade: change.verdict(),
@@ -192,27 +192,27 @@ mod tests {
     use crate::noise::Noise;
 
     fn verdict(differences: &[f64]) -> Judgement {
-        Change::of(differences, 4).unwrap().verdict()
+        GaugeChange::of(differences, 4).unwrap().verdict()
     }
 
     /// Differences 0.01, 0.02 and 0.03 have s = 0.01 and a standard error of 0.0057735. The quantiles of Student's t
     /// with two degrees of freedom are 6.9646 at 0.99 and 1.8856 at 0.9 (Fisher and Yates).
     #[test]
     fn the_limit_is_students_of_the_differences() {
-        let change = Change::of(&[0.01, 0.02, 0.03], 1).unwrap();
+        let change = GaugeChange::of(&[0.01, 0.02, 0.03], 1).unwrap();
         assert!((change.mean - 0.02).abs() < 1e-12);
         assert!(
             (change.limit.unwrap() - 0.040_210).abs() < 1e-6,
             "{change:?}"
         );
         assert!((change.margin - 0.010_887).abs() < 1e-6, "{change:?}");
-        assert_eq!(Change::of(&[], 1), None);
+        assert_eq!(GaugeChange::of(&[], 1), None);
     }
 
     #[test]
     fn an_increase_must_exceed_the_limit_by_more_than_rounding() {
         for (over, expected) in [(1e-9, Judgement::Inconclusive), (3e-9, Judgement::Fail)] {
-            let change = Change {
+            let change = GaugeChange {
                 repetitions: 2,
                 mean: 0.5 + over,
                 limit: Some(0.5),
@@ -265,7 +265,7 @@ mod tests {
             (0.0859, Judgement::Inconclusive),
             (0.0861, Judgement::Fail),
         ] {
-            let change = Change {
+            let change = GaugeChange {
                 repetitions: 16,
                 mean: f64::ln_1p(increase),
                 limit: Some(f64::ln_1p(0.086)),

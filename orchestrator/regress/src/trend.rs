@@ -9,7 +9,7 @@ use crate::changepoint::{ChangePoint, change_points};
 
 /// History of one gauge in one case.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series<'a> {
+pub struct GaugeSeries<'a> {
     /// Name of the case.
     pub case: &'a str,
     /// Name of the gauge, such as `lcmp.p99`.
@@ -22,7 +22,7 @@ pub struct Series<'a> {
 
 /// Groups the rows of a suite's history by case and gauge.
 #[must_use]
-pub fn series<'a>(suite: &str, rows: &'a [HistoryRow]) -> Vec<Series<'a>> {
+pub fn series<'a>(suite: &str, rows: &'a [HistoryRow]) -> Vec<GaugeSeries<'a>> {
     let mut by_gauge: BTreeMap<(&str, &str), Vec<&HistoryRow>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.suite == suite) {
         let key = (row.case.as_str(), row.gauge.as_str());
@@ -30,7 +30,7 @@ pub fn series<'a>(suite: &str, rows: &'a [HistoryRow]) -> Vec<Series<'a>> {
     }
     let series = by_gauge.into_iter().map(|((case, gauge), rows)| {
         let logs: Vec<f64> = rows.iter().map(|row| row.value.ln()).collect();
-        Series {
+        GaugeSeries {
             case,
             gauge,
             changes: change_points(&logs),
@@ -40,7 +40,7 @@ pub fn series<'a>(suite: &str, rows: &'a [HistoryRow]) -> Vec<Series<'a>> {
     series.collect()
 }
 
-impl Series<'_> {
+impl GaugeSeries<'_> {
     /// Describes each level change in one sentence without a full stop.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
@@ -63,8 +63,8 @@ impl Series<'_> {
 
 /// Returns the history of a suite as an HTML page.
 #[must_use]
-pub fn page(suite: &str, series: &[Series<'_>], version: &str) -> String {
-    let changes: Vec<String> = series.iter().flat_map(Series::sentences).collect();
+pub fn page(suite: &str, series: &[GaugeSeries<'_>], version: &str) -> String {
+    let changes: Vec<String> = series.iter().flat_map(GaugeSeries::sentences).collect();
     let body = html! {
         header {
             h1 { (suite) ": history" }
@@ -99,7 +99,7 @@ pub fn page(suite: &str, series: &[Series<'_>], version: &str) -> String {
     lab_reports::bare_page(&format!("{suite}: history · lcmp-lab"), version, &body)
 }
 
-fn row(series: &Series<'_>) -> Markup {
+fn row(series: &GaugeSeries<'_>) -> Markup {
     let value =
         |row: Option<&&HistoryRow>| row.map_or(String::new(), |row| format!("{:.3}", row.value));
     html! {
@@ -115,7 +115,7 @@ fn row(series: &Series<'_>) -> Markup {
 }
 
 /// Draws the values as an SVG line, scaled so that the smallest is at the bottom and the largest at the top.
-fn line(series: &Series<'_>) -> Markup {
+fn line(series: &GaugeSeries<'_>) -> Markup {
     let values = || series.rows.iter().map(|row| row.value);
     let min = values().fold(f64::INFINITY, f64::min);
     let max = values().fold(0.0, f64::max);

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::{
     catalogue::{Case, Figure, LCMP},
-    measured::Values,
+    measured::CaseValues,
     published::{Published, TextRow},
     variant::{Source, TE},
 };
@@ -34,12 +34,12 @@ pub struct Claim {
     /// Figures that the claim is based on.
     pub figures: &'static [Figure],
     /// Rule that selects the comparisons.
-    pub rule: Rule,
+    pub rule: ClaimRule,
 }
 
 /// Rule that selects and judges the comparisons of a claim.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Rule {
+pub enum ClaimRule {
     /// Compares p50 and p99 of the slowdowns separately, in every case that the text mentions and against every
     /// baseline.
     Slowdowns,
@@ -50,7 +50,7 @@ pub enum Rule {
     Parts,
 }
 
-impl Rule {
+impl ClaimRule {
     /// Returns the rule as text for the report.
     #[must_use]
     pub const fn words(self) -> &'static str {
@@ -81,45 +81,45 @@ pub const CLAIMS: &[Claim] = &[
         sentence: "LCMP significantly reduces flow completion time (FCT) slowdown compared to ECMP and \
                    UCMP across different traffic loads.",
         figures: &[Figure::Fig5, Figure::Fig7, Figure::Fig8],
-        rule: Rule::Slowdowns,
+        rule: ClaimRule::Slowdowns,
     },
     Claim {
         id: "C2",
         sentence: "LCMP effectively balances link utilization and reduces congestion in long-haul \
                    inter-datacenter links.",
         figures: &[Figure::Fig1],
-        rule: Rule::Balance,
+        rule: ClaimRule::Balance,
     },
     Claim {
         id: "C3",
         sentence: "LCMP is robust across different traffic patterns and workloads.",
         figures: &[Figure::Fig9],
-        rule: Rule::Slowdowns,
+        rule: ClaimRule::Slowdowns,
     },
     Claim {
         id: "C4",
         sentence: "LCMP works effectively with different RDMA congestion control algorithms.",
         figures: &[Figure::Fig10],
-        rule: Rule::Slowdowns,
+        rule: ClaimRule::Slowdowns,
     },
     Claim {
         id: "C5",
         sentence: "Each component of LCMP's distributed cost function contributes to overall performance.",
         figures: &[Figure::Fig11],
-        rule: Rule::Parts,
+        rule: ClaimRule::Parts,
     },
     Claim {
         id: "C6",
         sentence: "LCMP maintains its performance advantages in large-scale deployments.",
         figures: &[Figure::Fig7, Figure::Fig8],
-        rule: Rule::Slowdowns,
+        rule: ClaimRule::Slowdowns,
     },
 ];
 
 /// Verdict on a claim.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum ClaimVerdict {
     /// All comparisons support the claim.
     Holds,
     /// At least half of the comparisons support the claim.
@@ -130,7 +130,7 @@ pub enum Verdict {
     CannotTell,
 }
 
-impl Verdict {
+impl ClaimVerdict {
     /// Returns the verdict as text, such as `holds partly`.
     #[must_use]
     pub const fn words(self) -> &'static str {
@@ -146,7 +146,7 @@ impl Verdict {
 /// Verdict on a claim by the values of one source, with its reasons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judged {
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
     /// Number of comparisons that support the claim.
     pub shown: usize,
     /// Names of comparisons that neither support nor contradict the claim.
@@ -172,25 +172,25 @@ pub enum Against {
 
 /// Comparison of LCMP with another policy.
 #[derive(Clone, Debug, PartialEq)]
-struct Comparison {
+struct BaselineComparison {
     /// Name of the comparison, such as `fig5 30 % p50 against ecmp`.
     name: String,
     /// Relative changes from the other policy to LCMP, negative if LCMP is better; `None` if a value is missing. The
     /// comparison supports the claim if at least one change does and none contradicts it.
-    changes: Vec<Option<Change>>,
-    wanted: Wanted,
+    changes: Vec<Option<RelativeChange>>,
+    wanted: RequiredChange,
 }
 
 /// Change under LCMP that counts as support of a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Wanted {
+enum RequiredChange {
     /// LCMP's value must be lower by at least this share, such as 0.05.
     Lower(f64),
     /// LCMP's value must not be higher by [`MIN_CHANGE`] or more.
     NotHigher,
 }
 
-impl Wanted {
+impl RequiredChange {
     /// Returns the changes required for p50 and p99, given the row of the paper's text for the policy; `None` for a
     /// percentile that the row does not mention. Without a row, both must fall by [`MIN_CHANGE`].
     fn by_text(stated: Option<&TextRow>) -> [Option<Self>; 2] {
@@ -209,7 +209,7 @@ impl Wanted {
 
 /// Relative change, such as −0.05, and its 95 % interval if the run has repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Change {
+struct RelativeChange {
     value: f64,
     interval: Option<[f64; 2]>,
 }
@@ -223,24 +223,24 @@ enum Support {
     Missing,
 }
 
-impl Change {
-    fn support(self, wanted: Wanted) -> Support {
+impl RelativeChange {
+    fn support(self, wanted: RequiredChange) -> Support {
         let [low, high] = self.interval.unwrap_or([self.value; 2]);
         match wanted {
-            Wanted::Lower(share) if self.value <= -share && high < 0.0 => Support::Shown,
-            Wanted::Lower(share) if self.value >= share && low > 0.0 => Support::Contrary,
-            Wanted::Lower(_) => Support::Undecided,
-            Wanted::NotHigher if self.value < MIN_CHANGE => Support::Shown,
-            Wanted::NotHigher if low > 0.0 => Support::Contrary,
-            Wanted::NotHigher => Support::Undecided,
+            RequiredChange::Lower(share) if self.value <= -share && high < 0.0 => Support::Shown,
+            RequiredChange::Lower(share) if self.value >= share && low > 0.0 => Support::Contrary,
+            RequiredChange::Lower(_) => Support::Undecided,
+            RequiredChange::NotHigher if self.value < MIN_CHANGE => Support::Shown,
+            RequiredChange::NotHigher if low > 0.0 => Support::Contrary,
+            RequiredChange::NotHigher => Support::Undecided,
         }
     }
 }
 
-impl Comparison {
+impl BaselineComparison {
     fn support(&self) -> Support {
         let each = self.changes.iter();
-        let support = |change: Change| change.support(self.wanted);
+        let support = |change: RelativeChange| change.support(self.wanted);
         let each: Vec<Support> = each
             .map(|change| change.map_or(Support::Missing, support))
             .collect();
@@ -253,7 +253,7 @@ impl Comparison {
     }
 
     fn words(&self) -> String {
-        let change = |change: &Change| signed_percent(change.value);
+        let change = |change: &RelativeChange| signed_percent(change.value);
         let changes: Vec<String> = self.changes.iter().flatten().map(change).collect();
         format!("{} {}", self.name, changes.join(" / "))
             .trim_end()
@@ -269,23 +269,23 @@ impl Claim {
         &self,
         source: Source,
         against: Against,
-        cases: &[(&Case, Option<&Values>)],
+        cases: &[(&Case, Option<&CaseValues>)],
         published: &Published,
     ) -> Option<Judged> {
         let comparisons: Vec<_> = cases
             .iter()
             .flat_map(|(case, values)| {
-                let empty = Values::default();
+                let empty = CaseValues::default();
                 let values = values.unwrap_or(&empty);
                 compared(source, against, case)
                     .into_iter()
                     .flat_map(move |(base, label)| {
                         let stated = published.stated(case, base);
                         match self.rule {
-                            Rule::Slowdowns if !published.is_in_text(case) => Vec::new(),
-                            Rule::Slowdowns => slowdowns(case, values, label, stated),
-                            Rule::Parts => vec![part(case, values, label)],
-                            Rule::Balance => balances(case, values, label),
+                            ClaimRule::Slowdowns if !published.is_in_text(case) => Vec::new(),
+                            ClaimRule::Slowdowns => slowdowns(case, values, label, stated),
+                            ClaimRule::Parts => vec![part(case, values, label)],
+                            ClaimRule::Balance => balances(case, values, label),
                         }
                     })
                     .collect::<Vec<_>>()
@@ -316,17 +316,17 @@ fn name(case: &Case, what: &str, label: &str) -> String {
 /// Compares LCMP's p50 and p99 with those of the policy `label`, where the paper's text states a change.
 fn slowdowns(
     case: &Case,
-    values: &Values,
+    values: &CaseValues,
     label: &str,
     stated: Option<&TextRow>,
-) -> Vec<Comparison> {
+) -> Vec<BaselineComparison> {
     let found = slowdown_changes(values, label);
     let each = [" p50", " p99"]
         .into_iter()
         .zip(found)
-        .zip(Wanted::by_text(stated))
+        .zip(RequiredChange::by_text(stated))
         .filter_map(|((what, change), wanted)| {
-            Some(Comparison {
+            Some(BaselineComparison {
                 name: name(case, what, label),
                 changes: vec![change],
                 wanted: wanted?,
@@ -336,43 +336,43 @@ fn slowdowns(
 }
 
 /// Compares LCMP's p50 and p99 with those of its variant `label`, such as one without a cost term.
-fn part(case: &Case, values: &Values, label: &str) -> Comparison {
-    Comparison {
+fn part(case: &Case, values: &CaseValues, label: &str) -> BaselineComparison {
+    BaselineComparison {
         name: name(case, "", label),
         changes: slowdown_changes(values, label).to_vec(),
-        wanted: Wanted::Lower(MIN_CHANGE),
+        wanted: RequiredChange::Lower(MIN_CHANGE),
     }
 }
 
 /// Compares LCMP's link imbalance and busiest link with those of the policy `label`.
-fn balances(case: &Case, values: &Values, label: &str) -> Vec<Comparison> {
+fn balances(case: &Case, values: &CaseValues, label: &str) -> Vec<BaselineComparison> {
     let found = balance_changes(values, label);
     [" imbalance", " busiest link"]
         .into_iter()
         .zip(found)
-        .map(|(what, change)| Comparison {
+        .map(|(what, change)| BaselineComparison {
             name: name(case, what, label),
             changes: vec![change],
-            wanted: Wanted::Lower(MIN_CHANGE),
+            wanted: RequiredChange::Lower(MIN_CHANGE),
         })
         .collect()
 }
 
-fn judge(comparisons: &[Comparison]) -> Judged {
+fn judge(comparisons: &[BaselineComparison]) -> Judged {
     let named = |wanted: Support| -> Vec<String> {
         let found = comparisons.iter().filter(|it| it.support() == wanted);
-        found.map(Comparison::words).collect()
+        found.map(BaselineComparison::words).collect()
     };
     let shown = named(Support::Shown).len();
     let [undecided, contrary, missing] =
         [Support::Undecided, Support::Contrary, Support::Missing].map(named);
     let made = comparisons.len() - missing.len();
     let verdict = match () {
-        () if made * 2 < comparisons.len() || made == 0 => Verdict::CannotTell,
-        () if shown == made && !missing.is_empty() => Verdict::CannotTell,
-        () if shown == made => Verdict::Holds,
-        () if shown * 2 >= made => Verdict::HoldsPartly,
-        () => Verdict::DoesNotHold,
+        () if made * 2 < comparisons.len() || made == 0 => ClaimVerdict::CannotTell,
+        () if shown == made && !missing.is_empty() => ClaimVerdict::CannotTell,
+        () if shown == made => ClaimVerdict::Holds,
+        () if shown * 2 >= made => ClaimVerdict::HoldsPartly,
+        () => ClaimVerdict::DoesNotHold,
     };
     Judged {
         verdict,
@@ -415,7 +415,7 @@ impl Judged {
 }
 
 /// Returns the relative changes from the policy `base` to LCMP in p50 and p99.
-fn slowdown_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
+fn slowdown_changes(values: &CaseValues, base: &str) -> [Option<RelativeChange>; 2] {
     let of = |policy: &str| {
         let slowdowns = values.slowdowns.get(policy)?;
         Some([Some(slowdowns.p50.mean), slowdowns.p99.map(|p99| p99.mean)])
@@ -425,7 +425,7 @@ fn slowdown_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
     };
     let intervals = values.intervals.get(base);
     [0, 1].map(|at| {
-        Some(Change {
+        Some(RelativeChange {
             value: lcmp[at]? / other[at]? - 1.0,
             interval: intervals.and_then(|both| both[at]),
         })
@@ -433,13 +433,13 @@ fn slowdown_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
 }
 
 /// Returns the relative changes from the policy `base` to LCMP in link imbalance and in the busiest link's utilisation.
-fn balance_changes(values: &Values, base: &str) -> [Option<Change>; 2] {
+fn balance_changes(values: &CaseValues, base: &str) -> [Option<RelativeChange>; 2] {
     let of = |policy: &str| balance(values.utilisation.get(policy)?);
     let (Some(lcmp), Some(other)) = (of(LCMP), of(base)) else {
         return [None; 2];
     };
     [0, 1].map(|at| {
-        Some(Change {
+        Some(RelativeChange {
             value: lcmp[at] / other[at] - 1.0,
             interval: None,
         })
@@ -495,7 +495,7 @@ mod tests {
             .iter()
             .filter(|case| claim.figures.contains(&case.figure));
         let values: Vec<_> = cases
-            .map(|case| (case, Values::published(case, &published)))
+            .map(|case| (case, CaseValues::published(case, &published)))
             .collect();
         let cases: Vec<_> = values
             .iter()
@@ -513,13 +513,13 @@ mod tests {
             .iter()
             .map(|claim| (claim.id, published_verdict(claim.id).verdict));
         let expected = [
-            ("C1", Verdict::HoldsPartly),
-            ("C2", Verdict::HoldsPartly),
+            ("C1", ClaimVerdict::HoldsPartly),
+            ("C2", ClaimVerdict::HoldsPartly),
             // The outputs for Hadoop were not published.
-            ("C3", Verdict::CannotTell),
-            ("C4", Verdict::Holds),
-            ("C5", Verdict::Holds),
-            ("C6", Verdict::HoldsPartly),
+            ("C3", ClaimVerdict::CannotTell),
+            ("C4", ClaimVerdict::Holds),
+            ("C5", ClaimVerdict::Holds),
+            ("C6", ClaimVerdict::HoldsPartly),
         ];
         assert_eq!(verdicts.collect::<Vec<_>>(), expected);
         let contrary = published_verdict("C6").contrary;
@@ -535,14 +535,14 @@ mod tests {
     /// Returns values in which LCMP's p50 and p99 differ from those of each other policy as the text states, at the end
     /// `end` of each stated range. If the text gives no number, as for medians that are slightly lower, the change is
     /// +4 %.
-    fn as_stated(case: &Case, published: &Published, source: Source, end: usize) -> Values {
+    fn as_stated(case: &Case, published: &Published, source: Source, end: usize) -> CaseValues {
         let slowdowns = |p50, p99| {
             let spread = |mean| Spread { mean, ends: None };
             let p50 = spread(p50);
             let p99 = Some(spread(p99));
             Slowdowns { p50, p99 }
         };
-        let mut values = Values::default();
+        let mut values = CaseValues::default();
         let lcmp = slowdowns(10.0, 10.0);
         values.slowdowns.insert(LCMP.to_owned(), lcmp);
         for row in published.text.iter().filter(|row| row.is_about(case)) {
@@ -560,7 +560,7 @@ mod tests {
     #[test]
     fn a_run_that_gave_the_papers_own_numbers_holds() {
         let published = of_repository();
-        let is_by_text = |claim: &&Claim| claim.rule == Rule::Slowdowns;
+        let is_by_text = |claim: &&Claim| claim.rule == ClaimRule::Slowdowns;
         for claim in CLAIMS.iter().filter(is_by_text) {
             for (source, end) in [(Source::Simulated, 0), (Source::Fair, 1)] {
                 let own = |case: &&Case| claim.figures.contains(&case.figure);
@@ -572,20 +572,25 @@ mod tests {
                 let cases: Vec<_> = values.iter().map(|(case, it)| (*case, Some(it))).collect();
                 let judge = |against| claim.judge(source, against, &cases, &published);
                 let named = judge(Against::Named).unwrap();
-                assert_eq!(named.verdict, Verdict::Holds, "{}: {named:?}", claim.id);
+                assert_eq!(
+                    named.verdict,
+                    ClaimVerdict::Holds,
+                    "{}: {named:?}",
+                    claim.id
+                );
                 let has_redte = ["C1", "C6"].contains(&claim.id) && source == Source::Fair;
                 if has_redte {
                     let stand_in = judge(Against::StandIn).unwrap();
                     assert_eq!(
                         stand_in.verdict,
-                        Verdict::Holds,
+                        ClaimVerdict::Holds,
                         "{}: {stand_in:?}",
                         claim.id
                     );
                 }
             }
         }
-        assert_eq!(published_verdict("C5").verdict, Verdict::Holds);
+        assert_eq!(published_verdict("C5").verdict, ClaimVerdict::Holds);
     }
 
     /// For the 13-DC network, the text gives no number against UCMP's medians and calls the medians unchanged against
@@ -597,16 +602,23 @@ mod tests {
             .iter()
             .find(|case| case.title() == "fig7 50 %")
             .unwrap();
-        let values = Values::published(case, &published).unwrap();
+        let values = CaseValues::published(case, &published).unwrap();
         let stated = |base| published.stated(case, base);
         let of = |base| slowdowns(case, &values, base, stated(base));
-        let names = |all: Vec<Comparison>| all.iter().map(Comparison::words).collect::<Vec<_>>();
+        let names = |all: Vec<BaselineComparison>| {
+            all.iter()
+                .map(BaselineComparison::words)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(
             names(of("ucmp-artifact")),
             ["fig7 50 % p99 against ucmp-artifact +11.0 %"]
         );
         let against_ecmp = of("ecmp");
-        let support: Vec<_> = against_ecmp.iter().map(Comparison::support).collect();
+        let support: Vec<_> = against_ecmp
+            .iter()
+            .map(BaselineComparison::support)
+            .collect();
         assert_eq!(support, [Support::Shown; 2]);
         assert_eq!(
             names(against_ecmp),
@@ -630,25 +642,25 @@ mod tests {
         assert_eq!(compared(Source::Simulated, Against::StandIn, case), []);
     }
 
-    fn comparison(changes: &[Option<f64>]) -> Comparison {
+    fn comparison(changes: &[Option<f64>]) -> BaselineComparison {
         let change = |value: &Option<f64>| {
-            value.map(|value| Change {
+            value.map(|value| RelativeChange {
                 value,
                 interval: None,
             })
         };
-        Comparison {
+        BaselineComparison {
             name: String::new(),
             changes: changes.iter().map(change).collect(),
-            wanted: Wanted::Lower(MIN_CHANGE),
+            wanted: RequiredChange::Lower(MIN_CHANGE),
         }
     }
 
     #[test]
     fn a_change_counts_from_five_percent_and_with_its_interval() {
         let support = |value, interval| {
-            let change = Change { value, interval };
-            change.support(Wanted::Lower(MIN_CHANGE))
+            let change = RelativeChange { value, interval };
+            change.support(RequiredChange::Lower(MIN_CHANGE))
         };
         assert_eq!(support(-0.05, None), Support::Shown);
         assert_eq!(support(-0.049, None), Support::Undecided);
@@ -661,17 +673,23 @@ mod tests {
     #[test]
     fn two_percent_count_where_the_text_states_two_percent() {
         let support = |value, wanted| {
-            Change {
+            RelativeChange {
                 value,
                 interval: None,
             }
             .support(wanted)
         };
-        assert_eq!(support(-0.021, Wanted::Lower(0.02)), Support::Shown);
-        assert_eq!(support(-0.019, Wanted::Lower(0.02)), Support::Undecided);
-        assert_eq!(support(0.021, Wanted::Lower(0.02)), Support::Contrary);
-        assert_eq!(support(0.049, Wanted::NotHigher), Support::Shown);
-        assert_eq!(support(0.05, Wanted::NotHigher), Support::Contrary);
+        assert_eq!(support(-0.021, RequiredChange::Lower(0.02)), Support::Shown);
+        assert_eq!(
+            support(-0.019, RequiredChange::Lower(0.02)),
+            Support::Undecided
+        );
+        assert_eq!(
+            support(0.021, RequiredChange::Lower(0.02)),
+            Support::Contrary
+        );
+        assert_eq!(support(0.049, RequiredChange::NotHigher), Support::Shown);
+        assert_eq!(support(0.05, RequiredChange::NotHigher), Support::Contrary);
     }
 
     #[test]
@@ -685,7 +703,7 @@ mod tests {
 
     #[test]
     fn nothing_and_too_little_cannot_tell() {
-        assert_eq!(judge(&[]).verdict, Verdict::CannotTell);
+        assert_eq!(judge(&[]).verdict, ClaimVerdict::CannotTell);
         let shown = Some(-0.2);
         let not = Some(0.0);
         let none = None;
@@ -698,10 +716,10 @@ mod tests {
             )
             .verdict
         };
-        assert_eq!(verdict(&[shown, none]), Verdict::CannotTell);
-        assert_eq!(verdict(&[shown, not, none]), Verdict::HoldsPartly);
-        assert_eq!(verdict(&[not, none, none]), Verdict::CannotTell);
-        assert_eq!(verdict(&[shown, not, not]), Verdict::DoesNotHold);
+        assert_eq!(verdict(&[shown, none]), ClaimVerdict::CannotTell);
+        assert_eq!(verdict(&[shown, not, none]), ClaimVerdict::HoldsPartly);
+        assert_eq!(verdict(&[not, none, none]), ClaimVerdict::CannotTell);
+        assert_eq!(verdict(&[shown, not, not]), ClaimVerdict::DoesNotHold);
     }
 
     #[test]
@@ -726,9 +744,9 @@ mod tests {
             worse in -0.049f64..0.5,
         ) {
             let rank = |verdict| match verdict {
-                Verdict::Holds => 2,
-                Verdict::HoldsPartly => 1,
-                Verdict::DoesNotHold | Verdict::CannotTell => 0,
+                ClaimVerdict::Holds => 2,
+                ClaimVerdict::HoldsPartly => 1,
+                ClaimVerdict::DoesNotHold | ClaimVerdict::CannotTell => 0,
             };
             let mut all: Vec<_> = changes.iter().map(|it| comparison(&[Some(*it)])).collect();
             let before = judge(&all);
@@ -736,7 +754,7 @@ mod tests {
             let after = judge(&all);
             prop_assert!(rank(after.verdict) <= rank(before.verdict));
             prop_assert_eq!(after.shown, before.shown);
-            prop_assert_ne!(after.verdict, Verdict::Holds);
+            prop_assert_ne!(after.verdict, ClaimVerdict::Holds);
         }
     }
 }

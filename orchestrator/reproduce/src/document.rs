@@ -6,7 +6,7 @@ use lab_reports::document::{Block, Column, Document, Medium, NONE, Section, Tabl
 use lab_units::show;
 
 use crate::{
-    claim::{Judged, Verdict, signed_percent},
+    claim::{ClaimVerdict, Judged, signed_percent},
     measured::Measured,
     published::Quantity,
     report::{CaseReport, Cell, ClaimReport, FidelityReport, Report, StatementReport, TextReport},
@@ -330,7 +330,7 @@ fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)> {
 fn claim_rows(report: &Report) -> Vec<[String; 5]> {
     let words = |judged: &Judged| {
         let is_weak = (judged.is_weak || !judged.doubtful.is_empty())
-            && judged.verdict != Verdict::CannotTell;
+            && judged.verdict != ClaimVerdict::CannotTell;
         format!(
             "{}{}",
             judged.verdict.words(),
@@ -491,7 +491,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        CASES, Figure, Values,
+        CASES, CaseValues, Figure,
         catalogue::LCMP,
         measured::Played,
         published::tests::of_repository,
@@ -503,7 +503,7 @@ mod tests {
         let published = of_repository();
         let cases = CASES.iter().filter(|case| case.figure == Figure::Fig5);
         let runs = cases.map(|case| {
-            let mut values = Values::published(case, &published).unwrap();
+            let mut values = CaseValues::published(case, &published).unwrap();
             let lcmp = values.slowdowns.get_mut(LCMP).unwrap();
             lcmp.p50.mean *= 2.0;
             let measured = Measured {
@@ -551,7 +551,7 @@ mod tests {
         let claim = &report.claims[0];
         assert_eq!(
             claim.verdicts[&Source::Simulated].verdict,
-            Verdict::HoldsPartly
+            ClaimVerdict::HoldsPartly
         );
         let verdict = Judgement::of(&report.checks());
         assert_eq!(verdict, Judgement::Inconclusive, "fair runs are missing");

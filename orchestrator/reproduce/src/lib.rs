@@ -20,9 +20,9 @@ pub mod report;
 pub mod variant;
 
 pub use catalogue::{CASES, Case, Figure};
-pub use claim::{CLAIMS, Judged, Verdict};
+pub use claim::{CLAIMS, ClaimVerdict, Judged};
 pub use document::{FIGURES, document};
-pub use measured::{Measured, Played, Values};
+pub use measured::{CaseValues, Measured, Played};
 pub use published::{Published, PublishedError};
 pub use report::{CaseRuns, Report, Settings};
 pub use variant::{Source, Variant, derive};

@@ -10,13 +10,13 @@ use serde::Serialize;
 
 use crate::{
     catalogue::{Case, LCMP},
-    network::Network,
+    network::PathCounts,
     published::Published,
 };
 
 /// Values of a case from one source, by the labels of its policies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Values {
+pub struct CaseValues {
     /// Slowdowns per policy.
     pub slowdowns: BTreeMap<String, Slowdowns>,
     /// p50 and p99 of each size bin per policy; empty for published values.
@@ -29,7 +29,7 @@ pub struct Values {
     /// Average utilisation of each link at the sending datacenter, in percent, by policy and link.
     pub utilisation: BTreeMap<String, BTreeMap<String, f64>>,
     /// Counts of paths in the network; `None` for published values.
-    pub network: Option<Network>,
+    pub network: Option<PathCounts>,
 }
 
 /// Slowdowns of the flows in one size bin; each bin has a twentieth of all flows.
@@ -87,7 +87,7 @@ pub struct Measured {
     pub doubts: Vec<String>,
     /// Warnings of the plan, and reasons for which the run shows less than it appears to.
     pub warnings: Vec<String>,
-    pub values: Values,
+    pub values: CaseValues,
 }
 
 /// Reason for which a run has no values for a case.
@@ -104,7 +104,7 @@ pub enum NotMeasured {
     Records(#[from] RecordsError),
 }
 
-impl Values {
+impl CaseValues {
     /// Returns the published values of a case; `None` if it has no published values.
     #[must_use]
     pub fn published(case: &Case, published: &Published) -> Option<Self> {
@@ -153,13 +153,13 @@ impl Measured {
             let is_of = |[a, b]: [&str; 2]| ends == [a, b] || ends == [b, a];
             case.pair.is_none_or(is_of)
         };
-        let mut policies: BTreeMap<String, Vec<Flow>> = BTreeMap::new();
-        let mut first: Option<(Key, String)> = None;
+        let mut policies: BTreeMap<String, Vec<MeasuredFlow>> = BTreeMap::new();
+        let mut first: Option<(MeasuredKey, String)> = None;
         run.visit_measured(|_, fields| {
             if !is_counted(&fields) {
                 return;
             }
-            let flow = Flow::of(&fields);
+            let flow = MeasuredFlow::of(&fields);
             if first.as_ref().is_none_or(|(key, _)| flow.key < *key) {
                 first = Some((flow.key, fields.src_dc.to_owned()));
             }
@@ -178,7 +178,7 @@ impl Measured {
         let mut values = values(&policies);
         let sender = first.map(|(_, src_dc)| src_dc).unwrap_or_default();
         values.utilisation = utilisation(run, &policies, &sender)?;
-        values.network = Some(Network::of(&run.info().dcs, &run.info().links));
+        values.network = Some(PathCounts::of(&run.info().dcs, &run.info().links));
         let mut warnings = run.info().warnings.clone();
         warnings.extend(outcome.end.evidence.warnings().iter().map(words::warning));
         let name = run.path().file_name().unwrap_or_default();
@@ -196,12 +196,12 @@ impl Measured {
 }
 
 /// Key of a flow under one policy: repetition and flow number.
-type Key = (u32, FlowId);
+type MeasuredKey = (u32, FlowId);
 
 /// Columns of a flow that the values are computed from.
 #[derive(Clone, Copy)]
-struct Flow {
-    key: Key,
+struct MeasuredFlow {
+    key: MeasuredKey,
     size: u64,
     start: Nanos,
     slowdown: Option<f64>,
@@ -209,7 +209,7 @@ struct Flow {
     end: Option<Nanos>,
 }
 
-impl Flow {
+impl MeasuredFlow {
     fn of(flow: &FlowFields<'_>) -> Self {
         Self {
             key: (flow.repetition, flow.flow_id),
@@ -221,8 +221,8 @@ impl Flow {
     }
 }
 
-fn values(policies: &BTreeMap<String, Vec<Flow>>) -> Values {
-    let mut values = Values::default();
+fn values(policies: &BTreeMap<String, Vec<MeasuredFlow>>) -> CaseValues {
+    let mut values = CaseValues::default();
     for (policy, rows) in policies {
         if let Some(slowdowns) = slowdowns(rows) {
             values.slowdowns.insert(policy.clone(), slowdowns);
@@ -245,12 +245,12 @@ fn values(policies: &BTreeMap<String, Vec<Flow>>) -> Values {
     values
 }
 
-fn sized(rows: &[Flow]) -> Vec<(u64, f64)> {
+fn sized(rows: &[MeasuredFlow]) -> Vec<(u64, f64)> {
     let sized = rows.iter().map(|row| Some((row.size, row.slowdown?)));
     sized.flatten().collect()
 }
 
-fn slowdowns(rows: &[Flow]) -> Option<Slowdowns> {
+fn slowdowns(rows: &[MeasuredFlow]) -> Option<Slowdowns> {
     let finished = sized(rows);
     let is_p99_known = (rows.len() - finished.len()) * MIN_SHARE_UNKNOWN < rows.len();
     let bins: Vec<[f64; 2]> = paper_bins(finished).into_iter().flatten().collect();
@@ -273,7 +273,7 @@ fn slowdowns(rows: &[Flow]) -> Option<Slowdowns> {
 }
 
 /// Returns the size bins, each with a twentieth of the finished flows.
-fn bins(rows: &[Flow]) -> Vec<Bin> {
+fn bins(rows: &[MeasuredFlow]) -> Vec<Bin> {
     let finished = sized(rows);
     let mut sizes: Vec<u64> = finished.iter().map(|(size, _)| *size).collect();
     sizes.sort_unstable();
@@ -291,8 +291,8 @@ fn bins(rows: &[Flow]) -> Vec<Bin> {
 
 /// Returns Student's 95 % intervals over the repetitions for the relative changes in p50 and p99 from `base` to
 /// `other`. Each is centred on the change over all flows; `None` for a percentile that fewer than two repetitions have.
-fn intervals(base: &[Flow], other: &[Flow]) -> [Option<[f64; 2]>; 2] {
-    let ratios = |base: &[Flow], other: &[Flow]| {
+fn intervals(base: &[MeasuredFlow], other: &[MeasuredFlow]) -> [Option<[f64; 2]>; 2] {
+    let ratios = |base: &[MeasuredFlow], other: &[MeasuredFlow]| {
         let (Some(base), Some(other)) = (slowdowns(base), slowdowns(other)) else {
             return [None; 2];
         };
@@ -313,7 +313,7 @@ fn intervals(base: &[Flow], other: &[Flow]) -> [Option<[f64; 2]>; 2] {
 }
 
 /// Splits `rows`, which must be sorted by key, into the flows of each repetition.
-fn repetitions(rows: &[Flow]) -> impl Iterator<Item = &[Flow]> {
+fn repetitions(rows: &[MeasuredFlow]) -> impl Iterator<Item = &[MeasuredFlow]> {
     rows.chunk_by(|a, b| a.key.0 == b.key.0)
 }
 
@@ -325,7 +325,7 @@ type Carried = BTreeMap<Nanos, u64>;
 /// the flows start in it.
 fn utilisation(
     run: &RunFacts,
-    policies: &BTreeMap<String, Vec<Flow>>,
+    policies: &BTreeMap<String, Vec<MeasuredFlow>>,
     sender: &str,
 ) -> Result<BTreeMap<String, BTreeMap<String, f64>>, RecordsError> {
     if policies.values().any(|rows| left_out(rows) > MAX_LEFT_OUT) {
@@ -344,7 +344,7 @@ fn utilisation(
             *samples.entry(row.time_ns).or_default() += row.tx_bytes.get();
         }
     })?;
-    let end = |rows: &[Flow]| {
+    let end = |rows: &[MeasuredFlow]| {
         let ends = rows.iter().filter_map(|row| row.end);
         ends.max().unwrap_or(Nanos::ZERO)
     };
@@ -369,7 +369,7 @@ fn utilisation(
 }
 
 /// Returns the share of flows that start in the first time step, which the authors' script leaves out.
-fn left_out(rows: &[Flow]) -> f64 {
+fn left_out(rows: &[MeasuredFlow]) -> f64 {
     let early = rows.iter().filter(|row| row.start < UTILISATION_STEP);
     float(early.count()) / float(rows.len().max(1))
 }
@@ -397,9 +397,9 @@ mod tests {
 
     /// Returns flows of 1 to 40 bytes that start 10 µs apart, in `repetitions` repetitions; `slowdown` maps a
     /// repetition to its slowdown.
-    fn flows(repetitions: u32, slowdown: impl Fn(u32) -> f64) -> Vec<Flow> {
+    fn flows(repetitions: u32, slowdown: impl Fn(u32) -> f64) -> Vec<MeasuredFlow> {
         let all = (0..repetitions).flat_map(|repetition| (1..=40).map(move |id| (repetition, id)));
-        let flow = |(repetition, id): (u32, u32)| Flow {
+        let flow = |(repetition, id): (u32, u32)| MeasuredFlow {
             key: (repetition, FlowId(id)),
             size: u64::from(id),
             start: Nanos::new(u64::from(id) * 10_000),

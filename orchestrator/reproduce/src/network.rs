@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// Numbers of paths, and spread of link delays, in a network.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Network {
+pub struct PathCounts {
     /// Number of unordered pairs of datacenters.
     pub pairs: usize,
     /// Number of these pairs that have several paths with the fewest links.
@@ -16,7 +16,7 @@ pub struct Network {
     pub delay_ratio: f64,
 }
 
-impl Network {
+impl PathCounts {
     /// Counts the paths in the network of `links` between `dcs`.
     #[must_use]
     pub fn of(dcs: &[DcInfo], links: &[LinkInfo]) -> Self {

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::{
     catalogue::{Case, Figure, LCMP},
-    claim::{Against, CLAIMS, Claim, Judged, MIN_CHANGE},
-    measured::{Bin, Measured, Played, Values},
+    claim::{Against, CLAIMS, Claim, ClaimVerdict, Judged, MIN_CHANGE},
+    measured::{Bin, CaseValues, Measured, Played},
     published::{Contradiction, Published, Quantity, StatementRow, TextRow},
     variant::{Source, TE},
 };
@@ -219,9 +219,9 @@ fn claim_report(
             .filter(|it| claim.figures.contains(&it.case.figure))
     };
     let judge = |against: Against, source: Source| {
-        let values: Vec<Option<Values>> = match source {
+        let values: Vec<Option<CaseValues>> = match source {
             Source::Published => own()
-                .map(|it| Values::published(it.case, published))
+                .map(|it| CaseValues::published(it.case, published))
                 .collect(),
             _ => own()
                 .map(|it| Some(it.measured(source)?.values.clone()))
@@ -269,7 +269,7 @@ impl CaseRuns {
 
 fn case_report(runs: CaseRuns, published: &Published) -> CaseReport {
     let case = runs.case;
-    let stated = Values::published(case, published).unwrap_or_default();
+    let stated = CaseValues::published(case, published).unwrap_or_default();
     let values = |source: Source| match source {
         Source::Published => Some(&stated),
         _ => runs.measured(source).map(|measured| &measured.values),
@@ -334,7 +334,7 @@ fn case_report(runs: CaseRuns, published: &Published) -> CaseReport {
     }
 }
 
-fn value(values: &Values, policy: &str, name: &str) -> Option<f64> {
+fn value(values: &CaseValues, policy: &str, name: &str) -> Option<f64> {
     let slowdowns = values.slowdowns.get(policy);
     match name {
         "p50" => Some(slowdowns?.p50.mean),
@@ -393,7 +393,7 @@ fn statement_report(
         let case = own?;
         let found = match source {
             Source::Published => {
-                let values = Values::published(case.case, published)?;
+                let values = CaseValues::published(case.case, published)?;
                 stated_value(row, source, &values)?
             }
             _ => stated_value(row, source, &case.measured(source)?.values)?,
@@ -406,8 +406,8 @@ fn statement_report(
     }
 }
 
-/// Returns the lowest and highest value that `values` has for the quantity of a stated value; `None` if it has none.
-fn stated_value(row: &StatementRow, source: Source, values: &Values) -> Option<[f64; 2]> {
+/// Returns the lowest and highest value of the row's quantity.
+fn stated_value(row: &StatementRow, source: Source, values: &CaseValues) -> Option<[f64; 2]> {
     let label = source.label(&row.policy);
     let slowdowns = |label: &str| values.slowdowns.get(label);
     let bin = |label: &str| {
@@ -474,11 +474,11 @@ mod tests {
             };
             vec![bin(3_438, p50), bin(30_000_000, 1.0)]
         };
-        let values = Values {
+        let values = CaseValues {
             bins: [(LCMP, 6.8), ("rm-alpha", 26.0)]
                 .map(|(policy, p50)| (policy.to_owned(), bins(p50)))
                 .into(),
-            ..Values::default()
+            ..CaseValues::default()
         };
         let row = |quantity, at: &str| StatementRow {
             figure: "fig11".into(),

@@ -7,8 +7,8 @@ use std::{
 
 use lab_records::{
     CertifiedRow, Clock, Conduct, DcInfo, DcPath, EngineInfo, Evidence, FlowRow, FlowStatus,
-    Granularity, GuestCpu, LinkBounds, LinkInfo, LinkRow, Location, Phase, Place, Provenance,
-    QueueRow, RunEnd, RunInfo, ScaleInfo, UtcTime,
+    Granularity, GuestCpu, LinkBounds, LinkInfo, LinkRow, Location, Phase, Provenance, QueueRow,
+    RunEnd, RunInfo, ScaleInfo, UtcTime,
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
@@ -159,7 +159,7 @@ pub fn end() -> RunEnd {
 pub fn certified(from: &str, to: &str) -> CertifiedRow {
     let rate: BitsPerSec = "100 Mbit".parse().expect("a rate");
     let delay = Nanos::from_millis(50);
-    let bounds = Place::GuestVirtual.link_bounds();
+    let bounds = LinkBounds::of(Location::Guest, Clock::Virtual);
     CertifiedRow {
         link: format!("{from}-{to}"),
         from: from.into(),

@@ -9,7 +9,7 @@ use crate::{error::SimError, network::Network, semantics::rxe::MAX_NOT_ACKED, ti
 
 /// Estimated size of one repetition under one policy.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Estimate {
+pub struct RepetitionCost {
     /// Number of flows that start in it.
     pub flows: u64,
     /// Number of data packets without retransmissions.
@@ -20,7 +20,7 @@ pub struct Estimate {
     pub memory: Bytes,
 }
 
-impl Estimate {
+impl RepetitionCost {
     /// Estimates one repetition of `plan`, for the flows that start before `until` (`None` for all flows).
     ///
     /// # Errors
@@ -86,7 +86,7 @@ fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u6
 
 /// Estimates the memory for packets and flows, where paths have at most `switches` switches. The packets in flight are
 /// limited by the links and their queues and by the flows' packets; each data packet counts with its ACK.
-fn memory(plan: &Plan, estimate: &Estimate, switches: u64) -> Bytes {
+fn memory(plan: &Plan, estimate: &RepetitionCost, switches: u64) -> Bytes {
     let held = plan
         .links
         .iter()
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn without_loss_the_packet_hops_are_those_simulated() {
         let plan = testing::pair("ecmp");
-        let estimate = Estimate::of(&plan, 0, None).expect("an estimate");
+        let estimate = RepetitionCost::of(&plan, 0, None).expect("an estimate");
         let outcome = simulate(Job::new(&plan, 0, 0), &RunOptions::default(), &mut Silent)
             .expect("a simulation");
         assert_eq!(estimate.packet_hops, outcome.work.packet_hops);
@@ -166,7 +166,7 @@ mod tests {
                 int_hops,
                 ..HpccConfig::PAPER
             });
-            Estimate::of(&plan, 0, None).expect("an estimate")
+            RepetitionCost::of(&plan, 0, None).expect("an estimate")
         });
         assert_eq!(small, large);
         let by_hand = 2 * small.data_packets * 232 + small.flows * 1_000;
@@ -176,9 +176,9 @@ mod tests {
     #[test]
     fn flows_that_start_too_late_cost_nothing() {
         let plan = testing::pair("ecmp");
-        let none = Estimate::of(&plan, 0, Some(SimTime::ZERO)).expect("an estimate");
-        assert_eq!(none, Estimate::default());
-        let other = Estimate::of(&plan, 1, None).expect("an estimate");
+        let none = RepetitionCost::of(&plan, 0, Some(SimTime::ZERO)).expect("an estimate");
+        assert_eq!(none, RepetitionCost::default());
+        let other = RepetitionCost::of(&plan, 1, None).expect("an estimate");
         assert_eq!(other.flows, 0);
     }
 }

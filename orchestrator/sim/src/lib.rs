@@ -47,7 +47,7 @@ pub mod wire;
 pub mod world;
 
 pub use error::SimError;
-pub use estimate::Estimate;
+pub use estimate::RepetitionCost;
 pub use partition::Work;
 pub use record::{RecordError, record};
 pub use run::{EndReason, Observer, Outcome, Progress, RunOptions};

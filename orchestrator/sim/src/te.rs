@@ -8,7 +8,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lab_plan::PolicyPlan;
-use lab_te::{Controller, Hop, Row, TeError, Topology};
+use lab_te::{Controller, Egress, NextHops, TeError, Topology};
 use lab_units::{BitsPerSec, Bytes};
 
 use crate::time::SimTime;
@@ -50,12 +50,12 @@ impl TeController {
         let PolicyPlan::Te(plan) = policy else {
             return None;
         };
-        let hop = |&port: &u32| Hop {
+        let hop = |&port: &u32| Egress {
             link: port as usize,
             next: peers[port as usize] as usize,
         };
         let topology = switches.iter().map(|switch| {
-            let row = |(to_dc, ports): &(u32, Vec<u32>)| Row {
+            let row = |(to_dc, ports): &(u32, Vec<u32>)| NextHops {
                 to: *to_dc as usize,
                 hops: ports.iter().map(hop).collect(),
                 is_alike: switch.is_legacy,
@@ -149,8 +149,8 @@ mod tests {
         let plan = crate::testing::pair("te: { interval: 1 ms }");
         let mut world: World<'_, Paper, NoControl> = World::new(&plan, 0, 0, ()).expect("a world");
         // Link 9, whose capacity no switch reports.
-        let hop = Hop { link: 9, next: 1 };
-        let row = Row {
+        let hop = Egress { link: 9, next: 1 };
+        let row = NextHops {
             to: 1,
             hops: vec![hop],
             is_alike: false,

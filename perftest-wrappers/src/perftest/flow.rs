@@ -12,7 +12,7 @@ use super::{
     cpu::StopListener,
     fct,
     handshake::{KEYS_LEN, ReadyPair},
-    pair::Pair,
+    pair::ProcessPair,
     process::{Halt, Output},
     report,
     trigger::ScheduledStart,
@@ -26,7 +26,7 @@ use crate::contract::{
 #[derive(Debug)]
 pub(crate) struct ReadyFlow {
     job: FlowJob,
-    pair: Pair,
+    pair: ProcessPair,
     ready: ReadyPair,
     /// Scheduled instant of the start; `None` before the session has begun.
     scheduled: Option<MonotonicTime>,
@@ -51,7 +51,12 @@ impl ReadyFlow {
     /// Keeps both processes from computing: the client is stopped once it computes (see [`super::cpu`]), the server is
     /// stopped at once and never continued. A receiver has nothing left to do after it has posted its buffers, because
     /// the kernel sends the acknowledgements. Its report, which would need another calibration, is not used.
-    pub(crate) fn new(job: FlowJob, pair: Pair, ready: ReadyPair, stops: &StopListener) -> Self {
+    pub(crate) fn new(
+        job: FlowJob,
+        pair: ProcessPair,
+        ready: ReadyPair,
+        stops: &StopListener,
+    ) -> Self {
         let mut flow = Self {
             job,
             pair,
@@ -154,7 +159,7 @@ impl ReadyFlow {
         &mut self,
         mut started: oneshot::Receiver<io::Result<FlowStart>>,
     ) -> Result<FlowStart, End> {
-        let Pair { client, server } = &mut self.pair;
+        let ProcessPair { client, server } = &mut self.pair;
         let end = tokio::select! {
             answer = &mut started => return start(answer),
             exit = client.process.exit() => End::Exit(Side::Client, exit),
@@ -173,7 +178,7 @@ impl ReadyFlow {
         let mut server_sends = true;
         let mut server_runs = true;
         loop {
-            let Pair { client, server } = &mut self.pair;
+            let ProcessPair { client, server } = &mut self.pair;
             tokio::select! {
                 received = client.connection.receive(), if client_sends => match received {
                     Some(bytes) => self.client_sent(&bytes).await,

@@ -36,7 +36,7 @@ pub(crate) struct PairStarter {
 
 /// Client and server process of a flow, each with a connection to the gate between them.
 #[derive(Debug)]
-pub(crate) struct Pair {
+pub(crate) struct ProcessPair {
     pub(crate) client: Peer,
     pub(crate) server: Peer,
 }
@@ -80,10 +80,13 @@ impl PairStarter {
     }
 
     /// Starts both processes of `job` and forwards their handshake up to the message that starts the data.
-    pub(crate) async fn make_ready(&self, job: &FlowJob) -> Result<(Pair, ReadyPair), Status> {
+    pub(crate) async fn make_ready(
+        &self,
+        job: &FlowJob,
+    ) -> Result<(ProcessPair, ReadyPair), Status> {
         let client = |port| self.locate(client_command(job, port));
         let server = |port| self.locate(server_command(job, port));
-        let launch = Pair::launch(
+        let launch = ProcessPair::launch(
             self.spawner(job.endpoint(Side::Client), &client),
             self.spawner(job.endpoint(Side::Server), &server),
         );
@@ -138,7 +141,7 @@ impl PairStarter {
     }
 }
 
-impl Pair {
+impl ProcessPair {
     /// Starts both processes and connects them to the gate. Neither process has a queue pair yet, because perftest
     /// creates its queue pair after the first message of its peer.
     async fn launch(client: Spawner<'_>, server: Spawner<'_>) -> Result<Self, Status> {

@@ -130,9 +130,12 @@ pub fn differences(runs: &[RunFacts]) -> Vec<Difference> {
 }
 
 /// Returns true if `runs` has runs of both engines.
-pub fn are_of_two_engines(runs: &[RunFacts]) -> bool {
-    let is_kernel = |run: &RunFacts| run.info().engine == EngineInfo::Kernel;
-    runs.iter().any(is_kernel) && !runs.iter().all(is_kernel)
+pub fn are_of_two_engines<'a>(runs: impl IntoIterator<Item = &'a RunFacts>) -> bool {
+    let mut are_kernel = runs
+        .into_iter()
+        .map(|run| run.info().engine == EngineInfo::Kernel);
+    let first = are_kernel.next();
+    are_kernel.any(|it| Some(it) != first)
 }
 
 /// Form in which policy parameters are compared; it must be available in the records of all runs.

@@ -14,7 +14,6 @@ mod schedule;
 
 use std::path::PathBuf;
 
-use lab_records::EngineInfo;
 use serde::Serialize;
 
 pub use self::{
@@ -148,11 +147,10 @@ impl Against {
             .into_iter()
             .flat_map(|info| &info.policies)
             .filter(|policy| !flows.policies.contains(policy));
-        let [base, other] = infos.map(|info| info.engine == EngineInfo::Kernel);
         Self {
             run: origins[1].name.clone(),
             is_paired,
-            is_of_two_engines: base != other,
+            is_of_two_engines: differences::are_of_two_engines(runs),
             intervals: Intervals::between(infos.map(|info| info.repetitions), is_paired),
             policies: compared,
             in_one_run: alone.cloned().collect(),
@@ -213,7 +211,8 @@ const TWO_ENGINES: &str = "One run is of the kernel engine and one of the simula
 #[cfg(test)]
 mod tests {
     use lab_records::{
-        ParameterValue, PolicySettings, Provenance, RunInfo, ScaleInfo, Semantics, SimInfo,
+        EngineInfo, ParameterValue, PolicySettings, Provenance, RunInfo, ScaleInfo, Semantics,
+        SimInfo,
     };
     use lab_units::Ratio;
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 /// Returns true if both runs schedule the same flows: numbers, hosts, sizes and starts are equal in each repetition.
 /// Returns false if a plan cannot be read.
 pub fn is_same(runs: [&RunDir; 2]) -> bool {
-    match runs.map(Plan::read) {
+    match runs.map(Schedule::read) {
         [Some(first), Some(second)] => first.has_flows_of(&second),
         _ => false,
     }
@@ -14,19 +14,19 @@ pub fn is_same(runs: [&RunDir; 2]) -> bool {
 
 /// Part of `plan.json` that describes the schedule.
 #[derive(Deserialize)]
-struct Plan {
-    nodes: Vec<Node>,
-    flows: Vec<Flow>,
+struct Schedule {
+    nodes: Vec<ScheduledNode>,
+    flows: Vec<ScheduledFlow>,
 }
 
 #[derive(Deserialize)]
-struct Node {
+struct ScheduledNode {
     name: String,
 }
 
 /// Scheduled flow. Sizes and times are in paper units, because emulated ones are rounded.
 #[derive(Deserialize)]
-struct Flow {
+struct ScheduledFlow {
     repetition: u32,
     id: u32,
     src: usize,
@@ -35,7 +35,7 @@ struct Flow {
     paper_start_ns: u64,
 }
 
-impl Plan {
+impl Schedule {
     fn read(run: &RunDir) -> Option<Self> {
         let mut plan: Self = run.plan().ok()??;
         plan.flows.sort_by_key(|flow| (flow.repetition, flow.id));
@@ -43,8 +43,8 @@ impl Plan {
     }
 
     fn has_flows_of(&self, other: &Self) -> bool {
-        let is_same = |(a, b): (&Flow, &Flow)| {
-            let numbers = |it: &Flow| {
+        let is_same = |(a, b): (&ScheduledFlow, &ScheduledFlow)| {
+            let numbers = |it: &ScheduledFlow| {
                 [
                     it.repetition.into(),
                     it.id.into(),
@@ -68,18 +68,19 @@ impl Plan {
 mod tests {
     use super::*;
 
-    fn plan(hosts: [&str; 2], flows: &[(u32, u32, u64, u64)]) -> Plan {
-        let flow =
-            |&(repetition, id, paper_size_bytes, paper_start_ns): &(u32, u32, u64, u64)| Flow {
+    fn plan(hosts: [&str; 2], flows: &[(u32, u32, u64, u64)]) -> Schedule {
+        let flow = |&(repetition, id, paper_size_bytes, paper_start_ns): &(u32, u32, u64, u64)| {
+            ScheduledFlow {
                 repetition,
                 id,
                 src: 0,
                 dst: 1,
                 paper_size_bytes,
                 paper_start_ns,
-            };
-        Plan {
-            nodes: hosts.map(|name| Node { name: name.into() }).into(),
+            }
+        };
+        Schedule {
+            nodes: hosts.map(|name| ScheduledNode { name: name.into() }).into(),
             flows: flows.iter().map(flow).collect(),
         }
     }

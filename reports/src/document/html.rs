@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{
     block::{Banner, Block, Document, Section},
     medium::Medium,
-    table::{Cell, Column, Kind, Table},
+    table::{Cell, Column, ColumnKind, Table},
 };
 use crate::page::{
     frame::{captioned, document},
@@ -143,7 +143,7 @@ impl Table {
 
     fn head(&self, at: usize, rows: Option<u32>) -> Markup {
         let Column { name, kind, .. } = &self.columns[at];
-        html! { th.n[*kind == Kind::Numbers] rowspan=[rows] { (self.named(name)) } }
+        html! { th.n[*kind == ColumnKind::Numbers] rowspan=[rows] { (self.named(name)) } }
     }
 
     /// Returns the text of a cell, in the policy's colour if it is the label of a policy.
@@ -161,10 +161,10 @@ impl Table {
             @for text in cell.after.iter().chain(&cell.below) { span.ci { (text) } }
         };
         match self.columns[column].kind {
-            Kind::Numbers => html! { td.n.bad[cell.is_bad] { (contents) } },
+            ColumnKind::Numbers => html! { td.n.bad[cell.is_bad] { (contents) } },
             _ if column == 0 => html! { th.bad[cell.is_bad] { (contents) } },
-            Kind::Names => html! { td.t.bad[cell.is_bad] { (contents) } },
-            Kind::Sentences => html! { td.s.bad[cell.is_bad] { (contents) } },
+            ColumnKind::Names => html! { td.t.bad[cell.is_bad] { (contents) } },
+            ColumnKind::Sentences => html! { td.s.bad[cell.is_bad] { (contents) } },
         }
     }
 }

@@ -22,13 +22,13 @@ pub struct Column {
     pub(super) short: Option<String>,
     /// Title that a page shows above neighbouring columns with the same group.
     pub(super) group: Option<&'static str>,
-    pub(super) kind: Kind,
+    pub(super) kind: ColumnKind,
     pub(super) medium: Medium,
 }
 
 /// Kind of a column's contents, which determines the alignment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum ColumnKind {
     /// Names, aligned on the left.
     Names,
     /// Numbers, aligned on the right.
@@ -68,9 +68,9 @@ impl Table {
             Column::new(
                 head,
                 if at < left {
-                    Kind::Names
+                    ColumnKind::Names
                 } else {
-                    Kind::Numbers
+                    ColumnKind::Numbers
                 },
             )
         };
@@ -111,7 +111,7 @@ impl Table {
 }
 
 impl Column {
-    fn new(name: impl Into<String>, kind: Kind) -> Self {
+    fn new(name: impl Into<String>, kind: ColumnKind) -> Self {
         Self {
             name: name.into(),
             short: None,
@@ -123,17 +123,17 @@ impl Column {
 
     /// Returns a column of names.
     pub fn names(name: impl Into<String>) -> Self {
-        Self::new(name, Kind::Names)
+        Self::new(name, ColumnKind::Names)
     }
 
     /// Returns a column of numbers.
     pub fn numbers(name: impl Into<String>) -> Self {
-        Self::new(name, Kind::Numbers)
+        Self::new(name, ColumnKind::Numbers)
     }
 
     /// Returns a column of sentences.
     pub fn sentences(name: impl Into<String>) -> Self {
-        Self::new(name, Kind::Sentences)
+        Self::new(name, ColumnKind::Sentences)
     }
 
     /// Puts the column under a title that it shares with neighbours.
@@ -156,8 +156,8 @@ impl Column {
 
     pub(super) fn side(&self) -> Side {
         match self.kind {
-            Kind::Names | Kind::Sentences => Side::Left,
-            Kind::Numbers => Side::Right,
+            ColumnKind::Names | ColumnKind::Sentences => Side::Left,
+            ColumnKind::Numbers => Side::Right,
         }
     }
 }

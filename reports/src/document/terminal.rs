@@ -5,7 +5,7 @@ use lab_units::show::{self, Side};
 use super::{
     block::{Block, Document, Section},
     medium::Medium,
-    table::{Cell, Kind, Table},
+    table::{Cell, ColumnKind, Table},
 };
 
 impl Document<'_> {
@@ -68,7 +68,7 @@ impl Table {
         let (sentences, columns): (Vec<usize>, Vec<usize>) = self
             .shown(Medium::is_on_terminal)
             .into_iter()
-            .partition(|&at| self.columns[at].kind == Kind::Sentences);
+            .partition(|&at| self.columns[at].kind == ColumnKind::Sentences);
         let sides: Vec<Side> = columns.iter().map(|&at| self.columns[at].side()).collect();
         let heads = columns.iter().map(|&at| {
             let column = &self.columns[at];

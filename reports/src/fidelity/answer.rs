@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{Comparison, document, figures};
+use super::{FidelityComparison, document, figures};
 use crate::{
     check::{Answer, Check, PageAnswer},
     document::Document,
@@ -12,7 +12,7 @@ use crate::{
     figures::Captioned,
 };
 
-impl Answer for Comparison {
+impl Answer for FidelityComparison {
     const STATES_CHECKS: bool = false;
 
     fn values(&self) -> impl Serialize {

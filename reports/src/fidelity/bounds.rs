@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{Comparison, Fidelity, agreement::Agreement, error::FidelityError};
+use super::{Fidelity, FidelityComparison, agreement::Agreement, error::FidelityError};
 use crate::{check::Check, text};
 
 /// Bounds on a comparison. A bound without a policy applies to every policy, and one with a policy overrides it. There
@@ -10,24 +10,24 @@ use crate::{check::Check, text};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounds {
     /// Maximum p50 of |ΔFCT| / FCT.
-    pub max_p50: Vec<Bound>,
+    pub max_p50: Vec<PolicyBound>,
     /// Maximum p95 of |ΔFCT| / FCT.
-    pub max_p95: Vec<Bound>,
+    pub max_p95: Vec<PolicyBound>,
     /// Maximum p99 of |ΔFCT| / FCT.
-    pub max_p99: Vec<Bound>,
+    pub max_p99: Vec<PolicyBound>,
     /// Maximum |ΔFCT| / FCT of any flow.
-    pub max_difference: Vec<Bound>,
+    pub max_difference: Vec<PolicyBound>,
     /// Minimum share of flows that took the same paths.
-    pub min_paths: Vec<Bound>,
+    pub min_paths: Vec<PolicyBound>,
     /// Minimum Pearson coefficient of slowdowns.
-    pub min_pearson: Vec<Bound>,
+    pub min_pearson: Vec<PolicyBound>,
     /// Minimum share of the plan's flows that finished in both runs; 1 if only other bounds are given.
-    pub min_compared: Vec<Bound>,
+    pub min_compared: Vec<PolicyBound>,
 }
 
 /// Bound for every policy, or for one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bound {
+pub struct PolicyBound {
     policy: Option<String>,
     value: f64,
     /// True if the user gave the value in percent, so that messages show it so.
@@ -43,7 +43,7 @@ pub struct ParseBoundError {
 
 /// Side from which a bound limits a value.
 #[derive(Clone, Copy, Debug)]
-enum Side {
+enum BoundSide {
     Max,
     Min,
 }
@@ -52,12 +52,12 @@ enum Side {
 struct Bounded<'a> {
     option: &'static str,
     name: &'static str,
-    side: Side,
-    bounds: &'a [Bound],
+    side: BoundSide,
+    bounds: &'a [PolicyBound],
     value: fn(&Agreement) -> Option<f64>,
 }
 
-impl FromStr for Bound {
+impl FromStr for PolicyBound {
     type Err = ParseBoundError;
 
     fn from_str(text: &str) -> Result<Self, ParseBoundError> {
@@ -91,7 +91,7 @@ impl FromStr for Bound {
     }
 }
 
-impl Comparison {
+impl FidelityComparison {
     /// Adds checks of each policy's agreement against `bounds`.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl Bounds {
             bounds,
             value,
         };
-        use Side::{Max, Min};
+        use BoundSide::{Max, Min};
         [
             new(
                 "min-compared",
@@ -205,8 +205,8 @@ impl Bounded<'_> {
         let bound = self.bound_of(policy)?;
         let found = (self.value)(agreement);
         let (holds, limit) = match self.side {
-            Side::Max => (found.is_some_and(|it| it <= bound.value), "at most"),
-            Side::Min => (found.is_some_and(|it| it >= bound.value), "at least"),
+            BoundSide::Max => (found.is_some_and(|it| it <= bound.value), "at most"),
+            BoundSide::Min => (found.is_some_and(|it| it >= bound.value), "at least"),
         };
         let show = |value: f64| {
             if bound.is_percent {
@@ -227,7 +227,7 @@ impl Bounded<'_> {
 
     /// Returns the bound that applies to `policy`: its own, or else the one for every policy. Of several, the last one
     /// given applies.
-    fn bound_of(&self, policy: &str) -> Option<Bound> {
+    fn bound_of(&self, policy: &str) -> Option<PolicyBound> {
         let of = |wanted: Option<&str>| {
             self.bounds
                 .iter()
@@ -235,7 +235,7 @@ impl Bounded<'_> {
         };
         let found = of(Some(policy)).or_else(|| of(None)).cloned();
         found.or_else(|| {
-            (self.option == "min-compared").then_some(Bound {
+            (self.option == "min-compared").then_some(PolicyBound {
                 policy: None,
                 value: 1.0,
                 is_percent: true,

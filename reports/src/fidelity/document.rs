@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use lab_units::{Bytes, Nanos, show};
 
-use super::{Agreement, Comparison, Fidelity, FlowSide, LinkPair, LinkSide, WorstFlow};
+use super::{Agreement, Fidelity, FidelityComparison, FlowSide, LinkPair, LinkSide, WorstFlow};
 use crate::{
     check::{Judgement, PageAnswer},
     document::{Banner, Block, Cell, Column, Document, Medium, NONE, Section, Table},
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Returns the document of the comparison, with its `figures`.
-pub fn document<'a>(comparison: &'a Comparison, figures: &'a [Captioned]) -> Document<'a> {
+pub fn document<'a>(comparison: &'a FidelityComparison, figures: &'a [Captioned]) -> Document<'a> {
     let fidelity = &comparison.fidelity;
     let [first, second] = &fidelity.runs;
     let directories = format!("{} against {}", first.directory, second.directory);
@@ -61,7 +61,7 @@ fn headline(fidelity: &Fidelity) -> String {
 }
 
 /// Returns a banner on the bounds; `None` if there are no bounds.
-fn bounds(comparison: &Comparison) -> Option<Banner> {
+fn bounds(comparison: &FidelityComparison) -> Option<Banner> {
     let bounded = comparison.checks.iter().filter(|it| it.bound.is_some());
     let broken = bounded.clone().filter(|it| it.grade == Judgement::Fail);
     let failed: Vec<String> = broken.map(|it| it.reason.clone()).collect();

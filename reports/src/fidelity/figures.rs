@@ -6,7 +6,7 @@ use lab_units::Bytes;
 use plotters::style::RGBColor;
 
 use super::{
-    BinPoint, Comparison,
+    BinPoint, FidelityComparison,
     agreement::{difference, is_on_same_paths, slowdowns_of},
     flows::{Flows, Recorded},
 };
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Draws the figures: writes PNG files into `dir`, and returns the SVG texts with captions.
-pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
+pub fn draw(comparison: &FidelityComparison, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
     let names = comparison
         .fidelity
         .runs

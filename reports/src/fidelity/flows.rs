@@ -9,7 +9,7 @@ use crate::{error::ReportError, facts::RunFacts};
 
 /// Key of a flow, equal in both runs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Key {
+pub struct PolicyFlowKey {
     /// Index of the policy in [`Flows::policies`].
     pub policy: usize,
     /// Index of the repetition.
@@ -22,7 +22,7 @@ pub struct Key {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recorded {
     /// Key of the flow.
-    pub key: Key,
+    pub key: PolicyFlowKey,
     /// Numbers of the sending and the receiving host.
     pub hosts: [u32; 2],
     /// Flow size, bytes.
@@ -155,7 +155,7 @@ fn append(
         }
         let [path, ack_path] = paths.map(|paths| Some(names.number(paths.at(row)?)));
         flows.push(Recorded {
-            key: Key {
+            key: PolicyFlowKey {
                 policy,
                 repetition: repetitions[row].unwrap_or_default(),
                 id,

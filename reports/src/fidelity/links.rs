@@ -64,7 +64,7 @@ pub struct PausePair {
 
 /// Links, pauses, and rates under congestion control in both runs.
 #[derive(Debug)]
-pub struct Links {
+pub struct LinkPairs {
     /// Directions of links that carried data in at least one run, by policy, link and direction.
     pub pairs: Vec<LinkPair>,
     /// CNPs by policy; empty unless both runs sampled rates.
@@ -86,7 +86,7 @@ pub struct OverTime {
     pub rates: [Rates; 2],
 }
 
-impl Links {
+impl LinkPairs {
     /// Reads the links and rates of both runs under the policies of `flows`.
     pub fn read(runs: [&RunFacts; 2], flows: &Flows) -> Result<Self, ReportError> {
         let ends = flows
@@ -245,7 +245,7 @@ mod tests {
         let second = run(&[50], 2, &[rate("a", 0, 6), rate("b", 1, 9)]);
         let runs = [&first.dir, &second.dir];
         let flows = Flows::read(runs, vec!["a".into()]).unwrap();
-        let links = Links::read(runs, &flows).unwrap();
+        let links = LinkPairs::read(runs, &flows).unwrap();
         let side = |bytes, mean, peak, marks| LinkSide {
             bytes,
             mean_queue_bytes: Some(mean),

@@ -29,7 +29,7 @@ use serde::Serialize;
 
 use self::{
     flows::Flows,
-    links::{Links, OverTime},
+    links::{LinkPairs, OverTime},
 };
 use crate::{
     check::Check,
@@ -37,7 +37,7 @@ use crate::{
     facts::{RunFacts, RunOrigin},
 };
 pub use agreement::{Agreement, BinPoint, Differences};
-pub use bounds::{Bound, Bounds, ParseBoundError};
+pub use bounds::{Bounds, ParseBoundError, PolicyBound};
 pub use error::FidelityError;
 pub use links::{CnpPair, LinkPair, LinkSide, PausePair};
 pub use side::{Bottleneck, FlowSide, Queue};
@@ -72,7 +72,7 @@ pub struct Fidelity {
 
 /// Comparison with the data that its figures show.
 #[derive(Debug)]
-pub struct Comparison {
+pub struct FidelityComparison {
     /// Results of the comparison.
     pub fidelity: Fidelity,
     checks: Vec<Check>,
@@ -85,7 +85,7 @@ pub struct Comparison {
 ///
 /// # Errors
 /// If a run cannot be read, or the runs do not have the same plan.
-pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError> {
+pub fn compare(first: &Path, second: &Path) -> Result<FidelityComparison, FidelityError> {
     let runs = [open(first)?, open(second)?];
     let [first, second] = &runs;
     let infos = [first.info(), second.info()];
@@ -102,7 +102,7 @@ pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError>
             .filter(|it| !flows.policies.contains(it));
         alone.map(move |policy| (policy.clone(), name.to_owned()))
     });
-    let links = Links::read([first, second], &flows)?;
+    let links = LinkPairs::read([first, second], &flows)?;
     let worst = worst::worst(&flows, [first, second], names)?;
     let fidelity = Fidelity {
         scenario: infos[0].scenario.clone(),
@@ -120,7 +120,7 @@ pub fn compare(first: &Path, second: &Path) -> Result<Comparison, FidelityError>
         in_one_run: in_one_run.collect(),
         worst,
     };
-    Ok(Comparison {
+    Ok(FidelityComparison {
         checks: fidelity.runs.iter().flat_map(RunOrigin::checks).collect(),
         fidelity,
         flows,

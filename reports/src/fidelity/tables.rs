@@ -11,22 +11,22 @@ use super::{
 use crate::facts::RunFacts;
 
 /// Key of a port: numbers of the policy, repetition, datacenter and next datacenter.
-type Port = [u64; 4];
+type PortKey = [u64; 4];
 
 /// Time of a sample, ns, and its value.
 type Sample = (u64, u64);
 
 /// Directions of links that the given flows cross, by numbers.
-struct Wanted {
+struct CrossedLinks {
     names: Names,
     /// For each port: the flows that cross it, as index of the flow and index of the link in the flow's path.
-    ports: BTreeMap<Port, Vec<(usize, usize)>>,
+    ports: BTreeMap<PortKey, Vec<(usize, usize)>>,
 }
 
-impl Wanted {
+impl CrossedLinks {
     fn new(placed: &[Placed<'_>]) -> Self {
         let mut names = Names::default();
-        let mut ports: BTreeMap<Port, Vec<_>> = BTreeMap::new();
+        let mut ports: BTreeMap<PortKey, Vec<_>> = BTreeMap::new();
         for (at, placed) in placed.iter().enumerate() {
             let policy = u64::from(names.number(placed.policy));
             for (hop, pair) in placed.hops.windows(2).enumerate() {
@@ -63,7 +63,7 @@ impl Wanted {
 
 /// Returns, for each flow, the samples of the egress queues on its path that are nearest to its start.
 pub fn queues(run: &RunFacts, placed: &[Placed<'_>]) -> Result<Vec<Vec<Queue>>, RecordsError> {
-    let wanted = Wanted::new(placed);
+    let wanted = CrossedLinks::new(placed);
     let of_hops = |placed: &Placed<'_>| vec![None::<Sample>; placed.hops.len()];
     let mut nearest: Vec<Vec<Option<Sample>>> = placed.iter().map(of_hops).collect();
     let columns = [
@@ -143,7 +143,7 @@ impl Around {
 /// Returns the number of packets dropped on each flow's data path while the flow ran. The times of samples limit its
 /// accuracy.
 pub fn drops(run: &RunFacts, placed: &[Placed<'_>]) -> Result<Vec<Option<u64>>, RecordsError> {
-    let wanted = Wanted::new(placed);
+    let wanted = CrossedLinks::new(placed);
     let of_hops =
         |placed: &Placed<'_>| vec![Around::default(); placed.hops.len().saturating_sub(1)];
     let mut around: Vec<Vec<Around>> = placed.iter().map(of_hops).collect();

@@ -23,7 +23,7 @@ use crate::{
     },
     parallel,
     population::Population,
-    route::Route,
+    route::UndirectedRoute,
     run::Run,
     size_bins::{PERCENTS, SizeBins},
     stats::{Intervals, Statistic},
@@ -310,11 +310,11 @@ impl Draw<'_> {
         let flows = &self.run.flows;
         let shares = flows.routes(policy);
         let all: u64 = shares.iter().map(|share| share.bytes).sum();
-        let routes: Vec<Route> = shares
+        let routes: Vec<UndirectedRoute> = shares
             .iter()
             .map(|share| self.run.routes.named(&share.route))
             .collect();
-        let numbered: Vec<Route> = flows
+        let numbered: Vec<UndirectedRoute> = flows
             .route_names
             .iter()
             .map(|name| self.run.routes.named(name))

@@ -9,7 +9,7 @@ use crate::{
     figure::theme::ROUTES,
     frames::{Flows, FlowsOverTime, Span, TimeGrid, flows_over_time},
     parallel,
-    route::{Route, Routes},
+    route::{Routes, UndirectedRoute},
     text,
 };
 
@@ -83,7 +83,7 @@ impl Groups {
     }
 
     /// Returns the index of the group of `route`; `None` if it has none.
-    fn position(&self, route: &Route) -> Option<usize> {
+    fn position(&self, route: &UndirectedRoute) -> Option<usize> {
         match self {
             Self::Routes(routes) => routes.iter().position(|one| *one == route.text),
             Self::Lengths(lengths) => {
@@ -122,6 +122,6 @@ impl Positions {
 }
 
 /// Returns the number of links on a route; `None` if unknown.
-fn links_of(route: &Route) -> Option<usize> {
+fn links_of(route: &UndirectedRoute) -> Option<usize> {
     route.hops.len().checked_sub(1)
 }

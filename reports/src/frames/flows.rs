@@ -12,7 +12,7 @@ use super::{
     chosen::{Chosen, badness},
     extent::Extent,
     interned::{Pairs, RouteNumbers},
-    of_policy::{Flow, PolicyFlows, RouteShare, index},
+    of_policy::{PolicyFlow, PolicyFlows, RouteShare, index},
     stories::FlowKey,
     unfinished::Unfinished,
 };
@@ -184,7 +184,7 @@ impl Flows {
     /// Returns the slowdowns of a policy's flows in each bin of `bins`.
     pub fn by_size(&self, policy: usize, bins: &SizeBins) -> Vec<Population<'_>> {
         let count = bins.upper().len();
-        let bin = |flow: &Flow| u32::try_from(bins.of(flow.size)).unwrap_or(u32::MAX);
+        let bin = |flow: &PolicyFlow| u32::try_from(bins.of(flow.size)).unwrap_or(u32::MAX);
         self.of_policies[policy].groups(count, bin)
     }
 
@@ -271,7 +271,7 @@ impl Flows {
     /// Returns the completion time of the last flow that finished.
     pub fn last_completion(&self) -> Nanos {
         self.started()
-            .filter_map(Flow::end)
+            .filter_map(PolicyFlow::end)
             .max()
             .unwrap_or_default()
     }
@@ -287,7 +287,7 @@ impl Flows {
         flows.filter(|flow| flow.has_started).count() as u64
     }
 
-    fn started(&self) -> impl Iterator<Item = &Flow> {
+    fn started(&self) -> impl Iterator<Item = &PolicyFlow> {
         let flows = self.of_policies.iter().flat_map(PolicyFlows::all);
         flows.filter(|flow| flow.has_started)
     }
@@ -333,7 +333,7 @@ impl Reader<'_> {
         } else {
             &mut of.unmeasured
         };
-        flows_of_policy.push(Flow {
+        flows_of_policy.push(PolicyFlow {
             repetition: flow.repetition,
             id: flow.flow_id.0,
             size: flow.size_bytes,

@@ -10,9 +10,9 @@ use crate::population::Population;
 #[derive(Default)]
 pub struct PolicyFlows {
     /// Measured flows; sorted by repetition and number once [`finish`](Self::finish) has been called.
-    pub flows: Vec<Flow>,
+    pub flows: Vec<PolicyFlow>,
     /// Flows outside the measured window, in the same order.
-    pub unmeasured: Vec<Flow>,
+    pub unmeasured: Vec<PolicyFlow>,
     /// Sorted slowdowns of the measured flows that finished.
     pub slowdowns: Vec<f64>,
     /// Lower bounds on the slowdowns of scheduled flows that did not finish.
@@ -27,7 +27,7 @@ pub struct PolicyFlows {
 
 /// Flow in memory; it is kept small (72 bytes), because runs have millions.
 #[derive(Clone, Copy)]
-pub struct Flow {
+pub struct PolicyFlow {
     pub repetition: u32,
     pub id: u32,
     pub size: Bytes,
@@ -40,7 +40,7 @@ pub struct Flow {
     pub pair: u32,
 }
 
-impl Flow {
+impl PolicyFlow {
     /// Returns repetition and number, which identify a flow under every policy.
     pub fn key(&self) -> (u32, u32) {
         (self.repetition, self.id)
@@ -56,8 +56,8 @@ impl PolicyFlows {
     /// Sorts the flows, which are usually almost sorted, and computes the other fields from them. `route_names` has the
     /// names of routes by number.
     pub fn finish(&mut self, route_names: &[String]) {
-        self.flows.sort_by_key(Flow::key);
-        self.unmeasured.sort_by_key(Flow::key);
+        self.flows.sort_by_key(PolicyFlow::key);
+        self.unmeasured.sort_by_key(PolicyFlow::key);
         let mut finished = Vec::with_capacity(self.flows.len());
         let places = (0..).zip(&self.flows);
         finished.extend(places.filter_map(|(place, flow)| Some((flow.slowdown?, place))));
@@ -70,7 +70,11 @@ impl PolicyFlows {
     ///
     /// Groups are first determined in the order of the flows, because reading flows in the order of slowdowns would
     /// cause a cache miss for each flow.
-    pub fn groups(&self, count: usize, group_of: impl Fn(&Flow) -> u32) -> Vec<Population<'_>> {
+    pub fn groups(
+        &self,
+        count: usize,
+        group_of: impl Fn(&PolicyFlow) -> u32,
+    ) -> Vec<Population<'_>> {
         if count == 1 {
             return vec![Population::new(self.slowdowns.as_slice(), self.flows.len())];
         }
@@ -94,7 +98,7 @@ impl PolicyFlows {
     }
 
     /// Returns all flows, measured or not, because all of them load the network.
-    pub fn all(&self) -> impl Iterator<Item = &Flow> {
+    pub fn all(&self) -> impl Iterator<Item = &PolicyFlow> {
         self.flows.iter().chain(&self.unmeasured)
     }
 

@@ -12,7 +12,7 @@ use super::TimeGrid;
 use crate::facts::RunFacts;
 
 /// Key of a port: node and interface.
-type Port = (String, String);
+type PortName = (String, String);
 
 /// Pauses of all ports under one policy.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -21,17 +21,17 @@ pub struct Pauses {
     pub count: u64,
     /// Total time for which each port was paused, over all priorities and repetitions. A pause that no resume ends adds
     /// no time, because the table does not contain the end of the run.
-    pub ports: BTreeMap<Port, Nanos>,
+    pub ports: BTreeMap<PortName, Nanos>,
     /// Paused time of all ports together in each interval of the first repetition, ns.
     pub over_time: Vec<u64>,
     /// Ports that have a pause without a resume.
-    pub endless: BTreeSet<Port>,
+    pub endless: BTreeSet<PortName>,
 }
 
 /// Reads the pauses under each policy; policies without pauses are omitted.
 pub fn pauses(run: &RunFacts, grid: &TimeGrid) -> Result<BTreeMap<String, Pauses>, RecordsError> {
     let mut policies: BTreeMap<String, Pauses> = BTreeMap::new();
-    let mut since: BTreeMap<(String, u32, Port, u8), Nanos> = BTreeMap::new();
+    let mut since: BTreeMap<(String, u32, PortName, u8), Nanos> = BTreeMap::new();
     run.visit(|row: PfcRow| {
         let port = (row.node, row.port);
         let key = (row.policy, row.repetition, port, row.priority);
@@ -78,7 +78,7 @@ impl Pauses {
     }
 
     /// Returns the port that was paused for longest, and for how long.
-    pub fn longest(&self) -> Option<(&Port, Nanos)> {
+    pub fn longest(&self) -> Option<(&PortName, Nanos)> {
         let ports = self.ports.iter().map(|(port, time)| (port, *time));
         // Of ports with equal times, this returns the first by name.
         ports.rev().max_by_key(|(_, time)| *time)

@@ -25,7 +25,7 @@ pub struct RateSeries {
 
 /// Samples of one flow's QP, as they are read.
 #[derive(Default)]
-struct Samples {
+struct RateSamples {
     /// Sum and number of the samples in each interval.
     sums: Vec<(f64, u32)>,
     cnps: u64,
@@ -33,7 +33,7 @@ struct Samples {
 
 /// Reads the rates of QPs in the first repetition.
 pub fn rates(run: &RunFacts, grid: &TimeGrid) -> Result<Rates, RecordsError> {
-    let mut flows: BTreeMap<(String, FlowId), Samples> = BTreeMap::new();
+    let mut flows: BTreeMap<(String, FlowId), RateSamples> = BTreeMap::new();
     run.visit(|row: RateRow| {
         if row.repetition != 0 {
             return;

@@ -63,11 +63,11 @@ pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<Paper
 #[must_use]
 pub fn bins(flows: Vec<(u64, f64)>) -> Vec<Option<[f64; 2]>> {
     let flows = flows.into_iter().enumerate();
-    let flow = |(place, (size, slowdown)): (usize, (u64, f64))| Flow {
+    let flow = |(place, (size, slowdown)): (usize, (u64, f64))| SizedFlow {
         order: (size, place),
         slowdown: slowdown.max(1.0),
     };
-    let mut flows: Vec<Flow> = flows.map(flow).collect();
+    let mut flows: Vec<SizedFlow> = flows.map(flow).collect();
     let edges: Vec<usize> = (0..=BINS).map(|bin| flows.len() * bin / BINS).collect();
     part(&mut flows, &edges);
     let bin = |edge: &[usize]| {
@@ -86,7 +86,7 @@ pub fn bins(flows: Vec<(u64, f64)>) -> Vec<Option<[f64; 2]>> {
 }
 
 /// Flow that is to be assigned to a size bin.
-struct Flow {
+struct SizedFlow {
     /// Flow size, and index among all flows, which orders equal sizes.
     order: (u64, usize),
     slowdown: f64,
@@ -94,7 +94,7 @@ struct Flow {
 
 /// Moves the flows so that those between two edges are the same as after a sort, in any order; sorting completely would
 /// take several times as long. Edges are indices among all flows; the first is that of `flows[0]`.
-fn part(flows: &mut [Flow], edges: &[usize]) {
+fn part(flows: &mut [SizedFlow], edges: &[usize]) {
     let middle = edges.len() / 2;
     let at = edges[middle] - edges[0];
     if edges.len() < 3 || flows.is_empty() {

@@ -8,7 +8,8 @@ use lab_units::{
     show::{about_time, commas, counted},
 };
 
-use super::{NO_CHOICE, percent};
+use super::NO_CHOICE;
+use crate::text::about_percent;
 
 /// Describes a policy's counts: its mechanism, samples and failovers.
 pub fn policy(evidence: &PolicyEvidence) -> String {
@@ -34,13 +35,13 @@ pub fn failover_note(evidence: &Evidence) -> Option<&'static str> {
 
 fn sampling(counts: &Sampling) -> String {
     let late = commas(counts.late_samples);
-    let samples = commas(counts.samples);
-    let mut sentence = format!("{late} of {samples} samples of queues late");
+    let samples = counted(counts.samples, "sample");
+    let mut sentence = format!("{late} of {samples} of queues late");
     if counts.decisions > 0 {
         let stale = commas(counts.stale);
-        let decisions = commas(counts.decisions);
+        let decisions = counted(counts.decisions, "decision");
         sentence +=
-            &format!(", {stale} of {decisions} decisions used a sample older than its interval");
+            &format!(", {stale} of {decisions} used a sample older than its interval");
     }
     if counts.stale > 0 {
         sentence += &format!(", by {} at most", about_time(counts.overdue_ns));
@@ -107,27 +108,26 @@ fn mechanism(mechanism: &Mechanism) -> String {
         Mechanism::Lcmp(counts) => lcmp(counts),
         Mechanism::Hash(counts) => hash(counts),
         Mechanism::FlowAgeing { flows, rerouted } => format!(
-            "flow ageing re-routed {} of {} flows",
+            "flow ageing re-routed {} of {}",
             commas(*rerouted),
-            commas(*flows)
+            counted(*flows, "flow")
         ),
         Mechanism::MinDelay {
             decisions,
             least_delay,
         } => format!(
-            "{} of {} decisions for the next hop of least delay",
+            "{} of {} for the next hop of least delay",
             commas(*least_delay),
-            commas(*decisions)
+            counted(*decisions, "decision")
         ),
         Mechanism::Splits(counts) => format!(
-            "{} splits installed, {} of them changed a table; {} of {} decisions after the first \
-             such",
-            commas(counts.installed),
+            "{} installed, {} of them changed a table; {} of {} after the first such",
+            counted(counts.installed, "split"),
             commas(counts.changed),
             commas(counts.after_first),
-            commas(counts.decisions)
+            counted(counts.decisions, "decision")
         ),
-        Mechanism::Unknown { decisions } => format!("{} decisions", commas(*decisions)),
+        Mechanism::Unknown { decisions } => counted(*decisions, "decision"),
     }
 }
 
@@ -146,15 +146,15 @@ fn lcmp(counts: &LcmpCounts) -> String {
         ));
     }
     let mut sentence = format!(
-        "of {} decisions {}",
-        commas(counts.decisions),
+        "of {} {}",
+        counted(counts.decisions, "decision"),
         parts.join("; ")
     );
     if let Some(against) = &counts.against_rm_beta {
         sentence += &format!(
-            "; {} of {} flows on another path than under {}",
+            "; {} of {} on another path than under {}",
             commas(against.differ),
-            commas(against.flows),
+            counted(against.flows, "flow"),
             against.policy
         );
     }
@@ -169,15 +169,15 @@ fn hash(counts: &HashCounts) -> String {
         return NO_CHOICE.to_owned();
     }
     let mut sentence = format!(
-        "{} decisions{} over {} of {} next hops",
-        commas(counts.decisions),
+        "{}{} over {} of {}",
+        counted(counts.decisions, "decision"),
         if counts.has_fault {
             " before the first fault"
         } else {
             ""
         },
         commas(counts.used),
-        commas(counts.next_hops)
+        counted(counts.next_hops, "next hop")
     );
     if let Some(p_value) = counts.p_value {
         let p_value = match p_value {
@@ -188,12 +188,12 @@ fn hash(counts: &HashCounts) -> String {
             0 => String::new(),
             untested => {
                 let tested = counts.decisions.saturating_sub(untested);
-                format!(" of {} decisions", commas(tested))
+                format!(" of {}", counted(tested, "decision"))
             }
         };
         sentence += &format!(
             ", shares at most {} from their buckets' (chi-square{tested}: p {p_value})",
-            percent(counts.largest_difference)
+            about_percent(counts.largest_difference)
         );
     } else if counts.untested > 0 {
         sentence += ", too few decisions to test the spread";
@@ -282,6 +282,17 @@ mod tests {
         };
         insta::assert_snapshot!(counts(None, 42), @"42 decisions over 4 of 4 next hops, too few decisions to test the spread");
         insta::assert_snapshot!(counts(Some(1.0), 2), @"42 decisions over 4 of 4 next hops, shares at most 2.1 % from their buckets' (chi-square of 40 decisions: p 1.00)");
+    }
+
+    #[test]
+    fn counts_of_one_are_singular() {
+        let one = Mechanism::FlowAgeing {
+            flows: 1,
+            rerouted: 1,
+        };
+        assert_eq!(mechanism(&one), "flow ageing re-routed 1 of 1 flow");
+        let one = Mechanism::Unknown { decisions: 1 };
+        assert_eq!(mechanism(&one), "1 decision");
     }
 
     #[test]

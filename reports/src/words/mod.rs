@@ -27,15 +27,5 @@ pub fn measured(info: &RunInfo) -> Option<String> {
     ))
 }
 
-/// Formats a share in percent, with one decimal place below 10 %.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent < 9.95 {
-        format!("{percent:.1} %")
-    } else {
-        format!("{percent:.0} %")
-    }
-}
-
 /// Sentence on a run in which no flow passed a switch with several next hops.
 const NO_CHOICE: &str = "no decision among several next hops";

@@ -6,6 +6,8 @@ use lab_units::{
     show::{about_time, commas, counted},
 };
 
+use crate::text::exact_percent;
+
 /// Returns a sentence for each reason of a verdict.
 pub fn reasons(verdict: &Verdict) -> Vec<String> {
     verdict.reasons.iter().map(reason).collect()
@@ -21,9 +23,9 @@ pub fn reason(reason: &Reason) -> String {
         format!("{} of {whole}", commas(count))
     };
     let at = |noun: &str, what: &str| format!("{subject}: {} {what}", counted(count, noun));
-    let bound = || percent(reason.bound.unwrap_or_default());
+    let bound = || exact_percent(reason.bound.unwrap_or_default());
     let busiest = |what: &str| {
-        let share = percent(value);
+        let share = exact_percent(value);
         let bound = bound();
         format!("{share} {what} in a second while flows ran, bound {bound}")
     };
@@ -48,7 +50,7 @@ pub fn reason(reason: &Reason) -> String {
         }
         ReasonCode::BusyGuest => format!(
             "the guest's CPU was busy for {} of the flows' time, bound {}",
-            percent(value),
+            exact_percent(value),
             bound()
         ),
         ReasonCode::HostWaits => format!(
@@ -143,10 +145,6 @@ pub fn reason(reason: &Reason) -> String {
             counted(count, "table")
         ),
     }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.3} %", share * 100.0).replace(".000 %", " %")
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Sentences, without their full stops, for warnings about a ranking.
 
 use lab_records::{BusyLink, OfferedLoad, Silence, Warning};
-use lab_units::show::commas;
+use lab_units::show::{commas, counted};
 
-use super::{NO_CHOICE, percent};
-use crate::text::to_float;
+use super::NO_CHOICE;
+use crate::text::{about_percent, to_float};
 
 /// Returns the sentence for a warning.
 pub fn warning(warning: &Warning) -> String {
@@ -15,12 +15,12 @@ pub fn warning(warning: &Warning) -> String {
             offered,
         }) => format!(
             "load: `{dc}` offers {} where the workload asks for {}",
-            percent(*offered),
-            percent(*requested)
+            about_percent(*offered),
+            about_percent(*requested)
         ),
         Warning::ShortArrivals { covered } => format!(
             "load: flows start in the first {} of the duration",
-            percent(*covered)
+            about_percent(*covered)
         ),
         Warning::NoOverlap { policy } => format!("{policy}: no two flows were under way at once"),
         Warning::LittleUse { policy, link } => {
@@ -31,14 +31,14 @@ pub fn warning(warning: &Warning) -> String {
             } = link;
             format!(
                 "{policy}: the busiest link, {from_dc} to {to_dc}, was used to {} while flows started",
-                percent(*utilisation)
+                about_percent(*utilisation)
             )
         }
         Warning::LateSamples { policy, sampling } => format!(
-            "{policy}: {} of {} samples of queues ({}) were late by an interval or more: the CPU was too slow for them",
+            "{policy}: {} of {} of queues ({}) were late by an interval or more: the CPU was too slow for them",
             commas(sampling.late_samples),
-            commas(sampling.samples),
-            percent(to_float(sampling.late_samples) / to_float(sampling.samples.max(1)))
+            counted(sampling.samples, "sample"),
+            about_percent(to_float(sampling.late_samples) / to_float(sampling.samples.max(1)))
         ),
         Warning::Silent { policy, silence } => format!("{policy}: {}", silent(*silence)),
     }
@@ -59,20 +59,20 @@ fn silent(silence: Silence) -> String {
             "candidates whose delays or rates differ more, or another `max_delay`, which separates them",
         ),
         Silence::OneNextHop { decisions } => format!(
-            "all {} decisions took one next hop: this run does not test the spread of flows",
-            commas(decisions)
+            "all {} took one next hop: this run does not test the spread of flows",
+            counted(decisions, "decision")
         ),
         Silence::UnfairHash { p_value } => format!(
             "shares of next hops differ from their buckets' by more than chance (p {p_value:.1e}): the hash does not \
              spread these flows"
         ),
         Silence::FlowAgeing { flows } => format!(
-            "flow ageing re-routed 0 of {} flows: this run does not test more than minimum delay",
-            commas(flows)
+            "flow ageing re-routed 0 of {}: this run does not test more than minimum delay",
+            counted(flows, "flow")
         ),
         Silence::Splits { decisions } => format!(
-            "0 of {} decisions came after a split that changed a table: this run does not test traffic engineering",
-            commas(decisions)
+            "0 of {} came after a split that changed a table: this run does not test traffic engineering",
+            counted(decisions, "decision")
         ),
     }
 }
@@ -81,8 +81,8 @@ fn cost(cost: &str, decisions: u64, about: &str, hint: &str) -> String {
     match decisions {
         0 => format!("{NO_CHOICE}: this run does not test {about}"),
         decisions => format!(
-            "{cost} changed 0 of {} decisions: this run does not test {about} (hint: {hint})",
-            commas(decisions)
+            "{cost} changed 0 of {}: this run does not test {about} (hint: {hint})",
+            counted(decisions, "decision")
         ),
     }
 }

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use lab_records::{EngineInfo, FlowRow, LinkRow, RateRow, Semantics, SimInfo};
 use lab_reports::{
     check::{Check, Judgement, PageAnswer},
-    fidelity::{self, Bounds, Comparison, Fidelity, FidelityError},
+    fidelity::{self, Bounds, Fidelity, FidelityComparison, FidelityError},
 };
 use lab_sample as sample;
 use lab_units::{Bytes, FlowId, Nanos};
@@ -65,7 +65,7 @@ impl Twins {
         [write(&self.kernel, "kernel"), write(&self.sim, "sim")]
     }
 
-    fn compare(&self, name: &str) -> Result<Comparison, FidelityError> {
+    fn compare(&self, name: &str) -> Result<FidelityComparison, FidelityError> {
         let [kernel, sim] = self.write(name);
         fidelity::compare(&kernel, &sim)
     }
@@ -301,15 +301,15 @@ fn a_bound_that_names_a_policy_stands_in_place_of_the_others() {
 
 #[test]
 fn a_bound_is_a_share_in_percent_or_a_number_up_to_one() {
-    use lab_reports::fidelity::Bound;
+    use lab_reports::fidelity::PolicyBound;
     for text in [
         "98%", "98 %", "0.98", "1", "-0.5", "ecmp=98%", "a=b=1", "150%",
     ] {
-        let is_bound = text.parse::<Bound>().is_ok();
+        let is_bound = text.parse::<PolicyBound>().is_ok();
         assert_eq!(is_bound, text != "a=b=1", "{text}");
     }
     for text in ["", "98", "%", "ecmp", "=98%", "-1%", "nan", "inf%", "1.5"] {
-        let error = text.parse::<Bound>().expect_err(text);
+        let error = text.parse::<PolicyBound>().expect_err(text);
         assert!(
             error.to_string().contains("hint: write it like `98%`"),
             "{error}"

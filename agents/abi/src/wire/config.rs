@@ -205,13 +205,13 @@ pub struct DestinationConfig {
     /// Size thresholds of flow ageing, which replace the hash buckets; empty: no flow is re-routed because of the bytes
     /// that it has sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub size_thresholds: Vec<SizeThreshold>,
+    pub size_thresholds: Vec<SizeThresholdConfig>,
 }
 
 /// Cheapest candidates of a flow that has sent a given number of bytes (UCMP's flow ageing).
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct SizeThreshold {
+pub struct SizeThresholdConfig {
     /// Bytes sent, counted at the switch with headers.
     pub from_bytes: Bytes,
     /// One flag per candidate: true if it is one of the cheapest.

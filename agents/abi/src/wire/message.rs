@@ -66,7 +66,7 @@ pub enum AgentMessage {
     /// State of the queues, sent every record interval.
     Queues(Queues),
     /// Link counters, sent after `ready`, every link interval, and at the end.
-    Links(Links),
+    Links(LinkReports),
     /// Bytes from the datacenter's hosts to each destination, sent every demand interval.
     Demands(Demands),
     /// Decisions since the previous message of this kind, oldest first.
@@ -177,7 +177,7 @@ pub struct QueueReport {
 
 /// Counters of the sampled ports.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Links {
+pub struct LinkReports {
     /// Time at which the counters were read.
     pub time_ns: u64,
     /// Counters in the order of the configuration's ports.

@@ -12,11 +12,11 @@ pub mod validate;
 
 pub use config::{
     AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig, IngressConfig,
-    LocalPrefix, OwnPolicy, PolicyConfig, PortConfig, SharedBufferConfig, SizeThreshold,
+    LocalPrefix, OwnPolicy, PolicyConfig, PortConfig, SharedBufferConfig, SizeThresholdConfig,
 };
 pub use message::{
     AgentCommand, AgentMessage, Attachment, BucketRow, CandidateReport, DecisionReport,
-    DemandReport, Demands, FlowReport, LinkReport, Links, PortLiveness, QueueReport, Queues, Ready,
-    Stats,
+    DemandReport, Demands, FlowReport, LinkReport, LinkReports, PortLiveness, QueueReport, Queues,
+    Ready, Stats,
 };
 pub use validate::{AgentConfigError, ValidAgentConfig};

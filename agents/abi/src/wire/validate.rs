@@ -6,7 +6,8 @@ use core::{net::Ipv4Addr, ops::Deref};
 use lab_units::{Bytes, PortId};
 
 use super::config::{
-    AgentConfig, CandidateConfig, DestinationConfig, MAX_INTERFACE_NAME, PortConfig, SizeThreshold,
+    AgentConfig, CandidateConfig, DestinationConfig, MAX_INTERFACE_NAME, PortConfig,
+    SizeThresholdConfig,
 };
 use crate::{
     ParameterError,
@@ -241,7 +242,7 @@ impl AgentConfig {
             .first()
             .is_none_or(|first| first.from_bytes == Bytes::ZERO);
         let is_in_order = thresholds.is_sorted_by_key(|threshold| threshold.from_bytes);
-        let fits = |SizeThreshold { cheapest, .. }: &SizeThreshold| {
+        let fits = |SizeThresholdConfig { cheapest, .. }: &SizeThresholdConfig| {
             cheapest.len() == candidates.len() && cheapest.contains(&true)
         };
         if !starts_at_0 || !is_in_order || !thresholds.iter().all(fits) {
@@ -351,8 +352,8 @@ pub(super) mod tests {
         type Change = fn(&mut AgentConfig);
         const THRESHOLDS: &str = "destination `10.8.0.0/16`: size thresholds must begin at 0 bytes, \
                                   be in order, and name at least one cheapest candidate each";
-        fn thresholds(rows: &[(u64, bool)]) -> Vec<SizeThreshold> {
-            let row = |&(from, is_cheapest): &(u64, bool)| SizeThreshold {
+        fn thresholds(rows: &[(u64, bool)]) -> Vec<SizeThresholdConfig> {
+            let row = |&(from, is_cheapest): &(u64, bool)| SizeThresholdConfig {
                 from_bytes: Bytes::new(from),
                 cheapest: vec![is_cheapest],
             };

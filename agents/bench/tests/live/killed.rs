@@ -11,7 +11,7 @@ use lab_abi::wire::{
     AgentConfig, AgentMessage, AttachMode, Attachment, DecisionReport, PolicyConfig,
 };
 use lab_bench::{
-    BenchError, Controller, Side,
+    AgentController, BenchError, Side,
     testbed::{P1, P2},
 };
 use nix::{sys::signal::Signal, unistd::Pid};
@@ -30,9 +30,9 @@ fn agent_entry_point() {
 }
 
 /// Starts the switch's agent in a process of its own.
-fn start(lab: &Lab, config: &AgentConfig) -> Result<(Controller, Child)> {
+fn start(lab: &Lab, config: &AgentConfig) -> Result<(AgentController, Child)> {
     let enter = lab.testbed.enter(Side::Switch);
-    Controller::listen(&lab.socket(), || spawn(config, enter))
+    AgentController::listen(&lab.socket(), || spawn(config, enter))
 }
 
 fn spawn(config: &AgentConfig, enter: impl FnOnce() -> Result + Send) -> Child {

@@ -14,7 +14,7 @@ use std::{
 
 use lab_abi::wire::{AgentConfig, PolicyConfig};
 use lab_bench::{
-    BenchError, Controller, Side, Testbed,
+    AgentController, BenchError, Side, Testbed,
     controller::AgentThread,
     testbed::{SOURCE, TARGET},
 };
@@ -94,7 +94,7 @@ impl Lab {
         &self,
         policy: PolicyConfig,
         change: impl FnOnce(&mut AgentConfig),
-    ) -> Result<(Controller, AgentThread)> {
+    ) -> Result<(AgentController, AgentThread)> {
         let (mut controller, agent) = self.start_unready(policy, change)?;
         controller.ready()?;
         Ok((controller, agent))
@@ -105,10 +105,10 @@ impl Lab {
         &self,
         policy: PolicyConfig,
         change: impl FnOnce(&mut AgentConfig),
-    ) -> Result<(Controller, AgentThread)> {
+    ) -> Result<(AgentController, AgentThread)> {
         let mut config = self.config(policy);
         change(&mut config);
-        Controller::start(&self.testbed, config)
+        AgentController::start(&self.testbed, config)
     }
 
     /// Returns the configuration of the switch's agent.

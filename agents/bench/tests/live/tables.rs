@@ -7,7 +7,7 @@ use lab_abi::{
     wire::{AgentCommand, AgentMessage, DecisionReport, EcnConfig, LinkReport, PolicyConfig},
 };
 use lab_bench::{
-    Controller, Side,
+    AgentController, Side,
     testbed::{P1, P2, PREFIX},
 };
 use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
@@ -50,7 +50,7 @@ fn tables_that_nobody_confirms_are_not_used() -> Result {
             config.max_table_age_ns = Some(MAX_AGE);
             config.destinations[0].candidates[0].buckets = 0;
         })?;
-        let send = |controller: &mut Controller, flows: std::ops::Range<u16>| {
+        let send = |controller: &mut AgentController, flows: std::ops::Range<u16>| {
             lab.send(flows.clone(), 1)?;
             controller.decisions(flows.len())
         };
@@ -143,7 +143,7 @@ fn weights_are_tuned_while_the_agent_runs() -> Result {
             config.destinations[0].candidates[0].c_path = 60;
         })?;
         let costs =
-            |controller: &mut Controller, flows: std::ops::Range<u16>| -> Result<Vec<u32>> {
+            |controller: &mut AgentController, flows: std::ops::Range<u16>| -> Result<Vec<u32>> {
                 lab.send(flows.clone(), 1)?;
                 let made = controller.decisions(flows.len())?;
                 Ok(made[0].candidates.iter().map(|row| row.cost).collect())

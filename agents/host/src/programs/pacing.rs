@@ -100,7 +100,7 @@ impl Host {
         }
     }
 
-    fn senders(&mut self) -> HashMap<&mut aya::maps::MapData, Row<QpKey>, Row<PacedQp>> {
+    fn senders(&mut self) -> HashMap<&mut aya::maps::MapData, MapRow<QpKey>, MapRow<PacedQp>> {
         let senders = self.ebpf.map_mut(SENDERS).expect("the map exists");
         senders.try_into().expect("a hash table")
     }
@@ -108,10 +108,13 @@ impl Host {
     /// Sets the state of the only QP, runs a program on a packet of the QP, and returns the outcome and the new
     /// state.
     fn pass(&mut self, program: HostProgram, qp: PacedQp, mark: u32) -> (After, PacedQp) {
-        let written = self.senders().insert(Row(key()), Row(qp), 0);
+        let written = self.senders().insert(MapRow(key()), MapRow(qp), 0);
         written.expect("written");
         let after = self.run(program.name(), &mut packet(WRITE_MIDDLE), mark);
-        let Row(qp) = self.senders().get(&Row(key()), 0).expect("the row exists");
+        let MapRow(qp) = self
+            .senders()
+            .get(&MapRow(key()), 0)
+            .expect("the row exists");
         (after, qp)
     }
 
@@ -123,9 +126,9 @@ impl Host {
             stopped_ns: stopped,
             ..NicRow::default()
         };
-        let mut nics: HashMap<_, u32, Row<NicRow>> =
+        let mut nics: HashMap<_, u32, MapRow<NicRow>> =
             map(&mut self.ebpf, NICS).expect("the map exists");
-        nics.insert(LOOPBACK, Row(nic), 0).expect("written");
+        nics.insert(LOOPBACK, MapRow(nic), 0).expect("written");
     }
 }
 

@@ -23,10 +23,10 @@ pub use thresholds::{PortProvision, PortThresholds};
 
 use lab_parameters::Value;
 
-use crate::policy::{Mechanism, Policy};
+use crate::policy::{BuiltInPolicy, Mechanism};
 
 /// LCMP with both path cost and congestion cost.
-pub const POLICY: Policy = Policy {
+pub const POLICY: BuiltInPolicy = BuiltInPolicy {
     word: "lcmp",
     key: Some("lcmp"),
     doc: "Long-haul cost-aware multi-path routing.",
@@ -35,7 +35,7 @@ pub const POLICY: Policy = Policy {
 };
 
 /// LCMP without the path cost.
-pub const RM_ALPHA: Policy = Policy {
+pub const RM_ALPHA: BuiltInPolicy = BuiltInPolicy {
     word: "rm-alpha",
     key: Some("rm-alpha"),
     doc: "LCMP without the path cost: `alpha` is 0.",
@@ -44,7 +44,7 @@ pub const RM_ALPHA: Policy = Policy {
 };
 
 /// LCMP without the congestion cost.
-pub const RM_BETA: Policy = Policy {
+pub const RM_BETA: BuiltInPolicy = BuiltInPolicy {
     word: "rm-beta",
     key: Some("rm-beta"),
     doc: "LCMP without the congestion cost: `beta` is 0.",

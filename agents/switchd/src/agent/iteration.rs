@@ -12,12 +12,12 @@ use super::{Agent, Timers};
 use crate::{
     SwitchdError,
     clock::{Due, now},
-    controller::Controller,
+    controller::ControllerConnection,
     failover::interfaces,
     flow_gc::{self, FlowCounts},
     install,
     maps::flow_map_rows,
-    wait::{Signals, Source},
+    wait::{Signals, WakeSource},
 };
 
 impl Agent {
@@ -25,14 +25,14 @@ impl Agent {
     pub(super) fn serve(
         mut self,
         signals: &Signals,
-        controller: &mut Controller,
+        controller: &mut ControllerConnection,
     ) -> Result<(), SwitchdError> {
         for (source, descriptor) in [
-            (Source::Alarm, self.alarm.as_fd()),
-            (Source::Controller, controller.as_fd()),
-            (Source::Decisions, self.program.decisions.as_fd()),
-            (Source::Links, self.links.as_fd()),
-            (Source::Signals, signals.as_fd()),
+            (WakeSource::Alarm, self.alarm.as_fd()),
+            (WakeSource::Controller, controller.as_fd()),
+            (WakeSource::Decisions, self.program.decisions.as_fd()),
+            (WakeSource::Links, self.links.as_fd()),
+            (WakeSource::Signals, signals.as_fd()),
         ] {
             self.sleeper.add(source, descriptor)?;
         }
@@ -47,22 +47,22 @@ impl Agent {
     fn iterate(
         &mut self,
         signals: &Signals,
-        controller: &mut Controller,
+        controller: &mut ControllerConnection,
     ) -> Result<bool, SwitchdError> {
         self.alarm.set(self.timers.due())?;
         for source in self.sleeper.sleep()? {
             match source {
-                Source::Controller => {
+                WakeSource::Controller => {
                     if !self.handle_commands(controller)? {
                         return Ok(false);
                     }
                 }
-                Source::Signals => {
+                WakeSource::Signals => {
                     if signals.has_sigterm()? {
                         return Ok(false);
                     }
                 }
-                Source::Links => {
+                WakeSource::Links => {
                     self.links.drain()?;
                     for slot in self.ports.set_links(&interfaces()?) {
                         self.publish_liveness(slot, controller)?;
@@ -70,8 +70,8 @@ impl Agent {
                     self.empty_queues();
                     self.revive_ports();
                 }
-                Source::Decisions => self.send_decisions(controller),
-                Source::Alarm => {
+                WakeSource::Decisions => self.send_decisions(controller),
+                WakeSource::Alarm => {
                     self.alarm.clear()?;
                     self.run_timers(controller)?;
                 }
@@ -82,18 +82,21 @@ impl Agent {
     }
 
     /// Makes the controller's socket wake the agent when it is writable, but only while messages wait.
-    fn watch_writability(&mut self, controller: &Controller) -> Result<(), SwitchdError> {
+    fn watch_writability(&mut self, controller: &ControllerConnection) -> Result<(), SwitchdError> {
         let is_waiting = controller.is_waiting();
         if is_waiting == self.wants_to_write {
             return Ok(());
         }
         self.wants_to_write = is_waiting;
         self.sleeper
-            .set_writable(Source::Controller, controller, is_waiting)
+            .set_writable(WakeSource::Controller, controller, is_waiting)
     }
 
     /// Handles the controller's commands; returns false if the controller stops the agent or has disconnected.
-    fn handle_commands(&mut self, controller: &mut Controller) -> Result<bool, SwitchdError> {
+    fn handle_commands(
+        &mut self,
+        controller: &mut ControllerConnection,
+    ) -> Result<bool, SwitchdError> {
         controller.flush();
         let received = controller.receive()?;
         for command in received.commands {
@@ -110,7 +113,7 @@ impl Agent {
     fn apply(
         &mut self,
         command: &AgentCommand,
-        controller: &mut Controller,
+        controller: &mut ControllerConnection,
     ) -> Result<(), SwitchdError> {
         match command {
             AgentCommand::SetPort { port, is_enabled } => {
@@ -154,7 +157,7 @@ impl Agent {
         &mut self,
         port: PortId,
         is_enabled: bool,
-        controller: &mut Controller,
+        controller: &mut ControllerConnection,
     ) -> Result<(), SwitchdError> {
         match self.slots.of(port) {
             Some(slot) if self.ports.set_enabled(slot, is_enabled) => {
@@ -188,7 +191,7 @@ impl Agent {
     fn publish_liveness(
         &mut self,
         slot: usize,
-        controller: &mut Controller,
+        controller: &mut ControllerConnection,
     ) -> Result<(), SwitchdError> {
         let is_alive = self.ports.is_alive(slot);
         self.program.table.set_alive(slot, is_alive);
@@ -204,7 +207,7 @@ impl Agent {
         self.program.set_destination(prefix, &row)
     }
 
-    fn run_timers(&mut self, controller: &mut Controller) -> Result<(), SwitchdError> {
+    fn run_timers(&mut self, controller: &mut ControllerConnection) -> Result<(), SwitchdError> {
         let now = now()?;
         match self.timers.sample.take(now) {
             Due::NotYet => {}
@@ -253,7 +256,7 @@ impl Agent {
     fn collect_idle_flows(
         &mut self,
         now: Nanos,
-        controller: &mut Controller,
+        controller: &mut ControllerConnection,
     ) -> Result<(), SwitchdError> {
         let counters = self.program.counters()?;
         let (idle, busy) = flow_gc::expire(
@@ -270,7 +273,7 @@ impl Agent {
     }
 
     /// Evicts the least recently seen flows beyond the flow table's capacity, and reports them.
-    fn evict_flows(&mut self, controller: &mut Controller) -> Result<(), SwitchdError> {
+    fn evict_flows(&mut self, controller: &mut ControllerConnection) -> Result<(), SwitchdError> {
         let occupancy = self.flow_counts.occupancy(&self.program.counters()?);
         let capacity = self.config.flow_table_entries;
         let excess = occupancy.saturating_sub(capacity.into());
@@ -285,7 +288,11 @@ impl Agent {
     }
 
     /// Reports the flows that were removed from the table, and stores the numbers of removed flows for the next agent.
-    fn report_gone(&mut self, gone: Vec<(FlowKey, FlowEntry)>, controller: &mut Controller) {
+    fn report_gone(
+        &mut self,
+        gone: Vec<(FlowKey, FlowEntry)>,
+        controller: &mut ControllerConnection,
+    ) {
         let FlowCounts {
             expired, evicted, ..
         } = self.flow_counts;

@@ -3,14 +3,16 @@
 use lab_abi::{
     rows::{Counters, FlowEntry, FlowKey, PrefixKey},
     wire::{
-        AgentMessage, DemandReport, Demands, DestinationConfig, Links, PortLiveness, Ready, Stats,
+        AgentMessage, DemandReport, Demands, DestinationConfig, LinkReports, PortLiveness, Ready,
+        Stats,
     },
 };
 use lab_units::Nanos;
 
 use super::{Agent, demands::sums};
 use crate::{
-    SwitchdError, clock::now, controller::Controller, flow_gc, maps::flow_map_rows, reports,
+    SwitchdError, clock::now, controller::ControllerConnection, flow_gc, maps::flow_map_rows,
+    reports,
 };
 
 impl Agent {
@@ -49,7 +51,7 @@ impl Agent {
     }
 
     /// Sends the decisions since the previous report to the controller.
-    pub(super) fn send_decisions(&mut self, controller: &mut Controller) {
+    pub(super) fn send_decisions(&mut self, controller: &mut ControllerConnection) {
         let records = self.program.drain_decisions();
         if records.is_empty() {
             return;
@@ -64,7 +66,7 @@ impl Agent {
         &self,
         slot: usize,
         is_alive: bool,
-        controller: &mut Controller,
+        controller: &mut ControllerConnection,
     ) -> Result<(), SwitchdError> {
         controller.send(&AgentMessage::PortState(PortLiveness {
             time_ns: now()?.get(),
@@ -75,12 +77,17 @@ impl Agent {
     }
 
     /// Returns the link counters of the latest sample, with the number of packets marked up to now.
-    pub(super) fn links(&self) -> Links {
+    pub(super) fn links(&self) -> LinkReports {
         self.sampler.links(|slot| self.program.table.marks(slot))
     }
 
     /// Returns the counters and the flow table's occupancy.
-    pub(super) fn stats(&self, counters: Counters, now: Nanos, controller: &Controller) -> Stats {
+    pub(super) fn stats(
+        &self,
+        counters: Counters,
+        now: Nanos,
+        controller: &ControllerConnection,
+    ) -> Stats {
         Stats {
             time_ns: now.get(),
             counters,
@@ -93,7 +100,11 @@ impl Agent {
         }
     }
 
-    pub(super) fn send_flows(&self, rows: Vec<(FlowKey, FlowEntry)>, controller: &mut Controller) {
+    pub(super) fn send_flows(
+        &self,
+        rows: Vec<(FlowKey, FlowEntry)>,
+        controller: &mut ControllerConnection,
+    ) {
         if rows.is_empty() {
             return;
         }
@@ -105,7 +116,7 @@ impl Agent {
     pub(super) fn send_demands(
         &mut self,
         now: Nanos,
-        controller: &mut Controller,
+        controller: &mut ControllerConnection,
     ) -> Result<(), SwitchdError> {
         let sums = sums(self.config.destinations.len(), &self.program)?;
         let (since, bytes) = self.demands.take(now, sums);
@@ -124,7 +135,10 @@ impl Agent {
     }
 
     /// Detaches the program and sends the last reports.
-    pub(super) fn finish(mut self, controller: &mut Controller) -> Result<(), SwitchdError> {
+    pub(super) fn finish(
+        mut self,
+        controller: &mut ControllerConnection,
+    ) -> Result<(), SwitchdError> {
         let detached = self.attached.detach(&mut self.program, &mut self.qdiscs);
         let ended = now()?;
         self.sampler.take_in(ended, &self.qdiscs.roots()?);

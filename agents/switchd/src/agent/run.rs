@@ -3,7 +3,7 @@
 use lab_abi::wire::{AgentConfig, AgentMessage, ValidAgentConfig};
 
 use super::setup::Setup;
-use crate::{SwitchdError, controller::Controller, wait::Signals};
+use crate::{SwitchdError, controller::ControllerConnection, wait::Signals};
 
 /// Runs the agent of one DCI switch until its controller disconnects or stops it.
 ///
@@ -12,7 +12,7 @@ use crate::{SwitchdError, controller::Controller, wait::Signals};
 /// reported to its controller.
 pub fn run(config: AgentConfig) -> Result<(), SwitchdError> {
     let signals = Signals::open()?;
-    let mut controller = Controller::connect(&config.controller_socket)?;
+    let mut controller = ControllerConnection::connect(&config.controller_socket)?;
     let served = ValidAgentConfig::try_from(config)
         .map_err(SwitchdError::from)
         .and_then(Setup::read)

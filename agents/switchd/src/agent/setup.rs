@@ -16,7 +16,7 @@ use crate::{
     clock::{Alarm, Periodic, now},
     failover::{LinkWatch, PortLiveness, interfaces},
     flow_gc::{self, Evictor, FlowCounts},
-    install::{Slots, Tables},
+    install::{Slots, SwitchTables},
     maps::flow_map_rows,
     object::read_object,
     pins::Pins,
@@ -73,7 +73,7 @@ impl Setup {
             .enumerate()
             .map(|(slot, &ifindex)| (ifindex, ports.is_alive(slot)))
             .collect();
-        let mut tables = Tables::new(&config, &links, &before);
+        let mut tables = SwitchTables::new(&config, &links, &before);
         tables.switch.netns = netns()?;
         program.install(&tables)?;
         program.table.set_tables_at(now()?.get());

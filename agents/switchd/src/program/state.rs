@@ -40,7 +40,7 @@ fn run(program: &mut Program, mark: u32) -> Vec<u8> {
 
 fn set_buffer(program: &mut Program, buffer: SharedBuffer) {
     let buffers = program.buffers.as_mut().expect("the map");
-    buffers.set(0, Row(buffer), 0).expect("written");
+    buffers.set(0, MapRow(buffer), 0).expect("written");
 }
 
 /// The kernel purges a port's queue when its carrier goes down, so the next packet finds the queue empty; the other
@@ -199,7 +199,7 @@ fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
         ..before.ports[0]
     };
     set_buffer(&mut program, before);
-    let mut calendar: Array<_, Row<CalendarSlot>> = program
+    let mut calendar: Array<_, MapRow<CalendarSlot>> = program
         .ebpf
         .map_mut("calendar")
         .expect("the map")
@@ -212,7 +212,7 @@ fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
         };
         leaving.bytes[1] = 2_000;
         let place = u32::try_from(slot % u64::from(CALENDAR_SLOTS)).expect("small");
-        calendar.set(place, Row(leaving), 0).expect("written");
+        calendar.set(place, MapRow(leaving), 0).expect("written");
     }
     run(&mut program, 0);
     let until = (from + 14) << slot_bits;

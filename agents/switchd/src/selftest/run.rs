@@ -7,12 +7,12 @@ use lab_abi::{
     lcmp::MAX_FLOW_TABLE_ENTRIES,
     rows::{DecisionRecord, FlowEntry, FlowKey, LAB_NET, PORT_ALIVE, ROCE_PORT},
 };
-use lab_loader::Row;
+use lab_loader::MapRow;
 use lab_policy::{failover, lcmp::Levels};
 
 use super::{
     Random, SelftestReport,
-    switch::{Switch, Verdict},
+    switch::{ModelSwitch, PacketDecision},
 };
 use crate::{
     SwitchdError, flow_gc,
@@ -48,7 +48,7 @@ pub fn selftest(packets: u64, seed: u64) -> Result<SelftestReport, SwitchdError>
 
 struct Selftest {
     program: Program,
-    switch: Switch,
+    switch: ModelSwitch,
     random: Random,
     /// Index of the destination whose row changed last; most packets go there.
     destination: usize,
@@ -63,7 +63,7 @@ impl Selftest {
     fn new(seed: u64) -> Result<Self, SwitchdError> {
         let mut test = Self {
             program: Program::load(MAX_FLOW_TABLE_ENTRIES)?,
-            switch: Switch::new(),
+            switch: ModelSwitch::new(),
             random: Random::new(seed),
             destination: 0,
             pinned: None,
@@ -121,8 +121,8 @@ impl Selftest {
         }
         match self.switch.decide(flow, length(&frame)) {
             None => self.expect_passed(&frame),
-            Some(Verdict::Unreachable) => self.expect_unreachable(&frame),
-            Some(Verdict::Pin(record)) => {
+            Some(PacketDecision::Unreachable) => self.expect_unreachable(&frame),
+            Some(PacketDecision::Pin(record)) => {
                 let rule = Rule::from_byte(record.rule).map_or(0, |rule| rule as usize);
                 self.report.decided[rule] += 1;
                 let policies = &mut self.report.by_policy;
@@ -184,7 +184,7 @@ impl Selftest {
         trigger: Trigger,
     ) -> Result<(), SwitchdError> {
         match self.switch.decide(flow, entry.bytes + length(frame)) {
-            Some(Verdict::Pin(record)) => {
+            Some(PacketDecision::Pin(record)) => {
                 match trigger {
                     Trigger::NewFlow => {}
                     Trigger::Failover => self.report.failovers += 1,
@@ -196,7 +196,7 @@ impl Selftest {
                 };
                 self.expect_decided(frame, record, entry)
             }
-            Some(Verdict::Unreachable) | None => self.expect_unreachable(frame),
+            Some(PacketDecision::Unreachable) | None => self.expect_unreachable(frame),
         }
     }
 
@@ -314,9 +314,9 @@ impl Selftest {
         let found = self
             .program
             .flows
-            .get(&Row(flow), 0)
+            .get(&MapRow(flow), 0)
             .ok()
-            .map(|Row(entry)| FlowEntry {
+            .map(|MapRow(entry)| FlowEntry {
                 last_seen_ns: u64::from(entry.last_seen_ns == 0),
                 ..entry
             });
@@ -339,7 +339,7 @@ impl Selftest {
         let output = self.run(frame)?;
         let expected = frame.forwarded(&self.switch.table.ports[slot]);
         self.compare("frame", &output, &(REDIRECT, expected.bytes));
-        let found = self.program.flows.get(&Row(flow), 0).ok();
+        let found = self.program.flows.get(&MapRow(flow), 0).ok();
         let has_entry = found.is_some();
         self.compare("an entry of a flow without a choice", &has_entry, &false);
         let records = self.program.drain_decisions();

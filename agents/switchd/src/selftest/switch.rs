@@ -18,8 +18,8 @@ use lab_units::{BitsPerSec, Nanos};
 
 use super::random::{Buckets, PortStates, Random, random_destination, random_port};
 
-/// Tables of a switch, as they were written to the program.
-pub(super) struct Switch {
+/// Model of a switch: its tables, as they were written to the program.
+pub(super) struct ModelSwitch {
     pub(super) table: SwitchTable,
     destinations: Vec<(u8, Ipv4Addr, DestinationRow)>,
     lcmp: LcmpConfig,
@@ -27,7 +27,7 @@ pub(super) struct Switch {
     is_stale: bool,
 }
 
-impl Switch {
+impl ModelSwitch {
     /// Returns destinations that have no candidates yet; their prefixes have several lengths, some are nested, and they
     /// lie in all slots.
     pub(super) fn new() -> Self {
@@ -110,7 +110,7 @@ impl Switch {
 
     /// Returns the reference's decision for a packet with which `flow` has sent `sent` bytes in total; `None` if the
     /// packet is left to the kernel.
-    pub(super) fn decide(&self, flow: FlowKey, sent: u64) -> Option<Verdict> {
+    pub(super) fn decide(&self, flow: FlowKey, sent: u64) -> Option<PacketDecision> {
         let row = self.lookup(flow.destination())?;
         let threshold = self.size_threshold(row, sent);
         let rows = &row.candidates[..usize::try_from(row.count).unwrap_or(0)];
@@ -138,11 +138,11 @@ impl Switch {
             _ => ecmp::decide(&candidates, hash),
         };
         Some(match decision {
-            Some(decision) => Verdict::Pin(DecisionRecord {
+            Some(decision) => PacketDecision::Pin(DecisionRecord {
                 cheapest: threshold.map_or(0, |threshold| threshold.cheapest),
                 ..record(flow, hash, row, &decision)
             }),
-            None => Verdict::Unreachable,
+            None => PacketDecision::Unreachable,
         })
     }
 
@@ -259,9 +259,9 @@ impl Switch {
     }
 }
 
-/// Reference's decision for a packet.
+/// Reference's decision that the model expects for a packet.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Verdict {
+pub(super) enum PacketDecision {
     /// The flow is pinned. The record's time and QP are not known here, so they are 0.
     Pin(DecisionRecord),
     /// The packet is dropped because no candidate is alive.
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn the_longest_prefix_is_taken() {
-        let mut switch = Switch::new();
+        let mut switch = ModelSwitch::new();
         for (bits, _, row) in &mut switch.destinations {
             row.count = u32::from(*bits);
         }
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn destinations_are_in_all_slots() {
-        let addresses = Switch::new().destinations;
+        let addresses = ModelSwitch::new().destinations;
         let slots: BTreeSet<u32> = addresses
             .iter()
             .map(|(_, addr, _)| (addr.to_bits() & SLOT_BITS) >> SLOT_BITS.trailing_zeros())

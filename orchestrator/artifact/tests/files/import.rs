@@ -1,6 +1,6 @@
 //! Conversion of topologies and flows to scenarios.
 
-use lab_artifact::{ImportOptions, Source, import, shape::Shape, topology::TopologyFile};
+use lab_artifact::{ImportOptions, SourceFile, import, shape::Shape, topology::TopologyFile};
 use lab_plan::{LinkKind, Role};
 use lab_units::Nanos;
 
@@ -12,7 +12,7 @@ fn imported(topology: &str, flows: &str) -> Result<String, String> {
         max_delay: Nanos::from_millis(512),
         routes: None,
     };
-    let source = |path, text| Source { path, text };
+    let source = |path, text| SourceFile { path, text };
     let topology = source("made/topology.txt", topology);
     import(topology, source("made/flows.txt", flows), &options).map_err(|error| error.to_string())
 }

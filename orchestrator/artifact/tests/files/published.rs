@@ -3,7 +3,7 @@
 use std::fs;
 
 use lab_artifact::{
-    Agreement, FctRow, ImportOptions, NodeIds, RoutingTable, SimulatedFlow, Source, import,
+    Agreement, FctRow, ImportOptions, NodeIds, RoutingTable, SimulatedFlow, SourceFile, import,
     parse_fct, parse_utilisation,
     published::{self, FLOWS, POLICIES, ROUTES, TOPOLOGY, UTILISATION, beside},
 };
@@ -20,7 +20,7 @@ fn planned(directory: &std::path::Path, topology: &str, flows: &str) -> Plan {
         max_delay: published::MAX_DELAY,
         routes: None,
     };
-    let source = |path, text| Source { path, text };
+    let source = |path, text| SourceFile { path, text };
     let topology = source(topology, &topology_text);
     let text = import(topology, source(flows, &flows_text), &options);
     crate::plan(&text.unwrap(), &[(flows, &flows_text)])

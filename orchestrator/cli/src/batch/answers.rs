@@ -7,23 +7,23 @@ use std::{
     time::Instant,
 };
 
-use super::{BatchProgress, Found, Make, Reuse, Wanted};
+use super::{BatchProgress, FoundRuns, Make, Reuse, Wanted};
 use crate::{failure::Failure, terminal::note};
 
 /// Batch of wanted runs.
-pub struct Batch<M> {
+pub struct RunBatch<M> {
     make: M,
-    found: Found,
+    found: FoundRuns,
     /// Failures of runs that could have been reused, so that none is tried twice in a batch.
     failed: BTreeMap<Reuse, Failure>,
     /// Message of every failure after an interruption.
     interruption: &'static str,
 }
 
-impl<M: Make> Batch<M> {
+impl<M: Make> RunBatch<M> {
     /// Returns a batch that reuses the ended runs in `found` and makes all others by `make`; `interruption` is the
     /// message of the failures after an interruption.
-    pub fn new(make: M, found: Found, interruption: &'static str) -> Self {
+    pub fn new(make: M, found: FoundRuns, interruption: &'static str) -> Self {
         Self {
             make,
             found,
@@ -135,8 +135,8 @@ mod tests {
         }
     }
 
-    fn batch(make: Fake) -> Batch<Fake> {
-        Batch::new(make, Found::default(), "the batch was interrupted")
+    fn batch(make: Fake) -> RunBatch<Fake> {
+        RunBatch::new(make, FoundRuns::default(), "the batch was interrupted")
     }
 
     /// Returns wanted runs that ended runs of the same name may serve for.
@@ -153,7 +153,7 @@ mod tests {
         Wanted::new_run(name.to_owned(), request)
     }
 
-    fn answers(batch: &mut Batch<Fake>, wishes: &[Wanted]) -> Vec<Result<PathBuf, Exit>> {
+    fn answers(batch: &mut RunBatch<Fake>, wishes: &[Wanted]) -> Vec<Result<PathBuf, Exit>> {
         let answers = batch.answers(wishes);
         answers
             .map(|answer| answer.map_err(|failure| failure.exit))
@@ -213,7 +213,7 @@ mod tests {
         let expected = [ran("a"), interrupted(), interrupted()];
         assert_eq!(answers(&mut first, &wishes), expected);
         assert_eq!(first.make.made, ["a", "b"]);
-        let mut second = Batch::new(Fake::default(), first.found, "");
+        let mut second = RunBatch::new(Fake::default(), first.found, "");
         let expected = [ran("a"), ran("b"), ran("c")];
         assert_eq!(answers(&mut second, &wishes), expected);
         assert_eq!(second.make.made, ["b", "c"]);

@@ -12,9 +12,9 @@ use crate::failure::Failure;
 
 /// Ended runs by their identity; of several runs with the same identity, the newest.
 #[derive(Default)]
-pub struct Found(BTreeMap<Reuse, PathBuf>);
+pub struct FoundRuns(BTreeMap<Reuse, PathBuf>);
 
-impl Found {
+impl FoundRuns {
     /// Reads the ended runs in `results`; runs that cannot be read are left out.
     pub fn read(results: &Path) -> Result<Self, Failure> {
         let runs = listing::list(results).map_err(|error| Failure::records(&error))?;

@@ -14,7 +14,7 @@
 //! gets a [`Wanted`], which serde can write to a file, and returns a directory in the results directory. A run counts
 //! only once `run.json` has its outcome, which is written last, by rename; a maker that copies the directory from
 //! another machine must rename it into place as a whole. To perform several runs at once, a maker needs one function
-//! that starts a run and one that waits for it: [`Batch::answers`] knows all wanted runs beforehand and returns the
+//! that starts a run and one that waits for it: [`RunBatch::answers`] knows all wanted runs beforehand and returns the
 //! answers in their order.
 
 mod answers;
@@ -24,9 +24,9 @@ mod progress;
 mod wanted;
 
 pub use self::{
-    answers::Batch,
-    found::Found,
+    answers::RunBatch,
+    found::FoundRuns,
     make::{Here, Make},
     progress::BatchProgress,
-    wanted::{Derived, Reuse, Wanted},
+    wanted::{DerivedScenario, Reuse, Wanted},
 };

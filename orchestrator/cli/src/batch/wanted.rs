@@ -6,7 +6,6 @@ use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::{EngineRequest, RunInfo, RunRequest};
 use lab_scenario::Files;
 use lab_units::Nanos;
-use serde::{Deserialize, Serialize};
 
 use crate::{
     args::ScenarioArgs,
@@ -16,21 +15,21 @@ use crate::{
 };
 
 /// Wanted run of a batch.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Wanted {
     /// Name of the run in messages.
     pub name: String,
     /// Request that the run is performed by.
     pub request: RunRequest,
     /// Scenario that replaces the file at the request's path; `None` to read the file. Messages show the path.
-    pub derived: Option<Derived>,
+    pub derived: Option<DerivedScenario>,
     /// Ended runs that may serve instead of a new one.
     pub reuse: Reuse,
 }
 
 /// Scenario that exists only in memory.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Derived {
+#[derive(Clone, Debug)]
+pub struct DerivedScenario {
     /// YAML text.
     pub text: String,
     /// Texts of the files that the scenario names, by their paths.
@@ -38,7 +37,7 @@ pub struct Derived {
 }
 
 /// Identity by which an ended run serves for a wanted one: both must be equal.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Reuse {
     /// No ended run serves, because the new run measures the program that performs it.
     Never,
@@ -65,7 +64,7 @@ impl Wanted {
     pub fn derived(name: String, request: RunRequest, loaded: Loaded) -> Result<Self, Failure> {
         Ok(Self {
             reuse: Reuse::of_request(&request, &loaded)?,
-            derived: Some(Derived {
+            derived: Some(DerivedScenario {
                 text: loaded.text,
                 files: loaded.files,
             }),
@@ -84,7 +83,7 @@ impl Wanted {
     }
 }
 
-impl Derived {
+impl DerivedScenario {
     /// Parses the scenario; `path` names it in messages.
     pub fn loaded(&self, path: &Path) -> Result<Loaded, Failure> {
         let name = path.display().to_string();

@@ -98,7 +98,7 @@ impl Progress {
     }
 
     /// Shows how many steps of a lab's creation are done.
-    pub fn built(&mut self, at: lab_kernel::lab::Progress) {
+    pub fn built(&mut self, at: lab_kernel::lab::LabProgress) {
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         let step = at.phase.to_string();
         self.set(count(at.done), count(at.total), &step, false);

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use lab_artifact::{ImportOptions, RoutingTable, Source};
+use lab_artifact::{ImportOptions, RoutingTable, SourceFile};
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_scenario::{Files, limits};
 use lab_sim::semantics::NextHopOrder;
@@ -58,7 +58,7 @@ pub fn loaded(
         max_delay,
         routes: routes.as_ref().map(|(_, name)| name.clone()),
     };
-    let source = |path, text| Source { path, text };
+    let source = |path, text| SourceFile { path, text };
     let topology = topology.display().to_string();
     let topology = source(&topology, &topology_text);
     let flows = source(flows_name, &flows_text);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lab_reports::coverage::{self, Coverage, CoverageError, Row, Study};
+use lab_reports::coverage::{self, Coverage, CoverageError, CoverageRow, Study};
 use lab_units::show::{self, sides};
 use serde::Serialize;
 
@@ -101,7 +101,7 @@ fn text(coverage: &Coverage) -> String {
     text
 }
 
-fn row(row: &Row) -> [String; 9] {
+fn row(row: &CoverageRow) -> [String; 9] {
     let (held, wrong) = row.change.map_or_else(
         || ("–".to_owned(), String::new()),
         |change| (percent(change.held), percent(change.wrong)),

@@ -27,7 +27,7 @@ use serde::Serialize;
 use super::conclude::conclude;
 use crate::{
     args::{Global, RegressArgs},
-    batch::{Batch, Found, Here, Wanted},
+    batch::{FoundRuns, Here, RunBatch, Wanted},
     caller,
     failure::{During, Failure, Outcome},
     load,
@@ -87,7 +87,7 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
         global,
         threads: None,
     };
-    let mut batch = Batch::new(here, Found::default(), "the suite was interrupted");
+    let mut batch = RunBatch::new(here, FoundRuns::default(), "the suite was interrupted");
     let cases = suite.suite.cases.iter().zip(&suite.cases).zip(baselines);
     let mut since = Instant::now();
     for (((case, loaded), baseline), answer) in cases.zip(batch.answers(&wanted)) {
@@ -343,7 +343,7 @@ fn keep_history(
     let text = trend::page(suite, &series, env!("CARGO_PKG_VERSION"));
     draft::replace(&page, text.as_bytes()).during(&action)?;
     caller::hand_over(dir);
-    let changes = series.iter().flat_map(trend::Series::sentences);
+    let changes = series.iter().flat_map(trend::GaugeSeries::sentences);
     Ok((changes.collect(), page))
 }
 

@@ -18,7 +18,7 @@ use lab_scenario::limits;
 use super::conclude::conclude;
 use crate::{
     args::{FigureArg, Global, ReproduceArgs, ScaleArg},
-    batch::{Batch, Found, Here, Wanted},
+    batch::{FoundRuns, Here, RunBatch, Wanted},
     caller,
     failure::{During, Failure, Outcome, with_causes},
     load,
@@ -35,7 +35,7 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
     check_artifact(arguments.artifact.as_deref(), &asked)?;
     let scenarios = load::locate(&arguments.scenarios);
     let published = published(&scenarios)?;
-    let mut work = Work::new(arguments, scenarios, global)?;
+    let mut work = ReproductionRuns::new(arguments, scenarios, global)?;
     let runs = work.runs(&asked)?;
     let fidelity = if figures.contains(&Figure::Fig6) {
         work.fidelity()?
@@ -150,7 +150,7 @@ fn write(report: &Report, dir: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Run that provides the values of a case from one source.
-struct Choice {
+struct RunChoice {
     case: &'static Case,
     source: Source,
     played: Played,
@@ -159,17 +159,17 @@ struct Choice {
 }
 
 /// Runs of the reproduction, reused or made by this process.
-struct Work<'a> {
+struct ReproductionRuns<'a> {
     arguments: &'a ReproduceArgs,
     /// Folder that has the paper's scenarios.
     scenarios: PathBuf,
     engine: Engine,
-    batch: Batch<Here<'a>>,
+    batch: RunBatch<Here<'a>>,
     /// Wanted runs of the lab's testbed by load, such as `0.3`.
     testbed: BTreeMap<&'static str, Wanted>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> ReproductionRuns<'a> {
     fn new(
         arguments: &'a ReproduceArgs,
         scenarios: PathBuf,
@@ -187,7 +187,7 @@ impl<'a> Work<'a> {
         };
         Ok(Self {
             testbed: testbed?,
-            batch: Batch::new(here, Found::read(&global.results)?, INTERRUPTED),
+            batch: RunBatch::new(here, FoundRuns::read(&global.results)?, INTERRUPTED),
             engine: arguments.engine.into(),
             arguments,
             scenarios,
@@ -236,7 +236,7 @@ impl<'a> Work<'a> {
 
     /// Returns the simulation to use for a case. With `--quick`, an ended run of the whole duration is reused; if there
     /// is none, a short one with random flows is wanted. Fails on a scenario that cannot be modified or planned.
-    fn simulated(&self, case: &'static Case, source: Source) -> Result<Choice, Failure> {
+    fn simulated(&self, case: &'static Case, source: Source) -> Result<RunChoice, Failure> {
         let mut variant = Variant {
             is_fair: source == Source::Fair,
             is_quick: false,
@@ -248,7 +248,7 @@ impl<'a> Work<'a> {
             wanted = self.wanted(case, &variant)?;
         }
         let is_made = self.engine == Engine::Sim || self.batch.found(&wanted).is_some();
-        Ok(Choice {
+        Ok(RunChoice {
             case,
             source,
             played: Played {
@@ -287,8 +287,8 @@ impl<'a> Work<'a> {
     }
 
     /// Returns the lab run to use for a case.
-    fn emulated(&self, case: &'static Case) -> Choice {
-        Choice {
+    fn emulated(&self, case: &'static Case) -> RunChoice {
+        RunChoice {
             case,
             source: Source::Emulated,
             played: Played {

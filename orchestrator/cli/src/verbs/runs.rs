@@ -22,14 +22,14 @@ use crate::{
 struct FlowRecords {
     flow: FlowRow,
     /// Decisions of DCI switches on the flow, in order of time.
-    decisions: Vec<Choice>,
+    decisions: Vec<ShownDecision>,
     /// Events of the flow in order of time; empty if the run recorded none.
     story: Vec<StoryRow>,
 }
 
 /// Decision of a DCI switch with its candidates.
 #[derive(Debug, Serialize)]
-struct Choice {
+struct ShownDecision {
     time_ns: u64,
     switch: String,
     /// True if the decision concerns the flow's acknowledgements, not its data.
@@ -102,7 +102,7 @@ fn read_flows(run: &RunDir, arguments: &FlowArgs) -> Result<Vec<FlowRecords>, Fa
     run.visit(|row: DecisionRow| {
         let of_flow = (row.flow_id == Some(id)).then(|| find(&mut flows, &row.policy));
         if let Some(records) = of_flow.flatten() {
-            let choice = Choice::of(&row, &records.flow);
+            let choice = ShownDecision::of(&row, &records.flow);
             records.decisions.push(choice);
         }
     })
@@ -145,7 +145,7 @@ fn unknown(run: &RunDir, arguments: &FlowArgs) -> Failure {
     }
 }
 
-impl Choice {
+impl ShownDecision {
     fn of(row: &DecisionRow, flow: &FlowRow) -> Self {
         let scores = |(place, to_dc): (usize, &String)| Scores {
             to_dc: to_dc.clone(),
@@ -241,7 +241,7 @@ fn policy(records: &FlowRecords) -> String {
     text
 }
 
-fn decision(choice: &Choice) -> String {
+fn decision(choice: &ShownDecision) -> String {
     let packets = if choice.is_ack {
         "acknowledgements"
     } else {

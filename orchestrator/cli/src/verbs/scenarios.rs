@@ -15,7 +15,7 @@ use crate::{
 
 /// Row of the list of built-in scenarios.
 #[derive(Serialize)]
-struct Row {
+struct BuiltInScenario {
     name: String,
     description: String,
 }
@@ -25,14 +25,14 @@ pub fn scenarios(arguments: &ScenariosArgs, global: &Global) -> Outcome {
     match &arguments.copy {
         Some(folder) => copy(folder),
         None => show(global.json, &rows()?, |rows| {
-            let row = |row: &Row| [row.name.clone(), row.description.clone()];
+            let row = |row: &BuiltInScenario| [row.name.clone(), row.description.clone()];
             let rows: Vec<_> = rows.iter().map(row).collect();
             show::table(0, sides(2), &rows).trim_end().to_owned()
         }),
     }
 }
 
-fn rows() -> Result<Vec<Row>, Failure> {
+fn rows() -> Result<Vec<BuiltInScenario>, Failure> {
     let mut rows = Vec::new();
     for (path, bytes) in builtin::files() {
         let is_yaml = path.extension().is_some_and(|it| it == "yaml");
@@ -41,7 +41,7 @@ fn rows() -> Result<Vec<Row>, Failure> {
         }
         let name = path.with_extension("").display().to_string();
         let scenario = load::parse(&name, bytes)?;
-        rows.push(Row {
+        rows.push(BuiltInScenario {
             description: scenario.description,
             name,
         });

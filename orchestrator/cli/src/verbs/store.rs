@@ -24,7 +24,7 @@ use crate::{
 
 /// Row of the list of runs.
 #[derive(Debug, Serialize)]
-struct Entry {
+struct StoreRow {
     name: String,
     path: PathBuf,
     #[serde(flatten)]
@@ -65,9 +65,9 @@ fn list(filter: &RunFilter, global: &Global) -> Outcome {
     show(global.json, &entries, |entries| text(entries))
 }
 
-fn matching(filter: &RunFilter, global: &Global) -> Result<Vec<Entry>, Failure> {
+fn matching(filter: &RunFilter, global: &Global) -> Result<Vec<StoreRow>, Failure> {
     let runs = listing::list(&global.results).map_err(|error| Failure::records(&error))?;
-    let entries = runs.into_iter().map(Entry::of);
+    let entries = runs.into_iter().map(StoreRow::of);
     Ok(entries.filter(|entry| entry.matches(filter)).collect())
 }
 
@@ -85,7 +85,7 @@ fn tag(run: &Path, add: &[String], remove: &[String], global: &Global) -> Outcom
     listing::set_tags(&path, &tags).during("write the tags")?;
     caller::hand_over(&path);
     let run = ListedRun::read(path);
-    show(global.json, &[Entry::of(run)], |entries| text(entries))
+    show(global.json, &[StoreRow::of(run)], |entries| text(entries))
 }
 
 fn delete(runs: &[PathBuf], filter: &RunFilter, all: bool, global: &Global) -> Outcome {
@@ -102,7 +102,7 @@ fn delete(runs: &[PathBuf], filter: &RunFilter, all: bool, global: &Global) -> O
                 .map(|run| find(run, global))
                 .collect::<Result<_, _>>()?;
             let read = found.into_iter().map(ListedRun::read);
-            read.map(Entry::of).collect()
+            read.map(StoreRow::of).collect()
         }
     };
     if runs.is_empty() && !global.yes && !entries.is_empty() {
@@ -155,7 +155,7 @@ fn find(run: &Path, global: &Global) -> Result<PathBuf, Failure> {
     }
 }
 
-impl Entry {
+impl StoreRow {
     fn of(run: ListedRun) -> Self {
         let (facts, problem) = match run.file {
             Ok(file) => (Some(Facts::of(file)), None),
@@ -235,12 +235,12 @@ fn one_line(message: &str) -> String {
     }
 }
 
-fn text(entries: &[Entry]) -> String {
+fn text(entries: &[StoreRow]) -> String {
     if entries.is_empty() {
         return "no runs".to_owned();
     }
     let head = ["run", "engine", "flows", "verdict", "size", "tags"].map(ToOwned::to_owned);
-    let row = |entry: &Entry| {
+    let row = |entry: &StoreRow| {
         let fact = |of: &dyn Fn(&Facts) -> String| entry.facts.as_ref().map_or("?".to_owned(), of);
         [
             entry.name.clone(),
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_run_is_found_by_the_codes_of_its_reasons() {
-        let run = Entry {
+        let run = StoreRow {
             name: "run".to_owned(),
             path: PathBuf::new(),
             facts: Some(Facts {

@@ -32,18 +32,18 @@ use crate::{
     terminal::note,
 };
 
-/// Comparison of one policy with its published output.
-struct Comparison {
+/// PolicyAgreement of one policy with its published output.
+struct PolicyAgreement {
     label: &'static str,
     flows: Agreement,
     /// Links whose average utilisation is published; empty without published values of this policy.
     links: Vec<LinkAgreement>,
 }
 
-/// Comparison of all policies with the artifact.
+/// PolicyAgreement of all policies with the artifact.
 struct Validated<'a> {
     artifact: &'a Path,
-    policies: Vec<Comparison>,
+    policies: Vec<PolicyAgreement>,
 }
 
 /// Runs `lcmp-lab validate`.
@@ -158,7 +158,7 @@ fn compare(
     files: &Files<'_>,
     plan: &Plan,
     runs: &[(Vec<FctRow>, Replay)],
-) -> Result<Vec<Comparison>, Failure> {
+) -> Result<Vec<PolicyAgreement>, Failure> {
     let (columns, averages) =
         parse_utilisation(UTILISATION, &files.text(UTILISATION)?).map_err(Failure::usage)?;
     let ends = runs.iter().map(|(_, replay)| replay.last_end());
@@ -169,7 +169,7 @@ fn compare(
         .map(|((published, replay), (label, output))| {
             let utilisation = |between| replay.utilisation(plan, between, span);
             let column = columns.iter().position(|column| column == output);
-            Comparison {
+            PolicyAgreement {
                 label,
                 flows: Agreement::of(published, &replay.flows),
                 links: column.map_or_else(Vec::new, |column| {
@@ -181,7 +181,7 @@ fn compare(
 }
 
 /// Returns the comparison as JSON.
-fn to_json(policy: &Comparison) -> Value {
+fn to_json(policy: &PolicyAgreement) -> Value {
     let flows = &policy.flows;
     let links = policy.links.iter().map(|link| {
         json!({
@@ -207,8 +207,8 @@ fn to_json(policy: &Comparison) -> Value {
 
 /// Checks a policy: every flow is compared and has the published standalone FCT, FCTs and links differ little. Without
 /// published links, their check cannot be decided.
-fn checks(policy: &Comparison) -> Vec<Check> {
-    let Comparison {
+fn checks(policy: &PolicyAgreement) -> Vec<Check> {
+    let PolicyAgreement {
         label,
         flows,
         links,
@@ -305,12 +305,12 @@ mod tests {
 
     #[test]
     fn links_without_published_values_cannot_be_decided() {
-        let mut policy = Comparison {
+        let mut policy = PolicyAgreement {
             label: "LCMP",
             flows: Agreement::of(&[], &[]),
             links: Vec::new(),
         };
-        let of_links = |policy: &Comparison| {
+        let of_links = |policy: &PolicyAgreement| {
             let mut checks = checks(policy);
             checks.retain(|check| check.code == LINK_CHECK);
             checks

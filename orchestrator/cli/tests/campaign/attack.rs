@@ -9,7 +9,7 @@ use nix::{
 
 /// Verb that is attacked, and the kernel that its lab runs on.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Place {
+pub enum AttackedLab {
     /// `up` in a guest.
     Guest,
     /// `bench lab` on this kernel.
@@ -20,7 +20,7 @@ pub enum Place {
 
 /// Fault that is injected into a process.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Fault {
+pub enum ProcessFault {
     Signal(Signal),
     /// The process cannot allocate more memory.
     Memory,
@@ -45,10 +45,10 @@ pub enum Victim {
 /// Attack on a run.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Attack {
-    pub place: Place,
+    pub place: AttackedLab,
     pub number: u64,
     pub victim: Victim,
-    pub fault: Fault,
+    pub fault: ProcessFault,
     /// Time of the attack, in thousandths of the undisturbed run's duration or, if `is_in_flows`, its flow count.
     pub moment: u64,
     /// True to count flows that are shown as ended instead of time, because no flow ends during most of a run.
@@ -57,16 +57,16 @@ pub struct Attack {
 
 impl Attack {
     /// Generates attack number `number` at a place.
-    pub fn draw(place: Place, number: u64, seed: u64) -> Self {
+    pub fn draw(place: AttackedLab, number: u64, seed: u64) -> Self {
         let salt = match place {
-            Place::Guest => 0,
-            Place::Kernel => 1 << 40,
-            Place::Native => 2 << 40,
+            AttackedLab::Guest => 0,
+            AttackedLab::Kernel => 1 << 40,
+            AttackedLab::Native => 2 << 40,
         };
         let mut random = seed.wrapping_mul(1_000_003) ^ (number + salt);
-        let kinds: &[(Victim, Fault)] = match place {
-            Place::Guest => &GUEST_KINDS,
-            Place::Kernel | Place::Native => &KERNEL_KINDS,
+        let kinds: &[(Victim, ProcessFault)] = match place {
+            AttackedLab::Guest => &GUEST_KINDS,
+            AttackedLab::Kernel | AttackedLab::Native => &KERNEL_KINDS,
         };
         let kind = usize::try_from(number).unwrap() % kinds.len();
         let (victim, fault) = kinds[kind];
@@ -76,16 +76,16 @@ impl Attack {
             victim,
             fault,
             moment: next(&mut random) % 1_000,
-            is_in_flows: place != Place::Kernel && next(&mut random).is_multiple_of(2),
+            is_in_flows: place != AttackedLab::Kernel && next(&mut random).is_multiple_of(2),
         }
     }
 
     /// Returns the name of the attack's kind in the table of results.
     pub fn kind(&self) -> String {
         let fault = match self.fault {
-            Fault::Signal(signal) => signal.as_str().trim_start_matches("SIG"),
-            Fault::Memory => "no memory",
-            Fault::Descriptors => "no files",
+            ProcessFault::Signal(signal) => signal.as_str().trim_start_matches("SIG"),
+            ProcessFault::Memory => "no memory",
+            ProcessFault::Descriptors => "no files",
         };
         let victim = match self.victim {
             Victim::Owner => "owner",
@@ -97,7 +97,7 @@ impl Attack {
     }
 }
 
-impl Fault {
+impl ProcessFault {
     /// Injects the fault into a process; no effect if the process has already ended.
     pub fn inject(self, process: Pid) {
         let limit = match self {
@@ -122,7 +122,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for AttackedLab {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Guest => "guest",
@@ -132,7 +132,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for AttackedLab {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -146,27 +146,27 @@ impl FromStr for Place {
 }
 
 /// Kinds of attacks on guests, used in turn. Those that leave the process no time to clean up come first.
-const GUEST_KINDS: [(Victim, Fault); 10] = [
-    (Victim::Machine, Fault::Signal(Signal::SIGKILL)),
-    (Victim::Owner, Fault::Signal(Signal::SIGKILL)),
-    (Victim::Machine, Fault::Signal(Signal::SIGKILL)),
-    (Victim::Owner, Fault::Signal(Signal::SIGKILL)),
-    (Victim::Owner, Fault::Signal(Signal::SIGINT)),
-    (Victim::Owner, Fault::Signal(Signal::SIGTERM)),
-    (Victim::Owner, Fault::Signal(Signal::SIGHUP)),
-    (Victim::Owner, Fault::Memory),
-    (Victim::Owner, Fault::Descriptors),
-    (Victim::Machine, Fault::Memory),
+const GUEST_KINDS: [(Victim, ProcessFault); 10] = [
+    (Victim::Machine, ProcessFault::Signal(Signal::SIGKILL)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGKILL)),
+    (Victim::Machine, ProcessFault::Signal(Signal::SIGKILL)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGKILL)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGINT)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGTERM)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGHUP)),
+    (Victim::Owner, ProcessFault::Memory),
+    (Victim::Owner, ProcessFault::Descriptors),
+    (Victim::Machine, ProcessFault::Memory),
 ];
-const KERNEL_KINDS: [(Victim, Fault); 8] = [
-    (Victim::Owner, Fault::Signal(Signal::SIGKILL)),
-    (Victim::Down, Fault::Signal(Signal::SIGKILL)),
-    (Victim::Names, Fault::Signal(Signal::SIGKILL)),
-    (Victim::Owner, Fault::Signal(Signal::SIGINT)),
-    (Victim::Owner, Fault::Signal(Signal::SIGTERM)),
-    (Victim::Owner, Fault::Signal(Signal::SIGHUP)),
-    (Victim::Owner, Fault::Memory),
-    (Victim::Owner, Fault::Descriptors),
+const KERNEL_KINDS: [(Victim, ProcessFault); 8] = [
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGKILL)),
+    (Victim::Down, ProcessFault::Signal(Signal::SIGKILL)),
+    (Victim::Names, ProcessFault::Signal(Signal::SIGKILL)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGINT)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGTERM)),
+    (Victim::Owner, ProcessFault::Signal(Signal::SIGHUP)),
+    (Victim::Owner, ProcessFault::Memory),
+    (Victim::Owner, ProcessFault::Descriptors),
 ];
 
 /// Returns the next number of SplitMix64 (<https://prng.di.unimi.it/splitmix64.c>).

@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
 };
 
-use super::attack::{Attack, Place};
+use super::attack::{Attack, AttackedLab};
 
 /// Damage that an attack caused to a run.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,7 @@ impl Harm {
 /// Results so far. If a file is given, each result is also appended to it as a line.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    results: Vec<(Place, u64, String, Harm)>,
+    results: Vec<(AttackedLab, u64, String, Harm)>,
     file: Option<PathBuf>,
 }
 
@@ -63,7 +63,7 @@ impl Ledger {
             .any(|(place, number, ..)| (*place, *number) == (attack.place, attack.number))
     }
 
-    pub fn count(&self, place: Place) -> u64 {
+    pub fn count(&self, place: AttackedLab) -> u64 {
         let results = self.results.iter().filter(|result| result.0 == place);
         u64::try_from(results.count()).unwrap()
     }
@@ -121,7 +121,7 @@ impl Ledger {
 
     /// Returns the results as a table, by place and kind of attack.
     pub fn table(&self) -> String {
-        let mut kinds: BTreeMap<(Place, &str), [u64; 6]> = BTreeMap::new();
+        let mut kinds: BTreeMap<(AttackedLab, &str), [u64; 6]> = BTreeMap::new();
         for (place, _, kind, harm) in &self.results {
             let counts = [
                 1,
@@ -159,7 +159,7 @@ fn moment(attack: &Attack) -> f64 {
     f64::from(u32::try_from(attack.moment).unwrap_or(u32::MAX)) / 1000.0
 }
 
-fn parse(line: &str) -> Option<(Place, u64, String, Harm)> {
+fn parse(line: &str) -> Option<(AttackedLab, u64, String, Harm)> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [place, number, kind, shown, kept, left, unreadable] = fields.try_into().ok()?;
     let harm = Harm {

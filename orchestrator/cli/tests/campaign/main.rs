@@ -25,7 +25,7 @@ use std::{
 };
 
 use self::{
-    attack::{Attack, Place},
+    attack::{Attack, AttackedLab},
     common::{root, skips_without_a_lab},
     decoy::Decoy,
     ledger::Ledger,
@@ -42,7 +42,7 @@ fn a_few_attacks_lose_no_row_and_leave_nothing() {
     let mut ledger = Ledger::default();
     run(
         &mut ledger,
-        &[(Place::Kernel, 18), (Place::Guest, 2)],
+        &[(AttackedLab::Kernel, 18), (AttackedLab::Guest, 2)],
         seed(),
     );
     judge(&ledger, seed());
@@ -61,7 +61,11 @@ fn a_campaign_of_attacks_loses_no_row_and_leaves_nothing() {
     let count = number("LCMP_LAB_ATTACKS").unwrap_or(100);
     if lab_guest::inside::is_inside() {
         // In a guest, the results are only printed; the campaign that booted the guest judges them.
-        return run(&mut Ledger::default(), &[(Place::Native, count)], seed());
+        return run(
+            &mut Ledger::default(),
+            &[(AttackedLab::Native, count)],
+            seed(),
+        );
     }
     let mut ledger = match env::var_os("LCMP_LAB_LEDGER") {
         Some(path) => Ledger::go_on(path.into()),
@@ -70,11 +74,11 @@ fn a_campaign_of_attacks_loses_no_row_and_leaves_nothing() {
     let neighbour = Neighbour::up();
     run(
         &mut ledger,
-        &[(Place::Guest, count), (Place::Kernel, count)],
+        &[(AttackedLab::Guest, count), (AttackedLab::Kernel, count)],
         seed(),
     );
     neighbour.assert_unharmed();
-    if ledger.count(Place::Native) < count / 5 {
+    if ledger.count(AttackedLab::Native) < count / 5 {
         run_in_a_guest(&mut ledger, count / 5);
     }
     judge(&ledger, seed());
@@ -110,7 +114,7 @@ fn run_in_a_guest(ledger: &mut Ledger, count: u64) {
 }
 
 /// Runs the requested number of attacks at each place.
-fn run(ledger: &mut Ledger, attacks: &[(Place, u64)], seed: u64) {
+fn run(ledger: &mut Ledger, attacks: &[(AttackedLab, u64)], seed: u64) {
     let decoy = Decoy::new();
     for &(place, count) in attacks {
         let target = Target::new(place).timed();
@@ -167,7 +171,7 @@ fn a_disk_that_fills_ends_the_run_with_its_rows() {
         return;
     }
     let _alone = alone();
-    let target = Target::new(Place::Guest);
+    let target = Target::new(AttackedLab::Guest);
     let (out, harm) = target.fill_disk();
     assert_eq!(out.exit, Some(5), "{out:?}");
     assert!(out.stderr.contains("free space"), "{out:?}");

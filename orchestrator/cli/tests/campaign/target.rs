@@ -22,7 +22,7 @@ use nix::{
 use tempfile::TempDir;
 
 use super::{
-    attack::{Attack, Place, Victim},
+    attack::{Attack, AttackedLab, Victim},
     common::{Outcome, root},
     decoy::Strangers,
     lcmp_lab,
@@ -31,14 +31,14 @@ use super::{
 
 /// Kind of run to attack, with its duration without an attack.
 pub struct Target {
-    place: Place,
+    place: AttackedLab,
     scenario: PathBuf,
     _folder: TempDir,
     takes: Duration,
 }
 
 impl Target {
-    pub fn new(place: Place) -> Self {
+    pub fn new(place: AttackedLab) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let scenario = folder.path().join("campaign.yaml");
         fs::write(&scenario, scenario_text()).unwrap();
@@ -58,25 +58,26 @@ impl Target {
         self.takes = started.elapsed();
         let out = Outcome::from(output);
         // On the kernel of an emulated machine, a run is too slow to be valid.
-        let is_ended = out.exit == Some(0) || self.place == Place::Native && out.exit == Some(4);
+        let is_ended =
+            out.exit == Some(0) || self.place == AttackedLab::Native && out.exit == Some(4);
         assert!(is_ended, "{out:?}");
         self
     }
 
     fn lab(&self) -> &'static str {
         match self.place {
-            Place::Guest => "campaign-guest",
-            Place::Kernel => "campaign-kernel",
-            Place::Native => "campaign-native",
+            AttackedLab::Guest => "campaign-guest",
+            AttackedLab::Kernel => "campaign-kernel",
+            AttackedLab::Native => "campaign-native",
         }
     }
 
     fn command(&self, results: &Path) -> Command {
         let scenario = self.scenario.to_str().unwrap();
         let words: &[&str] = match self.place {
-            Place::Guest => &["up", "--guest", scenario],
-            Place::Kernel => &["bench", "lab", "--repeat", "1"],
-            Place::Native => &["up", scenario],
+            AttackedLab::Guest => &["up", "--guest", scenario],
+            AttackedLab::Kernel => &["bench", "lab", "--repeat", "1"],
+            AttackedLab::Native => &["up", scenario],
         };
         lcmp_lab(self.lab(), results, words)
     }

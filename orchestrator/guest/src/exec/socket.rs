@@ -21,7 +21,7 @@ use nix::{
 };
 
 use super::{ClientEvent, MAX_REQUEST};
-use crate::channel::Event;
+use crate::channel::SessionEvent;
 
 /// Listening Unix socket; dropping the value removes the socket's file.
 pub(crate) struct ExecSocket {
@@ -31,7 +31,7 @@ pub(crate) struct ExecSocket {
 impl ExecSocket {
     /// Opens the exec socket at `path`, accessible only to the owner of this process, and sends the events of its
     /// clients to `queue`.
-    pub(crate) fn open(path: &Path, queue: Sender<Event>) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, queue: Sender<SessionEvent>) -> io::Result<Self> {
         let listener = listener(path)?;
         let path = path.to_owned();
         let socket = Self { path };
@@ -60,7 +60,7 @@ fn listener(path: &Path) -> io::Result<UnixListener> {
     Ok(socket.into())
 }
 
-fn accept(listener: &UnixListener, queue: &Sender<Event>) {
+fn accept(listener: &UnixListener, queue: &Sender<SessionEvent>) {
     for (client, id) in listener.incoming().zip(0..) {
         let accepted = client.and_then(|client| {
             // Replies normally fit into the socket's buffer. The time-out is for a client that acknowledges bytes
@@ -77,20 +77,20 @@ fn accept(listener: &UnixListener, queue: &Sender<Event>) {
             }
         };
         let connected = ClientEvent::Connected(id, client);
-        if queue.send(Event::Client(connected)).is_err() {
+        if queue.send(SessionEvent::Client(connected)).is_err() {
             return;
         }
         let queue = queue.clone();
         thread::spawn(move || {
             read_requests(id, reader, &queue);
             // The call fails only after the run has ended.
-            let _ = queue.send(Event::Client(ClientEvent::Disconnected(id)));
+            let _ = queue.send(SessionEvent::Client(ClientEvent::Disconnected(id)));
         });
     }
 }
 
 /// Sends a client's requests to `queue` until the client disconnects or sends an invalid line.
-fn read_requests(id: u32, stream: UnixStream, queue: &Sender<Event>) {
+fn read_requests(id: u32, stream: UnixStream, queue: &Sender<SessionEvent>) {
     let mut stream = BufReader::new(stream);
     let mut line = Vec::new();
     loop {
@@ -104,7 +104,7 @@ fn read_requests(id: u32, stream: UnixStream, queue: &Sender<Event>) {
             return;
         };
         let event = ClientEvent::Requested(id, request);
-        if queue.send(Event::Client(event)).is_err() {
+        if queue.send(SessionEvent::Client(event)).is_err() {
             return;
         }
     }
@@ -155,7 +155,7 @@ mod tests {
         let mut client = UnixStream::connect(&path).unwrap();
         client.write_all(b"\"input-end\"\nnonsense\n").unwrap();
         let next = || match events.recv().unwrap() {
-            Event::Client(event) => event,
+            SessionEvent::Client(event) => event,
             event => panic!("{event:?}"),
         };
         assert!(matches!(next(), ClientEvent::Connected(0, _)));

@@ -6,7 +6,7 @@ use lab_records::{CertifiedRow, LinkBounds};
 
 /// Observations about the machine while its links were measured.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Machine {
+pub(super) struct Disturbance {
     /// Maximum lateness of the measurement's own wake-ups.
     pub latest: Duration,
     /// Description of an error of the clocks; `None` if no error was detected.
@@ -14,7 +14,7 @@ pub(super) struct Machine {
 }
 
 /// Adds the likely cause to the problem of each row. An error of the clocks is added to every row as its problem.
-pub(super) fn explain(rows: &mut [CertifiedRow], machine: &Machine) {
+pub(super) fn explain(rows: &mut [CertifiedRow], machine: &Disturbance) {
     let causes: Vec<_> = rows.iter().map(|row| cause(row, rows, machine)).collect();
     for (row, cause) in rows.iter_mut().zip(causes) {
         row.problem = match (row.problem.take(), &machine.clock) {
@@ -28,7 +28,7 @@ pub(super) fn explain(rows: &mut [CertifiedRow], machine: &Machine) {
 }
 
 /// Returns the likely cause of a row's figures that are out of bounds; `None` if no cause is apparent.
-fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Machine) -> Option<String> {
+fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Disturbance) -> Option<String> {
     let delay = row.emu_measured_delay_ns.unwrap_or(row.emu_delay_ns);
     let is_delay = |asked: u64| delay.get().abs_diff(asked) <= row.emu_delay_bound_ns.get();
     let mut others = all.iter().filter(|other| other.link != row.link);
@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    fn explained(change: impl FnOnce(&mut CertifiedRow), machine: &Machine) -> String {
+    fn explained(change: impl FnOnce(&mut CertifiedRow), machine: &Disturbance) -> String {
         let mut rows = [
             certified("dc1", "dc2"),
             certified("dc2", "dc1"),
@@ -132,10 +132,10 @@ mod tests {
             ),
         ];
         for (change, words) in changes {
-            let problem = explained(change, &Machine::default());
+            let problem = explained(change, &Disturbance::default());
             assert!(problem.contains(words), "{words}: {problem}");
         }
-        let starved = Machine {
+        let starved = Disturbance {
             latest: Duration::from_millis(7),
             clock: None,
         };
@@ -148,12 +148,12 @@ mod tests {
 
     #[test]
     fn a_problem_without_a_figure_out_of_bounds_has_no_further_cause() {
-        assert_eq!(explained(|_| {}, &Machine::default()), "figures");
+        assert_eq!(explained(|_| {}, &Disturbance::default()), "figures");
     }
 
     #[test]
     fn a_wrong_clock_is_a_problem_of_every_link() {
-        let machine = Machine {
+        let machine = Disturbance {
             latest: Duration::ZERO,
             clock: Some("the clock ran 5 % fast".to_owned()),
         };

@@ -112,7 +112,7 @@ fn receive(
 }
 
 /// Sending host, receiving host, and the longest path between them.
-struct Pair {
+struct HostPair {
     hosts: [NodeId; 2],
     path: Path,
 }
@@ -126,7 +126,7 @@ struct Path {
 
 /// Returns pairs of hosts such that every host sends once and receives once, if possible to and from another
 /// datacenter. Pairs without a path between the hosts are left out.
-fn pairs(layout: &Layout<'_>) -> Vec<Pair> {
+fn pairs(layout: &Layout<'_>) -> Vec<HostPair> {
     let mut hosts: Vec<(usize, usize, NodeId)> = layout
         .plan
         .dcs
@@ -147,7 +147,7 @@ fn pairs(layout: &Layout<'_>) -> Vec<Pair> {
         .filter_map(|(from, to)| {
             let hosts = [from.2, to.2];
             let path = path(layout, hosts, &mut BTreeMap::new())?;
-            (hosts[0] != hosts[1]).then_some(Pair { hosts, path })
+            (hosts[0] != hosts[1]).then_some(HostPair { hosts, path })
         })
         .collect()
 }
@@ -200,7 +200,7 @@ struct Track {
 }
 
 impl Track {
-    fn open(lab: &mut Lab, layout: &Layout<'_>, pair: &Pair) -> Result<Self, LabErrorKind> {
+    fn open(lab: &mut Lab, layout: &Layout<'_>, pair: &HostPair) -> Result<Self, LabErrorKind> {
         let [from, to] = pair.hosts.map(|host| layout.node(host).ports[0]);
         let addresses = [from, to].map(|port| layout.port(port).addr);
         let sender = inside(lab, layout, from, |dev, _| Sender::open(dev, addresses[0]))?;
@@ -252,7 +252,7 @@ impl Track {
         self.seen[2].len() + refused >= self.offered
     }
 
-    fn delivery(&self, plan: &Plan, pair: &Pair) -> Delivery {
+    fn delivery(&self, plan: &Plan, pair: &HostPair) -> Delivery {
         let node = |host: NodeId| &plan.nodes[host.index()];
         let [left, came, delivered] = self.seen.each_ref().map(BTreeSet::len);
         Delivery {

@@ -10,7 +10,7 @@ use crate::{
 
 /// One direction of a link, with its ports and its queue.
 #[derive(Clone, Debug)]
-pub(super) struct Direction<'a> {
+pub(super) struct LinkDirection<'a> {
     pub link: &'a Link,
     /// Port that sends in this direction.
     pub from: PortId,
@@ -32,7 +32,7 @@ pub(super) enum Queue {
     Packets { limit: u64 },
 }
 
-impl Direction<'_> {
+impl LinkDirection<'_> {
     /// Returns the parameters of the emulated link.
     pub const fn wire(&self) -> &WirePlan {
         &self.link.emu
@@ -56,7 +56,7 @@ impl Direction<'_> {
 }
 
 /// Returns both directions of every link.
-pub(super) fn directions<'a>(layout: &Layout<'a>) -> Vec<Direction<'a>> {
+pub(super) fn directions<'a>(layout: &Layout<'a>) -> Vec<LinkDirection<'a>> {
     layout
         .links()
         .flat_map(|(id, link)| {
@@ -67,7 +67,12 @@ pub(super) fn directions<'a>(layout: &Layout<'a>) -> Vec<Direction<'a>> {
         .collect()
 }
 
-fn direction<'a>(layout: &Layout<'a>, link: &'a Link, from: PortId, to: PortId) -> Direction<'a> {
+fn direction<'a>(
+    layout: &Layout<'a>,
+    link: &'a Link,
+    from: PortId,
+    to: PortId,
+) -> LinkDirection<'a> {
     let node = |port| layout.node(layout.port(port).node);
     let netns = layout.port_netns(from);
     let dev = &layout.port(from).interface;
@@ -85,7 +90,7 @@ fn direction<'a>(layout: &Layout<'a>, link: &'a Link, from: PortId, to: PortId) 
             Queue::Packets { limit: u64::MAX }
         }
     };
-    Direction {
+    LinkDirection {
         link,
         from,
         to,

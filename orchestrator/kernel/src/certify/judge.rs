@@ -4,7 +4,7 @@ use lab_records::{CertifiedRow, LinkBounds};
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
 use super::{
-    direction::Direction,
+    direction::LinkDirection,
     queue,
     socket::{Arrival, SMALLEST},
 };
@@ -32,7 +32,7 @@ impl Sent {
 
 /// Returns the certificate of a direction. The problems in it have no causes yet.
 pub(super) fn certify(
-    direction: &Direction<'_>,
+    direction: &LinkDirection<'_>,
     sent: &Sent,
     arrivals: &[Arrival],
     bounds: &LinkBounds,
@@ -101,7 +101,7 @@ impl InOrder {
 }
 
 /// Returns the one-way delay of each probe that arrived, without its serialisation time.
-fn delays(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Vec<Nanos> {
+fn delays(direction: &LinkDirection<'_>, sent: &Sent, arrivals: &InOrder) -> Vec<Nanos> {
     let smallest = Bytes::new(count(SMALLEST));
     let serialisation = direction
         .wire()
@@ -128,7 +128,7 @@ fn spread(delays: &[Nanos]) -> Option<Nanos> {
 /// `netem` drops a frame before the frame takes any time on the wire. If `netem` still holds frames that the shaper let
 /// through early, the frame after a dropped one therefore arrives early. Two neighbours, however, are always one
 /// serialisation time apart.
-fn rate(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Option<BitsPerSec> {
+fn rate(direction: &LinkDirection<'_>, sent: &Sent, arrivals: &InOrder) -> Option<BitsPerSec> {
     let first = sent.probes.len() + usize::try_from(direction.burst_frames()).ok()?;
     let train = (0u64..).zip(arrivals.at.get(first..)?);
     let arrived: Vec<(u64, u64)> = train
@@ -156,7 +156,7 @@ fn rate(direction: &Direction<'_>, sent: &Sent, arrivals: &InOrder) -> Option<Bi
 /// Returns the number of frames that the queue holds; `None` if the queue was not filled. This is the plan's number,
 /// plus the number of frames by which the queue exceeded an ideal queue. If no frame was refused, the result is a lower
 /// bound.
-fn queue_frames(direction: &Direction<'_>, sent: &Sent) -> Option<u64> {
+fn queue_frames(direction: &LinkDirection<'_>, sent: &Sent) -> Option<u64> {
     if !sent.is_fill {
         return None;
     }
@@ -173,7 +173,7 @@ fn queue_frames(direction: &Direction<'_>, sent: &Sent) -> Option<u64> {
 }
 
 /// Returns a problem if the buffer holds fewer bytes than the shaper lets through at once; otherwise `None`.
-fn short_buffer(direction: &Direction<'_>) -> Option<String> {
+fn short_buffer(direction: &LinkDirection<'_>) -> Option<String> {
     let burst = direction.burst_frames();
     let frames = direction.queue_frames();
     (burst > frames + 1).then(|| {
@@ -265,7 +265,7 @@ fn count(count: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use lab_plan::model::Plan;
-    use lab_records::Place;
+    use lab_records::Location;
 
     use super::*;
     use crate::{
@@ -298,7 +298,7 @@ mod tests {
             .map(|(sequence, at)| Arrival { sequence, at })
             .collect();
         change(&mut sent, &mut arrivals);
-        let bounds = Place::GuestVirtual.link_bounds();
+        let bounds = LinkBounds::of(Location::Guest, Clock::Virtual);
         certify(direction, &sent, &arrivals, &bounds)
     }
 

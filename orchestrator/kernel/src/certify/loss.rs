@@ -28,9 +28,9 @@ pub(crate) struct Loss {
     cause: Cause,
 }
 
-/// First place on the path that the datagrams did not reach.
+/// First point on the path on the path that the datagrams did not reach.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Place {
+enum LossPoint {
     /// The sender's route lookup or packet filter; the kernel refused to send, with this error.
     Sender(Errno),
     /// The sender's switch: datagrams were lost on the way to it.
@@ -50,7 +50,7 @@ struct Cause {
 
 /// State of the root namespace that may explain losses.
 #[derive(Clone, Debug, Default)]
-struct Machine {
+struct RootNetns {
     /// Rule that diverts packets of the lab's hosts; `None` if no rule does.
     rule: Option<TakingRule>,
     /// Number of tracked connections, and the limit on it; `None` if none are tracked.
@@ -73,7 +73,7 @@ pub(crate) fn losses(lab: &Lab, deliveries: &[Delivery]) -> Result<Vec<Loss>, La
         if let Some((place, lost)) = first_loss(delivery) {
             let machine = match machines.entry(place.direction()) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(free) => free.insert(Machine::read(lab, place.direction())?),
+                Entry::Vacant(free) => free.insert(RootNetns::read(lab, place.direction())?),
             };
             losses.push(Loss::of(delivery, (place, lost), machine));
         }
@@ -83,7 +83,7 @@ pub(crate) fn losses(lab: &Lab, deliveries: &[Delivery]) -> Result<Vec<Loss>, La
 
 /// Returns the first place that some datagrams did not reach, and the number of these datagrams; `None` without losses.
 /// On a path that loses packets according to the plan, some losses between switches are allowed.
-fn first_loss(delivery: &Delivery) -> Option<(Place, usize)> {
+fn first_loss(delivery: &Delivery) -> Option<(LossPoint, usize)> {
     let (refused, errno) = delivery.refused.unwrap_or((0, Errno::UnknownErrno));
     let sent = delivery.offered - refused;
     let is_lost = |before: usize, after: usize| {
@@ -94,19 +94,19 @@ fn first_loss(delivery: &Delivery) -> Option<(Place, usize)> {
         }
     };
     if refused > 0 {
-        Some((Place::Sender(errno), refused))
+        Some((LossPoint::Sender(errno), refused))
     } else if is_lost(sent, delivery.left) {
-        Some((Place::Switch, sent - delivery.left))
+        Some((LossPoint::Switch, sent - delivery.left))
     } else if is_lost(delivery.left, delivery.came) {
-        Some((Place::Nic, delivery.left - delivery.came))
+        Some((LossPoint::Nic, delivery.left - delivery.came))
     } else if delivery.delivered < delivery.came {
-        Some((Place::Receiver, delivery.came - delivery.delivered))
+        Some((LossPoint::Receiver, delivery.came - delivery.delivered))
     } else {
         None
     }
 }
 
-impl Place {
+impl LossPoint {
     /// Returns the direction in which this machine may have dropped the datagrams; `None` if the lab's network dropped
     /// them.
     const fn direction(self) -> Option<Direction> {
@@ -118,7 +118,7 @@ impl Place {
     }
 }
 
-impl Machine {
+impl RootNetns {
     /// Reads the state that may explain losses in a direction.
     fn read(lab: &Lab, direction: Option<Direction>) -> Result<Self, LabErrorKind> {
         // If a host has its own namespace, that contains only the lab's rules and no filters.
@@ -135,9 +135,9 @@ impl Machine {
         })
     }
 
-    fn cause(&self, place: Place) -> Cause {
+    fn cause(&self, place: LossPoint) -> Cause {
         let without_fix = |text: String| Cause { text, fix: None };
-        let is_filtered = !matches!(place, Place::Sender(errno) if errno != Errno::EPERM);
+        let is_filtered = !matches!(place, LossPoint::Sender(errno) if errno != Errno::EPERM);
         if let Some(rule) = &self.rule {
             return Cause {
                 text: format!("rule `{rule}` of this machine, which precedes the lab's rules"),
@@ -161,9 +161,9 @@ impl Machine {
             return without_fix(format!("unknown, possibly a packet filter: {reason}"));
         }
         without_fix(match place {
-            Place::Receiver => "unknown: no rule or chain was found that drops them".to_owned(),
-            Place::Nic => "a link on the path, or a switch's route".to_owned(),
-            Place::Sender(_) | Place::Switch => {
+            LossPoint::Receiver => "unknown: no rule or chain was found that drops them".to_owned(),
+            LossPoint::Nic => "a link on the path, or a switch's route".to_owned(),
+            LossPoint::Sender(_) | LossPoint::Switch => {
                 "a route of this machine (`ip route get` shows it)".to_owned()
             }
         })
@@ -171,16 +171,16 @@ impl Machine {
 }
 
 impl Loss {
-    fn of(delivery: &Delivery, (place, lost): (Place, usize), machine: &Machine) -> Self {
+    fn of(delivery: &Delivery, (place, lost): (LossPoint, usize), machine: &RootNetns) -> Self {
         let [from, to] = &delivery.names;
         let offered = delivery.offered;
         let place_text = match place {
-            Place::Sender(errno) => format!("were refused: {}", io::Error::from(errno)),
-            Place::Switch => "did not reach the sender's switch".to_owned(),
-            Place::Nic => "did not reach its NIC".to_owned(),
-            Place::Receiver => "reached its NIC but not its sockets".to_owned(),
+            LossPoint::Sender(errno) => format!("were refused: {}", io::Error::from(errno)),
+            LossPoint::Switch => "did not reach the sender's switch".to_owned(),
+            LossPoint::Nic => "did not reach its NIC".to_owned(),
+            LossPoint::Receiver => "reached its NIC but not its sockets".to_owned(),
         };
-        let is_sent = matches!(place, Place::Sender(_) | Place::Switch);
+        let is_sent = matches!(place, LossPoint::Sender(_) | LossPoint::Switch);
         Self {
             port: delivery.ports[usize::from(!is_sent)],
             is_sent,
@@ -236,17 +236,17 @@ mod tests {
 
     #[test]
     fn a_loss_is_where_datagrams_are_missing_first() {
-        let sender = Place::Sender(Errno::EPERM);
+        let sender = LossPoint::Sender(Errno::EPERM);
         for (counts, is_lossy, expected) in [
             ([0, 20, 20, 20], false, None),
             ([20, 0, 0, 0], false, Some((sender, 20))),
-            ([0, 0, 0, 0], false, Some((Place::Switch, 20))),
-            ([0, 20, 19, 19], false, Some((Place::Nic, 1))),
-            ([0, 20, 20, 7], false, Some((Place::Receiver, 13))),
+            ([0, 0, 0, 0], false, Some((LossPoint::Switch, 20))),
+            ([0, 20, 19, 19], false, Some((LossPoint::Nic, 1))),
+            ([0, 20, 20, 7], false, Some((LossPoint::Receiver, 13))),
             // The plan's loss of 20 % affects 4 of 20 datagrams.
             ([0, 20, 16, 16], true, None),
-            ([0, 20, 0, 0], true, Some((Place::Nic, 20))),
-            ([0, 20, 16, 0], true, Some((Place::Receiver, 16))),
+            ([0, 20, 0, 0], true, Some((LossPoint::Nic, 20))),
+            ([0, 20, 16, 0], true, Some((LossPoint::Receiver, 16))),
         ] {
             let found = first_loss(&delivery(counts, is_lossy));
             assert_eq!(found, expected, "{counts:?}");
@@ -263,13 +263,13 @@ mod tests {
         };
         let full = Connections { count: 50, max: 50 };
         let unknown = || vec!["`nft` cannot list its rules: no such file".to_owned()];
-        let none = Machine::default;
-        let refused = Place::Sender(Errno::EPERM);
-        let blackhole = Place::Sender(Errno::EINVAL);
+        let none = RootNetns::default;
+        let refused = LossPoint::Sender(Errno::EPERM);
+        let blackhole = LossPoint::Sender(Errno::EINVAL);
         for (place, machine, text, fix) in [
             (
-                Place::Switch,
-                Machine {
+                LossPoint::Switch,
+                RootNetns {
                     rule: rule(),
                     unknown: unknown(),
                     ..none()
@@ -279,8 +279,8 @@ mod tests {
                 Some("`ip rule del pref 9`, and add the rule again with a priority above 79"),
             ),
             (
-                Place::Receiver,
-                Machine {
+                LossPoint::Receiver,
+                RootNetns {
                     connections: Some(full),
                     ..none()
                 },
@@ -290,7 +290,7 @@ mod tests {
             ),
             (
                 refused,
-                Machine {
+                RootNetns {
                     unknown: unknown(),
                     ..none()
                 },
@@ -300,15 +300,15 @@ mod tests {
             // A packet filter can refuse a packet only with EPERM.
             (
                 blackhole,
-                Machine {
+                RootNetns {
                     unknown: unknown(),
                     ..none()
                 },
                 "a route of this machine",
                 None,
             ),
-            (Place::Nic, none(), "a link on the path", None),
-            (Place::Receiver, none(), "unknown: no rule", None),
+            (LossPoint::Nic, none(), "a link on the path", None),
+            (LossPoint::Receiver, none(), "unknown: no rule", None),
         ] {
             let cause = machine.cause(place);
             assert!(cause.text.starts_with(text), "{place:?}: {cause:?}");
@@ -321,7 +321,7 @@ mod tests {
         let loss = |counts| {
             let delivery = delivery(counts, false);
             let first = first_loss(&delivery).unwrap();
-            Loss::of(&delivery, first, &Machine::default())
+            Loss::of(&delivery, first, &RootNetns::default())
         };
         let sent = loss([20, 0, 0, 0]);
         assert_eq!((sent.port, sent.is_sent), (PortId(2), true));

@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     PATIENCE,
-    cause::{self, Machine},
+    cause::{self, Disturbance},
     datagram,
-    direction::{Direction, directions},
+    direction::{LinkDirection, directions},
     judge::{self, Sent},
     lateness,
     loss::{self, Loss},
@@ -57,7 +57,7 @@ pub(crate) fn measure(
         tracked.check(connections::flows(&plan))?;
     }
     let before = tx_packets(lab, &layout)?;
-    let mut bench = Bench {
+    let mut bench = Measurement {
         sockets: open(lab, &layout)?,
         sent: vec![Sent::default(); directions.len()],
         latest: Duration::ZERO,
@@ -68,7 +68,7 @@ pub(crate) fn measure(
     bench.send_probes(&directions)?;
     bench.send_trains(&directions, &train::trains(&directions))?;
     let arrivals = bench.receive(&directions, options.clock)?;
-    let machine = Machine {
+    let machine = Disturbance {
         latest: bench.latest,
         clock: clock_error(&clocks, &Clocks::read()?),
     };
@@ -86,7 +86,7 @@ pub(crate) fn measure(
     let mut rows: Vec<CertifiedRow> = figures.map(row).collect();
     cause::explain(&mut rows, &machine);
     for loss in &losses {
-        let is_at = |direction: &Direction<'_>| {
+        let is_at = |direction: &LinkDirection<'_>| {
             if loss.is_sent {
                 direction.from == loss.port
             } else {
@@ -109,8 +109,8 @@ fn add(row: &mut CertifiedRow, loss: &Loss) {
     });
 }
 
-/// State of a measurement that is in progress.
-struct Bench<'a> {
+/// Measurement that is in progress.
+struct Measurement<'a> {
     /// Sockets of all ports, in the order of the ports' numbers.
     sockets: Vec<ProbeSocket>,
     /// Frames that each direction has accepted.
@@ -120,9 +120,9 @@ struct Bench<'a> {
     cancel: &'a CancellationToken,
 }
 
-impl Bench<'_> {
+impl Measurement<'_> {
     /// Sends the probes of all directions one after the other, so that no probe waits for another probe.
-    fn send_probes(&mut self, directions: &[Direction<'_>]) -> Result<(), LabErrorKind> {
+    fn send_probes(&mut self, directions: &[LinkDirection<'_>]) -> Result<(), LabErrorKind> {
         let mut slot = Instant::now();
         for sequence in 0..PROBES {
             for (index, direction) in directions.iter().enumerate() {
@@ -140,7 +140,7 @@ impl Bench<'_> {
     /// Sends the trains, as many of them at the same time as one CPU can handle.
     fn send_trains(
         &mut self,
-        directions: &[Direction<'_>],
+        directions: &[LinkDirection<'_>],
         trains: &[Train],
     ) -> Result<(), LabErrorKind> {
         for group in train::groups(directions) {
@@ -162,7 +162,7 @@ impl Bench<'_> {
     fn send_train(
         &mut self,
         index: usize,
-        direction: &Direction<'_>,
+        direction: &LinkDirection<'_>,
         train: &Train,
     ) -> Result<(), LabErrorKind> {
         let socket = &mut self.sockets[direction.from.index()];
@@ -207,7 +207,7 @@ impl Bench<'_> {
     /// of each direction.
     fn receive(
         &mut self,
-        directions: &[Direction<'_>],
+        directions: &[LinkDirection<'_>],
         clock: Clock,
     ) -> Result<Vec<Vec<Arrival>>, LabErrorKind> {
         let delays = directions.iter().map(|it| it.wire().delay_ns.to_duration());

@@ -7,14 +7,14 @@ use std::collections::VecDeque;
 
 use lab_units::{Bytes, Nanos};
 
-use super::direction::{Direction, Queue};
+use super::direction::{LinkDirection, Queue};
 
 /// Returns the number of largest-size frames that `direction`'s ideal queue accepts before it refuses one. Frames
 /// arrive at the times `sent` (ns); all further frames arrive at the last of these times. `None` if the queue accepts
 /// [`MANY`] frames.
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_netem.c>, `netem_enqueue`.
-pub(super) fn frames_taken(direction: &Direction<'_>, sent: &[u64]) -> Option<u64> {
+pub(super) fn frames_taken(direction: &LinkDirection<'_>, sent: &[u64]) -> Option<u64> {
     match direction.queue {
         Queue::Bytes { buffer, .. } => {
             before_refusal(bucket(direction, direction.frame, buffer), sent)
@@ -35,7 +35,7 @@ fn before_refusal(mut queue: impl FnMut(u64) -> bool, sent: &[u64]) -> Option<u6
 ///
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_tbf.c>, `tbf_dequeue`.
 fn bucket(
-    direction: &Direction<'_>,
+    direction: &LinkDirection<'_>,
     burst: Bytes,
     limit: Bytes,
 ) -> impl FnMut(u64) -> bool + use<> {
@@ -68,7 +68,7 @@ fn bucket(
 
 /// Returns a model of a queue with a delay line of `limit` packets: a function that returns true if a frame at the
 /// given time is accepted.
-fn delay_line(direction: &Direction<'_>, limit: u64) -> impl FnMut(u64) -> bool + use<> {
+fn delay_line(direction: &LinkDirection<'_>, limit: u64) -> impl FnMut(u64) -> bool + use<> {
     let wire = direction.wire();
     let serialisation = wire
         .rate_bps
@@ -110,7 +110,7 @@ mod tests {
         // At 100 Mbit/s, a frame of 4,000 B takes 320 µs; the delay is 5 ms.
         plan.links[0].emu = testing::wire("100 Mbit", "5 ms", "620 kB");
         assert_eq!(plan.links[0].kind, LinkKind::InterDc);
-        let direction = Direction {
+        let direction = LinkDirection {
             link: &plan.links[0],
             from: lab_units::PortId(0),
             to: lab_units::PortId(1),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lab_units::{Bytes, Nanos};
 
-use super::direction::Direction;
+use super::direction::LinkDirection;
 
 /// Train of frames that is sent in one direction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -17,9 +17,9 @@ pub(super) struct Train {
 }
 
 /// Returns the train of each direction. Short queues are filled as long as [`MAX_FILLED`] permits.
-pub(super) fn trains(directions: &[Direction<'_>]) -> Vec<Train> {
+pub(super) fn trains(directions: &[LinkDirection<'_>]) -> Vec<Train> {
     let mut left = MAX_FILLED;
-    let train = |direction: &Direction<'_>| {
+    let train = |direction: &LinkDirection<'_>| {
         let window = window(direction);
         let frames = direction.burst_frames() + window;
         let whole = direction.queue_frames().saturating_add(window);
@@ -33,7 +33,7 @@ pub(super) fn trains(directions: &[Direction<'_>]) -> Vec<Train> {
 /// Returns the number of frames over which the rate is measured: the number that leaves within 10 ms, so that an error
 /// of 50 µs is half the bound, and at least [`MIN_WINDOW`]. On a link that loses packets, the number is larger, so that
 /// the same number of neighbouring pairs is expected to arrive.
-fn window(direction: &Direction<'_>) -> u64 {
+fn window(direction: &LinkDirection<'_>) -> u64 {
     let wire = direction.wire();
     let frames = wire.rate_bps.bytes_in(WINDOW).get() / direction.frame.get();
     let all = u128::from(wire.loss.denominator());
@@ -43,7 +43,7 @@ fn window(direction: &Direction<'_>) -> u64 {
 }
 
 /// Returns the serialisation time of `frames` frames of the largest size on `direction`'s link.
-pub(super) fn serialisation(direction: &Direction<'_>, frames: u64) -> Duration {
+pub(super) fn serialisation(direction: &LinkDirection<'_>, frames: u64) -> Duration {
     let bytes = Bytes::new(direction.frame.get().saturating_mul(frames));
     let time = direction.wire().rate_bps.serialize(bytes);
     time.unwrap_or(Nanos::ZERO).to_duration()
@@ -51,7 +51,7 @@ pub(super) fn serialisation(direction: &Direction<'_>, frames: u64) -> Duration 
 
 /// Returns the indices of the directions in groups whose trains are sent at the same time. The frame rate of each group
 /// is so low that one CPU can handle every frame in time.
-pub(super) fn groups(directions: &[Direction<'_>]) -> Vec<Vec<usize>> {
+pub(super) fn groups(directions: &[LinkDirection<'_>]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut room = 0;
     for (index, direction) in directions.iter().enumerate() {

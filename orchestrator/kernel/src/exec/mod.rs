@@ -12,7 +12,7 @@ pub(crate) mod shared;
 mod undo;
 
 pub use self::{
-    check::Difference,
+    check::Drift,
     error::{StepCause, StepError, UndoError},
 };
 pub(crate) use self::{

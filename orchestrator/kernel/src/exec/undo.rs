@@ -159,7 +159,7 @@ impl Undoing<'_> {
         socket: &mut Socket,
     ) -> Result<(), NetlinkError> {
         let links = dump::links(socket)?;
-        let is_ours = |link: &dump::Link| {
+        let is_ours = |link: &dump::Interface| {
             let ours = |&(dev, mac): &(&str, Mac)| link.name == dev && link.mac == Some(mac);
             link.veth && inventory.links.iter().any(ours)
         };

@@ -25,22 +25,22 @@ pub(super) struct Chain {
     pub hook: Option<String>,
     /// True if the chain's policy is to drop packets for which no rule decides.
     pub drops_rest: bool,
-    pub rules: Vec<Rule>,
+    pub rules: Vec<FilterRule>,
     /// Command that makes the chain accept the datagrams of a lab's hosts.
     pub fix: String,
 }
 
 /// Rule of a chain, reduced to its condition and its verdict.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Rule {
+pub(super) struct FilterRule {
     /// True if the rule matches only some packets; false if it matches all packets.
     pub is_conditional: bool,
-    pub verdict: Verdict,
+    pub verdict: FilterVerdict,
 }
 
 /// Treatment of the packets that a rule matches.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum FilterVerdict {
     Drop,
     Reject,
     /// The packet continues in the named chain.
@@ -102,13 +102,13 @@ impl Chains {
         for rule in &chain.rules {
             let is_certain = is_certain && !rule.is_conditional;
             let how = match &rule.verdict {
-                Verdict::Drop => How::Drops,
-                Verdict::Reject => How::Rejects,
-                Verdict::Jump(to) => {
+                FilterVerdict::Drop => How::Drops,
+                FilterVerdict::Reject => How::Rejects,
+                FilterVerdict::Jump(to) => {
                     self.follow((to, is_certain), seen, found);
                     continue;
                 }
-                Verdict::Other => continue,
+                FilterVerdict::Other => continue,
             };
             found.push(dropper(name, chain, how, is_certain));
         }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs};
 use lab_abi::rows::ROCE_PORT;
 
 use super::{
-    chains::{Chain, Chains, Rule, Verdict},
+    chains::{Chain, Chains, FilterRule, FilterVerdict},
     listing::output,
 };
 
@@ -53,16 +53,16 @@ pub(super) fn parse(listing: &str) -> Chains {
 }
 
 /// Parses the matches and the target of a rule.
-fn rule(table: &str, words: &[&str]) -> Rule {
+fn rule(table: &str, words: &[&str]) -> FilterRule {
     let at = words.iter().position(|word| matches!(*word, "-j" | "-g"));
     let target = at.and_then(|at| words.get(at + 1)).copied();
-    Rule {
+    FilterRule {
         is_conditional: at != Some(0),
         verdict: match target {
-            Some("DROP") => Verdict::Drop,
-            Some("REJECT") => Verdict::Reject,
-            Some(target) => Verdict::Jump(format!("{table} {target}")),
-            None => Verdict::Other,
+            Some("DROP") => FilterVerdict::Drop,
+            Some("REJECT") => FilterVerdict::Reject,
+            Some(target) => FilterVerdict::Jump(format!("{table} {target}")),
+            None => FilterVerdict::Other,
         },
     }
 }

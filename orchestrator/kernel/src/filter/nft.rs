@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    chains::{Chain, Chains, Rule, Verdict},
+    chains::{Chain, Chains, FilterRule, FilterVerdict},
     listing::output,
 };
 use crate::doctor::modules_directory;
@@ -97,21 +97,23 @@ impl ListedChain {
 }
 
 impl ListedRule {
-    fn read(&self, table: &str) -> Rule {
-        let mut rule = Rule {
+    fn read(&self, table: &str) -> FilterRule {
+        let mut rule = FilterRule {
             is_conditional: false,
-            verdict: Verdict::Other,
+            verdict: FilterVerdict::Other,
         };
         for (name, value) in self.expr.iter().flatten() {
             let text = |field: &str| value.get(field).and_then(Value::as_str);
             match (name.as_str(), text("type"), text("name")) {
-                ("drop", ..) | ("xt", Some("target"), Some("DROP")) => rule.verdict = Verdict::Drop,
+                ("drop", ..) | ("xt", Some("target"), Some("DROP")) => {
+                    rule.verdict = FilterVerdict::Drop;
+                }
                 ("reject", ..) | ("xt", Some("target"), Some("REJECT")) => {
-                    rule.verdict = Verdict::Reject;
+                    rule.verdict = FilterVerdict::Reject;
                 }
                 ("jump" | "goto", ..) => {
                     let to = text("target").unwrap_or_default();
-                    rule.verdict = Verdict::Jump(format!("{table} {to}"));
+                    rule.verdict = FilterVerdict::Jump(format!("{table} {to}"));
                 }
                 ("counter" | "log" | "accept" | "return" | "continue", ..) => {}
                 _ => rule.is_conditional = true,

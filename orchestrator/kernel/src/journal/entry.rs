@@ -17,7 +17,7 @@ use crate::{
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Entry {
     /// The lab and its owner; the first line of a journal.
-    Lab(Head),
+    Lab(JournalHead),
     Nodes(Vec<NodeEntry>),
     /// Steps that are about to be applied.
     Do(Vec<Step>),
@@ -71,7 +71,7 @@ pub(crate) enum Undone {
 
 /// First entry of a journal: the lab and its owner.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Head {
+pub(crate) struct JournalHead {
     /// Version of the journal's format.
     pub format: u32,
     pub lab: LabName,

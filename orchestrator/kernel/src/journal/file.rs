@@ -89,7 +89,7 @@ impl Contents {
     }
 
     /// Returns the first entry; `None` if the owner was killed before it wrote that entry.
-    pub fn head(&self) -> Option<&super::Head> {
+    pub fn head(&self) -> Option<&super::JournalHead> {
         self.entries.iter().find_map(|entry| match entry {
             Entry::Lab(head) => Some(head),
             _ => None,

@@ -13,7 +13,7 @@ pub use lab_records::Location;
 
 pub use self::state::{LabState, Status};
 pub(crate) use self::{
-    entry::{Entry, FORMAT, Head, NodeEntry, Owner, Process, Undone},
+    entry::{Entry, FORMAT, JournalHead, NodeEntry, Owner, Process, Undone},
     file::{Contents, Journal},
     lock::MachineLock,
     state::{labs, now, read},

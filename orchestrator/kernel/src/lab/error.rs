@@ -6,7 +6,7 @@ use lab_host::HostError;
 
 use super::taking_rule::TakingRule;
 use crate::{
-    exec::{Difference, StepError, UndoError},
+    exec::{Drift, StepError, UndoError},
     netlink::NetlinkError,
 };
 
@@ -25,7 +25,7 @@ pub enum LabErrorKind {
     #[error(transparent)]
     Step(#[from] StepError),
     #[error("the kernel's state differs from the steps: {}", list(differences))]
-    Differs { differences: Vec<Difference> },
+    Differs { differences: Vec<Drift> },
     #[error(
         "{what} `{name}` already exists and does not belong to this lab (hint: `--lab NAME` makes a lab of another name)"
     )]
@@ -92,7 +92,7 @@ impl fmt::Display for LabError {
     }
 }
 
-fn list(differences: &[Difference]) -> String {
+fn list(differences: &[Drift]) -> String {
     let shown = differences.iter().take(MAX_SHOWN).map(ToString::to_string);
     let mut text = shown.collect::<Vec<_>>().join("; ");
     if differences.len() > MAX_SHOWN {

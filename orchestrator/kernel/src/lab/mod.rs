@@ -30,7 +30,7 @@ pub use self::{
     error::{LabError, LabErrorKind},
     hosts::HostEndpoint,
     node_command::{EnterError, NodeCommand, node_command},
-    progress::{Phase, Progress},
+    progress::{LabProgress, Phase},
     reservation::{Reservation, ReservationError},
     state::LabState,
     taking_rule::TakingRule,

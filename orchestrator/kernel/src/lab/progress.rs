@@ -19,7 +19,7 @@ pub enum Phase {
 
 /// Progress of bringing up a lab.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Progress {
+pub struct LabProgress {
     pub phase: Phase,
     /// Number of steps that have been applied, over all phases.
     pub done: usize,

@@ -12,8 +12,8 @@ use lab_plan::model::Plan;
 use crate::{
     exec::UndoError,
     journal::{
-        self, Entry, FORMAT, Head, Journal, LabState, Location, MachineLock, NodeEntry, Owner,
-        Status, now,
+        self, Entry, FORMAT, Journal, JournalHead, LabState, Location, MachineLock, NodeEntry,
+        Owner, Status, now,
     },
     lab::slot::InUse,
     name::LabName,
@@ -186,9 +186,9 @@ fn in_use() -> Result<InUse, ReservationError> {
     Ok(in_use)
 }
 
-fn head(location: Location, lab: &LabName, scenario: &str, slot: u8) -> io::Result<Head> {
+fn head(location: Location, lab: &LabName, scenario: &str, slot: u8) -> io::Result<JournalHead> {
     let process = ProcessId::own()?;
-    Ok(Head {
+    Ok(JournalHead {
         format: FORMAT,
         lab: lab.clone(),
         scenario: scenario.to_owned(),

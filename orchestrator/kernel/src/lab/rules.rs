@@ -21,8 +21,8 @@ use crate::{
     lower::{HostPlacement, LowerOptions},
     netlink::{
         Socket,
-        dump::{self, Route},
-        rule::{Action, Match, Rule},
+        dump::{self, KernelRoute},
+        rule::{KernelRule, KernelRuleAction, Match},
     },
 };
 
@@ -60,7 +60,7 @@ struct HostPackets<'a> {
     plan: &'a Plan,
     nics: Vec<&'a str>,
     addresses: Vec<Ipv4Addr>,
-    routes: Vec<Route>,
+    routes: Vec<KernelRoute>,
     /// Kinds of route lookups that the kernel makes for the packets.
     lookups: Vec<Lookup>,
 }
@@ -78,14 +78,14 @@ enum Lookup {
 
 /// Share of a lookup's packets that a selector matches: all, some or none.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Share {
+enum MatchedShare {
     None,
     Some,
     All,
 }
 
 impl<'a> HostPackets<'a> {
-    fn of(plan: &'a Plan, routes: Vec<Route>, filters_by_source: bool) -> Self {
+    fn of(plan: &'a Plan, routes: Vec<KernelRoute>, filters_by_source: bool) -> Self {
         let hosts = || plan.nodes.iter().filter(|node| node.role == Role::Host);
         let ports = hosts().flat_map(|host| &host.ports);
         let mut lookups = vec![Lookup::Send, Lookup::Receive];
@@ -102,7 +102,7 @@ impl<'a> HostPackets<'a> {
     }
 
     /// Returns true if `rule` keeps any packet from reaching the lab's own rules.
-    fn are_taken_by(&self, rule: &Rule) -> bool {
+    fn are_taken_by(&self, rule: &KernelRule) -> bool {
         let slot = self.plan.slot;
         let own = address::routing_table(slot, NodeId(0));
         let is_own = |table: u32| (own..own + slot::TABLES).contains(&table);
@@ -114,26 +114,28 @@ impl<'a> HostPackets<'a> {
                 .any(|lookup| self.is_matched(rule, *lookup) && self.ends(rule, *lookup))
     }
 
-    fn is_matched(&self, rule: &Rule, lookup: Lookup) -> bool {
+    fn is_matched(&self, rule: &KernelRule, lookup: Lookup) -> bool {
         let mut shares = rule.matches.iter().map(|it| self.share(it, lookup));
         if rule.is_inverted {
-            shares.any(|share| share != Share::All)
+            shares.any(|share| share != MatchedShare::All)
         } else {
-            shares.all(|share| share != Share::None)
+            shares.all(|share| share != MatchedShare::None)
         }
     }
 
     /// Returns true if a lookup that `rule` matches ends at the rule instead of continuing with the next rule.
-    fn ends(&self, rule: &Rule, lookup: Lookup) -> bool {
+    fn ends(&self, rule: &KernelRule, lookup: Lookup) -> bool {
         match rule.action {
-            Action::Lookup { table, suppressed } => self.addresses.iter().any(|addr| {
+            KernelRuleAction::Lookup { table, suppressed } => self.addresses.iter().any(|addr| {
                 let is_in = |it: &Match| !matches!(it, Match::To(to) if !to.contains(*addr));
                 let is_matched = rule.is_inverted || rule.matches.iter().all(is_in);
                 is_matched && self.has_route((table, suppressed), *addr, lookup)
             }),
-            Action::Goto(target) => target > address::rule_priority(self.plan.slot, HostRule::In),
-            Action::Nothing => false,
-            Action::Drop(_) => true,
+            KernelRuleAction::Goto(target) => {
+                target > address::rule_priority(self.plan.slot, HostRule::In)
+            }
+            KernelRuleAction::Nothing => false,
+            KernelRuleAction::Drop(_) => true,
         }
     }
 
@@ -145,7 +147,7 @@ impl<'a> HostPackets<'a> {
         addr: Ipv4Addr,
         lookup: Lookup,
     ) -> bool {
-        let mut routes: Vec<&Route> = self
+        let mut routes: Vec<&KernelRoute> = self
             .routes
             .iter()
             .filter(|route| route.table == table)
@@ -153,7 +155,7 @@ impl<'a> HostPackets<'a> {
             .collect();
         routes.sort_by_key(|route| std::cmp::Reverse(route.to.len));
         let is_seen =
-            |route: &&&Route| lookup != Lookup::Send || route.throws || route.hops.is_empty();
+            |route: &&&KernelRoute| lookup != Lookup::Send || route.throws || route.hops.is_empty();
         routes.iter().find(is_seen).is_some_and(|route| {
             let is_kept = suppressed.is_none_or(|suppressed| route.to.len > suppressed);
             !route.throws && (route.hops.is_empty() || is_kept)
@@ -162,9 +164,21 @@ impl<'a> HostPackets<'a> {
 
     /// Returns the share of a lookup's packets that a selector matches. The packets are UDP packets to RoCE's port,
     /// from root, without a mark; SoftRoCE's route lookups contain no ports.
-    fn share(&self, selector: &Match, lookup: Lookup) -> Share {
-        let some_if = |is_some| if is_some { Share::Some } else { Share::None };
-        let all_if = |is_all| if is_all { Share::All } else { Share::None };
+    fn share(&self, selector: &Match, lookup: Lookup) -> MatchedShare {
+        let some_if = |is_some| {
+            if is_some {
+                MatchedShare::Some
+            } else {
+                MatchedShare::None
+            }
+        };
+        let all_if = |is_all| {
+            if is_all {
+                MatchedShare::All
+            } else {
+                MatchedShare::None
+            }
+        };
         let is_received = lookup == Lookup::Receive;
         match selector {
             Match::From(prefix) | Match::To(prefix) => self.share_in(*prefix),
@@ -176,7 +190,7 @@ impl<'a> HostPackets<'a> {
             Match::Users(first, _) => all_if(*first == 0),
             Match::Protocol(protocol) => all_if(i32::from(*protocol) == libc::IPPROTO_UDP),
             Match::SourcePorts(first, last) if is_received => match first {
-                0..=MIN_SOURCE_PORT if *last == u16::MAX => Share::All,
+                0..=MIN_SOURCE_PORT if *last == u16::MAX => MatchedShare::All,
                 _ => some_if(*last >= MIN_SOURCE_PORT),
             },
             Match::DestinationPorts(first, last) if is_received => {
@@ -185,17 +199,17 @@ impl<'a> HostPackets<'a> {
             Match::SourcePorts(..)
             | Match::DestinationPorts(..)
             | Match::Tunnel(_)
-            | Match::InVrf => Share::None,
-            Match::Tos(_) | Match::Other(_) => Share::Some,
+            | Match::InVrf => MatchedShare::None,
+            Match::Tos(_) | Match::Other(_) => MatchedShare::Some,
         }
     }
 
-    fn share_in(&self, prefix: Prefix) -> Share {
+    fn share_in(&self, prefix: Prefix) -> MatchedShare {
         let is_in = |addr: &&Ipv4Addr| prefix.contains(**addr);
         match self.addresses.iter().filter(is_in).count() {
-            0 => Share::None,
-            count if count == self.addresses.len() => Share::All,
-            _ => Share::Some,
+            0 => MatchedShare::None,
+            count if count == self.addresses.len() => MatchedShare::All,
+            _ => MatchedShare::Some,
         }
     }
 }
@@ -215,8 +229,8 @@ mod tests {
     /// Routes of a machine. Table 7 has a default route; 8 has a route to 10.0.0.0/8; 9 has a default route and a throw
     /// route for 10.0.0.0/8; 10 has a route to the machine's own network; 11 has a default route that refuses packets,
     /// and a route to 10.0.0.0/8.
-    fn routes() -> Vec<Route> {
-        let route = |table, addr: &str, len, (throws, is_unicast): (bool, bool)| Route {
+    fn routes() -> Vec<KernelRoute> {
+        let route = |table, addr: &str, len, (throws, is_unicast): (bool, bool)| KernelRoute {
             table,
             to: Prefix {
                 addr: addr.parse().unwrap(),
@@ -242,10 +256,10 @@ mod tests {
         ]
     }
 
-    fn is_taken(matches: Vec<Match>, is_inverted: bool, action: Action) -> bool {
+    fn is_taken(matches: Vec<Match>, is_inverted: bool, action: KernelRuleAction) -> bool {
         let plan = testing::pair(0);
         let packets = HostPackets::of(&plan, routes(), false);
-        let mut rule = Rule {
+        let mut rule = KernelRule {
             priority: 31,
             is_inverted,
             matches,
@@ -258,8 +272,8 @@ mod tests {
         is_taken
     }
 
-    const fn lookup(table: u32) -> Action {
-        Action::Lookup {
+    const fn lookup(table: u32) -> KernelRuleAction {
+        KernelRuleAction::Lookup {
             table,
             suppressed: None,
         }
@@ -267,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_rule_takes_what_its_table_has_a_route_to() {
-        let suppressed = |table| Action::Lookup {
+        let suppressed = |table| KernelRuleAction::Lookup {
             table,
             suppressed: Some(0),
         };
@@ -280,10 +294,10 @@ mod tests {
             // wg-quick adds `lookup main suppress_prefixlength 0`; tested with a default route and with another route.
             (suppressed(7), false),
             (suppressed(8), true),
-            (Action::Goto(34), true),
-            (Action::Goto(32), false),
-            (Action::Nothing, false),
-            (Action::Drop("blackhole"), true),
+            (KernelRuleAction::Goto(34), true),
+            (KernelRuleAction::Goto(32), false),
+            (KernelRuleAction::Nothing, false),
+            (KernelRuleAction::Drop("blackhole"), true),
         ] {
             let shown = action.to_string();
             assert_eq!(is_taken(Vec::new(), false, action), expected, "{shown}");
@@ -297,7 +311,7 @@ mod tests {
         for (action, expected) in [
             (lookup(7), false),
             (lookup(11), true),
-            (Action::Drop("prohibit"), true),
+            (KernelRuleAction::Drop("prohibit"), true),
         ] {
             let shown = action.to_string();
             let matches = vec![Match::Oif("l0d1h1".into())];
@@ -309,7 +323,7 @@ mod tests {
     #[test]
     fn a_filter_by_source_looks_up_senders_too() {
         let plan = testing::pair(0);
-        let rule = Rule {
+        let rule = KernelRule {
             priority: 31,
             is_inverted: false,
             matches: vec![Match::Iif("lo".into())],

@@ -9,11 +9,11 @@ use nix::mount::{MsFlags, mount};
 use rtnetlink::packet_route::link::Stats64;
 use tokio_util::sync::CancellationToken;
 
-use super::{LabError, LabErrorKind, Phase, Progress, Reservation, down, gids, preflight};
+use super::{LabError, LabErrorKind, LabProgress, Phase, Reservation, down, gids, preflight};
 use crate::{
     certify,
     doctor::modules,
-    exec::{ApplyError, Difference, Executor, UndoError, check, netns, shared},
+    exec::{ApplyError, Drift, Executor, UndoError, check, netns, shared},
     journal::{self, Entry, MachineLock, NodeEntry, Process},
     lower::{Layout, LowerOptions, lower, lower_after},
     name::LabName,
@@ -42,7 +42,7 @@ impl Lab {
         plan: &Plan,
         options: &LowerOptions,
         cancel: &CancellationToken,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(LabProgress),
     ) -> Result<Self, LabError> {
         let steps = lower(plan, options);
         let fail = |kind: LabErrorKind| LabError {
@@ -150,20 +150,14 @@ impl Lab {
 
     /// Reads the kernel's state back and returns the differences from the plan. Waits for carriers for up to
     /// `patience`.
-    pub(crate) fn differences(
-        &mut self,
-        patience: Duration,
-    ) -> Result<Vec<Difference>, LabErrorKind> {
+    pub(crate) fn differences(&mut self, patience: Duration) -> Result<Vec<Drift>, LabErrorKind> {
         let steps = lower(&self.plan, &self.options);
         Ok(check(self.executor()?, &steps, patience)?)
     }
 
     /// After flows have run, reads the kernel's interfaces and queues back, and returns the differences from the plan
     /// with the `injected` faults. Any difference was caused by another program.
-    pub(crate) fn altered(
-        &mut self,
-        injected: &[FaultPlan],
-    ) -> Result<Vec<Difference>, LabErrorKind> {
+    pub(crate) fn altered(&mut self, injected: &[FaultPlan]) -> Result<Vec<Drift>, LabErrorKind> {
         let steps = lower_after(&self.plan, &self.options, injected).map_err(io::Error::other)?;
         Ok(check(self.executor()?, &steps, CARRIERS_AFTER)?)
     }
@@ -226,7 +220,7 @@ impl Lab {
         &mut self,
         steps: &[Step],
         cancel: &CancellationToken,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(LabProgress),
     ) -> Result<(), LabErrorKind> {
         if steps
             .iter()
@@ -240,10 +234,10 @@ impl Lab {
         let report = |group: &[Step]| {
             done += group.len();
             let phase = group.last().map_or(Phase::Nodes, Phase::of);
-            progress(Progress { phase, done, total });
+            progress(LabProgress { phase, done, total });
         };
         executor.apply(steps, || cancel.is_cancelled(), report)?;
-        progress(Progress {
+        progress(LabProgress {
             phase: Phase::Check,
             done: total,
             total,

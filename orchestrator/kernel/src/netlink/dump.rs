@@ -16,11 +16,11 @@ use rtnetlink::{
     },
 };
 
-use super::{NetlinkError, Socket, rule::Rule};
+use super::{NetlinkError, Socket, rule::KernelRule};
 
 /// Interface of a namespace, as the kernel lists it.
 #[derive(Clone, Debug)]
-pub(crate) struct Link {
+pub(crate) struct Interface {
     pub index: u32,
     pub name: String,
     pub mac: Option<Mac>,
@@ -53,7 +53,7 @@ pub(crate) struct Neighbour {
 
 /// IPv4 route of a routing table, as the kernel lists it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Route {
+pub(crate) struct KernelRoute {
     pub table: u32,
     pub to: Prefix,
     pub local: bool,
@@ -65,7 +65,7 @@ pub(crate) struct Route {
 }
 
 /// Returns all interfaces of the socket's namespace.
-pub(crate) fn links(socket: &mut Socket) -> Result<Vec<Link>, NetlinkError> {
+pub(crate) fn links(socket: &mut Socket) -> Result<Vec<Interface>, NetlinkError> {
     let request = [0; LINK_HEADER];
     socket.dump(libc::RTM_GETLINK, &request, |message| {
         LinkMessage::parse(message).ok().and_then(link)
@@ -88,22 +88,22 @@ pub(crate) fn neighbours(socket: &mut Socket) -> Result<Vec<Neighbour>, NetlinkE
 }
 
 /// Returns the IPv4 routes of all tables in the socket's namespace.
-pub(crate) fn routes(socket: &mut Socket) -> Result<Vec<Route>, NetlinkError> {
+pub(crate) fn routes(socket: &mut Socket) -> Result<Vec<KernelRoute>, NetlinkError> {
     socket.dump(libc::RTM_GETROUTE, &inet([0; ROUTE_HEADER]), |message| {
         RouteMessage::parse(message).ok().and_then(route)
     })
 }
 
 /// Returns all IPv4 routing rules in the socket's namespace.
-pub(crate) fn rules(socket: &mut Socket) -> Result<Vec<Rule>, NetlinkError> {
+pub(crate) fn rules(socket: &mut Socket) -> Result<Vec<KernelRule>, NetlinkError> {
     socket.dump(libc::RTM_GETRULE, &inet([0; ROUTE_HEADER]), |message| {
         let message = RuleMessage::parse(message).ok()?;
-        Some(Rule::of(&message))
+        Some(KernelRule::of(&message))
     })
 }
 
-fn link(message: LinkMessage) -> Option<Link> {
-    let mut link = Link {
+fn link(message: LinkMessage) -> Option<Interface> {
+    let mut link = Interface {
         index: message.header.index,
         name: String::new(),
         mac: None,
@@ -165,13 +165,13 @@ fn neighbour(message: NeighbourMessage) -> Option<Neighbour> {
     })
 }
 
-fn route(message: RouteMessage) -> Option<Route> {
+fn route(message: RouteMessage) -> Option<KernelRoute> {
     if message.header.address_family != AddressFamily::Inet {
         return None;
     }
     let mut interface = None;
     let mut gateway = None;
-    let mut route = Route {
+    let mut route = KernelRoute {
         table: u32::from(message.header.table),
         to: Prefix {
             addr: Ipv4Addr::UNSPECIFIED,

@@ -12,13 +12,13 @@ use crate::step::Selector;
 
 /// Policy routing rule as the kernel lists it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Rule {
+pub(crate) struct KernelRule {
     pub priority: u32,
     /// True if the rule matches the packets that its selectors do not match.
     pub is_inverted: bool,
     /// Selectors, all of which must match; a rule without selectors matches every packet.
     pub matches: Vec<Match>,
-    pub action: Action,
+    pub action: KernelRuleAction,
 }
 
 /// Selector of a rule.
@@ -49,7 +49,7 @@ pub(crate) enum Match {
 
 /// Action that the kernel takes for packets that a rule matches.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Action {
+pub(crate) enum KernelRuleAction {
     /// The table is looked up; routes with prefixes of at most `suppressed` bits do not count.
     Lookup { table: u32, suppressed: Option<u8> },
     /// The lookup continues at the rule with this priority.
@@ -60,7 +60,7 @@ pub(crate) enum Action {
     Drop(&'static str),
 }
 
-impl Rule {
+impl KernelRule {
     pub(super) fn of(message: &RuleMessage) -> Self {
         let header = &message.header;
         let mut priority = 0;
@@ -93,14 +93,14 @@ impl Rule {
             is_inverted: header.flags.contains(RuleFlags::Invert),
             matches,
             action: match header.action {
-                RuleAction::ToTable => Action::Lookup { table, suppressed },
+                RuleAction::ToTable => KernelRuleAction::Lookup { table, suppressed },
                 RuleAction::Goto if !header.flags.contains(RuleFlags::Unresolved) => {
-                    Action::Goto(target)
+                    KernelRuleAction::Goto(target)
                 }
-                RuleAction::Blackhole => Action::Drop("blackhole"),
-                RuleAction::Unreachable => Action::Drop("unreachable"),
-                RuleAction::Prohibit => Action::Drop("prohibit"),
-                _ => Action::Nothing,
+                RuleAction::Blackhole => KernelRuleAction::Drop("blackhole"),
+                RuleAction::Unreachable => KernelRuleAction::Drop("unreachable"),
+                RuleAction::Prohibit => KernelRuleAction::Drop("prohibit"),
+                _ => KernelRuleAction::Nothing,
             },
         }
     }
@@ -119,8 +119,10 @@ impl Rule {
     /// Returns the number of the table that the rule looks up; `None` for other actions.
     pub const fn table(&self) -> Option<u32> {
         match self.action {
-            Action::Lookup { table, .. } => Some(table),
-            Action::Goto(_) | Action::Nothing | Action::Drop(_) => None,
+            KernelRuleAction::Lookup { table, .. } => Some(table),
+            KernelRuleAction::Goto(_) | KernelRuleAction::Nothing | KernelRuleAction::Drop(_) => {
+                None
+            }
         }
     }
 }
@@ -155,7 +157,7 @@ fn kind(attribute: &rtnetlink::packet_core::DefaultNla) -> u16 {
 }
 
 /// Prints the rule in the format of `ip rule`.
-impl fmt::Display for Rule {
+impl fmt::Display for KernelRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.priority)?;
         if self.is_inverted {
@@ -201,7 +203,7 @@ impl fmt::Display for Match {
     }
 }
 
-impl fmt::Display for Action {
+impl fmt::Display for KernelRuleAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lookup { table, suppressed } => {

@@ -2,7 +2,7 @@
 
 use lab_abi::wire::{
     AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig, IngressConfig,
-    LocalPrefix, OwnPolicy, PolicyConfig, PortConfig, SharedBufferConfig, SizeThreshold,
+    LocalPrefix, OwnPolicy, PolicyConfig, PortConfig, SharedBufferConfig,
 };
 use lab_plan::{
     model::{Candidate, Link, LinkKind, Plan, PolicyPlan, PolicyRun, Switch, WirePlan},
@@ -81,17 +81,11 @@ pub(super) fn destination(
     let row = &plan.switches[switch_index].destinations[row];
     let prefix = plan.dcs[row.dc.index()].prefix;
     let (candidates, paths): (_, Vec<_>) = candidates.unzip();
-    let ages = size_thresholds(policy, &paths, row.hops, plan.scale.size)
-        .into_iter()
-        .map(|age| SizeThreshold {
-            from_bytes: age.from_bytes,
-            cheapest: age.is_cheapest,
-        });
     DestinationConfig {
         addr: prefix.addr,
         prefix_len: prefix.len,
         candidates,
-        size_thresholds: ages.collect(),
+        size_thresholds: size_thresholds(policy, &paths, row.hops, plan.scale.size),
     }
 }
 

@@ -53,7 +53,7 @@ pub struct AgentLauncher {
 
 /// Running agent of one DCI switch.
 #[derive(Debug)]
-pub(super) struct Agent {
+pub(super) struct SwitchAgent {
     dc: DcId,
     node: NodeId,
     /// Index of the switch in `plan.switches`.
@@ -93,7 +93,7 @@ impl AgentLauncher {
         switch_index: usize,
         pins: &Path,
         events: UnboundedSender<T>,
-    ) -> Result<Agent, AgentError> {
+    ) -> Result<SwitchAgent, AgentError> {
         let node = plan.switches[switch_index].node;
         let dc = plan.nodes[node.index()].dc;
         let name = &plan.dcs[dc.index()].name;
@@ -119,7 +119,7 @@ impl AgentLauncher {
             ))?;
         }
         let process = self.launch(lab, node, dc, &config, events)?;
-        Ok(Agent {
+        Ok(SwitchAgent {
             dc,
             node,
             switch: switch_index,
@@ -135,7 +135,7 @@ impl AgentLauncher {
     pub(super) fn restart<T: From<(DcId, AgentEvent)> + Send + 'static>(
         &self,
         lab: &mut Lab,
-        agent: &mut Agent,
+        agent: &mut SwitchAgent,
         events: UnboundedSender<T>,
     ) -> Result<(), AgentError> {
         // The previous process may still run although its socket is closed, and a switch must never have two agents.
@@ -200,7 +200,7 @@ impl AgentLauncher {
     }
 }
 
-impl Agent {
+impl SwitchAgent {
     pub(super) const fn dc(&self) -> DcId {
         self.dc
     }

@@ -9,7 +9,7 @@ use lab_units::DcId;
 
 use super::{
     agent_config,
-    tune::{Change, Tuned, changed, tunable},
+    tune::{ParameterChange, Tuned, changed, tunable},
 };
 
 /// Returns the commands that the control plane sends after `fault`, under the policy at index `policy`.
@@ -70,7 +70,7 @@ pub(super) fn of_changes(
     (policy, switch): (usize, usize),
     injected: &[FaultPlan],
     config: &AgentConfig,
-    changes: &[Change],
+    changes: &[ParameterChange],
 ) -> Result<(Vec<AgentCommand>, Tuned), String> {
     let parameters = config
         .policy

@@ -11,15 +11,15 @@ use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
 
 use super::{
     AgentError, RunError, RunReport, Runner,
-    agents::{self, Agent, AgentEvent},
+    agents::{self, AgentEvent, SwitchAgent},
     commands,
-    generator::{self, Session},
+    generator::{self, FlowSession},
     input::{Ending, HostCounts, Input, Readings},
     rates::RateSampler,
     repetition::{Effects, Repetition, RepetitionSetup},
     start::Start,
     tables,
-    tune::{Change, PendingRequest, Tuned},
+    tune::{ParameterChange, PendingRequest, Tuned},
     watch::Watchdog,
 };
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
 /// Running repetition, with its agents and channels.
 pub(super) struct RunningRepetition<'a> {
     pub(super) repetition: Repetition<'a>,
-    pub(super) agents: Vec<Agent>,
+    pub(super) agents: Vec<SwitchAgent>,
     pub(super) inputs: UnboundedReceiver<Input>,
     /// Sending end of `inputs`, which agents and flows get.
     sender: UnboundedSender<Input>,
@@ -57,7 +57,7 @@ impl<'a> RunningRepetition<'a> {
     }
 
     /// Returns the agent of a datacenter; `None` for a legacy datacenter.
-    fn agent(&mut self, dc: DcId) -> Option<&mut Agent> {
+    fn agent(&mut self, dc: DcId) -> Option<&mut SwitchAgent> {
         self.agents.iter_mut().find(|agent| agent.dc() == dc)
     }
 
@@ -131,7 +131,7 @@ impl Runner<'_> {
             host_waits: running.waits_at_delivery,
             cpu,
         };
-        running.agents.drain(..).try_for_each(Agent::wait)?;
+        running.agents.drain(..).try_for_each(SwitchAgent::wait)?;
         // By now the agents have detached their programs from the switches' ports, so any remaining difference was made
         // by another program.
         let altered = self.lab.altered(running.repetition.injected())?;
@@ -236,7 +236,7 @@ impl Runner<'_> {
         &mut self,
         repetition: &Repetition<'_>,
         sender: UnboundedSender<Input>,
-    ) -> Result<Session, RunError> {
+    ) -> Result<FlowSession, RunError> {
         self.phase(repetition, "ready", repetition.flows.len());
         let (events, received) = mpsc::unbounded_channel();
         tokio::spawn(forward(received, sender));
@@ -244,7 +244,7 @@ impl Runner<'_> {
         let tool = self.plan.rdma.tool;
         let clock = self.lab.options().clock;
         tokio::select! {
-            session = Session::prepare(tool, jobs, clock, events) => session,
+            session = FlowSession::prepare(tool, jobs, clock, events) => session,
             () = self.cancel.cancelled() => Err(RunError::Cancelled),
         }
     }
@@ -252,7 +252,7 @@ impl Runner<'_> {
     /// Runs the flows, and handles all inputs until every flow has its row.
     async fn run_flows(
         &mut self,
-        session: Session,
+        session: FlowSession,
         start: MonotonicTime,
         running: &mut RunningRepetition<'_>,
         requests: &mut Receiver<PendingRequest>,
@@ -411,7 +411,7 @@ impl Runner<'_> {
     pub(super) fn tune(
         &self,
         dc: &str,
-        changes: &[Change],
+        changes: &[ParameterChange],
         running: &mut RunningRepetition<'_>,
     ) -> Result<Tuned, String> {
         let agent = running.agents.iter_mut().find(|agent| agent.name() == dc);

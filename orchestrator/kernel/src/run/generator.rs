@@ -17,7 +17,7 @@ use crate::{Lab, lab::HostEndpoint, lower::Clock};
 
 /// Session whose flows are prepared and wait for their start.
 #[derive(Debug)]
-pub(super) enum Session {
+pub(super) enum FlowSession {
     Perftest(perftest::Session),
     Verbs(verbs::Session),
 }
@@ -29,7 +29,7 @@ pub(super) enum Aborter {
     Verbs(verbs::Aborter),
 }
 
-impl Session {
+impl FlowSession {
     /// Prepares the flows: all of them with perftest, the first ones with verbs.
     pub(super) async fn prepare(
         tool: Tool,

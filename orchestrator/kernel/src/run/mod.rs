@@ -55,7 +55,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    generator::Session,
+    generator::FlowSession,
     repetition::{Repetition, RepetitionSetup},
 };
 use crate::{Lab, lower::Clock};
@@ -114,7 +114,7 @@ impl Runner<'_> {
         let (events, _unused) = mpsc::unbounded_channel();
         let tool = self.plan.rdma.tool;
         let clock = self.lab.options().clock;
-        let session = Session::prepare(tool, jobs, clock, events).await?;
+        let session = FlowSession::prepare(tool, jobs, clock, events).await?;
         session.run(MonotonicTime::now()).await
     }
 

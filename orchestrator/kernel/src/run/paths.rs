@@ -17,9 +17,9 @@ use lab_units::{DcId, FlowId};
 pub(super) struct PinnedPaths<'a> {
     plan: &'a Plan,
     tool: Tool,
-    hops: BTreeMap<Direction, Pinned>,
+    hops: BTreeMap<FlowDirection, Pinned>,
     /// Flows by direction; a flow is added once its QPs are known.
-    flows: BTreeMap<Direction, FlowId>,
+    flows: BTreeMap<FlowDirection, FlowId>,
 }
 
 /// Hops of a flow in one direction, and the sequence number of its first packet.
@@ -32,7 +32,7 @@ struct Pinned {
 
 /// One direction of a flow, identified by header fields that every switch on the path sees.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-struct Direction {
+struct FlowDirection {
     src: Ipv4Addr,
     dst: Ipv4Addr,
     dest_qp: u32,
@@ -41,9 +41,9 @@ struct Direction {
 /// The directions of a flow's packets. A CNP has the addresses and ports of an ACK, but the QP number of the data.
 #[derive(Clone, Copy, Debug)]
 struct Directions {
-    data: Direction,
-    ack: Direction,
-    cnp: Direction,
+    data: FlowDirection,
+    ack: FlowDirection,
+    cnp: FlowDirection,
 }
 
 /// Paths of a flow's data and acknowledgements; `None` while a path is unknown.
@@ -73,7 +73,7 @@ impl<'a> PinnedPaths<'a> {
 
     /// Adds a decision; returns the flow that it is for, if the flow is in the schedule.
     pub(super) fn decide(&mut self, dc: DcId, report: &DecisionReport) -> Option<FlowId> {
-        let direction = Direction {
+        let direction = FlowDirection {
             src: report.src_ip,
             dst: report.dst_ip,
             dest_qp: report.dest_qp?,
@@ -138,7 +138,7 @@ impl<'a> PinnedPaths<'a> {
             Side::Server => (server_qp, client_qp),
             Side::Client => (client_qp, server_qp),
         };
-        let direction = |from: QpAddress, to: QpAddress| Direction {
+        let direction = |from: QpAddress, to: QpAddress| FlowDirection {
             src: address(from),
             dst: address(to),
             dest_qp: to.qp.0,
@@ -146,7 +146,7 @@ impl<'a> PinnedPaths<'a> {
         Directions {
             data: direction(ack, data),
             ack: direction(data, ack),
-            cnp: Direction {
+            cnp: FlowDirection {
                 dest_qp: data.qp.0 | CNP_QP,
                 ..direction(data, ack)
             },
@@ -180,7 +180,7 @@ fn address(qp: QpAddress) -> Ipv4Addr {
 }
 
 impl Directions {
-    const fn all(self) -> [Direction; 3] {
+    const fn all(self) -> [FlowDirection; 3] {
         [self.data, self.ack, self.cnp]
     }
 }

@@ -214,7 +214,7 @@ mod tests {
     use lab_records::Deviation;
 
     use super::*;
-    use crate::{exec::Difference, lab::RecoveryCounts, step::Namespace};
+    use crate::{exec::Drift, lab::RecoveryCounts, step::Namespace};
 
     #[test]
     fn losses_are_those_between_two_readings() {
@@ -252,7 +252,7 @@ mod tests {
     fn a_difference_that_stays_is_named_once() {
         let mut report = RunReport::default();
         let difference = |object: &str| {
-            let difference = Difference {
+            let difference = Drift {
                 netns: Namespace::Root,
                 object: object.to_owned(),
                 wanted: "limit 2".to_owned(),

@@ -6,15 +6,16 @@ use lab_abi::{
     dcqcn::{DcqcnParams, PacedQp, QpKey},
     pfc::{PFC_PRIORITY, PauseRecord},
     wire::{
-        AgentCommand, BucketRow, DecisionReport, LinkReport, Links, QueueReport, Queues, Stats,
+        AgentCommand, BucketRow, DecisionReport, LinkReport, LinkReports, QueueReport, Queues,
+        Stats,
     },
 };
 use lab_dcqcn::reaction;
 use lab_generators::contract::{FlowOutcome, MonotonicTime, QpAddress, Status, Tool};
 use lab_plan::model::{Destination, Flow, Plan};
 use lab_recorder::{
-    AgentCounts, CandidateScore, Decision, FlowGenerator, FlowResult, LinkCounters, QpRate,
-    QueueLevels, RowMaker, Split, SwitchCounters,
+    AgentCounts, CandidateScore, FlowGenerator, FlowResult, LinkCounters, QpRate, QueueLevels,
+    RowMaker, Split, SwitchCounters, SwitchDecision,
 };
 use lab_records::{
     DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, PfcEvent, PfcRow, QueueRow, RateRow,
@@ -37,7 +38,7 @@ pub(super) struct ReportRows<'a> {
     baseline: BTreeMap<PortId, LinkReport>,
     /// Number of times that each switch's agent was restarted.
     restarts: BTreeMap<DcId, u64>,
-    samples: BTreeMap<DcId, Samples>,
+    samples: BTreeMap<DcId, SwitchSamples>,
     /// Number of packets that each switch has dropped because no candidate was alive.
     unreachable: BTreeMap<DcId, u64>,
 }
@@ -45,7 +46,7 @@ pub(super) struct ReportRows<'a> {
 /// Counts of a switch's queue samples since the repetition's start. After a restart, the switch's agent counts from 0
 /// again.
 #[derive(Clone, Copy, Debug, Default)]
-struct Samples {
+struct SwitchSamples {
     /// Counts in the agent's latest report.
     latest: SampleCounts,
     since_start: SampleCounts,
@@ -57,7 +58,7 @@ struct SampleCounts {
     late: u64,
 }
 
-impl Samples {
+impl SwitchSamples {
     /// Adds the counts of an agent's new report. Samples from before the repetition's start are not counted.
     fn update(&mut self, now: SampleCounts, is_started: bool) {
         let before = std::mem::replace(&mut self.latest, now);
@@ -151,7 +152,7 @@ impl<'a> ReportRows<'a> {
 
     /// Returns the row for a decision, and stores the chosen port, from which the flow's path follows.
     pub(super) fn decision(&mut self, dc: DcId, report: &DecisionReport) -> DecisionRow {
-        let decision = Decision {
+        let decision = SwitchDecision {
             time: self.time(report.time_ns),
             dc,
             flow: self.paths.decide(dc, report),
@@ -196,7 +197,7 @@ impl<'a> ReportRows<'a> {
 
     /// Returns the rows for the port counters in a switch's `report`. A report from before the repetition's start gives
     /// no rows, but serves as the baseline for later reports.
-    pub(super) fn links(&mut self, report: &Links) -> Vec<LinkRow> {
+    pub(super) fn links(&mut self, report: &LinkReports) -> Vec<LinkRow> {
         if report.time_ns < self.start.as_nanos() {
             let ports = report.ports.iter().map(|port| (port.port, *port));
             self.baseline.extend(ports);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lab_abi::wire::{AgentCommand, BucketRow, Demands};
 use lab_generators::contract::MonotonicTime;
 use lab_plan::model::{FaultChange, FaultPlan, LinkKind, Plan, PolicyPlan, PolicyRun};
-use lab_te::{Controller, Hop, Row, Tables, TeError, Topology};
+use lab_te::{Controller, Egress, NextHops, Tables, TeError, Topology};
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 
 /// TE controller of a repetition.
@@ -43,12 +43,12 @@ impl<'a> TeController<'a> {
             switch
                 .destinations
                 .iter()
-                .map(|row| Row {
+                .map(|row| NextHops {
                     to: row.dc.index(),
                     hops: row
                         .candidates
                         .iter()
-                        .map(|candidate| Hop {
+                        .map(|candidate| Egress {
                             link: candidate.port.index(),
                             next: candidate.next_dc.index(),
                         })

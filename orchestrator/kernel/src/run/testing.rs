@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use lab_abi::{
     Rule, Trigger,
-    wire::{CandidateReport, DecisionReport, LinkReport, Links, QueueReport, Queues},
+    wire::{CandidateReport, DecisionReport, LinkReport, LinkReports, QueueReport, Queues},
 };
 use lab_generators::contract::{
     Fct, FctSource, FlowOutcome, FlowStart, MonotonicTime, QpAddress, QpNumber, Status,
@@ -108,7 +108,7 @@ pub(super) fn decision(plan: &Plan, dc: u32, to: QpAddress, chosen: usize) -> De
 }
 
 /// Returns the report of a port that has sent `tx_bytes` in `drops` packets and has dropped the same number of packets.
-pub(super) fn links(time_ns: u64, port: PortId, tx_bytes: u64, drops: u64) -> Links {
+pub(super) fn links(time_ns: u64, port: PortId, tx_bytes: u64, drops: u64) -> LinkReports {
     let port = LinkReport {
         port,
         tx_bytes,
@@ -116,7 +116,7 @@ pub(super) fn links(time_ns: u64, port: PortId, tx_bytes: u64, drops: u64) -> Li
         drops,
         marks: None,
     };
-    Links {
+    LinkReports {
         time_ns,
         ports: vec![port],
     }

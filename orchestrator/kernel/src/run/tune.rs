@@ -21,7 +21,7 @@ use crate::{journal, name::LabName};
 
 /// New value for a parameter, written for example as `alpha=1`.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Change {
+pub struct ParameterChange {
     /// Name of the parameter, as in a scenario.
     pub name: String,
     pub value: u8,
@@ -36,7 +36,7 @@ pub struct ParseChangeError {
     text: String,
 }
 
-impl std::str::FromStr for Change {
+impl std::str::FromStr for ParameterChange {
     type Err = ParseChangeError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -58,7 +58,7 @@ pub struct TuneRequest {
     /// Name of the datacenter whose switch is tuned.
     pub dc: String,
     /// Changes to make; empty to only read the current values.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ParameterChange>,
 }
 
 /// Tunable parameters of a switch and their values.
@@ -193,9 +193,12 @@ fn serve(stream: UnixStream, requests: &mpsc::Sender<PendingRequest>) -> io::Res
 ///
 /// # Errors
 /// If a parameter cannot be tuned, or a value is invalid.
-pub(super) fn changed(parameters: &LcmpConfig, changes: &[Change]) -> Result<LcmpConfig, String> {
+pub(super) fn changed(
+    parameters: &LcmpConfig,
+    changes: &[ParameterChange],
+) -> Result<LcmpConfig, String> {
     let mut parameters = parameters.clone();
-    for Change { name, value } in changes {
+    for ParameterChange { name, value } in changes {
         let Some(parameter) = declared().find(|parameter| parameter.name == name) else {
             let names = declared()
                 .map(|parameter| parameter.name)
@@ -236,13 +239,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 mod tests {
     use super::*;
 
-    fn change(text: &str) -> Change {
+    fn change(text: &str) -> ParameterChange {
         text.parse().unwrap()
     }
 
     #[test]
     fn a_change_is_a_name_and_a_byte() {
-        let expected = Change {
+        let expected = ParameterChange {
             name: "w_ql".to_owned(),
             value: 255,
         };
@@ -255,7 +258,7 @@ mod tests {
             "alpha=-1",
             "alpha=1.5",
         ] {
-            assert!(text.parse::<Change>().is_err(), "{text}");
+            assert!(text.parse::<ParameterChange>().is_err(), "{text}");
         }
     }
 

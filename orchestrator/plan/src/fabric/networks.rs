@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lab_units::{Nanos, NodeId};
 
 use crate::{
-    faults::Change,
+    faults::PlannedFault,
     ideal::{self, Hop, HostPath},
     network::Network,
     paths::{self, Paths},
@@ -30,7 +30,7 @@ struct Combined {
 
 impl Networks {
     /// Returns the network states of a run that starts with `network` and applies `changes`.
-    pub fn new(network: &Network, changes: &[Change]) -> Self {
+    pub fn new(network: &Network, changes: &[PlannedFault]) -> Self {
         let mut epochs = vec![(Nanos::ZERO, network.clone())];
         let mut now = network.clone();
         for change in changes {

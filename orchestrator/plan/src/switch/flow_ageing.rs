@@ -1,28 +1,20 @@
 //! UCMP flow ageing: thresholds in sent bytes, as a lab's switch counts them, at which a flow is re-routed.
 
+use lab_abi::wire::SizeThresholdConfig;
 use lab_policy::{UcmpConfig, ucmp};
 use lab_units::{Bytes, Ratio};
 
 use crate::model::{Candidate, PolicyPlan};
 
-/// Number of sent bytes from which a given set of next hops has the least cost.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct SizeThreshold {
-    /// Minimum number of emulated bytes that the flow has sent.
-    pub from_bytes: Bytes,
-    /// For each candidate, true if its cost is minimal from `from_bytes` on.
-    pub is_cheapest: Vec<bool>,
-}
-
-/// Returns the size thresholds for flows over `candidates`, whose paths have `hops` links; `size` is the scale factor
-/// of sizes. The list is empty if the policy has no flow ageing.
+/// Returns the size thresholds for a flow over `candidates` with `hops` links each; `size` is the number of emulated
+/// bytes per paper byte. Returns an empty list under a policy without flow ageing.
 #[must_use]
 pub fn size_thresholds<'a>(
     policy: &PolicyPlan,
     candidates: impl IntoIterator<Item = &'a Candidate>,
     hops: u32,
     size: Ratio,
-) -> Vec<SizeThreshold> {
+) -> Vec<SizeThresholdConfig> {
     let PolicyPlan::Ucmp(config @ UcmpConfig { ageing: true, .. }) = policy else {
         return Vec::new();
     };
@@ -31,9 +23,9 @@ pub fn size_thresholds<'a>(
         .map(|candidate| candidate.path(hops))
         .collect();
     let ages = ucmp::size_thresholds(&paths, config);
-    let threshold = |age: &ucmp::SizeThreshold| SizeThreshold {
+    let threshold = |age: &ucmp::SizeThreshold| SizeThresholdConfig {
         from_bytes: first_reaching(age.from, size),
-        is_cheapest: age.buckets[..paths.len()].iter().map(|&n| n > 0).collect(),
+        cheapest: age.buckets[..paths.len()].iter().map(|&n| n > 0).collect(),
     };
     ages.as_slice().iter().map(threshold).collect()
 }
@@ -80,7 +72,7 @@ mod tests {
         let found = size_thresholds(&ucmp(true), &candidates, 2, size);
         let rows: Vec<_> = found
             .iter()
-            .map(|row| (row.from_bytes.get(), &row.is_cheapest[..]))
+            .map(|row| (row.from_bytes.get(), &row.cheapest[..]))
             .collect();
         let expected: [(u64, &[bool]); 3] = [
             (0, &[true, false]),

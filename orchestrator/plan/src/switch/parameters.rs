@@ -8,7 +8,7 @@ use lab_units::show::{about_bytes, about_time};
 use crate::{error::PlanError, model::Scale};
 
 /// Name of a parameter whose default depends on the topology, with that default in emulated units.
-pub(crate) type Derived = (&'static str, Value);
+pub(crate) type DerivedDefault = (&'static str, Value);
 
 /// Resolves `settings` at the YAML path `path` into emulated parameters; `preset` applies if the settings name none.
 ///
@@ -17,7 +17,7 @@ pub(crate) fn resolve<S: ParameterSet>(
     path: &str,
     settings: &Settings,
     preset: Preset,
-    derived: &[Derived],
+    derived: &[DerivedDefault],
     scale: &Scale,
 ) -> Result<S, PlanError> {
     let preset = settings.preset.unwrap_or(preset);

@@ -143,13 +143,13 @@ pub(crate) fn peak_percent(offers: &[Offer], costs: &Costs) -> u32 {
 
 /// Work done until `time`, and the rate of work from then on. `done` and `rate` are in units of 2^−32 ns.
 #[derive(Clone, Copy, Default)]
-struct Work {
+struct OfferedWork {
     time: u64,
     done: u128,
     rate: u128,
 }
 
-impl Work {
+impl OfferedWork {
     fn at(&self, time: u64) -> u128 {
         self.done + self.rate * u128::from(time.saturating_sub(self.time))
     }
@@ -175,8 +175,8 @@ fn peak(offers: &[Offer], costs: &Costs) -> u64 {
     let mut changes: Vec<(u64, bool, u128)> = starts.chain(ends).collect();
     // Starts are sorted, and so are the ends of bursts; a stable sort merges such sorted runs quickly.
     changes.sort_by_key(|&(time, is_end, _)| (time, is_end));
-    let mut work = Work::default();
-    let steps: Vec<Work> = changes
+    let mut work = OfferedWork::default();
+    let steps: Vec<OfferedWork> = changes
         .into_iter()
         .map(|(time, is_end, rate)| {
             let rate = if is_end {
@@ -184,7 +184,7 @@ fn peak(offers: &[Offer], costs: &Costs) -> u64 {
             } else {
                 work.rate + rate
             };
-            work = Work {
+            work = OfferedWork {
                 time,
                 done: work.at(time),
                 rate,
@@ -204,7 +204,7 @@ fn peak(offers: &[Offer], costs: &Costs) -> u64 {
 }
 
 /// Returns the maximum work within any of `windows`, whose starts and ends never decrease.
-fn most_within(steps: &[Work], windows: impl Iterator<Item = (u64, u64)>) -> u128 {
+fn most_within(steps: &[OfferedWork], windows: impl Iterator<Item = (u64, u64)>) -> u128 {
     let cursor = || {
         let mut next = 0;
         move |time: u64| {

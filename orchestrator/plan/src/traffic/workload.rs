@@ -140,7 +140,7 @@ fn too_many(sampling: Sampling<'_>) -> PlanError {
 }
 
 /// Sending host with the state of its arrival process.
-struct Source {
+struct SendingHost {
     demand: Demand,
     /// Mean gap between two flows in nanoseconds.
     gap: f64,
@@ -151,7 +151,7 @@ struct Source {
     targets: Stream,
 }
 
-impl Source {
+impl SendingHost {
     fn draw(&mut self, network: &Network, sizes: &SizeCdf, start: Nanos) -> Draft {
         let to = &self.demand.to;
         let dc = to[self.targets.below(to.len())];
@@ -180,7 +180,7 @@ fn sources(
     workload: &Workload,
     sizes: &SizeCdf,
     sampling: Sampling<'_>,
-) -> Result<Vec<Source>, PlanError> {
+) -> Result<Vec<SendingHost>, PlanError> {
     let demands = demand::of_workload(network, workload, sampling.path)?;
     let sources = demands.into_iter().map(|demand| {
         let stream = |quantity| {
@@ -198,7 +198,7 @@ fn sources(
             Arrivals::Poisson => gaps.exponential(gap),
             Arrivals::Even => gaps.phase(gap),
         };
-        Source {
+        SendingHost {
             gap,
             next: first,
             gaps,

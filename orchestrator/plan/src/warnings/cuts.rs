@@ -21,7 +21,7 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
     let mut down: BTreeSet<LinkId> = BTreeSet::new();
     // For each candidate that leads to a cut: the time since when, and the cut links.
     let mut open: BTreeMap<Unseen, (Nanos, BTreeSet<LinkId>)> = BTreeMap::new();
-    let mut spans: BTreeMap<Span, Vec<Unseen>> = BTreeMap::new();
+    let mut spans: BTreeMap<CutSpan, Vec<Unseen>> = BTreeMap::new();
     for faults in inspection
         .faults
         .chunk_by(|a, b| a.paper_at_ns == b.paper_at_ns)
@@ -60,7 +60,7 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
 }
 
 /// Start and end of a time span (`None` if the links stay down), and the links that are cut in it.
-type Span = (Nanos, Option<Nanos>, BTreeSet<LinkId>);
+type CutSpan = (Nanos, Option<Nanos>, BTreeSet<LinkId>);
 
 /// Returns the pairs of datacenters between which data or ACKs flow.
 pub(super) fn pairs(inspection: &Inspection<'_>) -> BTreeSet<(DcId, DcId)> {
@@ -98,7 +98,11 @@ fn dead_ends(
         .collect()
 }
 
-fn sentence(inspection: &Inspection<'_>, (since, until, links): &Span, found: &[Unseen]) -> String {
+fn sentence(
+    inspection: &Inspection<'_>,
+    (since, until, links): &CutSpan,
+    found: &[Unseen],
+) -> String {
     let network = inspection.network;
     let name = |dc: &DcId| network.dcs[dc.index()].name.as_str();
     let cut: Vec<_> = links

@@ -52,8 +52,8 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
     let mut in_time: Vec<(usize, &Fault)> = inspection.scenario.faults.iter().enumerate().collect();
     in_time.sort_by_key(|(index, fault)| (fault.at, *index));
     let mut down: BTreeMap<LinkId, usize> = BTreeMap::new();
-    let mut open: BTreeMap<Pair, (Nanos, Vec<usize>)> = BTreeMap::new();
-    let mut spans: BTreeMap<Span, Vec<Pair>> = BTreeMap::new();
+    let mut open: BTreeMap<DcPair, (Nanos, Vec<usize>)> = BTreeMap::new();
+    let mut spans: BTreeMap<FaultSpan, Vec<DcPair>> = BTreeMap::new();
     for faults in in_time.chunk_by(|(_, a), (_, b)| a.at == b.at) {
         let at = faults[0].1.at;
         for (index, fault) in faults {
@@ -74,7 +74,7 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
             open.entry(pair)
                 .or_insert_with(|| (at, down.values().copied().collect()));
         }
-        let is_whole = |&(a, b): &Pair| {
+        let is_whole = |&(a, b): &DcPair| {
             let ways = [(a, b), (b, a)]
                 .into_iter()
                 .filter(|way| pairs.contains(way));
@@ -96,10 +96,10 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
 }
 
 /// Pair of datacenters, the one with the lower id first.
-type Pair = (DcId, DcId);
+type DcPair = (DcId, DcId);
 
 /// Start and end of a time span (`None` if it never ends), and the indices of the faults that start it.
-type Span = (Nanos, Option<Nanos>, Vec<usize>);
+type FaultSpan = (Nanos, Option<Nanos>, Vec<usize>);
 
 fn links(inspection: &Inspection<'_>, fault: &Fault) -> Vec<LinkId> {
     let network = inspection.network;
@@ -120,7 +120,11 @@ fn is_connected(
     up.any(|next| next.next_dc == to || is_connected(inspection, (next.next_dc, to), down))
 }
 
-fn sentence(inspection: &Inspection<'_>, (since, until, causes): &Span, pairs: &[Pair]) -> String {
+fn sentence(
+    inspection: &Inspection<'_>,
+    (since, until, causes): &FaultSpan,
+    pairs: &[DcPair],
+) -> String {
     let name = |dc: &DcId| inspection.network.dcs[dc.index()].name.as_str();
     let shown: Vec<String> = pairs
         .iter()

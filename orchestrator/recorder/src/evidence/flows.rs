@@ -76,7 +76,7 @@ impl Flows {
     /// Returns the number of flows with known paths, and how many of these shared a link direction with another flow
     /// while both were active; `ends` gives each repetition's end.
     pub fn overlapping(&self, ends: &RepetitionEnds) -> (u64, u64) {
-        let mut by_link: BTreeMap<_, Vec<Span>> = BTreeMap::new();
+        let mut by_link: BTreeMap<_, Vec<FlowSpan>> = BTreeMap::new();
         let mut known = 0;
         for (index, flow) in self.flows.iter().enumerate() {
             let Some(path) = flow.path else {
@@ -86,7 +86,7 @@ impl Flows {
             known += 1;
             for &link in &self.links[path] {
                 let spans = by_link.entry((flow.repetition, link)).or_default();
-                spans.push(Span {
+                spans.push(FlowSpan {
                     start: flow.start,
                     end,
                     index,
@@ -136,9 +136,9 @@ impl Seen {
 /// Sorts `spans` by start, and sets `overlaps` for each span that overlaps another span in time.
 ///
 /// Each span is compared only with the earlier span that ends last: if that one has ended, so have all earlier ones.
-fn mark_overlaps(spans: &mut [Span], overlaps: &mut [bool]) {
+fn mark_overlaps(spans: &mut [FlowSpan], overlaps: &mut [bool]) {
     spans.sort_unstable();
-    let mut last: Option<Span> = None;
+    let mut last: Option<FlowSpan> = None;
     for &span in spans.iter() {
         if let Some(last) = last
             && span.start < last.end
@@ -154,7 +154,7 @@ fn mark_overlaps(spans: &mut [Span], overlaps: &mut [bool]) {
 
 /// Time span in which a flow was active.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-struct Span {
+struct FlowSpan {
     start: Nanos,
     end: Nanos,
     /// Index of the flow.
@@ -206,13 +206,13 @@ mod tests {
     proptest! {
         #[test]
         fn overlaps_are_those_of_all_pairs(spans in prop::collection::vec((0u64..40, 1u64..12), 0..20)) {
-            let span = |(index, (start, length)): (usize, (u64, u64))| Span {
+            let span = |(index, (start, length)): (usize, (u64, u64))| FlowSpan {
                 start: Nanos::new(start),
                 end: Nanos::new(start + length),
                 index,
             };
-            let spans: Vec<Span> = spans.into_iter().enumerate().map(span).collect();
-            let meets = |a: &Span, b: &Span| a.index != b.index && a.start < b.end && b.start < a.end;
+            let spans: Vec<FlowSpan> = spans.into_iter().enumerate().map(span).collect();
+            let meets = |a: &FlowSpan, b: &FlowSpan| a.index != b.index && a.start < b.end && b.start < a.end;
             let expected: Vec<bool> = spans
                 .iter()
                 .map(|one| spans.iter().any(|other| meets(one, other)))

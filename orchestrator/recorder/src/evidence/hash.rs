@@ -18,16 +18,16 @@ use super::share::{count, ratio};
 /// Numbers of decisions, by the indices of switch and destination in the plan.
 #[derive(Default)]
 pub(super) struct Shares {
-    choices: BTreeMap<(usize, usize), Choice>,
+    choices: BTreeMap<(usize, usize), HashedHops>,
 }
 
 /// Next datacenters for one destination, in the table's order.
 #[derive(Default)]
-struct Choice(Vec<Share>);
+struct HashedHops(Vec<HopShare>);
 
 /// Hash buckets of a next datacenter, and the number of decisions for it.
 #[derive(Clone, Default)]
-struct Share {
+struct HopShare {
     next: String,
     buckets: u64,
     chosen: u64,
@@ -37,7 +37,7 @@ struct Share {
 
 /// Expected and observed number of decisions, for one next hop or for several pooled ones.
 #[derive(Clone, Copy, Default)]
-struct Cell {
+struct ChoiceCell {
     expected: f64,
     observed: f64,
 }
@@ -51,7 +51,7 @@ impl Shares {
         buckets: impl Iterator<Item = (&'a str, u16)>,
     ) {
         let choice = self.choices.entry(destination).or_insert_with(|| {
-            let mut choice = Choice::default();
+            let mut choice = HashedHops::default();
             for (next, buckets) in buckets {
                 choice.share(next).buckets += u64::from(buckets);
             }
@@ -69,15 +69,15 @@ impl Shares {
         let mut counts = HashCounts::default();
         let mut chi_square = 0.0;
         let mut freedom = 0;
-        let mut test = |cells: &[Cell]| match pooled(cells).as_slice() {
+        let mut test = |cells: &[ChoiceCell]| match pooled(cells).as_slice() {
             [] | [_] => false,
             cells => {
-                chi_square += cells.iter().map(Cell::chi_square).sum::<f64>();
+                chi_square += cells.iter().map(ChoiceCell::chi_square).sum::<f64>();
                 freedom += cells.len() - 1;
                 true
             }
         };
-        let mut together: Vec<Cell> = Vec::new();
+        let mut together: Vec<ChoiceCell> = Vec::new();
         let mut is_impossible = false;
         for choice in self.choices.values() {
             let decisions = choice.sum(|share| share.chosen);
@@ -93,7 +93,7 @@ impl Shares {
             let cells = choice.cells(|share| share.tested);
             if cells.len() > 1 && !test(&cells) {
                 counts.untested += choice.sum(|share| share.tested);
-                together.resize(together.len().max(cells.len()), Cell::default());
+                together.resize(together.len().max(cells.len()), ChoiceCell::default());
                 for (sum, cell) in together.iter_mut().zip(&cells) {
                     *sum = sum.with(cell);
                 }
@@ -111,36 +111,36 @@ impl Shares {
     }
 }
 
-impl Choice {
+impl HashedHops {
     /// Returns the counts of the next datacenter `next`; adds empty ones if it is new.
-    fn share(&mut self, next: &str) -> &mut Share {
+    fn share(&mut self, next: &str) -> &mut HopShare {
         let at = self
             .0
             .iter()
             .position(|share| share.next == next)
             .unwrap_or_else(|| {
-                self.0.push(Share {
+                self.0.push(HopShare {
                     next: next.to_owned(),
-                    ..Share::default()
+                    ..HopShare::default()
                 });
                 self.0.len() - 1
             });
         &mut self.0[at]
     }
 
-    fn sum(&self, count: impl Fn(&Share) -> u64) -> u64 {
+    fn sum(&self, count: impl Fn(&HopShare) -> u64) -> u64 {
         self.0.iter().map(count).sum()
     }
 
     /// Returns a cell for each next hop that has buckets or was chosen; `count` selects which decisions count.
-    fn cells(&self, count: impl Fn(&Share) -> u64) -> Vec<Cell> {
+    fn cells(&self, count: impl Fn(&HopShare) -> u64) -> Vec<ChoiceCell> {
         let buckets = self.sum(|share| share.buckets);
         let decisions = ratio(self.sum(&count), 1);
         let shares = self
             .0
             .iter()
             .filter(|share| share.buckets + share.chosen > 0);
-        let cell = |share: &Share| Cell {
+        let cell = |share: &HopShare| ChoiceCell {
             expected: ratio(share.buckets, buckets) * decisions,
             observed: ratio(count(share), 1),
         };
@@ -148,7 +148,7 @@ impl Choice {
     }
 }
 
-impl Cell {
+impl ChoiceCell {
     fn with(&self, other: &Self) -> Self {
         Self {
             expected: self.expected + other.expected,
@@ -163,11 +163,11 @@ impl Cell {
 
 /// Pools cells, starting with the smallest expected counts, until each has at least [`MIN_EXPECTED`] expected
 /// decisions. Returns no cells if all of them together have fewer.
-fn pooled(cells: &[Cell]) -> Vec<Cell> {
+fn pooled(cells: &[ChoiceCell]) -> Vec<ChoiceCell> {
     let mut sorted = cells.to_vec();
     sorted.sort_by(|a, b| a.expected.total_cmp(&b.expected));
-    let mut pooled: Vec<Cell> = Vec::new();
-    let mut open = Cell::default();
+    let mut pooled: Vec<ChoiceCell> = Vec::new();
+    let mut open = ChoiceCell::default();
     for cell in &sorted {
         open = open.with(cell);
         // The tolerance covers rounding errors in sums of shares.
@@ -198,13 +198,13 @@ mod tests {
             let shares = shares
                 .iter()
                 .enumerate()
-                .map(|(at, &(buckets, chosen))| Share {
+                .map(|(at, &(buckets, chosen))| HopShare {
                     next: format!("dc{at}"),
                     buckets,
                     chosen,
                     tested: chosen,
                 });
-            ((0, at), Choice(shares.collect()))
+            ((0, at), HashedHops(shares.collect()))
         };
         Shares {
             choices: destinations.iter().enumerate().map(choice).collect(),

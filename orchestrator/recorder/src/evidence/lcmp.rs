@@ -47,7 +47,7 @@ impl<'a> Replay<'a> {
             return;
         };
         self.decisions += 1;
-        let again = |config| Choice::of(decide(&candidates, hash.unwrap_or(0), config));
+        let again = |config| DecisionResult::of(decide(&candidates, hash.unwrap_or(0), config));
         let actual = again(self.config);
         let compare = |sums: &mut Changed, config| {
             let other = again(config);
@@ -139,13 +139,13 @@ fn replayed(
 
 /// Outcome of a decision, for comparison with another one.
 #[derive(Default)]
-struct Choice {
+struct DecisionResult {
     chosen: Option<usize>,
     /// Kept candidates in the order in which the hash indexes them, cheapest first.
     order: Vec<usize>,
 }
 
-impl Choice {
+impl DecisionResult {
     fn of(decision: Option<Decision>) -> Self {
         let Some(decision) = decision else {
             return Self::default();

@@ -43,10 +43,10 @@ use self::{
     hash::Shares,
     lcmp::Replay,
     load::Load,
-    sampling::Samples,
+    sampling::QueueSamples,
     share::{count, ratio},
     splits::Splits,
-    tables::Tables,
+    tables::PolicyFlowTables,
     undecided::Undecided,
 };
 
@@ -84,8 +84,8 @@ struct PolicyWitness<'a> {
     replay: Option<Replay<'a>>,
     shares: Shares,
     splits: Splits,
-    samples: Samples,
-    tables: Tables,
+    samples: QueueSamples,
+    tables: PolicyFlowTables,
     failovers: Failovers,
     undecided: Undecided,
     least_delay: u64,
@@ -110,12 +110,12 @@ impl<'a> Witness<'a> {
             },
             shares: Shares::default(),
             splits: Splits::default(),
-            samples: Samples::new(
+            samples: QueueSamples::new(
                 run.policy
                     .lcmp()
                     .map(|lcmp| paper.time(lcmp.sample_interval_ns)),
             ),
-            tables: Tables::new(is_real),
+            tables: PolicyFlowTables::new(is_real),
             failovers: Failovers::new(plan, is_real),
             undecided: Undecided::default(),
             least_delay: 0,
@@ -172,7 +172,7 @@ impl<'a> Witness<'a> {
             policy.tables.decide(row);
             policy.failovers.decide(row);
         }
-        let Some(choice) = Choice::of(plan, row) else {
+        let Some(choice) = DataDecision::of(plan, row) else {
             return;
         };
         if let Some(policy) = self.policy(&row.policy) {
@@ -263,7 +263,7 @@ impl<'a> Witness<'a> {
 }
 
 impl PolicyWitness<'_> {
-    fn decision(&mut self, plan: &Plan, choice: &Choice<'_>) {
+    fn decision(&mut self, plan: &Plan, choice: &DataDecision<'_>) {
         let row = choice.row;
         self.undecided
             .decide(plan, choice.dc, row.repetition, choice.flow);
@@ -309,7 +309,7 @@ impl PolicyWitness<'_> {
 }
 
 /// Decision for the data of a flow, among several candidates.
-struct Choice<'a> {
+struct DataDecision<'a> {
     row: &'a DecisionRow,
     /// Id of the flow.
     flow: u32,
@@ -323,7 +323,7 @@ struct Choice<'a> {
     is_first: bool,
 }
 
-impl<'a> Choice<'a> {
+impl<'a> DataDecision<'a> {
     fn of(plan: &Plan, row: &'a DecisionRow) -> Option<Self> {
         let id = row.flow_id?;
         let flow = plan.flows.get(id.index())?;

@@ -7,7 +7,7 @@ use lab_units::Nanos;
 
 /// Counts of queue samples under one policy.
 #[derive(Default)]
-pub(super) struct Samples {
+pub(super) struct QueueSamples {
     /// Latest counts of each switch, by repetition and switch name: samples, and late samples.
     switches: BTreeMap<(u32, String), (u64, u64)>,
     decisions: u64,
@@ -17,7 +17,7 @@ pub(super) struct Samples {
     overdue: Nanos,
 }
 
-impl Samples {
+impl QueueSamples {
     /// Creates empty counts for a policy with this sampling interval in paper time; `None` if it does not sample
     /// queues.
     pub fn new(interval: Option<Nanos>) -> Self {
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_last_counts_of_every_switch_and_repetition_add_up() {
-        let mut samples = Samples::default();
+        let mut samples = QueueSamples::default();
         samples.switch(&switch(0, "dc1", None));
         assert_eq!(samples.counts(), None, "the simulator counts none");
         for (repetition, name, count) in [
@@ -107,7 +107,7 @@ mod tests {
             stale_signals: stale,
             ..super::super::lcmp::tests::decision()
         };
-        let mut samples = Samples::new(Some(Nanos::from_millis(100)));
+        let mut samples = QueueSamples::new(Some(Nanos::from_millis(100)));
         samples.switch(&switch(0, "dc1", Some(9)));
         for row in [
             row(Some(3), Some(0)),

@@ -6,17 +6,17 @@ use lab_records::{DecisionRow, FlowTables, SwitchRow};
 
 /// Counts of the flow tables under one policy.
 #[derive(Default)]
-pub(super) struct Tables {
+pub(super) struct PolicyFlowTables {
     /// True for the kernel engine, whose agents report decisions over a socket and may lose some. The simulator loses
     /// none, but also counts decisions inside a datacenter, which never have a row.
     can_lose_rows: bool,
     /// Counts by repetition and switch name.
-    switches: BTreeMap<u32, BTreeMap<String, Table>>,
+    switches: BTreeMap<u32, BTreeMap<String, SwitchLoad>>,
 }
 
 /// Counts of one switch's flow table in one repetition.
 #[derive(Default)]
-struct Table {
+struct SwitchLoad {
     /// Row with the latest counters; `None` if the switch has no row.
     latest: Option<SwitchRow>,
     /// Number of rows in `decisions.csv` from this switch.
@@ -25,7 +25,7 @@ struct Table {
     peak_decisions_per_s: u64,
 }
 
-impl Tables {
+impl PolicyFlowTables {
     /// Creates empty counts for one policy; `can_lose_rows` is true for the kernel engine.
     pub fn new(can_lose_rows: bool) -> Self {
         Self {
@@ -74,11 +74,11 @@ impl Tables {
         has_rows.then_some(counts)
     }
 
-    fn table(&mut self, repetition: u32, switch: &str) -> &mut Table {
+    fn table(&mut self, repetition: u32, switch: &str) -> &mut SwitchLoad {
         let switches = self.switches.entry(repetition).or_default();
         // The look-up before the insertion avoids a copy of the name for each of millions of decisions.
         if !switches.contains_key(switch) {
-            switches.insert(switch.to_owned(), Table::default());
+            switches.insert(switch.to_owned(), SwitchLoad::default());
         }
         switches.get_mut(switch).expect("it was just inserted")
     }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn the_last_counters_add_up_and_the_largest_values_are_kept() {
-        let mut tables = Tables::new(true);
+        let mut tables = PolicyFlowTables::new(true);
         assert_eq!(tables.counts(), None, "no switch has an agent");
         for row in [switch(0, 2, 9), switch(0, 3, 7), switch(1, 4, 5)] {
             tables.switch(&row);
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_decision_without_a_row_counts_as_lost_in_the_lab_alone() {
         for (can_lose_rows, unrecorded) in [(true, 2), (false, 0)] {
-            let mut tables = Tables::new(can_lose_rows);
+            let mut tables = PolicyFlowTables::new(can_lose_rows);
             tables.switch(&switch(0, 3, 3));
             tables.decide(&decision(0));
             // Surplus rows in one repetition do not make up for missing rows in another.

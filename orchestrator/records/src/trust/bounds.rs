@@ -2,78 +2,41 @@
 //! the figures of a run.
 
 use lab_units::{BitsPerSec, Clock, Nanos};
-use serde::{Deserialize, Serialize};
 
 use super::{code::ReasonCode, grade::Grade};
 use crate::Location;
 
-/// Location and clock of a lab, on which the precision of measurements depends.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Place {
-    /// On this machine's kernel.
-    Native,
-    /// In a guest on the real clock.
-    Vm,
-    /// In a guest whose clock counts instructions.
-    GuestVirtual,
-}
-
-/// Bounds on the measured values of a lab's links.
+/// Bounds on the measurement of a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LinkBounds {
-    /// Place for which the bounds hold.
-    pub place: Place,
     /// Maximum error of a one-way delay shorter than 10 ms.
     delay_floor: Nanos,
     /// Maximum difference between two delays measured in one direction.
     spread: Nanos,
 }
 
-impl Place {
-    /// Returns the place of a run with this location and clock.
-    #[must_use]
-    pub const fn of(location: Location, clock: Clock) -> Self {
-        match (location, clock) {
-            (_, Clock::Virtual) => Self::GuestVirtual,
-            (Location::Here, Clock::Real) => Self::Native,
-            (Location::Guest, Clock::Real) => Self::Vm,
-        }
-    }
-
-    /// Returns the bounds for a lab's links at this place.
+impl LinkBounds {
+    /// Returns the bounds for the links of a lab with this location and clock, which limit the precision of
+    /// measurements.
     ///
     /// On the virtual clock, a probe waits only for the instructions that handle another packet, 15 µs per packet. On
     /// real clocks, the minimum delay of all probes must be as exact, but other probes may have waited for a CPU, in a
     /// guest also for one of the host.
     #[must_use]
-    pub const fn link_bounds(self) -> LinkBounds {
-        let (delay_floor, spread) = match self {
-            Self::GuestVirtual => (Nanos::new(50_000), Nanos::new(100_000)),
-            Self::Native => (Nanos::new(50_000), Nanos::new(1_000_000)),
-            Self::Vm => (Nanos::new(250_000), Nanos::new(5_000_000)),
+    pub const fn of(location: Location, clock: Clock) -> Self {
+        let (delay_floor, spread) = match (location, clock) {
+            (_, Clock::Virtual) => (Nanos::new(50_000), Nanos::new(100_000)),
+            (Location::Here, Clock::Real) => (Nanos::new(50_000), Nanos::new(1_000_000)),
+            (Location::Guest, Clock::Real) => (Nanos::new(250_000), Nanos::new(5_000_000)),
         };
-        LinkBounds {
-            place: self,
+        Self {
             delay_floor,
             spread,
         }
     }
 
-    /// Returns the name of the place, for messages.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Native => "native",
-            Self::Vm => "guest, real clock",
-            Self::GuestVirtual => "guest, virtual clock",
-        }
-    }
-}
-
-impl LinkBounds {
-    /// Returns the maximum error of the one-way delay `asked`: 0.5 %, at least `delay_floor`. LCMP's delay score has
-    /// 256 steps, so 0.5 % changes the score by about one step.
+    /// Returns the maximum error of a one-way delay: 0.5 %, but at least the floor. LCMP's delay score has 256
+    /// steps, so 0.5 % changes the score by about one step.
     #[must_use]
     pub fn delay(&self, asked: Nanos) -> Nanos {
         Nanos::new(asked.get() / 200).max(self.delay_floor)
@@ -263,15 +226,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_delays_have_half_a_percent_and_short_ones_the_floor_of_their_place() {
-        let bounds = Place::GuestVirtual.link_bounds();
+    fn long_delays_have_half_a_percent_and_short_ones_the_floor() {
+        let bounds = LinkBounds::of(Location::Guest, Clock::Virtual);
         assert_eq!(
             bounds.delay(Nanos::from_millis(25)),
             Nanos::new(125_000),
             "half a percent"
         );
         assert_eq!(bounds.delay(Nanos::new(10_000)), Nanos::new(50_000));
-        let vm = Place::of(Location::Guest, Clock::Real).link_bounds();
+        let vm = LinkBounds::of(Location::Guest, Clock::Real);
         assert_eq!(vm.delay(Nanos::new(10_000)), Nanos::new(250_000));
     }
 }

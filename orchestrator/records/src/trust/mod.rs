@@ -16,7 +16,7 @@ mod grade;
 mod reason;
 mod verdict;
 
-pub use bounds::{LinkBounds, Place};
+pub use bounds::LinkBounds;
 pub use code::ReasonCode;
 pub use conduct::{Certification, Conduct, CpuWatch, Deviation, Recovery, Watch};
 pub use grade::Grade;

@@ -2,7 +2,7 @@
 
 use lab_units::{Bytes, Ratio};
 
-use super::rows::{Part, finding_at_end, rows};
+use super::rows::{LinePart, finding_at_end, rows};
 use crate::{
     error::{CdfError, Finding, ScenarioErrors, SourceText},
     limits,
@@ -107,23 +107,23 @@ fn doubled_area(pair: &[CdfPoint]) -> u64 {
     (pair[1].share - pair[0].share) * (pair[0].size.get() + pair[1].size.get())
 }
 
-fn is_header(row: &Part<'_>) -> bool {
+fn is_header(row: &LinePart<'_>) -> bool {
     let fields = row.comma_fields();
-    fields.iter().map(Part::text).eq(["bytes", "percent"])
+    fields.iter().map(LinePart::text).eq(["bytes", "percent"])
 }
 
 /// Point with the two fields from which it was parsed, for messages.
 struct ReadPoint<'a> {
     point: CdfPoint,
-    size: Part<'a>,
-    percent: Part<'a>,
+    size: LinePart<'a>,
+    percent: LinePart<'a>,
 }
 
 impl<'a> ReadPoint<'a> {
-    fn read(row: &Part<'a>) -> Result<Self, Finding<CdfError>> {
+    fn read(row: &LinePart<'a>) -> Result<Self, Finding<CdfError>> {
         let fields = row.comma_fields();
         let found = fields.len();
-        let Ok([size, percent]) = <[Part<'_>; 2]>::try_from(fields) else {
+        let Ok([size, percent]) = <[LinePart<'_>; 2]>::try_from(fields) else {
             return Err(row.finding(CdfError::Fields { found }));
         };
         let bytes = size
@@ -156,7 +156,7 @@ fn check(source: SourceText<'_>, points: &[ReadPoint<'_>]) -> Vec<Finding<CdfErr
         let found = points.len();
         return vec![finding_at_end(source, CdfError::Points { found })];
     };
-    let falling = |what, found: &Part<'_>, before: &Part<'_>| {
+    let falling = |what, found: &LinePart<'_>, before: &LinePart<'_>| {
         found.finding(CdfError::Falling {
             what,
             found: found.excerpt(),

@@ -5,7 +5,7 @@
 
 use lab_units::{Bytes, Nanos, Ratio};
 
-use super::rows::{Part, finding_at_end, rows};
+use super::rows::{LinePart, finding_at_end, rows};
 use crate::{
     error::{Finding, FlowFileError, ScenarioErrors, SourceText},
     limits,
@@ -45,8 +45,8 @@ pub fn parse_flow_file(file: &str, text: &str) -> Result<Vec<FileFlow>, Scenario
 }
 
 fn read<'a>(
-    head: &Part<'a>,
-    rows: impl Iterator<Item = Part<'a>>,
+    head: &LinePart<'a>,
+    rows: impl Iterator<Item = LinePart<'a>>,
     flows: &mut Vec<FileFlow>,
     findings: &mut Vec<Finding<FlowFileError>>,
 ) {
@@ -67,7 +67,7 @@ fn read<'a>(
     }
 }
 
-fn count(head: &Part<'_>) -> Result<usize, Finding<FlowFileError>> {
+fn count(head: &LinePart<'_>) -> Result<usize, Finding<FlowFileError>> {
     let count = head
         .text()
         .parse()
@@ -77,7 +77,7 @@ fn count(head: &Part<'_>) -> Result<usize, Finding<FlowFileError>> {
     count.ok_or_else(|| head.finding(FlowFileError::Count { found }))
 }
 
-fn flow(row: &Part<'_>) -> Result<FileFlow, Finding<FlowFileError>> {
+fn flow(row: &LinePart<'_>) -> Result<FileFlow, Finding<FlowFileError>> {
     let fields = row.blank_fields();
     let [src, dst, group, dst_port, size, start] = &fields[..] else {
         let found = fields.len();
@@ -100,7 +100,7 @@ fn flow(row: &Part<'_>) -> Result<FileFlow, Finding<FlowFileError>> {
 }
 
 fn number<T: TryFrom<u64>>(
-    field: &Part<'_>,
+    field: &LinePart<'_>,
     what: &'static str,
     min: u64,
     max: u64,
@@ -120,7 +120,7 @@ fn number<T: TryFrom<u64>>(
     number.ok_or_else(|| field.finding(kind()))
 }
 
-fn seconds(field: &Part<'_>) -> Result<Nanos, Finding<FlowFileError>> {
+fn seconds(field: &LinePart<'_>) -> Result<Nanos, Finding<FlowFileError>> {
     let seconds: Option<Ratio> = field.text().parse().ok();
     let nanos = seconds.and_then(|seconds| seconds.scale_exact(1_000_000_000));
     let found = field.excerpt();

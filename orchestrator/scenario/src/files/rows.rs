@@ -6,7 +6,7 @@ use crate::error::{Finding, SourceText, excerpt};
 
 /// Row of a text file, or one field of such a row.
 #[derive(Clone)]
-pub(super) struct Part<'a> {
+pub(super) struct LinePart<'a> {
     source: SourceText<'a>,
     /// Byte range in the text, without surrounding blanks.
     range: Range<usize>,
@@ -15,13 +15,13 @@ pub(super) struct Part<'a> {
 }
 
 /// Returns the rows of a text: all lines that are neither blank nor comments.
-pub(super) fn rows(source: SourceText<'_>) -> impl Iterator<Item = Part<'_>> {
+pub(super) fn rows(source: SourceText<'_>) -> impl Iterator<Item = LinePart<'_>> {
     let lines = source.text.split_inclusive('\n').zip(1..);
-    let rows = lines.map(move |(text, line)| Part::new(source, text.trim(), line));
+    let rows = lines.map(move |(text, line)| LinePart::new(source, text.trim(), line));
     rows.filter(|row| !row.text().is_empty() && !row.text().starts_with('#'))
 }
 
-impl<'a> Part<'a> {
+impl<'a> LinePart<'a> {
     /// Creates the part of `source` that `text`, a slice of the source's text, covers.
     fn new(source: SourceText<'a>, text: &str, line: usize) -> Self {
         let start = text.as_ptr().addr() - source.text.as_ptr().addr();

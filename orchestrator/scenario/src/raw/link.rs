@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{
     parameters::Parameters,
-    place::{Place, keys, with_default},
+    with::{SetsParameters, keys, with_default},
 };
 use crate::{
     defaults,
@@ -26,7 +26,7 @@ pub struct HostWire {
     pub ecn: Marking,
 }
 
-impl Place for HostWire {
+impl SetsParameters for HostWire {
     type Set = LinkConfig;
 
     const OWN: [&'static [&'static str]; 2] = [&[], &["ecn"]];
@@ -52,7 +52,7 @@ pub struct InterDcWire {
     pub ecn: Marking,
 }
 
-impl Place for InterDcWire {
+impl SetsParameters for InterDcWire {
     type Set = LinkConfig;
 
     const OWN: [&'static [&'static str]; 2] = [&[], &["ecn"]];
@@ -81,7 +81,7 @@ pub struct Link {
     pub ecn: Marking,
 }
 
-impl Place for Link {
+impl SetsParameters for Link {
     type Set = LinkConfig;
 
     const OWN: [&'static [&'static str]; 2] = [&["between"], &["ecn"]];
@@ -118,7 +118,7 @@ pub struct Fault {
     pub up: Maybe<Text<bool>>,
 }
 
-impl Place for Fault {
+impl SetsParameters for Fault {
     type Set = LinkConfig;
 
     const OWN: [&'static [&'static str]; 2] = [&["at", "link", "down", "up"], &[]];

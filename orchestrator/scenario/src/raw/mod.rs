@@ -8,11 +8,11 @@
 
 pub mod link;
 pub mod parameters;
-pub mod place;
 pub mod policy;
 pub mod topology;
 pub mod traffic;
 pub mod transport;
+pub mod with;
 
 use lab_units::{Nanos, Ratio};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -20,11 +20,11 @@ use serde::Deserialize;
 
 pub use link::{Fault, HostWire, Link, Marking, NoEcn};
 pub use parameters::Parameters;
-pub use place::{Place, With};
 pub use policy::{NoParameters, POLICY_KEYS, Policy, PolicyBody, PolicyName};
 pub use topology::{Dc, Topology};
 pub use traffic::{AllToAll, Flow, Pair, Traffic, Workload};
 pub use transport::{Cc, CcName, Transport};
+pub use with::{SetsParameters, With};
 
 use crate::{
     defaults,

@@ -31,7 +31,7 @@ pub enum PolicyBody {
     UniformCost(Parameters<UcmpConfig>),
     Splits(Parameters<TeConfig>),
     /// Parameters for LCMP or an ablation of it.
-    Scores(&'static lab_policy::Policy, Parameters<LcmpConfig>),
+    Scores(&'static lab_policy::BuiltInPolicy, Parameters<LcmpConfig>),
     Own(Own),
     /// Path of an eBPF object, relative to the scenario.
     Ebpf(Text<String>),
@@ -133,7 +133,7 @@ pub struct NoParameters {}
 
 /// Word that names a policy, which then has its default parameters.
 #[derive(Clone, Copy, Debug)]
-pub struct PolicyName(pub &'static lab_policy::Policy);
+pub struct PolicyName(pub &'static lab_policy::BuiltInPolicy);
 
 impl Word for PolicyName {
     const WORDS: &'static [(&'static str, Self)] = &{

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{
     link::{HostWire, InterDcWire, Link},
-    place::With,
+    with::With,
 };
 use crate::{
     limits,

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::{
     NoParameters, Parameters,
     parameters::default,
-    place::{Place, keys, with_default},
+    with::{SetsParameters, keys, with_default},
 };
 use crate::yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words};
 
@@ -32,7 +32,7 @@ pub struct Transport {
     pub routes: Maybe<Text<String>>,
 }
 
-impl Place for Transport {
+impl SetsParameters for Transport {
     type Set = TransportConfig;
 
     const OWN: [&'static [&'static str]; 2] = [&["semantics", "cc"], &["routes"]];

@@ -9,14 +9,14 @@ use lab_units::Nanos;
 
 use super::{
     context::Context,
-    topology::{Network, link},
+    topology::{IndexedTopology, link},
 };
 use crate::{
     defaults,
     error::ProblemKind,
     limits,
     model::{Fault, FaultSpec, InterDcLink},
-    raw::{self, Place},
+    raw::{self, SetsParameters},
     yaml::{At, Text},
 };
 
@@ -26,7 +26,7 @@ type Ends = (usize, usize);
 /// Resolves the links of a topology.
 pub(super) fn links(
     context: &mut Context<'_>,
-    network: &Network,
+    network: &IndexedTopology,
     raw: &raw::Topology,
 ) -> Vec<InterDcLink> {
     let base = raw.defaults.as_ref().cloned().unwrap_or_default();
@@ -74,7 +74,7 @@ struct Between {
 
 fn between(
     context: &mut Context<'_>,
-    network: &Network,
+    network: &IndexedTopology,
     raw: &At<Vec<Text<String>>>,
 ) -> Option<Between> {
     let [first, second] = raw.value.as_slice() else {
@@ -99,7 +99,7 @@ fn between(
 /// Checks that every datacenter can be reached from the first one.
 fn connected(
     context: &mut Context<'_>,
-    network: &Network,
+    network: &IndexedTopology,
     raw: &At<Vec<At<raw::With<raw::Link>>>>,
     links: impl Iterator<Item = Ends> + Clone,
 ) {
@@ -130,7 +130,7 @@ fn connected(
 /// Resolves the list `faults`.
 pub(super) fn faults(
     context: &mut Context<'_>,
-    network: &Network,
+    network: &IndexedTopology,
     raw: Option<&At<Vec<At<raw::With<raw::Fault>>>>>,
 ) -> Vec<Fault> {
     let Some(raw) = raw else {
@@ -152,7 +152,7 @@ pub(super) fn faults(
 
 fn fault_link(
     context: &mut Context<'_>,
-    network: &Network,
+    network: &IndexedTopology,
     raw: &At<Vec<Text<String>>>,
 ) -> Option<[String; 2]> {
     let Between { names, .. } = between(context, network, raw)?;

@@ -53,7 +53,7 @@ fn policy(
 }
 
 /// Returns a built-in policy with the parameters that the scenario sets.
-fn built_in(policy: &lab_policy::Policy, mut settings: Settings) -> PolicySpec {
+fn built_in(policy: &lab_policy::BuiltInPolicy, mut settings: Settings) -> PolicySpec {
     if let Some((parameter, value)) = policy.sets {
         settings = settings.with(parameter, value);
     }

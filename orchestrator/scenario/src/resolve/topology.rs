@@ -14,14 +14,14 @@ use crate::{
 };
 
 /// Topology with an index of datacenter names, which the checks of other sections use.
-pub(super) struct Network {
+pub(super) struct IndexedTopology {
     pub model: Topology,
     /// Index of each datacenter in the topology, and byte range of its name, by name.
     by_name: BTreeMap<String, (usize, Range<usize>)>,
     hosts: Vec<Option<u64>>,
 }
 
-impl Network {
+impl IndexedTopology {
     /// Returns the index of the datacenter whose name `text` is; adds a problem if there is none.
     pub fn dc(&self, context: &mut Context<'_>, text: &Text<String>) -> Option<usize> {
         self.dc_called(context, text.as_str(), &text.range())
@@ -59,7 +59,7 @@ impl Network {
 }
 
 /// Resolves the datacenters of a topology; links are resolved later.
-pub(super) fn topology(context: &mut Context<'_>, raw: &raw::Topology) -> Network {
+pub(super) fn topology(context: &mut Context<'_>, raw: &raw::Topology) -> IndexedTopology {
     let base = raw.defaults.as_ref().cloned().unwrap_or_default();
     let host_link = match base.host_link.as_ref() {
         Some(raw) => link(context, &raw.texts, &raw.own.ecn, defaults::HOST_LINK),
@@ -68,9 +68,13 @@ pub(super) fn topology(context: &mut Context<'_>, raw: &raw::Topology) -> Networ
     dcs(context, &raw.dcs, host_link)
 }
 
-fn dcs(context: &mut Context<'_>, raw: &At<Vec<At<raw::Dc>>>, host_link: LinkConfig) -> Network {
+fn dcs(
+    context: &mut Context<'_>,
+    raw: &At<Vec<At<raw::Dc>>>,
+    host_link: LinkConfig,
+) -> IndexedTopology {
     context.count(&raw.range, raw.value.len(), 2..=limits::MAX_DCS);
-    let mut network = Network {
+    let mut network = IndexedTopology {
         model: Topology {
             dcs: Vec::new(),
             links: Vec::new(),

@@ -6,7 +6,7 @@ use lab_units::{Bytes, Nanos, Ratio};
 
 use super::{
     context::{Context, one_key},
-    topology::Network,
+    topology::IndexedTopology,
 };
 use crate::{
     error::ProblemKind,
@@ -19,7 +19,7 @@ use crate::{
 /// Resolves the list `traffic`.
 pub(super) fn traffic(
     context: &mut Context<'_>,
-    network: &Network,
+    network: &IndexedTopology,
     raw: &At<Vec<At<raw::Traffic>>>,
 ) -> Vec<Traffic> {
     context.count(&raw.range, raw.value.len(), 1..=limits::MAX_TRAFFIC);
@@ -48,7 +48,11 @@ pub(super) fn traffic(
     traffic
 }
 
-fn source(context: &mut Context<'_>, network: &Network, raw: &At<raw::Traffic>) -> Option<Traffic> {
+fn source(
+    context: &mut Context<'_>,
+    network: &IndexedTopology,
+    raw: &At<raw::Traffic>,
+) -> Option<Traffic> {
     let At { value, range } = raw;
     one_key!(context, range, value, "workload": workload, "flows": flows, "flow_file": flow_file);
     Some(match (&value.workload.0, &value.flows.0) {
@@ -71,7 +75,7 @@ pub(super) fn file(context: &mut Context<'_>, text: &Text<String>) -> String {
     path.to_owned()
 }
 
-fn workload(context: &mut Context<'_>, network: &Network, raw: &raw::Workload) -> Workload {
+fn workload(context: &mut Context<'_>, network: &IndexedTopology, raw: &raw::Workload) -> Workload {
     let max_flows = raw.max_flows.as_ref().and_then(|text| {
         let max = u32::try_from(limits::MAX_FLOWS).unwrap_or(u32::MAX);
         context.within(text, 1..=max)
@@ -117,7 +121,7 @@ fn load(context: &mut Context<'_>, text: &Text<Ratio>) -> Option<Ratio> {
 
 fn pairs(
     context: &mut Context<'_>,
-    network: &Network,
+    network: &IndexedTopology,
     raw: &At<WordOr<raw::AllToAll, Vec<At<raw::Pair>>>>,
 ) -> Pairs {
     let listed = match &raw.value {
@@ -146,7 +150,7 @@ fn pairs(
 /// Resolves a pair of datacenters; `ranges` has the directions of earlier pairs, to find duplicates.
 fn pair<'a>(
     context: &mut Context<'_>,
-    network: &Network,
+    network: &IndexedTopology,
     raw: &'a At<raw::Pair>,
     ranges: &mut BTreeMap<(usize, usize), &'a Range<usize>>,
 ) -> Option<DcPair> {
@@ -181,7 +185,11 @@ fn pair<'a>(
 }
 
 /// Returns the index of a datacenter; adds a problem if it has no hosts.
-fn sender(context: &mut Context<'_>, network: &Network, text: &Text<String>) -> Option<usize> {
+fn sender(
+    context: &mut Context<'_>,
+    network: &IndexedTopology,
+    text: &Text<String>,
+) -> Option<usize> {
     let index = network.dc(context, text)?;
     if network.hosts(index) == Some(0) {
         let name = network.name(index).to_owned();
@@ -191,7 +199,11 @@ fn sender(context: &mut Context<'_>, network: &Network, text: &Text<String>) -> 
 }
 
 /// Resolves a list of single flows.
-fn flows(context: &mut Context<'_>, network: &Network, raw: &At<Vec<raw::Flow>>) -> Vec<FlowSpec> {
+fn flows(
+    context: &mut Context<'_>,
+    network: &IndexedTopology,
+    raw: &At<Vec<raw::Flow>>,
+) -> Vec<FlowSpec> {
     context.count(&raw.range, raw.value.len(), 1..=limits::MAX_FLOWS);
     raw.value
         .iter()
@@ -199,7 +211,7 @@ fn flows(context: &mut Context<'_>, network: &Network, raw: &At<Vec<raw::Flow>>)
         .collect()
 }
 
-fn flow(context: &mut Context<'_>, network: &Network, raw: &raw::Flow) -> FlowSpec {
+fn flow(context: &mut Context<'_>, network: &IndexedTopology, raw: &raw::Flow) -> FlowSpec {
     let ends = [&raw.from, &raw.to].map(|text| host_dc(context, network, text));
     if let [Some(from), Some(to)] = ends
         && from == to
@@ -218,7 +230,11 @@ fn flow(context: &mut Context<'_>, network: &Network, raw: &raw::Flow) -> FlowSp
 }
 
 /// Returns the index of a host's datacenter; adds a problem and returns `None` if there is no such host.
-fn host_dc(context: &mut Context<'_>, network: &Network, text: &Text<String>) -> Option<usize> {
+fn host_dc(
+    context: &mut Context<'_>,
+    network: &IndexedTopology,
+    text: &Text<String>,
+) -> Option<usize> {
     let found = text.as_str();
     let Some((dc, number)) = found.split_once('/') else {
         let found = found.to_owned();

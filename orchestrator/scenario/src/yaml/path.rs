@@ -20,17 +20,17 @@ pub struct Locator<'a> {
 
 /// YAML node with its path and byte range.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Found {
+pub struct FoundNode {
     /// YAML path of the node; empty for the whole document.
     pub path: String,
     /// Byte range of the node; empty for a block list or mapping.
     pub span: Range<usize>,
-    pub node: Node,
+    pub node: YamlNode,
 }
 
 /// Kind of YAML node.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Node {
+pub enum YamlNode {
     /// Single value, or a key.
     Scalar(String),
     /// Value that is left out, or written as `~` or `null`.
@@ -41,7 +41,7 @@ pub enum Node {
     Alias,
 }
 
-impl fmt::Display for Node {
+impl fmt::Display for YamlNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Scalar(text) => write!(f, "`{}`", excerpt(text)),
@@ -95,7 +95,9 @@ impl<'a> Locator<'a> {
         for (event, span) in Parser::new_from_str(self.text).map_while(Result::ok) {
             let span = span.byte_range()?;
             match walk.step(&event, span.start) {
-                Some(Node::Scalar(_) | Node::Alias) if walk.path() == path => found = Some(span),
+                Some(YamlNode::Scalar(_) | YamlNode::Alias) if walk.path() == path => {
+                    found = Some(span);
+                }
                 _ => {}
             }
         }
@@ -125,7 +127,7 @@ impl<'a> Locator<'a> {
     ///
     /// An empty range denotes the list or mapping that starts there, because block lists and mappings start at the
     /// position of their first key or dash.
-    pub fn find(self, range: &Range<usize>) -> Option<Found> {
+    pub fn find(self, range: &Range<usize>) -> Option<FoundNode> {
         let mut walk = Walk::default();
         let mut found = None;
         for (event, span) in Parser::new_from_str(self.text).map_while(Result::ok) {
@@ -137,7 +139,7 @@ impl<'a> Locator<'a> {
                 continue;
             };
             let starts_here = span.start == range.start;
-            found = Some(Found {
+            found = Some(FoundNode {
                 path: walk.path(),
                 span,
                 node,
@@ -170,13 +172,13 @@ enum Open {
 
 impl Walk {
     /// Processes a parser event. If a node starts, returns it; its path is then [`Walk::path`].
-    fn step(&mut self, event: &Event<'_>, start: usize) -> Option<Node> {
+    fn step(&mut self, event: &Event<'_>, start: usize) -> Option<YamlNode> {
         let node = match event {
-            Event::Scalar(text, ScalarStyle::Plain, ..) if is_null(text) => Node::Null,
-            Event::Scalar(text, ..) => Node::Scalar(text.to_string()),
-            Event::Alias(_) => Node::Alias,
-            Event::SequenceStart(..) => Node::List,
-            Event::MappingStart(..) => Node::Mapping,
+            Event::Scalar(text, ScalarStyle::Plain, ..) if is_null(text) => YamlNode::Null,
+            Event::Scalar(text, ..) => YamlNode::Scalar(text.to_string()),
+            Event::Alias(_) => YamlNode::Alias,
+            Event::SequenceStart(..) => YamlNode::List,
+            Event::MappingStart(..) => YamlNode::Mapping,
             Event::SequenceEnd | Event::MappingEnd => {
                 self.open.pop();
                 return None;
@@ -185,27 +187,29 @@ impl Walk {
         };
         self.enter(&node);
         match node {
-            Node::List => self.open.push(Open::List { next: 0 }),
-            Node::Mapping => self.open.push(Open::Mapping {
+            YamlNode::List => self.open.push(Open::List { next: 0 }),
+            YamlNode::Mapping => self.open.push(Open::Mapping {
                 start,
                 key: None,
                 at_key: false,
             }),
-            Node::Scalar(_) | Node::Null | Node::Alias => {}
+            YamlNode::Scalar(_) | YamlNode::Null | YamlNode::Alias => {}
         }
         Some(node)
     }
 
     /// Advances the innermost list or mapping to its next child, `node`.
-    fn enter(&mut self, node: &Node) {
+    fn enter(&mut self, node: &YamlNode) {
         match self.open.last_mut() {
             Some(Open::List { next }) => *next += 1,
             Some(Open::Mapping { key, at_key, .. }) => {
                 *at_key = !*at_key;
                 if *at_key {
                     *key = match node {
-                        Node::Scalar(text) => Some(text.clone()),
-                        Node::Null | Node::List | Node::Mapping | Node::Alias => None,
+                        YamlNode::Scalar(text) => Some(text.clone()),
+                        YamlNode::Null | YamlNode::List | YamlNode::Mapping | YamlNode::Alias => {
+                            None
+                        }
                     };
                 }
             }
@@ -282,10 +286,10 @@ mod tests {
         let found = Locator::new(TEXT).find(&(start..start)).unwrap();
         assert_eq!(
             (found.path.as_str(), found.node),
-            ("links[0]", Node::Mapping)
+            ("links[0]", YamlNode::Mapping)
         );
         let found = Locator::new(TEXT).find(&(0..0)).unwrap();
-        assert_eq!((found.path.as_str(), found.node), ("", Node::Mapping));
+        assert_eq!((found.path.as_str(), found.node), ("", YamlNode::Mapping));
     }
 
     #[test]

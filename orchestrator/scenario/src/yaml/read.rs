@@ -7,7 +7,7 @@ use serde_saphyr::{Error, Options, budget::BudgetBreach};
 
 use super::{
     at::range_of,
-    path::{Found, Locator, Node},
+    path::{FoundNode, Locator, YamlNode},
 };
 use crate::{
     error::{Finding, ProblemKind, excerpt},
@@ -43,8 +43,8 @@ fn translate(error: &Error, text: &str) -> Finding<ProblemKind> {
     let mut range = range_of_error(error, text);
     let found = locator.find(&range);
     // The parser locates some errors at a value's first character; the whole word is marked instead.
-    if let Some(Found {
-        node: Node::Scalar(_),
+    if let Some(FoundNode {
+        node: YamlNode::Scalar(_),
         span,
         ..
     }) = &found
@@ -80,7 +80,7 @@ fn range_of_error(error: &Error, text: &str) -> Range<usize> {
     })
 }
 
-fn kind_of(error: &Error, found: Option<&Found>) -> ProblemKind {
+fn kind_of(error: &Error, found: Option<&FoundNode>) -> ProblemKind {
     let node = || found.map_or_else(|| "nothing".to_owned(), |found| found.node.to_string());
     match error {
         Error::AliasError { error, .. } => kind_of(error, found),
@@ -102,7 +102,7 @@ fn kind_of(error: &Error, found: Option<&Found>) -> ProblemKind {
         Error::SerdeInvalidType { unexpected, .. } if unexpected == "unit value" => {
             ProblemKind::NoValue
         }
-        Error::Unexpected { .. } if found.is_some_and(|found| found.node == Node::Null) => {
+        Error::Unexpected { .. } if found.is_some_and(|found| found.node == YamlNode::Null) => {
             ProblemKind::NoValue
         }
         Error::Unexpected { expected, .. } => ProblemKind::WrongShape {

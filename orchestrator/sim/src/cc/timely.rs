@@ -110,7 +110,7 @@ pub struct Timely {
 
 /// Change of the rate in one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Change {
+enum RateChange {
     Raise,
     /// Raise by δ even after many raises in a row.
     RaiseLittle,
@@ -170,8 +170,8 @@ impl Timely {
         let new = count(round_trip) - count(previous);
         self.difference = (1.0 - weight) * self.difference + weight * new;
         match change(round_trip, self.difference, parameters) {
-            Change::RaiseLittle => self.raise(parameters.additive),
-            Change::Raise => {
+            RateChange::RaiseLittle => self.raise(parameters.additive),
+            RateChange::Raise => {
                 let is_hyper = self.raises >= parameters.hyper_after;
                 self.raises = self.raises.saturating_add(1);
                 self.raise(if is_hyper {
@@ -180,7 +180,7 @@ impl Timely {
                     parameters.additive
                 });
             }
-            Change::Cut(share) => {
+            RateChange::Cut(share) => {
                 self.raises = 0;
                 self.rate = bounded(times(self.rate, share), parameters.min_rate, self.line);
             }
@@ -193,22 +193,22 @@ impl Timely {
 }
 
 /// Returns the change of the rate for an RTT and the averaged RTT difference.
-fn change(round_trip: u64, difference: f64, parameters: &Parameters) -> Change {
+fn change(round_trip: u64, difference: f64, parameters: &Parameters) -> RateChange {
     if round_trip < parameters.low {
         return match parameters.step {
-            Step::Segment(_) => Change::RaiseLittle,
-            Step::RoundTrip => Change::Raise,
+            Step::Segment(_) => RateChange::RaiseLittle,
+            Step::RoundTrip => RateChange::Raise,
         };
     }
     if round_trip > parameters.high {
         let above = 1.0 - count(parameters.high) / count(round_trip);
-        return Change::Cut(1.0 - parameters.decrease * above);
+        return RateChange::Cut(1.0 - parameters.decrease * above);
     }
     let gradient = difference / count(parameters.min_round_trip);
     if gradient <= 0.0 {
-        Change::Raise
+        RateChange::Raise
     } else {
-        Change::Cut((1.0 - parameters.decrease * gradient).max(0.0))
+        RateChange::Cut((1.0 - parameters.decrease * gradient).max(0.0))
     }
 }
 

@@ -9,14 +9,14 @@ pub struct Channel {
     /// Port at the destination's end of the link.
     port: u32,
     /// Packets in the order of sending.
-    batches: Vec<Batch>,
+    batches: Vec<PacketBatch>,
     /// Telemetry of those packets that carry it, in the same order.
     telemetry: Vec<Telemetry>,
 }
 
 /// Batch of up to [`BATCH_PACKETS`] packets. About a hundred batches are sent per window of the parallel simulation;
 /// the receiving partition reuses the emptied ones.
-pub(super) type Batch = Vec<WirePacket>;
+pub(super) type PacketBatch = Vec<WirePacket>;
 
 /// Maximum number of packets in a batch, 32 kB.
 const BATCH_PACKETS: usize = 1_024;

@@ -18,13 +18,13 @@ use crate::{
     semantics::SemanticsRules,
     time::SimTime,
     trace::{DecisionEvent, Hop, TraceEvent},
-    world::{Candidate, RunPolicy, World},
+    world::{PortCandidate, RunPolicy, World},
 };
 
 /// State of the agent at a DCI switch.
 pub(super) struct Dci<'w> {
     /// Candidates by destination datacenter.
-    pub candidates: Vec<&'w [Candidate]>,
+    pub candidates: Vec<&'w [PortCandidate]>,
     pub table: FlowTable,
     pub counters: Counters,
     /// Ports whose queues LCMP samples, in the switch's order; empty under other policies.
@@ -51,7 +51,8 @@ impl<'w> Dci<'w> {
         dc: u32,
     ) -> Self {
         let switch = &world.switches[dc as usize];
-        let candidates: Vec<&[Candidate]> = switch.candidates.iter().map(Vec::as_slice).collect();
+        let candidates: Vec<&[PortCandidate]> =
+            switch.candidates.iter().map(Vec::as_slice).collect();
         let ports = world.network.nodes[switch.node as usize].ports.clone();
         let monitor = |config| {
             let monitored = |port: u32| {
@@ -86,7 +87,7 @@ impl<'w> Dci<'w> {
     }
 
     /// Installs new candidates for the datacenter `to_dc`, from the control plane.
-    pub fn provision(&mut self, to_dc: u32, candidates: &'w [Candidate]) {
+    pub fn provision(&mut self, to_dc: u32, candidates: &'w [PortCandidate]) {
         self.candidates[to_dc as usize] = candidates;
         if let Some(ageing) = &mut self.flow_ageing {
             ageing.provision(to_dc, candidates);
@@ -143,8 +144,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
                 return self.hash_next_hop(node, packet);
             }
             let hops = world.network.next_hops_to(node, packet.to);
-            let candidates: Vec<Candidate> =
-                hops.iter().map(|&port| Candidate::uniform(port)).collect();
+            let candidates: Vec<PortCandidate> = hops
+                .iter()
+                .map(|&port| PortCandidate::uniform(port))
+                .collect();
             return self.pinned_egress(node, to_dc, &candidates, packet);
         }
         let candidates = self.dci.candidates[to_dc as usize];
@@ -225,7 +228,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         &mut self,
         node: u32,
         to_dc: u32,
-        candidates: &[Candidate],
+        candidates: &[PortCandidate],
         packet: &Packet,
     ) -> Option<u32> {
         let world = self.world;
@@ -279,7 +282,13 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 
     /// Returns true if `port` is still among the cheapest candidates for the flow's current size.
-    fn is_still_cheapest(&self, key: u64, to_dc: u32, candidates: &[Candidate], port: u32) -> bool {
+    fn is_still_cheapest(
+        &self,
+        key: u64,
+        to_dc: u32,
+        candidates: &[PortCandidate],
+        port: u32,
+    ) -> bool {
         let index = candidates
             .iter()
             .position(|candidate| candidate.port == port);
@@ -289,7 +298,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 
     /// Chooses a port as the artifact's plain ECMP does: index = flow hash modulo the number of live candidates.
-    fn hash_modulo(&self, node: u32, candidates: &[Candidate], packet: &Packet) -> Option<u32> {
+    fn hash_modulo(&self, node: u32, candidates: &[PortCandidate], packet: &Packet) -> Option<u32> {
         let hash = self.hash(node, packet) as usize;
         let index = hash.checked_rem(self.live(candidates).count())?;
         self.live(candidates).nth(index)
@@ -297,20 +306,25 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
 
     /// Chooses a port as ECMP routes of the kernel do: live candidates share the range of hashes, divided by
     /// thresholds.
-    fn hash_threshold(&self, node: u32, candidates: &[Candidate], packet: &Packet) -> Option<u32> {
+    fn hash_threshold(
+        &self,
+        node: u32,
+        candidates: &[PortCandidate],
+        packet: &Packet,
+    ) -> Option<u32> {
         let live = self.live(candidates).count();
         let index = legacy::hash_threshold(live, self.hash(node, packet))?;
         self.live(candidates).nth(index)
     }
 
     /// Returns the ports of those candidates that are up.
-    fn live(&self, candidates: &[Candidate]) -> impl Iterator<Item = u32> {
+    fn live(&self, candidates: &[PortCandidate]) -> impl Iterator<Item = u32> {
         let ports = candidates.iter().map(|candidate| candidate.port);
         ports.filter(|&port| self.is_up(port))
     }
 }
 
-impl Candidate {
+impl PortCandidate {
     /// Returns a candidate with constant attributes, for ports that are all equally good.
     const fn uniform(port: u32) -> Self {
         let rate = BitsPerSec::new(1).expect("it is not zero");

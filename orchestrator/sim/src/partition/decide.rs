@@ -11,7 +11,7 @@ use crate::{
     cc::CongestionControl,
     packet::Packet,
     semantics::SemanticsRules,
-    world::{Candidate, RunPolicy},
+    world::{PortCandidate, RunPolicy},
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
@@ -20,7 +20,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         &mut self,
         node: u32,
         to_dc: u32,
-        candidates: &[Candidate],
+        candidates: &[PortCandidate],
         key: u64,
         packet: &Packet,
     ) -> Option<(Decision, Vec<u32>)> {
@@ -58,7 +58,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 
     /// Returns a candidate's number of hash buckets: from flow ageing or TE where active, else the provisioned number.
-    fn buckets_of(&self, key: u64, to_dc: u32, index: usize, candidate: &Candidate) -> u16 {
+    fn buckets_of(&self, key: u64, to_dc: u32, index: usize, candidate: &PortCandidate) -> u16 {
         let dci = &self.dci;
         match (&dci.flow_ageing, &dci.te_weights) {
             (Some(ageing), _) if to_dc != self.dc => ageing.buckets_of(key, to_dc, index),
@@ -70,12 +70,12 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     fn decide_own(
         &self,
         policy: &dyn OwnPolicy,
-        candidates: &[Candidate],
+        candidates: &[PortCandidate],
         inputs: &[lab_policy::Candidate],
         hash: u32,
     ) -> Option<Decision> {
         let world = self.world;
-        let next_hop = |candidate: &Candidate| {
+        let next_hop = |candidate: &PortCandidate| {
             let port = &self.ports[(candidate.port - self.first_port) as usize];
             NextHop {
                 delay: candidate.path.delay,
@@ -102,7 +102,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     fn set_congestion(
         &mut self,
         node: u32,
-        candidates: &[Candidate],
+        candidates: &[PortCandidate],
         inputs: &mut [lab_policy::Candidate],
         config: &LcmpConfig,
     ) {
@@ -127,7 +127,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
 
 /// Returns the decision with the candidates in the order of their ports.
 fn by_port(
-    candidates: &[Candidate],
+    candidates: &[PortCandidate],
     inputs: &[lab_policy::Candidate],
     hash: u32,
     config: &LcmpConfig,

@@ -8,7 +8,7 @@ use lab_policy::{
 use lab_units::Bytes;
 use rustc_hash::FxHashMap;
 
-use crate::world::Candidate;
+use crate::world::PortCandidate;
 
 /// Flow sizes that a DCI switch has counted.
 pub(super) struct FlowAgeing {
@@ -21,7 +21,7 @@ pub(super) struct FlowAgeing {
 }
 
 impl FlowAgeing {
-    pub fn new(config: UcmpConfig, paper: PaperUnits, candidates: &[&[Candidate]]) -> Self {
+    pub fn new(config: UcmpConfig, paper: PaperUnits, candidates: &[&[PortCandidate]]) -> Self {
         let thresholds = candidates.iter().map(|row| thresholds(row, &config));
         Self {
             config,
@@ -32,7 +32,7 @@ impl FlowAgeing {
     }
 
     /// Replaces the candidates for the datacenter `to_dc`, and thereby the thresholds.
-    pub fn provision(&mut self, to_dc: u32, candidates: &[Candidate]) {
+    pub fn provision(&mut self, to_dc: u32, candidates: &[PortCandidate]) {
         self.thresholds[to_dc as usize] = thresholds(candidates, &self.config);
     }
 
@@ -64,7 +64,7 @@ impl FlowAgeing {
     }
 }
 
-fn thresholds(candidates: &[Candidate], config: &UcmpConfig) -> SizeThresholds {
+fn thresholds(candidates: &[PortCandidate], config: &UcmpConfig) -> SizeThresholds {
     let paths: Vec<_> = candidates.iter().map(|candidate| candidate.path).collect();
     ucmp::size_thresholds(&paths, config)
 }

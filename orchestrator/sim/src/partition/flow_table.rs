@@ -13,7 +13,7 @@ use crate::time::SimTime;
 /// Pinned flows of a switch. An eviction removes the least recently seen flows beyond the capacity; until then, there
 /// is room for [`FLOW_TABLE_HEADROOM`] additional flows, as in the lab.
 pub(super) struct FlowTable {
-    pub(super) entries: FxHashMap<u64, Entry>,
+    pub(super) entries: FxHashMap<u64, PinnedFlow>,
     capacity: usize,
     /// Flows, ordered by a lower bound of the time of their last packet; empty until the first eviction.
     by_age: BinaryHeap<Reverse<(SimTime, u64)>>,
@@ -26,7 +26,7 @@ pub(super) struct FlowTable {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct PinnedFlow {
     port: u32,
     pub(super) seen: SimTime,
 }
@@ -60,7 +60,7 @@ impl FlowTable {
     /// Pins flow `key` to `port`. Returns false if the flow is not in the table and there is no room for it.
     pub fn pin(&mut self, key: u64, port: u32, now: SimTime) -> bool {
         let has_room = self.entries.len() < self.capacity + FLOW_TABLE_HEADROOM as usize;
-        let entry = Entry { port, seen: now };
+        let entry = PinnedFlow { port, seen: now };
         match self.entries.entry(key) {
             hash_map::Entry::Occupied(mut old) => {
                 old.insert(entry);

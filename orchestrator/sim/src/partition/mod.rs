@@ -36,15 +36,15 @@ mod timers;
 
 use lab_records::StoryEvent;
 
+pub use self::{channel::Channel, timers::MAX_TIMEOUTS};
 use self::{
-    channel::Batch,
+    channel::PacketBatch,
     dci::Dci,
     faults::PartitionFault,
     nic::Nic,
     qp::{Qp, Slab},
     receiver::Receiver,
 };
-pub use self::{channel::Channel, timers::MAX_TIMEOUTS};
 use crate::{
     cc::{CongestionControl, IntHop, PathFacts},
     event::{Event, EventKind, EventQueue},
@@ -96,7 +96,7 @@ pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
     /// Packets sent to other partitions since the last exchange, one channel per link.
     channels: Vec<Channel>,
     /// Empty batches for reuse.
-    spare_batches: Vec<Batch>,
+    spare_batches: Vec<PacketBatch>,
     /// Trace events since the last exchange.
     pub trace: Vec<TraceEvent>,
     filter: &'w TraceFilter,

@@ -10,7 +10,7 @@ use crate::{
     semantics::SemanticsRules,
     te::Buckets,
     trace::{SplitEvent, TraceEvent},
-    world::{Candidate, World},
+    world::{PortCandidate, World},
 };
 
 /// Demands that a switch with an agent measures, and the weights that it has installed.
@@ -36,7 +36,7 @@ impl TeWeights {
     }
 
     /// Returns the number of hash buckets of `candidate` for the datacenter `to_dc`.
-    pub fn buckets_of(&self, to_dc: u32, candidate: &Candidate) -> u16 {
+    pub fn buckets_of(&self, to_dc: u32, candidate: &PortCandidate) -> u16 {
         let table = &self.tables[to_dc as usize];
         if table.is_empty() {
             return candidate.buckets;

@@ -2,8 +2,8 @@
 
 use lab_plan::{Flow, LinkKind, Role};
 use lab_recorder::{
-    CandidateScore, Decision, FlowGenerator, FlowResult, Hops, LinkCounters, Packets, PortTotals,
-    QueueLevels, RowMaker, Split, SwitchCounters,
+    CandidateScore, FlowGenerator, FlowResult, Hops, LinkCounters, Packets, PortTotals,
+    QueueLevels, RowMaker, Split, SwitchCounters, SwitchDecision,
 };
 use lab_records::{
     DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, PfcEvent, PfcRow, PortRow, QueueRow,
@@ -134,7 +134,7 @@ impl<'w> EventRows<'w> {
         } else {
             &flow.identity.data
         };
-        let decision = Decision {
+        let decision = SwitchDecision {
             time: event.at.nanos_trunc(),
             dc: DcId(event.dc),
             flow: Some(flow.plan),

@@ -20,7 +20,7 @@ use lab_units::BitsPerSec;
 pub(crate) use self::round_trip::Detours;
 pub use self::{
     flow::SimFlow,
-    switch::{Candidate, PathCostUpdate, RunPolicy, SwitchFacts},
+    switch::{PathCostUpdate, PortCandidate, RunPolicy, SwitchFacts},
     transport::Transport,
 };
 use crate::{

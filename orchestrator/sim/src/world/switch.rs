@@ -50,7 +50,7 @@ pub struct SwitchFacts {
     /// True for a switch without an agent, which uses plain ECMP.
     pub is_legacy: bool,
     /// Candidates by destination datacenter.
-    pub candidates: Vec<Vec<Candidate>>,
+    pub candidates: Vec<Vec<PortCandidate>>,
 }
 
 impl SwitchFacts {
@@ -58,7 +58,7 @@ impl SwitchFacts {
     pub(super) fn te_rows(&self) -> SwitchRows {
         let rows = (0u32..).zip(&self.candidates);
         let reached = rows.filter(|(_, candidates)| !candidates.is_empty());
-        let ports = |candidates: &[Candidate]| candidates.iter().map(|row| row.port).collect();
+        let ports = |candidates: &[PortCandidate]| candidates.iter().map(|row| row.port).collect();
         SwitchRows {
             is_legacy: self.is_legacy,
             rows: reached
@@ -78,12 +78,12 @@ pub struct PathCostUpdate {
     /// Destination datacenter.
     pub to_dc: u32,
     /// All candidates for the destination, with their new costs.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<PortCandidate>,
 }
 
 /// Next hop that a DCI switch may choose, with its path's attributes.
 #[derive(Clone, Copy, Debug)]
-pub struct Candidate {
+pub struct PortCandidate {
     /// Number of the egress port.
     pub port: u32,
     /// Path cost C_path, 0 to 255; 0 if the policy has no path costs.
@@ -108,7 +108,7 @@ pub(super) fn switches(
         .map(|(at, (dc, switch))| {
             let mut candidates = vec![Vec::new(); plan.dcs.len()];
             for (row, destination) in switch.destinations.iter().enumerate() {
-                let candidate = |(index, planned): (usize, &lab_plan::Candidate)| Candidate {
+                let candidate = |(index, planned): (usize, &lab_plan::Candidate)| PortCandidate {
                     port: network.port(planned.port),
                     c_path: path_score(run, at, row, index),
                     buckets: run.buckets_of(at, row, index),
@@ -134,7 +134,7 @@ fn order_candidates(
     plan: &Plan,
     network: &Network,
     node: NodeId,
-    candidates: &mut [Vec<Candidate>],
+    candidates: &mut [Vec<PortCandidate>],
     order: &NextHopOrder,
 ) {
     for (candidates, dc) in candidates.iter_mut().zip(&plan.dcs) {
@@ -158,7 +158,7 @@ pub(super) fn path_cost_updates(
         let rows = fault.path_cost_updates.iter();
         for row in rows.filter(|row| row.policy == policy) {
             let destination = &plan.switches[row.switch].destinations[row.destination];
-            let candidate = |scored: &lab_plan::ScoredCandidate| Candidate {
+            let candidate = |scored: &lab_plan::ScoredCandidate| PortCandidate {
                 port: network.port(scored.candidate.port),
                 c_path: scored.c_path,
                 buckets: scored.buckets,

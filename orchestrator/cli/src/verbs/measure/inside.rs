@@ -40,7 +40,7 @@ pub fn run(flows: u32, global: &Global) -> Result<Loads, Failure> {
     let cancel = CancellationToken::new();
     terminal::cancel_on_signal(&cancel).during("listen to signals")?;
     let lab = global.lab.as_deref().unwrap_or("measure").parse();
-    let mut bench = Bench {
+    let mut bench = LabBench {
         lab: lab.map_err(Failure::usage)?,
         hosts: probe_host_placement().unwrap_or(HostPlacement::RootNamespace),
         progress: Progress::new(),
@@ -56,14 +56,14 @@ pub fn run(flows: u32, global: &Global) -> Result<Loads, Failure> {
     Ok(loads)
 }
 
-struct Bench {
+struct LabBench {
     lab: LabName,
     hosts: HostPlacement,
     progress: Progress,
     cancel: CancellationToken,
 }
 
-impl Bench {
+impl LabBench {
     /// Brings a lab up, measures `flows` flows of `size` each, and takes the lab down.
     fn load(&mut self, flows: u32, size: Bytes) -> Result<MeasuredLoad, Failure> {
         let reservation =

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lab_kernel::doctor::available_memory;
 use lab_plan::Plan;
-use lab_sim::{Estimate, SimTime};
+use lab_sim::{RepetitionCost, SimTime};
 use lab_units::Bytes;
 
 use super::meter::short;
@@ -14,14 +14,14 @@ use crate::{failure::Failure, progress::nanos};
 #[derive(Clone, Debug)]
 pub struct Budget {
     /// Estimates for one policy's job in each repetition; all policies cost the same.
-    repetitions: Vec<Estimate>,
+    repetitions: Vec<RepetitionCost>,
     policies: u64,
 }
 
 impl Budget {
     /// Estimates the simulation of `plan` until `until`; `None` until the last flow has ended.
     pub fn of(plan: &Plan, until: Option<SimTime>) -> Result<Self, Failure> {
-        let estimates = (0..plan.repetitions).map(|n| Estimate::of(plan, n, until));
+        let estimates = (0..plan.repetitions).map(|n| RepetitionCost::of(plan, n, until));
         Ok(Self {
             repetitions: estimates
                 .collect::<Result<_, _>>()
@@ -31,7 +31,7 @@ impl Budget {
     }
 
     /// Returns the estimate for one policy's job in the repetition with this index.
-    pub fn of_repetition(&self, repetition: u32) -> Estimate {
+    pub fn of_repetition(&self, repetition: u32) -> RepetitionCost {
         let index = usize::try_from(repetition).unwrap_or(usize::MAX);
         self.repetitions.get(index).copied().unwrap_or_default()
     }
@@ -85,7 +85,7 @@ impl Budget {
     }
 
     /// Returns the sum of `count` over the jobs of all policies and repetitions.
-    fn total(&self, count: fn(&Estimate) -> u64) -> u64 {
+    fn total(&self, count: fn(&RepetitionCost) -> u64) -> u64 {
         let once = self
             .repetitions
             .iter()
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     fn budget(packet_hops: u64, memory: u64) -> Budget {
-        let estimate = Estimate {
+        let estimate = RepetitionCost {
             flows: 10,
             data_packets: packet_hops / 8,
             packet_hops,

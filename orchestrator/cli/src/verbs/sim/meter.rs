@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use lab_plan::{PaperUnits, Scale};
-use lab_sim::{Estimate, Outcome, Progress, RunOptions, SimTime};
+use lab_sim::{Outcome, Progress, RepetitionCost, RunOptions, SimTime};
 
 use crate::{
     progress::{REDRAWS_PER_SECOND, about, bar},
@@ -16,7 +16,7 @@ pub struct Meter {
     bar: Option<ProgressBar>,
     paper: PaperUnits,
     name: String,
-    expected: Estimate,
+    expected: RepetitionCost,
     until: Option<SimTime>,
     since: Instant,
     /// Time of the latest line, where no bar is drawn.
@@ -31,7 +31,7 @@ impl Meter {
             bar: bar(PARTS, "{prefix:>10} {bar:24.cyan/dim} {msg}"),
             paper: PaperUnits::new(scale),
             name: String::new(),
-            expected: Estimate::default(),
+            expected: RepetitionCost::default(),
             until: None,
             since: now,
             shown: now,
@@ -39,7 +39,7 @@ impl Meter {
     }
 
     /// Begins the job `name`, whose estimate is `expected`.
-    pub fn begin(&mut self, name: &str, expected: Estimate, options: &RunOptions) {
+    pub fn begin(&mut self, name: &str, expected: RepetitionCost, options: &RunOptions) {
         name.clone_into(&mut self.name);
         self.expected = expected;
         self.until = options.until;

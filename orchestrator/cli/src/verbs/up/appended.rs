@@ -27,7 +27,7 @@ pub(super) fn message(table: &str, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Host's copy of a guest's tables in the run directory.
-pub(super) struct Tables {
+pub(super) struct CopiedTables {
     dir: PathBuf,
     files: BTreeMap<String, File>,
     /// Beginning of a message that has not arrived completely.
@@ -36,7 +36,7 @@ pub(super) struct Tables {
     has_flows: bool,
 }
 
-impl Tables {
+impl CopiedTables {
     /// Returns the tables in the run directory `dir`. Their files may not exist yet.
     pub(super) fn new(dir: &Path) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Tables {
     }
 }
 
-impl Write for Tables {
+impl Write for CopiedTables {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.partial.extend_from_slice(bytes);
         let all = std::mem::take(&mut self.partial);
@@ -106,10 +106,10 @@ fn append(
 }
 
 /// Parts of a received message: name of the table, appended bytes, and the bytes after the message.
-type Split<'a> = (&'a str, &'a [u8], &'a [u8]);
+type AppendedPart<'a> = (&'a str, &'a [u8], &'a [u8]);
 
 /// Splits the first message off `bytes`; `None` if it has not arrived completely.
-fn split(bytes: &[u8]) -> io::Result<Option<Split<'_>>> {
+fn split(bytes: &[u8]) -> io::Result<Option<AppendedPart<'_>>> {
     let Some((header, rest)) = bytes.split_at_checked(HEADER) else {
         return Ok(None);
     };
@@ -176,7 +176,7 @@ mod tests {
         for size in [1, 3, 7, messages.len()] {
             let dir = folder.path().join(size.to_string());
             fs::create_dir(&dir).unwrap();
-            let mut tables = Tables::new(&dir);
+            let mut tables = CopiedTables::new(&dir);
             for part in messages[..messages.len() - 1].chunks(size) {
                 tables.write_all(part).unwrap();
             }
@@ -192,7 +192,7 @@ mod tests {
         let dir = results.path().join("run");
         fs::create_dir(&dir).unwrap();
         fs::write(dir.join("run.json"), "{}").unwrap();
-        let mut tables = Tables::new(&dir);
+        let mut tables = CopiedTables::new(&dir);
         let latest = results.path().join("latest");
         tables.write_all(&message("links.csv", b"1\n")).unwrap();
         assert!(!latest.exists());
@@ -212,17 +212,18 @@ mod tests {
             "flows.csv\0",
             "Flows.csv",
         ] {
-            let error = Tables::new(folder.path()).write_all(&message(name, b"1\n"));
+            let error = CopiedTables::new(folder.path()).write_all(&message(name, b"1\n"));
             assert!(error.is_err(), "{name}");
         }
         let long = "a".repeat(MAX_NAME) + ".csv";
         assert!(
-            Tables::new(folder.path())
+            CopiedTables::new(folder.path())
                 .write_all(&message(&long, b""))
                 .is_err()
         );
         symlink("/dev/null", folder.path().join("flows.csv")).unwrap();
-        let through_link = Tables::new(folder.path()).write_all(&message("flows.csv", b"1\n"));
+        let through_link =
+            CopiedTables::new(folder.path()).write_all(&message("flows.csv", b"1\n"));
         assert!(through_link.is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lab_guest::probe::Finding as GuestFinding;
+use lab_guest::probe::GuestFinding;
 use lab_kernel::doctor::{Finding, Level};
 use lab_plan::Plan;
 
@@ -10,7 +10,7 @@ use crate::{args::UpArgs, failure::Failure, place};
 
 /// Facts about this machine that decide where a lab runs.
 #[derive(Debug)]
-pub struct Machine {
+pub struct MachineFacts {
     /// True if this process runs as root.
     pub is_root: bool,
     /// Modules and rights that a lab needs and that this kernel lacks.
@@ -23,7 +23,7 @@ pub struct Machine {
 
 /// Place of a run and, for a guest, its owner.
 #[derive(Debug, Eq, PartialEq)]
-pub enum Location {
+pub enum RunLocation {
     /// On this kernel.
     Here,
     /// In a guest that this process owns.
@@ -36,7 +36,7 @@ pub enum Location {
 ///
 /// # Errors
 /// If this machine lacks anything for the run, with exit code 3.
-pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failure> {
+pub fn location(arguments: &UpArgs, machine: &MachineFacts) -> Result<RunLocation, Failure> {
     if !machine.is_root {
         return Err(cannot(
             arguments,
@@ -53,7 +53,7 @@ pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failu
     }
     if !place::needs_guest(&arguments.place, &machine.kernel_lacks) {
         return if machine.kernel_lacks.is_empty() {
-            Ok(Location::Here)
+            Ok(RunLocation::Here)
         } else {
             let findings = texts(&machine.kernel_lacks).join("\n  ");
             Err(cannot(
@@ -78,9 +78,9 @@ pub fn location(arguments: &UpArgs, machine: &Machine) -> Result<Location, Failu
         ));
     }
     if arguments.keep {
-        Ok(Location::KeptGuest)
+        Ok(RunLocation::KeptGuest)
     } else {
-        Ok(Location::Guest)
+        Ok(RunLocation::Guest)
     }
 }
 
@@ -145,9 +145,9 @@ mod tests {
     }
 
     /// Returns a machine that has everything, except one kernel module if `has_module` is false.
-    fn machine(has_module: bool) -> Machine {
+    fn machine(has_module: bool) -> MachineFacts {
         let missing = Finding::fail("netem", "there is no module", "delays");
-        Machine {
+        MachineFacts {
             is_root: true,
             kernel_lacks: (!has_module).then_some(missing).into_iter().collect(),
             results: Finding::ok("results", "10 GB free", "records"),
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    fn refusal(flags: &[&str], machine: &Machine) -> String {
+    fn refusal(flags: &[&str], machine: &MachineFacts) -> String {
         let failure = location(&up(flags), machine).expect_err("a refusal");
         assert_eq!(failure.exit, Exit::Environment);
         failure.message
@@ -164,13 +164,13 @@ mod tests {
     #[test]
     fn a_lab_runs_on_this_kernel_or_else_in_a_guest() {
         for (flags, has_module, expected) in [
-            ([].as_slice(), true, Location::Here),
-            (&["--keep"], true, Location::Here),
-            (&["--here"], true, Location::Here),
-            (&["--guest"], true, Location::Guest),
-            (&[], false, Location::Guest),
-            (&["--keep"], false, Location::KeptGuest),
-            (&["--guest", "--keep"], true, Location::KeptGuest),
+            ([].as_slice(), true, RunLocation::Here),
+            (&["--keep"], true, RunLocation::Here),
+            (&["--here"], true, RunLocation::Here),
+            (&["--guest"], true, RunLocation::Guest),
+            (&[], false, RunLocation::Guest),
+            (&["--keep"], false, RunLocation::KeptGuest),
+            (&["--guest", "--keep"], true, RunLocation::KeptGuest),
         ] {
             let decided = location(&up(flags), &machine(has_module));
             assert_eq!(decided.ok(), Some(expected), "{flags:?} {has_module}");
@@ -190,12 +190,12 @@ mod tests {
     fn everything_that_is_missing_is_named_with_its_remedy() {
         let message = refusal(&["--here"], &machine(false));
         assert!(message.contains("leave out --here") && message.contains("netem"));
-        let no_root = Machine {
+        let no_root = MachineFacts {
             is_root: false,
             ..machine(true)
         };
         assert!(refusal(&[], &no_root).starts_with("a lab needs root"));
-        let no_room = Machine {
+        let no_room = MachineFacts {
             results: Finding::fail("results", "1 MB free", "records").with_fix("free some"),
             ..machine(true)
         };
@@ -203,7 +203,7 @@ mod tests {
             refusal(&[], &no_room),
             "results: 1 MB free (hint: free some)"
         );
-        let no_emulator = Machine {
+        let no_emulator = MachineFacts {
             guest_lacks: vec![GuestFinding::ProgramMissing {
                 program: "qemu",
                 package: "qemu-system-x86",

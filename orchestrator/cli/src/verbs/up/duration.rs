@@ -19,7 +19,7 @@ use crate::progress::nanos;
 
 /// Part of an `up`, in order of time.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Part {
+enum UpPart {
     /// Start and end of the program and of its guest.
     Guest,
     /// Creation and removal of the lab.
@@ -32,7 +32,7 @@ enum Part {
     Report,
 }
 
-impl Part {
+impl UpPart {
     const ALL: [Self; 6] = [
         Self::Guest,
         Self::Lab,
@@ -65,7 +65,7 @@ impl Part {
 }
 
 /// Duration of each part.
-type Times = BTreeMap<Part, Nanos>;
+type Times = BTreeMap<UpPart, Nanos>;
 
 /// Sums of estimated and actual times of earlier runs at a place. Each new run halves the weight of those before it.
 ///
@@ -83,7 +83,7 @@ pub struct Experience {
 
 /// Estimated duration of an `up` that has not started.
 #[derive(Debug)]
-pub struct Estimate {
+pub struct DurationEstimate {
     /// Times estimated from the default costs of the place.
     by_costs: Times,
     /// The same times, multiplied by the correction factor from earlier runs.
@@ -92,7 +92,7 @@ pub struct Estimate {
     runs: u32,
 }
 
-impl Estimate {
+impl DurationEstimate {
     /// Estimates an `up` of `plan` at `place`, corrected by `experience`.
     pub fn new(plan: &Plan, place: Place, experience: &Experience) -> Self {
         let by_costs = by_costs(plan, place);
@@ -133,7 +133,7 @@ impl Estimate {
         };
         let time = |times: &Times, part| times.get(&part).copied().unwrap_or_default();
         let head = ["time of the run", "estimated", "happened"].map(str::to_owned);
-        let parts = Part::ALL.map(|part| {
+        let parts = UpPart::ALL.map(|part| {
             row(
                 part.name(),
                 time(&self.times, part),
@@ -160,12 +160,12 @@ impl Happened {
     pub fn new(phases: &[Phase], report: Duration, total: Duration) -> Self {
         let mut times = Times::new();
         for phase in phases {
-            let time = times.entry(Part::of(phase)).or_default();
+            let time = times.entry(UpPart::of(phase)).or_default();
             *time = time.saturating_add(phase.took_ns);
         }
-        times.insert(Part::Report, nanos(report));
+        times.insert(UpPart::Report, nanos(report));
         let known: Nanos = times.values().copied().sum();
-        times.insert(Part::Guest, nanos(total).saturating_sub(known));
+        times.insert(UpPart::Guest, nanos(total).saturating_sub(known));
         Self(times)
     }
 }
@@ -182,7 +182,7 @@ impl Experience {
     }
 
     /// Adds a run to the sums, and halves the weight of earlier runs.
-    pub fn add(&mut self, estimate: &Estimate, happened: &Happened) {
+    pub fn add(&mut self, estimate: &DurationEstimate, happened: &Happened) {
         let more = |sum: Nanos, times: &Times| {
             let time: Nanos = times.values().copied().sum();
             Nanos::new(sum.get() / 2).saturating_add(time)
@@ -206,21 +206,21 @@ fn by_costs(plan: &Plan, place: Place) -> Times {
     let rows = count(plan.flows.len()).saturating_mul(count(plan.policies.len()));
     Times::from([
         (
-            Part::Guest,
+            UpPart::Guest,
             costs.guest.saturating_add(times(costs.guest_row, rows)),
         ),
-        (Part::Lab, times(costs.node, count(plan.nodes.len()))),
+        (UpPart::Lab, times(costs.node, count(plan.nodes.len()))),
         (
-            Part::Links,
+            UpPart::Links,
             times(costs.direction, 2 * count(plan.links.len())),
         ),
-        (Part::Agents, times(ready, runs)),
+        (UpPart::Agents, times(ready, runs)),
         (
-            Part::Flows,
+            UpPart::Flows,
             estimate_at(plan, &Capacity::default_of(place)).wall_ns,
         ),
         (
-            Part::Report,
+            UpPart::Report,
             costs.report.saturating_add(times(costs.row, rows)),
         ),
     ])
@@ -331,16 +331,16 @@ scale: { rate: 1/2000, time: 100 }
     fn the_parts_follow_from_the_plan_and_add_up() {
         let plan = plan();
         let place = Place::GuestVirtual;
-        let estimate = Estimate::new(&plan, place, &Experience::default());
+        let estimate = DurationEstimate::new(&plan, place, &Experience::default());
         let flows = estimate_at(&plan, &Capacity::default_of(place)).wall_ns;
         let rows = u64::try_from(plan.flows.len() * 2).unwrap();
         let expected = [
-            (Part::Guest, Nanos::new(10_000_000_000 + 600_000 * rows)),
-            (Part::Lab, Nanos::from_millis(1_080)),
-            (Part::Links, Nanos::from_millis(1_500)),
-            (Part::Agents, Nanos::from_millis(28_800)),
-            (Part::Flows, flows),
-            (Part::Report, Nanos::new(300_000_000 + 50_000 * rows)),
+            (UpPart::Guest, Nanos::new(10_000_000_000 + 600_000 * rows)),
+            (UpPart::Lab, Nanos::from_millis(1_080)),
+            (UpPart::Links, Nanos::from_millis(1_500)),
+            (UpPart::Agents, Nanos::from_millis(28_800)),
+            (UpPart::Flows, flows),
+            (UpPart::Report, Nanos::new(300_000_000 + 50_000 * rows)),
         ];
         assert_eq!(estimate.times, Times::from(expected));
         let sentence = estimate.sentence();
@@ -369,7 +369,7 @@ scale: { rate: 1/2000, time: 100 }
         let happened = Happened::new(&phases, report, Duration::from_secs(20));
         let millis = |part| happened.0[&part].get() / 1_000_000;
         assert_eq!(
-            Part::ALL.map(millis),
+            UpPart::ALL.map(millis),
             [6_000, 1_000, 900, 2_500, 9_000, 600]
         );
     }
@@ -381,7 +381,7 @@ scale: { rate: 1/2000, time: 100 }
         let plan = plan();
         let place = Place::GuestVirtual;
         let mut experience = Experience::default();
-        let first = Estimate::new(&plan, place, &experience);
+        let first = DurationEstimate::new(&plan, place, &experience);
         let took = |factor: u64| {
             let times = first
                 .by_costs
@@ -390,7 +390,7 @@ scale: { rate: 1/2000, time: 100 }
             Happened(times.collect())
         };
         experience.add(&first, &took(2));
-        let second = Estimate::new(&plan, place, &experience);
+        let second = DurationEstimate::new(&plan, place, &experience);
         for (part, time) in &first.times {
             assert_eq!(second.times[part].get(), 2 * time.get(), "{part:?}");
         }
@@ -400,7 +400,7 @@ scale: { rate: 1/2000, time: 100 }
                 .ends_with("(by an earlier run at this place)")
         );
         experience.add(&second, &took(1));
-        let third = Estimate::new(&plan, place, &experience);
+        let third = DurationEstimate::new(&plan, place, &experience);
         for (part, time) in &first.times {
             let expected = time.get() * 4 / 3;
             assert!(third.times[part].get().abs_diff(expected) <= 1, "{part:?}");
@@ -417,14 +417,14 @@ scale: { rate: 1/2000, time: 100 }
     fn a_part_far_from_its_estimate_corrects_all_parts_by_one_factor() {
         let plan = plan();
         let place = Place::GuestVirtual;
-        let first = Estimate::new(&plan, place, &Experience::default());
+        let first = DurationEstimate::new(&plan, place, &Experience::default());
         let mut times = first.by_costs.clone();
         let all: u64 = times.values().map(|time| time.get()).sum();
-        times.insert(Part::Flows, Nanos::ZERO);
+        times.insert(UpPart::Flows, Nanos::ZERO);
         let rest: u64 = times.values().map(|time| time.get()).sum();
         let mut experience = Experience::default();
         experience.add(&first, &Happened(times));
-        let second = Estimate::new(&plan, place, &experience);
+        let second = DurationEstimate::new(&plan, place, &experience);
         for (part, time) in &first.times {
             let expected = u128::from(time.get()) * u128::from(rest) / u128::from(all);
             assert_eq!(u128::from(second.times[part].get()), expected, "{part:?}");
@@ -435,7 +435,7 @@ scale: { rate: 1/2000, time: 100 }
     fn the_table_has_both_times_of_each_part_and_of_all() {
         let plan = plan();
         let place = Place::GuestVirtual;
-        let estimate = Estimate::new(&plan, place, &Experience::default());
+        let estimate = DurationEstimate::new(&plan, place, &Experience::default());
         let total = Duration::from_secs(60);
         let happened = Happened::new(&[phase("links", 900)], Duration::from_secs(1), total);
         let table = estimate.table(&happened);

@@ -15,7 +15,7 @@ use lab_records::{ChangeKind, LiveChange, Phase, RunDir, UtcTime};
 use lab_units::Bytes;
 
 use super::{
-    appended::Tables,
+    appended::CopiedTables,
     here::{RECORDING_VARIABLE, interrupted},
     task::{GuestTask, Request},
 };
@@ -144,7 +144,7 @@ impl Prepared {
         stdout: &mut dyn Write,
         run: impl FnOnce(&'a GuestRequest, &mut Sinks<'_>) -> Result<T, GuestError>,
     ) -> Result<(T, Observed), Failure> {
-        let mut tables = Tables::new(&self.dir);
+        let mut tables = CopiedTables::new(&self.dir);
         let ended = show_guest(&self.guest, (stdout, &mut tables), run);
         GuestTask::remove(&self.dir);
         ended.map_err(|failure| match self.flows() {

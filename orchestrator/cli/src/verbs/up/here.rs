@@ -21,8 +21,8 @@ use lab_kernel::{
 use lab_plan::Plan;
 use lab_recorder::RunSetting;
 use lab_records::{
-    Certification, CertifiedRow, Conduct, GuestCpu, LiveChange, Outcome as RunOutcome, Phase,
-    Place, RunEnd, RunWriter, UtcTime, directory::RUN_FILE, draft,
+    Certification, CertifiedRow, Conduct, GuestCpu, LinkBounds, LiveChange, Outcome as RunOutcome,
+    Phase, RunEnd, RunWriter, UtcTime, directory::RUN_FILE, draft,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -46,7 +46,7 @@ pub fn run(request: &Request, results: &Path) -> Result<PathBuf, Failure> {
     let _handover = Handover::of(&dir);
     let plan = (&request.plan, plan_hash.as_str());
     let records = Records::Here { request, dir: &dir };
-    Run::new(&request.task, plan, records, now).run()?;
+    LabRun::new(&request.task, plan, records, now).run()?;
     Ok(dir)
 }
 
@@ -62,7 +62,7 @@ pub fn run_in_guest(guest: &GuestTask, plan: &Plan, dir: &Path) -> Outcome {
         outbox: Arc::new(Mutex::new(outbox)),
     };
     let plan = (plan, guest.plan_hash.as_str());
-    let run = Run::new(
+    let run = LabRun::new(
         &guest.task,
         plan,
         Records::OfHost(host),
@@ -72,7 +72,7 @@ pub fn run_in_guest(guest: &GuestTask, plan: &Plan, dir: &Path) -> Outcome {
 }
 
 /// Run of a lab on this kernel.
-struct Run<'a> {
+struct LabRun<'a> {
     task: &'a Task,
     /// Plan before it is relabelled for the lab's slot.
     plan: &'a Plan,
@@ -172,7 +172,7 @@ fn lock(outbox: &Mutex<Outbox>) -> MutexGuard<'_, Outbox> {
     outbox.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'a> Run<'a> {
+impl<'a> LabRun<'a> {
     fn new(
         task: &'a Task,
         (plan, plan_hash): (&'a Plan, &'a str),
@@ -267,8 +267,8 @@ impl<'a> Run<'a> {
 
     /// Measures every link of the lab and returns the rows of the certificate.
     fn certify(&self, lab: &mut Lab) -> Result<Vec<CertifiedRow>, Failure> {
-        let place = Place::of(self.setting.location, self.setting.clock);
-        lab.certify(&place.link_bounds(), &self.cancel)
+        let bounds = LinkBounds::of(self.setting.location, self.setting.clock);
+        lab.certify(&bounds, &self.cancel)
             .map_err(|kind| match kind {
                 LabErrorKind::Cancelled => interrupted(),
                 kind => environment(kind),

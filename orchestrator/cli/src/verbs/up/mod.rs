@@ -22,10 +22,10 @@ use std::{
     time::Instant,
 };
 
-use lab_guest::probe::{self, Finding};
+use lab_guest::probe::{self, GuestFinding};
 use lab_kernel::{
     LabName,
-    doctor::{self, Finding as KernelFinding},
+    doctor::{self, Finding},
     lab::Live,
 };
 use lab_plan::{Capacity, Plan};
@@ -34,8 +34,8 @@ use lab_units::Place;
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    decide::{Location, Machine},
-    duration::{Estimate, Experience, Happened},
+    decide::{MachineFacts, RunLocation},
+    duration::{DurationEstimate, Experience, Happened},
     task::{GuestTask, Request, Task},
 };
 use crate::{
@@ -76,7 +76,7 @@ fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcom
     let (is_root, kernel_lacks) = kernel_lacks();
     let place = place::choose(&arguments.place, &kernel_lacks);
     let mut experience: Experience = place::durations(place).unwrap_or_default();
-    let estimate = Estimate::new(&request.plan, place, &experience);
+    let estimate = DurationEstimate::new(&request.plan, place, &experience);
     let Ran { dir, kept } =
         run_at_place((arguments, global), &request, is_root, kernel_lacks, || {
             inspect::warn_of_place(&request.plan, place);
@@ -132,7 +132,7 @@ pub fn as_owner(caller: i32, global: &Global) -> Outcome {
 
 /// Returns true if this process runs as root, and the findings about what this kernel lacks. Without root, modules
 /// cannot be probed.
-fn kernel_lacks() -> (bool, Vec<KernelFinding>) {
+fn kernel_lacks() -> (bool, Vec<Finding>) {
     let is_root = nix::unistd::geteuid().is_root();
     let lacks = if is_root {
         doctor::missing_here()
@@ -147,14 +147,14 @@ fn run_at_place(
     (arguments, global): (&UpArgs, &Global),
     request: &Request,
     is_root: bool,
-    kernel_lacks: Vec<KernelFinding>,
+    kernel_lacks: Vec<Finding>,
     announce: impl FnOnce(),
 ) -> Result<Ran, Failure> {
     inspect::warn(&request.plan);
     inspect::show_auto_scale(&request.plan);
-    let machine = Machine::examine(request, &global.results, is_root, kernel_lacks)?;
+    let machine = MachineFacts::examine(request, &global.results, is_root, kernel_lacks)?;
     let location = decide::location(arguments, &machine)?;
-    if location != Location::Here
+    if location != RunLocation::Here
         && let Some(reason) = decide::guest_reason(&machine.kernel_lacks)
     {
         note(&reason);
@@ -164,12 +164,12 @@ fn run_at_place(
         return Err(here::interrupted());
     }
     let ran = match location {
-        Location::Here => here::run(request, &global.results).map(|dir| Ran {
+        RunLocation::Here => here::run(request, &global.results).map(|dir| Ran {
             dir,
             kept: request.task.keep.then_some(Kept::Here),
         }),
-        Location::Guest => guest::run(request, global).map(|dir| Ran { dir, kept: None }),
-        Location::KeptGuest => owner::start(request, global).map(|(dir, owner)| Ran {
+        RunLocation::Guest => guest::run(request, global).map(|dir| Ran { dir, kept: None }),
+        RunLocation::KeptGuest => owner::start(request, global).map(|(dir, owner)| Ran {
             dir,
             kept: Some(Kept::InGuestOf(owner)),
         }),
@@ -258,13 +258,13 @@ fn capacity(arguments: &UpArgs, place: Place) -> Capacity {
         .unwrap_or_else(|| Capacity::default_of(place))
 }
 
-impl Machine {
+impl MachineFacts {
     /// Examines this machine for the request's run.
     fn examine(
         request: &Request,
         results: &Path,
         is_root: bool,
-        kernel_lacks: Vec<KernelFinding>,
+        kernel_lacks: Vec<Finding>,
     ) -> Result<Self, Failure> {
         let place = &request.place;
         let guest_lacks = if is_root && place::needs_guest(place, &kernel_lacks) {
@@ -282,10 +282,10 @@ impl Machine {
 }
 
 /// Returns the requirements of a guest for `plan` that this machine lacks.
-fn guest_lacks(plan: &Plan, cache: &Path) -> Vec<Finding> {
+fn guest_lacks(plan: &Plan, cache: &Path) -> Vec<GuestFinding> {
     let mut lacks = probe::lacking(cache);
     // The memory for this plan's guest is checked, not that for the smallest guest.
-    lacks.retain(|finding| !matches!(finding, Finding::NoMemory { .. }));
+    lacks.retain(|finding| !matches!(finding, GuestFinding::NoMemory { .. }));
     lacks.extend(probe::lacking_memory(guest::memory(plan)));
     lacks
 }

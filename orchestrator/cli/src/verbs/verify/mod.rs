@@ -7,7 +7,7 @@ mod rerun;
 mod work;
 
 use lab_bundle::{
-    Difference, Limits, Manifest,
+    Discrepancy, Limits, Manifest,
     derive::{DeriveError, derive},
     unpack,
 };
@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use self::{
     rerun::Rerun,
-    work::{KEPT, Work},
+    work::{KEPT, WorkDir},
 };
 use crate::{
     args::{Global, VerifyArgs},
@@ -40,7 +40,7 @@ struct Verified {
     /// Number of figures whose numbers were derived again.
     figures: usize,
     /// Stored numbers that differ from those derived from the rows.
-    differences: Vec<Difference>,
+    differences: Vec<Discrepancy>,
     /// Comparison with a second run; `None` without `--rerun`.
     rerun: Option<Rerun>,
     /// Manifest of the bundle.
@@ -137,7 +137,7 @@ fn verified(arguments: &VerifyArgs, global: &Global) -> Result<Verified, Failure
     let path = &arguments.bundle;
     let unreadable = |error| Failure::usage(lab_files::failed(path, &error));
     let mut file = lab_files::open(path, Links::Follow).map_err(unreadable)?;
-    let work = Work::new(arguments)?;
+    let work = WorkDir::new(arguments)?;
     let manifest =
         unpack(&mut file, &work.at(KEPT), &Limits::default()).map_err(bundle::failure)?;
     let (sha256, _) = bundle::digest(&mut file).map_err(unreadable)?;

@@ -19,10 +19,10 @@ use lab_reports::{
 use lab_units::show::commas;
 use serde::Serialize;
 
-use super::work::{KEPT, Work};
+use super::work::{KEPT, WorkDir};
 use crate::{
     args::Global,
-    batch::{Batch, Derived, Found, Here, Wanted},
+    batch::{DerivedScenario, FoundRuns, Here, RunBatch, Wanted},
     failure::{During, Failure, with_causes},
     programs,
 };
@@ -61,7 +61,7 @@ impl Rerun {
 }
 
 /// Runs the scenario of the unpacked run again and compares its plan and rows.
-pub fn rerun(work: &Work, global: &Global) -> Result<Rerun, Failure> {
+pub fn rerun(work: &WorkDir, global: &Global) -> Result<Rerun, Failure> {
     let kept = open(&work.at(KEPT))?;
     let global = Global {
         results: work.at("results"),
@@ -73,7 +73,7 @@ pub fn rerun(work: &Work, global: &Global) -> Result<Rerun, Failure> {
         threads: None,
     };
     let wanted = wanted(&kept, work)?;
-    let dir = Batch::new(here, Found::default(), INTERRUPTED).only(&wanted)?;
+    let dir = RunBatch::new(here, FoundRuns::default(), INTERRUPTED).only(&wanted)?;
     let again = open(&dir)?;
     // A signal may interrupt the guest of a lab but not this process.
     if again.outcome().is_none_or(|it| it.end.is_interrupted) {
@@ -124,11 +124,11 @@ fn named(capacity: Capacity) -> String {
 
 /// Returns the wanted second run of `kept`'s scenario at the same place. A simulation reads the scenario from memory, a
 /// lab run from files in `work`.
-fn wanted(kept: &RunDir, work: &Work) -> Result<Wanted, Failure> {
+fn wanted(kept: &RunDir, work: &WorkDir) -> Result<Wanted, Failure> {
     let mut wanted = Wanted::new_run(kept.info().scenario.clone(), once_more(kept)?);
     match wanted.request.engine {
         EngineRequest::Sim(_) => {
-            wanted.derived = Some(Derived {
+            wanted.derived = Some(DerivedScenario {
                 text: read(kept, SCENARIO_FILE)?,
                 files: inputs(kept)?,
             });

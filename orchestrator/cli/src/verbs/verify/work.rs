@@ -10,13 +10,13 @@ use crate::{
 };
 
 /// Directory for the unpacked run and the second run.
-pub struct Work {
+pub struct WorkDir {
     path: PathBuf,
     /// Guard of a temporary directory; `None` if `--output` names the directory.
     pub temporary: Option<Temporary>,
 }
 
-impl Work {
+impl WorkDir {
     pub fn new(arguments: &VerifyArgs) -> Result<Self, Failure> {
         if let Some(path) = &arguments.output {
             let made = caller::check_links(path).and_then(|()| fs::create_dir(path));

@@ -17,7 +17,7 @@ use crate::{
 
 /// Object in the kernel that differs from the step that created it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Difference {
+pub struct Drift {
     /// Namespace in which the object is.
     pub netns: Namespace,
     /// Kind and name of the object, for messages.
@@ -28,7 +28,7 @@ pub struct Difference {
     pub found: String,
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for Drift {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wanted = &self.wanted;
         let found = &self.found;
@@ -46,8 +46,8 @@ pub(crate) fn check(
     executor: &mut Executor,
     steps: &[Step],
     patience: Duration,
-) -> Result<Vec<Difference>, NetlinkError> {
-    let mut by_netns: BTreeMap<Namespace, Wanted<'_>> = BTreeMap::new();
+) -> Result<Vec<Drift>, NetlinkError> {
+    let mut by_netns: BTreeMap<Namespace, WantedObjects<'_>> = BTreeMap::new();
     for step in steps {
         match step {
             Step::Veth(veth) => {
@@ -85,12 +85,12 @@ pub(crate) fn check(
 
 /// Objects that the steps create in one namespace.
 #[derive(Default)]
-struct Wanted<'a> {
+struct WantedObjects<'a> {
     ends: Vec<(&'a VethEnd, u32, u32)>,
     steps: Vec<&'a Step>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> WantedObjects<'a> {
     /// Returns the interface changes, each with the name of its interface.
     fn changes(&self) -> impl Iterator<Item = (&'a str, &'a DeviceChange)> {
         self.steps.iter().filter_map(|step| match step {
@@ -101,25 +101,25 @@ impl<'a> Wanted<'a> {
 }
 
 /// Interfaces of one namespace, by name.
-type Links = BTreeMap<String, dump::Link>;
+type Interfaces = BTreeMap<String, dump::Interface>;
 
 struct Checker<'a> {
     netns: &'a Namespace,
     handle: &'a mut NetnsHandle,
-    wanted: &'a Wanted<'a>,
-    links: Links,
-    differences: Vec<Difference>,
+    wanted: &'a WantedObjects<'a>,
+    links: Interfaces,
+    differences: Vec<Drift>,
 }
 
 /// Lists the interfaces once all of them have a carrier. A carrier appears shortly after both ends of a pair are up.
 fn wait_for_links(
     handle: &mut NetnsHandle,
-    wanted: &Wanted<'_>,
+    wanted: &WantedObjects<'_>,
     patience: Duration,
-) -> Result<Links, NetlinkError> {
+) -> Result<Interfaces, NetlinkError> {
     let deadline = Instant::now() + patience;
     loop {
-        let links: Links = dump::links(&mut handle.socket)?
+        let links: Interfaces = dump::links(&mut handle.socket)?
             .into_iter()
             .map(|link| (link.name.clone(), link))
             .collect();
@@ -180,7 +180,7 @@ impl Checker<'_> {
     fn same(&mut self, object: String, wanted: String, found: Option<String>) {
         let or_none = |text: String| if text.is_empty() { "none".into() } else { text };
         if found.as_ref() != Some(&wanted) {
-            self.differences.push(Difference {
+            self.differences.push(Drift {
                 netns: self.netns.clone(),
                 object,
                 wanted: or_none(wanted),

@@ -194,8 +194,9 @@ impl Checker<'_> {
             match step {
                 Step::Route(route) => {
                     let wanted = self.listed_route(route);
-                    let same =
-                        |found: &&dump::Route| found.table == wanted.table && found.to == wanted.to;
+                    let same = |found: &&dump::KernelRoute| {
+                        found.table == wanted.table && found.to == wanted.to
+                    };
                     let found = listed.iter().find(same).map(|found| format!("{found:?}"));
                     let object = format!("route to {}/{}", route.to.addr, route.to.len);
                     self.same(object, format!("{wanted:?}"), found);
@@ -204,7 +205,7 @@ impl Checker<'_> {
                     change: DeviceChange::NotLocal(addr),
                     ..
                 } => {
-                    let local = |found: &dump::Route| {
+                    let local = |found: &dump::KernelRoute| {
                         found.table == LOCAL_TABLE && found.to.len == 32 && found.to.addr == *addr
                     };
                     let found = if listed.iter().any(local) {
@@ -222,7 +223,7 @@ impl Checker<'_> {
     }
 
     /// Converts a step's route to the form in which the kernel lists routes.
-    fn listed_route(&self, route: &Route) -> dump::Route {
+    fn listed_route(&self, route: &Route) -> dump::KernelRoute {
         let hops = match &route.target {
             RouteTarget::Local { dev } | RouteTarget::OnLink { dev } => {
                 vec![(self.index(dev), None)]
@@ -232,7 +233,7 @@ impl Checker<'_> {
                 hops.iter().map(hop).collect()
             }
         };
-        dump::Route {
+        dump::KernelRoute {
             table: route.table,
             to: route.to,
             local: matches!(route.target, RouteTarget::Local { .. }),
@@ -247,7 +248,7 @@ impl Checker<'_> {
         for step in &self.wanted.steps {
             if let Step::Rule(rule) = step {
                 let same =
-                    |found: &&listed::Rule| found.selector().as_ref() == Some(&rule.selector);
+                    |found: &&listed::KernelRule| found.selector().as_ref() == Some(&rule.selector);
                 let show = |priority, table| format!("{priority} to {table}");
                 let found = listed
                     .iter()

@@ -10,8 +10,8 @@ use std::{
 };
 
 use lab_plan::model::Plan;
-use lab_records::{CertifiedRow, Place};
-use lab_units::{NodeId, Ratio};
+use lab_records::{CertifiedRow, LinkBounds, Location};
+use lab_units::{Clock, NodeId, Ratio};
 use nix::time::{ClockId, clock_gettime, clock_settime};
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Fault that is injected into a lab, and how it must be detected.
-struct Fault {
+struct InjectedFault {
     name: &'static str,
     inject: Inject,
     /// Part of the text with which read-back rejects the lab; `None` if read-back cannot detect the fault.
@@ -60,8 +60,8 @@ const fn fault(
     inject: Inject,
     differs: Option<&'static str>,
     measured: Option<&'static str>,
-) -> Fault {
-    Fault {
+) -> InjectedFault {
+    InjectedFault {
         name,
         inject,
         differs,
@@ -70,7 +70,7 @@ const fn fault(
 }
 
 /// Returns the faults that can be injected into a lab on one CPU.
-fn corpus() -> Vec<Fault> {
+fn corpus() -> Vec<InjectedFault> {
     vec![
         fault(
             "queue half as long",
@@ -415,7 +415,7 @@ fn ring_with_loss(loss: Ratio) -> Lab {
 }
 
 fn certify(lab: &mut Lab) -> Vec<CertifiedRow> {
-    let bounds = Place::GuestVirtual.link_bounds();
+    let bounds = LinkBounds::of(Location::Guest, Clock::Virtual);
     lab.certify(&bounds, &CancellationToken::new()).unwrap()
 }
 

@@ -8,7 +8,7 @@ use super::{ANSWERED, bring_up, host, inside, left, options, ping, reserve, up, 
 use crate::{
     exec::netns,
     journal::LabState,
-    lab::{Lab, LabErrorKind, Phase, Progress, ReservationError, bench_up_down, status},
+    lab::{Lab, LabErrorKind, LabProgress, Phase, ReservationError, bench_up_down, status},
     lower::{HostPlacement, LowerOptions},
     testing::{self, Machine, isolated, skipped},
 };
@@ -103,7 +103,7 @@ fn a_cancellation_undoes_all_applied_steps() {
         for phase in [Phase::Namespaces, Phase::Links, Phase::Nodes, Phase::Check] {
             let cancel = CancellationToken::new();
             let mut seen = false;
-            let mut stop = |progress: Progress| {
+            let mut stop = |progress: LabProgress| {
                 if progress.phase == phase {
                     seen = true;
                     cancel.cancel();

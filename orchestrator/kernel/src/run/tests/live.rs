@@ -38,7 +38,7 @@ use crate::run::{
     drive::RunningRepetition,
     input::Input,
     repetition::{Effects, RepetitionSetup},
-    tune::Change,
+    tune::ParameterChange,
 };
 use crate::{
     Lab,
@@ -420,9 +420,9 @@ impl LiveRun<'_, '_> {
     }
 
     /// Tunes DC1's switch, and waits until the switch has sampled its queues with the new parameters.
-    fn tune(&mut self, changes: &[Change]) {
+    fn tune(&mut self, changes: &[ParameterChange]) {
         let tuned = self.runner.tune("dc1", changes, &mut self.running).unwrap();
-        for Change { name, value } in changes {
+        for ParameterChange { name, value } in changes {
             assert!(tuned.contains(&(name.clone(), *value)), "{tuned:?}");
         }
         // The first messages may have been sent before the change.

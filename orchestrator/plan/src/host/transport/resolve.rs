@@ -152,7 +152,7 @@ impl Lab<'_> {
         name: &str,
         settings: &Settings,
         semantics: Semantics,
-        derived: &[parameters::Derived],
+        derived: &[parameters::DerivedDefault],
     ) -> Result<S, PlanError> {
         let path = format!("transport.cc.{name}");
         parameters::resolve(&path, settings, semantics.into(), derived, self.scale)

@@ -62,7 +62,7 @@ pub(crate) fn pick(inputs: &Inputs<'_>) -> Result<(Scale, AutoScale), PlanError>
 
 /// Bound that the search for a scale may waive.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Bound {
+enum WaivableBound {
     /// Wall-clock duration of the run.
     Duration,
     /// Serialisation time of one packet relative to the shortest FCT.
@@ -74,17 +74,21 @@ enum Bound {
 }
 
 /// Sets of waived bounds, in the order in which the search tries them: first none.
-const WAIVED: [&[Bound]; 6] = [
+const WAIVED: [&[WaivableBound]; 6] = [
     &[],
-    &[Bound::Duration],
-    &[Bound::Packets],
-    &[Bound::Packets, Bound::Duration],
-    &[Bound::Packets, Bound::Duration, Bound::Timers],
+    &[WaivableBound::Duration],
+    &[WaivableBound::Packets],
+    &[WaivableBound::Packets, WaivableBound::Duration],
     &[
-        Bound::Packets,
-        Bound::Duration,
-        Bound::Timers,
-        Bound::Window,
+        WaivableBound::Packets,
+        WaivableBound::Duration,
+        WaivableBound::Timers,
+    ],
+    &[
+        WaivableBound::Packets,
+        WaivableBound::Duration,
+        WaivableBound::Timers,
+        WaivableBound::Window,
     ],
 ];
 
@@ -136,16 +140,16 @@ impl Search<'_> {
     /// Returns the scale with the largest sizes that meets all bounds except `waived`. If the duration is waived and no
     /// scale meets it, returns the largest sizes among the scales with about the shortest run. Fails with the reason
     /// why the last scale was rejected.
-    fn finest(&self, waived: &[Bound]) -> Result<Scale, &'static str> {
+    fn finest(&self, waived: &[WaivableBound]) -> Result<Scale, &'static str> {
         let mut long: Vec<(Nanos, Scale)> = Vec::new();
         let mut refusal = "its largest flow exceeds SoftRoCE's window at every scale";
         for size in series().filter_map(Ratio::inverse) {
-            if !waived.contains(&Bound::Window)
+            if !waived.contains(&WaivableBound::Window)
                 && self.packets_of_largest(size) > frame::RXE_WINDOW_PACKETS
             {
                 continue;
             }
-            if !waived.contains(&Bound::Packets)
+            if !waived.contains(&WaivableBound::Packets)
                 && self.demand.packet_permyriad(size) > MAX_PACKET_PERMYRIAD
             {
                 refusal = "one packet takes more than 1 % of its shortest FCT";
@@ -154,7 +158,9 @@ impl Search<'_> {
             let offers = self.demand.offers(self.inputs, size);
             match self.fastest(size, &offers, waived) {
                 Ok((scale, wall)) if wall <= self.limits.wall => return Ok(scale),
-                Ok((scale, wall)) if waived.contains(&Bound::Duration) => long.push((wall, scale)),
+                Ok((scale, wall)) if waived.contains(&WaivableBound::Duration) => {
+                    long.push((wall, scale));
+                }
                 Ok(_) => refusal = "its run takes more than ten minutes",
                 Err(why) => refusal = why,
             }
@@ -173,7 +179,7 @@ impl Search<'_> {
         &self,
         size: Ratio,
         offers: &[Offer],
-        waived: &[Bound],
+        waived: &[WaivableBound],
     ) -> Result<(Scale, Nanos), &'static str> {
         let mut refusal = "its times cannot be scaled";
         for time in series().filter(|time| time.numerator() <= MAX_TIME) {
@@ -184,7 +190,9 @@ impl Search<'_> {
                 refusal = "its links are faster than the place can shape";
                 continue;
             }
-            if !waived.contains(&Bound::Timers) && self.round_trip(time) < self.limits.round_trip {
+            if !waived.contains(&WaivableBound::Timers)
+                && self.round_trip(time) < self.limits.round_trip
+            {
                 refusal = "its round trips are too short for the precision of timers";
                 continue;
             }

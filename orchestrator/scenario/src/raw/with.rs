@@ -14,7 +14,7 @@ use serde::{
 
 use super::parameters::{Key, Texts, parameter_schema, require};
 
-/// Mapping with keys of its own, and with the parameters that [`Place::allows`].
+/// Mapping with keys of its own, and with the parameters that [`SetsParameters::allows`].
 #[derive(Clone, Debug)]
 pub struct With<P> {
     /// Values of the mapping's own keys.
@@ -24,7 +24,7 @@ pub struct With<P> {
 }
 
 /// Own keys of a mapping that also sets parameters.
-pub trait Place: DeserializeOwned + JsonSchema {
+pub trait SetsParameters: DeserializeOwned + JsonSchema {
     /// Parameter set to which the parameters belong.
     type Set: ParameterSet;
 
@@ -59,12 +59,12 @@ pub trait Place: DeserializeOwned + JsonSchema {
     }
 }
 
-/// Implements [`Place::keys`] with the fields of the struct.
+/// Implements [`SetsParameters::keys`] with the fields of the struct.
 macro_rules! keys {
-    ($place:ty) => {
+    ($own:ty) => {
         fn keys() -> &'static [&'static str] {
             static KEYS: std::sync::LazyLock<Vec<&'static str>> =
-                std::sync::LazyLock::new($crate::raw::place::in_order::<$place>);
+                std::sync::LazyLock::new($crate::raw::with::in_order::<$own>);
             &KEYS
         }
     };
@@ -72,7 +72,7 @@ macro_rules! keys {
 pub(super) use keys;
 
 /// Returns all keys of the mapping in the order in which messages list them.
-pub fn in_order<P: Place>() -> Vec<&'static str> {
+pub fn in_order<P: SetsParameters>() -> Vec<&'static str> {
     let [before, after] = P::OWN.map(|keys| keys.iter().copied());
     let names = P::parameters().map(|parameter| parameter.name);
     before.chain(names).chain(after).collect()
@@ -84,7 +84,7 @@ pub(super) fn with_default(parameter: &Parameter, default: Option<String>) -> St
     format!("{}{}", parameter.doc.trim(), default.unwrap_or_default())
 }
 
-impl<'de, P: Place> Deserialize<'de> for With<P> {
+impl<'de, P: SetsParameters> Deserialize<'de> for With<P> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_struct(P::Set::TITLE, P::keys(), WithVisitor(PhantomData))
     }
@@ -92,7 +92,7 @@ impl<'de, P: Place> Deserialize<'de> for With<P> {
 
 struct WithVisitor<P>(PhantomData<P>);
 
-impl<'de, P: Place> Visitor<'de> for WithVisitor<P> {
+impl<'de, P: SetsParameters> Visitor<'de> for WithVisitor<P> {
     type Value = With<P>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -104,7 +104,7 @@ impl<'de, P: Place> Visitor<'de> for WithVisitor<P> {
         let own = P::deserialize(MapAccessDeserializer::new(OwnKeys::<P, A> {
             map,
             texts: &mut texts,
-            place: PhantomData,
+            own: PhantomData,
         }))?;
         texts.check(P::required())?;
         Ok(With { own, texts })
@@ -117,10 +117,10 @@ impl<'de, P: Place> Visitor<'de> for WithVisitor<P> {
 struct OwnKeys<'a, P, A> {
     map: A,
     texts: &'a mut Texts,
-    place: PhantomData<P>,
+    own: PhantomData<P>,
 }
 
-impl<'de, P: Place, A: MapAccess<'de>> MapAccess<'de> for OwnKeys<'_, P, A> {
+impl<'de, P: SetsParameters, A: MapAccess<'de>> MapAccess<'de> for OwnKeys<'_, P, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -144,7 +144,7 @@ impl<'de, P: Place, A: MapAccess<'de>> MapAccess<'de> for OwnKeys<'_, P, A> {
     }
 }
 
-impl<P: Place> JsonSchema for With<P> {
+impl<P: SetsParameters> JsonSchema for With<P> {
     fn schema_name() -> Cow<'static, str> {
         P::schema_name()
     }
