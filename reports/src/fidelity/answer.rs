@@ -39,7 +39,7 @@ impl Answer for FidelityComparison {
     }
 }
 
-impl PageAnswer for Comparison {
+impl PageAnswer for FidelityComparison {
     const FOLDER: &'static str = "fidelity";
 
     fn figures(&self, dir: &Path) -> Result<Vec<Captioned>, ReportError> {

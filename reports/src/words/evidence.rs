@@ -40,8 +40,7 @@ fn sampling(counts: &Sampling) -> String {
     if counts.decisions > 0 {
         let stale = commas(counts.stale);
         let decisions = counted(counts.decisions, "decision");
-        sentence +=
-            &format!(", {stale} of {decisions} used a sample older than its interval");
+        sentence += &format!(", {stale} of {decisions} used a sample older than its interval");
     }
     if counts.stale > 0 {
         sentence += &format!(", by {} at most", about_time(counts.overdue_ns));
