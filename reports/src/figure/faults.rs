@@ -4,6 +4,7 @@ use plotters::{
     prelude::DrawingBackend,
     style::text_anchor::{HPos, VPos},
 };
+use serde::Serialize;
 
 use super::{
     canvas::{Canvas, Drawn, Lettering, Point},
@@ -12,7 +13,7 @@ use super::{
 };
 
 /// Time and label of a fault.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FaultMark {
     /// Time from the repetition's start, in seconds.
     pub at: f64,

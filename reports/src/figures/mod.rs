@@ -8,7 +8,6 @@ use std::{collections::BTreeSet, path::Path};
 use lab_records::LinkInfo;
 use plotters::style::RGBColor;
 
-pub use self::over_time::{STRIP_MERGED, fault_marks};
 pub use self::routes::Groups;
 use crate::{
     departures,

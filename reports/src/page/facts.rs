@@ -8,7 +8,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos, Ratio, show::counted};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::{at_work, figures::fault_marks, run::Run, summary::Summary, text, words};
+use crate::{at_work, run::Run, series::fault_marks, summary::Summary, text, words};
 
 /// Returns the run in one line.
 pub fn headline(run: &Run) -> String {
