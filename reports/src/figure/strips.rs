@@ -24,7 +24,7 @@ use crate::{error::DrawError, frames::TimeGrid, series::Series, text};
 pub struct Strips {
     /// Name of the figure's files.
     pub name: &'static str,
-    /// Names, in the numbers, of the columns of strips and of lines: `direction` and `policy`.
+    /// Names of the columns in the numbers, for strips and for lines: `direction` and `policy`.
     pub columns: [&'static str; 2],
     /// Label and style of each line.
     pub lines: Vec<(String, Style)>,

@@ -101,6 +101,7 @@ struct Policy {
 struct Chart {
     title: &'static str,
     unit: Unit,
+    /// True if the subjects are the directions.
     is_of_direction: bool,
     /// Number by which the values are multiplied.
     parts: f64,
@@ -228,6 +229,7 @@ fn chart(quantity: Quantity) -> Option<Chart> {
             .any(|&value| value > 0)
             .then_some(line)
     };
+    let is_named = quantity.series.iter().any(|one| !one.label.is_empty());
     let shown = quantity.series.iter().take(MAX_DIRECTIONS);
     let series: Vec<Vec<_>> = shown
         .map(|one| one.lines.iter().map(line).collect())
@@ -239,7 +241,7 @@ fn chart(quantity: Quantity) -> Option<Chart> {
         .then_some(Chart {
             title: quantity.title,
             unit: quantity.unit,
-            is_of_direction: quantity.unit != Unit::Share && !quantity.series[0].label.is_empty(),
+            is_of_direction: quantity.unit != Unit::Share && is_named,
             parts,
             series,
         })

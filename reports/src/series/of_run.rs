@@ -19,7 +19,7 @@ pub struct Quantity {
     /// Name, with the unit unless values choose their unit.
     pub title: &'static str,
     pub unit: Unit,
-    /// Series of the network, of each route or of each link direction, the busiest first; a line per policy.
+    /// Series for the network, each route or each link direction (the busiest first), with a line per policy.
     pub series: Vec<Series>,
 }
 
