@@ -12,6 +12,7 @@
 //! - `closing`: the text at the end of a run
 //! - `departures`: parameters that are not the paper's, for tables and legends
 //! - `report`, `summary`: the report of a run, and its results in a few numbers
+//! - `series`: quantities over time, for figures and the page
 //! - `figures`, `figure`: the data of each figure, drawn by plotters as SVG and PNG
 //! - `page`: the HTML page of a run
 //! - [`check`]: results of judging verbs; `document`: their form for terminals, pages and Markdown
@@ -48,6 +49,7 @@ mod questions;
 mod report;
 mod route;
 mod run;
+mod series;
 mod size_bins;
 mod stats;
 mod summary;

@@ -7,10 +7,11 @@ use lab_units::FlowId;
 use super::{figures::Drawn, links::OverTime};
 use crate::{
     error::ReportError,
-    figure::{MAX_STRIPS, Strip, Strips, theme::policy_styles},
-    figures::{Captioned, STRIP_MERGED},
-    frames::{DirectionSeries, RateSeries, largest, mean, merged},
-    text::{self, to_float},
+    figure::{MAX_STRIPS, Strips, theme::policy_styles},
+    figures::Captioned,
+    frames::{DirectionSeries, RateSeries, TimeGrid},
+    series::{Line, Series, largest, mean},
+    text,
 };
 
 impl Drawn<'_> {
@@ -26,33 +27,24 @@ impl Drawn<'_> {
             }
         }
         let longest = |runs: &[Option<&DirectionSeries>; 2]| {
-            let shown = |one: &&DirectionSeries| {
-                one.queue
-                    .iter()
-                    .take(over_time.grid.narrow_len())
-                    .flatten()
-                    .copied()
-                    .max()
-            };
-            runs.iter().flatten().filter_map(shown).max().unwrap_or(0)
+            let shown = |one: &&DirectionSeries| one.queue[..over_time.grid.narrow_len()].to_vec();
+            let shown: Vec<f64> = runs.iter().flatten().flat_map(shown).flatten().collect();
+            largest(&shown)
         };
         let mut directions: Vec<_> = directions.into_iter().collect();
-        directions.retain(|(_, runs)| longest(runs) > 0);
+        directions.retain(|(_, runs)| longest(runs) > 0.0);
         let left_out = directions.len().saturating_sub(MAX_STRIPS);
-        directions.sort_by_key(|(_, runs)| std::cmp::Reverse(longest(runs)));
+        directions.sort_by(|a, b| longest(&b.1).total_cmp(&longest(&a.1)));
         directions.truncate(MAX_STRIPS);
-        let strips = directions.into_iter().map(|([policy, from, to], runs)| {
+        let megabytes = directions.into_iter().map(|([policy, from, to], runs)| {
             let label = format!("{policy}: {from} → {to}");
-            (label, runs)
+            series(label, runs, |one| &one.queue).per(1e6)
         });
-        let megabytes =
-            |one: &DirectionSeries, index: usize| Some(to_float(one.queue[index]?) / 1e6);
         let figure = Strips {
             name: "fidelity-queues",
-            of: "direction",
-            title: "longest queue sampled (MB)",
+            title: "longest queue sampled (MB)".into(),
             missing: "no queue was sampled, or none held a byte when it was",
-            ..self.strips(over_time, strips, megabytes, largest)
+            ..self.strips("direction", megabytes, (&over_time.grid, largest))
         };
         let mut caption =
             "Longest sample of each egress queue in each interval, of both runs in their \
@@ -76,23 +68,16 @@ impl Drawn<'_> {
             }
         }
         let left_out = flows.len().saturating_sub(MAX_STRIPS);
-        let strips = flows
-            .into_iter()
-            .take(MAX_STRIPS)
-            .map(|((policy, flow), runs)| {
-                let label = format!("{}: flow {flow}", self.flows.policies[policy]);
-                (label, runs)
-            });
-        let gigabits = |one: &RateSeries, index: usize| {
-            let mean = one.means.get(index).copied().flatten();
-            mean.map(|rate| rate / 1e9)
-        };
+        let shown = flows.into_iter().take(MAX_STRIPS);
+        let gigabits = shown.map(|((policy, flow), runs)| {
+            let label = format!("{}: flow {flow}", self.flows.policies[policy]);
+            series(label, runs, |rate| &rate.means).per(1e9)
+        });
         let figure = Strips {
             name: "fidelity-rates",
-            of: "flow",
-            title: "rate of the sending QP (Gbit/s)",
+            title: "rate of the sending QP (Gbit/s)".into(),
             missing: "No rate was sampled.",
-            ..self.strips(over_time, strips, gigabits, mean)
+            ..self.strips("flow", gigabits, (&over_time.grid, mean))
         };
         let mut caption =
             "Rate that congestion control allows the flow's queue pair, R_C, mean of the \
@@ -106,39 +91,25 @@ impl Drawn<'_> {
         self.captioned(&figure, "Rates over time", caption)
     }
 
-    /// Returns the strips of the objects that have a label, each with the series of the runs that have it.
-    fn strips<T>(
+    fn strips(
         &self,
-        over_time: &OverTime,
-        strips: impl Iterator<Item = (String, [Option<T>; 2])>,
-        value: impl Fn(T, usize) -> Option<f64>,
-        merge: fn(&[f64]) -> f64,
-    ) -> Strips
-    where
-        T: Copy,
-    {
-        let edges = over_time.grid.narrow_edges(STRIP_MERGED);
-        let strip = |(label, runs): (String, [Option<T>; 2])| Strip {
-            label,
-            attributes: String::new(),
-            is_share: false,
-            lines: (runs.iter())
-                .map(|one| merged(&edges, |index| value((*one)?, index), merge))
-                .collect(),
-        };
+        of: &'static str,
+        series: impl Iterator<Item = Series>,
+        merged: (&TimeGrid, fn(&[f64]) -> f64),
+    ) -> Strips {
         let runs = self.names.map(str::to_owned);
-        Strips {
-            name: "",
-            of: "",
-            each: "run",
-            lines: runs.iter().cloned().zip(policy_styles(&runs)).collect(),
-            parameters: runs.iter().map(|_| String::new()).collect(),
-            strips: strips.map(strip).collect(),
-            times: over_time.grid.middles(&edges),
-            faults: Vec::new(),
-            title: "",
-            missing: "",
-            has_legend: true,
-        }
+        let styles = policy_styles(&runs);
+        Strips::new(
+            [of, "run"],
+            runs.into_iter().zip(styles).collect(),
+            series,
+            merged,
+        )
     }
+}
+
+/// Returns the series with a line per run; `line` returns the line of a run that has the subject.
+fn series<T>(label: String, runs: [Option<&T>; 2], line: impl Fn(&T) -> &Line) -> Series {
+    let lines = runs.map(|run| run.map_or_else(Vec::new, |run| line(run).clone()));
+    Series::new(label, "", lines.into())
 }

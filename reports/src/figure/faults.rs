@@ -4,6 +4,7 @@ use plotters::{
     prelude::DrawingBackend,
     style::text_anchor::{HPos, VPos},
 };
+use serde::Serialize;
 
 use super::{
     canvas::{Canvas, Drawn, Lettering, Point},
@@ -12,7 +13,7 @@ use super::{
 };
 
 /// Mark of one or several faults at the same time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FaultMark {
     /// Time of the fault from the start of the repetition, seconds.
     pub at: f64,

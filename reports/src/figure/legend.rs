@@ -54,6 +54,13 @@ pub fn noted<const N: usize>(label: &str, notes: [&str; N]) -> String {
     }
 }
 
+/// Returns the entries of `routes`; the last route, of all other flows, only if `has_others`.
+pub fn routes(routes: &[(String, RGBColor)], has_others: bool) -> Vec<Entry> {
+    let shown = routes.len() - usize::from(!has_others);
+    let entry = |(label, color): &(String, RGBColor)| Entry::new(*color, Key::Bar, label);
+    routes[..shown].iter().map(entry).collect()
+}
+
 impl Entry {
     /// Returns an entry with this colour, symbol and label.
     pub fn new(color: RGBColor, key: Key, label: impl Into<String>) -> Self {

@@ -7,22 +7,24 @@ use super::{
     canvas::{Canvas, Drawn, Point},
     chart::Plot,
     faults::{self, FaultMark},
-    legend::{Entry, Key, Legend},
+    legend::{self, Legend},
     numbers::Numbers,
     render::Figure,
-    theme::{UNUSED, WIDTH},
+    theme::WIDTH,
 };
-use crate::{error::DrawError, text};
+use crate::{error::DrawError, series::Series, text};
 
 /// Data of a figure with stacked layers, one for each route.
 #[derive(Clone)]
 pub struct Stacks {
     /// Name of the figure's files.
     pub name: &'static str,
-    /// Label and colour of each route. One more layer, the last, shows flows on other or unknown routes.
+    /// Label and colour of each route, and last those of all other flows.
     pub routes: Vec<(String, RGBColor)>,
-    /// Panels, one per policy.
-    pub panels: Vec<StackPanel>,
+    /// Panels: index of the layers' lines, and policy.
+    pub panels: Vec<(usize, String)>,
+    /// Layers from bottom to top, one per route.
+    pub layers: Vec<Series>,
     /// Start of each interval, and the end of the last one, in seconds.
     pub edges: Vec<f64>,
     pub faults: Vec<FaultMark>,
@@ -34,28 +36,14 @@ pub struct Stacks {
     pub has_legend: bool,
 }
 
-/// Layers of flows under one policy.
-#[derive(Clone)]
-pub struct StackPanel {
-    /// Label of the policy.
-    pub policy: String,
-    /// Values of each layer, from bottom to top, in each interval.
-    pub layers: Vec<Vec<f64>>,
-}
-
 impl Figure for Stacks {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn missing(&self) -> Option<String> {
-        let mut values = self
-            .panels
-            .iter()
-            .flat_map(|panel| panel.layers.iter().flatten());
-        values
-            .all(|&value| value == 0.0)
-            .then(|| "no flow is recorded".into())
+        let is_empty = self.layers.iter().all(|layer| layer.max() == 0.0);
+        is_empty.then(|| "no flow is recorded".into())
     }
 
     fn height(&self) -> f64 {
@@ -68,7 +56,7 @@ impl Figure for Stacks {
         legend.draw(canvas, (0.0, 0.0))?;
         let unit = TimeUnit::of(self.edges.last().copied().unwrap_or(0.0));
         let end = self.edges.last().copied().unwrap_or(0.0) * unit.per_second;
-        for (index, panel) in (0u32..).zip(&self.panels) {
+        for (index, (line, policy)) in (0u32..).zip(&self.panels) {
             let plot = Plot {
                 at: (0.0, legend.height() + PANEL * f64::from(index)),
                 size: (WIDTH, PANEL),
@@ -76,25 +64,23 @@ impl Figure for Stacks {
                 y: Axis::from_zero(self.max, 3),
                 min_left: 0.0,
                 x_title: &unit.axis_title(),
-                y_title: &format!("{}: {}", panel.policy, self.y_title),
+                y_title: &format!("{policy}: {}", self.y_title),
             };
-            self.draw_panel(canvas, &plot, panel, unit.per_second)?;
+            self.draw_panel(canvas, &plot, *line, unit.per_second)?;
         }
         Ok(())
     }
 
     fn numbers(&self) -> String {
         let mut numbers = Numbers::new(["policy", "start_s", "end_s", "route", "value"]);
-        let names: Vec<&str> = self
-            .routes
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .chain(["another or unknown"])
-            .collect();
-        for panel in &self.panels {
-            for (layer, name) in panel.layers.iter().zip(&names) {
-                for (edges, value) in self.edges.windows(2).zip(layer) {
-                    numbers.row([&panel.policy, &edges[0], &edges[1], name, value]);
+        for (line, policy) in &self.panels {
+            for (layer, (route, _)) in self.layers.iter().zip(&self.routes) {
+                for (edges, value) in self
+                    .edges
+                    .windows(2)
+                    .zip(layer.lines[*line].iter().flatten())
+                {
+                    numbers.row([policy, &edges[0], &edges[1], route, value]);
                 }
             }
         }
@@ -102,7 +88,7 @@ impl Figure for Stacks {
     }
 
     fn parts(&self) -> Vec<Self> {
-        let part = |(index, panel): (usize, &StackPanel)| Self {
+        let part = |(index, panel): (usize, &(usize, String))| Self {
             panels: vec![panel.clone()],
             has_legend: index == 0,
             ..self.clone()
@@ -113,16 +99,8 @@ impl Figure for Stacks {
 
 impl Stacks {
     fn legend(&self) -> Result<Legend, DrawError> {
-        let route = |(label, color): &(String, RGBColor)| Entry::new(*color, Key::Bar, label);
-        let mut entries: Vec<Entry> = self.routes.iter().map(route).collect();
-        let others = self.routes.len();
-        let mut rest = self
-            .panels
-            .iter()
-            .filter_map(|panel| panel.layers.get(others));
-        if rest.any(|layer| layer.iter().any(|&value| value > 0.0)) {
-            entries.push(Entry::new(UNUSED, Key::Bar, "another or unknown"));
-        }
+        let has_others = self.layers.last().is_some_and(|layer| layer.max() > 0.0);
+        let mut entries = legend::routes(&self.routes, has_others);
         entries.extend(faults::entries(&self.faults));
         if !self.has_legend {
             entries.clear();
@@ -134,18 +112,18 @@ impl Stacks {
         &self,
         canvas: &Canvas<'_, DB>,
         plot: &Plot<'_>,
-        panel: &StackPanel,
+        line: usize,
         per_second: f64,
     ) -> Drawn {
         let chart = plot.draw(canvas)?;
         let point = |x: f64, y: f64| canvas.logical(chart.backend_coord(&(x * per_second, y)));
         let times = self.times();
         let mut below = vec![0.0; times.len()];
-        let colors = self.routes.iter().map(|(_, color)| *color);
-        for (layer, color) in panel.layers.iter().zip(colors.chain([UNUSED])) {
+        for (layer, (_, color)) in self.layers.iter().zip(&self.routes) {
+            let layer: Vec<f64> = layer.lines[line].iter().flatten().copied().collect();
             let ends = [layer.first(), layer.last()].map(Option::into_iter);
             let [first, last] = ends;
-            let values = first.chain(layer).chain(last);
+            let values = first.chain(&layer).chain(last);
             let above: Vec<f64> = below
                 .iter()
                 .zip(values)
@@ -155,7 +133,7 @@ impl Stacks {
                 let upper = times.iter().zip(&above).map(|(&x, &y)| point(x, y));
                 let lower = times.iter().zip(&below).rev().map(|(&x, &y)| point(x, y));
                 let corners: Vec<Point> = upper.chain(lower).collect();
-                canvas.area(&corners, color, 1.0)?;
+                canvas.area(&corners, *color, 1.0)?;
             }
             below = above;
         }

@@ -1,5 +1,6 @@
 //! Figures with a strip for each link direction or flow over time; a strip has a line for each policy or run.
 
+use lab_units::Nanos;
 use plotters::{
     prelude::DrawingBackend,
     style::text_anchor::{HPos, VPos},
@@ -16,60 +17,67 @@ use super::{
     render::Figure,
     theme::{INK, MUTED, SMALL, Style, TEXT, WIDTH},
 };
-use crate::{error::DrawError, text};
+use crate::{error::DrawError, frames::TimeGrid, series::Series, text};
 
 /// Data of a figure of strips that share a time axis.
 #[derive(Clone)]
 pub struct Strips {
     /// Name of the figure's files.
     pub name: &'static str,
-    /// CSV column for the object of a strip, such as `direction`.
-    pub of: &'static str,
-    /// CSV column for the object of a line, such as `policy`.
-    pub each: &'static str,
+    /// Names of the columns in the numbers, for strips and for lines: `direction` and `policy`.
+    pub columns: [&'static str; 2],
     /// Label and style of each line.
     pub lines: Vec<(String, Style)>,
     /// Legend text of each line's parameters; empty if it has none.
     pub parameters: Vec<String>,
     /// Strips, from top to bottom.
-    pub strips: Vec<Strip>,
+    pub strips: Vec<Series>,
     /// Times of the values, in seconds.
     pub times: Vec<f64>,
     pub faults: Vec<FaultMark>,
-    /// Title of the values in all strips, with their unit.
-    pub title: &'static str,
+    /// Title of the values, with their unit.
+    pub title: String,
     /// Text that replaces the figure if there are no data.
     pub missing: &'static str,
+    /// True if the values are shares in percent.
+    pub is_share: bool,
     /// True if the legend is drawn; later parts of a split figure have no legend.
     pub has_legend: bool,
 }
 
-/// Strip of one link direction or one flow.
-#[derive(Clone)]
-pub struct Strip {
-    /// Direction (`dc1 → dc2`), or hosts of the flow.
-    pub label: String,
-    /// Second label: rate and delay of the link, or number of the flow.
-    pub attributes: String,
-    /// True if the values are shares in percent.
-    pub is_share: bool,
-    /// Values of each line at [`Strips::times`]; `None` where there is no sample.
-    pub lines: Vec<Vec<Option<f64>>>,
-}
-
-impl Strip {
-    fn max(&self) -> f64 {
-        self.lines
-            .iter()
-            .flatten()
-            .flatten()
-            .copied()
-            .fold(0.0, f64::max)
+impl Strips {
+    /// Returns the strips of `series`, whose lines are `lines`. Each two narrow intervals of `grid` become one by `merge`.
+    /// `columns` are the names of the series and the lines in the numbers.
+    pub fn new(
+        columns: [&'static str; 2],
+        lines: Vec<(String, Style)>,
+        series: impl IntoIterator<Item = Series>,
+        (grid, merge): (&TimeGrid, fn(&[f64]) -> f64),
+    ) -> Self {
+        let edges: Vec<Nanos> = grid.merged_edges(MERGED).collect();
+        let middle = |edges: &[Nanos]| edges[0].get().midpoint(edges[1].get());
+        let merged = |one: Series| one.merged(grid, MERGED, merge);
+        Self {
+            name: "",
+            columns,
+            parameters: vec![String::new(); lines.len()],
+            lines,
+            strips: series.into_iter().map(merged).collect(),
+            times: edges
+                .windows(2)
+                .map(|pair| text::seconds(Nanos::new(middle(pair))))
+                .collect(),
+            faults: Vec::new(),
+            title: String::new(),
+            missing: "",
+            is_share: false,
+            has_legend: true,
+        }
     }
 
-    /// Returns the vertical axis of the strip; shares of at most 100 % get an axis up to 100 %.
-    fn axis(&self) -> Axis {
-        match (self.is_share, self.max()) {
+    /// Returns the vertical axis of `strip`; for shares of at most 100 %, it ends at 100 %.
+    fn axis(&self, strip: &Series) -> Axis {
+        match (self.is_share, strip.max()) {
             (true, 50.0..102.0) => Axis::linear(0.0..102.0, 50.0),
             (_, max) => Axis::from_zero(max, 2),
         }
@@ -97,14 +105,14 @@ impl Figure for Strips {
         let mut left: f64 = 0.0;
         for strip in &self.strips {
             left = left.max(font::width(&strip.label, TEXT)?);
-            left = left.max(font::width(&strip.attributes, SMALL)?);
+            left = left.max(font::width(&strip.about, SMALL)?);
         }
         let mut min_left: f64 = 0.0;
         for strip in &self.strips {
-            min_left = min_left.max(label_width(&strip.axis())?);
+            min_left = min_left.max(label_width(&self.axis(strip))?);
         }
         let title = Lettering::new(TEXT, INK, HPos::Left, VPos::Center);
-        canvas.text(self.title, (0.0, legend.height() + TITLE / 2.0), title)?;
+        canvas.text(&self.title, (0.0, legend.height() + TITLE / 2.0), title)?;
         let end = self.times.last().copied().unwrap_or(0.0);
         let unit = TimeUnit::of(end);
         for (index, strip) in (0u32..).zip(&self.strips) {
@@ -118,7 +126,7 @@ impl Figure for Strips {
                     STRIP + if is_last { AXIS } else { BELOW },
                 ),
                 x: if is_last { x } else { x.with_ticks(Vec::new()) },
-                y: strip.axis(),
+                y: self.axis(strip),
                 min_left,
                 x_title: if is_last { &unit.axis_title() } else { "" },
                 y_title: "",
@@ -130,7 +138,8 @@ impl Figure for Strips {
     }
 
     fn numbers(&self) -> String {
-        let mut numbers = Numbers::new([self.of, self.each, "time_s", "value"]);
+        let [of, each] = self.columns;
+        let mut numbers = Numbers::new([of, each, "time_s", "value"]);
         for strip in &self.strips {
             for ((label, _), line) in self.lines.iter().zip(&strip.lines) {
                 for (time, value) in self.times.iter().zip(line) {
@@ -144,7 +153,7 @@ impl Figure for Strips {
     }
 
     fn parts(&self) -> Vec<Self> {
-        let part = |(index, strips): (usize, &[Strip])| Self {
+        let part = |(index, strips): (usize, &[Series])| Self {
             strips: strips.to_vec(),
             has_legend: index == 0,
             ..self.clone()
@@ -170,7 +179,7 @@ impl Strips {
         &self,
         canvas: &Canvas<'_, DB>,
         plot: &Plot<'_>,
-        strip: &Strip,
+        strip: &Series,
         per_second: f64,
     ) -> Drawn {
         let chart = plot.draw(canvas)?;
@@ -196,7 +205,7 @@ impl Strips {
     }
 }
 
-fn write_label<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, strip: &Strip, middle: f64) -> Drawn {
+fn write_label<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, strip: &Series, middle: f64) -> Drawn {
     let name = Lettering::new(TEXT, INK, HPos::Left, VPos::Center);
     let small = Lettering {
         em: SMALL,
@@ -204,7 +213,7 @@ fn write_label<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, strip: &Strip, middl
         ..name
     };
     canvas.text(&strip.label, (0.0, middle), name)?;
-    canvas.text(&strip.attributes, (0.0, middle + 16.0), small)
+    canvas.text(&strip.about, (0.0, middle + 16.0), small)
 }
 
 /// Height of a strip, logical pixels.
@@ -219,7 +228,10 @@ const AXIS: f64 = 40.0;
 /// Height of the axis below a strip that is not the last, logical pixels.
 const BELOW: f64 = 4.0;
 
-/// Maximum number of strips in a figure.
+/// Number of narrow intervals that are merged into one.
+const MERGED: usize = 2;
+
+/// Largest number of strips in a figure.
 pub const MAX_STRIPS: usize = 16;
 
 /// Number of strips in each part of a figure that is split across pages.

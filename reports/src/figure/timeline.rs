@@ -7,7 +7,7 @@ use super::{
     canvas::{Canvas, Drawn},
     chart::Plot,
     faults::{self, FaultMark},
-    legend::{Entry, Key, Legend},
+    legend::{self, Entry, Key, Legend},
     numbers::Numbers,
     render::Figure,
     theme::{INK, UNUSED, WIDTH},
@@ -16,7 +16,7 @@ use crate::{error::DrawError, text};
 
 /// Data of the figure `flow-timeline`.
 pub struct Timeline {
-    /// Label and colour of each route; flows on other routes are grey.
+    /// Label and colour of each route, and last those of all other flows.
     pub routes: Vec<(String, RGBColor)>,
     /// Panels, one per policy.
     pub panels: Vec<Lane>,
@@ -53,16 +53,11 @@ pub struct Bar {
 
 impl Timeline {
     fn legend(&self) -> Result<Legend, DrawError> {
-        let route = |(label, color): &(String, RGBColor)| Entry::new(*color, Key::Bar, label);
-        let mut entries: Vec<Entry> = self.routes.iter().map(route).collect();
-        let mut flows = self.panels.iter().flat_map(|lane| &lane.flows);
-        if flows
-            .clone()
-            .any(|flow| flow.is_finished && flow.route.is_none())
-        {
-            entries.push(Entry::new(UNUSED, Key::Bar, "another or unknown"));
-        }
-        if flows.any(|flow| !flow.is_finished) {
+        let flows = self.panels.iter().flat_map(|lane| &lane.flows);
+        let mut finished = flows.clone().filter(|flow| flow.is_finished);
+        let has_others = finished.any(|flow| flow.route.is_none());
+        let mut entries = legend::routes(&self.routes, has_others);
+        if flows.clone().any(|flow| !flow.is_finished) {
             entries.push(Entry::new(INK, Key::Dashed, "did not finish"));
         }
         entries.extend(faults::entries(&self.faults));

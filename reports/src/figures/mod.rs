@@ -11,7 +11,6 @@ use std::{
 use lab_records::LinkInfo;
 use plotters::style::RGBColor;
 
-pub use self::over_time::{STRIP_MERGED, fault_marks};
 pub use self::routes::Groups;
 use crate::{
     departures,

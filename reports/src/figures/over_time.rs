@@ -5,22 +5,18 @@ use std::{
     iter,
 };
 
-use lab_records::LinkChange;
 use lab_units::{FlowId, Nanos};
 use plotters::style::RGBColor;
 
 use super::{Draw, Plotted, Section};
 use crate::{
     figure::{
-        AroundFaults, Bar, FaultMark, Lane, MAX_STRIPS, Sent, StackPanel, Stacks, Strip, Strips,
-        Timeline, attributes,
+        AroundFaults, Bar, Lane, MAX_STRIPS, Sent, Stacks, Strips, Timeline,
         theme::{ROUTES, UNUSED},
     },
-    frames::{
-        DirectionSeries, FlowsOverTime, LinkSeries, Span, jains_index, largest, mean, merged,
-        time_around,
-    },
+    frames::{FlowRates, LinkSeries, Span, jains_index, time_around},
     run::Run,
+    series::{self, Line, Series, fault_marks, largest, mean, sum, total},
     text,
 };
 
@@ -43,9 +39,9 @@ impl Draw<'_> {
             });
         }
         let figure = Timeline {
-            routes: self.route_labels(),
+            routes: self.routes(),
             panels: lanes,
-            faults: self.faults(),
+            faults: fault_marks(self.run),
             end: None,
             has_legend: true,
         };
@@ -60,32 +56,14 @@ impl Draw<'_> {
 
     /// Plots the mean number of flows in flight over time, by route.
     pub fn flows_in_flight(&self) -> Plotted {
-        let mut figure = self.stacks(
-            "flows-in-flight",
-            "flows under way",
-            IN_FLIGHT_MERGED,
-            |flows, edges| {
-                let mean = |layer: &Vec<f64>| {
-                    edges
-                        .windows(2)
-                        .map(|edge| {
-                            let (sum, time) =
-                                (edge[0]..edge[1]).fold((0.0, 0.0), |(sum, time), index| {
-                                    let width = self.width(index);
-                                    (sum + layer[index] * width, time + width)
-                                });
-                            sum / time
-                        })
-                        .collect()
-                };
-                flows.under_way.iter().map(mean).collect()
-            },
-        );
-        let highest = |panel: &StackPanel| {
-            let at = |index| panel.layers.iter().map(|layer| layer[index]).sum::<f64>();
-            (0..panel.layers[0].len()).map(at).fold(0.0, f64::max)
+        let flows = series::under_way(self.run);
+        let mut figure = Stacks {
+            name: "flows-in-flight",
+            y_title: flows.title,
+            ..self.stacks(flows.series, IN_FLIGHT_MERGED, mean)
         };
-        figure.max = figure.panels.iter().map(highest).fold(1.0, f64::max);
+        let sums = Series::new("", "", total(&figure.layers));
+        figure.max = sums.max().max(1.0);
         let mut caption =
             "Flows between start and the sender's completion, coloured by the route of \
                            their data, either direction."
@@ -101,42 +79,26 @@ impl Draw<'_> {
 
     /// Plots the share of starting flows that each route gets over time.
     pub fn paths_over_time(&self) -> Plotted {
-        let mut figure = self.stacks(
-            "paths-over-time",
-            "flows that start (%)",
-            SHARES_MERGED,
-            |flows, edges| {
-                let count = |layer: &Vec<u32>, edge: &[usize]| {
-                    layer[edge[0]..edge[1]]
-                        .iter()
-                        .copied()
-                        .map(f64::from)
-                        .sum::<f64>()
-                };
-                let all = |edge: &[usize]| {
-                    flows
-                        .started
-                        .iter()
-                        .map(|layer| count(layer, edge))
-                        .sum::<f64>()
-                };
-                let share = |layer: &Vec<u32>| {
-                    edges
-                        .windows(2)
-                        .map(|edge| 100.0 * count(layer, edge) / all(edge).max(1.0))
-                        .collect()
-                };
-                flows.started.iter().map(share).collect()
-            },
-        );
-        figure.max = 100.0;
-        let last = figure
-            .edges
-            .partition_point(|&edge| edge <= text::seconds(self.run.last_start));
+        let flows = series::started(self.run);
+        let mut figure = Stacks {
+            name: "paths-over-time",
+            y_title: flows.title,
+            max: 100.0,
+            ..self.stacks(flows.series, SHARES_MERGED, sum)
+        };
+        let all = total(&figure.layers);
+        let last = text::seconds(self.run.last_start);
+        let last = figure.edges.partition_point(|&edge| edge <= last);
         figure.edges.truncate((last + 1).max(2));
-        let intervals = figure.edges.len() - 1;
-        for layer in figure.panels.iter_mut().flat_map(|panel| &mut panel.layers) {
-            layer.truncate(intervals);
+        for layer in &mut figure.layers {
+            for (line, all) in layer.lines.iter_mut().zip(&all) {
+                line.truncate(figure.edges.len() - 1);
+                for (count, all) in line.iter_mut().zip(all) {
+                    *count = count
+                        .zip(*all)
+                        .map(|(count, all)| 100.0 * count / all.max(1.0));
+                }
+            }
         }
         let mut caption =
             "Share of the flows starting in each interval whose data took each route, \
@@ -147,31 +109,18 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Paths, "Paths over time"), caption)
     }
 
-    /// Returns the panels of flows by route. Every `merged` intervals of the grid become one; `layers` returns the
-    /// layers of a policy between the edges of these intervals.
-    fn stacks(
-        &self,
-        name: &'static str,
-        y_title: &'static str,
-        merged: usize,
-        layers: impl Fn(&FlowsOverTime, &[usize]) -> Vec<Vec<f64>>,
-    ) -> Stacks {
-        let edges = self.run.grid.narrow_edges(merged);
-        let mut panels = Vec::new();
-        for ((policy, _), flows) in self.policies.iter().zip(&self.run.by_group) {
-            panels.push(StackPanel {
-                policy: policy.clone(),
-                layers: layers(flows, &edges),
-            });
-        }
-        let seconds = |&edge: &usize| text::seconds(Nanos::new(self.run.grid.edge(edge)));
+    /// Returns the panels of flows by route, in which each `count` intervals of the grid are merged into one.
+    fn stacks(&self, layers: Vec<Series>, count: usize, merge: fn(&[f64]) -> f64) -> Stacks {
+        let Run { grid, flows, .. } = self.run;
+        let merged = |layer: Series| layer.merged(grid, count, merge);
         Stacks {
-            name,
-            routes: self.route_labels(),
-            panels,
-            edges: edges.iter().map(seconds).collect(),
-            faults: self.faults(),
-            y_title,
+            name: "",
+            routes: self.routes(),
+            panels: flows.policies.iter().cloned().enumerate().collect(),
+            layers: layers.into_iter().map(merged).collect(),
+            edges: grid.merged_edges(count).map(text::seconds).collect(),
+            faults: fault_marks(self.run),
+            y_title: "",
             max: 1.0,
             has_legend: true,
         }
@@ -179,15 +128,14 @@ impl Draw<'_> {
 
     /// Plots the utilisation of the busiest link directions over time.
     pub fn links_over_time(&self) -> Plotted {
-        let busiest = |one: &DirectionSeries| self.run.used_while_arriving(one);
-        let value =
-            |one: &DirectionSeries, index: usize| one.utilisation[index].map(|it| it * 100.0);
-        let (strips, left_out) = self.strips((busiest, true), value, mean);
+        let utilisation = series::utilisation(self.run);
+        let (shown, left_out) = largest_of(utilisation.series, |one| one.busy);
         let figure = Strips {
             name: "links-over-time",
-            title: "utilisation (% of capacity)",
+            title: utilisation.title.into(),
             missing: "no link was measured",
-            ..strips
+            is_share: true,
+            ..self.strips("direction", shown, mean)
         };
         let mut caption = "Bytes carried ÷ bytes that fit, in each direction of a link, between \
                            samples; one scale for each strip."
@@ -199,18 +147,14 @@ impl Draw<'_> {
 
     /// Plots the queues of the link directions with the longest queues over time.
     pub fn queues_over_time(&self) -> Plotted {
-        let longest = |one: &DirectionSeries| {
-            text::to_float(one.queue.iter().flatten().copied().max().unwrap_or(0))
-        };
-        let value = |one: &DirectionSeries, index: usize| {
-            one.queue[index].map(|bytes| text::to_float(bytes) / 1e6)
-        };
-        let (strips, left_out) = self.strips((longest, false), value, largest);
+        let queues = series::queues(self.run);
+        let megabytes = queues.series.into_iter().map(|one| one.per(1e6));
+        let (shown, left_out) = largest_of(megabytes.collect(), Series::max);
         let figure = Strips {
             name: "queues-over-time",
-            title: "longest queue sampled (MB)",
+            title: format!("{} (MB)", queues.title),
             missing: "no queue was sampled, or every sampled queue was empty",
-            ..strips
+            ..self.strips("direction", shown, largest)
         };
         let mut caption =
             "Longest sample of each egress queue in each interval; one scale for each \
@@ -222,120 +166,48 @@ impl Draw<'_> {
         self.captioned(&figure, (Section::Links, "Queues over time"), caption)
     }
 
-    /// Returns the strips of the at most [`MAX_STRIPS`] directions with the largest `weight`, and a sentence on those
-    /// omitted. `merge` computes the value of several intervals that become one.
-    fn strips(
-        &self,
-        (weight, is_share): (impl Fn(&DirectionSeries) -> f64, bool),
-        value: impl Fn(&DirectionSeries, usize) -> Option<f64>,
-        merge: impl Fn(&[f64]) -> f64,
-    ) -> (Strips, String) {
-        let series = &self.run.over_time;
-        let of_direction = series
-            .chunk_by(|a, b| (&a.link, &a.from_dc, &a.to_dc) == (&b.link, &b.from_dc, &b.to_dc));
-        let mut directions: Vec<(f64, usize, &[DirectionSeries])> = of_direction
-            .enumerate()
-            .map(|(index, of)| (of.iter().map(&weight).fold(0.0, f64::max), index, of))
-            .collect();
-        directions.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let max = directions.first().map_or(0.0, |first| first.0);
-        let used = directions.iter().take_while(|one| one.0 > max * NEGLIGIBLE);
-        let shown = used.clone().count().min(MAX_STRIPS);
-        let others = directions.len() - shown;
-        let edges = self.run.grid.narrow_edges(STRIP_MERGED);
-        let merged = |one: &DirectionSeries| merged(&edges, |index| value(one, index), &merge);
-        let strip = |of: &[DirectionSeries]| {
-            let line = |(policy, _): &(String, _)| {
-                let found = of.iter().find(|one| one.policy == *policy);
-                found.map_or_else(|| vec![None; edges.len() - 1], merged)
-            };
-            let link = self
-                .run
-                .info
-                .links
-                .iter()
-                .find(|link| link.name == of[0].link);
-            Strip {
-                label: format!("{} → {}", of[0].from_dc, of[0].to_dc),
-                attributes: link.map_or_else(String::new, attributes),
-                is_share,
-                lines: self.policies.iter().map(line).collect(),
-            }
-        };
-        let left_out = match others {
-            0 => String::new(),
-            others => format!(
-                " {} with smaller values are omitted.",
-                text::count(others, "direction")
-            ),
-        };
-        let strips = Strips {
-            name: "",
-            of: "direction",
-            each: "policy",
-            lines: self.policies.clone(),
+    fn strips(&self, of: &'static str, series: Vec<Series>, merge: fn(&[f64]) -> f64) -> Strips {
+        Strips {
             parameters: self.parameters(),
-            strips: directions[..shown]
-                .iter()
-                .map(|(.., of)| strip(of))
-                .collect(),
-            times: self.run.grid.middles(&edges),
-            faults: self.faults(),
-            title: "",
-            missing: "",
-            has_legend: true,
-        };
-        (strips, left_out)
+            faults: fault_marks(self.run),
+            ..Strips::new(
+                [of, "policy"],
+                self.policies.clone(),
+                series,
+                (&self.run.grid, merge),
+            )
+        }
     }
 
     /// Plots the rates of QPs under congestion control over time, and their fairness.
     pub fn rates_over_time(&self) -> Plotted {
         let rates = &self.run.rates;
-        let edges = self.run.grid.narrow_edges(STRIP_MERGED);
-        let means = |values: &[Option<f64>]| {
-            let value = |index: usize| values.get(index).copied().flatten();
-            merged(&edges, value, mean)
-        };
         let flows: BTreeSet<FlowId> = rates.values().flatten().map(|(flow, _)| *flow).collect();
         let left_out = flows.len().saturating_sub(MAX_STRIPS);
-        let strip = |&flow: &FlowId| {
-            let line = |(policy, _): &(String, _)| {
-                let series = rates.get(policy).and_then(|flows| flows.get(&flow));
-                let gigabits = |rate: Option<f64>| rate.map(|rate| rate / 1e9);
-                series.map_or_else(Vec::new, |series| {
-                    means(&series.means).into_iter().map(gigabits).collect()
-                })
+        let lines = |of: &dyn Fn(&FlowRates) -> Line| {
+            let rates = self.policies.iter().map(|(policy, _)| rates.get(policy));
+            rates.map(|rates| rates.map_or_else(Vec::new, of)).collect()
+        };
+        let series = |flow: &FlowId| {
+            let means = |flows: &FlowRates| {
+                let rate = flows.get(flow);
+                rate.map_or_else(Vec::new, |rate| rate.means.clone())
             };
-            Strip {
-                label: self.run.flows.hosts(flow).unwrap_or_default(),
-                attributes: format!("flow {flow}"),
-                is_share: false,
-                lines: self.policies.iter().map(line).collect(),
-            }
+            let hosts = self.run.flows.hosts(*flow).unwrap_or_default();
+            Series::new(hosts, format!("flow {flow}"), lines(&means)).per(1e9)
         };
-        let mut strips: Vec<Strip> = flows.iter().take(MAX_STRIPS).map(strip).collect();
-        let fairness = |(policy, _): &(String, _)| {
-            let index = rates.get(policy).map(jains_index).unwrap_or_default();
-            means(&index)
-        };
-        strips.push(Strip {
-            label: "Jain's index".to_owned(),
-            attributes: "of all sampled flows".to_owned(),
-            is_share: false,
-            lines: self.policies.iter().map(fairness).collect(),
-        });
+        let mut shown: Vec<Series> = flows.iter().take(MAX_STRIPS).map(series).collect();
+        let fairness = lines(&jains_index);
+        shown.push(Series::new(
+            "Jain's index",
+            "of all sampled flows",
+            fairness,
+        ));
         let figure = Strips {
             name: "rates-over-time",
-            of: "flow",
-            each: "policy",
-            lines: self.policies.clone(),
-            parameters: self.parameters(),
-            strips,
-            times: self.run.grid.middles(&edges),
-            faults: self.faults(),
-            title: "rate of the sending QP (Gbit/s), and fairness of these rates",
+            title: "rate of the sending QP (Gbit/s), and fairness of these rates".into(),
             missing: "no rate was sampled",
-            has_legend: true,
+            ..self.strips("flow", shown, mean)
         };
         let mut caption =
             "Rate R_C that congestion control allows each QP of the repetition's largest flows, \
@@ -403,7 +275,7 @@ impl Draw<'_> {
         let (start, end) = time_around(&faults);
         let figure = AroundFaults {
             time: (text::seconds(start), text::seconds(end)),
-            faults: self.faults(),
+            faults: fault_marks(self.run),
             links,
             panels,
             max: None,
@@ -447,40 +319,28 @@ impl Draw<'_> {
         }
     }
 
-    fn route_labels(&self) -> Vec<(String, RGBColor)> {
-        let routes = &self.run.routes;
-        self.run
-            .groups
-            .labels(|route| routes.delay(&routes.named(route)))
-    }
-
-    fn width(&self, index: usize) -> f64 {
-        let grid = &self.run.grid;
-        text::to_float(grid.edge(index + 1) - grid.edge(index))
-    }
-
-    fn faults(&self) -> Vec<FaultMark> {
-        fault_marks(self.run)
+    fn routes(&self) -> Vec<(String, RGBColor)> {
+        self.run.groups.labels(&self.run.routes)
     }
 }
 
-/// Returns the marks of faults that occurred before the end of `run`; faults at the same time share one.
-pub fn fault_marks(run: &Run) -> Vec<FaultMark> {
-    let mut changes: BTreeMap<Nanos, Vec<String>> = BTreeMap::new();
-    for fault in run.faults() {
-        let change = match fault.change {
-            LinkChange::Down => "cut",
-            LinkChange::Up => "back",
-            LinkChange::Changed => "changed",
-        };
-        let change = format!("{} {change}", fault.link);
-        changes.entry(fault.time_ns).or_default().push(change);
-    }
-    let mark = |(time, changes): (Nanos, Vec<String>)| FaultMark {
-        at: text::seconds(time),
-        label: format!("{} at {}", changes.join(", "), text::time(time)),
+/// Returns the series with the largest `weight`, at most [`MAX_STRIPS`], and a sentence about the omitted directions.
+fn largest_of(mut series: Vec<Series>, weight: impl Fn(&Series) -> f64) -> (Vec<Series>, String) {
+    series.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+    let max = series.first().map_or(0.0, &weight);
+    let used = series
+        .iter()
+        .take_while(|one| weight(one) > max * NEGLIGIBLE);
+    let shown = used.count().min(MAX_STRIPS);
+    let left_out = match series.len() - shown {
+        0 => String::new(),
+        others => format!(
+            " {} with smaller values are omitted.",
+            text::count(others, "direction")
+        ),
     };
-    changes.into_iter().map(mark).collect()
+    series.truncate(shown);
+    (series, left_out)
 }
 
 /// Number of grid intervals that are merged into one in the figure of flows in flight.
@@ -489,8 +349,5 @@ const IN_FLIGHT_MERGED: usize = 2;
 /// Number of grid intervals that are merged into one in the figure of paths.
 const SHARES_MERGED: usize = 4;
 
-/// Number of grid intervals that are merged into one in the figures of links.
-pub const STRIP_MERGED: usize = 2;
-
-/// Share of the largest weight below which a direction is omitted.
+/// Share of the largest weight below which a direction gets no strip.
 const NEGLIGIBLE: f64 = 0.02;

@@ -6,7 +6,7 @@ use lab_units::Nanos;
 use plotters::style::RGBColor;
 
 use crate::{
-    figure::theme::ROUTES,
+    figure::theme::{ROUTES, UNUSED},
     frames::{Flows, FlowsOverTime, Span, TimeGrid, flows_over_time},
     parallel,
     route::{Routes, UndirectedRoute},
@@ -93,9 +93,9 @@ impl Groups {
         }
     }
 
-    /// Returns the label and colour of each group.
-    pub fn labels(&self, delay: impl Fn(&str) -> Option<Nanos>) -> Vec<(String, RGBColor)> {
-        let route = |route: &String| match delay(route) {
+    /// Returns the label and colour of each group, and last those of flows without a group.
+    pub fn labels(&self, all: &Routes) -> Vec<(String, RGBColor)> {
+        let route = |route: &String| match all.delay(&all.named(route)) {
             Some(delay) => format!("{route} · {}", text::time(delay)),
             None => route.clone(),
         };
@@ -106,7 +106,8 @@ impl Groups {
                 lengths.iter().map(name).collect()
             }
         };
-        names.into_iter().zip(ROUTES).collect()
+        let others = ("another or unknown".to_owned(), UNUSED);
+        names.into_iter().zip(ROUTES).chain([others]).collect()
     }
 }
 

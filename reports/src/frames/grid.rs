@@ -3,8 +3,6 @@
 use lab_units::Nanos;
 use polars::prelude::*;
 
-use crate::text::{seconds, to_float};
-
 /// Time intervals of a repetition: narrow until most flows have ended, then wide.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TimeGrid {
@@ -55,19 +53,10 @@ impl TimeGrid {
         self.narrow * index.min(NARROW) as u64 + self.wide * wide
     }
 
-    /// Returns the edges of the narrow intervals, with every `merged` intervals as one. The edges are indices for
-    /// [`edge`](Self::edge).
-    pub fn narrow_edges(&self, merged: usize) -> Vec<usize> {
-        (0..=NARROW).step_by(merged).collect()
-    }
-
-    /// Returns the middle between each of `edges` and the next one, seconds.
-    pub fn middles(&self, edges: &[usize]) -> Vec<f64> {
-        let middle = |edge: &[usize]| {
-            let [start, end] = [edge[0], edge[1]].map(|edge| self.edge(edge));
-            seconds(Nanos::new(start.midpoint(end)))
-        };
-        edges.windows(2).map(middle).collect()
+    /// Returns the edges of the narrow intervals after each `count` of them have become one.
+    pub fn merged_edges(&self, count: usize) -> impl Iterator<Item = Nanos> {
+        let edges = (0..=NARROW).step_by(count);
+        edges.map(|edge| Nanos::new(self.edge(edge)))
     }
 
     /// Returns the index of the interval that contains `time`, ns; later times belong to the last interval.
@@ -101,30 +90,7 @@ impl TimeGrid {
     }
 }
 
-/// Merges the known values between each edge and the next with `merge`; `None` where no value is known.
-pub fn merged(
-    edges: &[usize],
-    value: impl Fn(usize) -> Option<f64>,
-    merge: impl Fn(&[f64]) -> f64,
-) -> Vec<Option<f64>> {
-    let one = |edge: &[usize]| {
-        let known: Vec<f64> = (edge[0]..edge[1]).filter_map(&value).collect();
-        (!known.is_empty()).then(|| merge(&known))
-    };
-    edges.windows(2).map(one).collect()
-}
-
-/// Returns the mean of `known`; an argument for [`merged`].
-pub fn mean(known: &[f64]) -> f64 {
-    known.iter().sum::<f64>() / to_float(known.len() as u64)
-}
-
-/// Returns the largest of `known`, which must not be negative; an argument for [`merged`].
-pub fn largest(known: &[f64]) -> f64 {
-    known.iter().copied().fold(0.0, f64::max)
-}
-
-/// Returns an expression for the integer quotient, because the polars feature for floor division is not enabled.
+/// Returns the integer quotient of two numbers; the polars feature for floor division is not enabled.
 fn quotient(number: Expr, by: u64) -> Expr {
     let rest = number.clone() % lit(by);
     ((number - rest) / lit(by)).cast(DataType::UInt64)

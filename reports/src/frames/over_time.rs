@@ -20,14 +20,14 @@ pub struct DirectionSeries {
     pub from_dc: String,
     /// Datacenter that receives in this direction.
     pub to_dc: String,
-    /// Share of capacity used in each interval; `None` after the last sample.
+    /// Percentage of capacity used in each interval; `None` after the last sample.
     pub utilisation: Vec<Option<f64>>,
     /// Longest sample of the queue in each interval, bytes; `None` without a sample.
-    pub queue: Vec<Option<u64>>,
+    pub queue: Vec<Option<f64>>,
     /// Number of packets that were ECN-marked in each interval.
-    pub marks: Vec<f64>,
+    pub marks: Vec<Option<f64>>,
     /// Number of packets that were dropped in each interval.
-    pub drops: Vec<f64>,
+    pub drops: Vec<Option<f64>>,
 }
 
 /// Counters of a link at one time.
@@ -92,13 +92,15 @@ pub fn over_time(
             let samples: Vec<Sample> = rows.iter().map(|(_, sample)| *sample).collect();
             let key = (policy.clone(), from_dc.clone(), to_dc.clone());
             let rates = LinkRates::of(info, &link);
+            let shares = utilisation(grid, &samples, rates.as_ref()).into_iter();
+            let events = |of| increases(grid, &samples, of).into_iter().map(Some);
             DirectionSeries {
-                utilisation: utilisation(grid, &samples, rates.as_ref()),
+                utilisation: shares.map(|share| Some(share? * 100.0)).collect(),
                 queue: queues
                     .remove(&key)
                     .unwrap_or_else(|| vec![None; grid.len()]),
-                marks: increases(grid, &samples, |sample| sample.marks),
-                drops: increases(grid, &samples, |sample| sample.drops),
+                marks: events(|sample| sample.marks).collect(),
+                drops: events(|sample| sample.drops).collect(),
                 policy,
                 link,
                 from_dc,
@@ -109,7 +111,7 @@ pub fn over_time(
 }
 
 /// Longest queue sampled in each interval, by policy, switch and next-hop datacenter.
-type Queues = BTreeMap<(String, String, String), Vec<Option<u64>>>;
+type Queues = BTreeMap<(String, String, String), Vec<Option<f64>>>;
 
 fn read_queues(grid: &TimeGrid, frame: &DataFrame) -> PolarsResult<Queues> {
     let mut queues = Queues::new();
@@ -119,7 +121,8 @@ fn read_queues(grid: &TimeGrid, frame: &DataFrame) -> PolarsResult<Queues> {
     let values = numbers(frame, "time_ns")?.zip(numbers(frame, "backlog_bytes")?);
     for (((policy, switch), to), (time, backlog)) in keys.zip(values) {
         let series = queues.entry((policy, switch, to));
-        series.or_insert_with(|| vec![None; grid.len()])[grid.index(time)] = Some(backlog);
+        series.or_insert_with(|| vec![None; grid.len()])[grid.index(time)] =
+            Some(to_float(backlog));
     }
     Ok(queues)
 }

@@ -5,9 +5,9 @@ use lab_units::{Ratio, show::counted};
 use maud::{Markup, html};
 
 use crate::{
-    figures::fault_marks,
     questions::{load, semantics},
     run::Run,
+    series::fault_marks,
     summary::Summary,
     text, words,
 };

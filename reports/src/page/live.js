@@ -37,30 +37,30 @@
   let isSyncing = false;
 
   const stepped = uPlot.paths.stepped({ align: 1 });
-  const closed = (values) => (values ? [...values, values[values.length - 1]] : data.edges.map(() => null));
-  // Counts per millisecond: intervals differ in width.
-  const rate = (values) => values?.map((value, at) => value / (data.edges[at + 1] - data.edges[at]));
-  const perPolicy = (of) => data.policies.map((_, policy) => closed(of(policy)));
-
-  const kinds = [
-    { title: 'flows under way, by time in ' + (data.focus >= 4000 ? 's' : 'ms'), show: (v) => digits(v, 4), of: () => perPolicy((p) => data.flight[p]) },
-    { title: 'flows finishing (per ms)', show: (v) => digits(v, 3), of: () => perPolicy((p) => rate(data.finished[p])) },
-    { title: 'utilisation (%)', ofDirection: true, show: (v) => digits(v, 3) + ' %', of: () => perPolicy((p) => data.directions[direction]?.util[p]?.map((v) => v === null ? null : v / 10)) },
-    { title: 'longest queue sampled', ofDirection: true, isQueue: true, show: (v) => bytes(v * 1000), of: () => perPolicy((p) => data.directions[direction]?.queue[p]) },
-    { title: 'packets ECN-marked (per ms)', ofDirection: true, show: (v) => digits(v, 3), of: () => perPolicy((p) => rate(data.directions[direction]?.marks[p])), isNeeded: () => data.directions.some((d) => d.marks.some(Boolean)) },
-    { title: 'packets dropped (per ms)', ofDirection: true, show: (v) => digits(v, 3), of: () => perPolicy((p) => rate(data.directions[direction]?.drops[p])), isNeeded: () => data.directions.some((d) => d.drops.some(Boolean)) },
-    { title: 'ports paused by PFC, mean', show: (v) => digits(v, 3), of: () => perPolicy((p) => data.paused[p]), isNeeded: () => data.paused.some(Boolean) },
-    { title: 'flows decided again per interval', show: whole, of: () => perPolicy((p) => data.again[p]), isNeeded: () => data.again.some(Boolean) },
-    { title: 'share of started flows by route (%)', isStack: true, show: (v) => digits(v, 3) + ' %' },
-  ];
-
-  const stackOf = () => {
-    const shares = data.started[isolated ?? data.policies.length - 1];
-    const all = data.edges.slice(1).map((_, at) => shares.reduce((sum, layer) => sum + (layer ? layer[at] : 0), 0));
+  const show = {
+    flows: (v) => digits(v, 4),
+    ports: (v) => digits(v, 3),
+    count: whole,
+    'per-ms': (v) => digits(v, 3),
+    percent: (v) => digits(v, 3) + ' %',
+    share: (v) => digits(v, 3) + ' %',
+    bytes,
+  };
+  const closed = (values) => [...values, values[values.length - 1]];
+  // The values of a subject under a policy. Counts per millisecond: intervals differ in width.
+  const line = ({ unit, parts, series }, subject, policy) => {
+    const width = (at) => (unit === 'per-ms' ? data.edges[at + 1] - data.edges[at] : 1);
+    const values = series[subject]?.[policy]?.map((value, at) => (value === null ? null : value / parts / width(at)));
+    return values ? closed(values) : data.edges.map(() => null);
+  };
+  const isStack = (kind) => kind.unit === 'share';
+  const stackOf = (kind) => {
+    const layers = kind.series.map((_, route) => line(kind, route, isolated ?? data.policies.length - 1));
+    const all = data.edges.map((_, at) => layers.reduce((sum, layer) => sum + layer[at], 0));
     let below = all.map(() => 0);
-    return shares.map((layer) => {
-      below = below.map((value, at) => value + (layer && all[at] ? (100 * layer[at]) / all[at] : 0));
-      return closed(below.map((value, at) => (all[at] ? value : null)));
+    return layers.map((layer) => {
+      below = below.map((value, at) => value + (all[at] ? (100 * layer[at]) / all[at] : 0));
+      return below.map((value, at) => (all[at] ? value : null));
     });
   };
 
@@ -72,7 +72,7 @@
     ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
     ctx.font = `${11 * devicePixelRatio}px sans-serif`;
     data.faults.forEach((fault, index) => {
-      const x = plot.valToPos(fault.at, 'x', true);
+      const x = plot.valToPos(fault.at * 1000, 'x', true);
       if (x < bbox.left || x > bbox.left + bbox.width) return;
       ctx.beginPath();
       ctx.moveTo(x, bbox.top);
@@ -98,11 +98,11 @@
     if (index === null || index === undefined) { at.textContent = ''; return; }
     const rows = plot.series.slice(1).map((series, row) => [series, plot.data[row + 1][index]]);
     let below = 0;
-    const known = kind.isStack ? rows.slice().reverse() : rows;
+    const known = isStack(kind) ? rows.slice().reverse() : rows;
     const parts = known.filter(([series, value]) => series.show && value !== null).map(([series, value]) => {
-      const own = kind.isStack ? value - below : value;
+      const own = isStack(kind) ? value - below : value;
       below = value;
-      return `${series.label} ${kind.show(own)}`;
+      return `${series.label} ${show[kind.unit](own)}`;
     });
     at.textContent = `${time(plot.data[0][index])}: ${parts.join(' · ')}`;
   };
@@ -116,21 +116,21 @@
     $('charts').append(box);
     const grid = { stroke: color('--line'), width: 1 };
     const axis = { stroke: color('--muted'), grid, ticks: grid };
-    const lines = kind.isStack
+    const lines = isStack(kind)
       ? [...data.routes].reverse().map((route) => ({ label: route.name, stroke: route.color, fill: route.color, width: 0, paths: stepped, points: { show: false } }))
-      : data.policies.map((policy) => ({ label: policy.name, stroke: policy.color, width: 1.6, dash: policy.dash, paths: kind.isQueue ? undefined : stepped, spanGaps: true, points: { show: false } }));
+      : data.policies.map((policy) => ({ label: policy.name, stroke: policy.color, width: 1.6, dash: policy.dash, paths: kind.unit === 'bytes' ? undefined : stepped, spanGaps: true, points: { show: false } }));
     const chart = { kind, title, at };
-    const values = () => [data.edges, ...(kind.isStack ? stackOf().reverse() : kind.of())];
+    const values = () => [data.edges, ...(isStack(kind) ? stackOf(kind).reverse() : data.policies.map((_, policy) => line(kind, kind.is_of_direction ? direction : 0, policy)))];
     chart.values = values;
     chart.plot = new uPlot({
       width: canvas.clientWidth || 600,
-      height: kind.isStack ? 170 : 150,
+      height: isStack(kind) ? 170 : 150,
       legend: { show: false },
       cursor: { sync: { key: 'run', setSeries: false }, drag: { x: true, y: false }, points: { show: false } },
-      scales: { x: { time: false, min: span[0], max: span[1] }, y: { range: (u, low, high) => [0, kind.isStack ? 100 : Math.max(high || 0, 1e-9) * 1.05] } },
+      scales: { x: { time: false, min: span[0], max: span[1] }, y: { range: (u, low, high) => [0, isStack(kind) ? 100 : Math.max(high || 0, 1e-9) * 1.05] } },
       axes: [
         { ...axis, values: (u, ticks) => ticks.map((tick) => (data.focus >= 4000 ? digits(tick / 1000, 6) : digits(tick, 6))), label: undefined },
-        { ...axis, size: 62, values: (u, ticks) => ticks.map((tick) => (kind.isQueue ? bytes(tick * 1000) : digits(tick, 4))) },
+        { ...axis, size: 62, values: (u, ticks) => ticks.map((tick) => (kind.unit === 'bytes' ? bytes(tick) : digits(tick, 4))) },
       ],
       series: [{}, ...lines],
       hooks: {
@@ -148,11 +148,12 @@
       const { kind, plot } = chart;
       const name = data.directions[direction]?.name ?? '';
       const shown = data.policies[isolated ?? data.policies.length - 1]?.name ?? '';
-      chart.title.textContent = kind.ofDirection ? `${name}: ${kind.title}` : kind.isStack ? `${shown}: ${kind.title}` : kind.title;
+      chart.title.textContent = kind.is_of_direction ? `${name}: ${kind.title}` : isStack(kind) ? `${shown}: ${kind.title}` : kind.title;
+      if (chart === charts[0]) chart.title.textContent += ', by time in ' + (data.focus >= 4000 ? 's' : 'ms');
       isSyncing = true;
       plot.setData(chart.values(), false);
       plot.setScale('x', { min: span[0], max: span[1] });
-      if (!kind.isStack) data.policies.forEach((_, policy) => plot.setSeries(policy + 1, { show: isolated === null || isolated === policy }));
+      if (!isStack(kind)) data.policies.forEach((_, policy) => plot.setSeries(policy + 1, { show: isolated === null || isolated === policy }));
       isSyncing = false;
     }
     for (const button of document.querySelectorAll('[data-policy]')) {
@@ -166,7 +167,7 @@
     for (const chart of charts) chart.plot.destroy();
     charts.length = 0;
     $('charts').replaceChildren();
-    for (const kind of kinds) if (!kind.isNeeded || kind.isNeeded()) build(kind);
+    data.charts.forEach(build);
     refresh();
   };
 
@@ -247,12 +248,13 @@
     const decisions = flows.stories[f] ?? [];
     const parts = [make('p', {}, facts.join('; ') + '. ', flows.repetition[f] || !hasStarted ? null : show)];
     if (!decisions.length) return [...parts, make('p', { class: 'note' }, 'No decision of this flow is recorded.')];
-    const at = (ms) => { let low = 0, high = data.edges.length - 1; while (high - low > 1) { const middle = (low + high) >> 1; if (data.edges[middle] <= ms) low = middle; else high = middle; } return low; };
+    const interval = (ms) => { let low = 0, high = data.edges.length - 1; while (high - low > 1) { const middle = (low + high) >> 1; if (data.edges[middle] <= ms) low = middle; else high = middle; } return low; };
     const queue = (from, to, ms) => {
       if (flows.repetition[f]) return '–';
-      const series = data.directions.find((one) => one.from === from && one.to === to)?.queue[flows.policy[f]];
-      const value = series?.[at(ms)];
-      return value === null || value === undefined ? '–' : bytes(value * 1000);
+      const queues = data.charts.find((chart) => chart.unit === 'bytes');
+      const at = data.directions.findIndex((one) => one.name === `${from} → ${to}`);
+      const value = queues?.series[at]?.[flows.policy[f]]?.[interval(ms)];
+      return value === null || value === undefined ? '–' : bytes(value / queues.parts);
     };
     for (const [ms, where, reason, candidates, chosen] of decisions) {
       // A policy that hashes has no costs.

@@ -10,17 +10,20 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use lab_records::FlowRow;
 use lab_units::Nanos;
 use maud::{Markup, PreEscaped, html};
-use plotters::style::RGBColor;
 use serde::Serialize;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::swatch::hex;
 use crate::{
     error::ReportError,
-    figure::attributes,
-    figures::fault_marks,
-    frames::{Decision, DirectionSeries, FlowsOverTime},
+    figure::{
+        FaultMark,
+        theme::{Style, policy_styles},
+    },
+    frames::Decision,
     run::Run,
+    series::{self, Line, Quantity, Series, Unit, fault_marks, total},
     text::to_float,
 };
 
@@ -77,21 +80,12 @@ struct Data {
     last: f64,
     focus: f64,
     policies: Vec<Policy>,
-    routes: Vec<Named>,
-    faults: Vec<Fault>,
-    /// Mean number of flows in flight, by policy and interval.
-    flight: Vec<Series<f64>>,
-    finished: Vec<Series<u32>>,
-    paused: Vec<Series<f64>>,
-    again: Vec<Series<u32>>,
-    /// Number of flows that start, by policy, group of routes and interval.
-    started: Vec<Vec<Series<u32>>>,
-    directions: Vec<Direction>,
+    routes: Vec<Value>,
+    faults: Vec<FaultMark>,
+    directions: Vec<Value>,
+    charts: Vec<Chart>,
     flows: FlowTable,
 }
-
-/// Values in each interval; `None`, which takes less space, if all are zero.
-type Series<T> = Option<Vec<T>>;
 
 #[derive(Serialize)]
 struct Policy {
@@ -102,31 +96,17 @@ struct Policy {
     scored: bool,
 }
 
+/// Chart of a quantity.
 #[derive(Serialize)]
-struct Named {
-    name: String,
-    color: String,
-}
-
-#[derive(Serialize)]
-struct Fault {
-    at: f64,
-    label: String,
-}
-
-/// Direction of a link, with values by policy and interval.
-#[derive(Serialize)]
-struct Direction {
-    name: String,
-    about: String,
-    from: String,
-    to: String,
-    /// Utilisation in thousandths of the capacity.
-    util: Vec<Series<Option<f64>>>,
-    /// Largest sample of the queue, kB.
-    queue: Vec<Series<Option<f64>>>,
-    marks: Vec<Series<f64>>,
-    drops: Vec<Series<f64>>,
+struct Chart {
+    title: &'static str,
+    unit: Unit,
+    /// True if the subjects are the directions.
+    is_of_direction: bool,
+    /// Number by which the values are multiplied.
+    parts: f64,
+    /// Values by subject, policy and interval; a line is none if all its values are zero.
+    series: Vec<Vec<Option<Vec<Option<u64>>>>>,
 }
 
 /// Listed flows, one array per column. Texts are indices into `names`, times are in ms.
@@ -181,133 +161,90 @@ impl Names {
 
 fn data(run: &Run) -> Result<String, ReportError> {
     let grid = &run.grid;
-    let labels = run
-        .groups
-        .labels(|route| run.routes.delay(&run.routes.named(route)));
-    let mut routes: Vec<Named> = labels.into_iter().map(|it| named(it.0, it.1)).collect();
-    routes.push(named(
-        "another or unknown".into(),
-        crate::figure::theme::UNUSED,
-    ));
-    let policies = run.flows.policies.iter();
-    let flows = &run.by_group;
-    let styles = crate::figure::theme::policy_styles(&run.flows.policies);
-    let policy = |(name, style): (&String, crate::figure::theme::Style)| Policy {
+    let policies = &run.flows.policies;
+    let policy = |(name, style): (&String, Style)| Policy {
         name: name.clone(),
         color: hex(style.color),
         dash: style.dash.0,
         scored: run.stories.scored.contains(name),
     };
-    let under_way = |flows: &FlowsOverTime| {
-        let at = |index: usize| {
-            let all = flows.under_way.iter().map(|layer| layer[index]);
-            rounded(all.sum(), 100.0)
-        };
-        unless_zero((0..grid.len()).map(at).collect())
-    };
-    let again = |policy: &String| run.stories.again.get(policy).cloned();
-    let paused = |policy: &String| {
-        let pauses = run.pauses.get(policy)?;
-        let mean = |(index, &nanos): (usize, &u64)| {
-            let width = to_float(grid.edge(index + 1) - grid.edge(index));
-            rounded(to_float(nanos) / width, 1_000.0)
-        };
-        unless_zero(pauses.over_time.iter().enumerate().map(mean).collect())
-    };
-    let fault = |mark: crate::figure::FaultMark| Fault {
-        at: mark.at * 1e3,
-        label: mark.label,
-    };
+    let route = |(name, color)| json!({"name": name, "color": hex(color)});
+    let flows = series::under_way(run);
+    let under_way = Quantity::of_network(flows.title, flows.unit, total(&flows.series));
+    let utilisation = series::utilisation(run);
+    let directions = utilisation.series.iter().take(MAX_DIRECTIONS);
+    let direction = |one: &Series| json!({"name": one.label, "about": one.about});
     let data = Data {
         edges: (0..=grid.len())
             .map(|edge| millis(grid.edge(edge)))
             .collect(),
         last: millis(run.last_start.get()),
         focus: millis(grid.edge(grid.narrow_len())),
-        policies: policies.clone().zip(styles).map(policy).collect(),
-        routes,
-        faults: fault_marks(run).into_iter().map(fault).collect(),
-        flight: flows.iter().map(under_way).collect(),
-        finished: flows
+        policies: policies
             .iter()
-            .map(|it| unless_zero(it.finished.clone()))
+            .zip(policy_styles(policies))
+            .map(policy)
             .collect(),
-        paused: policies.clone().map(paused).collect(),
-        again: policies.map(again).collect(),
-        started: flows
-            .iter()
-            .map(|it| it.started.iter().cloned().map(unless_zero).collect())
+        routes: run
+            .groups
+            .labels(&run.routes)
+            .into_iter()
+            .map(route)
             .collect(),
-        directions: directions(run),
+        faults: fault_marks(run),
+        directions: directions.map(direction).collect(),
+        charts: [
+            under_way,
+            series::finished(run),
+            utilisation,
+            series::queues(run),
+            series::marks(run),
+            series::drops(run),
+            series::paused(run),
+            series::again(run),
+            series::started(run),
+        ]
+        .into_iter()
+        .filter_map(chart)
+        .collect(),
         flows: flow_table(run),
     };
     Ok(serde_json::to_string(&data)?)
 }
 
-fn named(name: String, color: RGBColor) -> Named {
-    Named {
-        name,
-        color: hex(color),
-    }
-}
-
-/// Returns at most [`MAX_DIRECTIONS`] link directions, the busiest first.
-fn directions(run: &Run) -> Vec<Direction> {
-    let of_direction = run
-        .over_time
-        .chunk_by(|a, b| (&a.link, &a.from_dc, &a.to_dc) == (&b.link, &b.from_dc, &b.to_dc));
-    let busiest = |of: &[DirectionSeries]| {
-        let used = of.iter().map(|one| run.used_while_arriving(one));
-        used.fold(0.0, f64::max)
+/// Returns the chart of a quantity; `None` if all values are zero.
+fn chart(quantity: Quantity) -> Option<Chart> {
+    let parts = match quantity.unit {
+        Unit::Count | Unit::Share => 1.0,
+        Unit::Flows => 100.0,
+        Unit::Ports => 1_000.0,
+        Unit::PerMs | Unit::Percent => 10.0,
+        Unit::Bytes => 1e-3,
     };
-    let mut all: Vec<&[DirectionSeries]> = of_direction.collect();
-    all.sort_by(|a, b| busiest(b).total_cmp(&busiest(a)));
-    all.truncate(MAX_DIRECTIONS);
-    let direction = |of: &[DirectionSeries]| {
-        let by_policy = |policy: &String| of.iter().find(|one| one.policy == *policy);
-        let each = || run.flows.policies.iter().map(by_policy);
-        let link = run.info.links.iter().find(|link| link.name == of[0].link);
-        let counted = |counts: &Vec<f64>| {
-            unless_zero(counts.iter().map(|&count| rounded(count, 10.0)).collect())
-        };
-        Direction {
-            name: format!("{} → {}", of[0].from_dc, of[0].to_dc),
-            about: link.map_or_else(String::new, attributes),
-            from: of[0].from_dc.clone(),
-            to: of[0].to_dc.clone(),
-            util: each().map(|one| one.and_then(per_mille)).collect(),
-            queue: each().map(|one| one.and_then(kilobytes)).collect(),
-            marks: each().map(|one| counted(&one?.marks)).collect(),
-            drops: each().map(|one| counted(&one?.drops)).collect(),
-        }
+    let line = |line: &Line| {
+        let whole = |value: &Option<f64>| value.map(|value| whole(value * parts));
+        let line: Vec<Option<u64>> = line.iter().map(whole).collect();
+        line.iter()
+            .flatten()
+            .any(|&value| value > 0)
+            .then_some(line)
     };
-    all.into_iter().map(direction).collect()
-}
-
-fn per_mille(one: &DirectionSeries) -> Series<Option<f64>> {
-    let shares: Vec<Option<f64>> = one
-        .utilisation
-        .iter()
-        .map(|share| share.map(|share| rounded(share * 1_000.0, 1.0)))
+    let is_named = quantity.series.iter().any(|one| !one.label.is_empty());
+    let shown = quantity.series.iter().take(MAX_DIRECTIONS);
+    let series: Vec<Vec<_>> = shown
+        .map(|one| one.lines.iter().map(line).collect())
         .collect();
-    shares
+    series
         .iter()
         .flatten()
-        .any(|&share| share > 0.0)
-        .then_some(shares)
-}
-
-fn kilobytes(one: &DirectionSeries) -> Series<Option<f64>> {
-    let sizes: Vec<Option<f64>> = one
-        .queue
-        .iter()
-        .map(|size| size.map(|size| rounded(to_float(size) / 1e3, 1.0)))
-        .collect();
-    sizes
-        .iter()
-        .flatten()
-        .any(|&size| size > 0.0)
-        .then_some(sizes)
+        .any(Option::is_some)
+        .then_some(Chart {
+            title: quantity.title,
+            unit: quantity.unit,
+            is_of_direction: quantity.unit != Unit::Share && is_named,
+            parts,
+            series,
+        })
 }
 
 fn flow_table(run: &Run) -> FlowTable {
@@ -373,14 +310,7 @@ fn add_flow(table: &mut FlowTable, names: &mut Names, run: &Run, row: &FlowRow) 
         .push(decisions.iter().map(&mut story).collect());
 }
 
-fn unless_zero<T: Copy + Default + PartialEq>(values: Vec<T>) -> Series<T> {
-    values
-        .iter()
-        .any(|value| *value != T::default())
-        .then_some(values)
-}
-
-/// Converts a time in ns to ms, rounded to microseconds.
+/// Returns a time in milliseconds, to a microsecond.
 fn millis(nanos: u64) -> f64 {
     rounded(to_float(nanos) / 1e6, 1_000.0)
 }
@@ -389,5 +319,16 @@ fn rounded(value: f64, parts: f64) -> f64 {
     (value * parts).round() / parts
 }
 
-/// Maximum number of link directions in the data, because more would make the page large.
+/// Returns the nearest whole number to `value`, which is not negative.
+fn whole(value: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates"
+    )]
+    let whole = value.round() as u64;
+    whole
+}
+
+/// Maximum number of directions: more would make a large page.
 const MAX_DIRECTIONS: usize = 40;
