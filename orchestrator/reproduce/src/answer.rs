@@ -4,7 +4,7 @@ use lab_reports::check::{Answer, Check, Judgement};
 use serde::Serialize;
 
 use crate::{
-    claim::Verdict,
+    claim::ClaimVerdict,
     document::document,
     report::{ClaimReport, Report},
     variant::Source,
@@ -48,7 +48,8 @@ impl Report {
                 claim.figures[0].contains(&case.figure) && !case.runs.contains_key(&source)
             })
         };
-        let is_told = judged.verdict != Verdict::CannotTell || (judged.is_weak && !lacks_run());
+        let is_told =
+            judged.verdict != ClaimVerdict::CannotTell || (judged.is_weak && !lacks_run());
         Some(Check {
             code: format!("{} {}", claim.id, source.name()),
             grade: if is_told {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     catalogue::{Case, Figure, LCMP},
-    claim::{Against, CLAIMS, Claim, ClaimVerdict, Judged, MIN_CHANGE},
+    claim::{Against, CLAIMS, Claim, Judged, MIN_CHANGE},
     measured::{Bin, CaseValues, Measured, Played},
     published::{Contradiction, Published, Quantity, StatementRow, TextRow},
     variant::{Source, TE},
