@@ -4,21 +4,20 @@ use anstyle::{AnsiColor, Style};
 
 use crate::{
     document::text_of,
-    questions::{Asked, QUESTIONS},
+    questions::{QUESTIONS, Question, ReportInputs},
     stats::Meaning,
     text::WIDTH,
 };
 
 /// Returns the answers to all questions that a terminal shows, separated by blank lines, in lines of at most [`WIDTH`]
 /// characters.
-pub fn closing(asked: &Asked<'_>) -> String {
-    let answers = QUESTIONS
-        .iter()
-        .map(|it| text_of(&(it.blocks)(asked), WIDTH));
-    let answers: Vec<String> = answers
-        .map(|text| text.trim_start_matches('\n').to_owned())
-        .filter(|text| !text.is_empty())
-        .collect();
+pub fn closing(inputs: &ReportInputs<'_>) -> String {
+    let text = |question: &Question| {
+        let text = text_of(&(question.blocks)(inputs), WIDTH);
+        text.trim_start_matches('\n').to_owned()
+    };
+    let mut answers: Vec<String> = QUESTIONS.iter().map(text).collect();
+    answers.retain(|text| !text.is_empty());
     answers.join("\n")
 }
 

@@ -19,7 +19,7 @@ use crate::{
     error::{ReportError, write_failed},
     figures::{Captioned, draw_figures},
     page::page,
-    questions::{self, Asked},
+    questions::{self, ReportInputs},
     run::Run,
     summary::Summary,
     text::WIDTH,
@@ -84,17 +84,17 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
         files.extend(write_files(figures, &dir)?);
     }
 
-    let asked = Asked {
+    let inputs = ReportInputs {
         run: &run,
         summary: &summary,
         figures: &figures,
     };
     let html = run.dir.join(REPORT_FILE);
-    let text = page(&asked)?;
+    let text = page(&inputs)?;
     draft::replace(&html, text.as_bytes()).map_err(write_failed(&html))?;
 
-    let closing = closing(&asked);
-    let answers = questions::values(&asked);
+    let closing = closing(&inputs);
+    let answers = questions::values(&inputs);
     let report = Report {
         html,
         figures: files,

@@ -11,17 +11,17 @@ use maud::{Markup, html};
 use self::frame::document;
 use crate::{
     error::ReportError,
-    questions::{Asked, QUESTIONS, Question},
+    questions::{QUESTIONS, Question, ReportInputs},
     summary::Summary,
     words,
 };
 
 /// Returns the page of the run, with a section for each question that the run answers.
-pub fn page(asked: &Asked<'_>) -> Result<String, ReportError> {
-    let run = asked.run;
+pub fn page(inputs: &ReportInputs<'_>) -> Result<String, ReportError> {
+    let run = inputs.run;
     let title = format!("{} · lcmp-lab", run.info.scenario);
     let answer = |question: &'static Question| {
-        let blocks = (question.blocks)(asked);
+        let blocks = (question.blocks)(inputs);
         (
             question,
             html! { @for block in &blocks { (block.html("figures/")) } },
@@ -40,9 +40,9 @@ pub fn page(asked: &Asked<'_>) -> Result<String, ReportError> {
             }
             p.note { (header::headline(run)) }
         }
-        (banner(asked.summary))
-        (header::brief(run, asked.summary))
-        (contents(asked, &answers))
+        (banner(inputs.summary))
+        (header::brief(run, inputs.summary))
+        (contents(inputs, &answers))
         main {
             @for (question, answer) in &answers {
                 details.fold id=(question.id) open[question.is_open] {
@@ -64,7 +64,7 @@ pub fn page(asked: &Asked<'_>) -> Result<String, ReportError> {
 }
 
 /// Returns the table of contents, with links to sections and figures.
-fn contents(asked: &Asked<'_>, answers: &[(&Question, Markup)]) -> Markup {
+fn contents(inputs: &ReportInputs<'_>, answers: &[(&Question, Markup)]) -> Markup {
     html! {
         nav aria-label="contents" {
             ol {
@@ -72,7 +72,7 @@ fn contents(asked: &Asked<'_>, answers: &[(&Question, Markup)]) -> Markup {
                     li {
                         a href=(format!("#{id}")) { (title) }
                         span {
-                            @for figure in asked.figures.get(id).into_iter().flatten() {
+                            @for figure in inputs.figures.get(id).into_iter().flatten() {
                                 a.sub href=(format!("#{}", figure.image.name)) { (figure.title) }
                                 " "
                             }

@@ -4,7 +4,7 @@
 //! of the run's page, and a part of the text at the run's end. Its [`values`](Question::values), if it has any, are
 //! under its key in `summary.json` and in the output of `--json`.
 //!
-//! - `question`: the question and what it is asked of
+//! - `question`: the question, and the inputs of a report
 //! - `results`: the policies' slowdowns and their changes; `slowdown`: slowdowns by flow size and by datacenter pair
 //! - `paths`: the paths that flows took; `mechanisms`: evidence that each policy's mechanism acted
 //! - `links`: use of links and queues; `flows`: single flows over time; `run`: how the run was made
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub use self::mechanisms::load;
-pub use self::question::{Asked, Question};
+pub use self::question::{Question, ReportInputs};
 pub use self::results::summary;
 pub use self::run::semantics;
 
@@ -38,7 +38,7 @@ pub const QUESTIONS: [Question; 7] = [
 ];
 
 /// Returns the values of all questions that have their own, by the question's id.
-pub fn values(asked: &Asked<'_>) -> BTreeMap<&'static str, Value> {
-    let values = |question: &Question| Some((question.id, question.values?(asked)));
+pub fn values(inputs: &ReportInputs<'_>) -> BTreeMap<&'static str, Value> {
+    let values = |question: &Question| Some((question.id, question.values?(inputs)));
     QUESTIONS.iter().filter_map(values).collect()
 }

@@ -1,4 +1,4 @@
-//! The question and what it is asked of.
+//! The question, and the inputs of a report.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ pub struct Question {
     /// True if the section is unfolded when the page opens.
     pub is_open: bool,
     /// Returns the answer; no blocks if the run has nothing that answers.
-    pub blocks: for<'a> fn(&Asked<'a>) -> Vec<Block<'a>>,
+    pub blocks: for<'a> fn(&ReportInputs<'a>) -> Vec<Block<'a>>,
     /// Returns the answer's values; `None` if [`Summary`] has all of them.
-    pub values: Option<fn(&Asked<'_>) -> Value>,
+    pub values: Option<fn(&ReportInputs<'_>) -> Value>,
 }
 
-/// A run of which questions are asked.
-pub struct Asked<'a> {
+/// What a report is made from.
+pub struct ReportInputs<'a> {
     /// The records.
     pub run: &'a Run,
     /// The results.
@@ -30,7 +30,7 @@ pub struct Asked<'a> {
     pub figures: &'a BTreeMap<&'static str, Vec<Captioned>>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ReportInputs<'a> {
     /// Returns the figures of a question.
     pub fn figures(&self, question: &Question) -> Block<'a> {
         Block::Figures(self.figures.get(question.id).map_or(&[], Vec::as_slice))

@@ -203,8 +203,10 @@ impl<'a> ReproductionRuns<'a> {
             }
             choices.push(self.emulated(case));
         }
-        let wanted = choices.iter().filter_map(|it| it.wanted.as_ref().ok());
-        let wanted: Vec<&Wanted> = wanted.collect();
+        let wanted: Vec<&Wanted> = choices
+            .iter()
+            .filter_map(|it| it.wanted.as_ref().ok())
+            .collect();
         let mut answers = self.batch.answers(&wanted);
         let mut runs: Vec<CaseRuns> = Vec::new();
         for choice in &choices {
@@ -302,8 +304,8 @@ impl<'a> ReproductionRuns<'a> {
     /// Returns the wanted lab run of a case, or the reason why there is none.
     fn wanted_of_lab(&self, case: &Case) -> Result<Wanted, String> {
         let Some(load) = case.lab_load else {
-            let reason = case.figure.beyond_lab();
-            let reason = reason.unwrap_or("the lab has no such case");
+            let beyond = case.figure.beyond_lab();
+            let reason = beyond.unwrap_or("the lab has no such case");
             return Err(format!("beyond the lab: {reason}"));
         };
         let wanted = &self.testbed[load];
@@ -333,8 +335,8 @@ impl<'a> ReproductionRuns<'a> {
             let compared = fidelity::compare(&kernel, &simulated);
             let all = compared.map_err(|error| with_causes(&error))?.fidelity.all;
             let both = all.pearson_of_p50.zip(all.pearson_of_p99);
-            let both = both.ok_or("the slowdowns do not vary over the bins of sizes")?;
-            Ok(both.into())
+            let known = both.ok_or("the slowdowns do not vary over the bins of sizes")?;
+            Ok(known.into())
         };
         Ok(Some(message_of_failed(runs)?.and_then(correlations)))
     }

@@ -18,11 +18,11 @@ pub const QUESTION: Question = Question {
     id: "flows",
     title: "What happened to single flows?",
     is_open: false,
-    blocks: |asked| {
+    blocks: |inputs| {
         vec![
             Block::Html(live::timeline()),
-            asked.figures(&QUESTION),
-            Block::Html(table(asked.run)),
+            inputs.figures(&QUESTION),
+            Block::Html(table(inputs.run)),
         ]
     },
     values: None,

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use lab_records::{EngineInfo, LinkInfo};
 use lab_units::{Bytes, Nanos};
 
-use super::{Asked, Question};
+use super::{Question, ReportInputs};
 use crate::{
     document::{Block, Cell, Column, Medium, Table},
     figure::attributes,
@@ -25,11 +25,11 @@ pub const QUESTION: Question = Question {
     values: None,
 };
 
-fn blocks<'a>(asked: &Asked<'a>) -> Vec<Block<'a>> {
-    let run = asked.run;
+fn blocks<'a>(inputs: &ReportInputs<'a>) -> Vec<Block<'a>> {
+    let run = inputs.run;
     let heading = |text: &str| Block::Heading(Medium::Page, text.to_owned());
     let table = |table| Block::Table(Medium::Page, table);
-    let mut blocks = vec![asked.figures(&QUESTION)];
+    let mut blocks = vec![inputs.figures(&QUESTION)];
     // Simulated links are exact and need no certificate.
     if matches!(run.info.engine, EngineInfo::Kernel) {
         blocks.push(heading("Certificate: planned, measured, bound"));

@@ -2,7 +2,7 @@
 
 use lab_records::{Evidence, Met, PolicyEvidence};
 
-use super::{Asked, Question};
+use super::{Question, ReportInputs};
 use crate::{
     document::{Block, Cell, Column, Medium, Table},
     text, words,
@@ -17,15 +17,15 @@ pub const QUESTION: Question = Question {
     values: None,
 };
 
-fn blocks<'a>(asked: &Asked<'a>) -> Vec<Block<'a>> {
-    let evidence = &asked.summary.evidence;
+fn blocks<'a>(inputs: &ReportInputs<'a>) -> Vec<Block<'a>> {
+    let evidence = &inputs.summary.evidence;
     if evidence.policies.is_empty() {
         return Vec::new();
     }
     let load = load(evidence);
     let fact = |term: &str, value: String| (term.to_owned(), vec![value]);
     let policies = evidence.policies.iter();
-    let warnings = asked.summary.unexercised.iter();
+    let warnings = inputs.summary.unexercised.iter();
     let facts = load.clone().map(|it| fact("load", it));
     let acted = policies.map(|it| fact(&it.policy, words::policy(it)));
     let mut blocks = Vec::new();
@@ -87,7 +87,7 @@ pub fn load(evidence: &Evidence) -> Option<String> {
         .iter()
         .map(|load| {
             format!(
-                "{} {} asked, {} offered",
+                "{} {} inputs, {} offered",
                 load.dc,
                 text::percent(load.requested),
                 text::percent(load.offered)

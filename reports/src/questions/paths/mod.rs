@@ -11,14 +11,14 @@ pub const QUESTION: Question = Question {
     id: "paths",
     title: "Which paths did flows take?",
     is_open: false,
-    blocks: |asked| {
+    blocks: |inputs| {
         let mut blocks = vec![
-            asked.figures(&QUESTION),
+            inputs.figures(&QUESTION),
             Block::Heading(Medium::Page, "Routes".to_owned()),
         ];
-        blocks.extend(routes::blocks(asked.run));
-        blocks.extend(shares::of(asked.run).blocks());
+        blocks.extend(routes::blocks(inputs.run));
+        blocks.extend(shares::of(inputs.run).blocks());
         blocks
     },
-    values: Some(|asked| shares::of(asked.run).values()),
+    values: Some(|inputs| shares::of(inputs.run).values()),
 };

@@ -13,9 +13,9 @@ pub const QUESTION: Question = Question {
     id: "results",
     title: "Which policy is faster?",
     is_open: true,
-    blocks: |asked| {
-        let mut blocks = page::blocks(asked);
-        blocks.extend(terminal::blocks(asked.summary));
+    blocks: |inputs| {
+        let mut blocks = page::blocks(inputs);
+        blocks.extend(terminal::blocks(inputs.summary));
         blocks
     },
     values: None,

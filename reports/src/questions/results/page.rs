@@ -5,7 +5,7 @@ use lab_records::{Grade, Retransmissions, RunEnd};
 use crate::{
     departures,
     document::{Block, Cell, Column, Medium, Table},
-    questions::Asked,
+    questions::ReportInputs,
     run::Run,
     stats::Estimate,
     summary::{PolicySummary, Summary},
@@ -13,21 +13,24 @@ use crate::{
 };
 
 /// Returns the tables of slowdowns and changes, with notes.
-pub fn blocks<'a>(asked: &Asked<'_>) -> Vec<Block<'a>> {
-    let summary = asked.summary;
+pub fn blocks<'a>(inputs: &ReportInputs<'_>) -> Vec<Block<'a>> {
+    let summary = inputs.summary;
     let heading = |text: String| Block::Heading(Medium::Page, text);
     let title = "FCT slowdown of scheduled flows".to_owned();
-    let mut blocks = vec![heading(title), Block::Table(Medium::Page, slowdowns(asked))];
+    let mut blocks = vec![
+        heading(title),
+        Block::Table(Medium::Page, slowdowns(inputs)),
+    ];
     if let [first, _, ..] = summary.policies.as_slice() {
         blocks.push(heading(format!("Change against {}", first.policy)));
         blocks.push(if summary.verdict == Grade::Valid {
-            Block::Table(Medium::Page, changes(asked))
+            Block::Table(Medium::Page, changes(inputs))
         } else {
             let text = "The run is not valid: no change is computed from it.";
             Block::Text(Medium::Page, text.to_owned())
         });
     }
-    blocks.extend(about_losses(asked.run).map(|it| Block::Note(Medium::Page, it)));
+    blocks.extend(about_losses(inputs.run).map(|it| Block::Note(Medium::Page, it)));
     blocks.push(Block::Note(Medium::Page, about_percentiles(summary)));
     blocks
 }
@@ -53,7 +56,7 @@ fn about_percentiles(summary: &Summary) -> String {
     notes.join(" ")
 }
 
-fn slowdowns(asked: &Asked<'_>) -> Table {
+fn slowdowns(inputs: &ReportInputs<'_>) -> Table {
     let numbers = [
         "p50",
         "p95",
@@ -96,11 +99,11 @@ fn slowdowns(asked: &Asked<'_>) -> Table {
         cells
     };
     Table::new(columns)
-        .colored(&asked.run.flows.policies)
-        .with(asked.summary.policies.iter().map(row))
+        .colored(&inputs.run.flows.policies)
+        .with(inputs.summary.policies.iter().map(row))
 }
 
-fn changes(asked: &Asked<'_>) -> Table {
+fn changes(inputs: &ReportInputs<'_>) -> Table {
     let numbers = ["p50", "p95", "p99", "mean", "flows"];
     let columns = [Column::names("policy")]
         .into_iter()
@@ -121,8 +124,8 @@ fn changes(asked: &Asked<'_>) -> Table {
         )
     };
     Table::new(columns)
-        .colored(&asked.run.flows.policies)
-        .with(asked.summary.policies.iter().filter_map(row))
+        .colored(&inputs.run.flows.policies)
+        .with(inputs.summary.policies.iter().filter_map(row))
 }
 
 /// Returns a note on the policies under which inter-DC links lost packets, because their slowest flows waited for

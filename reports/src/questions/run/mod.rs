@@ -19,9 +19,9 @@ pub const QUESTION: Question = Question {
     id: "run",
     title: "How was the run made?",
     is_open: false,
-    blocks: |asked| {
-        let facts = Block::Facts(Medium::Page, facts(asked.run));
-        about_scale(asked.run).into_iter().chain([facts]).collect()
+    blocks: |inputs| {
+        let facts = Block::Facts(Medium::Page, facts(inputs.run));
+        about_scale(inputs.run).into_iter().chain([facts]).collect()
     },
     values: None,
 };

@@ -7,6 +7,6 @@ pub const QUESTION: Question = Question {
     id: "slowdown",
     title: "Which flows gain, and which lose?",
     is_open: false,
-    blocks: |asked| vec![asked.figures(&QUESTION)],
+    blocks: |inputs| vec![inputs.figures(&QUESTION)],
     values: None,
 };
