@@ -8,7 +8,6 @@
 //! - `results`: the policies' slowdowns and their changes; `slowdown`: slowdowns by flow size and by datacenter pair
 //! - `paths`: the paths that flows took; `mechanisms`: evidence that each policy's mechanism acted
 //! - `links`: use of links and queues; `flows`: single flows over time; `run`: how the run was made
-mod fast_flows;
 mod flows;
 mod links;
 mod mechanisms;
@@ -28,9 +27,8 @@ pub use self::results::summary;
 pub use self::run::semantics;
 
 /// All questions, in the order of the page and of the text at the run's end.
-pub const QUESTIONS: [Question; 8] = [
+pub const QUESTIONS: [Question; 7] = [
     results::QUESTION,
-    fast_flows::QUESTION,
     slowdown::QUESTION,
     paths::QUESTION,
     mechanisms::QUESTION,
