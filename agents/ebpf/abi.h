@@ -323,10 +323,8 @@ struct counters {
 	__u64 not_paused;
 	// Packets dropped because the shared buffer was full.
 	__u64 buffer_drops;
-	// Repeated decisions that moved a flow to another port.
-	__u64 moved;
 };
-_Static_assert(sizeof(struct counters) == 128, "counters");
+_Static_assert(sizeof(struct counters) == 120, "counters");
 _Static_assert(__builtin_offsetof(struct counters, received) == 0, "counters.received");
 _Static_assert(__builtin_offsetof(struct counters, hits) == 8, "counters.hits");
 _Static_assert(__builtin_offsetof(struct counters, new_flows) == 16, "counters.new_flows");
@@ -342,7 +340,6 @@ _Static_assert(__builtin_offsetof(struct counters, records_lost) == 88, "counter
 _Static_assert(__builtin_offsetof(struct counters, pauses) == 96, "counters.pauses");
 _Static_assert(__builtin_offsetof(struct counters, not_paused) == 104, "counters.not_paused");
 _Static_assert(__builtin_offsetof(struct counters, buffer_drops) == 112, "counters.buffer_drops");
-_Static_assert(__builtin_offsetof(struct counters, moved) == 120, "counters.moved");
 
 // Candidate with the state that a decision was based on.
 struct scored_candidate {

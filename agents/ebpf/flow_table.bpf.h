@@ -127,7 +127,6 @@ static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flo
 	record->psn = psn(skb, flow);
 
 	if (entry) {
-		count->moved += !equal(entry->port, record->port);
 		entry->port = record->port;
 		entry->decisions++;
 		count_packet(entry, skb->len, now);

@@ -401,8 +401,6 @@ row! {
         pub not_paused: u64,
         /// Packets dropped because the shared buffer was full.
         pub buffer_drops: u64,
-        /// Repeated decisions that moved a flow to another port.
-        pub moved: u64,
     }
 }
 

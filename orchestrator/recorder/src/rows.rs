@@ -488,7 +488,6 @@ impl<'a> RowMaker<'a> {
             decisions,
             decisions_per_s: SwitchRow::pace_of(decided, time.saturating_sub(before.0)),
             failovers: counters.failovers,
-            moved: counters.moved,
             fallbacks: counters.fallbacks,
             stale: counters.stale,
             evicted: counts.evicted,

@@ -30,7 +30,7 @@ use crate::{
 /// - 8: `deviations` with a code and a number for each count of switches and hosts, instead of the sentences in
 ///   `switches`
 /// - 9: no sentences in the verdict: its warnings about a ranking follow from the evidence
-pub const FORMAT_VERSION: u32 = 10;
+pub const FORMAT_VERSION: u32 = 9;
 
 /// Oldest format that this lcmp-lab can read. In it, counts of switches and hosts are sentences; all other keys and
 /// columns that a reader needs are the same as in [`FORMAT_VERSION`].

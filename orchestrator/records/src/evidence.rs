@@ -110,8 +110,6 @@ pub struct FlowTables {
     pub peak_decisions_per_s: u64,
     /// Number of decisions made because a flow's port was dead.
     pub failovers: u64,
-    /// Number of repeated decisions that moved a flow to another port.
-    pub moved: u64,
     /// Number of decisions by a fallback rule, including those with stale inputs.
     pub fallbacks: u64,
     /// Number of decisions with stale tables or stale queue samples.

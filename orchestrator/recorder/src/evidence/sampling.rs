@@ -72,7 +72,6 @@ mod tests {
             decisions: 0,
             decisions_per_s: 0,
             failovers: 0,
-            moved: 0,
             fallbacks: 0,
             stale: 0,
             evicted: 0,

@@ -59,7 +59,6 @@ impl PolicyFlowTables {
             counts.hits += latest.hits;
             counts.decisions += latest.decisions;
             counts.failovers += latest.failovers;
-            counts.moved += latest.moved;
             counts.fallbacks += latest.fallbacks;
             counts.stale += latest.stale;
             counts.evicted += latest.evicted;
@@ -101,7 +100,6 @@ mod tests {
             decisions,
             decisions_per_s: decisions * 10,
             failovers: 1,
-            moved: 1,
             fallbacks: 2,
             stale: 1,
             evicted: 3,
@@ -137,7 +135,6 @@ mod tests {
             unrecorded: 0,
             peak_decisions_per_s: 40,
             failovers: 2,
-            moved: 2,
             fallbacks: 4,
             stale: 2,
             peak_flows: 9,

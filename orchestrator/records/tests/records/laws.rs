@@ -169,14 +169,14 @@ prop_compose! {
 
 prop_compose! {
     fn switch_row()(
-        policy in text(), switch in name(), time in nanos(), counts in any::<[u64; 10]>(), moved in any::<u64>(),
+        policy in text(), switch in name(), time in nanos(), counts in any::<[u64; 10]>(),
         samples in prop::option::of(any::<u64>()),
     ) -> SwitchRow {
         let [occupancy, decisions, decisions_per_s, failovers, fallbacks, ..] = counts;
         let [.., stale, evicted, expired, hits, restarts] = counts;
         SwitchRow {
             policy, repetition: 1, time_ns: time, switch, occupancy, decisions, decisions_per_s,
-            failovers, moved, fallbacks, stale, evicted, expired, hits, restarts,
+            failovers, fallbacks, stale, evicted, expired, hits, restarts,
             samples, late_samples: samples,
         }
     }

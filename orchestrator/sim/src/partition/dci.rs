@@ -254,7 +254,6 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let port = ports[decision.chosen];
         self.pin(key, port);
         self.dci.counters.count(trigger, decision.rule);
-        self.dci.counters.moved += u64::from(pinned.is_some_and(|before| before != port));
         self.work.reroutes += u64::from(trigger != Trigger::NewFlow);
         self.trace
             .push(TraceEvent::Decision(Box::new(DecisionEvent {
