@@ -211,7 +211,8 @@ mod tests {
                 bytes.truncate(below(bytes.len()));
             }
             let refused = check(&bytes).err();
-            panics += u32::from(refused.is_some_and(|error| error.to_string().contains("panics")));
+            panics +=
+                u32::from(refused.is_some_and(|error| error.to_string().contains("panicked")));
         }
         assert!(panics > 0, "no object reached a panic of the loader");
     }

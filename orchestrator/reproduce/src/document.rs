@@ -652,7 +652,7 @@ mod tests {
         };
         let failed = "the simulation ran out of memory";
         for (fidelity, words, verdict) in [
-            (None, "there is no run of the lab", Judgement::Pass),
+            (None, "no lab run exists", Judgement::Pass),
             (Some(Ok([0.9, 0.8])), "0.9000 between", Judgement::Pass),
             (Some(Err(failed.into())), failed, Judgement::Inconclusive),
         ] {

@@ -106,7 +106,7 @@ mod tests {
         type Change = fn(&mut CertifiedRow);
         let delay = |millis| Some(Nanos::from_millis(millis));
         let changes: [(Change, &str); 9] = [
-            (|row| row.lost = row.sent, "the cable is cut"),
+            (|row| row.lost = row.sent, "the link is cut"),
             (|row| row.emu_measured_rate_bps = None, "an MTU"),
             (|row| row.foreign = 9, "other traffic"),
             (|row| row.disordered = 1, "jitter or duplicates"),

@@ -100,7 +100,7 @@ mod tests {
                 "found 4 (10, 1)",
             ),
             (|ready| drop(ready.tables.remove(0)), "found no candidate"),
-            (|ready| ready.ports -= 1, "program at"),
+            (|ready| ready.ports -= 1, "program is attached at"),
         ];
         for (break_it, words) in breaks {
             let mut broken = ready.clone();

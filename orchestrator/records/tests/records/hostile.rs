@@ -158,7 +158,7 @@ fn a_footer_cannot_announce_more_rows_than_a_batch_has() {
             .expect("a footer");
         fs::write(&path, &forged).expect("a file");
         let (text, memory) = lab_fuzz::peak_of(|| refused::<FlowRow>(&run));
-        assert!(text.contains("a row group of"), "{text}");
+        assert!(text.contains("a row group has"), "{text}");
         assert!(memory < 64 << 20, "{memory} bytes");
     }
 }

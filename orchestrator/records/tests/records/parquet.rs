@@ -99,6 +99,10 @@ fn a_damaged_copy_is_an_error_with_a_hint() {
         fs::write(&copy, &whole[..cut]).expect("a damaged copy");
         let error = run.table::<LinkRow>().unwrap_err();
         assert!(matches!(error, RecordsError::Parquet { .. }), "{error:?}");
-        assert!(error.to_string().contains("hint: a `.csv` beside it"));
+        assert!(
+            error
+                .to_string()
+                .contains("hint: remove it if the table's `.csv` is beside it")
+        );
     }
 }

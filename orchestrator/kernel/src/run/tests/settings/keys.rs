@@ -112,6 +112,6 @@ fn keys_are_paths_of_values() {
     ] {
         assert!(!keys.contains(mapping), "{mapping}");
     }
-    assert!(description("measure.queues").starts_with("Recording interval"));
-    assert!(description("repetitions.lab").starts_with("Repetitions"));
+    assert!(description("measure.queues").starts_with("Time between two samples"));
+    assert!(description("repetitions.lab").starts_with("Number of repetitions"));
 }

@@ -80,7 +80,7 @@ const ELSEWHERE: &[(&str, &[Mode], &str)] = &[
     (
         "repetitions.lab",
         &[Mode::Sim],
-        "in the lab and in `sim --scaled`",
+        "in the lab, and in `sim --scaled`",
     ),
     ("repetitions.sim", &[Mode::Scaled, Mode::Lab], "in `sim`"),
     (
