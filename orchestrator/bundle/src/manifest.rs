@@ -30,7 +30,7 @@ pub struct Origin {
     pub run: String,
     /// Version of the packing lcmp-lab.
     pub tool_version: String,
-    /// Commit that the packing lcmp-lab was built from.
+    /// Commit from which the lcmp-lab that packed the bundle was built.
     pub tool_commit: String,
     /// Start of the run in seconds since 1970; all files in the archive have this time.
     pub started_at: u64,

@@ -118,7 +118,7 @@ struct End {
     took: Duration,
     /// True if Ctrl-C was typed before the program ended.
     was_interrupted: bool,
-    /// Number of flows that have a row.
+    /// Number of flows with a row in `flows.csv`.
     rows: usize,
     /// Problems found: left-over processes, namespaces and files, and records that cannot be read.
     problems: Vec<String>,

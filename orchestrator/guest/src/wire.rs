@@ -88,7 +88,7 @@ impl Token {
         Ok(line)
     }
 
-    /// Parses a line without its line ends; `None` if it is not a line of the guest's init.
+    /// Parses a line, given without its line ending; `None` if it is not a line of the guest's init.
     pub(crate) fn open(&self, line: &[u8]) -> Option<ToHost> {
         let sealed = line.strip_prefix(self.0.as_bytes());
         let message = serde_json::from_slice(sealed.unwrap_or(line)).ok();

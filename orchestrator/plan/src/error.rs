@@ -171,7 +171,7 @@ pub enum PlanError {
         scale: Ratio,
         hint: &'static str,
     },
-    /// Scale factors whose product, the factor of sizes, is zero or exceeds 64 bits.
+    /// Scale factors whose product, the factor of sizes, is zero or a fraction that does not fit in 64 bits.
     #[error(
         "`scale`: sizes would be scaled by {rate} · {time}, which is 0 or too fine a fraction (hint: use rounder \
          factors)"

@@ -6,7 +6,7 @@
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Evidence that a run tested what it ranks.
+/// Evidence that a run exercised the mechanisms in which its policies differ, without which a ranking means nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Offered load of each sending datacenter; empty without workloads.

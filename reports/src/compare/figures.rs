@@ -21,8 +21,9 @@ pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, Repor
     let figure = points(comparison);
     let caption = "Relative change of p50 and p99 of the slowdowns in each bin of flow sizes, at the \
                    bin's largest size: above zero the other run is slower. The axis is linear up to \
-                   ±0.01 % and logarithmic beyond. Bins have about equally many flows; there are the \
-                   paper's 20, or as many as have the flows that the percentile needs in each run.";
+                   ±0.01 % and logarithmic beyond. Bins have about equally many flows. There are \
+                   20 bins as in the paper, or fewer, so that each has the flows that the percentile \
+                   needs in each run.";
     Ok(vec![Captioned {
         section: Section::Slowdown,
         title: "Changes by flow size".into(),

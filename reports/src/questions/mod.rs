@@ -37,7 +37,7 @@ pub const QUESTIONS: [Question; 7] = [
     run::QUESTION,
 ];
 
-/// Returns the values of all questions that have their own, by the question's id.
+/// Returns the values by question id; a question whose values are all in the summary has no entry.
 pub fn values(inputs: &ReportInputs<'_>) -> BTreeMap<&'static str, Value> {
     let values = |question: &Question| Some((question.id, question.values?(inputs)));
     QUESTIONS.iter().filter_map(values).collect()

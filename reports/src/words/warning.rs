@@ -56,7 +56,7 @@ fn silent(silence: Silence) -> String {
             "C_path",
             decisions,
             "path quality",
-            "candidates whose delays or rates differ more, or another `max_delay`, which separates them",
+            "candidates with more different delays or rates, or a `max_delay` that gives them different scores",
         ),
         Silence::OneNextHop { decisions } => format!(
             "all {} took one next hop: this run does not test the spread of flows",

@@ -58,7 +58,7 @@ fn packets(version: Version) -> Finding {
     about
         .warn(
             "a QP may be destroyed while its packets are queued, and the kernel may then log a warning or crash: \
-             judged by its release, this kernel lacks 3c3e9a9f2972",
+             judging by its release, this kernel lacks the fix (commit 3c3e9a9f2972)",
         )
         .with_fix("boot Linux 6.12.44, 6.16.4, 6.17 or newer; for a guest, lcmp-lab provision --kernel PACKAGE")
 }

@@ -16,7 +16,7 @@ use crate::time::SimTime;
 pub enum EventKind {
     /// Fault, by its index in the partition's list.
     Fault,
-    /// Arrival of the first packet on the wire that ends at a port.
+    /// Arrival, at a port, of the packet at the head of its incoming wire.
     Arrive,
     /// Wake-up of a port, which may have a packet to send.
     Wake,

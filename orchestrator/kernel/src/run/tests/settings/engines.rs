@@ -27,7 +27,7 @@ pub(super) enum Mode {
     Sim,
     /// Simulation in scaled units, `lcmp-lab sim --scaled`.
     Scaled,
-    /// Lab in emulated units, `lcmp-lab up`.
+    /// The lab that `lcmp-lab up` starts, whose rates, times and sizes are scaled.
     Lab,
 }
 

@@ -5,7 +5,8 @@ pub(super) struct Entry {
     /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, and each alternative is a
     /// separate key.
     pub key: &'static str,
-    /// Path of the key in the scenario: the same as `key`, or with a list index other than the first.
+    /// Path of the key in the test's scenario. It differs from `key` where the test sets a list element other than the
+    /// first.
     pub at: &'static str,
     /// Scenario before any change, in YAML.
     pub base: &'static str,
