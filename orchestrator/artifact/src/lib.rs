@@ -22,8 +22,8 @@
 //! let topology = "4 0 2 3\n2 3\n0 2 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 40Gbps 5ms 0\n";
 //! let flows = "1\n0 1 3 100 20000 2.000001\n";
 //! let text = import(
-//!     Source { path: "topology.txt", text: topology },
-//!     Source { path: "flows.txt", text: flows },
+//!     SourceFile { path: "topology.txt", text: topology },
+//!     SourceFile { path: "flows.txt", text: flows },
 //!     &ImportOptions {
 //!         name: "pair".to_owned(),
 //!         max_delay: lab_units::Nanos::from_millis(32),

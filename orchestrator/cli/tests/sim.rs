@@ -629,7 +629,7 @@ scale: { rate: 1/2000, time: 100 }
         assert!(out.stdout.contains(sentence), "{sentence}: {}", out.stdout);
     }
     let page = run.text("report.html");
-    assert!(page.contains("Mechanisms at work") && page.contains("splits installed"));
+    assert!(page.contains("Did each policy's mechanism act?") && page.contains("splits installed"));
     let summary: serde_json::Value = serde_json::from_str(&run.text("summary.json")).unwrap();
     let warnings = &summary["unexercised"];
     assert!(

@@ -225,7 +225,7 @@ fn corpus() -> Vec<InjectedFault> {
             "fiber leads nowhere",
             Shell("tc -n $FIBER filter del dev $F ingress"),
             Some("redirect of"),
-            Some("the cable is cut"),
+            Some("the link is cut"),
         ),
         fault(
             "fiber leads to another datacenter",
@@ -235,13 +235,13 @@ fn corpus() -> Vec<InjectedFault> {
                      action mirred egress redirect dev $O",
             ),
             Some("redirect of"),
-            Some("the cable is cut"),
+            Some("the link is cut"),
         ),
         fault(
             "port down",
             Shell("ip -n $D2 link set $Q down"),
             Some("found down"),
-            Some("the cable is cut"),
+            Some("the link is cut"),
         ),
         fault(
             "hooks that no step made",
