@@ -2,23 +2,18 @@
 
 use anstyle::{AnsiColor, Style};
 
-use crate::{
-    document::text_of,
-    questions::{QUESTIONS, Question, ReportInputs},
-    stats::Meaning,
-    text::WIDTH,
-};
+use crate::{document::text_of, questions::Answered, stats::Meaning, text::WIDTH};
 
 /// Returns the answers to all questions that a terminal shows, separated by blank lines, in lines of at most [`WIDTH`]
 /// characters.
-pub fn closing(inputs: &ReportInputs<'_>) -> String {
-    let text = |question: &Question| {
-        let text = text_of(&(question.blocks)(inputs), WIDTH);
+pub fn closing(answers: &[Answered<'_>]) -> String {
+    let text = |(_, blocks): &Answered<'_>| {
+        let text = text_of(blocks, WIDTH);
         text.trim_start_matches('\n').to_owned()
     };
-    let mut answers: Vec<String> = QUESTIONS.iter().map(text).collect();
-    answers.retain(|text| !text.is_empty());
-    answers.join("\n")
+    let mut texts: Vec<String> = answers.iter().map(text).collect();
+    texts.retain(|text| !text.is_empty());
+    texts.join("\n")
 }
 
 /// Adds colours to the meanings of changes and to warnings.

@@ -89,17 +89,18 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
         summary: &summary,
         figures: &figures,
     };
+    let answers = questions::answers(&inputs);
     let html = run.dir.join(REPORT_FILE);
-    let text = page(&inputs)?;
+    let text = page(&inputs, &answers)?;
     draft::replace(&html, text.as_bytes()).map_err(write_failed(&html))?;
 
-    let closing = closing(&inputs);
-    let answers = questions::values(&inputs);
+    let closing = closing(&answers);
+    let values = questions::values(&inputs);
     let report = Report {
         html,
         figures: files,
         summary,
-        answers,
+        answers: values,
         closing,
         counts: run.flows.total(),
     };

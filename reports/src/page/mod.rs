@@ -11,26 +11,23 @@ use maud::{Markup, html};
 use self::frame::document;
 use crate::{
     error::ReportError,
-    questions::{QUESTIONS, Question, ReportInputs},
+    questions::{Answered, Question, ReportInputs},
     summary::Summary,
     words,
 };
 
 /// Returns the page of the run, with a section for each question that the run answers.
-pub fn page(inputs: &ReportInputs<'_>) -> Result<String, ReportError> {
+pub fn page(inputs: &ReportInputs<'_>, answers: &[Answered<'_>]) -> Result<String, ReportError> {
     let run = inputs.run;
     let title = format!("{} · lcmp-lab", run.info.scenario);
-    let answer = |question: &'static Question| {
-        let blocks = (question.blocks)(inputs);
-        (
-            question,
-            html! { @for block in &blocks { (block.html("figures/")) } },
-        )
+    let section = |(question, blocks): &Answered<'_>| {
+        let markup = html! { @for block in blocks { (block.html("figures/")) } };
+        (*question, markup)
     };
-    let answers: Vec<(&Question, Markup)> = QUESTIONS
+    let sections: Vec<(&Question, Markup)> = answers
         .iter()
-        .map(answer)
-        .filter(|(_, answer)| !answer.0.is_empty())
+        .map(section)
+        .filter(|(_, markup)| !markup.0.is_empty())
         .collect();
     let body = html! {
         header {
@@ -42,12 +39,12 @@ pub fn page(inputs: &ReportInputs<'_>) -> Result<String, ReportError> {
         }
         (banner(inputs.summary))
         (header::brief(run, inputs.summary))
-        (contents(inputs, &answers))
+        (contents(inputs, &sections))
         main {
-            @for (question, answer) in &answers {
+            @for (question, markup) in &sections {
                 details.fold id=(question.id) open[question.is_open] {
                     summary { h2 { (question.title) } }
-                    (answer)
+                    (markup)
                 }
             }
         }
@@ -64,11 +61,11 @@ pub fn page(inputs: &ReportInputs<'_>) -> Result<String, ReportError> {
 }
 
 /// Returns the table of contents, with links to sections and figures.
-fn contents(inputs: &ReportInputs<'_>, answers: &[(&Question, Markup)]) -> Markup {
+fn contents(inputs: &ReportInputs<'_>, sections: &[(&Question, Markup)]) -> Markup {
     html! {
         nav aria-label="contents" {
             ol {
-                @for (Question { id, title, .. }, _) in answers {
+                @for (Question { id, title, .. }, _) in sections {
                     li {
                         a href=(format!("#{id}")) { (title) }
                         span {

@@ -1,6 +1,6 @@
 //! Questions that the records of a run answer.
 //!
-//! A question is a folder of this module and a line in [`QUESTIONS`]. Its [`blocks`](Question::blocks) form a section
+//! A question is a folder of this module and a line in `QUESTIONS`. Its [`blocks`](Question::blocks) form a section
 //! of the run's page, and a part of the text at the run's end. Its [`values`](Question::values), if it has any, are
 //! under its key in `summary.json` and in the output of `--json`.
 //!
@@ -22,12 +22,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub use self::mechanisms::load;
-pub use self::question::{Question, ReportInputs};
+pub use self::question::{Answered, Question, ReportInputs};
 pub use self::results::summary;
 pub use self::run::semantics;
 
 /// All questions, in the order of the page and of the text at the run's end.
-pub const QUESTIONS: [Question; 7] = [
+static QUESTIONS: [Question; 7] = [
     results::QUESTION,
     slowdown::QUESTION,
     paths::QUESTION,
@@ -36,6 +36,12 @@ pub const QUESTIONS: [Question; 7] = [
     flows::QUESTION,
     run::QUESTION,
 ];
+
+/// Returns each question with the blocks that answer it.
+pub fn answers<'a>(inputs: &ReportInputs<'a>) -> Vec<Answered<'a>> {
+    let questions = QUESTIONS.iter();
+    questions.map(|it| (it, (it.blocks)(inputs))).collect()
+}
 
 /// Returns the values by question id; a question whose values are all in the summary has no entry.
 pub fn values(inputs: &ReportInputs<'_>) -> BTreeMap<&'static str, Value> {

@@ -30,6 +30,9 @@ pub struct ReportInputs<'a> {
     pub figures: &'a BTreeMap<&'static str, Vec<Captioned>>,
 }
 
+/// A question and the blocks that answer it.
+pub type Answered<'a> = (&'static Question, Vec<Block<'a>>);
+
 impl<'a> ReportInputs<'a> {
     /// Returns the figures of a question.
     pub fn figures(&self, question: &Question) -> Block<'a> {
