@@ -52,8 +52,7 @@ impl Layout {
     }
 
     /// Returns a link's two ends, beginning with the node that has more links.
-    #[must_use]
-    pub fn from_hub(&self, (a, b): (usize, usize)) -> (usize, usize) {
+    pub(crate) fn from_hub(&self, (a, b): (usize, usize)) -> (usize, usize) {
         if self.degrees[a] >= self.degrees[b] {
             (a, b)
         } else {
@@ -61,12 +60,31 @@ impl Layout {
         }
     }
 
-    /// Returns the number of rows that lie between two nodes in the same column; `None` for nodes in different columns.
+    /// Returns true if both nodes are in the same column.
     #[must_use]
-    pub fn rows_between(&self, a: usize, b: usize) -> Option<f64> {
-        let a = self.places[a];
-        let b = self.places[b];
-        ((a.0 - b.0).abs() < 0.5).then_some((a.1 - b.1).abs() - 1.0)
+    pub fn share_column(&self, a: usize, b: usize) -> bool {
+        (self.places[a].0 - self.places[b].0).abs() < 0.5
+    }
+
+    /// Returns the number of nodes between two nodes of the same column; `None` for nodes in different columns.
+    pub(crate) fn passed(&self, a: usize, b: usize) -> Option<usize> {
+        let is_between = |node: &usize| {
+            let row = self.places[*node].1;
+            let (first, last) = (self.places[a].1, self.places[b].1);
+            self.share_column(a, *node) && first.min(last) < row && row < first.max(last)
+        };
+        self.share_column(a, b)
+            .then(|| (0..self.places.len()).filter(is_between).count())
+    }
+
+    /// Returns the direction from a node's column to the side with more space: −1 is left, 1 is right.
+    pub(crate) fn roomier_side(&self, node: usize) -> f64 {
+        let is_last = self.places[node].0 > f64::from(self.columns) - 1.5;
+        if is_last && self.columns > 1 {
+            -1.0
+        } else {
+            1.0
+        }
     }
 }
 
@@ -207,8 +225,9 @@ mod tests {
         let layout = Layout::new(4, &[(0, 1), (0, 2), (0, 3), (1, 3)], &[0]);
         let rows: Vec<f64> = layout.places.iter().map(|place| place.1).collect();
         assert_eq!(rows, [1.0, 0.0, 2.0, 1.0]);
-        assert_eq!(layout.rows_between(1, 2), Some(1.0));
-        assert_eq!(layout.rows_between(0, 1), None);
+        assert_eq!(layout.passed(1, 2), Some(1));
+        assert_eq!(layout.passed(1, 3), Some(0));
+        assert_eq!(layout.passed(0, 1), None);
     }
 
     #[test]

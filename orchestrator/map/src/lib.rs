@@ -2,8 +2,8 @@
 //!
 //! This is a crate of its own because a plan and a report, which do not depend on each other, draw the same map.
 //!
-//! Coordinates are abstract columns and rows in [`Layout`], pixels in [`Curve`] and [`Area`]; the caller's [`Painter`]
-//! writes the text format. The same input gives the same map on every machine. Must not contain: I/O, text formats,
+//! Coordinates are abstract columns and rows in [`Layout`]. [`Map`] turns them into pixels by the caller's [`Spacing`],
+//! and the caller's [`Painter`] writes the output format. The same input gives the same map on every machine. Must not contain: I/O, text formats,
 //! randomness.
 //!
 //! ```
@@ -18,4 +18,4 @@ mod map;
 
 pub use labels::{Area, Curve, Point};
 pub use layout::Layout;
-pub use map::{Map, Painter};
+pub use map::{LabelledLink, Map, Painter, Spacing};

@@ -5,7 +5,7 @@
 
 use std::{convert::Infallible, fmt::Write};
 
-use lab_map::{Area, Curve, Layout, Map, Painter, Point};
+use lab_map::{Area, Curve, LabelledLink, Layout, Map, Painter, Point, Spacing};
 
 use crate::model::{Dc, Link, LinkKind, Plan};
 
@@ -13,16 +13,21 @@ use crate::model::{Dc, Link, LinkKind, Plan};
 #[must_use]
 pub fn render_svg(plan: &Plan) -> String {
     let links = inter_dc(plan);
-    let grid = Grid::new(plan, &links);
-    let link = |(at, link): (usize, &&Link)| (grid.curve(at), half_of(&label(link)));
-    let map = Map {
-        boxes: (0..plan.dcs.len())
-            .map(|dc| box_area(grid.place(dc)))
-            .collect(),
-        links: links.iter().enumerate().map(link).collect(),
-    };
+    // A DCI switch's node id equals its datacenter's id.
+    let ends = |link: &&Link| (link.a.index(), link.b.index());
+    let labelled: Vec<LabelledLink> = links
+        .iter()
+        .map(|link| (ends(link), half_of(&label(link))))
+        .collect();
+    let ends: Vec<_> = links.iter().map(ends).collect();
+    let has_hosts = |dc: &usize| !plan.dcs[*dc].hosts.is_empty();
+    let sites: Vec<_> = (0..plan.dcs.len()).filter(has_hosts).collect();
+    let layout = Layout::new(plan.dcs.len(), &ends, &sites);
+    let boxes = plan.dcs.iter().map(|_| BOX);
+    let map = Map::new(&layout, &SPACING, boxes, &labelled);
+    let picture = Picture { layout: &layout };
     let mut svg = Svg {
-        text: grid.open(plan),
+        text: picture.open(plan),
         dcs: &plan.dcs,
         links: &links,
         taken: map.boxes.clone(),
@@ -30,7 +35,7 @@ pub fn render_svg(plan: &Plan) -> String {
     let Ok(()) = map.draw(&mut svg);
     let crowded = plan.dcs.len() + links.len() - svg.taken.len();
     let mut text = svg.text;
-    grid.draw_notes(&mut text, crowded);
+    picture.draw_notes(&mut text, crowded);
     text.push_str("</svg>\n");
     text
 }
@@ -77,52 +82,20 @@ fn label(link: &Link) -> String {
     format!("{}, {}", link.paper.rate_bps, link.paper.delay_ns)
 }
 
-/// Positions of datacenters and links, in pixels.
-struct Grid {
-    layout: Layout,
-    /// Indices of the datacenters at the two ends of each link.
-    ends: Vec<(usize, usize)>,
+/// Frame of the map: size, title and caption.
+struct Picture<'a> {
+    layout: &'a Layout,
 }
 
-impl Grid {
-    fn new(plan: &Plan, links: &[&Link]) -> Self {
-        // A DCI switch's node id equals its datacenter's id.
-        let ends: Vec<_> = links
-            .iter()
-            .map(|link| (link.a.index(), link.b.index()))
-            .collect();
-        let has_hosts = |dc: &usize| !plan.dcs[*dc].hosts.is_empty();
-        let sites: Vec<_> = (0..plan.dcs.len()).filter(has_hosts).collect();
-        let layout = Layout::new(plan.dcs.len(), &ends, &sites);
-        Self { layout, ends }
-    }
-
-    fn place(&self, dc: usize) -> Point {
-        let (column, row) = self.layout.places[dc];
-        (MARGIN_X + COLUMN_GAP * column, MARGIN_TOP + ROW_GAP * row)
-    }
-
-    /// Returns the line of a link. A line between columns is straight; a line within a column is bent around the
-    /// datacenters between its ends. Parallel links of the same pair are bent further each time.
-    fn curve(&self, at: usize) -> Curve {
-        let (a, b) = self.ends[at];
-        let same = |pair: &&(usize, usize)| **pair == (a, b) || **pair == (b, a);
-        let twins = TWIN_BEND * count(self.ends[..at].iter().filter(same).count());
-        let bend = match self.layout.rows_between(a, b) {
-            None => (0.0, twins),
-            Some(rows) if rows < 0.5 => (twins, 0.0),
-            Some(rows) => (twins + NODE_WIDTH / 2.0 + CLEARANCE * rows, 0.0),
-        };
-        let (from, to) = self.layout.from_hub((a, b));
-        Curve::new(self.place(from), self.place(to), bend)
-    }
-
+impl Picture<'_> {
     fn width(&self) -> f64 {
-        2.0 * MARGIN_X + COLUMN_GAP * f64::from(self.layout.columns.saturating_sub(1))
+        2.0 * SPACING.origin.0 + SPACING.column * f64::from(self.layout.columns.saturating_sub(1))
     }
 
     fn height(&self) -> f64 {
-        MARGIN_TOP + MARGIN_BOTTOM + ROW_GAP * f64::from(self.layout.rows.saturating_sub(1))
+        SPACING.origin.1
+            + MARGIN_BOTTOM
+            + SPACING.row * f64::from(self.layout.rows.saturating_sub(1))
     }
 
     /// Returns the x coordinate of the picture's left edge. The picture is at least wide enough for a description.
@@ -169,13 +142,6 @@ impl Grid {
 fn half_of(text: &str) -> Point {
     let width = CHARACTER_WIDTH * count(text.chars().count()) / 2.0;
     (width + 5.0, LINE_HEIGHT / 2.0)
-}
-
-fn box_area(middle: Point) -> Area {
-    Area {
-        middle,
-        half: (NODE_WIDTH / 2.0 + 4.0, NODE_HEIGHT / 2.0 + 4.0),
-    }
 }
 
 fn count(items: usize) -> f64 {
@@ -295,25 +261,22 @@ const NODE_HEIGHT: f64 = 46.0;
 const CHARACTER_WIDTH: f64 = 7.0;
 const LINE_HEIGHT: f64 = 20.0;
 
-/// Horizontal space for a label between two datacenters, in pixels.
-const COLUMN_GAP: f64 = 300.0;
+/// Half the width and height that a datacenter occupies, with a margin for labels.
+const BOX: Point = (NODE_WIDTH / 2.0 + 4.0, NODE_HEIGHT / 2.0 + 4.0);
 
-/// Vertical space between two datacenters, for a label and for the labels of parallel links, in pixels.
-const ROW_GAP: f64 = 104.0;
-
-const MARGIN_X: f64 = 90.0;
-
-/// Space at the top for the name and the description, in pixels.
-const MARGIN_TOP: f64 = 110.0;
+/// Space for a label between two columns, and for the labels of parallel links between two rows. Above the first row
+/// there is space for the name and the description.
+const SPACING: Spacing = Spacing {
+    origin: (90.0, 110.0),
+    column: 300.0,
+    row: 104.0,
+    around: NODE_WIDTH / 2.0 + 22.0,
+    further: 22.0,
+    parallel: 28.0,
+};
 
 /// Space at the bottom for the caption, in pixels.
 const MARGIN_BOTTOM: f64 = 78.0;
 
 /// Minimum width of the picture, so that a description fits, in pixels.
 const MIN_WIDTH: f64 = 640.0;
-
-/// Distance between a bent line and each datacenter that it passes, in pixels.
-const CLEARANCE: f64 = 22.0;
-
-/// Distance between two links that connect the same pair of datacenters, in pixels.
-const TWIN_BEND: f64 = 28.0;

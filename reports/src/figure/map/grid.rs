@@ -1,34 +1,34 @@
-//! Layout of the map of datacenters, in logical pixels.
+//! Spacing of the map of datacenters, in logical pixels.
 
-use lab_map::Layout;
+use std::collections::BTreeSet;
+
+use lab_map::{Layout, Spacing};
 use lab_records::{DcInfo, LinkInfo};
 
-use super::super::{canvas::Point, theme::WIDTH};
+use super::super::theme::WIDTH;
 
-/// Positions of datacenters and links in a panel of the map.
+/// Grid of datacenters in a panel of the map.
 pub struct Grid {
     /// Column and row of each datacenter.
     pub layout: Layout,
     /// True if there are so many columns that link labels must be narrow.
     pub narrow: bool,
-    /// True if rows must be taller: a label lies between two datacenters of a column, or labels have three lines.
+    /// True if rows must be taller: a label lies between two datacenters of a column, parallel links have labels above
+    /// each other, or labels have three lines.
     tall: bool,
 }
 
 impl Grid {
-    /// Returns the layout of a map of `dcs` and `links`.
+    /// Returns the grid for a map of `dcs` and `links`.
     pub fn new(dcs: &[DcInfo], links: &[LinkInfo]) -> Self {
-        let index = |name: &str| dcs.iter().position(|dc| dc.name == name);
-        let ends: Vec<_> = links
-            .iter()
-            .filter_map(|link| Some((index(&link.a)?, index(&link.b)?)))
-            .collect();
+        let ends: Vec<_> = links.iter().filter_map(|link| ends_of(dcs, link)).collect();
         let sites = (0..dcs.len()).filter(|dc| !dcs[*dc].hosts.is_empty());
         let layout = Layout::new(dcs.len(), &ends, &sites.collect::<Vec<_>>());
         let narrow = layout.columns > WIDE_COLUMNS;
-        let in_column = |&(a, b): &(usize, usize)| layout.rows_between(a, b).is_some();
+        let pairs: BTreeSet<_> = ends.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
+        let has_labels_in_a_column = ends.iter().any(|&(a, b)| layout.share_column(a, b));
         Self {
-            tall: narrow || ends.iter().any(in_column),
+            tall: narrow || has_labels_in_a_column || pairs.len() < ends.len(),
             narrow,
             layout,
         }
@@ -43,36 +43,30 @@ impl Grid {
         TITLE + self.row() * f64::from(self.layout.rows) + 12.0
     }
 
-    /// Returns the centre of the datacenter at index `dc` in the panel whose upper edge is at `top`.
-    pub fn position(&self, dc: usize, top: f64) -> Point {
-        let (column, row) = self.layout.places[dc];
+    /// Returns the spacing of the panel whose upper edge is at `top`.
+    pub fn spacing(&self, top: f64) -> Spacing {
         let last = f64::from(self.layout.columns.saturating_sub(1)).max(1.0);
         let side = if self.narrow { NARROW_SIDE } else { SIDE };
-        let x = side + (WIDTH - 2.0 * side) * column / last;
-        (x, top + TITLE + self.row() * (row + 0.5))
+        let (around, further) = if self.narrow {
+            (68.0, 22.0)
+        } else {
+            (129.0, 12.0)
+        };
+        Spacing {
+            origin: (side, top + TITLE + self.row() / 2.0),
+            column: (WIDTH - 2.0 * side) / last,
+            row: self.row(),
+            around,
+            further,
+            parallel: 36.0,
+        }
     }
 }
 
-impl Grid {
-    /// Returns how far the middle of a link lies to the right of the straight line between its ends. A link within a
-    /// column bends around the datacenters between its ends, on the side with more space.
-    pub fn bend(&self, from: usize, to: usize) -> f64 {
-        let rows = match self.layout.rows_between(from, to) {
-            Some(between) if between > 0.5 => between + 1.0,
-            _ => return 0.0,
-        };
-        let around = if self.narrow {
-            24.0 + 22.0 * rows
-        } else {
-            105.0 + 12.0 * rows
-        };
-        let last = f64::from(self.layout.columns) - 1.5;
-        if self.layout.places[from].0 > last {
-            -around
-        } else {
-            around
-        }
-    }
+/// Returns the indices of the datacenters at the ends of a link; `None` if an end is not among `dcs`.
+pub fn ends_of(dcs: &[DcInfo], link: &LinkInfo) -> Option<(usize, usize)> {
+    let index = |name: &str| dcs.iter().position(|dc| dc.name == name);
+    Some((index(&link.a)?, index(&link.b)?))
 }
 
 /// Height of a panel's title, logical pixels.

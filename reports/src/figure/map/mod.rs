@@ -3,7 +3,7 @@
 mod grid;
 mod marks;
 
-use lab_map::{Area, Curve, Map, Painter};
+use lab_map::{Area, Curve, LabelledLink, Map, Painter, Point};
 use lab_records::{DcInfo, LinkInfo};
 use lab_units::show::counted;
 use plotters::{
@@ -15,7 +15,7 @@ use plotters::{
 };
 
 use self::{
-    grid::{Grid, TITLE},
+    grid::{Grid, TITLE, ends_of},
     marks::{Label, box_of, draw_dc},
 };
 use super::{
@@ -107,7 +107,7 @@ impl PathMap {
         top: f64,
     ) -> Drawn {
         draw_title(canvas, panel, top)?;
-        let edges = self.edges(panel, grid, top)?;
+        let edges = self.edges(panel, grid)?;
         let map = self.map(&edges, grid, top)?;
         map.draw(&mut PanelPainter {
             canvas,
@@ -117,14 +117,14 @@ impl PathMap {
         })
     }
 
-    /// Returns the lines and labels of all links in a panel.
-    fn edges(&self, panel: &Panel, grid: &Grid, top: f64) -> Result<Vec<Edge>, DrawError> {
+    /// Returns the links of a panel that have both ends on the map.
+    fn edges(&self, panel: &Panel, grid: &Grid) -> Result<Vec<Edge>, DrawError> {
         let mut edges = Vec::new();
-        for (at, &(flows, share)) in panel.uses.iter().enumerate() {
-            if let Some(curve) = self.curve(at, grid, top) {
+        for (link, &(flows, share)) in self.links.iter().zip(&panel.uses) {
+            if let Some(ends) = ends_of(&self.dcs, link) {
                 edges.push(Edge {
-                    curve,
-                    label: Label::new(&self.links[at], flows, share, grid.narrow)?,
+                    ends,
+                    label: Label::new(link, flows, share, grid.narrow)?,
                     flows,
                     share,
                 });
@@ -135,31 +135,12 @@ impl PathMap {
 
     /// Returns the map of the datacenters with `edges`.
     fn map(&self, edges: &[Edge], grid: &Grid, top: f64) -> Result<Map, DrawError> {
-        let area = |(index, dc): (usize, &DcInfo)| {
-            Ok(Area {
-                middle: grid.position(index, top),
-                half: box_of(dc)?,
-            })
-        };
-        let boxes: Result<_, DrawError> = self.dcs.iter().enumerate().map(area).collect();
-        Ok(Map {
-            boxes: boxes?,
-            links: edges
-                .iter()
-                .map(|edge| (edge.curve, edge.label.half))
-                .collect(),
-        })
-    }
-
-    /// Returns the line of a link, which starts at the end with more links; `None` if an end is not on the map.
-    fn curve(&self, at: usize, grid: &Grid, top: f64) -> Option<Curve> {
-        let link = &self.links[at];
-        let index = |name: &str| self.dcs.iter().position(|dc| dc.name == name);
-        let (from, to) = grid.layout.from_hub((index(&link.a)?, index(&link.b)?));
-        let bend = grid.bend(from, to);
-        let from = grid.position(from, top);
-        let to = grid.position(to, top);
-        Some(Curve::new(from, to, (bend, 0.0)))
+        let boxes: Vec<Point> = self.dcs.iter().map(box_of).collect::<Result<_, _>>()?;
+        let links: Vec<LabelledLink> = edges
+            .iter()
+            .map(|edge| (edge.ends, edge.label.half))
+            .collect();
+        Ok(Map::new(&grid.layout, &grid.spacing(top), boxes, &links))
     }
 }
 
@@ -175,9 +156,10 @@ fn draw_title<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, panel: &Panel, top: f
     canvas.text(&text, (29.0, middle), title)
 }
 
-/// Link on the map, with its line and label.
+/// Link on the map, with its label and its use.
 struct Edge {
-    curve: Curve,
+    /// Indices of the datacenters at the link's ends.
+    ends: (usize, usize),
     label: Label,
     flows: u64,
     share: f64,
@@ -240,7 +222,7 @@ mod tests {
     /// Asserts that all labels are inside the figure, and that they overlap neither each other nor a datacenter.
     fn assert_readable(map: &PathMap) {
         let grid = map.grid();
-        let edges = map.edges(&map.panels[0], &grid, 0.0).unwrap();
+        let edges = map.edges(&map.panels[0], &grid).unwrap();
         let drawn = map.map(&edges, &grid, 0.0).unwrap();
         let labels = drawn.labels();
         assert_eq!(labels.len(), map.links.len());
@@ -276,7 +258,14 @@ mod tests {
             (1, 3, 100, 5),
             (2, 4, 100, 5),
         ];
+        let parallel = [
+            (1, 2, 100, 5),
+            (2, 3, 100, 5),
+            (2, 3, 40, 10),
+            (1, 2, 40, 50),
+        ];
         for links in [
+            &parallel,
             &THIRTEEN_DCS[..],
             testbed.as_flattened(),
             &triangle,
