@@ -8,7 +8,7 @@ use crate::{
         Axis, Dot, DotPanel, DotStyle, Guide, Marker, Points, render,
         theme::{INK, policy_colors},
     },
-    figures::{Captioned, Section},
+    figures::Captioned,
     report::write_files,
 };
 
@@ -29,7 +29,6 @@ pub struct Series {
 /// If a file cannot be drawn or written.
 pub fn draw_published(series: &[Series], dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
     let captioned = Captioned {
-        section: Section::Slowdown,
         title: "Published and reproduced slowdowns".into(),
         caption: None,
         image: render(&points(series), dir)?,

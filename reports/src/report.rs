@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     closing::closing,
     error::{ReportError, write_failed},
-    figures::{Captioned, draw_figures},
+    figures::Captioned,
     page::page,
     questions::{self, ReportInputs},
     run::Run,
@@ -78,7 +78,7 @@ pub fn render(run: &Path) -> Result<Report, ReportError> {
 
     let dir = run.dir.join(FIGURES_DIR);
     draft::make_dir(&dir).map_err(write_failed(&dir))?;
-    let figures = draw_figures(&run, &dir)?;
+    let figures = questions::draw(&run, &dir)?;
     let mut files = Vec::new();
     for figures in figures.values() {
         files.extend(write_files(figures, &dir)?);

@@ -52,7 +52,7 @@ impl Layout {
     }
 
     /// Returns a link's two ends, beginning with the node that has more links.
-    pub(crate) fn from_hub(&self, (a, b): (usize, usize)) -> (usize, usize) {
+    pub(crate) fn hub_first(&self, (a, b): (usize, usize)) -> (usize, usize) {
         if self.degrees[a] >= self.degrees[b] {
             (a, b)
         } else {

@@ -116,7 +116,7 @@ impl Spacing {
     /// Returns the line of a link, beginning at the end with more links. `earlier` is the number of parallel links whose
     /// lines are closer to the straight one.
     fn curve(&self, layout: &Layout, ends: (usize, usize), earlier: usize) -> Curve {
-        let (from, to) = layout.from_hub(ends);
+        let (from, to) = layout.hub_first(ends);
         let apart = self.parallel * float(earlier);
         let bend = match layout.passed(from, to) {
             None => (0.0, apart),

@@ -11,7 +11,7 @@ use crate::{
         Axis, Dot, DotPanel, DotStyle, Figure, Guide, Marker, Points, render,
         theme::{INK, policy_colors},
     },
-    figures::{Captioned, Section},
+    figures::Captioned,
     size_bins::PERCENTS,
     text::{self, to_float},
 };
@@ -25,7 +25,6 @@ pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, Repor
                    20 bins as in the paper, or fewer, so that each has the flows that the percentile \
                    needs in each run.";
     Ok(vec![Captioned {
-        section: Section::Slowdown,
         title: "Changes by flow size".into(),
         caption: figure.missing().is_none().then(|| caption.into()),
         image: render(&figure, dir)?,

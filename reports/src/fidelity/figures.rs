@@ -16,7 +16,7 @@ use crate::{
         Axis, Dot, DotPanel, DotStyle, Figure, Guide, Marker, Points, render,
         theme::{INK, policy_colors},
     },
-    figures::{Captioned, Section},
+    figures::Captioned,
     text::{self, to_float},
 };
 
@@ -203,7 +203,6 @@ impl Drawn<'_> {
         Ok(Captioned {
             title: title.into(),
             caption: figure.missing().is_none().then_some(caption),
-            section: Section::Slowdown,
             image: render(figure, self.dir)?,
         })
     }

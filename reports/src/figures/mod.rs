@@ -3,10 +3,7 @@
 mod over_time;
 mod routes;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+use std::{collections::BTreeSet, path::Path};
 
 use lab_records::LinkInfo;
 use plotters::style::RGBColor;
@@ -34,84 +31,17 @@ pub struct Captioned {
     pub title: String,
     /// Caption; `None` if the figure has no data to explain.
     pub caption: Option<String>,
-    /// Section of the page that the figure belongs to.
-    pub section: Section,
     pub image: Image,
 }
 
-/// Section of the report page.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Section {
-    /// FCT slowdowns.
-    Slowdown,
-    /// Paths and decisions.
-    Paths,
-    /// Links and queues.
-    Links,
-    /// Flows over time.
-    Flows,
-}
-
-impl Section {
-    /// Returns the anchor of the section on the page.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::Slowdown => "slowdown",
-            Self::Paths => "paths",
-            Self::Links => "links",
-            Self::Flows => "flows",
-        }
-    }
-}
-
-/// Draws all figures of `run`, on several threads.
-pub fn draw_figures<'a>(
-    run: &'a Run,
-    figures_dir: &'a Path,
-) -> Result<BTreeMap<&'static str, Vec<Captioned>>, ReportError> {
-    let policies = &run.flows.policies;
-    let styles = policy_styles(policies);
-    let end = run.grid.edge(run.grid.narrow_len());
-    let draw = Draw {
-        run,
-        policies: policies.iter().cloned().zip(styles).collect(),
-        ended_later: run.flows.ends().filter(|&time| time > end).count(),
-        figures_dir,
-    };
-    let mut figures: Vec<fn(&Draw<'a>) -> Plotted> = vec![Draw::cdf, Draw::by_size];
-    figures.push(Draw::by_log_size);
-    if run.flows.pair_count() > FEW_PAIRS {
-        figures.push(Draw::dc_pairs);
-    }
-    figures.push(Draw::map);
-    figures.push(Draw::paths_over_time);
-    figures.push(Draw::utilisation);
-    figures.push(Draw::links_over_time);
-    figures.push(Draw::queues_over_time);
-    if run.faults().next().is_some() {
-        figures.push(Draw::around_faults);
-    }
-    if run.flows.max_flows() > MAX_BARS {
-        figures.push(Draw::flows_in_flight);
-    } else {
-        figures.push(Draw::timeline);
-    }
-    if !run.rates.is_empty() {
-        figures.push(Draw::rates_over_time);
-    }
-    let drawn = parallel::map(figures, |figure| figure(&draw));
-    let mut figures: BTreeMap<&'static str, Vec<Captioned>> = BTreeMap::new();
-    for figure in drawn.into_iter().filter_map(Result::transpose) {
-        let figure = figure?;
-        figures.entry(figure.section.id()).or_default().push(figure);
-    }
-    Ok(figures)
-}
+/// Function that plots a figure of a run.
+pub type Plotter = fn(&Draw<'_>) -> Plotted;
 
 /// Result of plotting a figure; `None` if there would be nothing to compare in it.
-type Plotted = Result<Option<Captioned>, ReportError>;
+pub type Plotted = Result<Option<Captioned>, ReportError>;
 
-struct Draw<'a> {
+/// Run whose figures are drawn, and where their files are written.
+pub struct Draw<'a> {
     run: &'a Run,
     policies: Vec<(String, Style)>,
     /// Number of flows in first repetitions that ended after the last narrow interval of the grid.
@@ -119,23 +49,35 @@ struct Draw<'a> {
     figures_dir: &'a Path,
 }
 
+impl<'a> Draw<'a> {
+    /// Returns the means to draw figures of `run` into `figures_dir`.
+    pub fn new(run: &'a Run, figures_dir: &'a Path) -> Self {
+        let policies = &run.flows.policies;
+        let end = run.grid.edge(run.grid.narrow_len());
+        Self {
+            run,
+            policies: policies
+                .iter()
+                .cloned()
+                .zip(policy_styles(policies))
+                .collect(),
+            ended_later: run.flows.ends().filter(|&time| time > end).count(),
+            figures_dir,
+        }
+    }
+}
+
 impl Draw<'_> {
-    fn captioned<F: Figure>(
-        &self,
-        figure: &F,
-        (section, title): (Section, &str),
-        caption: String,
-    ) -> Plotted {
+    fn captioned<F: Figure>(&self, figure: &F, title: &str, caption: String) -> Plotted {
         let drawn = figure.missing().is_none();
         Ok(Some(Captioned {
             title: title.into(),
             caption: drawn.then_some(caption),
-            section,
             image: render(figure, self.figures_dir)?,
         }))
     }
 
-    fn cdf(&self) -> Plotted {
+    pub fn cdf(&self) -> Plotted {
         let flows = &self.run.flows;
         let curve = |(index, (policy, style)): (usize, &(String, Style))| Curve {
             policy: policy.clone(),
@@ -163,10 +105,10 @@ impl Draw<'_> {
             caption += " A curve ends at the share of the flows that finished: the slowdowns of \
                         unfinished flows are unknown.";
         }
-        self.captioned(&figure, (Section::Slowdown, "FCT slowdown"), caption)
+        self.captioned(&figure, "FCT slowdown", caption)
     }
 
-    fn by_size(&self) -> Plotted {
+    pub fn by_size(&self) -> Plotted {
         let panels = self
             .run
             .flows
@@ -195,10 +137,10 @@ impl Draw<'_> {
         );
         caption += about_unfinished(&figure);
         let title = "FCT slowdown by flow size, bins of equal count";
-        self.captioned(&figure, (Section::Slowdown, title), caption)
+        self.captioned(&figure, title, caption)
     }
 
-    fn by_log_size(&self) -> Plotted {
+    pub fn by_log_size(&self) -> Plotted {
         let bins = &self.run.flows.log_bins;
         let slowdowns = self.slowdowns_by_size(bins);
         let panels = PERCENTS.map(|percent| size_panel(&slowdowns, bins, percent));
@@ -215,7 +157,7 @@ impl Draw<'_> {
         );
         caption += about_unfinished(&figure);
         let title = "FCT slowdown by flow size, logarithmic bins";
-        self.captioned(&figure, (Section::Slowdown, title), caption)
+        self.captioned(&figure, title, caption)
     }
 
     /// Returns the legend text with each policy's parameters.
@@ -234,7 +176,7 @@ impl Draw<'_> {
     }
 
     /// Plots slowdowns between datacenters; `None` if at most [`FEW_PAIRS`] pairs have flows.
-    fn dc_pairs(&self) -> Plotted {
+    pub fn dc_pairs(&self) -> Plotted {
         let panel = |(index, (policy, style)): (usize, &(String, Style))| {
             let pairs = self.run.flows.by_pair(index);
             let cell = |((source, sink), flows): ((&str, &str), Population<'_>)| {
@@ -276,10 +218,10 @@ impl Draw<'_> {
                         flows, and a percentile beyond these flows is unknown (–).";
         }
         let title = "FCT slowdown between datacenters";
-        self.captioned(&figure, (Section::Slowdown, title), caption)
+        self.captioned(&figure, title, caption)
     }
 
-    fn map(&self) -> Plotted {
+    pub fn map(&self) -> Plotted {
         let mut panels = Vec::new();
         for (index, (policy, style)) in self.policies.iter().enumerate() {
             let known = self.run.flows.with_route(index);
@@ -301,7 +243,7 @@ impl Draw<'_> {
                            the line. Rates and one-way delays are the scenario's."
             .to_owned();
         caption += self.run.about_routes();
-        self.captioned(&figure, (Section::Paths, "Paths taken"), caption)
+        self.captioned(&figure, "Paths taken", caption)
     }
 
     /// Returns the number of flows that crossed each link under a policy, and their share of all bytes.
@@ -342,7 +284,7 @@ impl Draw<'_> {
         self.run.info.links.iter().map(of).collect()
     }
 
-    fn utilisation(&self) -> Plotted {
+    pub fn utilisation(&self) -> Plotted {
         let uses = &self.run.arrival_uses;
         let share = |link: &LinkInfo, policy: &str| {
             let of = uses
@@ -383,7 +325,7 @@ impl Draw<'_> {
             );
         }
         let title = "Link utilisation while flows arrived";
-        self.captioned(&figure, (Section::Links, title), caption)
+        self.captioned(&figure, title, caption)
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 use lab_units::{FlowId, Nanos};
 use plotters::style::RGBColor;
 
-use super::{Draw, Plotted, Section};
+use super::{Draw, MAX_BARS, Plotted};
 use crate::{
     figure::{
         AroundFaults, Bar, Lane, MAX_STRIPS, Sent, Stacks, Strips, Timeline,
@@ -21,8 +21,12 @@ use crate::{
 };
 
 impl Draw<'_> {
+    /// Plots each flow as a bar over time; `None` if there are more than [`MAX_BARS`] flows per policy.
     pub fn timeline(&self) -> Plotted {
         let flows = &self.run.flows;
+        if flows.max_flows() > MAX_BARS {
+            return Ok(None);
+        }
         let positions = self.run.groups.positions(flows, &self.run.routes);
         let bar = |span: Span| Bar {
             start: text::seconds(span.start),
@@ -51,11 +55,14 @@ impl Draw<'_> {
             .to_owned();
         caption += self.about_routes();
         caption += self.run.about_rerouted();
-        self.captioned(&figure, (Section::Flows, "Flows over time"), caption)
+        self.captioned(&figure, "Flows over time", caption)
     }
 
-    /// Plots the mean number of flows in flight over time, by route.
+    /// Plots the mean number of flows in flight over time, by route; `None` if [`Self::timeline`] shows each flow.
     pub fn flows_in_flight(&self) -> Plotted {
+        if self.run.flows.max_flows() <= MAX_BARS {
+            return Ok(None);
+        }
         let flows = series::under_way(self.run);
         let mut figure = Stacks {
             name: "flows-in-flight",
@@ -74,7 +81,7 @@ impl Draw<'_> {
             caption += " A flow that did not finish is under way until the run's end.";
         }
         caption += &self.beyond();
-        self.captioned(&figure, (Section::Flows, "Flows in flight"), caption)
+        self.captioned(&figure, "Flows in flight", caption)
     }
 
     /// Plots the share of starting flows that each route gets over time.
@@ -106,7 +113,7 @@ impl Draw<'_> {
                 .to_owned();
         caption += self.about_routes();
         caption += self.run.about_rerouted();
-        self.captioned(&figure, (Section::Paths, "Paths over time"), caption)
+        self.captioned(&figure, "Paths over time", caption)
     }
 
     /// Returns the panels of flows by route, in which each `count` intervals of the grid are merged into one.
@@ -142,7 +149,7 @@ impl Draw<'_> {
             .to_owned();
         caption += &left_out;
         caption += &self.beyond();
-        self.captioned(&figure, (Section::Links, "Links over time"), caption)
+        self.captioned(&figure, "Links over time", caption)
     }
 
     /// Plots the queues of the link directions with the longest queues over time.
@@ -163,7 +170,7 @@ impl Draw<'_> {
                 .to_owned();
         caption += &left_out;
         caption += &self.beyond();
-        self.captioned(&figure, (Section::Links, "Queues over time"), caption)
+        self.captioned(&figure, "Queues over time", caption)
     }
 
     fn strips(&self, of: &'static str, series: Vec<Series>, merge: fn(&[f64]) -> f64) -> Strips {
@@ -179,9 +186,12 @@ impl Draw<'_> {
         }
     }
 
-    /// Plots the rates of QPs under congestion control over time, and their fairness.
+    /// Plots the rates of QPs over time, and their fairness; `None` without congestion control.
     pub fn rates_over_time(&self) -> Plotted {
         let rates = &self.run.rates;
+        if rates.is_empty() {
+            return Ok(None);
+        }
         let flows: BTreeSet<FlowId> = rates.values().flatten().map(|(flow, _)| *flow).collect();
         let left_out = flows.len().saturating_sub(MAX_STRIPS);
         let lines = |of: &dyn Fn(&FlowRates) -> Line| {
@@ -221,10 +231,14 @@ impl Draw<'_> {
             );
         }
         caption += &self.beyond();
-        self.captioned(&figure, (Section::Flows, "Rates over time"), caption)
+        self.captioned(&figure, "Rates over time", caption)
     }
 
+    /// Plots the rates that the switches next to faults sent around the faults; `None` without faults.
     pub fn around_faults(&self) -> Plotted {
+        if self.run.faults().next().is_none() {
+            return Ok(None);
+        }
         let series = &self.run.around_faults;
         // Each destination has the same colour at all switches, in order of delay. If routes cross a single datacenter,
         // these are the colours of the figure of flows over time.
@@ -289,7 +303,7 @@ impl Draw<'_> {
         if self.run.info.repetitions > 1 {
             caption += " Only the first repetition is shown.";
         }
-        self.captioned(&figure, (Section::Links, "Around the faults"), caption)
+        self.captioned(&figure, "Around the faults", caption)
     }
 
     /// Returns the caption's sentences on repetitions and times that a figure omits; empty if it omits none.

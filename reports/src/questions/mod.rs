@@ -1,7 +1,7 @@
 //! Questions that the records of a run answer.
 //!
 //! A question is a folder of this module and a line in `QUESTIONS`. Its [`blocks`](Question::blocks) form a section
-//! of the run's page, and a part of the text at the run's end. Its [`values`](Question::values), if it has any, are
+//! of the run's page, and a part of the text at the run's end. Its [`figures`](Question::figures) are drawn first. Its [`values`](Question::values), if it has any, are
 //! under its key in `summary.json` and in the output of `--json`.
 //!
 //! - `question`: the question, and the inputs of a report
@@ -17,14 +17,15 @@ mod results;
 mod run;
 mod slowdown;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::Value;
 
 pub use self::mechanisms::load;
-pub use self::question::{Answered, Question, ReportInputs};
+pub use self::question::{Answered, Figures, Question, ReportInputs};
 pub use self::results::summary;
 pub use self::run::semantics;
+use crate::{error::ReportError, figures::Draw, parallel, run::Run};
 
 /// All questions, in the order of the page and of the text at the run's end.
 static QUESTIONS: [Question; 7] = [
@@ -36,6 +37,22 @@ static QUESTIONS: [Question; 7] = [
     flows::QUESTION,
     run::QUESTION,
 ];
+
+/// Draws the figures of all questions into `figures_dir`, on several threads.
+pub fn draw(run: &Run, figures_dir: &Path) -> Result<Figures, ReportError> {
+    let draw = Draw::new(run, figures_dir);
+    let plotters = QUESTIONS
+        .iter()
+        .flat_map(|question| question.figures.iter().map(|plot| (question.id, plot)));
+    let drawn = parallel::map(plotters, |(id, plot)| (id, plot(&draw)));
+    let mut figures = Figures::new();
+    for (id, figure) in drawn {
+        if let Some(figure) = figure? {
+            figures.entry(id).or_default().push(figure);
+        }
+    }
+    Ok(figures)
+}
 
 /// Returns each question with the blocks that answer it.
 pub fn answers<'a>(inputs: &ReportInputs<'a>) -> Vec<Answered<'a>> {

@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::{document::Block, figures::Captioned, run::Run, summary::Summary};
+use crate::{
+    document::Block,
+    figures::{Captioned, Plotter},
+    run::Run,
+    summary::Summary,
+};
 
 /// A question that a run's records answer.
 pub struct Question {
@@ -14,6 +19,8 @@ pub struct Question {
     pub title: &'static str,
     /// True if the section is unfolded when the page opens.
     pub is_open: bool,
+    /// Plotters of the figures that belong to the answer.
+    pub figures: &'static [Plotter],
     /// Returns the answer; no blocks if the run has nothing that answers.
     pub blocks: for<'a> fn(&ReportInputs<'a>) -> Vec<Block<'a>>,
     /// Returns the answer's values; `None` if [`Summary`] has all of them.
@@ -26,9 +33,12 @@ pub struct ReportInputs<'a> {
     pub run: &'a Run,
     /// The results.
     pub summary: &'a Summary,
-    /// The run's figures by the question that they belong to; empty before they are drawn.
-    pub figures: &'a BTreeMap<&'static str, Vec<Captioned>>,
+    /// The run's figures; empty before they are drawn.
+    pub figures: &'a Figures,
 }
+
+/// Drawn figures by the id of the question to which they belong.
+pub type Figures = BTreeMap<&'static str, Vec<Captioned>>;
 
 /// A question and the blocks that answer it.
 pub type Answered<'a> = (&'static Question, Vec<Block<'a>>);

@@ -18,6 +18,11 @@ pub const QUESTION: Question = Question {
     id: "flows",
     title: "What happened to single flows?",
     is_open: false,
+    figures: &[
+        |draw| draw.flows_in_flight(),
+        |draw| draw.timeline(),
+        |draw| draw.rates_over_time(),
+    ],
     blocks: |inputs| {
         vec![
             Block::Html(live::timeline()),

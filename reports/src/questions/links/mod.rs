@@ -21,6 +21,12 @@ pub const QUESTION: Question = Question {
     id: "links",
     title: "How full were links and queues?",
     is_open: false,
+    figures: &[
+        |draw| draw.utilisation(),
+        |draw| draw.links_over_time(),
+        |draw| draw.queues_over_time(),
+        |draw| draw.around_faults(),
+    ],
     blocks,
     values: None,
 };

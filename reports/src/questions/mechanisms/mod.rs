@@ -13,6 +13,7 @@ pub const QUESTION: Question = Question {
     id: "mechanisms",
     title: "Did each policy's mechanism act?",
     is_open: true,
+    figures: &[],
     blocks,
     values: None,
 };

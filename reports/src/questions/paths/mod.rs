@@ -11,6 +11,7 @@ pub const QUESTION: Question = Question {
     id: "paths",
     title: "Which paths did flows take?",
     is_open: false,
+    figures: &[|draw| draw.map(), |draw| draw.paths_over_time()],
     blocks: |inputs| {
         let mut blocks = vec![
             inputs.figures(&QUESTION),

@@ -13,6 +13,7 @@ pub const QUESTION: Question = Question {
     id: "results",
     title: "Which policy is faster?",
     is_open: true,
+    figures: &[],
     blocks: |inputs| {
         let mut blocks = page::blocks(inputs);
         blocks.extend(terminal::blocks(inputs.summary));

@@ -19,6 +19,7 @@ pub const QUESTION: Question = Question {
     id: "run",
     title: "How was the run made?",
     is_open: false,
+    figures: &[],
     blocks: |inputs| {
         let facts = Block::Facts(Medium::Page, facts(inputs.run));
         about_scale(inputs.run).into_iter().chain([facts]).collect()
