@@ -19,10 +19,11 @@ pub enum LoaderError {
         #[source]
         source: Box<ProgramError>,
     },
-    #[error("cannot {action} the map `{map}`")]
+    #[error("cannot {action} {}", map.map_or("a map of the program".to_owned(), |it| format!("the map `{it}`")))]
     Map {
         action: &'static str,
-        map: &'static str,
+        /// Name of the map; `None` if it could not be read.
+        map: Option<&'static str>,
         #[source]
         source: MapError,
     },
@@ -41,8 +42,12 @@ impl LoaderError {
         }
     }
 
-    /// Returns a function that wraps the error of performing `action` on `map`.
-    pub fn map(action: &'static str, map: &'static str) -> impl FnOnce(MapError) -> Self {
+    /// Returns a function that wraps the error of performing `action` on `map`; `None` is a map of unknown name.
+    pub fn map(
+        action: &'static str,
+        map: impl Into<Option<&'static str>>,
+    ) -> impl FnOnce(MapError) -> Self {
+        let map = map.into();
         move |source| Self::Map {
             action,
             map,
@@ -96,6 +101,18 @@ mod tests {
         }
         let missing = LoaderError::Missing { name: "law" };
         assert!(!lacks_privilege(&missing, false));
+    }
+
+    #[test]
+    fn a_map_is_named_if_its_name_is_known() {
+        let failed = |map: Option<&'static str>| {
+            let source = MapError::InvalidName {
+                name: "x".to_owned(),
+            };
+            LoaderError::map("inspect", map)(source).to_string()
+        };
+        assert_eq!(failed(Some("flows")), "cannot inspect the map `flows`");
+        assert_eq!(failed(None), "cannot inspect a map of the program");
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl MapAccount {
     }
 
     fn of(id: u32) -> Result<Self, SwitchdError> {
-        let failed = SwitchdError::map("inspect", "of the program");
+        let failed = SwitchdError::map("inspect", None);
         let info = MapInfo::from_id(id).map_err(failed)?;
         let name = info.name_as_str().unwrap_or_default().to_owned();
         Ok(Self {
@@ -110,9 +110,7 @@ impl MapAccount {
 /// Returns the size on the `memlock` line of the map's entry in `/proc/self/fdinfo`.
 fn kernel_bytes(map: &MapInfo) -> Result<Option<u64>, SwitchdError> {
     // The descriptor must stay open until its file in `/proc` has been read.
-    let open = map
-        .fd()
-        .map_err(SwitchdError::map("open", "of the program"))?;
+    let open = map.fd().map_err(SwitchdError::map("open", None))?;
     let number = open.as_fd().as_raw_fd();
     let text = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).map_err(|source| {
         SwitchdError::Io {

@@ -72,7 +72,10 @@ impl SwitchdError {
         move |source| LoaderError::program(action, PROGRAM)(source).into()
     }
 
-    pub(crate) fn map(action: &'static str, map: &'static str) -> impl FnOnce(MapError) -> Self {
+    pub(crate) fn map(
+        action: &'static str,
+        map: impl Into<Option<&'static str>>,
+    ) -> impl FnOnce(MapError) -> Self {
         move |source| LoaderError::map(action, map)(source).into()
     }
 
