@@ -25,7 +25,7 @@ use lab_sim::{
 };
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// Number of runs per case, of which the best counts.
+/// Number of runs per case; the row of the run with the least CPU time is printed.
 const ATTEMPTS: u32 = 3;
 
 /// Cases: policy, threads, and load in percent of Figure 1's NICs.
@@ -93,7 +93,7 @@ fn table() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints the number of instructions for a small case, which other work on the machine does not change.
+/// Prints the number of instructions of a small case; unlike CPU time, this number does not depend on other processes.
 fn instructions() -> ExitCode {
     for policy in ["ecmp", "lcmp"] {
         match counted(policy) {

@@ -77,8 +77,8 @@ pub struct Counts {
     pub tx_packets: u64,
     /// Number of packets marked with ECN.
     pub marks: u64,
-    /// Number of packets dropped because of no room, a link that is down, random loss, or a cut while they were on the
-    /// wire.
+    /// Number of packets dropped because the queue or buffer was full, the link was down, random loss, or a cut while
+    /// they were on the wire.
     pub drops: u64,
     /// Number of packets that a cut removed from the wire that ends at this port, a part of `drops`; records count them
     /// at the sending port.

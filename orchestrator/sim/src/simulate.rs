@@ -19,7 +19,7 @@ pub struct Job<'p> {
     pub policy: usize,
     /// Repetition, from 0.
     pub repetition: u32,
-    /// Order of equal next hops, as a routing table gives it; `None` for the default order of the semantics.
+    /// Order of next hops with equal hop counts, from a routing table; `None` for the default order of the semantics.
     pub order: Option<&'p NextHopOrder>,
 }
 

@@ -189,7 +189,8 @@ fn a_flow_without_a_decision_of_its_sources_switch_is_counted() {
     assert_eq!(undecided(), [0, 2], "the third starts at dc4");
 }
 
-/// The plan in the records is for slot 0, but a lab's rows have the addresses of the slot that it had.
+/// The plan in the records has the addresses of lab slot 0; rows of a lab have the addresses of the slot in which the
+/// lab ran.
 #[test]
 fn rows_of_a_lab_in_another_slot_give_the_same_evidence() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -46,7 +46,7 @@ pub enum HandshakeError {
         side: Side,
         reason: String,
     },
-    /// A socket of the gate failed.
+    /// A socket of the gate, the TCP proxy between client and server, failed.
     #[error("cannot {what}: {reason}")]
     Socket {
         /// Action that failed, as a verb phrase.
@@ -58,7 +58,7 @@ pub enum HandshakeError {
     TimedOut {
         /// Time limit, in seconds.
         seconds: u64,
-        /// Event that the gate waited for.
+        /// Event for which the gate, the TCP proxy between client and server, waited.
         waiting_for: String,
     },
     /// A process sent bytes that no known perftest sends.

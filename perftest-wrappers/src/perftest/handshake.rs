@@ -37,7 +37,7 @@ pub(crate) struct Handshake {
     server: Transcript,
 }
 
-/// Treatment of the bytes that the gate has received.
+/// Treatment of handshake bytes by the gate, the TCP proxy between client and server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Action {
     /// The bytes are forwarded to the other side.
@@ -105,7 +105,7 @@ impl Handshake {
         }
     }
 
-    /// Returns both addresses and the held bytes; `None` before [`Action::Ready`] has been returned.
+    /// Returns both QP addresses and the bytes that start the data; `None` before [`Action::Ready`] has been returned.
     pub(crate) fn into_ready(self) -> Option<ReadyPair> {
         let exact = self.version_is_known();
         let server_qp = self.server.address?;

@@ -147,7 +147,8 @@ fn pairs(
     )
 }
 
-/// Resolves a pair of datacenters; `ranges` has the directions of earlier pairs, to find duplicates.
+/// Resolves a pair of datacenters; `ranges` maps the source and destination of earlier pairs to their byte ranges, to
+/// find duplicates.
 fn pair<'a>(
     context: &mut Context<'_>,
     network: &IndexedTopology,

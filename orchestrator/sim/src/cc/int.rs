@@ -12,13 +12,13 @@ use crate::time::SimTime;
 /// Change of a hop's telemetry between two ACKs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Passage {
-    /// Time between the two, in [`ticks`].
+    /// Time between the two ACKs' telemetry, in [`ticks`].
     pub ticks: u64,
-    /// Time between the two, in seconds.
+    /// Time between the two ACKs' telemetry, in seconds.
     pub seconds: f64,
-    /// Bytes that the port sent in that time.
+    /// Bytes that the port sent between the two ACKs' telemetry.
     pub bytes: u64,
-    /// Smaller of the two queue lengths, in bytes.
+    /// Smaller of the queue lengths in the two ACKs' telemetry, in bytes.
     pub queue_bytes: u64,
     /// Rate of the port in bit/s.
     pub rate_bps: u64,
@@ -122,7 +122,7 @@ const QUEUE_UNIT: u64 = 80;
 /// Size of `qbbHeader` without telemetry, in bytes.
 const ACK_HEADER_BYTES: u32 = 12;
 
-/// Minimum size of `qbbHeader` in bytes: 60 minus 14 for PPP and 20 for IP.
+/// Minimum size of `qbbHeader` in bytes: the minimum frame of 60 B without 14 B of PPP and 20 B of IP.
 const ACK_PADDED_BYTES: u32 = 26;
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub enum EventKind {
     SampleQueues,
     /// Sample of the DCI switch's counters for the records.
     SampleSwitch,
-    /// Traffic-engineering interval's end at the DCI switch.
+    /// End of a traffic-engineering interval at the DCI switch.
     TeTick,
     /// Sample of the QPs' rates for the records.
     SampleRates,

@@ -122,7 +122,7 @@ pub struct Work {
     /// Number of times that a NACK or a time-out made a sender retransmit from its first unacknowledged packet
     /// (go-back-N).
     pub go_backs: u64,
-    /// Number of those times that were caused by a retransmission time-out.
+    /// Number of go-backs, included in `go_backs`, that a retransmission time-out caused.
     pub timeouts: u64,
     /// Number of flows whose sender has received all ACKs.
     pub finished: u64,

@@ -16,7 +16,7 @@ use crate::{
 pub(super) struct Receiver {
     /// Number of the next expected packet.
     pub expected: u32,
-    /// Number of the missing packet in the last NACK.
+    /// Number of the missing packet in the last NACK; `u32::MAX` before the first NACK.
     pub nacked: u32,
     /// Earliest time at which the same NACK may be repeated; `MAX` if it is never repeated.
     next_nack: SimTime,

@@ -145,7 +145,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         !self.world.switches[self.dc as usize].is_legacy
     }
 
-    /// Advances the clock to the run's end, and traces a last sample of everything and each port's totals.
+    /// Advances the clock to the run's end, and traces the last samples of links, queues and switch counters, and each
+    /// port's totals.
     pub fn close(&mut self, end: SimTime) {
         self.now = end;
         self.sample_links();

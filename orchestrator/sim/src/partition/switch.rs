@@ -67,8 +67,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.drop_packet(egress, packet);
     }
 
-    /// Returns the egress port of `node` for `packet`: next hop number flow hash modulo the number of next hops that
-    /// are up.
+    /// Returns the egress port of `node` for `packet`: with n next hops that are up, the one at index flow hash modulo
+    /// n. A sole next hop is returned even if it is down.
     #[inline]
     pub(super) fn hash_next_hop(&self, node: u32, packet: &Packet) -> Option<u32> {
         let hops = self.world.network.next_hops_to(node, packet.to);

@@ -9,7 +9,7 @@ use lab_units::{Bytes, DcId, LinkId, Nanos};
 /// path with the least delay at the start.
 pub(crate) struct Detours<'p> {
     plan: &'p Plan,
-    /// Time of a full packet and its ACK on each link, at its longest.
+    /// Longest time of a full packet and its ACK on each link, indexed by link.
     longest: Vec<Nanos>,
     by_pair: BTreeMap<(DcId, DcId), Nanos>,
 }

@@ -131,7 +131,7 @@ measure: {{ queues: 100 us }}
     assert!(later < 100_000, "{later} B");
 }
 
-/// Every packet that meets a queue is marked, but a QP gets at most one CNP per 50 us.
+/// Every packet with more than 8 kB queued behind it is marked, but a QP gets at most one CNP per 50 us.
 #[test]
 fn a_qp_has_one_cnp_an_interval() {
     let run = simulate_text(

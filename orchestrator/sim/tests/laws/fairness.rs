@@ -39,7 +39,7 @@ struct Measured {
     share: f64,
     /// Bytes that the bottleneck carried ÷ the bytes that it could have carried.
     utilisation: f64,
-    /// Mean queue length at the bottleneck in bytes; the next field has the maximum.
+    /// Mean queue length at the bottleneck in bytes.
     mean_queue: u64,
     max_queue: u64,
 }

@@ -77,8 +77,8 @@ fn a_legacy_switch_forwards_without_decisions() {
     );
 }
 
-/// Idle flows are removed from the table, and the least recently seen flows are evicted at each sample if it is over
-/// its capacity. After that, the table is within its capacity, and all flows finish.
+/// Idle flows are removed from the table, and the least recently seen flows are evicted at each sample if the table is
+/// over its capacity. After that, the table is within its capacity, and all flows finish.
 #[test]
 fn a_flow_table_is_bounded() {
     let plan = plan(&busy_path(
