@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use lab_scenario::{ScenarioErrors, SizeCdf, limits, parse, parse_flow_file};
 
-/// Returns the problems in `text`, which is parsed as the kind of file that the extension of `name` says.
+/// Returns the problems in `text`; the extension of `name` selects the parser.
 fn errors(name: &str, text: &[u8]) -> ScenarioErrors {
     let as_text = || str::from_utf8(text).unwrap();
     let refused = match name.rsplit_once('.') {

@@ -111,7 +111,8 @@ fn instructions() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns the number of instructions that valgrind counts while `policy` is simulated; `None` if it prints none.
+/// Returns the number of instructions that valgrind counts while `policy` is simulated; `None` if valgrind prints no
+/// number.
 fn counted(policy: &str) -> io::Result<Option<u64>> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])

@@ -40,9 +40,9 @@ impl<'p> Job<'p> {
 #[derive(Clone, Copy, Debug)]
 pub struct RunContext<'w> {
     pub job: Job<'w>,
-    /// Network whose numbers the trace events use.
+    /// Network with the node and port numbers that trace events use.
     pub network: &'w Network,
-    /// Flows whose numbers the trace events use.
+    /// Flows, indexed by the flow numbers that trace events use.
     pub flows: &'w [SimFlow],
 }
 

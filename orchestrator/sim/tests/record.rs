@@ -189,8 +189,7 @@ fn a_flow_without_a_decision_of_its_sources_switch_is_counted() {
     assert_eq!(undecided(), [0, 2], "the third starts at dc4");
 }
 
-/// The plan in the records has the addresses of lab slot 0; rows of a lab have the addresses of the slot in which the
-/// lab ran.
+/// The plan in the records has the addresses of lab slot 0; a lab's rows have the addresses of its own slot.
 #[test]
 fn rows_of_a_lab_in_another_slot_give_the_same_evidence() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -248,7 +247,8 @@ policies: [ecmp]
 }
 
 /// There are 16,383 flow labels. Without additional source addresses, two more flows between two hosts would have the
-/// five-tuples of the first two and find their table entries. With them, each flow gets its own decision.
+/// five-tuples of the first two and find their table entries. With additional source addresses, each flow gets its own
+/// decision.
 #[test]
 fn more_flows_between_two_hosts_than_ports_are_each_decided() {
     let folder = tempfile::tempdir().expect("a folder");

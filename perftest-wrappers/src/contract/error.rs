@@ -35,7 +35,7 @@ pub enum JobError {
     Duplicate { flow: FlowId },
 }
 
-/// Failure of the handshake, because of which a flow did not become ready.
+/// Reason why the handshake between client and server failed, so that the flow did not become ready.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum HandshakeError {
@@ -102,7 +102,7 @@ pub enum ReportError {
         /// Number that the client printed.
         value: String,
     },
-    /// The bandwidth that the client exchanged differs from the one it printed.
+    /// The bandwidth that the client sent to its server differs from the bandwidth that it printed.
     #[error("the client reported {exchanged} to its server but printed {printed}")]
     Disagree {
         /// Bandwidth that the client sent to its server.

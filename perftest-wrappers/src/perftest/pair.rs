@@ -92,7 +92,10 @@ impl PairStarter {
         );
         let mut pair = self.in_time("its processes to connect", launch).await?;
         let shake = pair.shake_hands(job.tool);
-        match self.in_time("its processes to exchange keys", shake).await {
+        match self
+            .in_time("its processes to exchange QP addresses", shake)
+            .await
+        {
             Ok(ready) => Ok((pair, ready)),
             Err(status) => {
                 pair.kill().await;

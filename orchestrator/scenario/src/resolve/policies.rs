@@ -70,7 +70,7 @@ fn built_in(policy: &lab_policy::BuiltInPolicy, mut settings: Settings) -> Polic
     }
 }
 
-/// Parses the parameters of a policy; its default preset is `paper`.
+/// Parses the parameters of a policy, with `paper` as the default preset.
 fn policy_settings<S: ParameterSet>(
     context: &mut Context<'_>,
     range: &Range<usize>,

@@ -241,8 +241,8 @@ impl Hpcc {
     }
 }
 
-/// Returns the utilisation of a link: the bytes sent between two ACKs' telemetry, plus the shorter of the two queues,
-/// each as a share of the link's capacity. Returns `None` if no time has passed.
+/// Returns a link's utilisation: the bytes sent between two ACKs' telemetry, plus the shorter queue in these, each as a
+/// share of the link's capacity. Returns `None` if no time has passed.
 fn used(passage: &Passage, line: BitsPerSec, full_window: u64) -> Option<f64> {
     if passage.ticks == 0 {
         return None;

@@ -111,7 +111,7 @@ impl MonitoredPort {
         }
     }
 
-    /// Computes and installs the thresholds for the port's current rate and buffer.
+    /// Computes and installs LCMP's thresholds for the port's current rate and buffer.
     pub fn provision<S: SemanticsRules, C: CongestionControl>(
         &mut self,
         world: &World<'_, S, C>,

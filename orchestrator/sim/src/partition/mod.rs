@@ -170,7 +170,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.last_finish
     }
 
-    /// Returns true if any event other than housekeeping is scheduled.
+    /// Returns true if any event that can send packets is scheduled.
     #[must_use]
     pub fn has_work(&self) -> bool {
         self.events.has_work()

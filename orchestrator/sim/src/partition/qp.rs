@@ -52,7 +52,9 @@ pub(super) struct Qp<C> {
     pub has_retried: bool,
     /// Time for which the congestion-control timer is scheduled; an event at any other time is stale.
     pub cc_timer_at: SimTime,
+    /// Time for which the pacer's first packet is scheduled; an event at any other time is stale.
     pub paced_at: SimTime,
+    /// Time for which the retransmission time-out is scheduled; an event at any other time is stale.
     pub timeout_at: SimTime,
     /// State of the QP's congestion control.
     pub control: C,

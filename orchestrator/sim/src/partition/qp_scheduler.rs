@@ -83,7 +83,7 @@ impl QpScheduler {
         }
     }
 
-    /// Removes the QP at `position`; the one after it is served next.
+    /// Removes the QP at `position` and adjusts the position served last.
     fn remove(&mut self, position: u32) {
         self.members.remove(position as usize);
         for ready in &mut self.ready {

@@ -35,7 +35,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Schedules a housekeeping event `interval` from now.
+    /// Schedules the next periodic event of `kind`, `interval` from now.
     pub(super) fn schedule_after(&mut self, kind: EventKind, interval: Nanos) {
         let at = self.now.saturating_add(interval.into());
         self.events.push(at, kind, 0);

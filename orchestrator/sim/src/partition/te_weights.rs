@@ -71,8 +71,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Installs the weights computed from the demands of the previous interval, and reports the demands of the one that
-    /// ends.
+    /// Installs the weights computed from the demands of the previous interval, and reports the demands of the interval
+    /// that ends.
     ///
     /// A switch without an agent reports zero demands. The rates of its links are reported too, because the controller
     /// has them from provisioning.

@@ -133,7 +133,8 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
         }
     }
 
-    /// Claims the next partition that no thread has claimed, in the order of `dc_at`.
+    /// Claims the next partition and returns it; `None` if all partitions are claimed. `dc_at` maps the number of
+    /// earlier claims to a datacenter.
     fn claim(
         &self,
         claimed: &AtomicUsize,

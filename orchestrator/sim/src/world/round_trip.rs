@@ -15,7 +15,7 @@ pub(crate) struct Detours<'p> {
 }
 
 impl<'p> Detours<'p> {
-    /// Computes the detours between all datacenters as they are at the start of a run.
+    /// Computes the detours between all datacenters, with the links' delays at the start of a run.
     pub fn at_start(plan: &'p Plan) -> Self {
         Self::new(plan, |link| link_trip(plan, &plan.links[link.index()].emu))
     }

@@ -5,7 +5,7 @@ use lab_sim::EndReason;
 
 use crate::lab::{MICRO, MILLI, Run, pair, simulate_text};
 
-/// Simulates two flows whose hosts share a link; the second flow starts 5 ms after the first.
+/// Simulates two 1 GB flows that share a link; the second flow starts 5 ms after the first.
 fn late_comer(cc: &str) -> Run {
     simulate_text(&format!(
         "
@@ -86,7 +86,7 @@ fn rates_stay_between_zero_and_the_line_rate() {
     }
 }
 
-/// Two 1 GB flows have at least 250,000 packets of 4,154 B each, which take 166 ms on the link together. Congestion
+/// Two 1 GB flows have 244,141 packets of up to 4,154 B each, which take 162 ms on the link together. Congestion
 /// control keeps the queue near the marking thresholds.
 #[test]
 fn control_keeps_the_link_busy_and_the_queue_short() {

@@ -41,6 +41,7 @@ struct Measured {
     utilisation: f64,
     /// Mean queue length at the bottleneck in bytes.
     mean_queue: u64,
+    /// Maximum queue length at the bottleneck in bytes.
     max_queue: u64,
 }
 
