@@ -200,8 +200,9 @@ fn rows_of_a_lab_in_another_slot_give_the_same_evidence() {
     assert_eq!(evidence(&plan.in_slot(3)), own);
 }
 
-/// 6.25 MB flows, half of 100 Gbit/s, start every millisecond for 8 ms, and the time limit at 5 ms allows five flows.
-/// 31.25 MB in 5 ms are 50 Gbit/s, and the fifth flow starts at five eighths of the duration at the latest.
+/// A flow of 6.25 MB starts every millisecond for 8 ms, which offers half of 100 Gbit/s. Five flows start before the
+/// time limit of 5 ms, and offer the same load: 31.25 MB in 5 ms are 50 Gbit/s. The start of the fifth flow determines
+/// the covered share of the 8 ms.
 #[test]
 fn a_cut_run_offers_the_load_of_the_workloads_flows_that_started() {
     let text = "

@@ -91,7 +91,7 @@ pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
     faults: Vec<PartitionFault>,
     /// Switch telemetry of the packets in flight in this partition.
     telemetry: Slab<Telemetry>,
-    /// Empty vectors of hops for reuse by later packets.
+    /// Empty telemetry vectors, reused for later packets.
     spare_hops: Vec<Vec<IntHop>>,
     /// Packets sent to other partitions since the last exchange, one channel per link.
     channels: Vec<Channel>,

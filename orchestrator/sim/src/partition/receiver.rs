@@ -36,7 +36,7 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// Returns the kind of answer to the data packet `packet`; `None` if it gets no answer.
+    /// Returns the kind of answer to the data packet `packet`; `None` if the packet gets no answer.
     fn answer(&mut self, packet: &Packet, now: SimTime, transport: &Transport) -> Option<Kind> {
         if packet.seq == self.expected {
             self.expected += 1;

@@ -93,7 +93,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
             .collect()
     }
 
-    /// Returns the reason why the run must end now; `None` if it goes on. All threads get the same result.
+    /// Returns the reason why the run must end now; `None` if the run continues. All threads get the same result.
     fn end_reason(&self, next: SimTime, statuses: &[PartitionStatus]) -> Option<EndReason> {
         let flows = self.shared.world.flows.len() as u64;
         let finished: u64 = statuses.iter().map(|status| status.finished).sum();
