@@ -30,7 +30,7 @@ pub struct Case {
     pub scenario: String,
     /// Labels of the policies to run; empty for all policies of the scenario.
     pub policies: Vec<String>,
-    /// Number of repetitions that replaces the scenario's; `None` to keep the scenario's.
+    /// Number of repetitions of the case; `None` for the number in the scenario.
     pub repetitions: Option<u32>,
     /// Assertions that are checked in addition to the scenario's own.
     pub expect: Vec<Expectation>,

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use lab_scenario::{ScenarioErrors, SizeCdf, limits, parse, parse_flow_file};
 
-/// Returns the problems in `text`, which is parsed as the kind of file that the extension of `name` says.
+/// Returns the problems in `text`; the extension of `name` selects the parser.
 fn errors(name: &str, text: &[u8]) -> ScenarioErrors {
     let as_text = || str::from_utf8(text).unwrap();
     let refused = match name.rsplit_once('.') {
@@ -74,7 +74,7 @@ fn one_very_long_line_is_cut_around_the_caret() {
     assert!(text.contains("bandwidth: 5"), "{text}");
 }
 
-/// Returns a valid scenario with the links `links`, and with `flows` after its own flow.
+/// Returns a valid scenario with the given links, and with the lines `flows` after a 30 MB flow from dc1/h1 to dc2/h1.
 fn scenario(links: &str, flows: &str) -> String {
     format!(
         "name: case\n\
@@ -129,7 +129,7 @@ fn every_snapshot_has_its_case() {
     }
 }
 
-/// Names of snapshots whose texts these tests generate.
+/// Names of snapshots without an input file, because a test generates the input.
 const WITHOUT_FILE: &[&str] = &[
     "not-utf8",
     "nul",

@@ -20,7 +20,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// Returns the scenarios in the folder, by file name.
+/// Returns the scenarios in the folder `scenarios`, sorted by file name.
 fn all() -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -131,7 +131,7 @@ fn collect_keys(schema: &Json, node: &Json, keys: &mut BTreeSet<String>) {
     }
 }
 
-/// Snapshots of the plans show what the scenarios mean.
+/// Checks only that all scenarios can be parsed; snapshots of their plans check the values.
 #[test]
 fn every_scenario_of_the_lab_is_accepted() {
     let all = all();
@@ -168,7 +168,7 @@ fn a_file_named_twice_is_listed_once() {
     assert_eq!(files(&scenario), ["workloads/websearch.csv"]);
 }
 
-/// A loss is read for each kind of link that has the key; a link without the key has none.
+/// The key `loss` can be set for each kind of link; a link without the key loses no packets.
 #[test]
 fn loss_is_read_where_it_is_written_and_nowhere_else() {
     let text = "\
@@ -300,7 +300,7 @@ fn settings(key: &str, entry: &str) -> Settings {
     }
 }
 
-/// Sets each parameter that the preset `artifact` has to its default in that preset.
+/// Checks that every parameter of the preset `artifact`, set to that preset's default, is parsed to the same value.
 fn every_parameter_is_read_as_it_is_printed<S: ParameterSet>(key: &str, name: &str) {
     let set = S::preset(Preset::Artifact);
     let declared = S::PARAMETERS

@@ -25,7 +25,7 @@ use lab_sim::{
 };
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// Number of runs per case, of which the best counts.
+/// Number of runs per case; the row of the run with the least CPU time is printed.
 const ATTEMPTS: u32 = 3;
 
 /// Cases: policy, threads, and load in percent of Figure 1's NICs.
@@ -93,7 +93,7 @@ fn table() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints the number of instructions for a small case, which other work on the machine does not change.
+/// Prints the number of instructions of a small case; unlike CPU time, this number does not depend on other processes.
 fn instructions() -> ExitCode {
     for policy in ["ecmp", "lcmp"] {
         match counted(policy) {
@@ -111,7 +111,8 @@ fn instructions() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns the number of instructions that valgrind counts while `policy` is simulated; `None` if it prints none.
+/// Returns the number of instructions that valgrind counts while `policy` is simulated; `None` if valgrind prints no
+/// number.
 fn counted(policy: &str) -> io::Result<Option<u64>> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])

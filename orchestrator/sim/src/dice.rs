@@ -54,8 +54,8 @@ mod tests {
     use super::*;
 
     /// Compares the first numbers in both streams of every port, for two seeds and three repetitions. In an earlier
-    /// version, seed 1 with ports in the upper half of its numbering had the numbers of seed 12,884,901,889 with other
-    /// ports.
+    /// version, the streams of seed 1 at ports in the upper half of the numbering equalled streams of seed
+    /// 12,884,901,889 at other ports.
     #[test]
     fn no_two_ports_repetitions_purposes_or_seeds_share_numbers() {
         let mut seen = BTreeSet::new();

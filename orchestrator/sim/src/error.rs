@@ -46,7 +46,10 @@ pub enum SimError {
         bytes: u64,
     },
     /// More hosts than a packet's destination field can address.
-    #[error("there are more than {} hosts", u16::MAX)]
+    #[error(
+        "the plan has more than {} hosts, the maximum that the simulator supports",
+        u16::MAX
+    )]
     TooManyHosts,
     /// Inter-DC link without delay, which leaves its two datacenters no lookahead, so that they cannot be simulated in
     /// parallel.

@@ -10,7 +10,7 @@ use crate::{error::SimError, network::Network, semantics::rxe::MAX_NOT_ACKED, ti
 /// Estimated size of one repetition under one policy.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct RepetitionCost {
-    /// Number of flows that start in it.
+    /// Number of flows that start in the repetition.
     pub flows: u64,
     /// Number of data packets without retransmissions.
     pub data_packets: u64,

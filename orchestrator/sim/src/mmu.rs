@@ -26,7 +26,7 @@ pub struct Mmu<S> {
 struct Ingress {
     headroom: u64,
     threshold_shift: u32,
-    /// Bytes in reserve and share, by class.
+    /// Bytes in the reserve and in the shared part of the buffer, by class.
     bytes: [u64; CLASSES],
     /// Bytes in the headroom, by class.
     headroom_bytes: [u64; CLASSES],
@@ -40,7 +40,8 @@ pub struct IngressFacts {
     /// Bytes reserved for the packet that triggers a pause and for those that follow it; 0 for a port that drops
     /// packets instead of pausing its peer.
     pub headroom: u64,
-    /// Shift that gives the port's share, the free bytes divided by 2^`threshold_shift`.
+    /// Shift of the dynamic threshold: a class of the port may use the free shared bytes divided by
+    /// 2^`threshold_shift`.
     pub threshold_shift: u32,
 }
 

@@ -38,7 +38,7 @@ pub struct Node {
     pub dc: u32,
     /// Numbers of the node's ports.
     pub ports: Range<u32>,
-    /// Index among all hosts, if the node is a host.
+    /// Index among all hosts; meaningful only if the node is a host.
     pub host: u16,
 }
 
@@ -51,7 +51,7 @@ pub struct PortFacts {
     pub node: u32,
     /// Number of the port at the other end of the link.
     pub peer: u32,
-    /// Datacenter of the other end's node.
+    /// Datacenter of the node at the other end of the link.
     pub peer_dc: u32,
 }
 
@@ -235,9 +235,9 @@ pub(crate) fn count(length: usize) -> u32 {
 
 /// Serialisation time per byte on a wire, precomputed to avoid a division per packet.
 ///
-/// The time is a fixed-point number of picoseconds per byte, rounded up by less than 2^-32 ps: the whole part, 8 ·
-/// 10^12 at 1 bit/s, and the fraction in units of 2^-32. Packets are shorter than 2^16 B, so the whole part of a
-/// product equals that of the exact time, unless the exact time is less than 2^-16 ps below a whole number.
+/// The time is in picoseconds with 32 fractional bits, rounded up; the whole part is at most 8 · 10^12, at 1 bit/s.
+/// Packets are shorter than 2^16 B, so rounding adds less than 2^-16 ps to the time of a packet. In whole picoseconds,
+/// the result is exact, or 1 ps too large if the exact time is less than 2^-16 ps below a whole number.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct WireClock {
     whole: u64,

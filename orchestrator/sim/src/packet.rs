@@ -116,7 +116,8 @@ impl Packet {
         self.bits & CLASS
     }
 
-    /// Returns true if the packet has no strict priority: switches count it in their buffers, mark it and pause it.
+    /// Returns true if the packet has no strict priority, so that switches count it in their buffers, may ECN-mark it,
+    /// and may pause its class.
     #[inline]
     #[must_use]
     pub const fn is_counted(&self) -> bool {

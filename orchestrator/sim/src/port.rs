@@ -18,7 +18,7 @@ use crate::{
 pub struct Port {
     /// Number of the node to which the port belongs.
     pub node: u32,
-    /// Role of that node.
+    /// Role of the node to which the port belongs.
     pub role: Role,
     /// Number of the port at the other end of the link.
     pub peer: u32,
@@ -44,7 +44,7 @@ pub struct Port {
     paused: u8,
     /// Start of the current pause.
     paused_since: SimTime,
-    /// Class that was served last among those without strict priority.
+    /// Class without strict priority that was served last.
     last_class: u8,
     /// Sum of the queued bytes of all classes.
     pub total_bytes: u64,
@@ -77,8 +77,7 @@ pub struct Counts {
     pub tx_packets: u64,
     /// Number of packets marked with ECN.
     pub marks: u64,
-    /// Number of packets dropped because of no room, a link that is down, random loss, or a cut while they were on the
-    /// wire.
+    /// Number of dropped packets: queue or buffer full, no next hop, link down, random loss, or cut while on the wire.
     pub drops: u64,
     /// Number of packets that a cut removed from the wire that ends at this port, a part of `drops`; records count them
     /// at the sending port.
@@ -193,8 +192,8 @@ impl Port {
         self.ready |= 1 << class;
     }
 
-    /// Returns the class to serve next: one with strict priority, else the next one in round-robin order that is not
-    /// paused; `None` if none may send.
+    /// Returns the class to serve next: a queued class with strict priority, else the next queued class in round-robin
+    /// order that is not paused; `None` if no class can send.
     #[inline]
     #[must_use]
     pub fn next_class(&self) -> Option<u8> {

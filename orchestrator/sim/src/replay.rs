@@ -15,7 +15,7 @@ use crate::{
     world::SimFlow,
 };
 
-/// Bytes that an inter-DC link has carried in both directions, by time since the run's start.
+/// Total bytes that an inter-DC link has carried so far, both directions added, by time since the run's start.
 type Carried = BTreeMap<Nanos, Bytes>;
 
 /// Results of one policy's run.
@@ -37,8 +37,8 @@ impl Replay {
         ends.max().unwrap_or(Nanos::ZERO)
     }
 
-    /// Returns the mean utilisation in percent, over `span`, of the inter-DC link between two switches with the
-    /// artifact's numbers. Returns `None` if `plan` has no such link.
+    /// Returns the mean utilisation in percent, over `span`, of the inter-DC link between two switches, given by their
+    /// node numbers in the artifact. Returns `None` if `plan` has no such link.
     #[must_use]
     pub fn utilisation(&self, plan: &Plan, between: [u32; 2], span: Nanos) -> Option<f64> {
         let ids = NodeIds::of(plan);

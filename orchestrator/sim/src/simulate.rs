@@ -19,7 +19,7 @@ pub struct Job<'p> {
     pub policy: usize,
     /// Repetition, from 0.
     pub repetition: u32,
-    /// Order of equal next hops, as a routing table gives it; `None` for the default order of the semantics.
+    /// Order of next hops with equal hop counts, from a routing table; `None` for the default order of the semantics.
     pub order: Option<&'p NextHopOrder>,
 }
 
@@ -40,9 +40,9 @@ impl<'p> Job<'p> {
 #[derive(Clone, Copy, Debug)]
 pub struct RunContext<'w> {
     pub job: Job<'w>,
-    /// Network whose numbers the trace events use.
+    /// Network with the node and port numbers that trace events use.
     pub network: &'w Network,
-    /// Flows whose numbers the trace events use.
+    /// Flows, indexed by the flow numbers that trace events use.
     pub flows: &'w [SimFlow],
 }
 

@@ -18,7 +18,7 @@ use crate::time::SimTime;
 pub struct TeController {
     /// Virtual time between two ticks.
     pub interval: SimTime,
-    /// Next hops by switch and row: destination datacenter, and ports towards it.
+    /// Rows of each switch, indexed by datacenter; a row has a destination datacenter and the ports towards it.
     rows: Vec<Vec<(u32, Vec<u32>)>>,
     state: Mutex<State>,
 }
@@ -35,7 +35,7 @@ struct State {
 pub struct SwitchRows {
     /// True for a switch without an agent, which splits traffic evenly over its next hops.
     pub is_legacy: bool,
-    /// Rows: destination datacenter, and ports towards it.
+    /// Rows, each with a destination datacenter and the ports towards it.
     pub rows: Vec<(u32, Vec<u32>)>,
 }
 

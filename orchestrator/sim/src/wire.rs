@@ -17,7 +17,7 @@ pub struct Wire {
     newest: Fifo,
     /// Arrival time of the last packet in `newest`.
     last: SimTime,
-    /// Packets sent before each such change, one queue per change; packets in `newest` may overtake them.
+    /// Packets sent before a change to a shorter delay, one queue per change; packets in `newest` may overtake them.
     older: Vec<Fifo>,
     /// Time at which the last packet was received.
     received: SimTime,
@@ -26,7 +26,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Adds a packet that is sent after all others; returns true if it might arrive first.
+    /// Adds a packet that is sent after all packets on the wire; returns true if it might arrive before them.
     #[inline]
     pub fn push(&mut self, pool: &mut Pool<WirePacket>, packet: WirePacket) -> bool {
         if packet.at() < self.last && !self.newest.is_empty() {

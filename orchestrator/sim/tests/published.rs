@@ -53,8 +53,8 @@ fn replay_all(directory: &Path, plan: &Plan) -> Vec<Replay> {
 }
 
 /// The relative difference |ΔFCT| / FCT is at most 0.1 % for half of the flows and at most 3 % for 99 % of them. The
-/// remaining difference is due to random numbers: the artifact draws other ones for its marks. Link utilisations differ
-/// by at most 1 %.
+/// remaining difference is due to random numbers: the artifact marks packets by a different random sequence. Link
+/// utilisations differ by at most 1 %.
 #[test]
 fn every_policy_agrees_with_the_published_outputs() {
     let Some(directory) = beside(

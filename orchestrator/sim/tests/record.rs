@@ -189,7 +189,7 @@ fn a_flow_without_a_decision_of_its_sources_switch_is_counted() {
     assert_eq!(undecided(), [0, 2], "the third starts at dc4");
 }
 
-/// The plan in the records is for slot 0, but a lab's rows have the addresses of the slot that it had.
+/// The plan in the records has the addresses of lab slot 0; a lab's rows have the addresses of its own slot.
 #[test]
 fn rows_of_a_lab_in_another_slot_give_the_same_evidence() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -200,8 +200,9 @@ fn rows_of_a_lab_in_another_slot_give_the_same_evidence() {
     assert_eq!(evidence(&plan.in_slot(3)), own);
 }
 
-/// 6.25 MB flows, half of 100 Gbit/s, start every millisecond for 8 ms, and the time limit at 5 ms allows five flows.
-/// 31.25 MB in 5 ms are 50 Gbit/s, and the fifth flow starts at five eighths of the duration at the latest.
+/// A flow of 6.25 MB starts every millisecond for 8 ms, which offers half of 100 Gbit/s. Five flows start before the
+/// time limit of 5 ms, and offer the same load: 31.25 MB in 5 ms are 50 Gbit/s. The start of the fifth flow determines
+/// the covered share of the 8 ms.
 #[test]
 fn a_cut_run_offers_the_load_of_the_workloads_flows_that_started() {
     let text = "
@@ -247,7 +248,8 @@ policies: [ecmp]
 }
 
 /// There are 16,383 flow labels. Without additional source addresses, two more flows between two hosts would have the
-/// five-tuples of the first two and find their table entries. With them, each flow gets its own decision.
+/// five-tuples of the first two and find their table entries. With additional source addresses, each flow gets its own
+/// decision.
 #[test]
 fn more_flows_between_two_hosts_than_ports_are_each_decided() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -11,7 +11,7 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// Returns the position of the row in its table.
+            /// Returns the position of this id's row in the plan's table.
             #[must_use]
             pub const fn index(self) -> usize {
                 self.0 as usize

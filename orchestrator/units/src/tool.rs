@@ -55,8 +55,8 @@ impl Tool {
         }
     }
 
-    /// Returns the side whose QP the data packets are addressed to. Switch records contain the destination QP from the
-    /// BTH, by which they are matched to flows.
+    /// Returns the side whose QP the data packets are addressed to. Switch records are matched to flows by the
+    /// destination QP in the BTH.
     #[must_use]
     pub const fn data_destination(self) -> Side {
         self.source_side().other()

@@ -35,7 +35,7 @@ pub enum JobError {
     Duplicate { flow: FlowId },
 }
 
-/// Failure of the handshake, because of which a flow did not become ready.
+/// Reason why the handshake between client and server failed, so that the flow did not become ready.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum HandshakeError {
@@ -46,7 +46,7 @@ pub enum HandshakeError {
         side: Side,
         reason: String,
     },
-    /// A socket of the gate failed.
+    /// A socket of the gate, the TCP proxy between client and server, failed.
     #[error("cannot {what}: {reason}")]
     Socket {
         /// Action that failed, as a verb phrase.
@@ -58,7 +58,7 @@ pub enum HandshakeError {
     TimedOut {
         /// Time limit, in seconds.
         seconds: u64,
-        /// Event that the gate waited for.
+        /// Event for which the gate, the TCP proxy between client and server, waited.
         waiting_for: String,
     },
     /// A process sent bytes that no known perftest sends.
@@ -102,7 +102,7 @@ pub enum ReportError {
         /// Number that the client printed.
         value: String,
     },
-    /// The bandwidth that the client exchanged differs from the one it printed.
+    /// The bandwidth that the client sent to its server differs from the bandwidth that it printed.
     #[error("the client reported {exchanged} to its server but printed {printed}")]
     Disagree {
         /// Bandwidth that the client sent to its server.

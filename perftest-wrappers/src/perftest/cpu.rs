@@ -36,8 +36,8 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// Performance counter that sends `SIGSTOP` to a process once, when the process computes. Dropping the value removes
-/// the counter.
+/// Performance counter that sends `SIGSTOP` to a process once, when the process computes in user mode. Dropping the
+/// value removes the counter.
 #[derive(Debug)]
 pub(crate) struct StopOnCompute {
     _counter: OwnedFd,
@@ -162,7 +162,7 @@ fn enable_once(counter: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// CPU time between two checks of a process, which must exceed the CPU time for posting messages. Posting takes up to 7
+/// CPU time between two checks whether a process computes. It must exceed the CPU time for posting messages, up to 7
 /// ms, because rxe sends a window of 128 packets within the call.
 pub(crate) const COMPUTE_PERIOD: Nanos = Nanos::from_millis(10);
 

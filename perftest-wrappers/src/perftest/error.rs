@@ -24,7 +24,7 @@ pub enum ProbeError {
     },
 }
 
-/// Reason why a session cannot begin. All processes that it had started have been killed.
+/// Reason why a session cannot begin. All processes that the session had started have been killed.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// A job of the session cannot be run.

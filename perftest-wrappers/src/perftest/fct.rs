@@ -70,7 +70,7 @@ impl Fct {
         self.resolution.get() > self.time.get() / COARSE || self.resolution > MARKER_SPREAD
     }
 
-    /// Reduces the time to `bound` if it exceeds it; fails if even the shortest possible time exceeds it.
+    /// Limits the time to `bound`; fails if the time minus its resolution exceeds `bound`.
     fn over_by(self, bound: Nanos) -> Result<Self, ReportError> {
         if self.time.saturating_sub(self.resolution) > bound {
             let fct = self.time;

@@ -75,7 +75,7 @@ impl ReadyFlow {
             && flow.job.messages <= MAX_POSTED_MESSAGES
             && let Err(error) = flow.pair.client.process.stop_on_compute(stops)
         {
-            tracing::debug!(flow = %flow.job.flow, %error, "the client will not be stopped when it computes");
+            tracing::debug!(flow = %flow.job.flow, %error, "cannot stop the client when it calibrates its clock");
         }
         flow
     }

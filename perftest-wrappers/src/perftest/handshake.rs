@@ -29,7 +29,7 @@ use lab_units::{Side, Tool};
 use super::version::KNOWN_VERSION;
 use crate::contract::{HandshakeError, QpAddress, QpNumber};
 
-/// Messages of both sides up to the one that starts the data.
+/// Handshake messages of both sides, up to the message that starts the data transfer.
 #[derive(Debug)]
 pub(crate) struct Handshake {
     tool: Tool,
@@ -37,7 +37,7 @@ pub(crate) struct Handshake {
     server: Transcript,
 }
 
-/// Treatment of the bytes that the gate has received.
+/// Treatment of handshake bytes by the gate, the TCP proxy between client and server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Action {
     /// The bytes are forwarded to the other side.
@@ -53,9 +53,9 @@ pub(crate) enum Action {
 pub(crate) struct ReadyPair {
     pub(crate) client_qp: QpAddress,
     pub(crate) server_qp: QpAddress,
-    /// Bytes of the last message, for which the client is waiting.
+    /// Message that starts the data transfer, held back by the gate; the client is waiting for it.
     pub(crate) held: Vec<u8>,
-    /// True if the client posts its messages as soon as it receives the held bytes, as the known version does.
+    /// True if the client posts its messages as soon as it receives `held`, as the known version of perftest does.
     pub(crate) exact: bool,
 }
 
@@ -66,7 +66,7 @@ struct Transcript {
     short_messages: u32,
     exchanges: u32,
     address: Option<QpAddress>,
-    /// Last complete key line that this side has sent.
+    /// Last complete key line (perftest's text form of a QP address) that this side has sent.
     line: Vec<u8>,
     /// Bytes received since the last complete message.
     unfinished: Vec<u8>,
@@ -105,7 +105,7 @@ impl Handshake {
         }
     }
 
-    /// Returns both addresses and the held bytes; `None` before [`Action::Ready`] has been returned.
+    /// Returns both QP addresses and the bytes that start the data; `None` before [`Action::Ready`] has been returned.
     pub(crate) fn into_ready(self) -> Option<ReadyPair> {
         let exact = self.version_is_known();
         let server_qp = self.server.address?;
@@ -126,7 +126,7 @@ impl Handshake {
         known(&self.client) && known(&self.server)
     }
 
-    /// Returns the number of the key exchange in which the server's reply is held back.
+    /// Returns the number, from 1, of the exchange of QP addresses in which the gate holds back the server's reply.
     fn last_exchange(&self) -> u32 {
         match self.tool {
             _ if !self.version_is_known() => 1,
@@ -162,18 +162,18 @@ impl Transcript {
     }
 }
 
-/// Interpretation of bytes as a key line.
+/// Interpretation of received bytes as a key line, perftest's text form of a QP address.
 enum Keys {
-    /// The bytes are a complete line with this address.
+    /// The bytes are a complete key line with this QP address.
     Line(QpAddress),
-    /// The bytes are the beginning of a line.
+    /// The bytes are the beginning of a key line.
     Unfinished,
     /// The bytes are not a key line.
     Not,
 }
 
-/// Parses a key line. Its length and form are fixed: every field is zero-padded to its width, and no value can exceed
-/// that width (a QP number has 24 bits, an address 64).
+/// Parses a key line, perftest's text form of a QP address. Its length and form are fixed: every field is zero-padded
+/// to its width, and no value can exceed that width (a QP number has 24 bits, an address 64).
 fn keys(bytes: &[u8]) -> Keys {
     let fits = |(byte, form): (&u8, &u8)| match form {
         b'x' => byte.is_ascii_hexdigit(),
@@ -216,18 +216,19 @@ fn unexpected(side: Side, bytes: &[u8]) -> HandshakeError {
     }
 }
 
-/// Form of a key line, where `x` stands for any hexadecimal digit.
+/// Form of a key line, perftest's text form of a QP address, where `x` stands for any hexadecimal digit.
 const KEYS_FORM: &[u8; KEYS_LEN] = b"xxxx:xxxx:xxxxxx:xxxxxx:xxxxxxxx:xxxxxxxxxxxxxxxx:\
     xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xxxxxxxx:\0";
 
-/// Length of a key line in bytes.
+/// Length in bytes of a key line, perftest's text form of a QP address.
 pub(crate) const KEYS_LEN: usize = 108;
 const QP_FIELD: std::ops::Range<usize> = 10..16;
 const GID_START: usize = 50;
 
-/// Length in bytes of the version message, the longest message before the keys.
+/// Length in bytes of the version message, the longest message before the QP addresses.
 const MAX_SHORT_MESSAGE_BYTES: usize = 16;
-/// Maximum number of messages before the keys: version 6.06 sends four, and later versions may send more.
+/// Maximum number of messages from one side before the QP addresses: version 6.06 sends four, and later versions may
+/// send more.
 const MAX_SHORT_MESSAGES: u32 = 16;
 /// Maximum number of bytes that an error quotes from an unexpected message.
 const QUOTED_BYTES: usize = 32;
@@ -255,8 +256,8 @@ mod tests {
         }
     }
 
-    /// Runs a handshake in which both sides take turns; returns the number of key exchanges until it was ready, and its
-    /// result.
+    /// Runs a handshake in which both sides take turns; returns the number of QP address exchanges until it was ready,
+    /// and its result.
     fn run(tool: Tool, version: &str) -> (u32, ReadyPair) {
         let mut handshake = begun(tool, version);
         for message in SHORT {

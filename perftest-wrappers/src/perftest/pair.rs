@@ -34,21 +34,21 @@ pub(crate) struct PairStarter {
     ready_within: Option<Duration>,
 }
 
-/// Client and server process of a flow, each with a connection to the gate between them.
+/// Client and server process of a flow, each with a connection to the gate, the TCP proxy between them.
 #[derive(Debug)]
 pub(crate) struct ProcessPair {
     pub(crate) client: Peer,
     pub(crate) server: Peer,
 }
 
-/// Process and its connection to the gate.
+/// perftest process and its TCP connection to the gate, the proxy between client and server.
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) process: Process,
     pub(crate) connection: Connection,
 }
 
-/// The gate's end of a process's TCP connection.
+/// TCP connection to a perftest process: the socket of the gate, the proxy between client and server.
 #[derive(Debug)]
 pub(crate) struct Connection(TcpStream);
 
@@ -92,7 +92,10 @@ impl PairStarter {
         );
         let mut pair = self.in_time("its processes to connect", launch).await?;
         let shake = pair.shake_hands(job.tool);
-        match self.in_time("its processes to exchange keys", shake).await {
+        match self
+            .in_time("its processes to exchange QP addresses", shake)
+            .await
+        {
             Ok(ready) => Ok((pair, ready)),
             Err(status) => {
                 pair.kill().await;
@@ -142,8 +145,8 @@ impl PairStarter {
 }
 
 impl ProcessPair {
-    /// Starts both processes and connects them to the gate. Neither process has a queue pair yet, because perftest
-    /// creates its queue pair after the first message of its peer.
+    /// Starts both processes and connects them to the gate, the TCP proxy between them. Neither process has a queue
+    /// pair yet, because perftest creates its queue pair after the first message of its peer.
     async fn launch(client: Spawner<'_>, server: Spawner<'_>) -> Result<Self, Status> {
         let server = launch_server(server).await?;
         let client = launch_client(client).await?;

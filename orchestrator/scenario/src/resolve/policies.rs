@@ -70,7 +70,7 @@ fn built_in(policy: &lab_policy::BuiltInPolicy, mut settings: Settings) -> Polic
     }
 }
 
-/// Parses the parameters of a policy; its default preset is `paper`.
+/// Parses the parameters of a policy, with `paper` as the default preset.
 fn policy_settings<S: ParameterSet>(
     context: &mut Context<'_>,
     range: &Range<usize>,
@@ -121,7 +121,8 @@ fn with_parameters(
     })
 }
 
-/// Returns the policy UCMP. Without flow ageing, its default label is `min-delay`, because then only the delay decides.
+/// Returns the policy UCMP. Without flow ageing, the default label is `min-delay`, because the policy then decides by
+/// delay alone.
 fn ucmp(mut settings: Settings) -> PolicySpec {
     if settings.values.get("ageing") == Some(&Value::Flag(false)) {
         settings.label.get_or_insert_with(|| "min-delay".to_owned());
@@ -147,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// Figures and assertions name a policy by its word in the scenario.
+    /// Figures and assertions refer to a policy by its label, which defaults to the policy's word in the scenario.
     #[test]
     fn the_default_label_of_a_policy_is_its_word() {
         for policy in POLICIES {

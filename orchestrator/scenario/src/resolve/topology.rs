@@ -22,12 +22,12 @@ pub(super) struct IndexedTopology {
 }
 
 impl IndexedTopology {
-    /// Returns the index of the datacenter whose name `text` is; adds a problem if there is none.
+    /// Returns the index of the datacenter named `text`; reports a problem if no datacenter has this name.
     pub fn dc(&self, context: &mut Context<'_>, text: &Text<String>) -> Option<usize> {
         self.dc_called(context, text.as_str(), &text.range())
     }
 
-    /// Returns the index of the datacenter `name`; adds a problem at `range` if there is none.
+    /// Returns the index of the datacenter `name`; reports a problem at `range` if no datacenter has this name.
     pub fn dc_called(
         &self,
         context: &mut Context<'_>,
@@ -110,7 +110,8 @@ fn dcs(
     network
 }
 
-/// Resolves the inside of a datacenter; returns it with its number of hosts, if that could be parsed.
+/// Resolves the fabric inside a datacenter; returns it with the number of hosts, `None` if that number cannot be
+/// parsed.
 fn fabric(
     context: &mut Context<'_>,
     raw: &raw::Dc,
@@ -159,7 +160,7 @@ fn fabric(
     )
 }
 
-/// Returns the link parameters `base`, changed as the mapping says.
+/// Returns the link parameters `base`, overridden by the mapping's parameters (`texts`) and ECN thresholds (`marking`).
 pub(super) fn link(
     context: &mut Context<'_>,
     texts: &Texts,

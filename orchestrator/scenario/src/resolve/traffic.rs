@@ -94,7 +94,7 @@ fn workload(context: &mut Context<'_>, network: &IndexedTopology, raw: &raw::Wor
     }
 }
 
-/// Parses the loads of a workload; adds a problem if a list has the same load twice.
+/// Parses the loads of a workload; reports a problem if a list has the same load twice.
 fn loads(context: &mut Context<'_>, raw: &OneOrMany<Ratio>) -> Vec<Ratio> {
     context.count(&raw.range, raw.values.len(), 1..=limits::MAX_SWEEP);
     let mut loads = Vec::new();
@@ -147,7 +147,8 @@ fn pairs(
     )
 }
 
-/// Resolves a pair of datacenters; `ranges` has the directions of earlier pairs, to find duplicates.
+/// Resolves a pair of datacenters; `ranges` maps the source and destination of earlier pairs to their byte ranges, to
+/// find duplicates.
 fn pair<'a>(
     context: &mut Context<'_>,
     network: &IndexedTopology,
@@ -184,7 +185,7 @@ fn pair<'a>(
     })
 }
 
-/// Returns the index of a datacenter; adds a problem if it has no hosts.
+/// Returns the index of a datacenter; reports a problem if the datacenter has no hosts.
 fn sender(
     context: &mut Context<'_>,
     network: &IndexedTopology,
@@ -229,7 +230,7 @@ fn flow(context: &mut Context<'_>, network: &IndexedTopology, raw: &raw::Flow) -
     }
 }
 
-/// Returns the index of a host's datacenter; adds a problem and returns `None` if there is no such host.
+/// Returns the index of a host's datacenter; reports a problem and returns `None` if the host does not exist.
 fn host_dc(
     context: &mut Context<'_>,
     network: &IndexedTopology,

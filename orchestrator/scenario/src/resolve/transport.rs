@@ -58,7 +58,7 @@ fn congestion_control(
     })
 }
 
-/// Parses the parameters of a congestion control; `preset` is its default preset.
+/// Parses the parameters of a congestion control, with `preset` as the default preset.
 fn cc_settings<S: ParameterSet>(
     context: &mut Context<'_>,
     range: &Range<usize>,

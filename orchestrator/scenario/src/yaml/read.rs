@@ -130,7 +130,7 @@ fn kind_of(error: &Error, found: Option<&FoundNode>) -> ProblemKind {
     }
 }
 
-/// Returns the parser's message without its position, which the problem shows in its own form.
+/// Returns the parser's message without line and column, because a problem has a position of its own.
 fn without_location(error: &Error) -> String {
     let message = error.to_string();
     let suffix = error.location().map(|location| {

@@ -83,7 +83,7 @@ impl CongestionControl for Dcqcn {
 /// Picoseconds, the unit of virtual time, per nanosecond.
 const PICOS_PER_NANO: u64 = 1_000;
 
-/// Rate in place of a rate of zero, which cannot be represented.
+/// Rate that replaces a rate of zero, which [`BitsPerSec`] cannot represent.
 const SLOWEST: BitsPerSec = BitsPerSec::new(1).expect("one is not zero");
 
 #[cfg(test)]

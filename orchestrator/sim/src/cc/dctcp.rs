@@ -82,7 +82,7 @@ pub struct Dctcp {
     cut_until: Option<u64>,
     /// Number of bytes acknowledged so far.
     acked: u64,
-    /// Number of bytes that had been sent at the last ACK.
+    /// Number of bytes that had been sent at the last ACK; equal to `acked` after a time-out.
     next: u64,
 }
 

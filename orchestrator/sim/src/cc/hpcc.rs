@@ -186,8 +186,8 @@ impl CongestionControl for Hpcc {
 }
 
 impl Hpcc {
-    /// Sets `T` to the base RTT of `path`; returns true, and resets `U` to 1, if there was no path before or another
-    /// one.
+    /// Sets `T` to the base RTT of `path`; if the path is the first one or differs from the previous one, resets `U` to
+    /// 1 and returns true.
     fn is_path_new(&mut self, path: &PathFacts) -> bool {
         if path.base_rtt != self.base_rtt {
             self.base_rtt = path.base_rtt;
@@ -200,7 +200,7 @@ impl Hpcc {
         is_new
     }
 
-    /// Updates `U` from the telemetry of all hops (lines 2 to 11).
+    /// Updates `U` from the telemetry of all hops (lines 2 to 11 of algorithm 1 in the HPCC paper).
     fn measure(&mut self, hops: &[IntHop], parameters: &Parameters) {
         let mut max: Option<(f64, u64)> = None;
         for (before, hop) in self.hops.iter_mut().zip(hops) {
@@ -225,7 +225,7 @@ impl Hpcc {
         self.utilisation = (kept + used * count(ticks)) / count(base);
     }
 
-    /// Returns the new rate and stage (lines 12 to 20).
+    /// Returns the new rate and stage (lines 12 to 20 of algorithm 1 in the HPCC paper).
     fn update(&self, parameters: &Parameters) -> Update {
         let load = self.utilisation / parameters.utilisation;
         let (rate, stage) = if load >= 1.0 || self.stage >= parameters.max_stage {
@@ -241,8 +241,8 @@ impl Hpcc {
     }
 }
 
-/// Returns the utilisation of a link: the bytes sent in the interval plus the shorter queue, each as a share of the
-/// link's capacity. Returns `None` if no time has passed.
+/// Returns a link's utilisation: the bytes sent between two ACKs' telemetry, plus the shorter queue in these, each as a
+/// share of the link's capacity. Returns `None` if no time has passed.
 fn used(passage: &Passage, line: BitsPerSec, full_window: u64) -> Option<f64> {
     if passage.ticks == 0 {
         return None;

@@ -12,13 +12,13 @@ use crate::time::SimTime;
 /// Change of a hop's telemetry between two ACKs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Passage {
-    /// Time between the two, in [`ticks`].
+    /// Time between the two ACKs' telemetry, in [`ticks`].
     pub ticks: u64,
-    /// Time between the two, in seconds.
+    /// Time between the two ACKs' telemetry, in seconds.
     pub seconds: f64,
-    /// Bytes that the port sent in that time.
+    /// Bytes that the port sent between the two ACKs' telemetry.
     pub bytes: u64,
-    /// Smaller of the two queue lengths, in bytes.
+    /// Smaller of the queue lengths in the two ACKs' telemetry, in bytes.
     pub queue_bytes: u64,
     /// Rate of the port in bit/s.
     pub rate_bps: u64,
@@ -67,18 +67,18 @@ pub(super) const fn artifact_ack_bytes(int_bytes: u32) -> u32 {
     (ACK_HEADER_BYTES + int_bytes).saturating_sub(ACK_PADDED_BYTES)
 }
 
-/// Returns a time as the artifact's field holds it: nanoseconds in 24 bits.
+/// Returns a time as stored in the artifact's telemetry: in nanoseconds, cut to 24 bits.
 const fn wrapped_time(time: SimTime) -> u64 {
     time.nanos_trunc().get() % (1 << TIME_BITS)
 }
 
-/// Returns a number of sent bytes as the artifact's field holds it: units of 128 bytes in 20 bits.
+/// Returns a number of sent bytes as stored in the artifact's telemetry: in units of 128 bytes, cut to 20 bits.
 const fn wrapped_bytes(bytes: u64) -> u64 {
     bytes / BYTES_UNIT % (1 << BYTES_BITS)
 }
 
-/// Returns a queue length as the artifact's field holds it: a 32-bit number of bytes, in units of 80 bytes, cut to 17
-/// bits.
+/// Returns a queue length as stored in the artifact's telemetry: cut to 32 bits, converted to units of 80 bytes, cut to
+/// 17 bits.
 const fn wrapped_queue(bytes: u64) -> u64 {
     bytes % (1 << 32) / QUEUE_UNIT % (1 << QUEUE_BITS)
 }
@@ -92,7 +92,7 @@ const fn wrapping_difference([before, now]: [u64; 2], bits: u32) -> u64 {
     }
 }
 
-/// Returns the rate that the artifact's field encodes; a rate without a code gets the first one.
+/// Returns `rate` as decoded from the artifact's 3-bit code; 25 Gbit/s, the first coded rate, if `rate` has no code.
 fn coded_rate(rate: u64) -> u64 {
     CODED_RATES
         .iter()
@@ -122,7 +122,7 @@ const QUEUE_UNIT: u64 = 80;
 /// Size of `qbbHeader` without telemetry, in bytes.
 const ACK_HEADER_BYTES: u32 = 12;
 
-/// Minimum size of `qbbHeader` in bytes: 60 minus 14 for PPP and 20 for IP.
+/// Minimum size of `qbbHeader` in bytes: the minimum frame, 60 B, minus PPP, 14 B, and IP, 20 B.
 const ACK_PADDED_BYTES: u32 = 26;
 
 #[cfg(test)]

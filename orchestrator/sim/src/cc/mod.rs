@@ -72,7 +72,7 @@ pub struct PathFacts {
     pub base_rtt: SimTime,
 }
 
-/// Acknowledgement that an ACK or a NACK brings to the sender.
+/// Acknowledgement in an ACK or NACK, as passed to the congestion control.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
     /// Number of bytes acknowledged so far, including by this ACK.
@@ -134,7 +134,7 @@ pub trait CongestionControl: Sized {
     fn rate(&self) -> BitsPerSec;
 
     /// Returns the target rate and α at `now`, for the records; α is a fixed-point number with 30 fractional bits.
-    /// Returns `None` if the controller has none.
+    /// Returns `None` if the controller has no target rate and no α.
     fn target_and_alpha(
         &self,
         now: SimTime,
@@ -149,7 +149,7 @@ pub trait CongestionControl: Sized {
         None
     }
 
-    /// Processes that the QP has sent a packet of `wire_bytes`.
+    /// Updates the state after the QP has sent a packet of `wire_bytes`.
     fn on_sent(&mut self, now: SimTime, wire_bytes: u32, parameters: &Self::Parameters) {
         let _ = (now, wire_bytes, parameters);
     }

@@ -104,7 +104,7 @@ pub struct Timely {
     previous: Option<u64>,
     /// Number of acknowledged bytes above which the next step happens.
     step_after: u64,
-    /// Number of consecutive raises.
+    /// Number of raises (`RateChange::Raise`) since the last cut.
     raises: u32,
 }
 
@@ -112,9 +112,9 @@ pub struct Timely {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum RateChange {
     Raise,
-    /// Raise by δ even after many raises in a row.
+    /// Raise by δ, even after many raises in a row; not counted as a raise in a row.
     RaiseLittle,
-    /// Cut of the rate to this share of it.
+    /// Multiplication of the rate by this factor, from 0 to 1.
     Cut(f64),
 }
 

@@ -42,7 +42,7 @@ pub enum EventKind {
     SampleQueues,
     /// Sample of the DCI switch's counters for the records.
     SampleSwitch,
-    /// Traffic-engineering interval's end at the DCI switch.
+    /// End of a traffic-engineering interval at the DCI switch.
     TeTick,
     /// Sample of the QPs' rates for the records.
     SampleRates,
@@ -96,7 +96,7 @@ pub struct EventQueue {
     first_port: u32,
     ports: u32,
     timers: BinaryHeap<Reverse<u128>>,
-    /// Number of scheduled timers that are not housekeeping.
+    /// Number of scheduled timers of the kinds that can send packets.
     work: usize,
 }
 
@@ -157,7 +157,7 @@ impl EventQueue {
         Some(self.next().at).filter(|&at| at < NEVER)
     }
 
-    /// Returns true if any event other than housekeeping is scheduled.
+    /// Returns true if any event that can send packets is scheduled.
     #[must_use]
     pub fn has_work(&self) -> bool {
         self.work > 0 || self.packets.earliest().0 < NEVER

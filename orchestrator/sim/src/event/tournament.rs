@@ -4,7 +4,7 @@ use std::hint::select_unpredictable;
 
 use crate::time::SimTime;
 
-/// Times by slot, with quick access to the earliest one; of equal times, the lowest slot's.
+/// Times by slot, with quick access to the earliest one; of slots with equal times, the lowest one counts as earliest.
 ///
 /// Slots are compared in pairs, then the winners of pairs, up to a single earliest time. When a time changes, the
 /// comparisons on its way to the root are repeated: one comparison per doubling of the number of slots, without a

@@ -10,7 +10,7 @@ pub struct Channel {
     port: u32,
     /// Packets in the order of sending.
     batches: Vec<PacketBatch>,
-    /// Telemetry of those packets that carry it, in the same order.
+    /// Telemetry of the packets that carry telemetry, in the order of sending.
     telemetry: Vec<Telemetry>,
 }
 

@@ -27,14 +27,14 @@ pub(super) struct Dci<'w> {
     pub candidates: Vec<&'w [PortCandidate]>,
     pub table: FlowTable,
     pub counters: Counters,
-    /// Ports whose queues LCMP samples, in the switch's order; empty under other policies.
+    /// Monitors of all ports of the switch, in port order; empty under policies other than LCMP.
     pub monitored: Vec<MonitoredPort>,
     /// Flow sizes counted so far; `None` unless the policy is UCMP with flow ageing.
     pub flow_ageing: Option<FlowAgeing>,
     /// TE weights; `None` unless the policy is traffic engineering and the switch has an agent.
     pub te_weights: Option<TeWeights>,
-    /// Egress port of each flow's latest data packet, where flows are not pinned; `None` if they are, or if no fault
-    /// can move flows.
+    /// Egress port of each flow's latest data packet; `None` if the switch pins flows, or if the plan has no faults
+    /// that could move them.
     pub unpinned: Option<FxHashMap<u32, u32>>,
 }
 
@@ -111,7 +111,7 @@ impl MonitoredPort {
         }
     }
 
-    /// Computes and installs the thresholds for the port's current rate and buffer.
+    /// Computes and installs LCMP's thresholds for the port's current rate and buffer.
     pub fn provision<S: SemanticsRules, C: CongestionControl>(
         &mut self,
         world: &World<'_, S, C>,
@@ -166,8 +166,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 
     /// Returns the port at which a packet without a next hop is counted as dropped: the dead port to which its flow is
-    /// pinned, else the first candidate's port. A packet that is lost inside its own datacenter is counted at
-    /// `ingress`.
+    /// pinned, else the first candidate's port. A packet is counted at `ingress` if the switch is not a DCI switch, or
+    /// is in the destination datacenter.
     #[cold]
     pub(super) fn dead_end(&mut self, ingress: u32, packet: &Packet) -> u32 {
         let to_dc = self.world.network.host_dcs[usize::from(packet.to)];

@@ -18,7 +18,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Returns why a packet needs a decision, given the port to which its flow is pinned; `None` if the packet takes
     /// that port.
     ///
-    /// `must_reroute` returns true if flow ageing moves a flow whose port is alive; it is called only in that case.
+    /// `must_reroute` returns true if flow ageing moves the flow away from a live port; it is called only if the pinned
+    /// port is alive.
     #[inline]
     pub(super) fn failover(
         &self,

@@ -31,7 +31,7 @@ impl FlowAgeing {
         }
     }
 
-    /// Replaces the candidates for the datacenter `to_dc`, and thereby the thresholds.
+    /// Recomputes the size thresholds for the datacenter `to_dc` from new candidates.
     pub fn provision(&mut self, to_dc: u32, candidates: &[PortCandidate]) {
         self.thresholds[to_dc as usize] = thresholds(candidates, &self.config);
     }

@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Schedules the next garbage collection. The artifact's policies without parameters have none.
+    /// Schedules the next garbage collection. Under `semantics: artifact`, only LCMP has garbage collection.
     pub(super) fn schedule_flow_gc(&mut self) {
         let is_paper = self.world.plan.transport.semantics == Semantics::Paper;
         if is_paper || matches!(self.world.policy, RunPolicy::Lcmp(_)) {

@@ -101,8 +101,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.leave(port, packet);
     }
 
-    /// Marks `packet` if the queue behind it requires a mark (lab semantics have already judged the queue in front of
-    /// it), writes its telemetry, and sends it through the switch port `port`.
+    /// Sends `packet` through the switch port `port`, after marking it according to the queue behind it and writing its
+    /// telemetry. In profile `rxe`, the packet was marked on arrival instead, according to the queue in front of it.
     #[inline]
     pub(super) fn leave(&mut self, port: u32, mut packet: Packet) {
         let egress = self.port(port);

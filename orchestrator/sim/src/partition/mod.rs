@@ -91,7 +91,7 @@ pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
     faults: Vec<PartitionFault>,
     /// Switch telemetry of the packets in flight in this partition.
     telemetry: Slab<Telemetry>,
-    /// Empty vectors of hops for reuse by later packets.
+    /// Empty telemetry vectors, reused for later packets.
     spare_hops: Vec<Vec<IntHop>>,
     /// Packets sent to other partitions since the last exchange, one channel per link.
     channels: Vec<Channel>,
@@ -122,7 +122,7 @@ pub struct Work {
     /// Number of times that a NACK or a time-out made a sender retransmit from its first unacknowledged packet
     /// (go-back-N).
     pub go_backs: u64,
-    /// Number of those times that were caused by a retransmission time-out.
+    /// Number of go-backs, included in `go_backs`, that a retransmission time-out caused.
     pub timeouts: u64,
     /// Number of flows whose sender has received all ACKs.
     pub finished: u64,
@@ -170,7 +170,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.last_finish
     }
 
-    /// Returns true if any event other than housekeeping is scheduled.
+    /// Returns true if any event that can send packets is scheduled.
     #[must_use]
     pub fn has_work(&self) -> bool {
         self.events.has_work()

@@ -177,7 +177,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Traces a PFC pause or resume of the host at `port` for each flow that it sends.
+    /// Traces a PFC pause or resume of the host at `port` for each flow that the host sends.
     pub(super) fn trace_pause(&mut self, port: u32, is_pause: bool) {
         if *self.filter == TraceFilter::None {
             return;

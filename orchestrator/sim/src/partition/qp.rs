@@ -9,7 +9,7 @@ use crate::{
     time::SimTime,
 };
 
-/// Value in place of a slab slot that means no slot.
+/// Slot number that means "no slot".
 pub(super) const NONE: u32 = u32::MAX;
 
 /// State of a sending QP, for one flow.
@@ -34,7 +34,8 @@ pub(super) struct Qp<C> {
     /// Current pacing rate.
     pub rate: BitsPerSec,
     pub clock: WireClock,
-    /// Time of the last ACK, NACK or CNP, or of the flow's start.
+    /// Time from which the retransmission timer counts: the last ACK, NACK or expiry, or the sending of a packet while
+    /// no packet was unacknowledged.
     pub last_answer_at: SimTime,
     /// Number of CNPs received.
     pub cnps: u64,
@@ -49,10 +50,11 @@ pub(super) struct Qp<C> {
     /// True from a go-back, after a NACK or a time-out, until the next ACK; NACKs are ignored in between (profile
     /// `rxe`).
     pub has_retried: bool,
-    /// Time for which the congestion-control timer is scheduled; an event at any other time is stale. The same holds
-    /// for the next two fields.
+    /// Time for which the congestion-control timer is scheduled; an event at any other time is stale.
     pub cc_timer_at: SimTime,
+    /// Time for which the pacer's first packet is scheduled; an event at any other time is stale.
     pub paced_at: SimTime,
+    /// Time for which the retransmission time-out is scheduled; an event at any other time is stale.
     pub timeout_at: SimTime,
     /// State of the QP's congestion control.
     pub control: C,

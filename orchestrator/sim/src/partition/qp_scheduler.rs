@@ -6,8 +6,8 @@ use crate::network::count;
 ///
 /// A QP without packets to send leaves the scheduler and re-enters at the end. With `keeps_qps`, as in the artifact
 /// ([`crate::semantics::SemanticsRules::SCHEDULER_KEEPS_QPS`]), a QP keeps its position until it has received all its
-/// ACKs and an iteration passes it. The iteration then removes all finished QPs from the first one that it passed on,
-/// and does not adjust the position served last.
+/// ACKs and an iteration passes it. The iteration then removes the lowest finished QP that it passed, and every
+/// finished QP at a higher position. It adjusts the position served last only if it serves a QP.
 ///
 /// An iteration takes time proportional to the number of ready QPs, not of all QPs: with round trips of 250 ms, fifty
 /// QPs of a host only wait for ACKs.
@@ -83,7 +83,7 @@ impl QpScheduler {
         }
     }
 
-    /// Removes the QP at `position`; the one after it is served next.
+    /// Removes the QP at `position` and adjusts the position served last.
     fn remove(&mut self, position: u32) {
         self.members.remove(position as usize);
         for ready in &mut self.ready {

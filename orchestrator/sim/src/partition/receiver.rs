@@ -16,7 +16,7 @@ use crate::{
 pub(super) struct Receiver {
     /// Number of the next expected packet.
     pub expected: u32,
-    /// Number of the missing packet in the last NACK.
+    /// Number of the missing packet in the last NACK; `u32::MAX` before the first NACK.
     pub nacked: u32,
     /// Earliest time at which the same NACK may be repeated; `MAX` if it is never repeated.
     next_nack: SimTime,
@@ -36,7 +36,7 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// Returns the kind of answer to the data packet `packet`; `None` if it gets no answer.
+    /// Returns the kind of answer to the data packet `packet`; `None` if the packet gets no answer.
     fn answer(&mut self, packet: &Packet, now: SimTime, transport: &Transport) -> Option<Kind> {
         if packet.seq == self.expected {
             self.expected += 1;

@@ -193,7 +193,7 @@ impl<C> Qp<C> {
 }
 
 impl Receiver {
-    /// Returns the kind of SoftRoCE's answer to the data packet `packet`; `None` if it gets no answer.
+    /// Returns the kind of SoftRoCE's answer to the data packet `packet`; `None` if the packet gets no answer.
     pub(super) fn rxe_answer(&mut self, packet: &Packet) -> Option<Kind> {
         if packet.seq == self.expected {
             self.expected += 1;

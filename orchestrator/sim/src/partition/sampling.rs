@@ -35,7 +35,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Schedules a housekeeping event `interval` from now.
+    /// Schedules the next periodic event of `kind`, `interval` from now.
     pub(super) fn schedule_after(&mut self, kind: EventKind, interval: Nanos) {
         let at = self.now.saturating_add(interval.into());
         self.events.push(at, kind, 0);
@@ -145,7 +145,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         !self.world.switches[self.dc as usize].is_legacy
     }
 
-    /// Advances the clock to the run's end, and traces a last sample of everything and each port's totals.
+    /// Advances the clock to the run's end, and traces the last samples of links, queues and switch counters, and each
+    /// port's totals.
     pub fn close(&mut self, end: SimTime) {
         self.now = end;
         self.sample_links();

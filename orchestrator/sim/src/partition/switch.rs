@@ -67,8 +67,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.drop_packet(egress, packet);
     }
 
-    /// Returns the egress port of `node` for `packet`: next hop number flow hash modulo the number of next hops that
-    /// are up.
+    /// Returns the egress port of `node` for `packet`: with n next hops that are up, the one at index flow hash modulo
+    /// n. A sole next hop is returned even if it is down.
     #[inline]
     pub(super) fn hash_next_hop(&self, node: u32, packet: &Packet) -> Option<u32> {
         let hops = self.world.network.next_hops_to(node, packet.to);
@@ -175,9 +175,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.kick(port);
     }
 
-    /// Removes the PFC frame for `class` that waits at `port` behind the packet in transmission; returns false if there
-    /// is none. A pause and its resume then cancel out and leave the peer in the right state; queues of such pairs
-    /// would delay the last pause.
+    /// Removes the PFC frame for `class` that waits at `port` behind the packet in transmission; returns false if no
+    /// such frame waits. A pause and its resume then cancel out and leave the peer in the right state; queues of such
+    /// pairs would delay the last pause.
     fn revokes_pfc(&mut self, port: u32, class: u8) -> bool {
         let egress = &self.ports[(port - self.first_port) as usize];
         let waiting = egress.queues[usize::from(CONTROL)].front(&mut self.queued);

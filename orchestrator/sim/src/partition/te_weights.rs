@@ -71,11 +71,11 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Installs the weights computed from the demands of the previous interval, and reports the demands of the one that
-    /// ends.
+    /// Installs the weights computed from the demands of the previous interval, and reports the demands of the interval
+    /// that ends.
     ///
-    /// A switch without an agent reports no demands, but its links' rates, which the controller knows from
-    /// provisioning.
+    /// A switch without an agent reports zero demands. The rates of its links are reported too, because the controller
+    /// has them from provisioning.
     pub(super) fn te_tick_due(&mut self) {
         let Some(te) = &self.world.te else {
             return;
@@ -102,8 +102,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.schedule_te_tick();
     }
 
-    /// Returns the DCI switch's ports with their rates, whether up or down: beyond a switch's own links, neither
-    /// switches nor the TE controller detect a cut.
+    /// Returns all ports of the DCI switch with their rates, whether up or down, because the TE controller detects no
+    /// cuts.
     fn link_rates(&self) -> Vec<(u32, BitsPerSec)> {
         let node = self.world.switches[self.dc as usize].node;
         let ports = self.world.network.nodes[node as usize].ports.clone();

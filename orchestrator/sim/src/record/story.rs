@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lab_records::StoryRow;
 
-/// Latest row of each flow, which still counts repetitions of its event.
+/// Latest event of each traced flow as a row, kept to count repetitions until a different event follows.
 #[derive(Debug, Default)]
 pub struct Stories {
     open: BTreeMap<u32, StoryRow>,

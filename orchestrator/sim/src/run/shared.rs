@@ -23,7 +23,7 @@ use crate::{
     world::World,
 };
 
-/// Partition with its mailboxes, which any thread may claim for one window or one exchange.
+/// Partition that any thread may claim for one window or one exchange, with its mailboxes.
 pub(super) struct PartitionSlot<'w, S: SemanticsRules, C: CongestionControl> {
     pub partition: Mutex<Partition<'w, S, C>>,
     /// Packets from other partitions, which are delivered in the next exchange.
@@ -41,7 +41,7 @@ pub(super) struct PartitionSlot<'w, S: SemanticsRules, C: CongestionControl> {
 pub(super) struct PartitionStatus {
     /// Time of the partition's next event.
     pub next: SimTime,
-    /// True if any event other than housekeeping is scheduled.
+    /// True if any event that can send packets is scheduled.
     pub has_work: bool,
     /// Number of flows that have finished.
     pub finished: u64,

@@ -93,7 +93,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
             .collect()
     }
 
-    /// Returns the reason why the run must end now; `None` if it goes on. All threads get the same result.
+    /// Returns the reason why the run must end now; `None` if the run continues. All threads get the same result.
     fn end_reason(&self, next: SimTime, statuses: &[PartitionStatus]) -> Option<EndReason> {
         let flows = self.shared.world.flows.len() as u64;
         let finished: u64 = statuses.iter().map(|status| status.finished).sum();
@@ -133,7 +133,8 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
         }
     }
 
-    /// Claims the next partition that no thread has claimed, in the order of `dc_at`.
+    /// Claims the next partition and returns it; `None` if all partitions are claimed. `dc_at` maps the number of
+    /// earlier claims to a datacenter.
     fn claim(
         &self,
         claimed: &AtomicUsize,

@@ -17,7 +17,7 @@ pub struct Identities {
     pub hash_seeds: Vec<u32>,
     /// Largest bandwidth-delay product in bytes, to which windows are proportional.
     pub largest_window: u64,
-    /// Base RTT that the congestion control of every QP uses; `None` if each QP uses its own flow's.
+    /// Base RTT that the congestion control of every QP uses; `None` if each QP uses the base RTT of its flow.
     pub common_base_rtt: Option<SimTime>,
     /// Order of next hops with equal hop counts; `None` for the plan's order.
     pub next_hop_order: Option<NextHopOrder>,

@@ -53,9 +53,10 @@ pub trait SemanticsRules: Copy + Send + Sync + 'static {
 
     /// True if a QP keeps its position in its NIC's scheduler until an iteration finds the QP finished.
     ///
-    /// In the artifact, `RdmaEgressQueue::GetNextQindex` removes only the finished QPs that it passes, and does not
-    /// correct `m_rrlast`. The order of packets matters, because the first packet decides for all flows with the same
-    /// key: with this rule, all flows of Figure 1 under UCMP take the published paths; without it, eight do not.
+    /// In the artifact, `RdmaEgressQueue::GetNextQindex` removes finished QPs only when it passes one, and corrects
+    /// `m_rrlast` only if it serves a QP. The order of packets matters, because the first packet decides for all flows
+    /// with the same key: with this rule, all flows of Figure 1 under UCMP take the published paths; without it, eight
+    /// do not.
     const SCHEDULER_KEEPS_QPS: bool;
 
     /// True if hosts have SoftRoCE devices; see [`rxe`].
@@ -81,7 +82,8 @@ pub trait SemanticsRules: Copy + Send + Sync + 'static {
     /// Returns the free bytes of the shared part of a buffer.
     fn free_bytes(shared: u64, used: u64) -> u64;
 
-    /// True if flows are pinned even where there is only one candidate, and among the datacenter's own spines.
+    /// True if DCI switches, except under plain ECMP, pin flows even if there is only one candidate, and also flows to
+    /// hosts in their own datacenter.
     const PINS_EVERYTHING: bool;
 
     /// Returns the addresses, keys and hash seeds of `flows` and of all nodes.

@@ -50,7 +50,7 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub flow_table: FlowTablePlan,
     /// TE controller; `None` unless the policy is traffic engineering.
     pub te: Option<TeController>,
-    /// QPs whose rates are recorded; `None` if no rates are.
+    /// QPs whose rates are recorded; `None` if no rates are recorded.
     pub sampled_rates: Option<SampledRates>,
     /// Factors from emulated to paper units, for the records.
     pub paper: PaperUnits,
@@ -60,7 +60,7 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub is_plain_ecmp: bool,
     /// Parameters of the QPs' congestion control.
     pub control: C::Parameters,
-    /// Base RTT that every QP's congestion control uses; `None` if each QP uses its own flow's.
+    /// Base RTT that every QP's congestion control uses; `None` if each QP uses the base RTT of its flow.
     pub common_base_rtt: Option<SimTime>,
     /// Largest bandwidth-delay product in bytes, to which windows are proportional.
     pub largest_window: u64,
@@ -85,7 +85,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         Self::with_order(plan, policy, repetition, control, None)
     }
 
-    /// Prepares a run like [`World::new`], but with the order of equal next hops that a routing table gives.
+    /// Prepares a run like [`World::new`], but with next hops of equal hop count in the order of a routing table.
     ///
     /// # Errors
     /// Fails if the plan cannot be simulated: see [`SimError`].

@@ -7,7 +7,7 @@ use crate::{
     semantics::NextHopOrder,
 };
 
-/// Sorts the equal next hops inside datacenters as `order` gives them.
+/// Sorts the next hops of equal hop count inside datacenters into the given order.
 pub(super) fn order_next_hops(network: &mut Network, order: &NextHopOrder) {
     let neighbours: Vec<NodeId> = (0..count(network.ports.len()))
         .map(|port| network.neighbour(port))

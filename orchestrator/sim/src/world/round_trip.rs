@@ -9,13 +9,13 @@ use lab_units::{Bytes, DcId, LinkId, Nanos};
 /// path with the least delay at the start.
 pub(crate) struct Detours<'p> {
     plan: &'p Plan,
-    /// Time of a full packet and its ACK on each link, at its longest.
+    /// Longest time of a full packet and its ACK on each link, indexed by link.
     longest: Vec<Nanos>,
     by_pair: BTreeMap<(DcId, DcId), Nanos>,
 }
 
 impl<'p> Detours<'p> {
-    /// Computes the detours between all datacenters as they are at the start of a run.
+    /// Computes the detours between all datacenters, with the links' delays at the start of a run.
     pub fn at_start(plan: &'p Plan) -> Self {
         Self::new(plan, |link| link_trip(plan, &plan.links[link.index()].emu))
     }

@@ -27,7 +27,7 @@ pub struct Transport {
     pub ack_bytes: u32,
     /// Traffic class of ACKs.
     pub ack_class: u8,
-    /// Time after which a receiver repeats its NACK for a packet; `None` if it never repeats it.
+    /// Time after which a receiver repeats its NACK for a packet; `None` if NACKs are never repeated.
     pub nack_interval: Option<SimTime>,
     /// Retransmission timer; `None` if senders never time out.
     pub timer: Option<RetransmitTimer>,

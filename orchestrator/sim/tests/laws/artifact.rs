@@ -56,8 +56,8 @@ fn under_the_papers_semantics_hosts_are_paused_instead() {
     assert_eq!(run.count(8, StoryEvent::Marked), 0);
 }
 
-/// Returns what a decision between two equal candidates sees, after a flow to dc4's host `first` has filled one
-/// candidate's queue for a millisecond: the index of that candidate, and the C_cong of both.
+/// Simulates a flow to dc4's host `first`, which fills the queue of one of two equal candidates, and a decision 1 ms
+/// later. Returns the index of the filled candidate, and the C_cong of both candidates in the later decision.
 fn observed(first: u32) -> (usize, [u8; 2]) {
     let run = simulate_text(&format!(
         "
@@ -86,8 +86,8 @@ transport: {{ semantics: artifact }}
 }
 
 /// After a millisecond, 11.25 MB are queued and the trend is an eighth of the growth, 1.406 MB, in the highest level,
-/// which starts at 1.25 MB per millisecond. The switch samples all ports once per candidate, so a full second candidate
-/// is evaluated after one more decay step, at 1.230 MB, in the level below.
+/// which starts at 1.25 MB per millisecond. The switch samples all ports once per candidate. So if the second candidate
+/// has the full queue, its trend has decayed by one more step, to 1.230 MB, the next lower level.
 #[test]
 fn the_monitor_observes_once_for_each_candidate() {
     // The queue level is 25, the second lowest: (2 · 25 + 255) >> 2 and (2 · 25 + 229) >> 2.

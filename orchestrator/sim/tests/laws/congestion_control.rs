@@ -5,7 +5,7 @@ use lab_sim::EndReason;
 
 use crate::lab::{MICRO, MILLI, Run, pair, simulate_text};
 
-/// Simulates two flows whose hosts share a link; the second flow starts 5 ms after the first.
+/// Simulates two 1 GB flows that share a link; the second flow starts 5 ms after the first.
 fn late_comer(cc: &str) -> Run {
     simulate_text(&format!(
         "
@@ -86,7 +86,7 @@ fn rates_stay_between_zero_and_the_line_rate() {
     }
 }
 
-/// Two 1 GB flows have at least 250,000 packets of 4,154 B each, which take 166 ms on the link together. Congestion
+/// Two 1 GB flows have 244,141 packets of up to 4,154 B each, which take 162 ms on the link together. Congestion
 /// control keeps the queue near the marking thresholds.
 #[test]
 fn control_keeps_the_link_busy_and_the_queue_short() {
@@ -131,7 +131,7 @@ measure: {{ queues: 100 us }}
     assert!(later < 100_000, "{later} B");
 }
 
-/// Every packet that meets a queue is marked, but a QP gets at most one CNP per 50 us.
+/// Every packet with more than 8 kB queued behind it is marked, but a QP gets at most one CNP per 50 us.
 #[test]
 fn a_qp_has_one_cnp_an_interval() {
     let run = simulate_text(

@@ -201,7 +201,7 @@ impl Drawn {
     }
 }
 
-/// Returns the trace as text, of the first 60 ms, which suffice for most of these flows.
+/// Returns the trace of the first 60 ms as text; most of the generated flows finish in this time.
 fn trace_of(text: &str, threads: usize) -> String {
     let run = simulate_until(&plan(text), 0, threads, 60 * MILLI);
     let mut all = format!("{:?}\n", run.outcome);

@@ -39,8 +39,9 @@ struct Measured {
     share: f64,
     /// Bytes that the bottleneck carried ÷ the bytes that it could have carried.
     utilisation: f64,
-    /// Mean queue length at the bottleneck in bytes; the next field has the maximum.
+    /// Mean queue length at the bottleneck in bytes.
     mean_queue: u64,
+    /// Maximum queue length at the bottleneck in bytes.
     max_queue: u64,
 }
 

@@ -15,8 +15,9 @@ fn pair_with_fault(packets: u64, start: &str, fault: &str) -> String {
     pair(&flow, "", &fault)
 }
 
-/// Packet j, numbered from 1, leaves the switch at 1 µs + j · 332.32 ns. So 297 packets have left by 100 µs, and each
-/// later packet takes twice the time. The last ACK also crosses the link at the new rate, in 9.92 ns.
+/// Packet j, numbered from 1, leaves the switch at 1 µs + j · 332.32 ns. So 297 packets have left by 100 µs, when the
+/// rate is halved, and each later packet takes twice the time. The last ACK also crosses the link at the new rate, in
+/// 9.92 ns.
 #[test]
 fn a_new_rate_applies_from_the_next_packet_on() {
     let run = simulate_text(&pair_with_fault(1_000, "0 ms", "rate: 50 Gbit"));
@@ -92,8 +93,8 @@ fn packets_of_both_ways_arrive_no_faster_than_the_link() {
     assert_eq!(run.outcome.work.go_backs, 0);
 }
 
-/// The same run, but a cut at 9.999 ms loses the early packets on the wire, so the late packets have the wire for
-/// themselves.
+/// As in [`packets_of_both_ways_arrive_no_faster_than_the_link`], but a cut at 9.999 ms loses the early packets on the
+/// wire, so the late packets have the wire for themselves.
 #[test]
 fn packets_that_a_cut_lost_hold_no_others_back() {
     let cut = ", { at: 9999 us, link: [dc1, dc2], down: true }, \

@@ -10,10 +10,10 @@ use crate::lab::{HOST_DELAY, MICRO, MILLI, PACKET, plan, simulate, simulate_text
 ///
 /// The switch's buffer holds the reserves of two ports, 2 · 8 · 4,096 B, the headroom of the host port, 25,000 B for a
 /// round trip of 2 µs and 3 · 4,154 B + 64 B, and 90,000 B to share. The long link's headroom, a bandwidth-delay
-/// product, is removed. The host must stop when its port uses an eighth of what is free of the share, 10,000 B: at the
-/// fourth packet, 4 · 4,154 − 4,096 B. Packet i arrives at 1 µs + i · 332.32 ns, and one packet leaves for every two
-/// that arrive, so the first packet that finds three in the buffer is the seventh: 3,326.24 ns. The pause of 64 B is
-/// sent in 5.12 ns and travels for 1 µs.
+/// product, is removed. The switch pauses the host once its port uses an eighth of the free shared bytes, 10,000 B.
+/// That is when four packets are in the buffer, 4 · 4,154 − 4,096 B. Packet i arrives at 1 µs + i · 332.32 ns, and one
+/// packet leaves for every two that arrive, so the first packet that finds three in the buffer is the seventh: 3,326.24
+/// ns. The pause of 64 B is sent in 5.12 ns and travels for 1 µs.
 #[test]
 fn a_pause_is_sent_at_the_threshold_and_arrives_a_delay_later() {
     let run = simulate_text(

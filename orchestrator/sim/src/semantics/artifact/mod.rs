@@ -19,7 +19,7 @@ pub mod wraps;
 pub struct Artifact;
 
 impl SemanticsRules for Artifact {
-    /// PPP 14, IPv4 20, UDP 8, sequence number and time 6. Congestion controls add their own headers.
+    /// Header bytes: PPP 14, IPv4 20, UDP 8, sequence number and time 6. Congestion controls add their own headers.
     const DATA_HEADER_BYTES: u32 = 48;
     const PAYLOAD_ALIGN: u32 = 1;
     /// Header of 12 bytes after PPP, IPv4 and priority group, padded to the minimum Ethernet frame.

@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(bdp(700_012_000, 100 * GBIT), 1_832_620_972);
     }
 
-    /// In the last two lines, the window at 100 Gbit/s, the line rate, is smaller than the window at 25 Gbit/s.
+    /// In the last two assertions, the window at 100 Gbit/s, the line rate, is smaller than the window at 25 Gbit/s.
     #[test]
     fn windows_wrap_and_need_not_grow_with_the_rate() {
         let at = |largest, gigabits: u64| window(largest, gigabits * GBIT, 100 * GBIT);
