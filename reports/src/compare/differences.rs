@@ -36,7 +36,7 @@ pub enum Aspect {
     Settings,
 }
 
-/// Aspect in which the runs differ, with its value in each.
+/// Aspect in which the runs differ, with its value in each run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Difference {
     /// Aspect in which the values differ.
@@ -143,7 +143,7 @@ pub fn are_of_two_engines<'a>(runs: impl IntoIterator<Item = &'a RunFacts>) -> b
 enum PolicyText {
     /// All parameters, in paper units.
     Values,
-    /// All parameters as in the plan, in which times are emulated.
+    /// All parameters as in the plan, with emulated times.
     Planned,
     /// Only the parameters that depart from the publication.
     Departures,

@@ -60,8 +60,8 @@ fn shown(path: Option<&str>) -> &str {
     path.unwrap_or("an unknown path")
 }
 
-/// Describes the longest queue on the path in each run with the time of its sample; `None` if a run has no samples
-/// there.
+/// Describes the longest queue on the flow's path in each run with the time of its sample; `None` if a run has no queue
+/// samples on the path.
 fn queues(sides: &[FlowSide; 2]) -> Option<String> {
     let longest = |side: &FlowSide| {
         let longest = side

@@ -52,7 +52,7 @@ pub struct Queue {
     pub to_dc: String,
     /// Queue length, bytes.
     pub backlog_bytes: u64,
-    /// Time of the sample, ns: of all samples, the one nearest to the flow's start.
+    /// Time of the sample, ns. Of the queue's samples, this one is nearest to the flow's start.
     pub time_ns: u64,
 }
 

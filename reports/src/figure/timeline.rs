@@ -16,7 +16,7 @@ use crate::{error::DrawError, text};
 
 /// Data of the figure `flow-timeline`.
 pub struct Timeline {
-    /// Label and colour of each route, and last those of all other flows.
+    /// Label and colour of each route; the last entry is for all other flows.
     pub routes: Vec<(String, RGBColor)>,
     /// Panels, one per policy.
     pub panels: Vec<Lane>,

@@ -36,7 +36,7 @@ pub struct Stories {
     pub again: BTreeMap<String, Vec<u32>>,
 }
 
-/// Reads the decisions on `flows`. The table is read by columns, because few of its rows are about these flows.
+/// Reads the decisions on `flows`. The table is read by columns, because few of its rows concern these flows.
 pub fn stories(
     run: &RunFacts,
     flows: &BTreeSet<FlowKey>,

@@ -8,7 +8,7 @@ use crate::{
     text::{self, WIDTH},
 };
 
-/// Shares of a policy's bytes and flows that each route carried.
+/// Shares of each policy's bytes and flows that each route carried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathShares {
     /// Routes of the flows, in order of increasing delay.
@@ -135,8 +135,8 @@ impl PathShares {
         ]
     }
 
-    /// If all routes have the same ends, returns these and the routes without them; otherwise `None` and the whole
-    /// routes.
+    /// Returns the ends that all routes share, and the routes without these ends; if the ends differ, `None` and the
+    /// whole routes.
     fn short_names(&self) -> (Option<String>, Vec<String>) {
         let split = |route: &String| {
             let (first, rest) = route.split_once('-')?;

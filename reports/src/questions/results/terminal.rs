@@ -11,8 +11,8 @@ use crate::{
     text::{self, WIDTH, grouped},
 };
 
-/// Returns the FCT slowdowns of all policies with the parameters that depart from the paper, their changes against the
-/// first policy, and notes on both.
+/// Returns the FCT slowdowns of all policies, the parameters that depart from the paper, the changes against the first
+/// policy, and notes on slowdowns and changes.
 pub fn blocks<'a>(summary: &Summary) -> Vec<Block<'a>> {
     let mut blocks = vec![Block::Table(Medium::Terminal, slowdowns(summary))];
     blocks.extend(changes(summary));

@@ -81,7 +81,7 @@ fn facts(run: &Run) -> Vec<Fact> {
     let settings = provenance.policies.iter();
     facts.extend(settings.map(|it| fact(&it.policy, parameters(it))));
     facts.push(fact("began", run.started_at.to_string()));
-    let never_ended = "no: it was interrupted, or is still running";
+    let never_ended = "no: the run was interrupted, or is still running";
     facts.extend(match &run.end {
         Some(end) => ended(run, end),
         None => vec![fact("ended", never_ended)],
@@ -93,7 +93,7 @@ fn facts(run: &Run) -> Vec<Fact> {
 fn clock(info: &RunInfo) -> &'static str {
     match (info.clock, &info.engine) {
         (Clock::Virtual, EngineInfo::Kernel) => {
-            "virtual: instructions executed, and jumps over idle"
+            "virtual: counts executed instructions, and skips idle time"
         }
         (Clock::Virtual, EngineInfo::Sim(_)) => "virtual: the simulator's events",
         (Clock::Real, _) => "real",
@@ -231,7 +231,7 @@ fn simulated(work: &SimWork) -> String {
         per_second(work.packet_hops),
     );
     if let Some(memory) = work.peak_memory_bytes {
-        fact += &format!(", {} of memory at most", text::size(memory));
+        fact += &format!(", peak memory {}", text::size(memory));
     }
     fact
 }
@@ -253,7 +253,7 @@ fn ended(run: &Run, end: &RunEnd) -> Vec<Fact> {
     facts
 }
 
-/// Formats a phase with its duration, followed by the virtual time if flows ran in it in a guest.
+/// Formats a phase with its duration; if flows ran in a guest in this phase, the virtual time follows.
 fn phase(phase: &Phase) -> String {
     let aside = phase.virtual_ns.map_or_else(String::new, |time| {
         format!(" ({} by the lab's clock)", text::time(time))
@@ -265,7 +265,7 @@ fn guest_cpu(cpu: GuestCpu, flows: u64) -> String {
     let share = text::to_float(cpu.busy_ns.get()) / text::to_float(cpu.available_ns.get().max(1));
     let a_flow = Nanos::new(cpu.busy_ns.get() / flows.max(1));
     format!(
-        "{} busy by the lab's clock while flows ran, {}, which is {} a flow",
+        "busy for {} of the lab's time while flows ran: {}, or {} per flow",
         text::percent(share),
         text::time(cpu.busy_ns),
         text::time(a_flow),
@@ -329,7 +329,7 @@ fn warnings(run: &Run) -> Option<Fact> {
     listed(&counted(all.len() as u64, "warning"), all)
 }
 
-/// Term with its values, as a list of facts has them.
+/// Entry of a list of facts: a term and its values.
 type Fact = (String, Vec<String>);
 
 fn fact(term: &str, value: impl Into<String>) -> Fact {
