@@ -93,7 +93,7 @@ pub enum CoverageError {
     /// The run cannot be read.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// The group has a single repetition, so it has no interval.
+    /// A group has a single repetition, from which no interval can be computed.
     #[error("a group of {0} repetitions has no interval (hint: `--group 2` or more)")]
     SmallGroup(usize),
     /// The run has too few repetitions for two disjoint groups.
@@ -289,7 +289,7 @@ impl ChangeHeld {
     }
 }
 
-/// Statistics of a group's slowdowns, and of changes from it, as a user of two such runs would see them.
+/// Statistics that a user would see for a group, and changes from the group to another one.
 struct Group {
     slowdowns: Option<Slowdowns>,
     /// Change from the first group to the second, of the same policy.

@@ -264,7 +264,7 @@ fn engine(info: &RunInfo) -> String {
     }
 }
 
-/// Returns the parts of `plan.json` that belong to no other aspect, by name; empty if the run has no plan.
+/// Returns the parts of `plan.json` that no other aspect covers, by name; empty if the run has no plan.
 fn settings(run: &RunFacts) -> BTreeMap<String, String> {
     let plan = run
         .plan::<PlanSettings>()
@@ -305,7 +305,7 @@ fn listed(settings: &BTreeMap<String, String>) -> String {
     entries.collect::<Vec<_>>().join(", ")
 }
 
-/// Parts of `plan.json` that belong to no other aspect.
+/// Parts of `plan.json` that no other aspect covers.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct PlanSettings {

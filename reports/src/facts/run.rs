@@ -108,7 +108,7 @@ impl RunFacts {
         Ok(())
     }
 
-    /// Stores the number of truncated rows of a table and, for `flows.csv`, of all rows.
+    /// Stores how many rows of a table were truncated and, for `flows.csv`, how many were read.
     fn keep<R: Row>(&self, rows: u64, truncated: u64) {
         if R::FILE == FlowRow::FILE {
             self.flows.set(Some(rows));

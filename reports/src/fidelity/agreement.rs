@@ -24,11 +24,11 @@ pub struct Agreement {
     pub same_data_path: u64,
     /// Number of recorded flows whose acknowledgements took the same path in both runs.
     pub same_ack_path: u64,
-    /// Number of recorded flows whose data and acknowledgements both took the same paths in both runs.
+    /// Number of recorded flows whose data and whose acknowledgements took the same paths in both runs.
     pub same_paths: u64,
     /// Number of recorded flows with a path that is unknown in one run; such a path counts as different.
     pub unknown_paths: u64,
-    /// |ΔFCT| divided by the first run's FCT; `None` if no flow is compared.
+    /// Distribution of |ΔFCT| divided by the first run's FCT; `None` if no flow is compared.
     pub fct_difference: Option<Differences>,
     /// Pearson's coefficient of the flows' slowdowns; `None` if the slowdowns of one run do not vary.
     pub pearson: Option<f64>,

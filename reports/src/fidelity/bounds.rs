@@ -25,12 +25,12 @@ pub struct Bounds {
     pub min_compared: Vec<PolicyBound>,
 }
 
-/// Bound for every policy, or for one.
+/// Bound on a value, for every policy or for one policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyBound {
     policy: Option<String>,
     value: f64,
-    /// True if the user gave the value in percent, so that messages show it so.
+    /// True if the user gave the value in percent; messages then show percent.
     is_percent: bool,
 }
 

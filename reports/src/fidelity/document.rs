@@ -159,7 +159,7 @@ fn row(one: &Agreement) -> Vec<Cell> {
         .collect()
 }
 
-/// Function that returns a value of a link in one run, and function that formats it.
+/// Functions that return a link's value in one run, and that format the value.
 type LinkValue = (fn(&LinkSide) -> Option<u64>, fn(u64) -> String);
 
 fn links(fidelity: &Fidelity) -> Vec<Block<'static>> {

@@ -173,7 +173,7 @@ fn append(
     }
 }
 
-/// Returns the indices of equal keys in both sorted runs.
+/// Returns the pairs of indices at which both sorted runs have equal keys.
 fn pairs([first, second]: &[Vec<Recorded>; 2]) -> Vec<[usize; 2]> {
     let mut a = 0;
     let mut b = 0;

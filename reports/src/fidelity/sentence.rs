@@ -121,7 +121,7 @@ fn sharing(sides: &[FlowSide; 2]) -> Option<String> {
     })
 }
 
-/// Describes late starts that are long enough to matter next to the FCT; `None` if there are none.
+/// Describes starts whose lateness is not negligible against the FCT ([`MIN_LATENESS`]); `None` if no start was so late.
 fn lateness(sides: &[FlowSide; 2], names: [&str; 2]) -> Option<String> {
     let late = sides.iter().zip(names).filter_map(|(side, name)| {
         let late = side.lateness_ns?;

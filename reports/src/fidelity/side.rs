@@ -19,7 +19,7 @@ pub struct FlowSide {
     pub ack_path: Option<String>,
     /// Actual minus scheduled start, ns.
     pub lateness_ns: Option<u64>,
-    /// Link of the lowest rate on the data's path, the first of equal ones; `None` if the path is unknown.
+    /// Link of the lowest rate on the data's path, the first if several have this rate; `None` if the path is unknown.
     pub bottleneck: Option<Bottleneck>,
     /// Samples of the egress queues on the data's path, near the flow's start; queues without samples are left out.
     pub queues: Vec<Queue>,

@@ -41,7 +41,7 @@ pub struct SizePanel {
 pub struct SizeBin {
     /// Number of scheduled flows in the bin.
     pub flows: usize,
-    /// Number of these flows that finished.
+    /// Number of flows in the bin that finished.
     pub finished: usize,
     /// Value of the percentile; `None` if the bin has too few flows for it, or if it lies among the unfinished flows.
     pub value: Option<f64>,

@@ -208,7 +208,7 @@ impl Timeline {
     }
 }
 
-/// Height of all bars in a panel, logical pixels, unless there are too many or too few.
+/// Height of all bars in a panel, logical pixels, before the limits on the height of one bar apply.
 const LANE_HEIGHT: f64 = 400.0;
 
 /// Height of margins, tick labels and title together, logical pixels.

@@ -25,7 +25,7 @@ pub struct PolicyFlows {
     by_slowdown: Vec<u32>,
 }
 
-/// Flow in memory; it is kept small (72 bytes), because runs have millions.
+/// Flow in memory; kept small (72 bytes), because a run can have millions of flows.
 #[derive(Clone, Copy)]
 pub struct PolicyFlow {
     pub repetition: u32,

@@ -19,9 +19,9 @@ pub struct Decision {
     pub switch: String,
     /// Trigger and rule of the decision, such as `new_flow/scored`.
     pub reason: String,
-    /// For each candidate: next-hop datacenter, C_path, C_cong, total cost, and whether it was kept.
+    /// For each candidate: next-hop datacenter, C_path, C_cong, total cost, and whether the policy kept the candidate.
     pub candidates: Vec<(String, u64, u64, u64, bool)>,
-    /// Next-hop datacenter of the chosen candidate; `None` if none was chosen.
+    /// Next-hop datacenter of the chosen candidate; `None` if no candidate was chosen.
     pub chosen: Option<String>,
 }
 

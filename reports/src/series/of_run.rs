@@ -36,7 +36,7 @@ pub enum Unit {
     /// Number of events, shown per millisecond because intervals differ in width.
     PerMs,
     Percent,
-    /// Number of events, shown as a share of the events of all series.
+    /// Number of events, shown as a share of all series' events.
     Share,
     Bytes,
 }

@@ -5,7 +5,7 @@ use crate::{frames::TimeGrid, text::to_float};
 /// Values of one policy or run in the intervals of a grid: `None` where unknown, empty without data.
 pub type Line = Vec<Option<f64>>;
 
-/// Values of one subject over time.
+/// Values over time of one route, link direction or flow, or of the whole network, with a line per policy or run.
 #[derive(Clone, Debug)]
 pub struct Series {
     /// Route, link direction (`dc1 → dc2`) or hosts of a flow; empty for the network.
@@ -77,7 +77,7 @@ pub fn sum(known: &[f64]) -> f64 {
     known.iter().sum()
 }
 
-/// Returns the mean of the known values of a line, of which there must be at least one.
+/// Returns the mean of a line's known values; there must be at least one.
 pub fn mean(known: &[f64]) -> f64 {
     sum(known) / to_float(known.len() as u64)
 }

@@ -59,8 +59,8 @@ pub fn of(run: &Run) -> PathShares {
 }
 
 impl PathShares {
-    /// Returns the shares for a terminal: percent of bytes and, in brackets, of flows. This is a table if it fits, or
-    /// else a line with the largest shares of each policy. Empty if there are fewer than two routes.
+    /// Returns the shares for a terminal: percent of bytes and, in brackets, of flows. The shares are a table if it
+    /// fits, or else a line per policy with its largest shares. Empty if there are fewer than two routes.
     pub fn blocks<'a>(&self) -> Vec<Block<'a>> {
         if self.routes.len() < 2 {
             return Vec::new();

@@ -76,7 +76,7 @@ fn cell(estimate: &Estimate) -> String {
 }
 
 /// Returns the changes of p50 and p99 against the first policy, with their meaning in words. Each policy has one line,
-/// or two if one is too narrow. A run that is not valid has a note instead.
+/// or two if a line would be too long. A run that is not valid has a note instead.
 fn changes<'a>(summary: &Summary) -> Option<Block<'a>> {
     let (first, others) = summary.policies.split_first()?;
     if others.is_empty() {

@@ -150,8 +150,8 @@ pub fn semantics(semantics: Semantics) -> &'static str {
     }
 }
 
-/// Lists a policy's parameters in paper units, each followed by the lab's emulated value if that differs. Records of an
-/// earlier lcmp-lab only have the plan's parameters, with emulated times.
+/// Lists a policy's parameters in paper units, each followed by the lab's emulated value if the two differ. Records of
+/// an earlier lcmp-lab only have the plan's parameters, with emulated times.
 fn parameters(settings: &PolicySettings) -> String {
     if settings.values.is_empty() {
         return match &settings.parameters {
