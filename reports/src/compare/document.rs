@@ -222,8 +222,8 @@ const FASTER: &str = "Faster and slower: by more than 1 %. δ is Cliff's delta; 
                       and others.";
 
 /// Note below a table with the paper's reductions.
-const REDUCED: &str = "As the paper reduces: over 20 size bins, the median of the changes of the bins' medians, and the \
-                       largest change of a bin's P99. Ranks and bins are those of the authors' scripts.";
+const REDUCED: &str = "As the paper reduces: over 20 size bins, the median of the changes of the bins' medians, and \
+                       the largest change of a bin's P99. Ranks and bins are those of the authors' scripts.";
 
 #[cfg(test)]
 mod tests {

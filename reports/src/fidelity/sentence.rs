@@ -121,7 +121,8 @@ fn sharing(sides: &[FlowSide; 2]) -> Option<String> {
     })
 }
 
-/// Describes starts whose lateness is not negligible against the FCT ([`MIN_LATENESS`]); `None` if no start was so late.
+/// Describes starts whose lateness is not negligible against the FCT ([`MIN_LATENESS`]); `None` if there are no such
+/// starts.
 fn lateness(sides: &[FlowSide; 2], names: [&str; 2]) -> Option<String> {
     let late = sides.iter().zip(names).filter_map(|(side, name)| {
         let late = side.lateness_ns?;
