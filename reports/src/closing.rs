@@ -4,8 +4,8 @@ use anstyle::{AnsiColor, Style};
 
 use crate::{document::text_of, questions::Answered, stats::Meaning, text::WIDTH};
 
-/// Returns the answers to all questions that a terminal shows, separated by blank lines, in lines of at most [`WIDTH`]
-/// characters.
+/// Returns the text of all answers that have blocks for a terminal, separated by blank lines, in lines of at most
+/// [`WIDTH`] characters.
 pub fn closing(answers: &[Answered<'_>]) -> String {
     let text = |(_, blocks): &Answered<'_>| {
         let text = text_of(blocks, WIDTH);
@@ -16,7 +16,7 @@ pub fn closing(answers: &[Answered<'_>]) -> String {
     texts.join("\n")
 }
 
-/// Adds colours to the meanings of changes and to warnings.
+/// Colours the meanings of changes, such as `better`, and warnings for a terminal.
 pub fn painted(text: &str) -> String {
     let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
     let mut painted = text.to_owned();

@@ -21,12 +21,12 @@ use crate::{
     stats::{self, Change, Estimate, Meaning, Slowdowns},
 };
 
-/// Size of a coverage study.
+/// Number and size of the groups of repetitions in a coverage study.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Study {
     /// Number of repetitions in a group, at least 2.
     pub repetitions: usize,
-    /// Number of groups; there are as many disjoint pairs of groups.
+    /// Number of groups; each is paired with another, disjoint group.
     pub groups: usize,
 }
 
@@ -37,7 +37,7 @@ pub struct Coverage {
     pub scenario: String,
     /// Number of repetitions in a group.
     pub repetitions: usize,
-    /// Number of groups; there are as many disjoint pairs of groups.
+    /// Number of groups; each is paired with another, disjoint group.
     pub groups: usize,
     /// Number of repetitions in the run.
     pub of: usize,
@@ -52,11 +52,12 @@ pub struct CoverageRow {
     pub policy: String,
     /// Statistic: `p50`, `p99` or `mean`.
     pub statistic: &'static str,
-    /// Value over all repetitions, taken as the true one.
+    /// Value over all repetitions, which is taken as the true value.
     pub value: f64,
-    /// Share of groups whose interval contains that value.
+    /// Share of groups whose interval contains the true value.
     pub held: f64,
-    /// Share of group pairs whose interval of the change contains zero, as it should.
+    /// Share of group pairs whose interval of the change contains zero. Both groups are from the same policy, so it
+    /// should.
     pub same: f64,
     /// Verdicts on pairs of groups in which the second group's slowdowns are reduced by 10 %.
     pub less_10: Found,
@@ -78,9 +79,9 @@ pub struct Found {
 /// Coverage of the change between two policies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChangeHeld {
-    /// Change over all repetitions.
+    /// Change over all repetitions, which is taken as the true change.
     pub value: f64,
-    /// Share of groups whose interval contains that change.
+    /// Share of groups whose interval contains the true change.
     pub held: f64,
     /// Share of groups whose interval lies entirely on the wrong side of zero.
     pub wrong: f64,
@@ -92,7 +93,7 @@ pub enum CoverageError {
     /// The run cannot be read.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// The group has a single repetition, so it has no interval.
+    /// A group has a single repetition, from which no interval can be computed.
     #[error("a group of {0} repetitions has no interval (hint: `--group 2` or more)")]
     SmallGroup(usize),
     /// The run has too few repetitions for two disjoint groups.
@@ -120,8 +121,8 @@ pub enum CoverageError {
         /// Number of repetitions in a group.
         group: usize,
     },
-    /// The run is not valid, so its values cannot stand for the true ones.
-    #[error("`{directory}` is {grade}: its values cannot stand for the true ones")]
+    /// The run is not valid, so its values cannot be taken as the true values.
+    #[error("`{directory}` is {grade}: its values cannot be taken as the true values")]
     NotValid {
         /// Directory of the run.
         directory: String,
@@ -273,7 +274,8 @@ impl Found {
 }
 
 impl ChangeHeld {
-    /// Counts how the intervals of `changes` lie around `value`, the change over all repetitions.
+    /// Returns the shares of `changes` whose interval contains `value`, or lies on the wrong side of zero. `value` is
+    /// the change over all repetitions.
     fn of(value: f64, changes: &[Option<Estimate>]) -> Self {
         Self {
             value,
@@ -287,14 +289,14 @@ impl ChangeHeld {
     }
 }
 
-/// Statistics that a user would see for a pair of runs.
+/// Statistics that a user would see for a group, and changes from the group to another one.
 struct Group {
     slowdowns: Option<Slowdowns>,
     /// Change from the first group to the second, of the same policy.
     same: Change,
-    /// The same change, if the second group's slowdowns were reduced by 10 %.
+    /// Change from the first group to the second, if the second group's slowdowns were reduced by 10 %.
     less_10: Change,
-    /// The same change, if the second group's slowdowns were reduced by 20 %.
+    /// Change from the first group to the second, if the second group's slowdowns were reduced by 20 %.
     less_20: Change,
     /// Change from the run's first policy to this one within the first group.
     against_first: Option<Change>,

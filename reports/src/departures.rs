@@ -2,7 +2,8 @@
 
 use lab_records::{Departure, RunInfo};
 
-/// Returns the departures of `policy`; empty for records of an earlier lcmp-lab, which do not have them.
+/// Returns the parameters of `policy` that depart from its publication; empty for records of an earlier lcmp-lab, which
+/// do not have them.
 pub fn of<'a>(info: &'a RunInfo, policy: &str) -> &'a [Departure] {
     let mut settings = info.provenance.policies.iter();
     let found = settings.find(|settings| settings.policy == policy);
@@ -15,8 +16,9 @@ pub fn listed(departures: &[Departure]) -> String {
     words.join(", ")
 }
 
-/// Returns the text that follows the label of `policy` in figure legends: the parameters that depart, or only their
-/// number if that text is too long. Empty if none departs, or if the run has too many policies for a legend.
+/// Returns the text that follows the label of `policy` in figure legends: the parameters that depart from its
+/// publication, or only their number if that text is too long. Empty if no parameter departs, or if the run has too
+/// many policies for a legend.
 pub fn legend(info: &RunInfo, policy: &str) -> String {
     let departures = of(info, policy);
     if departures.is_empty() || info.policies.len() > MAX_POLICIES {
@@ -28,7 +30,7 @@ pub fn legend(info: &RunInfo, policy: &str) -> String {
         .collect::<Vec<_>>()
         .join(", ");
     if words.chars().count() > MAX_CHARS {
-        format!("{} parameters not the paper's", departures.len())
+        format!("{} parameters differ from the paper's", departures.len())
     } else {
         words
     }
@@ -77,7 +79,7 @@ mod tests {
         let many = vec![one[0].clone(); 3];
         assert_eq!(
             legend(&info(2, many), "lcmp"),
-            "3 parameters not the paper's"
+            "3 parameters differ from the paper's"
         );
     }
 }

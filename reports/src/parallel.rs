@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Applies `work` to each of `items` on several threads, and returns the results in order. At most as many items are in
-/// progress as there are processors, so that memory does not grow with their number.
+/// progress as there are processors, so that memory does not grow with the number of items.
 pub fn map<I: Send, T: Send>(
     items: impl IntoIterator<Item = I, IntoIter: Send>,
     work: impl Fn(I) -> T + Sync,

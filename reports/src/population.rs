@@ -6,7 +6,7 @@ use crate::stats::{self, Statistic, nearest_rank};
 
 /// Sorted slowdowns of a group of scheduled flows; infinite for a flow that did not finish or never started.
 ///
-/// Percentiles of the finished flows alone would describe only those that happened to be fast. So percentiles are
+/// Percentiles of the finished flows alone would describe only the flows that happened to be fast. So percentiles are
 /// computed over all flows of the group, and are unknown beyond the share that finished.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Population<'a>(Cow<'a, [f64]>);

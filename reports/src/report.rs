@@ -34,7 +34,7 @@ pub struct Report {
     pub figures: Vec<PathBuf>,
     /// Results of the run.
     pub summary: Summary,
-    /// Values of the answers that have their own, by the question's id.
+    /// Values of the answers that are not in `summary`, by question id.
     pub answers: BTreeMap<&'static str, Value>,
     /// Text for the end of the run in a terminal, without the headline.
     pub closing: String,

@@ -28,12 +28,12 @@ impl Routes {
         }
     }
 
-    /// Returns the route with the text `text`.
+    /// Returns the route of the path with the text `text`.
     pub fn named(&self, text: &str) -> UndirectedRoute {
         self.of_path(&DcPath::new([text]))
     }
 
-    /// Returns the one-way delay of a route, with the fastest link at each hop; `None` if a hop has no link.
+    /// Returns the one-way delay of a route, over the link of least delay at each hop; `None` if a hop has no link.
     pub fn delay(&self, route: &UndirectedRoute) -> Option<Nanos> {
         let pairs = route.hops.windows(2);
         let total = pairs

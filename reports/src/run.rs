@@ -29,7 +29,7 @@ pub struct Run {
     pub started_at: UtcTime,
     /// End of the run; `None` if it did not end.
     pub end: Option<RunEnd>,
-    /// Verdict on the run, judged again from its rows.
+    /// Verdict that this program's rules give for the run's rows.
     pub verdict: Verdict,
     /// Certificate of the lab's links; empty for a simulation.
     pub certificate: Vec<CertifiedRow>,
@@ -41,7 +41,7 @@ pub struct Run {
     pub grid: TimeGrid,
     /// Groups of routes that share a colour.
     pub groups: Groups,
-    /// Flows of each policy's first repetition over time, by group; flows without a group form the last one.
+    /// Flows of each policy's first repetition over time, by group; the last group has the flows on all other routes.
     pub by_group: Vec<FlowsOverTime>,
     /// Start of the last flow that started, in any repetition.
     pub last_start: Nanos,
@@ -119,7 +119,7 @@ impl Run {
             .filter(move |fault| fault.time_ns <= end)
     }
 
-    /// Returns the use of a link direction while flows start; 0 if it was not sampled.
+    /// Returns the utilisation of a link direction while flows start; 0 if the direction was not sampled.
     pub fn used_while_arriving(&self, of: &DirectionSeries) -> f64 {
         let mut uses = self.arrival_uses.iter();
         let key = (&of.policy, &of.link, &of.from_dc);

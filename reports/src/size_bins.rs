@@ -5,7 +5,7 @@ use lab_units::Bytes;
 /// Bins of flow sizes, from small to large.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SizeBins {
-    /// Largest flow size of each bin, in increasing order.
+    /// Largest flow size that belongs to each bin, in increasing order.
     upper: Vec<Bytes>,
     /// Smallest flow size.
     min: Bytes,
@@ -29,7 +29,8 @@ impl SizeBins {
         }
     }
 
-    /// Returns bins between 1, 2 and 5 times powers of ten. Bins without any of the sorted `sizes` are left out.
+    /// Returns bins with edges at 1, 2 and 5 times powers of ten. Bins that contain none of the sorted `sizes` are left
+    /// out.
     pub fn logarithmic(sizes: &[Bytes]) -> Self {
         let powers = (0..19).map(|exponent| 10u64.pow(exponent));
         let round = powers.flat_map(|power| [1, 2, 5].map(|digit| digit * power));
@@ -54,7 +55,7 @@ impl SizeBins {
         bin.min(self.upper.len().saturating_sub(1))
     }
 
-    /// Returns the largest flow size of each bin.
+    /// Returns the largest flow size that belongs to each bin.
     pub fn upper(&self) -> &[Bytes] {
         &self.upper
     }

@@ -89,18 +89,19 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Returns a share with a decimal below ten percent: `2.0 %`, `30 %`.
+/// Formats a share with a decimal below ten percent: `2.0 %`, `30 %`.
 pub fn about_percent(share: f64) -> String {
     let decimals = if share * 100.0 < 9.95 { 1 } else { 0 };
     format!("{:.decimals$} %", share * 100.0)
 }
 
-/// Returns a share with three decimals, so that a value next to its bound does not look equal to it: `50.001 %`, `50 %`.
+/// Formats a share with three decimals, so that a value next to its bound does not look equal to it: `50.001 %`, `50
+/// %`.
 pub fn exact_percent(share: f64) -> String {
     format!("{:.3} %", share * 100.0).replace(".000 %", " %")
 }
 
-/// Formats a share that may be small with two significant digits, such as `0.0012 %`, `3.4 %` or `0 %`.
+/// Formats a possibly small share with two significant digits, such as `0.0012 %`, `3.4 %` or `0 %`.
 pub fn small_percent(share: f64) -> String {
     if share > 0.0 && share < 1e-8 {
         return "<0.000001 %".into();
@@ -109,7 +110,7 @@ pub fn small_percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0, digits))
 }
 
-/// Formats a relative difference that may be small, with its sign, such as `−0.0012 %`, `+3.4 %` or `0 %`.
+/// Formats a possibly small relative difference with its sign, such as `−0.0012 %`, `+3.4 %` or `0 %`.
 pub fn small_change(value: f64) -> String {
     let percent = small_percent(value.abs());
     match value {
@@ -155,7 +156,7 @@ pub fn change_in_words(estimate: Option<Estimate>, flows: usize, statistic: &str
     change_parts(estimate, flows, statistic, true).join(" ")
 }
 
-/// Formats a change, and the text after it: its interval, with its meaning if `is_ranked`.
+/// Formats a change, and the text after it: the interval of the change, followed by the meaning if `is_ranked`.
 pub fn change_parts(
     estimate: Option<Estimate>,
     flows: usize,
@@ -205,7 +206,7 @@ pub fn too_few() -> String {
 pub const AT_LEAST: &str =
     "≥: flows that did not finish count with the least slowdown that they can have.";
 
-/// Formats the difference of a measured from a configured time, such as `+31.3 µs`.
+/// Formats a measured time minus the configured time, such as `+31.3 µs`.
 pub fn time_off(measured: Nanos, configured: Nanos) -> String {
     if measured < configured {
         return format!("−{}", time(configured.saturating_sub(measured)));
@@ -218,7 +219,7 @@ pub fn count(count: usize, noun: &str) -> String {
     counted(count as u64, noun)
 }
 
-/// Formats `value` in the largest of `units` of which it has at least one; each unit is 1,000 times the one before.
+/// Formats `value` in the largest of `units` that gives at least 1; each unit is 1,000 times the one before.
 fn decimal(value: u64, digits: usize, units: &[&str]) -> String {
     let mut scaled = to_float(value);
     let mut unit = units[0];

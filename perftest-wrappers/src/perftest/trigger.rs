@@ -23,14 +23,14 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct ScheduledStart {
     pub(crate) at: MonotonicTime,
-    /// Connection to the client, which waits for `message`.
+    /// Connection to the perftest client, which blocks until it receives `message`.
     pub(crate) client: TcpStream,
     pub(crate) message: Vec<u8>,
     pub(crate) exact: bool,
     pub(crate) started: oneshot::Sender<io::Result<FlowStart>>,
 }
 
-/// Handle of the trigger's thread; dropping it ends the thread, and no further flow is started.
+/// Handle of the thread that starts flows; dropping it ends the thread, so that no further flow starts.
 #[derive(Debug)]
 pub(crate) struct StartTrigger {
     stop: UnixStream,
@@ -51,7 +51,7 @@ impl StartTrigger {
             .spawn(move || {
                 // With this priority, no flow starts late because another flow's client calibrates its clock.
                 if let Err(error) = run_first() {
-                    tracing::debug!(%error, "flows are started at ordinary priority");
+                    tracing::debug!(%error, "cannot set real-time priority; flows may start late");
                 }
                 for flow in schedule {
                     match sleep_until(flow.at, &timer, &stopped) {

@@ -1,4 +1,4 @@
 //! Version of perftest that the gate knows.
 
-/// Version whose handshake was recorded, so that its last message before the data is known.
+/// perftest version whose recorded handshake shows which message is the last one before the data.
 pub const KNOWN_VERSION: &str = "6.06";

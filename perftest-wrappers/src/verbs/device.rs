@@ -41,7 +41,8 @@ type Cq = Object<sys::Cq, (Arc<Context>, Arc<Channel>)>;
 
 /// Memory that all messages are read from and written to; its contents do not matter.
 ///
-/// Devices write to it while others read from it. This program never reads it, so the race has no effect.
+/// Devices write to the memory while other devices read from it. This program never reads it, so the race has no
+/// effect.
 pub(crate) struct Buffer {
     memory: NonNull<libc::c_void>,
     len: usize,
@@ -93,8 +94,8 @@ pub(crate) struct Completion {
 }
 
 impl Device {
-    /// Opens the device called `name` for sending from its GIDs with `gid_indices`, with room for `completions` unread
-    /// completions in each completion queue.
+    /// Opens the device `name`, whose queue pairs send from the GIDs at `gid_indices`. Each completion queue has room
+    /// for `completions` unread completions.
     ///
     /// # Errors
     /// No such device exists, or the device refuses to create an object.

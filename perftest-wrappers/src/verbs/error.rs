@@ -31,11 +31,11 @@ pub enum VerbsError {
     /// The kernel refuses to create a thread, timer or event descriptor.
     #[error("cannot start the traffic generator: {source}")]
     Thread { source: io::Error },
-    /// The generator cannot run a flow.
+    /// The generator cannot run a flow, because its job is invalid.
     #[error("flow {flow}: {problem}")]
     Job {
         flow: FlowId,
-        /// Description with the value and its bound.
+        /// Reason, such as a message size and its bound.
         problem: String,
     },
 }

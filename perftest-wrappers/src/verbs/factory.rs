@@ -19,7 +19,7 @@ use super::{
 };
 use crate::contract::{Endpoint, FlowJob};
 
-/// Open devices of all hosts, by name, from which queue pairs are created.
+/// Factory of queue pairs, with the open devices of all hosts by device name.
 #[derive(Debug)]
 pub(crate) struct Factory {
     devices: BTreeMap<String, Arc<Device>>,
@@ -79,9 +79,9 @@ impl Factory {
     }
 }
 
-/// Resources of one device that its flows need.
+/// Resources that the flows of one device need.
 struct Need<'a> {
-    /// Endpoint of one of the device's flows.
+    /// Endpoint of any flow that uses the device; it names the device's network namespace.
     end: &'a Endpoint,
     completions: usize,
     gid_indices: BTreeSet<u8>,

@@ -2,16 +2,16 @@
 
 use std::{ffi::c_int, fmt, io, mem::ManuallyDrop, ptr::NonNull};
 
-/// Object of libibverbs that is closed on drop. It holds its parents: the objects and memory that it was created from
-/// and that must outlive it.
+/// libibverbs object, closed on drop. It owns its parents: the objects and memory that it was created from and that
+/// must outlive it.
 ///
-/// If the library cannot close the object, the device may still use it; its parents then stay open until the process
+/// If the library cannot close the object, the device may still use it, so the parents stay open until the process
 /// ends.
 pub(crate) struct Object<T, P> {
     pointer: NonNull<T>,
     parents: ManuallyDrop<P>,
     close: unsafe extern "C" fn(*mut T) -> c_int,
-    /// Name of the function `close` in libibverbs.
+    /// Name of the libibverbs function in `close`, such as `ibv_destroy_qp`.
     call: &'static str,
 }
 
@@ -23,8 +23,8 @@ unsafe impl<T, P: Send> Send for Object<T, P> {}
 unsafe impl<T, P: Sync> Sync for Object<T, P> {}
 
 impl<T, P> Object<T, P> {
-    /// Takes ownership of the object at `pointer`. The function `close` closes the object; `call` is its name in
-    /// libibverbs.
+    /// Takes ownership of the object at `pointer`, which the function `close` closes; `call` is the name of that
+    /// function in libibverbs.
     ///
     /// # Safety
     /// The object is open, nothing else closes it, `close` is the library's function for it, and `parents` holds

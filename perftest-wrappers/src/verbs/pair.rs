@@ -10,7 +10,7 @@ use super::{
 };
 use crate::contract::{FlowJob, QpAddress, QpNumber, limits::MAX_MESSAGE};
 
-/// Queue pairs of a flow's source and destination. They are connected to each other, and a receive request is posted
+/// Connected queue pairs of a flow's source and destination. The destination's queue pair has a posted receive request
 /// for the flow's last message.
 #[derive(Debug)]
 pub(crate) struct ConnectedPair {
@@ -61,7 +61,7 @@ impl ConnectedPair {
         (self.src.address(), self.dst.address())
     }
 
-    /// Returns the device whose receive queue indicates that the flow was delivered.
+    /// Returns the destination's device, whose receive completion queue reports the flow's delivery.
     pub(crate) fn receiver(&self) -> &Arc<Device> {
         self.dst.device()
     }
@@ -119,7 +119,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// Returns one unlinked write request per message of `job`. Only the last has immediate data and is signaled.
+/// Returns one unlinked write request per message of `job`. Only the last request has immediate data and is signaled.
 fn write_requests(job: &FlowJob, id: u64, (remote_addr, rkey): (u64, u32)) -> Vec<SendWr> {
     let last = job.messages.saturating_sub(1);
     let request = |message| {

@@ -65,8 +65,8 @@ impl Waker {
 /// Queue pairs that the factory has created and the runner has not taken yet.
 ///
 /// A mutex, not a channel: the runner has real-time priority, and a channel's receiver spins while a sender is inside
-/// `send`. It would then keep the factory's thread from leaving `send` until the kernel throttles real-time threads,
-/// so that two seconds would pass without a start or completion (priority inversion).
+/// `send`. The spinning runner would keep the factory's thread from leaving `send` until the kernel throttles real-time
+/// threads, so that two seconds would pass without a start or completion (priority inversion).
 #[derive(Default)]
 pub(crate) struct MadePairs(Mutex<Vec<Made>>);
 
@@ -262,7 +262,9 @@ impl Runner {
                     source: FctSource::Completion,
                 });
             }
-            sys::WC_SUCCESS => "acknowledged, but its immediate data did not arrive".to_owned(),
+            sys::WC_SUCCESS => {
+                "the last write was acknowledged, but its immediate data did not arrive".to_owned()
+            }
             status => {
                 let verbs = self.devices[0].verbs();
                 format!(

@@ -120,7 +120,7 @@ impl Session {
             .spawn(move || {
                 // With this priority, no flow starts late because another thread computes.
                 if let Err(error) = crate::priority::run_first() {
-                    tracing::debug!(%error, "flows are started at ordinary priority");
+                    tracing::debug!(%error, "cannot set real-time priority; flows may start late");
                 }
                 // The call fails only if the session was dropped.
                 let _ = ended.send(runner.run());
@@ -139,7 +139,8 @@ impl Session {
     }
 }
 
-/// Creates pairs when they are ordered, and announces each pair before the runner gets it.
+/// Carries out `orders`: creates queue pairs, each announced by [`Event::Ready`] before the runner gets it, and
+/// destroys them.
 fn make_ahead(
     factory: &Factory,
     jobs: &[FlowJob],
@@ -193,14 +194,14 @@ fn check(jobs: &[FlowJob]) -> Result<(), VerbsError> {
         if !(1..=MAX_MESSAGES).contains(&job.messages) {
             let count = job.messages;
             return Err(problem(format!(
-                "{count} messages; it must be 1 to {MAX_MESSAGES}"
+                "{count} messages; the number must be 1 to {MAX_MESSAGES}"
             )));
         }
         if !job::PATH_MTUS.contains(&job.path_mtu) {
             return Err(problem(format!("path MTU {}", job.path_mtu)));
         }
         if !seen.insert(job.flow) {
-            return Err(problem("it occurs twice in the schedule".to_owned()));
+            return Err(problem("occurs twice in the schedule".to_owned()));
         }
     }
     Ok(())

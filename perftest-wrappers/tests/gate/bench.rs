@@ -35,7 +35,7 @@ impl Bench {
         Self { tools, mark }
     }
 
-    /// Returns a flow whose client and server behave as `client` and `server` name.
+    /// Returns a flow with a fake client and server, whose behaviours `client` and `server` name.
     pub fn job(&self, flow: u32, tool: Tool, client: &str, server: &str) -> FlowJob {
         let end = |behaviour: &str| Endpoint {
             host: "nowhere".to_owned(),

@@ -74,7 +74,7 @@ fn number(text: &str) -> u32 {
     text.parse().expect("a number")
 }
 
-/// Writes both runs, measures their reports and the peer, and prints the table.
+/// Writes both runs, measures their reports and the artifact's analysis script, and prints the table.
 fn table(flows: u32) -> ExitCode {
     let folder = tempfile::tempdir().expect("a folder");
     println!("{flows} flows of each of {} policies:", POLICIES.len());
@@ -87,7 +87,8 @@ fn table(flows: u32) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Measures the percentiles of `run` and the peer's, from the outputs in `folder`; both must be equal.
+/// Measures how long this program and the artifact's script take to compute percentiles, for `run` and the outputs in
+/// `folder`. Both must compute the same percentiles.
 fn against_peer(run: &Path, folder: &Path) {
     let (own, found) = measure("percentiles", "--percentiles", run);
     let peer = Peer::new();

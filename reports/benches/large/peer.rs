@@ -13,15 +13,15 @@ use lab_units::Nanos;
 
 use crate::runs::POLICIES;
 
-/// Analysis script, depending on which programs this machine has.
+/// Shell script of the artifact's analysis. Its last step is in Python, or in awk on a machine without Python.
 pub struct Peer {
     script: String,
-    /// Name of the program that picks the percentiles, `python3` or `awk`.
+    /// Name of the language of the last step, `Python` or `awk`.
     pub by: &'static str,
 }
 
 impl Peer {
-    /// Returns the analysis with Python, or with awk if there is no Python.
+    /// Returns the script with its last step in Python, or in awk if there is no Python.
     pub fn new() -> Self {
         let python = Command::new("python3").arg("--version").output();
         let (second, by) = if python.is_ok_and(|it| it.status.success()) {
@@ -39,7 +39,7 @@ impl Peer {
         outputs.iter().map(|output| self.analyse(output)).collect()
     }
 
-    /// Runs the script on one output file of the artifact's form, and returns what it prints.
+    /// Runs the script on one output file in the artifact's format, and returns its standard output.
     fn analyse(&self, output: &Path) -> String {
         let done = Command::new("sh")
             .args(["-euc", &self.script, "sh"])
@@ -56,7 +56,7 @@ fn output_files(folder: &Path) -> [PathBuf; 5] {
     POLICIES.map(|policy| folder.join(format!("fct_{policy}.txt")))
 }
 
-/// Writes each policy's flows in the form of the artifact: addresses, ports, size, start, FCT, ideal FCT.
+/// Writes each policy's flows in the artifact's output format: addresses, ports, size, start, FCT, ideal FCT.
 pub fn outputs(run: &Path, folder: &Path) {
     let create = |path| BufWriter::new(File::create(path).expect("a file"));
     let mut files = output_files(folder).map(create);
@@ -97,8 +97,8 @@ pub fn check_same(found: &str, expected: &str) {
     println!("  percentiles that are the same  {:8}", found.len());
 }
 
-/// First step of the artifact's analysis: slowdowns of finished flows, sorted by size. The sort is stable, so it need
-/// not compare whole lines of equal size.
+/// First step of the artifact's analysis: slowdowns of finished flows, sorted by size. A stable sort skips the
+/// comparison of whole lines that have equal sizes.
 const BY_SIZE: &str = r#"
 export LC_ALL=C
 sorted="$1.sorted"
@@ -106,7 +106,7 @@ awk '$4 == 100 && $6 + $7 < 3e17 { s = $7 / $8; print (s < 1 ? 1 : s), $5 }' "$1
   sort -s -n -k 2 >"$sorted"
 "#;
 
-/// Second step with Python: cuts the flows into twentieths, and sorts each by slowdown.
+/// Second step with Python: splits the flows into 20 bins, and sorts each bin by slowdown.
 const BY_PYTHON: &str = r#"
 python3 - "$sorted" <<'END'
 import sys

@@ -48,7 +48,7 @@ pub fn write(results: &Path, flows: u32, with_decisions: bool) -> PathBuf {
     writer.finish(sample::end()).expect("the end").0
 }
 
-/// Returns a flow whose FCT is that of its route plus a random queueing delay.
+/// Returns a flow whose FCT is the route's delay plus the transmission time plus a random queueing delay.
 fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
     let size = 1_000 + (random.below(5_500) * random.below(5_500)) * random.below(4);
     let start = u64::from(id) * 1_500_000_000 / u64::from(count) + random.below(3_000_000);

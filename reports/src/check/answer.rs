@@ -13,21 +13,23 @@ use crate::{
     report::write_files,
 };
 
-/// Answer of a judging verb.
+/// Answer of a command that judges runs, such as `compare`.
 pub trait Answer {
     /// Label of the page's path on a terminal.
     const PAGE: &'static str = "page";
 
-    /// True if the text states the checks that do not hold; otherwise a verb writes them to standard error.
+    /// True if [`text`](Self::text) states the checks that do not pass; otherwise the command writes them to standard
+    /// error.
     const STATES_CHECKS: bool;
 
     /// Returns the values that `--json` prints beside the judgement.
     fn values(&self) -> impl Serialize;
 
-    /// Returns the checks.
+    /// Returns the checks, the worst of which is the judgement of the answer.
     fn checks(&self) -> Vec<Check>;
 
-    /// Returns sentences without their full stops on data that are not compared, although no check needs them.
+    /// Returns a sentence, without its full stop, for each kind of data that is left out of the comparison although no
+    /// check is inconclusive for it.
     fn omissions(&self) -> Vec<String> {
         Vec::new()
     }
@@ -36,9 +38,10 @@ pub trait Answer {
     fn text(&self) -> String;
 }
 
-/// Answer with a page and figures.
+/// Answer that is also written as a page with figures.
 pub trait PageAnswer: Answer {
-    /// Folder of the page and its figures in the first run's directory, unless another one is asked for.
+    /// Name of the page, and of the folder in the first run's directory that page and figures are written to by
+    /// default.
     const FOLDER: &'static str;
 
     /// Draws the figures: writes PNG files into `dir`, and returns the SVG texts.
@@ -50,7 +53,7 @@ pub trait PageAnswer: Answer {
     /// Returns the document, which shows the `figures`.
     fn document<'a>(&'a self, figures: &'a [Captioned]) -> Document<'a>;
 
-    /// Returns the banner of the runs that are not clean and of the data that are not compared; `None` without either.
+    /// Returns a banner with the inconclusive checks and the data that are not compared; `None` if there are neither.
     fn doubts(&self) -> Option<Banner> {
         let checks = self.checks().into_iter();
         let undecided = checks.filter(|check| check.grade == Judgement::Inconclusive);

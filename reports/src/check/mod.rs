@@ -21,7 +21,7 @@ pub struct Check {
     pub found: Option<f64>,
     /// Bound on the value; `None` if a single number cannot express it.
     pub bound: Option<f64>,
-    /// Sentence without its full stop that states what was found and why it is judged so.
+    /// Sentence, without its full stop, that states what was found and why it is judged so.
     pub reason: String,
 }
 
@@ -55,13 +55,13 @@ impl Check {
         }
     }
 
-    /// Returns the check of a reason not to trust a run.
+    /// Returns an inconclusive check with a reason to distrust a run.
     #[must_use]
     pub fn not_clean(reason: String) -> Self {
         Self::inconclusive(CLEAN_RUN, reason)
     }
 
-    /// True if this check is a reason not to trust a run.
+    /// Returns true if this check gives a reason to distrust a run.
     #[must_use]
     pub fn is_of_run(&self) -> bool {
         self.code == CLEAN_RUN
@@ -91,7 +91,7 @@ impl Judgement {
             .unwrap_or_default()
     }
 
-    /// Returns the word.
+    /// Returns the judgement as a word.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -102,5 +102,5 @@ impl Judgement {
     }
 }
 
-/// Name of the checks that a run is clean.
+/// Code of the checks that give reasons to distrust a run.
 const CLEAN_RUN: &str = "clean-run";

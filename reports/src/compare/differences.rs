@@ -36,7 +36,7 @@ pub enum Aspect {
     Settings,
 }
 
-/// Aspect in which the runs differ, with its value in each.
+/// Aspect in which the runs differ, with its value in each run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Difference {
     /// Aspect in which the values differ.
@@ -143,7 +143,7 @@ pub fn are_of_two_engines<'a>(runs: impl IntoIterator<Item = &'a RunFacts>) -> b
 enum PolicyText {
     /// All parameters, in paper units.
     Values,
-    /// All parameters as in the plan, in which times are emulated.
+    /// All parameters as in the plan, with emulated times.
     Planned,
     /// Only the parameters that depart from the publication.
     Departures,
@@ -264,7 +264,7 @@ fn engine(info: &RunInfo) -> String {
     }
 }
 
-/// Returns the parts of `plan.json` that belong to no other aspect, by name; empty if the run has no plan.
+/// Returns the parts of `plan.json` that no other aspect covers, by name; empty if the run has no plan.
 fn settings(run: &RunFacts) -> BTreeMap<String, String> {
     let plan = run
         .plan::<PlanSettings>()
@@ -305,7 +305,7 @@ fn listed(settings: &BTreeMap<String, String>) -> String {
     entries.collect::<Vec<_>>().join(", ")
 }
 
-/// Parts of `plan.json` that belong to no other aspect.
+/// Parts of `plan.json` that no other aspect covers.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct PlanSettings {

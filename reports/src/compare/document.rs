@@ -61,7 +61,7 @@ pub fn document<'a>(comparison: &'a Comparison, figures: &'a [Captioned]) -> Doc
 
 fn differences(comparison: &Comparison) -> Vec<Block<'static>> {
     if comparison.differences.is_empty() {
-        let text = "None: the runs are of one plan.".to_owned();
+        let text = "None: all runs have the same plan.".to_owned();
         return vec![Block::Text(Medium::Page, text)];
     }
     let fact = |it: &super::Difference| {
@@ -94,7 +94,7 @@ fn labels(against: &Against) -> Vec<String> {
     policies.map(|it| it.policy.clone()).collect()
 }
 
-/// Percentile: its name, its value in a run, and its change between runs.
+/// Percentile: its name, and functions that return its value in a run and its change between runs.
 type Percentile = (
     &'static str,
     fn(&Slowdowns) -> Option<Estimate>,
@@ -146,7 +146,7 @@ fn percentiles(against: &Against) -> Table {
         .with(against.policies.iter().map(row))
 }
 
-/// Returns a table with the ratios of each flow with itself, if both runs have the same flows, and the paper's
+/// Returns a table with the per-flow slowdown ratios, if both runs have the same flows, and with the paper's
 /// reductions.
 fn reductions(against: &Against) -> Table {
     const PAIRED: &str = "each flow with itself";
@@ -217,13 +217,13 @@ fn bins(bins: &[BinChange], run: &str) -> Table {
     Table::new(columns).with(bins.iter().map(row))
 }
 
-/// Note below a table with ratios of each flow with itself.
-const FASTER: &str =
-    "Faster and slower: by more than 1 %. δ is Cliff's delta; its words are by Romano and others.";
+/// Note below a table with per-flow slowdown ratios.
+const FASTER: &str = "Faster and slower: by more than 1 %. δ is Cliff's delta; effect sizes have the bounds of Romano \
+                      and others.";
 
 /// Note below a table with the paper's reductions.
-const REDUCED: &str = "As the paper reduces: median over 20 bins of sizes of the change of the bin's median, and the \
-                       largest change of a bin's P99, with the ranks and bins of its authors' scripts.";
+const REDUCED: &str = "As the paper reduces: over 20 size bins, the median of the changes of the bins' medians, and \
+                       the largest change of a bin's P99. Ranks and bins are those of the authors' scripts.";
 
 #[cfg(test)]
 mod tests {

@@ -17,19 +17,21 @@ pub enum CompareError {
         names(differences)
     )]
     OtherPlan {
-        /// Differences in the aspects not named.
+        /// Differences in the aspects that `--differs` does not name.
         differences: Vec<Difference>,
         /// True if the runs are from both engines.
         two_engines: bool,
     },
     /// Two runs have no policy in common, so nothing can be compared.
-    #[error("no policy is in both: the first run has {first}, `{directory}` has {other}")]
+    #[error(
+        "the runs have no policy in common: the first run has {first}, `{directory}` has {other}"
+    )]
     NoPolicy {
         /// Labels of the first run's policies.
         first: String,
         /// Directory of the other run.
         directory: String,
-        /// Labels of that run's policies.
+        /// Labels of the other run's policies.
         other: String,
     },
     /// Only one run is given.

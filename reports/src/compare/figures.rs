@@ -16,7 +16,7 @@ use crate::{
     text::{self, to_float},
 };
 
-/// Draws the figure: writes it as PNG into `dir`, and returns its SVG text.
+/// Draws the figure of changes by flow size: writes it as PNG into `dir`, and returns its SVG text.
 pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
     let figure = points(comparison);
     let caption = "Relative change of p50 and p99 of the slowdowns in each bin of flow sizes, at the \

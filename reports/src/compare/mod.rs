@@ -40,7 +40,7 @@ pub struct Comparison {
     pub runs: Vec<RunOrigin>,
     /// Aspects in which the plans of the runs differ.
     pub differences: Vec<Difference>,
-    /// Comparisons of each other run with the first.
+    /// Comparisons of the other runs with the first run.
     pub against: Vec<Against>,
     #[serde(skip)]
     checks: Vec<Check>,
@@ -51,14 +51,14 @@ pub struct Comparison {
 pub struct Against {
     /// Name of the run in texts, such as `B`.
     pub run: String,
-    /// True if the runs schedule the same flows, so that each flow is compared with itself.
+    /// True if the runs schedule the same flows, so that each flow's slowdowns in both runs are compared.
     pub is_paired: bool,
     /// True if one run is from the kernel engine and the other from the simulator. A change is then a difference
     /// between engines and does not make a policy better or worse.
     pub is_of_two_engines: bool,
     /// Names of the runs that are not valid; if there are any, no changes are computed.
     pub not_valid: Vec<String>,
-    /// Method that the intervals of changes are computed by.
+    /// Method of computing the intervals of changes.
     pub intervals: Intervals,
     /// Comparisons of the policies that both runs have, in the first run's order.
     pub policies: Vec<PolicyComparison>,
@@ -158,7 +158,7 @@ impl Against {
         }
     }
 
-    /// Returns notes for a reader of the comparison.
+    /// Returns the notes that explain the comparison.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();

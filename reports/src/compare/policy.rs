@@ -24,7 +24,7 @@ pub struct PolicyComparison {
     pub other: Option<Slowdowns>,
     /// Changes of p50, p99 and mean; `None` if a run is not valid.
     pub change: Option<Change>,
-    /// Ratios of each flow with itself; `None` if the runs schedule different flows, or too few of them.
+    /// Per-flow slowdown ratios between the runs; `None` if the runs schedule different flows, or too few of them.
     pub paired: Option<Paired>,
     /// Changes computed by the paper's methods.
     pub paper: Option<PaperReductions>,

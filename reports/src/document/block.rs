@@ -5,7 +5,7 @@ use maud::Markup;
 use super::{medium::Medium, table::Table};
 use crate::figures::Captioned;
 
-/// Answer of a verb in the form that pages, terminals and Markdown files are made from.
+/// Answer of a command, in the form that pages, terminal texts and Markdown files are made from.
 pub struct Document<'a> {
     /// Title, without the name of the program.
     pub title: String,
@@ -28,17 +28,17 @@ pub struct Section<'a> {
 
 /// Part of a document.
 pub enum Block<'a> {
-    /// Subtitle within a section, shown only in its medium.
+    /// Subtitle within a section, shown only in the given medium.
     Heading(Medium, String),
     /// Summary in one sentence; shown in every medium.
     Lead(String),
-    /// Paragraph, shown only in its medium.
+    /// Paragraph, shown only in the given medium.
     Text(Medium, String),
-    /// Explanation in small print, shown only in its medium.
+    /// Explanation in small print, shown only in the given medium.
     Note(Medium, String),
-    /// Table, shown only in its medium.
+    /// Table, shown only in the given medium.
     Table(Medium, Table),
-    /// Terms with their values, one term per line, shown only in their medium.
+    /// Terms with their values, one term per line, shown only in the given medium.
     Facts(Medium, Vec<(String, Vec<String>)>),
     /// Verdict that a reader must see first. In a terminal, the program prints it on standard error, so documents omit
     /// it.

@@ -24,7 +24,8 @@ impl Cell {
         }
     }
 
-    /// Returns the cell of a change of `statistic` over `flows` flows. It says better or worse only if `is_ranked`.
+    /// Returns the cell of a change of `statistic` over `flows` flows. The cell calls the change better or worse only
+    /// if `is_ranked`.
     pub fn change(
         estimate: Option<Estimate>,
         flows: usize,

@@ -90,7 +90,7 @@ impl Table {
 }
 
 impl Cell {
-    /// Returns the value and its further texts, with characters escaped that would end the cell.
+    /// Returns the cell's value and further texts, with the characters escaped that would end the cell.
     fn markdown(&self) -> String {
         let texts = [&self.text]
             .into_iter()

@@ -18,7 +18,7 @@ pub struct Table {
 #[derive(Clone, Debug)]
 pub struct Column {
     pub(super) name: String,
-    /// Name in a terminal, where group titles are missing; `None` for the same name.
+    /// Name in a terminal, which shows no group titles; `None` if it is the same as `name`.
     pub(super) short: Option<String>,
     /// Title that a page shows above neighbouring columns with the same group.
     pub(super) group: Option<&'static str>,

@@ -10,7 +10,7 @@ use super::{
 
 impl Document<'_> {
     /// Returns the document as text. Lines have at most [`show::WIDTH`] characters, except in wider tables. Sections
-    /// that a terminal shows nothing of are left out.
+    /// without blocks for a terminal are left out.
     #[must_use]
     pub fn terminal(&self) -> String {
         let sections = self.sections.iter();
@@ -27,7 +27,7 @@ fn section(section: &Section<'_>) -> String {
     }
 }
 
-/// Returns the blocks as text in lines of at most `width` characters, but for tables that are wider.
+/// Returns the blocks as text in lines of at most `width` characters, except in wider tables.
 pub fn text_of(blocks: &[Block<'_>], width: usize) -> String {
     blocks.iter().map(|it| block(it, width)).collect()
 }

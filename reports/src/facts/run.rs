@@ -14,8 +14,8 @@ use lab_records::{
 
 use crate::words;
 
-/// A run, opened once for all code that judges it. Columns are read on demand; lost rows are counted as tables are
-/// read.
+/// Run directory, opened once for all code that judges the run. Columns are read on demand; lost rows are counted as
+/// tables are read.
 #[derive(Debug)]
 pub struct RunFacts {
     run: RunDir,
@@ -48,7 +48,7 @@ impl RunFacts {
         Ok(())
     }
 
-    /// Calls `visit` with each batch of the row type's columns that are named, as [`RunDir::visit_batches`] does.
+    /// Calls `visit` with batches of the named columns of `R`'s table, as [`RunDir::visit_batches`] does.
     ///
     /// # Errors
     /// If a required table is missing, the table has an invalid field, or `visit` fails.
@@ -108,7 +108,7 @@ impl RunFacts {
         Ok(())
     }
 
-    /// Stores how many rows of a table were read and how many were truncated.
+    /// Stores how many rows of a table were truncated and, for `flows.csv`, how many were read.
     fn keep<R: Row>(&self, rows: u64, truncated: u64) {
         if R::FILE == FlowRow::FILE {
             self.flows.set(Some(rows));
@@ -116,10 +116,11 @@ impl RunFacts {
         self.truncated.borrow_mut().insert(R::FILE, truncated);
     }
 
-    /// Returns the verdict that the run ended with, changed for rows that were lost since, in the tables read so far.
+    /// Returns the verdict that the run ended with, corrected for rows that were lost since from the tables read so
+    /// far.
     ///
-    /// This is the verdict for questions in which the run is one of several (`fidelity`, `compare`, `regress`,
-    /// `reproduce`): they read a few columns of the measured flows, which do not give the counts of all flows.
+    /// Commands that use several runs (`fidelity`, `compare`, `regress`, `reproduce`) use this verdict: they read a few
+    /// columns of the measured flows, which do not give the counts of all flows.
     #[must_use]
     pub fn stored_verdict(&self) -> Verdict {
         let Some(outcome) = self.run.outcome() else {
@@ -142,11 +143,11 @@ impl RunFacts {
         verdict
     }
 
-    /// Returns the verdict that this program's rules give for the run's rows as they are now; `counts` are those of all
+    /// Returns the verdict that this program's rules give for the run's rows as they are now; `counts` covers all
     /// flows, measured or not.
     ///
-    /// This is the verdict for answers about the run alone, which read every flow (`report`, `coverage`). `verify`
-    /// compares it with the stored one.
+    /// Commands that use one run and read every flow (`report`, `coverage`) use this verdict. `verify` compares it with
+    /// the stored verdict.
     #[must_use]
     pub fn verdict_of_rows(&self, counts: &FlowCounts) -> Verdict {
         let end = self.run.outcome().map(|outcome| &outcome.end);
@@ -161,7 +162,7 @@ impl RunFacts {
         words::reasons(&self.stored_verdict())
     }
 
-    /// Returns the reason for truncated rows, among the tables read so far.
+    /// Returns the verdict's reason about truncated rows in the tables read so far.
     fn truncated(&self) -> Reason {
         let rows = self.truncated.borrow().values().sum();
         Reason::count(ReasonCode::TruncatedTables, rows)

@@ -24,15 +24,15 @@ pub struct Agreement {
     pub same_data_path: u64,
     /// Number of recorded flows whose acknowledgements took the same path in both runs.
     pub same_ack_path: u64,
-    /// Number of recorded flows whose data and acknowledgements both took the same paths in both runs.
+    /// Number of recorded flows whose data and whose acknowledgements took the same paths in both runs.
     pub same_paths: u64,
-    /// Number of recorded flows with a path that one run does not know; such a path counts as different.
+    /// Number of recorded flows with a path that is unknown in one run; such a path counts as different.
     pub unknown_paths: u64,
-    /// |ΔFCT| divided by the first run's FCT; `None` if no flow is compared.
+    /// Distribution of |ΔFCT| divided by the first run's FCT; `None` if no flow is compared.
     pub fct_difference: Option<Differences>,
-    /// Pearson's coefficient of the flows' slowdowns; `None` if those of one run do not vary.
+    /// Pearson's coefficient of the flows' slowdowns; `None` if the slowdowns of one run do not vary.
     pub pearson: Option<f64>,
-    /// Spearman's coefficient of the flows' slowdowns; `None` if those of one run do not vary.
+    /// Spearman's coefficient of the flows' slowdowns; `None` if the slowdowns of one run do not vary.
     pub spearman: Option<f64>,
     /// Number of size bins that have flows; each policy has its own bins.
     pub bins: u64,
@@ -212,7 +212,7 @@ pub fn difference([first, second]: [&Recorded; 2]) -> Option<f64> {
     Some(if second < first { -apart } else { apart })
 }
 
-/// Returns the slowdowns of a flow in both runs; `None` if one run has none.
+/// Returns the slowdowns of a flow in both runs; `None` unless the flow has a slowdown in each run.
 pub fn slowdowns_of([first, second]: [&Recorded; 2]) -> Option<[f64; 2]> {
     Some([first.slowdown?, second.slowdown?])
 }
@@ -231,6 +231,6 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| to_float(part) / to_float(whole))
 }
 
-/// Minimum number of flows per policy in a bin. A bin has the same flows in both runs, so its percentiles can be
-/// compared even if it has few.
+/// Minimum number of flows per policy in a bin. A bin has the same flows in both runs, so even percentiles of few flows
+/// can be compared.
 const MIN_FLOWS: usize = 10;

@@ -21,16 +21,16 @@ pub struct Bounds {
     pub min_paths: Vec<PolicyBound>,
     /// Minimum Pearson coefficient of slowdowns.
     pub min_pearson: Vec<PolicyBound>,
-    /// Minimum share of the plan's flows that finished in both runs; 1 if only other bounds are given.
+    /// Minimum share of the plan's flows that finished in both runs. If any bound is given, it defaults to 1.
     pub min_compared: Vec<PolicyBound>,
 }
 
-/// Bound for every policy, or for one.
+/// Bound on a value, for every policy or for one policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyBound {
     policy: Option<String>,
     value: f64,
-    /// True if the user gave the value in percent, so that messages show it so.
+    /// True if the user gave the value in percent; messages then show percent.
     is_percent: bool,
 }
 
@@ -48,7 +48,7 @@ enum BoundSide {
     Min,
 }
 
-/// Bounded value: the option's name, the name of the value, the side, and the value.
+/// Value that a command-line option bounds, with the names of option and value, and the bounds given.
 struct Bounded<'a> {
     option: &'static str,
     name: &'static str,
@@ -225,8 +225,8 @@ impl Bounded<'_> {
         Some(Check::of(self.option, holds, found, bound.value, reason))
     }
 
-    /// Returns the bound that applies to `policy`: its own, or else the one for every policy. Of several, the last one
-    /// given applies.
+    /// Returns the bound that applies to `policy`: the last one given for this policy, or else the last one given for
+    /// every policy. The option `min-compared` defaults to 100 %.
     fn bound_of(&self, policy: &str) -> Option<PolicyBound> {
         let of = |wanted: Option<&str>| {
             self.bounds

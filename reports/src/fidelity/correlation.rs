@@ -2,7 +2,7 @@
 
 use statrs::statistics::{Data, OrderStatistics, RankTieBreaker, Statistics};
 
-/// Returns Pearson's correlation coefficient of the pairs; `None` if one side does not vary.
+/// Returns Pearson's correlation coefficient of the pairs; `None` if the first or the second values do not vary.
 pub fn pearson(pairs: &[[f64; 2]]) -> Option<f64> {
     let [first, second] = sides(pairs);
     let spread = (&first).std_dev() * (&second).std_dev();
@@ -13,8 +13,8 @@ pub fn pearson(pairs: &[[f64; 2]]) -> Option<f64> {
         .then(|| coefficient.clamp(-1.0, 1.0))
 }
 
-/// Returns Spearman's rank correlation coefficient of the pairs; equal values get their mean rank. `None` if one side
-/// does not vary.
+/// Returns Spearman's rank correlation coefficient of the pairs; equal values get their mean rank. `None` if the first
+/// or the second values do not vary.
 pub fn spearman(pairs: &[[f64; 2]]) -> Option<f64> {
     let [first, second] =
         sides(pairs).map(|values| Data::new(values).ranks(RankTieBreaker::Average));

@@ -60,7 +60,7 @@ fn headline(fidelity: &Fidelity) -> String {
     text + "."
 }
 
-/// Returns a banner on the bounds; `None` if there are no bounds.
+/// Returns a banner that states whether the bounds hold; `None` if there are no bounds.
 fn bounds(comparison: &FidelityComparison) -> Option<Banner> {
     let bounded = comparison.checks.iter().filter(|it| it.bound.is_some());
     let broken = bounded.clone().filter(|it| it.grade == Judgement::Fail);
@@ -111,7 +111,7 @@ fn agreement(fidelity: &Fidelity) -> Vec<Block<'static>> {
     );
     if fidelity.all.unknown_paths > 0 {
         note += &format!(
-            " A path that one run does not know counts as another path: {}.",
+            " Flows whose path is unknown in one run count as on different paths: {}.",
             fidelity.all.unknown_paths
         );
     }
@@ -159,7 +159,7 @@ fn row(one: &Agreement) -> Vec<Cell> {
         .collect()
 }
 
-/// Function that returns a value of a link in one run, and function that formats it.
+/// Functions that return a link's value in one run, and that format the value.
 type LinkValue = (fn(&LinkSide) -> Option<u64>, fn(u64) -> String);
 
 fn links(fidelity: &Fidelity) -> Vec<Block<'static>> {

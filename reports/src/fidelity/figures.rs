@@ -185,7 +185,7 @@ impl Drawn<'_> {
             radius: 1.8,
         });
         let other = DotStyle {
-            label: "elsewhere: on another path in the other run, data or acknowledgements".into(),
+            label: "on another path in the other run (data or acknowledgements)".into(),
             color: INK,
             marker: Marker::Diamond,
             radius: 2.6,
@@ -208,7 +208,7 @@ impl Drawn<'_> {
     }
 }
 
-/// Returns a logarithmic axis that covers the positive ones of `values`.
+/// Returns a logarithmic axis over `values`; a default axis if they are not all positive.
 fn axis_over(values: impl Iterator<Item = f64> + Clone) -> Axis {
     let min = values.clone().fold(f64::INFINITY, f64::min);
     let max = values.fold(0.0, f64::max);

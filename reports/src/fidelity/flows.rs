@@ -55,11 +55,11 @@ pub struct Names {
 pub struct Flows {
     /// Labels of the policies that both runs have, in the first run's order.
     pub policies: Vec<String>,
-    /// Texts of hosts and paths.
+    /// Table of the numbered texts: names of hosts and paths.
     pub names: Names,
     /// Flows of each run, sorted by key.
     pub runs: [Vec<Recorded>; 2],
-    /// Indices in both runs of each flow that both have, sorted by key.
+    /// Indices of each flow that both runs have, in the first and in the second run; sorted by key.
     pairs: Vec<[usize; 2]>,
 }
 
@@ -75,12 +75,12 @@ impl Names {
         number
     }
 
-    /// Returns the number of `text`; `None` if it has none.
+    /// Returns the number of `text`; `None` if `text` has no number.
     pub fn known(&self, text: &str) -> Option<u32> {
         self.numbers.get(text).copied()
     }
 
-    /// Returns the text with a number.
+    /// Returns the text that has `number`.
     pub fn text(&self, number: u32) -> &str {
         let index = usize::try_from(number).unwrap_or(usize::MAX);
         self.texts.get(index).map_or("", String::as_str)
@@ -173,7 +173,7 @@ fn append(
     }
 }
 
-/// Returns the indices of equal keys in both sorted runs.
+/// Returns the pairs of indices at which both sorted runs have equal keys.
 fn pairs([first, second]: &[Vec<Recorded>; 2]) -> Vec<[usize; 2]> {
     let mut a = 0;
     let mut b = 0;

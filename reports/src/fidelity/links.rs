@@ -47,9 +47,9 @@ pub struct LinkSide {
 pub struct CnpPair {
     /// Label of the policy.
     pub policy: String,
-    /// Number of these flows.
+    /// Number of flows whose rates both runs sampled in the first repetition.
     pub flows: u64,
-    /// Number of CNPs that the senders of these flows received in each run.
+    /// Number of CNPs that the senders of the sampled flows received in each run.
     pub cnps: [u64; 2],
 }
 

@@ -142,7 +142,7 @@ fn open(dir: &Path) -> Result<RunFacts, ReportError> {
     Ok(RunFacts::open(dir)?)
 }
 
-/// Returns the names of the runs in texts: by engine if the engines differ, else by order.
+/// Returns the names of the runs in texts: `kernel` and `simulator`, or else `first run` and `second run`.
 fn names(runs: [&RunFacts; 2]) -> [&'static str; 2] {
     match runs.map(|run| &run.info().engine) {
         [EngineInfo::Kernel, EngineInfo::Sim(_)] => ["kernel", "simulator"],

@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Drawn<'_> {
-    /// Draws the queues of both runs in the directions in which they are longest.
+    /// Draws the queues of both runs over time, in the link directions with the longest queues.
     pub fn queues_over_time(&self, over_time: &OverTime) -> Result<Captioned, ReportError> {
         let mut directions: BTreeMap<[&str; 3], [Option<&DirectionSeries>; 2]> = BTreeMap::new();
         for (index, series) in over_time.links.iter().enumerate() {
@@ -43,7 +43,7 @@ impl Drawn<'_> {
         let figure = Strips {
             name: "fidelity-queues",
             title: "longest queue sampled (MB)".into(),
-            missing: "no queue was sampled, or none held a byte when it was",
+            missing: "no queue was sampled, or every sampled queue was empty",
             ..self.strips("direction", megabytes, (&over_time.grid, largest))
         };
         let mut caption =
@@ -57,7 +57,7 @@ impl Drawn<'_> {
         self.captioned(&figure, "Queues over time", caption)
     }
 
-    /// Draws the rates of the QPs under congestion control in both runs.
+    /// Draws, over time, the rate that congestion control allows each flow's QP in both runs.
     pub fn rates_over_time(&self, over_time: &OverTime) -> Result<Captioned, ReportError> {
         let mut flows: BTreeMap<(usize, FlowId), [Option<&RateSeries>; 2]> = BTreeMap::new();
         for (position, policy) in self.flows.policies.iter().enumerate() {
@@ -86,7 +86,7 @@ impl Drawn<'_> {
         if left_out > 0 {
             let left_out = text::count(left_out, "flow");
             caption +=
-                &format!(" {left_out} of other policies or with higher numbers are left out.");
+                &format!(" {left_out} of later policies or with higher flow numbers are left out.");
         }
         self.captioned(&figure, "Rates over time", caption)
     }
@@ -108,7 +108,7 @@ impl Drawn<'_> {
     }
 }
 
-/// Returns the series with a line per run; `line` returns the line of a run that has the subject.
+/// Returns a series with a line per run, which `line` extracts; the line is empty if the run has no such subject.
 fn series<T>(label: String, runs: [Option<&T>; 2], line: impl Fn(&T) -> &Line) -> Series {
     let lines = runs.map(|run| run.map_or_else(Vec::new, |run| line(run).clone()));
     Series::new(label, "", lines.into())

@@ -15,7 +15,7 @@ use crate::text;
 /// Function that returns a fact, as text, that runs of the same plan share.
 type Fact = fn(&RunInfo) -> String;
 
-/// Checks that the facts of both runs agree with one plan; returns the policies that both have, in the first run's
+/// Checks that the facts of both runs agree with one plan; returns the policies that both runs have, in the first run's
 /// order.
 pub fn shared_policies([first, second]: [&RunInfo; 2]) -> Result<Vec<String>, FidelityError> {
     if first.engine != EngineInfo::Kernel && second.engine == EngineInfo::Kernel {

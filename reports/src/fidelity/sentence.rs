@@ -60,8 +60,8 @@ fn shown(path: Option<&str>) -> &str {
     path.unwrap_or("an unknown path")
 }
 
-/// Describes the longest queue on the path in each run with the time of its sample; `None` if a run has no samples
-/// there.
+/// Describes the longest queue on the flow's path in each run with the time of its sample; `None` if a run has no queue
+/// samples on the path.
 fn queues(sides: &[FlowSide; 2]) -> Option<String> {
     let longest = |side: &FlowSide| {
         let longest = side
@@ -121,7 +121,8 @@ fn sharing(sides: &[FlowSide; 2]) -> Option<String> {
     })
 }
 
-/// Describes late starts that are long enough to matter next to the FCT; `None` if there are none.
+/// Describes starts whose lateness is not negligible against the FCT ([`MIN_LATENESS`]); `None` if there are no such
+/// starts.
 fn lateness(sides: &[FlowSide; 2], names: [&str; 2]) -> Option<String> {
     let late = sides.iter().zip(names).filter_map(|(side, name)| {
         let late = side.lateness_ns?;

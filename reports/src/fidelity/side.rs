@@ -19,7 +19,7 @@ pub struct FlowSide {
     pub ack_path: Option<String>,
     /// Actual minus scheduled start, ns.
     pub lateness_ns: Option<u64>,
-    /// Link of the lowest rate on the data's path, the first of equal ones; `None` if the path is unknown.
+    /// Link of the lowest rate on the data's path, the first if several have this rate; `None` if the path is unknown.
     pub bottleneck: Option<Bottleneck>,
     /// Samples of the egress queues on the data's path, near the flow's start; queues without samples are left out.
     pub queues: Vec<Queue>,
@@ -52,7 +52,7 @@ pub struct Queue {
     pub to_dc: String,
     /// Queue length, bytes.
     pub backlog_bytes: u64,
-    /// Time of the sample, ns: of all samples, the one nearest to the flow's start.
+    /// Time of the sample, ns. Of the queue's samples, this one is nearest to the flow's start.
     pub time_ns: u64,
 }
 

@@ -16,7 +16,7 @@ type PortKey = [u64; 4];
 /// Time of a sample, ns, and its value.
 type Sample = (u64, u64);
 
-/// Directions of links that the given flows cross, by numbers.
+/// Directions of links that the given flows cross, with names replaced by numbers.
 struct CrossedLinks {
     names: Names,
     /// For each port: the flows that cross it, as index of the flow and index of the link in the flow's path.
@@ -38,7 +38,7 @@ impl CrossedLinks {
         Self { names, ports }
     }
 
-    /// Calls `visit` with each row of `batch` that is about one of these ports, and the flows that cross the port.
+    /// Calls `visit` with each row of `batch` about a port in `self.ports`, and with the flows that cross the port.
     fn each(
         &self,
         batch: &Batch,
@@ -140,8 +140,8 @@ impl Around {
     }
 }
 
-/// Returns the number of packets dropped on each flow's data path while the flow ran. The times of samples limit its
-/// accuracy.
+/// Returns the number of packets dropped on each flow's data path while the flow ran. The accuracy is limited by the
+/// interval between samples.
 pub fn drops(run: &RunFacts, placed: &[Placed<'_>]) -> Result<Vec<Option<u64>>, RecordsError> {
     let wanted = CrossedLinks::new(placed);
     let of_hops =

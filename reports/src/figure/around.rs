@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// Data of the figure `around-faults`.
+/// Data of the figure `around-faults`: sending rates of switches next to faults.
 pub struct AroundFaults {
     /// Label and colour of each link.
     pub links: Vec<(String, RGBColor)>,

@@ -30,7 +30,7 @@ pub struct SizePanels {
 pub struct SizePanel {
     /// Percentile that the panel shows.
     pub percent: u32,
-    /// Largest flow size of each bin.
+    /// Largest flow size that belongs to each bin.
     pub upper: Vec<Bytes>,
     /// Values by policy and bin.
     pub bins: Vec<Vec<SizeBin>>,
@@ -41,7 +41,7 @@ pub struct SizePanel {
 pub struct SizeBin {
     /// Number of scheduled flows in the bin.
     pub flows: usize,
-    /// Number of these flows that finished.
+    /// Number of flows in the bin that finished.
     pub finished: usize,
     /// Value of the percentile; `None` if the bin has too few flows for it, or if it lies among the unfinished flows.
     pub value: Option<f64>,
@@ -71,7 +71,7 @@ impl Figure for SizePanels {
         if bins().all(|bin| bin.finished == 0) {
             return Some("no flow finished".into());
         }
-        let table = "the table of results has their percentiles";
+        let table = "the table of results has the percentiles";
         if self.panels.iter().all(|it| it.upper.len() < 2) {
             return Some(format!("all flows have about the same size: {table}"));
         }
@@ -84,7 +84,7 @@ impl Figure for SizePanels {
             return None;
         }
         if bins().any(|bin| bin.flows >= fewest) {
-            return Some("too few flows of every bin finished".into());
+            return Some("too few flows finished in every bin".into());
         }
         Some(format!("no bin has {fewest} flows of a policy: {table}"))
     }
@@ -271,7 +271,7 @@ mod tests {
         let unfinished = panels(1_000, 900).missing();
         assert_eq!(
             unfinished.as_deref(),
-            Some("too few flows of every bin finished")
+            Some("too few flows finished in every bin")
         );
         let missing = panels(19, 0).missing().unwrap();
         assert!(

@@ -238,7 +238,8 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             .map_err(Into::into)
     }
 
-    /// Draws a cross centred at `at`. For each line, `ends` has one end relative to the centre, in units of `radius`.
+    /// Draws a cross centred at `at`. `ends` has one end of each of the cross's two lines, relative to the centre and
+    /// in units of `radius`.
     fn cross(&self, ends: [Point; 2], at: Point, radius: f64, color: RGBColor) -> Drawn {
         ends.into_iter()
             .map(|(x, y)| (x * radius, y * radius))

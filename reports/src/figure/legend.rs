@@ -45,7 +45,7 @@ pub enum Key {
     Dashed,
 }
 
-/// Returns the text of an entry: its label, followed in brackets by those of the `notes` that are not empty.
+/// Returns the text of an entry: its label, followed by the non-empty `notes` in brackets.
 pub fn noted<const N: usize>(label: &str, notes: [&str; N]) -> String {
     let notes: Vec<&str> = notes.into_iter().filter(|note| !note.is_empty()).collect();
     match notes.as_slice() {
@@ -54,7 +54,7 @@ pub fn noted<const N: usize>(label: &str, notes: [&str; N]) -> String {
     }
 }
 
-/// Returns the entries of `routes`; the last route, of all other flows, only if `has_others`.
+/// Returns the entries of `routes`. The last route stands for all other flows and has an entry only if `has_others`.
 pub fn routes(routes: &[(String, RGBColor)], has_others: bool) -> Vec<Entry> {
     let shown = routes.len() - usize::from(!has_others);
     let entry = |(label, color): &(String, RGBColor)| Entry::new(*color, Key::Bar, label);

@@ -213,7 +213,7 @@ fn draw_dots<'a, DB: DrawingBackend>(
     Ok(())
 }
 
-/// Removes tick labels of a horizontal axis of `length` pixels that would overlap others; the last label stays.
+/// Removes tick labels of a horizontal axis of `length` pixels that would overlap other labels; the last label stays.
 fn with_room(axis: Axis, length: f64) -> Result<Axis, DrawError> {
     let mut kept: Vec<(f64, String)> = Vec::new();
     let mut free_until = f64::INFINITY;

@@ -24,7 +24,7 @@ pub trait Figure {
     /// Returns the name of the figure's files, without extension.
     fn name(&self) -> &'static str;
 
-    /// Returns the reason, as text for the report, why there is nothing to draw; `None` if there is.
+    /// Returns the reason, as text for the report, why there is nothing to draw; `None` if the figure can be drawn.
     fn missing(&self) -> Option<String>;
 
     /// Returns the height in logical pixels; the width is always [`WIDTH`].
@@ -140,7 +140,8 @@ fn draw_on<DB: DrawingBackend, F: Figure>(backend: DB, figure: &F, grain: Grain)
 }
 
 impl Image {
-    /// Returns the figure as SVG for a page that has the font, without margin. `label` is read by screen readers.
+    /// Returns the figure as inline SVG without margin, for a page that contains the font. `label` is read by screen
+    /// readers.
     pub fn inline(&self, label: &str) -> PreEscaped<String> {
         let parts = match self.parts.as_slice() {
             [] => std::slice::from_ref(&self.whole),

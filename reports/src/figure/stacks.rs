@@ -19,9 +19,9 @@ use crate::{error::DrawError, series::Series, text};
 pub struct Stacks {
     /// Name of the figure's files.
     pub name: &'static str,
-    /// Label and colour of each route, and last those of all other flows.
+    /// Label and colour of each route; the last entry is for all other flows.
     pub routes: Vec<(String, RGBColor)>,
-    /// Panels: index of the layers' lines, and policy.
+    /// Panels, each with the index of its line in every layer and the label of its policy.
     pub panels: Vec<(usize, String)>,
     /// Layers from bottom to top, one per route.
     pub layers: Vec<Series>,

@@ -24,11 +24,11 @@ use crate::{error::DrawError, frames::TimeGrid, series::Series, text};
 pub struct Strips {
     /// Name of the figure's files.
     pub name: &'static str,
-    /// Names of the columns in the numbers, for strips and for lines: `direction` and `policy`.
+    /// Column names of strips and lines in the figure's CSV, such as `direction` and `policy`.
     pub columns: [&'static str; 2],
     /// Label and style of each line.
     pub lines: Vec<(String, Style)>,
-    /// Legend text of each line's parameters; empty if it has none.
+    /// Legend text of each line's parameters; may be empty.
     pub parameters: Vec<String>,
     /// Strips, from top to bottom.
     pub strips: Vec<Series>,
@@ -46,8 +46,8 @@ pub struct Strips {
 }
 
 impl Strips {
-    /// Returns the strips of `series`, whose lines are `lines`. Each two narrow intervals of `grid` become one by `merge`.
-    /// `columns` are the names of the series and the lines in the numbers.
+    /// Returns the strips of `series`, whose lines are `lines`. The narrow intervals of `grid` are merged in pairs by
+    /// `merge`. `columns` are the names of the series and the lines in the figure's CSV.
     pub fn new(
         columns: [&'static str; 2],
         lines: Vec<(String, Style)>,

@@ -66,7 +66,7 @@ const DASHES: [Dash; 8] = [
     Dash(&[3.0, 6.0]),
 ];
 
-/// Returns the style of each of the policies, in their order.
+/// Returns the style of each policy, in the order of `policies`.
 pub fn policy_styles(policies: &[String]) -> Vec<Style> {
     let style = |(index, color)| Style {
         color,

@@ -16,7 +16,7 @@ use crate::{error::DrawError, text};
 
 /// Data of the figure `flow-timeline`.
 pub struct Timeline {
-    /// Label and colour of each route, and last those of all other flows.
+    /// Label and colour of each route; the last entry is for all other flows.
     pub routes: Vec<(String, RGBColor)>,
     /// Panels, one per policy.
     pub panels: Vec<Lane>,
@@ -208,7 +208,7 @@ impl Timeline {
     }
 }
 
-/// Height of all bars in a panel, logical pixels, unless there are too many or too few.
+/// Height of all bars in a panel, logical pixels, before the limits on the height of one bar apply.
 const LANE_HEIGHT: f64 = 400.0;
 
 /// Height of margins, tick labels and title together, logical pixels.

@@ -71,7 +71,7 @@ impl Utilisation {
         }
     }
 
-    /// Returns true if a link carried more than its capacity and the burst of a shaper allow.
+    /// Returns true if a link carried more than its capacity plus a shaper's burst.
     pub fn is_overfull(&self) -> bool {
         let mut shares = self
             .links

@@ -37,7 +37,7 @@ pub struct Captioned {
 /// Function that plots a figure of a run.
 pub type Plotter = fn(&Draw<'_>) -> Plotted;
 
-/// Result of plotting a figure; `None` if there would be nothing to compare in it.
+/// Result of plotting a figure; `None` if the figure would have nothing to compare.
 pub type Plotted = Result<Option<Captioned>, ReportError>;
 
 /// Run whose figures are drawn, and where their files are written.
@@ -99,7 +99,7 @@ impl Draw<'_> {
         };
         let mut caption = format!(
             "Share of each policy's scheduled flows whose FCT slowdown is at most the value below. \
-             Further left is better; 1 is a flow alone on the fastest path of the tables.{band}"
+             Further left is better; 1 is a flow alone on the fastest path in the routing tables.{band}"
         );
         if figure.curves.iter().any(|curve| !curve.flows.is_finished()) {
             caption += " A curve ends at the share of the flows that finished: the slowdowns of \

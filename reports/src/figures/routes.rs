@@ -22,7 +22,7 @@ pub enum Groups {
 }
 
 impl Groups {
-    /// Returns the groups for the routes of `flows`; `all` knows the delays of the network's routes.
+    /// Returns the groups for the routes of `flows`; `all` has the delays of the network's routes.
     pub fn of(flows: &Flows, all: &Routes) -> Self {
         let routes: BTreeSet<String> = flows.first_routes().iter().cloned().collect();
         if routes.len() > ROUTES.len() {
@@ -43,8 +43,8 @@ impl Groups {
         Self::Routes(routes)
     }
 
-    /// Returns the flows of each policy's first repetition over time, by group. Flows without a group form one more,
-    /// the last.
+    /// Returns the flows of each policy's first repetition over time, by group. Flows without a group form an
+    /// additional last group.
     pub fn flows_over_time(
         &self,
         flows: &Flows,
@@ -82,7 +82,7 @@ impl Groups {
         }
     }
 
-    /// Returns the index of the group of `route`; `None` if it has none.
+    /// Returns the index of the group of `route`; `None` if no group contains it.
     fn position(&self, route: &UndirectedRoute) -> Option<usize> {
         match self {
             Self::Routes(routes) => routes.iter().position(|one| *one == route.text),
@@ -93,7 +93,7 @@ impl Groups {
         }
     }
 
-    /// Returns the label and colour of each group, and last those of flows without a group.
+    /// Returns the label and colour of each group; the last entry is for flows without a group.
     pub fn labels(&self, all: &Routes) -> Vec<(String, RGBColor)> {
         let route = |route: &String| match all.delay(&all.named(route)) {
             Some(delay) => format!("{route} · {}", text::time(delay)),

@@ -6,7 +6,7 @@ use lab_records::{FlowFields, FlowRow};
 pub struct Chosen {
     worst: Vec<FlowRow>,
     sample: Vec<FlowRow>,
-    /// Slowdown below which a flow is certainly none of the worst.
+    /// Slowdown below which a flow is certainly not among the worst.
     threshold: f64,
     seen: usize,
     /// Spacing of the sample: one in `every` flows is kept.
@@ -16,8 +16,8 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Returns an empty choice for about `expected` flows. It keeps at most `room` worst flows and a sample of about
-    /// `room` flows.
+    /// Returns an empty choice for about `expected` flows. The choice keeps at most `room` worst flows and a sample of
+    /// about `room` flows.
     pub fn new(expected: u64, room: usize) -> Self {
         let expected = usize::try_from(expected).unwrap_or(usize::MAX);
         Self {
@@ -34,7 +34,7 @@ impl Chosen {
         }
     }
 
-    /// Offers a flow with its [`badness`]; its row is parsed only if the flow may be kept.
+    /// Adds a flow if it may be among those kept; only then is its row parsed. `badness` is the flow's [`badness`].
     pub fn add<E>(
         &mut self,
         badness: f64,

@@ -21,7 +21,7 @@ impl Extent {
         Self(vec![PolicyExtent::default(); policies])
     }
 
-    /// Takes a flow of a policy into account.
+    /// Adds a flow to the repetition ends and arrivals of its policy.
     pub fn flow(&mut self, policy: usize, flow: FlowFields<'_>) {
         self.0[policy].ends.flow(flow);
         self.0[policy].arrivals.flow(flow);

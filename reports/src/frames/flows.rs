@@ -42,7 +42,7 @@ pub struct Flows {
     pub max_resolution: Option<Nanos>,
     /// Size bins with about equally many measured flows, for each of [`PERCENTS`].
     pub bins: [SizeBins; 2],
-    /// Size bins between round sizes.
+    /// Size bins with edges at round sizes; see [`SizeBins::logarithmic`].
     pub log_bins: SizeBins,
     /// Names of the routes by route number; routes on which flows began come first.
     pub route_names: Vec<String>,
@@ -169,7 +169,8 @@ impl Flows {
         last.map_or(0, |flow| flow.repetition + 1)
     }
 
-    /// Returns the slowdowns of a policy's flows; `scheduled` may be larger than the number of rows.
+    /// Returns the slowdowns of a policy's flows, including scheduled flows without a row; `scheduled` is the number of
+    /// all scheduled flows.
     pub fn of_policy(&self, policy: usize, scheduled: u64) -> Population<'_> {
         let scheduled = scheduled.max(self.counts[policy].flows);
         let scheduled = usize::try_from(scheduled).unwrap_or(usize::MAX);

@@ -19,7 +19,7 @@ pub struct Pairs {
 }
 
 impl<'a> RouteNumbers<'a> {
-    /// Returns a table without numbers for the routes in `routes`.
+    /// Returns an empty table, which maps paths to routes by `routes`.
     pub fn new(routes: &'a Routes) -> Self {
         Self {
             routes,

@@ -35,7 +35,7 @@ pub struct LinkUse {
     pub peak_queue_bytes: Option<u64>,
     /// True if `peak_queue_bytes` is a sample, so that the queue may have been longer between samples.
     pub is_peak_sampled: bool,
-    /// Mean of the queue samples until the end of the grid, in whole bytes; `None` without samples.
+    /// Mean of the queue samples until the end of the time grid, in whole bytes; `None` without samples.
     pub mean_queue_bytes: Option<u64>,
 }
 

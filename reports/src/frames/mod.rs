@@ -39,9 +39,9 @@ pub use unfinished::Unfinished;
 
 /// Reads the named columns of `R`'s table and reduces them with each of `queries`.
 ///
-/// A query is applied to every batch, and again to the concatenated results of several batches. So its result must have
-/// the same columns as its input, and reducing parts first must not change the result, as is true of filters, maxima
-/// and sums. The column [`ROWS`] is 1 in every row that is read, so its sum is the number of rows.
+/// A query is applied to every batch, and again to the concatenated results of several batches. Its result must
+/// therefore have the columns of its input, and reducing parts first must not change the result, as is true of filters,
+/// maxima and sums. The column [`ROWS`] is 1 in every row that is read, so its sum is the number of rows.
 pub fn reduce<R: Row, const N: usize>(
     run: &RunFacts,
     columns: &[&str],

@@ -11,7 +11,7 @@ use crate::population::Population;
 pub struct PolicyFlows {
     /// Measured flows; sorted by repetition and number once [`finish`](Self::finish) has been called.
     pub flows: Vec<PolicyFlow>,
-    /// Flows outside the measured window, in the same order.
+    /// Flows outside the measured window, sorted like `flows`.
     pub unmeasured: Vec<PolicyFlow>,
     /// Sorted slowdowns of the measured flows that finished.
     pub slowdowns: Vec<f64>,
@@ -25,7 +25,7 @@ pub struct PolicyFlows {
     by_slowdown: Vec<u32>,
 }
 
-/// Flow in memory; it is kept small (72 bytes), because runs have millions.
+/// Flow in memory; kept small (72 bytes), because a run can have millions of flows.
 #[derive(Clone, Copy)]
 pub struct PolicyFlow {
     pub repetition: u32,

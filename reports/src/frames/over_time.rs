@@ -39,7 +39,7 @@ struct Sample {
     drops: f64,
 }
 
-/// Reduces counters to the last ones in each interval of `grid`.
+/// Reduces counters to their last values in each interval of `grid`.
 pub fn counters_over_time(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
     let largest = ["time_ns", "tx_bytes", "drops", "marks"].map(|name| col(name).max());
     of_first_repetition(grid, rows)

@@ -99,8 +99,8 @@ pub fn series(rows: &DataFrame) -> PolarsResult<Vec<LinkSeries>> {
     Ok(series.collect())
 }
 
-/// Keeps every 2^n-th counter, with the smallest n that leaves fewer than [`MAX_COUNTERS`]. No bytes are lost, because
-/// counters never decrease and the next one includes those of omitted ones.
+/// Keeps every 2^n-th counter, with the smallest n that leaves fewer than [`MAX_COUNTERS`]. No bytes are lost: counters
+/// never decrease, so a kept counter includes the bytes of the omitted ones before it.
 fn thinned(counters: impl ExactSizeIterator<Item = Counter>) -> Vec<Counter> {
     let mut every = 1;
     while counters.len() / every >= MAX_COUNTERS {
@@ -138,8 +138,8 @@ fn end_with_more_links<'a>(link: &'a LinkInfo, links: &[LinkInfo]) -> &'a String
     }
 }
 
-/// Returns the start and end of the time that shows the effect of `faults`. Before the first and after the last fault,
-/// it includes the time between these two or the time before the first, whichever is longer.
+/// Returns the start and end of the time that shows the effect of `faults`. The margin before the first and after the
+/// last fault is the time between these two or the time before the first, whichever is longer.
 pub fn time_around(faults: &[FaultInfo]) -> (Nanos, Nanos) {
     let times = faults.iter().map(|fault| fault.time_ns);
     let (Some(first), Some(last)) = (times.clone().min(), times.max()) else {

@@ -19,9 +19,9 @@ pub struct Decision {
     pub switch: String,
     /// Trigger and rule of the decision, such as `new_flow/scored`.
     pub reason: String,
-    /// For each candidate: next-hop datacenter, C_path, C_cong, total cost, and whether it was kept.
+    /// For each candidate: next-hop datacenter, C_path, C_cong, total cost, and whether the policy kept the candidate.
     pub candidates: Vec<(String, u64, u64, u64, bool)>,
-    /// Next-hop datacenter of the chosen candidate; `None` if none was chosen.
+    /// Next-hop datacenter of the chosen candidate; `None` if no candidate was chosen.
     pub chosen: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub struct Stories {
     pub again: BTreeMap<String, Vec<u32>>,
 }
 
-/// Reads the decisions on `flows`. The table is read by columns, because few of its rows are about these flows.
+/// Reads the decisions on `flows`. The table is read by columns, because few of its rows concern these flows.
 pub fn stories(
     run: &RunFacts,
     flows: &BTreeSet<FlowKey>,

@@ -7,7 +7,7 @@ use crate::text;
 
 /// Facts about a run that bound the slowdowns of its unfinished flows.
 pub struct Unfinished {
-    /// Paper time until which unfinished flows had been running; `None` if it is unknown.
+    /// Paper time of `--until`, up to which unfinished flows had been running; `None` if it is unknown.
     until: Option<Nanos>,
     /// Number of scheduled and measured flows under each policy.
     scheduled: u64,
@@ -16,7 +16,7 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Returns the facts of `run`. For an interrupted run the time is unknown, because it may have ended before its
+    /// Returns the facts of `run`. The end of an interrupted run is unknown, because it may precede the run's
     /// `--until`.
     pub fn of(run: &RunDir) -> Self {
         let info = run.info();
@@ -39,8 +39,7 @@ impl Unfinished {
         if slowdown > 1.0 { slowdown } else { 1.0 }
     }
 
-    /// Returns how many of a policy's scheduled and measured flows have no row, given the number `recorded` that have
-    /// one.
+    /// Returns the number of a policy's scheduled and measured flows that have no row, if `recorded` of them have one.
     pub fn unrecorded(&self, recorded: usize) -> usize {
         let scheduled = usize::try_from(self.scheduled).unwrap_or(usize::MAX);
         scheduled.saturating_sub(recorded)

@@ -39,7 +39,7 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
         dl.brief {
             (fact("policies", &info.policies.join(", ")))
             (fact("flows", &format!(
-                "{} a policy, {} of {} finished",
+                "{} per policy, {} of {} finished",
                 text::number(info.scheduled_flows),
                 text::number(counts.finished),
                 text::number(info.total_flows()),
@@ -76,13 +76,13 @@ fn times(run: &Run) -> String {
     }
     let started = flows.started_count();
     let mut times = format!(
-        "the last flow starts at {last_start}; the run ends at {} with {} of them under way",
+        "the last flow starts at {last_start}; the run ends at {} with flows under way: {}",
         text::time(flows.extent.last_end()),
         text::number(started - counts.finished),
     );
     let never = counts.flows - started;
     if never > 0 {
-        times += &format!(", and {} never started", text::number(never));
+        times += &format!(", never started: {}", text::number(never));
     }
     times
 }
@@ -146,7 +146,7 @@ mod tests {
         let run = Run::read(written.dir.path()).unwrap();
         assert_eq!(
             times(&run),
-            "the last flow starts at 3 ms; the run ends at 4 ms with 1 of them under way, and 1 never started"
+            "the last flow starts at 3 ms; the run ends at 4 ms with flows under way: 1, never started: 1"
         );
         assert_eq!(faults(&run), "1 change after the run's end");
         let ends: Vec<_> = run.flows.spans(0).iter().map(|it| it.end).collect();

@@ -101,11 +101,11 @@ struct Policy {
 struct Chart {
     title: &'static str,
     unit: Unit,
-    /// True if the subjects are the directions.
+    /// True if each series is of a link direction.
     is_of_direction: bool,
-    /// Number by which the values are multiplied.
+    /// Factor by which values are multiplied before they are rounded to integers.
     parts: f64,
-    /// Values by subject, policy and interval; a line is none if all its values are zero.
+    /// Values by subject, policy and interval; a policy's line is `None` if all its values are zero.
     series: Vec<Vec<Option<Vec<Option<u64>>>>>,
 }
 

@@ -11,36 +11,36 @@ use crate::{
     summary::Summary,
 };
 
-/// A question that a run's records answer.
+/// Question that a run's records answer.
 pub struct Question {
     /// Anchor of the section on the page, and key of the values in `summary.json`.
     pub id: &'static str,
-    /// The question in words, title of the section.
+    /// Question in words, which is the section's title.
     pub title: &'static str,
     /// True if the section is unfolded when the page opens.
     pub is_open: bool,
     /// Plotters of the figures that belong to the answer.
     pub figures: &'static [Plotter],
-    /// Returns the answer; no blocks if the run has nothing that answers.
+    /// Returns the answer; no blocks if the run's records do not answer the question.
     pub blocks: for<'a> fn(&ReportInputs<'a>) -> Vec<Block<'a>>,
     /// Returns the answer's values; `None` if [`Summary`] has all of them.
     pub values: Option<fn(&ReportInputs<'_>) -> Value>,
 }
 
-/// What a report is made from.
+/// Inputs of a report.
 pub struct ReportInputs<'a> {
-    /// The records.
+    /// Records of the run.
     pub run: &'a Run,
-    /// The results.
+    /// Results computed from the records.
     pub summary: &'a Summary,
-    /// The run's figures; empty before they are drawn.
+    /// Figures of the run; empty before the figures are drawn.
     pub figures: &'a Figures,
 }
 
-/// Drawn figures by the id of the question to which they belong.
+/// Drawn figures by question id.
 pub type Figures = BTreeMap<&'static str, Vec<Captioned>>;
 
-/// A question and the blocks that answer it.
+/// Question and the blocks that answer it.
 pub type Answered<'a> = (&'static Question, Vec<Block<'a>>);
 
 impl<'a> ReportInputs<'a> {

@@ -16,7 +16,7 @@ use crate::{
 
 /// Quantity over time.
 pub struct Quantity {
-    /// Name, with the unit unless values choose their unit.
+    /// Name with its unit; without a unit if each value is shown with its own.
     pub title: &'static str,
     pub unit: Unit,
     /// Series for the network, each route or each link direction (the busiest first), with a line per policy.
@@ -36,7 +36,7 @@ pub enum Unit {
     /// Number of events, shown per millisecond because intervals differ in width.
     PerMs,
     Percent,
-    /// Number of events, shown as its share of all series.
+    /// Number of events, shown as a share of all series' events.
     Share,
     Bytes,
 }
@@ -58,7 +58,7 @@ pub fn finished(run: &Run) -> Quantity {
     Quantity::of_network("flows finishing (per ms)", Unit::PerMs, lines.collect())
 }
 
-/// Returns the repeated decisions.
+/// Returns the number of repeated decisions over time, each on a flow that already had a next hop.
 pub fn again(run: &Run) -> Quantity {
     let again = |policy| run.stories.again.get(policy);
     let line = |policy| again(policy).map_or_else(Vec::new, |counts| known(counts));
@@ -84,7 +84,7 @@ pub fn paused(run: &Run) -> Quantity {
     Quantity::of_network("ports paused by PFC, mean", Unit::Ports, lines.collect())
 }
 
-/// Returns the bytes carried ÷ the bytes that fit.
+/// Returns the utilisation of link directions: bytes carried ÷ bytes that fit.
 pub fn utilisation(run: &Run) -> Quantity {
     let title = "utilisation (% of capacity)";
     by_direction(run, title, Unit::Percent, |one| &one.utilisation)
@@ -106,7 +106,7 @@ pub fn drops(run: &Run) -> Quantity {
 }
 
 impl Quantity {
-    /// Returns a quantity of the network.
+    /// Returns a quantity of the whole network, which has a single series.
     pub fn of_network(title: &'static str, unit: Unit, lines: Vec<Line>) -> Self {
         let series = vec![Series::new("", "", lines)];
         Self {
@@ -117,7 +117,7 @@ impl Quantity {
     }
 }
 
-/// Returns the quantity of which `of` returns a policy's values by route and interval.
+/// Returns a quantity by route; `of` returns a policy's values by route and interval.
 fn by_route<T: Copy + Into<f64>>(
     run: &Run,
     title: &'static str,
@@ -137,7 +137,7 @@ fn by_route<T: Copy + Into<f64>>(
     }
 }
 
-/// Returns the quantity of which `of` returns a policy's line of a link direction.
+/// Returns a quantity by link direction; `of` returns a policy's line for a direction.
 fn by_direction(
     run: &Run,
     title: &'static str,

@@ -5,7 +5,7 @@ use crate::{frames::TimeGrid, text::to_float};
 /// Values of one policy or run in the intervals of a grid: `None` where unknown, empty without data.
 pub type Line = Vec<Option<f64>>;
 
-/// Values of one subject over time.
+/// Values over time of one route, link direction or flow, or of the whole network, with a line per policy or run.
 #[derive(Clone, Debug)]
 pub struct Series {
     /// Route, link direction (`dc1 → dc2`) or hosts of a flow; empty for the network.
@@ -19,7 +19,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Returns the series of a subject that is no link direction.
+    /// Returns the series of a subject that is not a link direction.
     pub fn new(label: impl Into<String>, about: impl Into<String>, lines: Vec<Line>) -> Self {
         Self {
             label: label.into(),
@@ -43,7 +43,8 @@ impl Series {
         self
     }
 
-    /// Merges the known values of each `count` narrow intervals of `grid` into one; the wide intervals are omitted.
+    /// Merges each `count` narrow intervals of `grid` into one, by `merge` over their known values; omits the wide
+    /// intervals.
     pub fn merged(mut self, grid: &TimeGrid, count: usize, merge: fn(&[f64]) -> f64) -> Self {
         let one = |values: &[Option<f64>]| {
             let known: Vec<f64> = values.iter().flatten().copied().collect();
@@ -71,17 +72,17 @@ pub fn total(series: &[Series]) -> Vec<Line> {
     total
 }
 
-/// Returns the sum of `known`.
+/// Returns the sum of the known values of a line.
 pub fn sum(known: &[f64]) -> f64 {
     known.iter().sum()
 }
 
-/// Returns the mean of `known`.
+/// Returns the mean of a line's known values; there must be at least one.
 pub fn mean(known: &[f64]) -> f64 {
     sum(known) / to_float(known.len() as u64)
 }
 
-/// Returns the largest of `known`, which are not negative.
+/// Returns the largest of the known values of a line, which must not be negative.
 pub fn largest(known: &[f64]) -> f64 {
     known.iter().copied().fold(0.0, f64::max)
 }

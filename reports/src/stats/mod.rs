@@ -104,8 +104,8 @@ impl Intervals {
         }
     }
 
-    /// Returns the method for changes between two runs, given their numbers of repetitions; `is_paired` if both have
-    /// the same flows.
+    /// Returns the method for changes between two runs, given their numbers of repetitions; `is_paired` means that both
+    /// runs have the same flows.
     #[must_use]
     pub const fn between([base, other]: [u32; 2], is_paired: bool) -> Self {
         match (base, other) {
@@ -192,8 +192,8 @@ pub struct Change {
     pub mean: Option<Estimate>,
 }
 
-/// Returns the changes between slowdowns of the same flows, with Student's intervals over the repetitions' own changes.
-/// The slowdowns are sorted in each repetition.
+/// Returns the changes between slowdowns of the same flows, with Student's intervals over the changes in each
+/// repetition. The slowdowns are sorted in each repetition.
 #[must_use]
 pub fn change(base: &[Vec<f64>], other: &[Vec<f64>]) -> Change {
     change_by(base, other, |value, [base, other]| {
@@ -211,7 +211,7 @@ pub fn change_between(base: &[Vec<f64>], other: &[Vec<f64>]) -> Change {
     })
 }
 
-/// Returns the changes; `interval` computes the interval around the logarithm of a ratio, from the logarithms of both
+/// Returns the changes. `interval` computes the interval around the logarithm of a ratio, from the logarithms of both
 /// sides' replicates.
 fn change_by(
     base: &[Vec<f64>],
@@ -238,8 +238,8 @@ fn change_by(
     }
 }
 
-/// Returns a statistic of positive values with Student's interval; `None` if there are fewer values than it needs.
-/// Values are sorted, in each repetition and in `all`, which has those of all repetitions.
+/// Returns a statistic of positive values with Student's interval; `None` if there are fewer values than the statistic
+/// needs. Values are sorted, both in each repetition and in `all`, which has the values of all repetitions.
 pub fn estimate(all: &[f64], repetitions: &[Vec<f64>], statistic: Statistic) -> Option<Estimate> {
     let value = shown(all, statistic)?;
     let interval = student(value.ln(), &log_replicates(repetitions, statistic));
@@ -249,7 +249,7 @@ pub fn estimate(all: &[f64], repetitions: &[Vec<f64>], statistic: Statistic) -> 
     })
 }
 
-/// Returns a statistic of `sorted`; `None` if there are fewer values than it needs.
+/// Returns a statistic of `sorted`; `None` if there are fewer values than the statistic needs.
 #[must_use]
 pub fn shown(sorted: &[f64], statistic: Statistic) -> Option<f64> {
     let is_enough = sorted.len() >= statistic.min_values();

@@ -27,7 +27,7 @@ impl PaperReductions {
     }
 }
 
-/// Returns the changes from `base` to `other`, which are lists of flow size and slowdown; `None` if one is empty.
+/// Returns the changes from `base` to `other`, which are lists of flow size and slowdown; `None` if a list is empty.
 #[must_use]
 pub fn reductions(base: Vec<(u64, f64)>, other: Vec<(u64, f64)>) -> Option<PaperReductions> {
     let base = bins(base);
@@ -85,15 +85,16 @@ pub fn bins(flows: Vec<(u64, f64)>) -> Vec<Option<[f64; 2]>> {
     edges.windows(2).map(bin).collect()
 }
 
-/// Flow that is to be assigned to a size bin.
+/// Flow to assign to a size bin.
 struct SizedFlow {
     /// Flow size, and index among all flows, which orders equal sizes.
     order: (u64, usize),
     slowdown: f64,
 }
 
-/// Moves the flows so that those between two edges are the same as after a sort, in any order; sorting completely would
-/// take several times as long. Edges are indices among all flows; the first is that of `flows[0]`.
+/// Partitions the flows at `edges` as a sort would, but leaves the flows between two edges in any order; sorting
+/// completely would take several times as long. Edges are indices among all flows; the first edge is the index of
+/// `flows[0]`.
 fn part(flows: &mut [SizedFlow], edges: &[usize]) {
     let middle = edges.len() / 2;
     let at = edges[middle] - edges[0];

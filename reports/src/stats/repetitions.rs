@@ -62,9 +62,8 @@ pub fn student(value: f64, replicates: &[f64]) -> Option<Interval> {
     Some(Interval::around(value, half))
 }
 
-/// Returns the deviation of the replicates' mean from its true value that chance does not exceed with the probability
-/// `level`, one-sided: Student's quantile times the standard error. `None` if there are fewer than two replicates, or if
-/// a replicate is not finite.
+/// Returns the one-sided margin of error of the replicates' mean at the probability `level`: Student's quantile times
+/// the standard error. `None` if there are fewer than two replicates, or if a replicate is not finite.
 #[must_use]
 pub fn student_margin(replicates: &[f64], level: f64) -> Option<f64> {
     let quantile = quantile(freedom(replicates)?, level)?;

@@ -19,7 +19,7 @@ pub fn policy(evidence: &PolicyEvidence) -> String {
     parts.join("; ")
 }
 
-/// Returns the reason why failovers have a lab time next to the paper time; `None` if none has one.
+/// Returns the reason why failovers have a lab time next to the paper time; `None` if no failover has a lab time.
 pub fn failover_note(evidence: &Evidence) -> Option<&'static str> {
     let failovers = evidence
         .policies
@@ -28,7 +28,7 @@ pub fn failover_note(evidence: &Evidence) -> Option<&'static str> {
     let mut spans = failovers.filter_map(|failover| failover.span);
     spans.any(|span| span.lab_ns.is_some()).then_some(
         "Failover: cutting a link and noticing it take the kernel time that no scale factor \
-         stretches, so paper time, which is lab time divided by the factor of times, makes this \
+         stretches, so paper time, which is lab time divided by the time factor, makes this \
          part of a failover look shorter; the wait for a flow's next packet is scaled.",
     )
 }
@@ -80,7 +80,7 @@ fn failover(cut_off: &Failover) -> String {
         about_time(cut_off.at_ns)
     );
     let Some(span) = cut_off.span else {
-        return format!("{cut}: no flow left a dead port");
+        return format!("{cut}: no flow was re-routed from a dead port");
     };
     let failovers = counted(cut_off.decisions, "failover");
     let paper = between(span.first_ns, span.last_ns);
@@ -115,12 +115,12 @@ fn mechanism(mechanism: &Mechanism) -> String {
             decisions,
             least_delay,
         } => format!(
-            "{} of {} for the next hop of least delay",
+            "{} of {} chose the next hop of least delay",
             commas(*least_delay),
             counted(*decisions, "decision")
         ),
         Mechanism::Splits(counts) => format!(
-            "{} installed, {} of them changed a table; {} of {} after the first such",
+            "{} installed, {} of them changed a table; {} of {} after the first change",
             counted(counts.installed, "split"),
             commas(counts.changed),
             commas(counts.after_first),
@@ -191,7 +191,7 @@ fn hash(counts: &HashCounts) -> String {
             }
         };
         sentence += &format!(
-            ", shares at most {} from their buckets' (chi-square{tested}: p {p_value})",
+            ", shares within {} of their buckets' shares (chi-square{tested}: p {p_value})",
             about_percent(counts.largest_difference)
         );
     } else if counts.untested > 0 {
@@ -280,7 +280,7 @@ mod tests {
             })
         };
         insta::assert_snapshot!(counts(None, 42), @"42 decisions over 4 of 4 next hops, too few decisions to test the spread");
-        insta::assert_snapshot!(counts(Some(1.0), 2), @"42 decisions over 4 of 4 next hops, shares at most 2.1 % from their buckets' (chi-square of 40 decisions: p 1.00)");
+        insta::assert_snapshot!(counts(Some(1.0), 2), @"42 decisions over 4 of 4 next hops, shares within 2.1 % of their buckets' shares (chi-square of 40 decisions: p 1.00)");
     }
 
     #[test]
@@ -349,7 +349,7 @@ mod tests {
             ..Failover::default()
         };
         let sentence = failover;
-        insta::assert_snapshot!(sentence(&cut), @"cut of dc1-dc2 and dc2-dc8 at 60 ms: no flow left a dead port");
+        insta::assert_snapshot!(sentence(&cut), @"cut of dc1-dc2 and dc2-dc8 at 60 ms: no flow was re-routed from a dead port");
         let evidence = |cut: &Failover| Evidence {
             policies: vec![PolicyEvidence {
                 policy: "lcmp".to_owned(),

@@ -50,24 +50,24 @@ fn silent(silence: Silence) -> String {
             "C_cong",
             decisions,
             "congestion awareness",
-            "a higher `load` or a longer `duration` makes queues, a shorter `sample_interval` sees them sooner",
+            "a higher `load` or a longer `duration` builds queues; a shorter `sample_interval` detects them sooner",
         ),
         Silence::Path { decisions } => cost(
             "C_path",
             decisions,
             "path quality",
-            "candidates with more different delays or rates, or a `max_delay` that gives them different scores",
+            "use candidates whose delays or rates differ more, or a `max_delay` that gives them different scores",
         ),
         Silence::OneNextHop { decisions } => format!(
             "all {} took one next hop: this run does not test the spread of flows",
             counted(decisions, "decision")
         ),
         Silence::UnfairHash { p_value } => format!(
-            "shares of next hops differ from their buckets' by more than chance (p {p_value:.1e}): the hash does not \
-             spread these flows"
+            "the next hops' shares of flows differ from their shares of buckets by more than chance (p {p_value:.1e}): \
+             the hash does not spread these flows"
         ),
         Silence::FlowAgeing { flows } => format!(
-            "flow ageing re-routed 0 of {}: this run does not test more than minimum delay",
+            "flow ageing re-routed 0 of {}: this run tests only paths of minimum delay",
             counted(flows, "flow")
         ),
         Silence::Splits { decisions } => format!(

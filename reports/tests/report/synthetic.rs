@@ -167,7 +167,8 @@ fn certified(link: &LinkInfo) -> [CertifiedRow; 2] {
     })
 }
 
-/// Returns a flow between hosts of DC1 and DC8, whose FCT is that of its route plus a random queueing delay.
+/// Returns a flow between hosts of DC1 and DC8, whose FCT is the route's delay plus the transmission time plus a random
+/// queueing delay.
 fn flow(random: &mut Random, policy: &str, id: u32, count: u32) -> FlowRow {
     let size = 20_000_000 * (1 + random.below(12)) + 1_000_000 * random.below(20);
     let start = u64::from(id) * 200_000_000 / u64::from(count) + random.below(3_000_000);

@@ -19,7 +19,7 @@ const POLICIES: [(&str, u64); 5] = [
     ("wcmp", 4),
 ];
 
-/// Returns the run, with `count` flows under each policy.
+/// Returns a run in the network of 13 datacenters, with `count` flows under each policy.
 pub fn run(count: u32) -> Synthetic {
     let info = info(count);
     let mut run = Synthetic {
@@ -104,7 +104,7 @@ fn end() -> RunEnd {
     }
 }
 
-/// Returns a flow between two datacenters, on one of the first `choice` of their shortest routes.
+/// Returns a flow between two datacenters, on one of the first `choice` shortest routes between them.
 fn flow(random: &mut Random, policy: &str, choice: u64, id: u32, count: u32) -> FlowRow {
     let mut dc = || u32::try_from(1 + random.below(13)).expect("a DC");
     let src = dc();

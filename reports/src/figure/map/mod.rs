@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// Data of the figure `paths`.
+/// Data of the figure `paths`: a map of the network, with each link's use.
 pub struct PathMap {
     pub dcs: Vec<DcInfo>,
     pub links: Vec<LinkInfo>,

@@ -33,7 +33,7 @@ pub const QUESTION: Question = Question {
     values: None,
 };
 
-/// Returns the table of the worst flows, which scripts replace by the table of all flows that the page has.
+/// Returns the table of the worst flows, which scripts replace by the table of all flows that the page lists.
 fn table(run: &Run) -> Markup {
     let all = run.flows.counts.iter().map(|counts| counts.flows).sum();
     let shown = &run.flows.shown;

@@ -7,7 +7,7 @@ use crate::{
     text,
 };
 
-/// Returns the certificate; a direction that is out of bounds has its problem below it.
+/// Returns the certificate of the lab's links. If a direction is out of bounds, its problem is shown below it.
 pub fn blocks<'a>(rows: &[CertifiedRow]) -> Vec<Block<'a>> {
     if rows.is_empty() {
         let text = "The links were not measured.".to_owned();

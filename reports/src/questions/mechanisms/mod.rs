@@ -42,7 +42,8 @@ fn blocks<'a>(inputs: &ReportInputs<'a>) -> Vec<Block<'a>> {
     blocks
 }
 
-/// Returns the table of flows that were active at once under each policy; on pages, also of the policies' mechanisms.
+/// Returns a table with each policy's concurrent flows and busiest link and, on pages, with the counts of its
+/// mechanism.
 fn table(evidence: &Evidence) -> Table {
     let columns = [
         Column::names("policy").short("at work"),
@@ -88,7 +89,7 @@ pub fn load(evidence: &Evidence) -> Option<String> {
         .iter()
         .map(|load| {
             format!(
-                "{} {} inputs, {} offered",
+                "{} {} asked, {} offered",
                 load.dc,
                 text::percent(load.requested),
                 text::percent(load.offered)

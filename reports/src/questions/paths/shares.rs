@@ -8,7 +8,7 @@ use crate::{
     text::{self, WIDTH},
 };
 
-/// Shares of a policy's bytes and flows that each route carried.
+/// Shares of each policy's bytes and flows that each route carried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathShares {
     /// Routes of the flows, in order of increasing delay.
@@ -59,8 +59,8 @@ pub fn of(run: &Run) -> PathShares {
 }
 
 impl PathShares {
-    /// Returns the shares for a terminal: percent of bytes and, in brackets, of flows. This is a table if it fits, or
-    /// else a line with the largest shares of each policy. Empty if there are fewer than two routes.
+    /// Returns the shares for a terminal: percent of bytes and, in brackets, of flows. The shares are a table if it
+    /// fits, or else a line per policy with its largest shares. Empty if there are fewer than two routes.
     pub fn blocks<'a>(&self) -> Vec<Block<'a>> {
         if self.routes.len() < 2 {
             return Vec::new();
@@ -135,8 +135,8 @@ impl PathShares {
         ]
     }
 
-    /// If all routes have the same ends, returns these and the routes without them; otherwise `None` and the whole
-    /// routes.
+    /// Returns the ends that all routes share, and the routes without these ends; if the ends differ, `None` and the
+    /// whole routes.
     fn short_names(&self) -> (Option<String>, Vec<String>) {
         let split = |route: &String| {
             let (first, rest) = route.split_once('-')?;

@@ -30,17 +30,17 @@ struct Ranking {
     name: &'static str,
     /// Indices of the policies, from the lowest value to the highest.
     order: Vec<usize>,
-    /// Indices of the policies that are not shown to be above the lowest one.
+    /// Indices of the policies, other than the lowest, that are not shown to be above it.
     level: Vec<usize>,
 }
 
 impl Headline<'_> {
     /// Returns the headline in a few sentences.
     ///
-    /// For a run that is not valid, the headline begins with that and ranks nothing. If flows are too few for a
-    /// percentile, it gives the number needed. With one draw of arrivals, values only hold for this draw, and no policy
-    /// is called better or worse. With several draws, a policy is called best only if, for every other policy, the
-    /// interval of the change shows that the other is worse.
+    /// For a run that is not valid, the headline begins with the verdict and ranks no policy. If flows are too few for
+    /// a percentile, the headline states the number needed. With one draw of arrivals, values only hold for this draw,
+    /// and no policy is called better or worse. With several draws, a policy is called best only if, for every other
+    /// policy, the interval of the change shows that the other policy is worse.
     pub fn words(&self) -> String {
         if self.verdict != Grade::Valid {
             return self.not_valid();

@@ -11,8 +11,8 @@ use crate::{
     text::{self, WIDTH, grouped},
 };
 
-/// Returns the FCT slowdowns of all policies with the parameters that depart from the paper, their changes against the
-/// first policy, and notes on both.
+/// Returns the FCT slowdowns of all policies, the parameters that depart from the paper, the changes against the first
+/// policy, and notes on slowdowns and changes.
 pub fn blocks<'a>(summary: &Summary) -> Vec<Block<'a>> {
     let mut blocks = vec![Block::Table(Medium::Terminal, slowdowns(summary))];
     blocks.extend(changes(summary));
@@ -76,7 +76,7 @@ fn cell(estimate: &Estimate) -> String {
 }
 
 /// Returns the changes of p50 and p99 against the first policy, with their meaning in words. Each policy has one line,
-/// or two if one is too narrow. A run that is not valid has a note instead.
+/// or two if a line would be too long. A run that is not valid has a note instead.
 fn changes<'a>(summary: &Summary) -> Option<Block<'a>> {
     let (first, others) = summary.policies.split_first()?;
     if others.is_empty() {

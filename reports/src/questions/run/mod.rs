@@ -82,7 +82,7 @@ fn facts(run: &Run) -> Vec<Fact> {
     let settings = provenance.policies.iter();
     facts.extend(settings.map(|it| fact(&it.policy, parameters(it))));
     facts.push(fact("began", run.started_at.to_string()));
-    let never_ended = "no: it was interrupted, or is still running";
+    let never_ended = "no: the run was interrupted, or is still running";
     facts.extend(match &run.end {
         Some(end) => ended(run, end),
         None => vec![fact("ended", never_ended)],
@@ -94,7 +94,7 @@ fn facts(run: &Run) -> Vec<Fact> {
 fn clock(info: &RunInfo) -> &'static str {
     match (info.clock, &info.engine) {
         (Clock::Virtual, EngineInfo::Kernel) => {
-            "virtual: instructions executed, and jumps over idle"
+            "virtual: counts executed instructions, and skips idle time"
         }
         (Clock::Virtual, EngineInfo::Sim(_)) => "virtual: the simulator's events",
         (Clock::Real, _) => "real",
@@ -151,8 +151,8 @@ pub fn semantics(semantics: Semantics) -> &'static str {
     }
 }
 
-/// Lists a policy's parameters in paper units, each followed by the lab's emulated value if that differs. Records of an
-/// earlier lcmp-lab only have the plan's parameters, with emulated times.
+/// Lists a policy's parameters in paper units, each followed by the lab's emulated value if the two differ. Records of
+/// an earlier lcmp-lab only have the plan's parameters, with emulated times.
 fn parameters(settings: &PolicySettings) -> String {
     if settings.values.is_empty() {
         return match &settings.parameters {
@@ -232,7 +232,7 @@ fn simulated(work: &SimWork) -> String {
         per_second(work.packet_hops),
     );
     if let Some(memory) = work.peak_memory_bytes {
-        fact += &format!(", {} of memory at most", text::size(memory));
+        fact += &format!(", peak memory {}", text::size(memory));
     }
     fact
 }
@@ -254,7 +254,7 @@ fn ended(run: &Run, end: &RunEnd) -> Vec<Fact> {
     facts
 }
 
-/// Formats a phase with its duration, followed by the virtual time if flows ran in it in a guest.
+/// Formats a phase with its duration; if flows ran in a guest in this phase, the virtual time follows.
 fn phase(phase: &Phase) -> String {
     let aside = phase.virtual_ns.map_or_else(String::new, |time| {
         format!(" ({} by the lab's clock)", text::time(time))
@@ -266,7 +266,7 @@ fn guest_cpu(cpu: GuestCpu, flows: u64) -> String {
     let share = text::to_float(cpu.busy_ns.get()) / text::to_float(cpu.available_ns.get().max(1));
     let a_flow = Nanos::new(cpu.busy_ns.get() / flows.max(1));
     format!(
-        "{} busy by the lab's clock while flows ran, {}, which is {} a flow",
+        "busy for {} of the lab's time while flows ran: {}, or {} per flow",
         text::percent(share),
         text::time(cpu.busy_ns),
         text::time(a_flow),
@@ -330,7 +330,7 @@ fn warnings(run: &Run) -> Option<Fact> {
     listed(&counted(all.len() as u64, "warning"), all)
 }
 
-/// Term with its values, as a list of facts has them.
+/// Entry of a list of facts: a term and its values.
 type Fact = (String, Vec<String>);
 
 fn fact(term: &str, value: impl Into<String>) -> Fact {
