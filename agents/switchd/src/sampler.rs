@@ -110,8 +110,8 @@ impl Sampler {
         }
     }
 
-    /// Publishes the levels of the latest sample to the program, and its time last, so that no level seems fresher than
-    /// it is.
+    /// Publishes the levels of the latest sample to the program. The sample's time is written last, so that no level
+    /// seems fresher than it is.
     pub(crate) fn publish(&self, table: &SharedTable) {
         for (slot, levels) in self.levels() {
             table.set_levels(slot, levels);

@@ -63,7 +63,7 @@ struct Scaled<'a> {
     demands: Vec<Vec<f64>>,
     /// Capacity by link; 0 for a link that carries no traffic.
     capacities: Vec<f64>,
-    /// Seconds per unit of utilisation.
+    /// Transmission time that a scaled utilisation of 1 represents, in seconds.
     seconds: f64,
 }
 
@@ -117,8 +117,8 @@ impl<'a> Scaled<'a> {
         })
     }
 
-    /// Minimises the largest utilisation. If that is given as `limit`, minimises the sum of the switches' largest
-    /// utilisations instead.
+    /// Minimises the largest utilisation. With `limit`, instead minimises the sum of the switches' largest
+    /// utilisations, none of which may exceed `limit`.
     fn solve(&self, limit: Option<f64>) -> Result<LpSolution, TeError> {
         let mut problem = Problem::new(OptimizationDirection::Minimize);
         let rows = self.topology.rows();

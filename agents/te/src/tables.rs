@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(found.rows[0][0], Some(vec![0, 100]));
     }
 
-    /// A switch without an agent sends half of the traffic that it receives over the thin link.
+    /// Of the traffic that it receives, a switch without an agent sends half over the thin link.
     #[test]
     fn a_switch_without_an_agent_splits_alike() {
         let mut legacy = row(3, &[(2, 3), (3, 3)]);

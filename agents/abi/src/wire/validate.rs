@@ -83,7 +83,7 @@ pub struct ValidAgentConfig(pub(super) AgentConfig);
 impl TryFrom<AgentConfig> for ValidAgentConfig {
     type Error = AgentConfigError;
 
-    /// Returns the first problem as an error.
+    /// Validates `config`; fails with the first problem found.
     fn try_from(config: AgentConfig) -> Result<Self, AgentConfigError> {
         config.validate()?;
         Ok(Self(config))
