@@ -51,7 +51,7 @@ impl Batch {
     pub fn request(&mut self, request: &impl NetlinkRequest) {
         let Protocol::Raw { request_type, .. } = request.protocol() else {
             unreachable!(
-                "requests for queueing disciplines and filters are of rtnetlink, a raw protocol"
+                "rtnetlink, the protocol of queueing disciplines and filters, is a raw protocol"
             );
         };
         self.raw(request_type, request.flags(), request.payload());
