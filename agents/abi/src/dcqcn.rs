@@ -218,7 +218,8 @@ row! {
         pub next_out: u32,
         /// Largest number of packets held in the pacer at once.
         pub max_parked: u32,
-        /// Packets released out of order because a packet before them never arrived.
+        /// Packets released out of order: those sent ahead of a packet that was given up as lost, and such a packet if
+        /// it arrives late.
         pub out_of_order: u32,
     }
 }

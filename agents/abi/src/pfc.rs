@@ -45,9 +45,9 @@ row! {
         /// Size of the headroom for packets in flight when a pause is sent, bytes; 0: the port drops packets instead
         /// of pausing.
         pub headroom: u64,
-        /// Bytes of the port's packets that count against its reserve and its share.
+        /// Buffered bytes of the port's packets in the port's reserve and in its share of the shared buffer.
         pub bytes: u64,
-        /// Bytes of the port's packets that count against its headroom.
+        /// Buffered bytes of the port's packets in the port's headroom.
         pub headroom_bytes: u64,
         /// End of the sender's latest pause, ns.
         pub paused_until_ns: u64,

@@ -369,14 +369,14 @@ row! {
 
 row! {
     // `received`, `passed` and `pauses` tell the program's tests which branch a frame took; no run's records need them.
-    /// Packet and decision counters of a DCI switch: for one CPU in the switch program, for all in a report. The
-    /// simulator's switches use the same counters.
+    /// Packet and decision counters of a DCI switch: for one CPU in the switch program, summed over all CPUs in a
+    /// report. The simulator's switches use the same counters.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct Counters as "counters" {
         pub received: u64,
-        /// Packets of pinned flows, forwarded to the flow's port without a decision.
+        /// Packets of pinned flows that needed no decision.
         pub hits: u64,
-        /// Decisions for a flow's first packet.
+        /// Decisions for packets of flows without a row in the flow table, usually a flow's first packet.
         pub new_flows: u64,
         /// Decisions for a pinned flow whose port is dead.
         pub failovers: u64,
@@ -392,7 +392,8 @@ row! {
         pub ttl_expired: u64,
         /// Packets dropped because no candidate of their destination was alive.
         pub no_destination: u64,
-        /// Flows without a row in the flow table; every packet of such a flow needs a decision.
+        /// Decisions after which the flow was not pinned because the flow table had no room; the flow's next packet
+        /// needs another decision.
         pub not_pinned: u64,
         /// Decision records lost because the ring buffer was full.
         pub records_lost: u64,

@@ -326,8 +326,9 @@ const IFF_UP: u32 = 1;
 const FLOW_PORT: u16 = 10_000;
 const MAX_FLOWS: u32 = 50_000;
 const GAP: Duration = Duration::from_micros(50);
-/// Number of packets that must arrive before the cut: 50 ms at the flow's pace. `AFTER` the cut, 100 ms.
+/// Number of packets that must arrive before the cut: 50 ms at the flow's pace.
 const BEFORE: u64 = 1_000;
+/// Number of packets that must arrive after the cut: 100 ms at the flow's pace.
 const AFTER: u64 = 2_000;
 /// Size of a receive buffer, bytes: 0.4 s at the flow's pace, while the receiving thread waits for a CPU. The default
 /// buffer is full after 14 ms.

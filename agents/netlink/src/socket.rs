@@ -62,8 +62,8 @@ impl Socket {
         })
     }
 
-    /// Sends a batch, waits until the kernel has processed all of it, and returns each error with the number of its
-    /// message. The kernel continues with the next message after an error.
+    /// Sends a batch, waits until the kernel has processed all of it, and returns each error with the 0-based index of
+    /// the failed message. The kernel continues with the next message after an error.
     pub fn execute(&mut self, mut batch: Batch) -> io::Result<Vec<(usize, KernelError)>> {
         let mut errors = Vec::new();
         if batch.is_empty() {

@@ -535,8 +535,8 @@ mod tests {
         assert!(is_empty(&mut program));
     }
 
-    /// When its agent is killed, the buffer holds 27 packets of 1,000 B. The next agent finds the buffer as full as it
-    /// was, and empty once the packets have left.
+    /// When the agent is killed, the buffer contains 27 packets of 1,000 B. The next agent finds the buffer as full as
+    /// it was, and empty once the packets have left.
     #[test]
     fn a_successor_of_a_killed_agent_knows_the_packets_in_the_buffer() {
         let succeeded = in_time(|| {
@@ -631,8 +631,8 @@ mod tests {
         assert!(late <= (1 << 21) + 10_240, "{late}");
     }
 
-    /// A packet takes 10 ms. The sender may resume when b, the bytes of its port beyond the reserve, is 3,072 below
-    /// half of the free bytes: b + 3,072 ≤ (37,712 − b) / 2, that is with 14 packets, the reserve included.
+    /// A packet takes 10 ms. The sender may resume when b, the bytes of the ingress port beyond the reserve, is 3,072 B
+    /// less than half of the free bytes: b + 3,072 ≤ (37,712 − b) / 2, that is with 14 packets, the reserve included.
     #[test]
     fn a_pause_lasts_until_the_port_is_below_its_share() {
         let Some((mut program, mut table)) = with_one_port("pauses of packets") else {

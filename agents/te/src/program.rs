@@ -32,8 +32,8 @@ use crate::{
 pub struct Split {
     /// Traffic by switch, destination row and next hop.
     pub traffic: Vec<Vec<Vec<f64>>>,
-    /// Time that the most loaded link takes to carry its traffic of the interval, in seconds; divided by
-    /// the interval it is the largest utilisation.
+    /// Time in which the most loaded link transmits the interval's traffic, in seconds; divided by the interval's
+    /// length, this is the largest link utilisation.
     pub longest_s: f64,
 }
 

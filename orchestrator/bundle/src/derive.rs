@@ -45,7 +45,7 @@ pub enum DeriveError {
     #[error(transparent)]
     Files(#[from] BundleError),
     /// The plan cannot be read.
-    #[error("`{PLAN_FILE}` is not a plan of this lcmp-lab")]
+    #[error("`{PLAN_FILE}` is not a plan in the format of this lcmp-lab version")]
     Plan(#[source] serde_json::Error),
 }
 

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Parser)]
 #[command(name = "lcmp-lab", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Cli {
-    /// Verb
+    /// Verb to run, such as `up` or `report`
     #[command(subcommand)]
     pub verb: Verb,
     /// Flags of every verb

@@ -73,7 +73,7 @@ pub struct AgentConfig {
     pub attach: AttachMode,
 }
 
-/// Part of the routing policy that a switch has to know.
+/// Routing policy of a switch, reduced to the parameters that the switch program and its agent need.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyConfig {

@@ -49,8 +49,8 @@ pub enum AgentCommand {
     Start {
         /// Start time on the agent's clock.
         at_ns: Nanos,
-        /// Time at which periodic work resumes, shortly before the start. Work whose interval is longer than the time
-        /// left until the start resumes earlier, one interval before the start.
+        /// Time at which periodic work resumes, shortly before the start. Work whose interval exceeds the time from
+        /// `rest_until_ns` to the start resumes earlier, one interval before the start.
         rest_until_ns: Nanos,
     },
     /// Ends the agent after it has sent its last reports. If the socket is closed instead, the agent ends without

@@ -223,7 +223,7 @@ fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
     );
 }
 
-/// The source address of a MAC control frame is its own port's address (IEEE 802.3, annex 31B), regardless of what
+/// The sending port's address is the source address of a MAC control frame (IEEE 802.3, annex 31B), regardless of what
 /// happens to the packet that caused the frame.
 #[test]
 fn a_pause_comes_from_the_port_that_sends_it() {
