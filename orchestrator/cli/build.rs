@@ -31,10 +31,10 @@ fn main() {
     }
 }
 
-/// Writes the list of the scenarios' files that `src/builtin.rs` includes: path in the repository, contents.
+/// Writes the array of embedded files that `src/builtin.rs` includes: path in the repository and contents of each file.
 ///
-/// The list does not contain the clone's path, whose length would shift the compiler's positions in all sources that
-/// follow: some of these positions end up in the program.
+/// The array does not contain the clone's path, because its length would shift the source positions after it, some of
+/// which the compiler writes to the program.
 fn embed(folder: &Path) {
     println!("cargo:rerun-if-changed={}", folder.display());
     let mut rows = String::from("&[\n");
@@ -48,8 +48,8 @@ fn embed(folder: &Path) {
     fs::write(list, rows + "]").expect("cargo's directory is writable");
 }
 
-/// Returns the scenarios, their schema and documents, suites and tables in a folder, in order, each folder's own
-/// files first.
+/// Returns the files to embed from a folder and its subfolders (YAML, CSV, JSON, Markdown), sorted; a folder's own
+/// files precede those in its subfolders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
@@ -80,7 +80,7 @@ fn commit() -> String {
     .unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Returns the first line that git prints; none if git fails or is not installed.
+/// Returns the first line that git prints; `None` if git fails, prints nothing or is not installed.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git")
         .arg("--no-optional-locks")

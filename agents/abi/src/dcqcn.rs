@@ -15,15 +15,15 @@ pub const ONE_Q30: u32 = 1 << 30;
 pub const MAX_RATE_BPS: u64 = 1 << 42;
 
 /// Largest number of stages past fast recovery that the hyper increase is multiplied by. The target grows with the
-/// square of the stages and reaches the line rate long before.
+/// square of the stages and reaches the line rate long before this bound.
 pub const MAX_HYPER_STAGES: u32 = 1 << 20;
 
-/// Maximum number of missed rate increases that one event performs after a pause; also the kernel's bound on the loop
-/// that performs them.
+/// Maximum number of missed rate increases that one event performs after a pause; also the largest loop count that the
+/// kernel's `bpf_loop` accepts.
 pub const MAX_RAISES: u32 = 1 << 23;
 
-/// Bit that marks the destination QP of a CNP, above every SoftRoCE QP number. The lower bits are the receiver's QP,
-/// which identifies the flow's data packets. Switches use this bit to tell CNPs from data.
+/// Bit that a CNP sets in its destination QP number; SoftRoCE assigns only lower numbers. The bits below it are the
+/// receiver's QP number, which identifies the flow's data packets. Switches use this bit to tell CNPs from data.
 pub const CNP_QP: u32 = 1 << 23;
 
 /// Bit of `ReactionPoint::pending`: a CNP arrived since the last update of α.
@@ -127,8 +127,8 @@ row! {
 }
 
 row! {
-    /// One step of the law's self-test: an event, and the state before it, which the program overwrites with the
-    /// state after it.
+    /// One step of the DCQCN self-test: an event, and the state before it, which the program overwrites with the state
+    /// after it.
     pub struct LawStep as "law_step" {
         /// Event that the step applies, one of LAW_*.
         pub event: u32,
@@ -143,7 +143,7 @@ row! {
         pub params: DcqcnParams,
         pub point: ReactionPoint,
         pub congestion: CongestionPoint,
-        /// Queue length that the packet found.
+        /// Queue length when the packet arrives.
         pub queue: u64,
         /// Uniform random number that decides whether the packet is marked.
         pub dice: u32,
@@ -156,7 +156,8 @@ row! {
     pub struct HostParams as "host_params" {
         /// Parameters of DCQCN; times in nanoseconds.
         pub law: DcqcnParams,
-        /// Time after which a parked packet is checked again, ns; never shorter than the timer interval.
+        /// Minimum time until a parked packet is checked again, ns; a longer timer interval takes its place (published
+        /// law).
         pub horizon_ns: u64,
         /// Index of the interface through which packets enter the pacer.
         pub pacer: u32,
@@ -198,8 +199,8 @@ row! {
         pub last_tx_ns: u64,
         /// CNPs received for this QP.
         pub cnps: u64,
-        /// Time on the NIC's clock from which the first packet may leave, if the NIC can be paused; 0: the packet is
-        /// not in the NIC's queue yet.
+        /// Time on the NIC's clock from which the QP's next packet may leave, if the NIC can be paused; 0: that packet
+        /// is not in the NIC's queue yet.
         pub ticket: u64,
         /// Packets that have left the pacer.
         pub packets: u64,
@@ -217,7 +218,8 @@ row! {
         pub next_out: u32,
         /// Largest number of packets held in the pacer at once.
         pub max_parked: u32,
-        /// Packets released out of order because a packet before them never arrived.
+        /// Packets released out of order: those sent ahead of a packet that was given up as lost, and such a packet if
+        /// it arrives late.
         pub out_of_order: u32,
     }
 }

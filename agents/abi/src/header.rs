@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Rows of the header; each follows the rows that it contains.
+/// Rows that the header declares; each row follows the rows that its fields contain.
 const ROWS: [RowLayout; 27] = [
     FlowKey::ROW,
     FlowEntry::ROW,

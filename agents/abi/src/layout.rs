@@ -36,7 +36,7 @@ impl<T: CType, const N: usize> CType for [T; N] {
 pub struct FieldLayout {
     /// Lines of the field's doc comment.
     pub doc: &'static [&'static str],
-    /// Name of the field, the same in both languages.
+    /// Name of the field, the same in Rust and C.
     pub name: &'static str,
     /// Type of the field in C, without array brackets.
     pub base: &'static str,

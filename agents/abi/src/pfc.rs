@@ -8,13 +8,13 @@ use lab_units::BitsPerSec;
 
 use crate::{layout::row, rows::MAX_PORTS};
 
-/// Slots of the calendar; a power of two.
+/// Number of time slots in the calendar, which counts the buffered bytes that leave in each slot; a power of two.
 pub const CALENDAR_SLOTS: u32 = 512;
 
 /// Bytes of the buffer reserved for each port, which a port fills before it uses the shared part.
 pub const RESERVE_BYTES: u64 = 4_096;
 
-/// Distance below its share, in bytes, at which a paused port's sender may resume (XON).
+/// Bytes by which a paused port must fall below its share of the shared buffer before the sender may resume (XON).
 pub const RESUME_OFFSET_BYTES: u64 = 3_072;
 
 /// Priority of data packets, the only priority that is paused.
@@ -45,9 +45,9 @@ row! {
         /// Size of the headroom for packets in flight when a pause is sent, bytes; 0: the port drops packets instead
         /// of pausing.
         pub headroom: u64,
-        /// Bytes of the port's packets that count against its reserve and its share.
+        /// Buffered bytes of the port's packets in the port's reserve and in its share of the shared buffer.
         pub bytes: u64,
-        /// Bytes of the port's packets that count against its headroom.
+        /// Buffered bytes of the port's packets in the port's headroom.
         pub headroom_bytes: u64,
         /// End of the sender's latest pause, ns.
         pub paused_until_ns: u64,
@@ -67,9 +67,9 @@ row! {
         pub shared: u64,
         /// Bytes of the shared part that are in use.
         pub used: u64,
-        /// Calendar slot of the latest packet: its time divided by 2^slot_bits ns.
+        /// Calendar slot of the latest packet: the packet's time divided by 2^slot_bits ns.
         pub slot: u64,
-        /// Length of a slot as a power of two: 2^slot_bits ns.
+        /// Base-2 logarithm of a calendar slot's length in ns.
         pub slot_bits: u32,
         /// Number of ports with a row in `ports`.
         pub count: u32,

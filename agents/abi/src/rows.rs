@@ -23,7 +23,7 @@ pub const MAX_DESTINATIONS: u32 = 1024;
 /// Size of the decision ring buffer in bytes: about 4,000 records.
 pub const RING_BYTES: u32 = 512 * 1024;
 
-/// Fill level in bytes from which the program wakes the reader of the ring buffer, which otherwise polls.
+/// Fill level in bytes from which the program wakes the ring buffer's reader; below this level, the reader polls.
 pub const RING_WAKE_BYTES: u32 = RING_BYTES / 4;
 
 /// Bytes written between two wake-ups once the fill level exceeds [`RING_WAKE_BYTES`]; a power of two.
@@ -163,7 +163,7 @@ row! {
         pub bytes: u64,
         /// Index of the egress port in `SwitchTable::ports`.
         pub port: u16,
-        /// Row of `demands` that counts the flow's bytes, from 1; 0: not counted.
+        /// 1-based row of `demands` that counts the flow's bytes; 0: not counted.
         pub demand: u16,
         /// Decisions made for the flow; more than 1 after a failover or flow ageing.
         pub decisions: u32,
@@ -271,7 +271,7 @@ row! {
     pub struct DestinationRow as "destination" {
         /// Number of candidates in use.
         pub count: u32,
-        /// Row of `demands` that counts the bytes from this datacenter's hosts to the destination, from 1; 0: not
+        /// 1-based row of `demands` that counts the bytes from this datacenter's hosts to the destination; 0: not
         /// counted.
         pub demand: u32,
         pub candidates: [CandidateRow; MAX_CANDIDATES],
@@ -315,9 +315,10 @@ row! {
 row! {
     /// Decision parameters; weights and thresholds may change while the program runs.
     pub struct SwitchParams as "switch_params" {
-        /// Age of the congestion signals from which LCMP hashes over all candidates, ns; 0: no limit.
+        /// Maximum age of the congestion signals, ns; if they are older, LCMP hashes over all live candidates. 0: no
+        /// limit.
         pub stale_after_ns: u64,
-        /// Age of the tables from which every policy hashes over all candidates, ns; 0: no limit.
+        /// Maximum age of the tables, ns; if they are older, every policy hashes over all live candidates. 0: no limit.
         pub max_table_age_ns: u64,
         /// Weight α of the path cost (Eq. 1).
         pub alpha: u32,
@@ -336,9 +337,9 @@ row! {
         pub congested_threshold: u32,
         /// `artifact`: cost from which a kept candidate is dropped.
         pub drop_threshold: u32,
-        /// Prefix of the datacenter's own hosts, in network byte order.
+        /// Network address of the datacenter's own hosts, in network byte order.
         pub local_addr: u32,
-        /// Mask of that prefix, in network byte order.
+        /// Mask for `local_addr`, in network byte order.
         pub local_mask: u32,
         /// 1: flow ageing re-routes a flow past a size threshold if its next hop is no longer among the cheapest.
         pub flow_ageing: u32,
@@ -368,20 +369,20 @@ row! {
 
 row! {
     // `received`, `passed` and `pauses` tell the program's tests which branch a frame took; no run's records need them.
-    /// Packet and decision counters of a DCI switch: for one CPU in the switch program, for all in a report. The
-    /// simulator's switches use the same counters.
+    /// Packet and decision counters of a DCI switch: for one CPU in the switch program, summed over all CPUs in a
+    /// report. The simulator's switches use the same counters.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct Counters as "counters" {
         pub received: u64,
-        /// Packets forwarded by the entry of their flow.
+        /// Packets of pinned flows that needed no decision.
         pub hits: u64,
-        /// Decisions for a flow's first packet.
+        /// Decisions for packets of flows without a row in the flow table, usually a flow's first packet.
         pub new_flows: u64,
         /// Decisions for a pinned flow whose port is dead.
         pub failovers: u64,
         /// Decisions that flow ageing caused.
         pub aged: u64,
-        /// Decisions for which the policy's own rule could not decide.
+        /// Decisions by a fallback rule, because the policy's own rule could not decide.
         pub fallbacks: u64,
         /// Decisions by the fallback for stale tables or signals.
         pub stale: u64,
@@ -391,7 +392,8 @@ row! {
         pub ttl_expired: u64,
         /// Packets dropped because no candidate of their destination was alive.
         pub no_destination: u64,
-        /// Flows without a row in the flow table; every packet of such a flow needs a decision.
+        /// Decisions after which the flow was not pinned because the flow table had no room; the flow's next packet
+        /// needs another decision.
         pub not_pinned: u64,
         /// Decision records lost because the ring buffer was full.
         pub records_lost: u64,
@@ -450,7 +452,7 @@ row! {
         pub hash: u32,
         /// Destination QP of the packet's base transport header, or NO_QP.
         pub dest_qp: u32,
-        /// Packet sequence number in that header, or NO_QP.
+        /// Packet sequence number of the packet's base transport header, or NO_QP.
         pub psn: u32,
         /// Index of the chosen port in `SwitchTable::ports`.
         pub port: u32,

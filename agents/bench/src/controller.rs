@@ -24,7 +24,7 @@ use crate::{
     testbed::{PREFIX, Side, Testbed},
 };
 
-/// The controller's end of one agent's socket.
+/// Controller's side of the socket to one agent.
 pub struct AgentController {
     stream: BufReader<UnixStream>,
     /// Bytes to each destination, summed over all reports of the agent so far.
@@ -37,7 +37,7 @@ pub struct LastReports {
     pub flows: Vec<FlowReport>,
     /// Latest counters that the agent reported.
     pub stats: Stats,
-    /// Message that ended the agent.
+    /// Last message of the agent: [`AgentMessage::Bye`] or [`AgentMessage::Error`].
     pub end: AgentMessage,
 }
 
@@ -140,8 +140,8 @@ impl AgentController {
         }]))
     }
 
-    /// Sends a command and waits until it is applied: the second queue report from then on was sent
-    /// after the command was read.
+    /// Sends a command and waits until the agent has applied it: waits for two queue reports, because the agent may
+    /// have sent the first one before it read the command.
     pub fn apply(&mut self, command: &AgentCommand) -> Result<(), BenchError> {
         self.command(command)?;
         let mut reports = 0;

@@ -49,13 +49,13 @@ pub struct Failover {
     pub flows: u32,
     /// Number of rounds, in each of which the port fails once.
     pub rounds: usize,
-    /// Time from the cut to the flow's first packet on the new port, median of the rounds.
+    /// Time from the cut to the flow's first packet on the new port, median over the rounds.
     pub time: Nanos,
-    /// Longest of the times in all rounds.
+    /// Longest time from the cut to the first packet on the new port in any round.
     pub longest: Nanos,
     /// Lost packets of the flow, median over the rounds.
     pub lost: u64,
-    /// Time between two packets of the flow, median over the rounds.
+    /// Interval at which the flow's packets are sent, median over the rounds.
     pub gap: Nanos,
     /// Number of failover decisions of the switch, summed over all rounds.
     pub redecided: u64,
@@ -214,8 +214,8 @@ struct FailoverFlow {
 }
 
 impl FailoverFlow {
-    /// Cuts the flow's port while the flow sends; returns the time to the first packet over the second
-    /// link, the packets lost, and the time between two packets.
+    /// Cuts the flow's port while the flow sends; returns the time to the first packet over the second link, the
+    /// packets lost, and the interval at which packets are sent.
     fn measure(
         &self,
         sender: &UdpSocket,
@@ -326,8 +326,9 @@ const IFF_UP: u32 = 1;
 const FLOW_PORT: u16 = 10_000;
 const MAX_FLOWS: u32 = 50_000;
 const GAP: Duration = Duration::from_micros(50);
-/// Number of packets that must arrive before the cut, and after it: 50 and 100 ms at the flow's pace.
+/// Number of packets that must arrive before the cut: 50 ms at the flow's pace.
 const BEFORE: u64 = 1_000;
+/// Number of packets that must arrive after the cut: 100 ms at the flow's pace.
 const AFTER: u64 = 2_000;
 /// Size of a receive buffer, bytes: 0.4 s at the flow's pace, while the receiving thread waits for a CPU. The default
 /// buffer is full after 14 ms.

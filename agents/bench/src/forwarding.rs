@@ -49,7 +49,7 @@ pub const BATCH: u32 = 64;
 /// Times per packet of each forwarder, the result of [`forwarding`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Forwarding {
-    /// Number of rounds of each kind; the two kinds alternate.
+    /// Number of rounds, in each of which every forwarder is measured.
     pub rounds: usize,
     /// Number of packets per round.
     pub packets: u32,

@@ -28,7 +28,7 @@ pub struct SelftestReport {
     pub steps: u64,
     /// Number of steps per event, in the order of LAW_*.
     pub by_event: [u64; 6],
-    /// Number of steps that started at line rate with no rate increase pending.
+    /// Number of steps from a state in which no timer changes the rate before the next CNP.
     pub settled: u64,
     /// Number of steps that changed the rate: under the published law, and under the artifact's law.
     pub changed: [u64; 2],

@@ -51,7 +51,7 @@ impl Batch {
     pub fn request(&mut self, request: &impl NetlinkRequest) {
         let Protocol::Raw { request_type, .. } = request.protocol() else {
             unreachable!(
-                "requests for queueing disciplines and filters are of rtnetlink, a raw protocol"
+                "rtnetlink, the protocol of queueing disciplines and filters, is a raw protocol"
             );
         };
         self.raw(request_type, request.flags(), request.payload());
@@ -108,5 +108,6 @@ impl Batch {
 const FLAGS: usize = 6;
 /// Offset of the sequence number in a message header.
 const SEQUENCE: usize = 8;
-/// Bytes of a full batch. The kernel copies a batch into one buffer, limited to about 200 KiB.
+/// Size in bytes from which a batch counts as full. The kernel copies a batch into one buffer, limited to about 200
+/// KiB.
 const FULL: usize = 32 << 10;

@@ -19,9 +19,10 @@ pub struct Socket {
     next: u32,
 }
 
-/// Sequence numbers of a request. The kernel answers a message by messages with its number, and notifications have
-/// others, usually 0: <https://docs.kernel.org/userspace-api/netlink/intro.html#sequence-number>. So messages with
-/// another number, such as the rest of an answer that was not read to its end, are no answers to the request.
+/// Sequence numbers of a request's messages. The kernel's answers repeat the number of the message that they answer,
+/// and notifications have a different number, usually 0:
+/// <https://docs.kernel.org/userspace-api/netlink/intro.html#sequence-number>. Received messages with a number outside
+/// this range, such as the rest of an earlier answer, are ignored.
 #[derive(Clone, Copy, Debug)]
 struct Sequence {
     first: u32,
@@ -29,8 +30,8 @@ struct Sequence {
 }
 
 impl Sequence {
-    /// Returns the number, from 0, of the request's message that `message` answers; `None` if it answers no message of
-    /// the request.
+    /// Returns the 0-based index in the request of the message that `message` answers; `None` if `message` does not
+    /// answer this request.
     fn answered(self, message: &NetlinkBuffer<&[u8]>) -> Option<usize> {
         let number = message.sequence_number().wrapping_sub(self.first) as usize;
         (number < self.len).then_some(number)
@@ -61,8 +62,8 @@ impl Socket {
         })
     }
 
-    /// Sends a batch, waits until the kernel has processed all of it, and returns each error with the number of its
-    /// message. The kernel continues with the next message after an error.
+    /// Sends a batch, waits until the kernel has processed all of it, and returns each error with the 0-based index of
+    /// the failed message. The kernel continues with the next message after an error.
     pub fn execute(&mut self, mut batch: Batch) -> io::Result<Vec<(usize, KernelError)>> {
         let mut errors = Vec::new();
         if batch.is_empty() {
@@ -187,8 +188,8 @@ impl Socket {
         }
     }
 
-    /// Receives once and passes each answer to a message of `sequence`, with the message's number, to `read` until that
-    /// returns true for the last.
+    /// Receives one datagram. Passes each answer to the request `sequence` to `read`, with the 0-based index of the
+    /// answered message, until `read` returns true; returns true in that case.
     fn receive(
         &mut self,
         sequence: Sequence,

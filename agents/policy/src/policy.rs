@@ -15,9 +15,10 @@ pub struct BuiltInPolicy {
     /// Word in a scenario that selects the policy with its default parameters.
     pub word: &'static str,
     /// Key in a scenario that introduces the policy's parameters; `None` if the word is shorthand for another policy
-    /// with one parameter set.
+    /// with one parameter fixed.
     pub key: Option<&'static str>,
-    /// Description in full sentences. If the policy has a key, the JSON Schema shows it with its line breaks.
+    /// Description in full sentences. If the policy has a key, the JSON Schema shows the description with its line
+    /// breaks.
     pub doc: &'static str,
     /// Parameter that the policy fixes, and the fixed value.
     pub sets: Option<(&'static str, Value)>,

@@ -141,7 +141,8 @@ impl SizeThresholds {
     }
 }
 
-/// Difference of two paths' costs minus the quantum, as base + slope · f, in units of 10^-9 s / (100 · c_i · c_j).
+/// Difference of two paths' costs minus the quantum, as base + slope · f after f bytes, in units of 1 ns / (100 · c_i ·
+/// c_j), where c_i and c_j are the paths' capacities in kbit/s.
 struct CostDifference {
     base: i128,
     slope: i128,

@@ -20,7 +20,7 @@ pub const POLICY: BucketPolicy = BucketPolicy {
     law: Some(buckets),
 };
 
-/// Returns one bucket for each next hop whose own link is the fastest, and none for the others.
+/// Returns one bucket for each next hop whose own link is the fastest, and 0 for all others.
 ///
 /// Next hops past [`MAX_CANDIDATES`] are ignored.
 #[must_use]

@@ -35,7 +35,7 @@ enum PortLink {
 /// Treatment of a clsact qdisc that an earlier agent may have left at a port.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum OldClsact {
-    /// There is no such qdisc.
+    /// The port has no clsact qdisc.
     None,
     /// The qdisc's filter uses tables that no agent updates any more, so the qdisc is removed.
     Remove,
@@ -234,9 +234,9 @@ fn replace_filter(
     classifier.attach_to_link(old)
 }
 
-/// Priority of the filter, by which the next agent finds it.
+/// Priority of the clsact filter, the same at every port, so that the next agent can find the filter.
 const PRIORITY: u16 = 1;
-/// Handle of the filter, the same at every port.
+/// Handle of the clsact filter, the same at every port, so that the next agent can find the filter.
 const HANDLE: TcHandle = TcHandle::new(0, 1);
 
 /// Returns true on Linux 6.6 and later; false if the version cannot be read.

@@ -6,7 +6,7 @@ use lab_abi::{
 };
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
-/// Returns the shared buffer in its empty state; `None` if the switch has none.
+/// Returns the shared buffer in its empty state; `None` if the switch has no PFC.
 pub(crate) fn shared_buffer(config: &AgentConfig, links: &[(u32, bool)]) -> Option<SharedBuffer> {
     let shared = config.shared_buffer?;
     let longest = wait(shared.lowest_rate_bps, shared.bytes);

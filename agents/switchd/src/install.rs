@@ -85,7 +85,7 @@ fn switch_table(config: &AgentConfig, links: &[(u32, bool)], before: &SwitchTabl
     table
 }
 
-/// Returns the row of a port's virtual queue while that is empty.
+/// Returns the row of a port's virtual queue in its empty state.
 pub(crate) fn queue(config: &AgentConfig, port: &PortConfig) -> PortQueueRow {
     if port.ecn.is_none() && config.shared_buffer.is_none() {
         return PortQueueRow::default();

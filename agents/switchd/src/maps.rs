@@ -19,7 +19,7 @@ pub(crate) struct MapShape {
     pub(crate) entries: u32,
 }
 
-/// Maps of every switch program, in the order of their names. A program may have more.
+/// Maps of every switch program, in the order of their names. A user's program may have further maps.
 pub(crate) const MAPS: [MapShape; 6] = [
     shape("counters", 4, size_of::<Counters>(), 1),
     shape("decisions", 0, 0, RING_BYTES),

@@ -34,22 +34,22 @@ const GPL_COMPATIBLE: [&str; 6] = [
 pub enum ObjectError {
     #[error("cannot read it: {0}")]
     Read(#[from] io::Error),
-    #[error("it is not a BPF object: {why} (hint: agents/ebpf/build.sh SOURCE.c OBJECT.o)")]
+    #[error("not a BPF object: {why} (hint: agents/ebpf/build.sh SOURCE.c OBJECT.o)")]
     NotAnObject { why: String },
     #[error(
-        "its license is `{license}`, which is not compatible with the GPL (hint: `char LICENSE[] \
+        "the license `{license}` is not compatible with the GPL (hint: `char LICENSE[] \
          SEC(\"license\") = \"GPL\";`)"
     )]
     License { license: String },
     #[error(
-        "it has no program `{PROGRAM}` in the section `classifier` (hint: include switch.bpf.h and \
+        "no program `{PROGRAM}` in the section `classifier` (hint: include switch.bpf.h and \
          define decide())"
     )]
     NoProgram,
-    #[error("it has no map `{map}` (hint: include switch.bpf.h)")]
+    #[error("no map `{map}` (hint: include switch.bpf.h)")]
     NoMap { map: &'static str },
     #[error(
-        "its map `{map}` has {what} of {found}, but the agent's has {expected} (hint: build it against \
+        "the map `{map}` has {what} of {found}, but the agent's map has {expected} (hint: build it against \
          this version's abi.h)"
     )]
     OtherMap {
@@ -123,8 +123,8 @@ fn without_panic<T>(step: impl FnOnce() -> T) -> Result<T, String> {
     let result = catch_unwind(AssertUnwindSafe(step));
     panic::set_hook(hook);
     result.map_err(|panic| match panic.downcast::<String>() {
-        Ok(message) => format!("the loader panicked on it: {message}"),
-        Err(_) => "the loader panicked on it".to_owned(),
+        Ok(message) => format!("the eBPF loader panicked: {message}"),
+        Err(_) => "the eBPF loader panicked".to_owned(),
     })
 }
 
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_file_that_is_no_object_is_refused() {
         let error = check(b"#!/bin/sh\n").expect_err("a script").to_string();
-        assert!(error.starts_with("it is not a BPF object: "), "{error}");
+        assert!(error.starts_with("not a BPF object: "), "{error}");
         for (path, expected) in [
             ("/nowhere/own.o", "cannot read it: "),
             ("/tmp", "cannot read it: it is a directory"),
@@ -222,7 +222,7 @@ mod tests {
         let error = check(&changed(b"GPL\0", b"MIT\0"))
             .expect_err("not GPL")
             .to_string();
-        assert!(error.starts_with("its license is `MIT`"), "{error}");
+        assert!(error.starts_with("the license `MIT` is"), "{error}");
     }
 
     #[test]

@@ -424,8 +424,8 @@ mod tests {
         std::thread::sleep(Duration::from_nanos(time_ns.saturating_sub(now())));
     }
 
-    /// Returns what `step` finds in a queue. `step` also returns the time at which the queue becomes empty; if a busy
-    /// machine finishes the step after that time, packets have left, and the step is repeated.
+    /// Returns the value that `step` measures in a queue. `step` also returns the time at which the queue becomes
+    /// empty; if a busy machine finishes the step after that time, packets have left, and the step is repeated.
     fn in_time<T>(mut step: impl FnMut() -> Option<(T, u64)>) -> Option<T> {
         for _ in 0..100 {
             let (found, until_ns) = step()?;
@@ -436,7 +436,7 @@ mod tests {
         panic!("100 times it took longer than the queue")
     }
 
-    /// Returns a queue that takes half a second to drain, and to which packets add nothing.
+    /// Returns a queue that takes half a second to drain; new packets add almost no time, at 2^-20 ns per byte.
     fn half_a_second() -> PortQueueRow {
         PortQueueRow {
             busy_until_ns: now() + 500_000_000,
@@ -535,8 +535,8 @@ mod tests {
         assert!(is_empty(&mut program));
     }
 
-    /// When its agent is killed, the buffer holds 27 packets of 1,000 B. The next agent finds the buffer as full as it
-    /// was, and empty once the packets have left.
+    /// When the agent is killed, the buffer contains 27 packets of 1,000 B. The next agent finds the buffer as full as
+    /// it was, and empty once the packets have left.
     #[test]
     fn a_successor_of_a_killed_agent_knows_the_packets_in_the_buffer() {
         let succeeded = in_time(|| {
@@ -631,8 +631,8 @@ mod tests {
         assert!(late <= (1 << 21) + 10_240, "{late}");
     }
 
-    /// A packet takes 10 ms. The sender may resume when b, the bytes of its port beyond the reserve, is 3,072 below
-    /// half of the free bytes: b + 3,072 ≤ (37,712 − b) / 2, that is with 14 packets, the reserve included.
+    /// A packet takes 10 ms. The sender may resume when b, the bytes of the ingress port beyond the reserve, is 3,072 B
+    /// less than half of the free bytes: b + 3,072 ≤ (37,712 − b) / 2, that is with 14 packets, the reserve included.
     #[test]
     fn a_pause_lasts_until_the_port_is_below_its_share() {
         let Some((mut program, mut table)) = with_one_port("pauses of packets") else {

@@ -110,8 +110,8 @@ impl Sampler {
         }
     }
 
-    /// Publishes the levels of the latest sample to the program, and its time last, so that no level seems fresher than
-    /// it is.
+    /// Publishes the levels of the latest sample to the program. The sample's time is written last, so that no level
+    /// seems fresher than it is.
     pub(crate) fn publish(&self, table: &SharedTable) {
         for (slot, levels) in self.levels() {
             table.set_levels(slot, levels);
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(empty, Levels::default());
     }
 
-    /// 75 of 100 kB give level 204, which counts for two quarters of C_cong; no trend is known yet.
+    /// A queue of 75 kB in a 100 kB buffer has level 204, which has a weight of 2/4 in C_cong; the trend is still 0.
     #[test]
     fn a_queue_that_a_new_agent_finds_has_not_grown() {
         let config = example::config(lcmp());

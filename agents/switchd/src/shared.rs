@@ -89,9 +89,9 @@ impl SharedTable {
             .store(evicted, Ordering::Relaxed);
     }
 
-    /// Publishes weights and thresholds, in words of two numbers.
+    /// Publishes weights and thresholds in 64-bit words, most of which contain two numbers.
     ///
-    /// A concurrent decision may combine old and new numbers; α and β are written together.
+    /// A concurrent decision may combine old and new words; α and β share one word.
     pub(crate) fn set_params(&self, params: &SwitchParams) {
         let words: [u64; size_of::<SwitchParams>() / 8] = bytemuck::cast(*params);
         for (index, word) in words.into_iter().enumerate() {

@@ -23,7 +23,7 @@ pub struct Controller {
     topology: Topology,
     /// Number of hash buckets per destination.
     buckets: u16,
-    /// Measurement windows by number, beginning with the one before the last installed window.
+    /// Measurement windows by number; the first is the window whose tables were requested last.
     windows: BTreeMap<u64, Window>,
 }
 

@@ -32,8 +32,8 @@ use crate::{
 pub struct Split {
     /// Traffic by switch, destination row and next hop.
     pub traffic: Vec<Vec<Vec<f64>>>,
-    /// Time that the most loaded link takes to carry its traffic of the interval, in seconds; divided by
-    /// the interval it is the largest utilisation.
+    /// Time in which the most loaded link transmits the interval's traffic, in seconds; divided by the interval's
+    /// length, this is the largest link utilisation.
     pub longest_s: f64,
 }
 
@@ -63,7 +63,7 @@ struct Scaled<'a> {
     demands: Vec<Vec<f64>>,
     /// Capacity by link; 0 for a link that carries no traffic.
     capacities: Vec<f64>,
-    /// Seconds per unit of utilisation.
+    /// Transmission time that a scaled utilisation of 1 represents, in seconds.
     seconds: f64,
 }
 
@@ -117,8 +117,8 @@ impl<'a> Scaled<'a> {
         })
     }
 
-    /// Minimises the largest utilisation. If that is given as `limit`, minimises the sum of the switches' largest
-    /// utilisations instead.
+    /// Minimises the largest utilisation. With `limit`, instead minimises the sum of the switches' largest
+    /// utilisations, none of which may exceed `limit`.
     fn solve(&self, limit: Option<f64>) -> Result<LpSolution, TeError> {
         let mut problem = Problem::new(OptimizationDirection::Minimize);
         let rows = self.topology.rows();

@@ -12,7 +12,7 @@ pub struct Tables {
     /// Buckets of the next hops by switch and row; `None` for a destination without deliverable demand, whose
     /// installed buckets stay.
     pub rows: Vec<Vec<Option<Vec<u16>>>>,
-    /// Time that the most loaded link takes to carry its traffic of the interval, in seconds.
+    /// Time in which the most loaded link transmits the interval's traffic, in seconds.
     pub longest_s: f64,
 }
 
@@ -76,7 +76,7 @@ fn millionths(share: f64) -> u64 {
     (share * 1e6).round() as u64
 }
 
-/// Share of all demands below which traffic is taken for the solver's rounding error.
+/// Share of all demands below which the traffic to a destination is treated as a rounding error of the solver.
 const MIN_TRAFFIC: f64 = 1e-9;
 
 #[cfg(test)]
@@ -176,8 +176,8 @@ mod tests {
         assert!(found.rows.iter().flatten().all(Option::is_none));
     }
 
-    /// Switch 0 reaches switch 3 via 1 and via 2. Switch 1 also sends to 3, over the same link. If both demands are
-    /// equal, switch 0 sends all its traffic via 2.
+    /// Switch 0 reaches switch 3 via 1 and via 2. Switch 1 also sends to 3, over the link that switch 0's traffic via 1
+    /// uses. If both demands are equal, switch 0 sends all its traffic via 2.
     #[test]
     fn a_pair_yields_a_link_to_another_pair() {
         let rows = vec![
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(found.rows[0][0], Some(vec![0, 100]));
     }
 
-    /// A switch without an agent sends half of the traffic that it receives over the thin link.
+    /// Of the traffic that it receives, a switch without an agent sends half over the thin link.
     #[test]
     fn a_switch_without_an_agent_splits_alike() {
         let mut legacy = row(3, &[(2, 3), (3, 3)]);
@@ -317,7 +317,8 @@ mod tests {
         (Topology::new(rows.collect()), 18)
     }
 
-    /// Returns the time that the most loaded link takes, in seconds, if every switch splits its traffic by `share`.
+    /// Returns the time in which the most loaded link transmits its traffic, in seconds, if every switch splits its
+    /// traffic by `share`.
     fn longest(
         topology: &Topology,
         measured: &Measurements<'_>,

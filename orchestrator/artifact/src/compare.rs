@@ -29,7 +29,7 @@ pub struct Agreement {
     pub published: usize,
     /// Number of published flows that finished in both runs.
     pub compared: usize,
-    /// Number of published flows that are missing in the simulation or have another size there.
+    /// Number of published flows that the simulation lacks or has with another size.
     pub unknown: usize,
     /// Number of flows that finished in the published run but not in the simulation.
     pub unfinished: usize,
@@ -40,7 +40,7 @@ pub struct Agreement {
     /// Number of flows whose FCTs differ by more than 1/[`OTHER_PATH`] of the standalone FCT, which means that they
     /// took another path.
     pub other_path: usize,
-    /// ΔFCT| / FCT of each flow, in increasing order.
+    /// Relative FCT difference of each compared flow, |ΔFCT| / FCT, in increasing order.
     differences: Vec<f64>,
     /// Flows with the largest differences between their FCTs, in decreasing order of the difference.
     pub worst: Vec<FctDifference>,

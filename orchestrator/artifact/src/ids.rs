@@ -89,7 +89,7 @@ pub const fn ack_tuple(data: FlowTuple) -> FlowTuple {
     }
 }
 
-/// Returns the key of a flow in a DCI switch's flow table, which has only 32 bits instead of 96.
+/// Returns the key of a flow in a DCI switch's flow table; the key has only 32 bits instead of 96.
 ///
 /// All but the last 16 bits of the source address are shifted out, and the last eight of these 16 bits are equal for
 /// all hosts. The upper eight bits are combined with the destination's first byte, `0x0b`, so that bits 0, 1 and 3 of

@@ -51,8 +51,8 @@ pub fn scenario(topology: &str, flows: &str) -> Result<String, ArtifactError> {
 /// prints that `test` is skipped. `folder` is the `CARGO_MANIFEST_DIR` of the calling crate, which must be directly
 /// in `orchestrator`.
 ///
-/// The folder is a parameter because a library with its own `CARGO_MANIFEST_DIR` would contain its path and differ
-/// between clones.
+/// The folder is a parameter because this library, if it used its own `CARGO_MANIFEST_DIR`, would contain the clone's
+/// path and thus differ between clones.
 #[must_use]
 #[expect(
     clippy::print_stdout,

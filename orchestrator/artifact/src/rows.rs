@@ -89,7 +89,7 @@ impl FileRow<'_> {
 
     /// Parses a field as a whole number.
     pub fn number<T: FromStr>(&self, at: usize, what: &'static str) -> Result<T, ArtifactError> {
-        self.parse(at, what, "a whole number that fits")
+        self.parse(at, what, "a whole number in the permitted range")
     }
 
     /// Parses a field with the `FromStr` of the result's type; errors describe the field as `what` and its form as
@@ -103,7 +103,7 @@ impl FileRow<'_> {
         self.value(at, what, expected, |text| text.parse().ok())
     }
 
-    /// Returns what `read` makes of a field; if that is `None`, the error describes the field as `what` and its form as
+    /// Parses a field with `read`; if `read` returns `None`, the error describes the field as `what` and its form as
     /// `expected`.
     pub fn value<T>(
         &self,

@@ -12,7 +12,7 @@ use crate::{
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Shape {
     pub dcs: Vec<DcShape>,
-    /// Links between datacenters; each end is the position of a datacenter in `dcs`. In the order of the file.
+    /// Links between datacenters in the order of the file; each end is an index into `dcs`.
     pub links: Vec<([usize; 2], FileWire)>,
 }
 
@@ -328,7 +328,7 @@ impl<'a> Graph<'a> {
         self.at_line(row.line, kind)
     }
 
-    /// Returns an error whose line is that of a node's first link.
+    /// Returns an error that cites the line of a node's first link.
     fn at(&self, node: u32, kind: ArtifactErrorKind) -> ArtifactError {
         match self.links[index(node)].first() {
             Some((_, row)) => self.error(row, kind),

@@ -45,7 +45,7 @@ pub enum DeriveError {
     #[error(transparent)]
     Files(#[from] BundleError),
     /// The plan cannot be read.
-    #[error("`{PLAN_FILE}` is not a plan of this lcmp-lab")]
+    #[error("`{PLAN_FILE}` is not a plan in the format of this lcmp-lab version")]
     Plan(#[source] serde_json::Error),
 }
 
@@ -75,7 +75,7 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derivation, DeriveError> {
     if digester.hex() != run.info().plan_hash {
         differences.push(Discrepancy {
             file: PLAN_FILE.to_owned(),
-            detail: "its SHA-256 differs from the one in `run.json`".to_owned(),
+            detail: "the SHA-256 differs from the one in `run.json`".to_owned(),
         });
     }
     if let Some(outcome) = run.outcome() {
@@ -145,8 +145,8 @@ fn compare_text(
     let detail = match texts {
         (Some(kept), Some(again)) if kept == again => return Ok(None),
         (Some(kept), Some(again)) => lines(&kept, &again),
-        (None, Some(_)) => "it can be derived from the rows but is not stored".to_owned(),
-        (Some(_), None) | (None, None) => "it cannot be derived from the rows".to_owned(),
+        (None, Some(_)) => "derivable from the rows, but not stored".to_owned(),
+        (Some(_), None) | (None, None) => "not derivable from the rows".to_owned(),
     };
     let file = name.to_owned();
     Ok(Some(Discrepancy { file, detail }))

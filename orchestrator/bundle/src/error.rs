@@ -18,7 +18,8 @@ pub enum BundleError {
     /// A file of the run changed between the two times that packing reads it.
     #[error("`{path}` changed while it was packed (hint: bundle a run after its end)")]
     Changed { path: String },
-    /// The run has no report; a bundle must contain its numbers, which `verify` derives again.
+    /// The run has no report; a bundle must contain the report's numbers, because `verify` recomputes and compares
+    /// them.
     #[error("the run has no `{path}` (hint: `lcmp-lab report RUN` writes it)")]
     NoReport {
         /// Path of the missing file.
@@ -60,7 +61,7 @@ pub enum BundleError {
         /// Kind of the archive entry.
         kind: String,
     },
-    /// The archive's entries differ from the manifest, or their order does.
+    /// The archive's entries or their order differ from the manifest.
     #[error("the bundle has {found} where its manifest lists {expected}")]
     Unlisted {
         /// Entry that the archive contains.

@@ -9,7 +9,7 @@ pub struct Limits {
     pub bytes: u64,
     /// Maximum ratio of unpacked size to the bundle's size; real runs have a ratio of about 6 or 7.
     pub expansion: u64,
-    /// Unpacked bytes that are allowed however small the bundle is.
+    /// Unpacked size in bytes that is allowed regardless of `expansion`.
     pub any_size: u64,
     /// Maximum size of the manifest, in bytes.
     pub manifest: u64,
@@ -28,8 +28,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the limits for a bundle of `packed` bytes: the byte limit is lowered to what such a bundle may expand
-    /// to.
+    /// Returns the limits for a bundle of `packed` bytes: `bytes` is at most `expansion` times `packed` or `any_size`,
+    /// whichever is larger.
     pub(crate) fn of_size(self, packed: u64) -> Self {
         let expanded = packed.saturating_mul(self.expansion).max(self.any_size);
         Self {

@@ -404,8 +404,8 @@ proptest! {
         }
     }
 
-    /// A changed byte of the tar archive inside the compression, which has no checksum over all bytes, is also detected
-    /// or harmless.
+    /// A changed byte of the decompressed tar archive is also detected or harmless, although tar has no checksum over
+    /// all bytes.
     #[test]
     fn a_changed_byte_of_the_archive_is_found_or_harmless(at: prop::sample::Index, flip in 1_u8..) {
         let mut tar = zstd::decode_all(&packed()[..]).unwrap();

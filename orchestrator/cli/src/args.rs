@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Parser)]
 #[command(name = "lcmp-lab", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Cli {
-    /// Verb
+    /// Verb to run, such as `up` or `report`
     #[command(subcommand)]
     pub verb: Verb,
     /// Flags of every verb
@@ -456,8 +456,9 @@ pub struct Overrides {
     /// `doctor --measure` prints [default: guest-virtual]
     ///
     /// Places: guest-virtual (guest, emulated, on the virtual clock), guest-tcg (guest, emulated, on the real clock),
-    /// guest-kvm (guest under KVM), here (this machine's own kernel). TIMES, which `doctor --measure` prints, are those
-    /// of a hop and of a flow, on the virtual clock also the same in wall time.
+    /// guest-kvm (guest under KVM), here (this machine's own kernel). TIMES are the busy times per packet on a link and
+    /// per flow, as `doctor --measure` prints them: HOP,FLOW or, on the virtual clock, HOP,FLOW,HOP_WALL,FLOW_WALL,
+    /// where WALL is wall time.
     #[arg(long, value_name = "PLACE[:TIMES]")]
     pub scale_for: Option<Capacity>,
 }
@@ -668,7 +669,7 @@ pub struct DoctorArgs {
     /// Takes about a minute and stores nothing. Measure while the machine is as busy as it will be during runs.
     #[arg(long)]
     pub measure: bool,
-    /// Place to measure
+    /// Kernel to measure: this machine's or a guest's
     #[command(flatten)]
     pub place: PlaceArgs,
 }
@@ -687,7 +688,7 @@ pub struct UpArgs {
     /// Scenario and its overrides
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Place of the run
+    /// Kernel to run on: this machine's or a guest's
     #[command(flatten)]
     pub place: PlaceArgs,
     /// Leave the lab up after its flows; `lcmp-lab down` takes it down
@@ -894,7 +895,7 @@ pub struct RunsArgs {
     pub filter: RunFilter,
 }
 
-/// Parts of `runs`.
+/// Verbs of `runs`.
 #[derive(Debug, Subcommand)]
 pub enum RunsVerb {
     /// Add tags to a run
@@ -1203,7 +1204,7 @@ pub struct BenchArgs {
     /// Number of flows for `generator` [default: 2000 under emulation, else 10000]
     #[arg(long, value_name = "N")]
     pub flows: Option<u32>,
-    /// Place of `generator`
+    /// Kernel that `generator` measures: this machine's or a guest's
     #[command(flatten)]
     pub place: PlaceArgs,
 }
@@ -1211,15 +1212,15 @@ pub struct BenchArgs {
 /// Subject of `bench`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum BenchSubject {
-    /// Namespaces and links up and down
+    /// Time to create and remove the namespaces and links of a lab
     Lab,
-    /// The switch program's decision on a flow's first packet, by policy
+    /// Time of the switch program's decision on a flow's first packet, by policy
     Decision,
     /// Packets per second through one switch, against the kernel's own forwarding
     Forwarding,
     /// Time that a flow is interrupted when its link dies, with few and many flows pinned to the link
     Failover,
-    /// Flows, packets and bits a second of the verbs generator and the emulated path
+    /// Flows, packets and bits per second of the RDMA verbs generator and of the emulated path
     Generator,
 }
 

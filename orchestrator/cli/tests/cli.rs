@@ -75,8 +75,8 @@ fn ebpf_objects_are_checked_before_anything_is_created() {
     let expected = [
         "error: smoke.yaml: `policies[1].ebpf`: `missing.o` is not a switch program: cannot read it: No \
          such file or directory (os error 2) (hint: the path is relative to the scenario, ",
-        "error: smoke.yaml: `policies[2].ebpf`: `script.o` is not a switch program: it is not a BPF object: ",
-        "error: smoke.yaml: `policies[3].ebpf`: `bench.bpf.o` is not a switch program: it has no program \
+        "error: smoke.yaml: `policies[2].ebpf`: `script.o` is not a switch program: not a BPF object: ",
+        "error: smoke.yaml: `policies[3].ebpf`: `bench.bpf.o` is not a switch program: no program \
          `switch_ingress` in the section `classifier` (hint: include switch.bpf.h",
     ];
     for verb in ["check", "up"] {

@@ -39,7 +39,7 @@ pub struct AgentConfig {
     /// full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_buffer: Option<SharedBufferConfig>,
-    /// Start time on the agent's clock from which all intervals count.
+    /// Start time on the agent's clock; timers are due at whole intervals before and after it.
     pub start_ns: Nanos,
     /// Interval between two samples of the queues, for policies that use congestion signals.
     pub sample_interval_ns: Nanos,
@@ -56,10 +56,11 @@ pub struct AgentConfig {
     pub gc_interval_ns: Nanos,
     /// Time without a packet after which a flow's entry is removed from the table.
     pub idle_timeout_ns: Nanos,
-    /// Age of the congestion signals from which LCMP hashes over all candidates; `null`: no limit.
+    /// Maximum age of the congestion signals; if they are older, LCMP hashes over all live candidates. `null`: no
+    /// limit.
     pub stale_after_ns: Option<Nanos>,
-    /// Age of the tables, counted from the controller's last write or confirmation, from which every policy hashes
-    /// over all live candidates; `null`: no limit.
+    /// Maximum age of the tables since the controller's last write or confirmation; if they are older, every policy
+    /// hashes over all live candidates. `null`: no limit.
     pub max_table_age_ns: Option<Nanos>,
     /// Number of rows in the flow table.
     pub flow_table_entries: u32,
@@ -72,7 +73,7 @@ pub struct AgentConfig {
     pub attach: AttachMode,
 }
 
-/// Part of the routing policy that a switch has to know.
+/// Routing policy of a switch, reduced to the parameters that the switch program and its agent need.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyConfig {

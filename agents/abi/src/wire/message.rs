@@ -44,12 +44,13 @@ pub enum AgentCommand {
     SetLcmp(LcmpConfig),
     /// Confirms all tables, which resets their age.
     ConfirmTables,
-    /// Sets the start time from which intervals count, and suspends periodic work until shortly before it.
+    /// Sets the start time, to which all intervals are aligned, and suspends periodic work until shortly before the
+    /// start.
     Start {
         /// Start time on the agent's clock.
         at_ns: Nanos,
-        /// Time at which periodic work resumes, shortly before the start. Work whose interval is longer than the time left
-        /// from then on is done once, one interval before the start.
+        /// Time at which periodic work resumes, shortly before the start. Work whose interval exceeds the time from
+        /// `rest_until_ns` to the start resumes earlier, one interval before the start.
         rest_until_ns: Nanos,
     },
     /// Ends the agent after it has sent its last reports. If the socket is closed instead, the agent ends without

@@ -55,7 +55,7 @@ pub enum AgentConfigError {
         problem: &'static str,
     },
     #[error(
-        "destination `{addr}/{prefix_len}`: size thresholds must begin at 0 bytes, be in order, and name at least one cheapest candidate each"
+        "destination `{addr}/{prefix_len}`: size thresholds must begin at 0 bytes, be in order, and have at least one cheapest candidate each"
     )]
     SizeThresholds { addr: Ipv4Addr, prefix_len: u8 },
     #[error("port {port} is not a port of the switch")]
@@ -83,7 +83,7 @@ pub struct ValidAgentConfig(pub(super) AgentConfig);
 impl TryFrom<AgentConfig> for ValidAgentConfig {
     type Error = AgentConfigError;
 
-    /// Returns the first problem as an error.
+    /// Validates `config`; fails with the first problem found.
     fn try_from(config: AgentConfig) -> Result<Self, AgentConfigError> {
         config.validate()?;
         Ok(Self(config))
@@ -351,7 +351,7 @@ pub(super) mod tests {
     fn what_does_not_fit_the_tables_is_named() {
         type Change = fn(&mut AgentConfig);
         const THRESHOLDS: &str = "destination `10.8.0.0/16`: size thresholds must begin at 0 bytes, \
-                                  be in order, and name at least one cheapest candidate each";
+                                  be in order, and have at least one cheapest candidate each";
         fn thresholds(rows: &[(u64, bool)]) -> Vec<SizeThresholdConfig> {
             let row = |&(from, is_cheapest): &(u64, bool)| SizeThresholdConfig {
                 from_bytes: Bytes::new(from),

@@ -160,7 +160,7 @@ fn packet(opcode: u8) -> Vec<u8> {
     packet
 }
 
-/// Returns a QP with `ticket`, whose rate permits its next packet at `due`.
+/// Returns a QP that has `ticket` and whose rate permits the next packet at `due`.
 fn qp(due: u64, ticket: u64) -> PacedQp {
     PacedQp {
         point: ReactionPoint {

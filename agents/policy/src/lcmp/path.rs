@@ -42,8 +42,8 @@ pub fn link_cap_score(capacity: BitsPerSec, config: &LcmpConfig) -> u8 {
     score
 }
 
-/// Returns the smallest exponent e for which a `max_delay` of 2^e gives different `delays` different scores below
-/// saturation (255); `None` if some delays are too close to differ in score at any exponent.
+/// Returns the smallest e for which, with a `max_delay` of 2^e µs (`artifact`: ms), all `delays` are below saturation
+/// and unequal delays have unequal scores; `None` if some delays are too close for any e.
 #[must_use]
 pub fn separating_shift(delays: &[Nanos], preset: Preset) -> Option<u8> {
     (0..=MAX_DELAY_SHIFT).find(|&shift| {

@@ -273,8 +273,8 @@ mod tests {
         assert_eq!(levels.trend, 255, "the artifact's interval is always 1 ms");
     }
 
-    /// A queue that grows by 950,000 B a millisecond, 95 % of 8 Gb/s, has T = 229, the level from 90 % on,
-    /// at every interval of the samples. From an empty port, the trend rises to (Δq >> 3) << 3:
+    /// A queue that grows by 950,000 B a millisecond, 95 % of 8 Gb/s, has T = 229, the level from 90 % on, at every
+    /// sample interval. From an empty port, the trend rises to (Δq >> 3) << 3:
     ///
     /// | interval | Δq | trend | of the link's bytes |
     /// |---|---|---|---|
@@ -382,8 +382,8 @@ mod tests {
 
     proptest! {
         /// At 8 Gb/s a level spans 100,000 B per millisecond, so growth in the middle of a level is 50,000 B from the
-        /// next level. Rounding takes at most 8 B from a step's growth and 1 B from its decay, and counts for at most
-        /// 20 times as much when samples come at a twentieth of the interval.
+        /// next level. Rounding takes at most 8 B from a step's growth and 1 B from its decay, and both errors grow at
+        /// most 20-fold when samples come at a twentieth of the interval.
         #[test]
         fn samples_that_come_early_or_late_do_not_change_the_level_of_steady_growth(
             tenths in 1..10u64,

@@ -4,7 +4,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use super::{LEVEL_SCORES, LEVELS, LcmpConfig, Preset};
 
-/// Rate and buffer of a port, in the units of the clock and the queues that observe it.
+/// Rate and buffer of a port, in the units in which its queue is observed: paper units, or a lab's emulated units.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PortProvision {
     /// Rate of the port's link.
@@ -60,7 +60,7 @@ impl PortThresholds {
     /// interval, is compared with that rate times the interval: `sample_interval`, or 1 ms in `artifact`. The product
     /// scales with bytes, so a scaled lab has the same levels.
     ///
-    /// Times in `config` refer to the clock that observes the port; sizes are in the units of its queue.
+    /// Times and sizes in `config` are in the units in which the port's queue is observed.
     #[must_use]
     pub fn new(port: &PortProvision, config: &LcmpConfig) -> Self {
         let tenth = |buffer: u64, index: u64| {

@@ -100,7 +100,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Policy that always returns an index past the end.
+    /// Policy that always returns an index past the last next hop.
     #[derive(Debug)]
     struct PastTheEnd;
 

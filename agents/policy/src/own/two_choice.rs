@@ -62,9 +62,10 @@ mod tests {
         }));
     }
 
-    /// The remainder of the hash selects the first next hop; its quotient, counted from the one after the first,
-    /// selects the second. With three next hops, six hashes select each pair in both orders; with two, both hashes
-    /// select both. A queue at the first next hop makes the policy choose the second, which shows its index.
+    /// The hash modulo the number of next hops selects the first next hop; the quotient selects the second among the
+    /// others, counted from the one after the first. With three next hops, six hashes select each pair in both orders;
+    /// with two next hops, two hashes do. A queue at the first next hop makes the policy choose the second, which
+    /// reveals the second's index.
     #[test]
     fn remainder_and_quotient_of_the_hash_select_two_next_hops() {
         for (count, hash, first, second) in [

@@ -109,7 +109,7 @@ impl Agent {
         Ok(!received.is_closed)
     }
 
-    /// Applies a command, which the configuration already contains, to the switch.
+    /// Applies a command to the running switch; `config` already includes the command's changes.
     fn apply(
         &mut self,
         command: &AgentCommand,

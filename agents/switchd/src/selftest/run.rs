@@ -341,9 +341,9 @@ impl Selftest {
         self.compare("frame", &output, &(REDIRECT, expected.bytes));
         let found = self.program.flows.get(&MapRow(flow), 0).ok();
         let has_entry = found.is_some();
-        self.compare("an entry of a flow without a choice", &has_entry, &false);
+        self.compare("flow entry despite a single candidate", &has_entry, &false);
         let records = self.program.drain_decisions();
-        self.compare("decisions without a choice", &records.len(), &0);
+        self.compare("decisions despite a single candidate", &records.len(), &0);
         Ok(())
     }
 

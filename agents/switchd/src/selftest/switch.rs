@@ -28,8 +28,8 @@ pub(super) struct ModelSwitch {
 }
 
 impl ModelSwitch {
-    /// Returns destinations that have no candidates yet; their prefixes have several lengths, some are nested, and they
-    /// lie in all slots.
+    /// Returns destinations that have no candidates yet; their prefixes have several lengths, some prefixes are nested,
+    /// and together they cover all lab slots.
     pub(super) fn new() -> Self {
         let addr = |net: u8, third, fourth| Ipv4Addr::new(10, NET_STEP * net, third, fourth);
         let wide = (0..24).map(|net| (16, addr(net, 0, 0)));
@@ -94,7 +94,7 @@ impl ModelSwitch {
         &self.destinations[index].2
     }
 
-    /// Returns a random address in a destination's prefix, which may lie in a longer prefix too.
+    /// Returns a random address in a destination's prefix; a longer prefix may also contain the address.
     pub(super) fn address_in(&self, index: usize, random: &mut Random) -> Ipv4Addr {
         let (bits, addr, _) = self.destinations[index];
         let free = u32::MAX.checked_shr(u32::from(bits)).unwrap_or(0);
@@ -295,8 +295,8 @@ fn record(flow: FlowKey, hash: u32, row: &DestinationRow, decision: &Decision) -
 
 const HOUR_NS: u64 = 3_600_000_000_000;
 
-/// Step of the second byte from one destination to the next. A slot spans 16 values of that byte, so 24 destinations at
-/// a smaller step reach all slots.
+/// Step of the second address byte from one destination to the next. A lab slot spans 16 values of that byte, so 24
+/// destinations at a smaller step reach all slots.
 const NET_STEP: u8 = 11;
 
 #[cfg(test)]
