@@ -77,7 +77,8 @@ pub fn read_as<T: Send>(read: impl FnOnce() -> T + Send) -> io::Result<T> {
 }
 
 /// Exchanges root's rights for those of `dir`'s owner, because links in `dir` could lead anywhere; no effect if root
-/// owns `dir` or the process is not root. Files that a killed run had lent to its guest get their owner back first.
+/// owns `dir` or the process is not root. First takes back files whose owner a killed run had changed to the guest's
+/// user.
 ///
 /// # Errors
 /// If the directory cannot be inspected, or the rights cannot be changed.

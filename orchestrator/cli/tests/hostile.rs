@@ -548,7 +548,7 @@ fn a_full_disk_ends_a_run_with_the_remedy() {
     }
     assert_eq!(out.exit, Some(5), "{out:?}");
     assert!(
-        out.stderr.contains("free space on its file system"),
+        out.stderr.contains("free space on the full file system"),
         "{out:?}"
     );
     assert!(

@@ -195,12 +195,12 @@ fn bench_forwarding(arguments: &BenchArgs, json: bool) -> Outcome {
         return Ok(Exit::Pass);
     }
     print(&format!(
-        "one switch and one veth, {packets} packets, median of {rounds} rounds in turn"
+        "one switch and one veth, {packets} packets, median of {rounds} interleaved rounds"
     ));
     for (how, times) in [
         ("packets come one by one:".to_owned(), measured.single),
         (
-            format!("packets come {} at once:", lab_bench::forwarding::BATCH),
+            format!("packets come in batches of {}:", lab_bench::forwarding::BATCH),
             measured.batched,
         ),
     ] {

@@ -53,7 +53,7 @@ fn no_lab(name: &LabName, labs: &[Status]) -> Failure {
         &names[..],
     ) {
         (Some(near), _) => format!("did you mean `{near}`?"),
-        (None, []) => "there are no labs; `lcmp-lab up --keep SCENARIO` leaves one".to_owned(),
+        (None, []) => "there are no labs (hint: `lcmp-lab up --keep SCENARIO` creates a lab and keeps it)".to_owned(),
         (None, names) => format!("there are `{}`", names.join("`, `")),
     };
     Failure::usage(format_args!("there is no lab `{name}` (hint: {hint})"))
@@ -138,7 +138,8 @@ fn unreachable_hint(error: &io::Error) -> &'static str {
     }
 }
 
-/// Makes wrong arguments a usage failure, and a failed system call a failure of this machine.
+/// Converts an error of entering a node: wrong arguments are a usage error, a failed system call is an error of this
+/// machine.
 fn enter_failure(error: EnterError) -> Failure {
     let failure: fn(String) -> Failure = match &error {
         EnterError::NoLab { .. } if inside::is_inside() => {

@@ -30,10 +30,10 @@ use crate::{
 pub use measurement::{Loads, Measurement};
 pub use show::text;
 
-/// Measures the place that `arguments` select; `flows` is the number of one-packet flows, `None` for the default.
+/// Measures this kernel or a guest, as `arguments` select; `flows` is the number of one-packet flows, `None` for the
+/// default.
 ///
-/// # Errors
-/// If the machine lacks that place, or the lab or a flow fails.
+/// # Errors If this machine cannot run a lab there, or the lab or a flow fails.
 pub fn measure(
     arguments: &PlaceArgs,
     flows: Option<u32>,
