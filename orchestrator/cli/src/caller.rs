@@ -129,7 +129,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a result to the file of `--output`; to standard output if it is `None`.
+/// Writes a result to the file `output`, or to standard output if `output` is `None`.
 pub fn write_to(output: Option<&Path>, text: &str) -> Outcome {
     match output {
         Some(path) => {

@@ -257,7 +257,7 @@ pub fn options(overrides: &Overrides, engine: Engine) -> Result<PlanOptions, Fai
     })
 }
 
-/// Returns the rate and time factors of `--scale`, read from the run if it names one.
+/// Returns the rate and time factors of `--scale`, read from a run's records if `--scale` names a run.
 pub fn factors(scale: &ScaleArg) -> Result<(Ratio, Ratio), Failure> {
     let path = match scale {
         ScaleArg::Factors(rate, time) => return Ok((*rate, *time)),

@@ -35,8 +35,8 @@ pub fn guest_cache(arguments: &PlaceArgs) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Returns where a lab with the options `arguments` runs: on this kernel, unless it lacks a requirement, or in a guest.
-/// May boot a trial guest to test KVM, which takes up to 6 s once per boot of the machine.
+/// Returns where a lab with the options `arguments` runs, this kernel or a guest, given what this kernel lacks. May
+/// boot a trial guest to test KVM, which takes up to 6 s once per boot of the machine.
 pub fn choose(arguments: &PlaceArgs, kernel_lacks: &[Finding]) -> Place {
     let kvm_works = || probe::kvm(&cache::default_dir()) == Some(KvmVerdict::Works);
     decide(arguments, kernel_lacks, kvm_works)

@@ -60,7 +60,7 @@ impl Bench {
         child.wait_with_output().unwrap().into()
     }
 
-    /// Writes `suite.yaml`; its case `smoke` has the scenario of the run.
+    /// Writes `suite.yaml`, whose case `smoke` has the scenario of the run.
     fn write_suite(&self) {
         let scenario = root().join("scenarios/smoke.yaml");
         let text = format!(

@@ -9,7 +9,7 @@ use std::{
 use lab_files::{Links, draft};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// Contents of a cache file: a fact and its key.
+/// Contents of a cache file: a fact about this machine, and the key for which the fact is valid.
 #[derive(Deserialize, Serialize)]
 struct Record<T> {
     key: String,

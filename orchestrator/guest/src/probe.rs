@@ -78,7 +78,7 @@ impl GuestFinding {
             }
             Self::GuestKernel(_) => FILL_COMMAND.to_owned(),
             Self::NoSpace { dir, .. } => format!(
-                "free some space in `{}`, or name another directory in {DIR_VARIABLE}",
+                "free some space in `{}`, or set {DIR_VARIABLE} to another directory",
                 dir.display(),
             ),
             Self::NoUser { user } => {

@@ -331,7 +331,7 @@ fn row(lab: &Status) -> [String; 5] {
     ]
 }
 
-/// Returns `path` relative to the working directory if it is inside it, else unchanged.
+/// Returns `path` relative to the working directory if it lies in that directory, else unchanged.
 fn from_here(path: &Path) -> &Path {
     let here = env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok())

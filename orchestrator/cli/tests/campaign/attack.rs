@@ -49,14 +49,15 @@ pub struct Attack {
     pub number: u64,
     pub victim: Victim,
     pub fault: ProcessFault,
-    /// Time of the attack, in thousandths of the undisturbed run's duration or, if `is_in_flows`, its flow count.
+    /// Time of the attack, in thousandths of the undisturbed run's duration or, if `is_in_flows`, of the run's flow
+    /// count.
     pub moment: u64,
-    /// True to count flows that are shown as ended instead of time, because no flow ends during most of a run.
+    /// True to measure the time of the attack in flows shown as ended, because no flow ends during most of a run.
     pub is_in_flows: bool,
 }
 
 impl Attack {
-    /// Generates attack number `number` at a place.
+    /// Generates attack number `number` on a lab at `place`.
     pub fn draw(place: AttackedLab, number: u64, seed: u64) -> Self {
         let salt = match place {
             AttackedLab::Guest => 0,

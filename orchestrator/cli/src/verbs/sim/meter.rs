@@ -19,7 +19,7 @@ pub struct Meter {
     expected: RepetitionCost,
     until: Option<SimTime>,
     since: Instant,
-    /// Time of the latest line, where no bar is drawn.
+    /// Time of the latest progress line; used only if no bar is drawn.
     shown: Instant,
 }
 

@@ -56,8 +56,8 @@ pub fn run_and_stay(
     Ok(dir)
 }
 
-/// Returns the path of the exec socket of a lab in a guest. It lies in the lab's directory and is removed with it, even
-/// if the lab's owner is killed.
+/// Returns the path of the exec socket of a lab in a guest. The socket lies in the lab's directory, so the directory's
+/// removal removes the socket even if the lab's owner was killed.
 pub fn exec_socket(lab: &LabName) -> PathBuf {
     journal::directory(lab).join("exec.sock")
 }
