@@ -23,7 +23,7 @@ pub enum Exit {
     Environment = 3,
     /// The run was interrupted, or its results are doubtful.
     Inconclusive = 4,
-    /// The results of the run are invalid: they are not those of its scenario.
+    /// The results of the run are invalid: they do not represent its scenario.
     Invalid = 5,
 }
 
@@ -46,7 +46,7 @@ impl Exit {
         }
     }
 
-    /// Returns `self` unless it is [`Exit::Pass`], and `other` in that case.
+    /// Returns `other` if `self` is [`Exit::Pass`], else `self`.
     pub const fn or(self, other: Self) -> Self {
         match self {
             Self::Pass => other,
@@ -54,7 +54,7 @@ impl Exit {
         }
     }
 
-    /// Maps the exit code of the command in a guest to one of this process.
+    /// Maps the exit code of a guest's command to an exit code of this process.
     const fn of_guest(code: u8) -> Self {
         match code {
             2 => Self::Usage,
@@ -139,8 +139,8 @@ impl Failure {
         }
     }
 
-    /// Changes the exit code of a lack of disk space to [`Exit::Invalid`], because rows of the run are missing. Other
-    /// failures are unchanged.
+    /// Changes the exit code for a lack of disk space to [`Exit::Invalid`], because the run lacks rows. Other failures
+    /// are unchanged.
     pub fn of_run(self) -> Self {
         if self.no_room {
             Self {
@@ -176,9 +176,9 @@ impl Failure {
         }
     }
 
-    /// Returns the failure for `error` in a comparison of runs; `report` is its cause if that is an error of the
-    /// records or of the page. Runs that cannot be compared are a usage error; a page that cannot be drawn or written
-    /// is an error of this machine.
+    /// Returns the failure for `error`, which occurred while runs were compared; `report` is its cause if records or
+    /// page failed. Runs that cannot be compared are a usage error; a page that cannot be drawn or written is an error
+    /// of this machine.
     pub fn comparison(error: &(dyn Error + 'static), report: Option<&ReportError>) -> Self {
         let is_of_machine = match report {
             Some(ReportError::Records(records)) => records.is_of_machine(),

@@ -58,7 +58,7 @@ fn with_near_name(path: &Path, failure: Failure) -> Failure {
     }
 }
 
-/// Returns the scenario in the folder of `path`, or else the built-in one, whose name `path` probably misspells.
+/// Returns the scenario whose name `path` probably misspells: one in the folder of `path`, or else a built-in one.
 fn near_name(path: &Path) -> Option<PathBuf> {
     let wanted = path.file_stem()?.to_str()?;
     let folder = match path.parent() {
@@ -74,7 +74,7 @@ fn near_name(path: &Path) -> Option<PathBuf> {
     near(wanted, beside.filter(is_yaml)).or_else(|| near(wanted, builtin::names()))
 }
 
-/// Returns the one of `paths` whose file name, without extension, `wanted` probably misspells.
+/// Returns the path in `paths` whose file name, without extension, `wanted` probably misspells.
 fn near(wanted: &str, paths: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     let paths: Vec<PathBuf> = paths.collect();
     let stem = |path: &PathBuf| Some(path.file_stem()?.to_str()?.to_owned());

@@ -38,7 +38,7 @@ pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<(PathBuf, 
     Ok((load::absolute(&dir)?, hash))
 }
 
-/// Points the symbolic link `latest`, in the same folder as the run directory `dir`, to it; no effect if `dir` has no
+/// Points the symbolic link `latest`, which lies next to the run directory `dir`, to `dir`; no effect if `dir` has no
 /// records.
 pub fn make_latest(dir: &Path) -> Result<(), Failure> {
     let (Some(results), Some(name)) = (dir.parent(), dir.file_name()) else {

@@ -28,7 +28,7 @@ pub fn load<T: DeserializeOwned>(cache: &Path, file: &str, key: &str) -> Option<
         .map(|record| record.value)
 }
 
-/// Writes a fact to `file` in the first writable directory, and returns the path of the file.
+/// Writes a fact to `file` in the first writable cache directory, and returns the path of the file.
 ///
 /// # Errors
 /// If no directory is writable; returns the error for the last directory.

@@ -85,7 +85,7 @@ impl Wanted {
 }
 
 impl DerivedScenario {
-    /// Parses the scenario; `path` names it in messages.
+    /// Parses the scenario, which messages call `path`.
     pub fn loaded(&self, path: &Path) -> Result<Loaded, Failure> {
         let name = path.display().to_string();
         Ok(Loaded {

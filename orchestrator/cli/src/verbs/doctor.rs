@@ -140,8 +140,8 @@ fn conclusion(examination: &Examination) -> String {
                 None => format!("labs run in a guest: {missing}"),
             }
         }
-        None => "labs cannot run on this machine until the items marked `fail` are fixed, those of a guest or \
-                 those of this kernel\nwithout a lab, `lcmp-lab sim SCENARIO` simulates a scenario"
+        None => "labs cannot run on this machine until the items marked `fail` are fixed, either for a \
+                 guest or for this kernel\nwithout a lab, `lcmp-lab sim SCENARIO` simulates a scenario"
             .to_owned(),
     }
 }

@@ -53,7 +53,10 @@ fn no_lab(name: &LabName, labs: &[Status]) -> Failure {
         &names[..],
     ) {
         (Some(near), _) => format!("did you mean `{near}`?"),
-        (None, []) => "there are no labs (hint: `lcmp-lab up --keep SCENARIO` creates a lab and keeps it)".to_owned(),
+        (None, []) => {
+            "there are no labs (hint: `lcmp-lab up --keep SCENARIO` creates a lab and keeps it)"
+                .to_owned()
+        }
         (None, names) => format!("there are `{}`", names.join("`, `")),
     };
     Failure::usage(format_args!("there is no lab `{name}` (hint: {hint})"))

@@ -154,7 +154,7 @@ struct RunChoice {
     case: &'static Case,
     source: Source,
     played: Played,
-    /// Wanted run, or the reason why there is none.
+    /// Wanted run, or the reason why no run is available.
     wanted: Result<Wanted, String>,
 }
 

@@ -149,8 +149,8 @@ fn of_program(text: &mut String, program: &ProgramAccount) {
     };
     let _ = writeln!(
         text,
-        "\nThe switch program, which is the same for every policy, for up to {} candidates: {} instructions; {verified}; \
-         {} B of machine code",
+        "\nThe switch program, which is the same for every policy, for up to {} candidates: {} instructions; \
+         {verified}; {} B of machine code",
         lab_policy::MAX_CANDIDATES,
         commas(program.instructions.into()),
         commas(program.machine_code_bytes.into()),

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::progress::nanos;
 
-/// Part of the duration of an `up`, in order of time.
+/// Part of an `up`'s duration, in order of time.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum UpPart {
     /// Start and end of the program and its guest: all time outside the other parts.
@@ -67,7 +67,7 @@ impl UpPart {
 /// Duration of each part of an `up`.
 type Times = BTreeMap<UpPart, Nanos>;
 
-/// Sums of estimated and actual durations of earlier runs on one kernel or kind of guest. Each new run halves the
+/// Estimated and actual durations, summed over earlier runs on one kernel or kind of guest. Each new run halves the
 /// weight of the runs before it.
 ///
 /// The sums are over whole runs. A factor for each part would fit only runs like the latest ones: the factor for the
@@ -156,8 +156,8 @@ impl DurationEstimate {
 pub struct Happened(Times);
 
 impl Happened {
-    /// Returns the duration of each part of an `up`: `phases` are the recorded phases of the run, `report` is the
-    /// duration of the report, and `total` is the duration of the whole `up`.
+    /// Returns an `up`'s duration by part: `phases` are the run's recorded phases, and `total` is the whole duration,
+    /// including `report`.
     pub fn new(phases: &[Phase], report: Duration, total: Duration) -> Self {
         let mut times = Times::new();
         for phase in phases {

@@ -171,7 +171,7 @@ impl Prepared {
         RunDir::open(&self.dir).is_ok_and(|run| run.outcome().is_some()) || self.flows() > 0
     }
 
-    /// Returns true if the records say that the run was interrupted.
+    /// Returns true if the records state that the run was interrupted.
     fn was_interrupted(&self) -> bool {
         let run = RunDir::open(&self.dir);
         run.is_ok_and(|run| run.outcome().is_some_and(|it| it.end.is_interrupted))

@@ -101,7 +101,8 @@ impl Records<'_> {
         }
     }
 
-    /// Completes the records before the first row: stores the inputs of the run, or copies its facts to the host.
+    /// Completes the records before the first row: stores the inputs of the run or, in a guest, copies the run's facts
+    /// to the host.
     fn begin(&self, records: &mut RunWriter) -> Result<(), Failure> {
         match self {
             Self::Here { request, dir } => {
