@@ -54,8 +54,7 @@ fn no_lab(name: &LabName, labs: &[Status]) -> Failure {
     ) {
         (Some(near), _) => format!("did you mean `{near}`?"),
         (None, []) => {
-            "there are no labs (hint: `lcmp-lab up --keep SCENARIO` creates a lab and keeps it)"
-                .to_owned()
+            "there are no labs; `lcmp-lab up --keep SCENARIO` creates a lab and keeps it".to_owned()
         }
         (None, names) => format!("there are `{}`", names.join("`, `")),
     };
