@@ -54,15 +54,16 @@ pub fn hand_over(path: &Path) {
     }
 }
 
-/// Makes the user who called sudo the owner of `path` only: a link, or a directory that has other users' files.
+/// Makes the user who called sudo the owner of `path` only: a link without its target, or a directory without its
+/// contents, which may belong to other users.
 pub fn hand_over_alone(path: &Path) {
     if let Some(caller) = Caller::of_sudo() {
         report(path, lchown(path, Some(caller.uid), Some(caller.gid)));
     }
 }
 
-/// Calls `read` with the rights of the user who called sudo, because messages quote what is read; without sudo, with
-/// those of this process.
+/// Calls `read` with the rights of the user who called sudo, because error messages may quote the file that is read;
+/// without sudo, with the rights of this process.
 ///
 /// # Errors
 /// If the rights cannot be changed.
@@ -77,7 +78,7 @@ pub fn read_as<T: Send>(read: impl FnOnce() -> T + Send) -> io::Result<T> {
 }
 
 /// Exchanges root's rights for those of `dir`'s owner, because links in `dir` could lead anywhere; no effect if root
-/// owns `dir` or the process is not root. Files that a killed run had lent to its guest get their owner back first.
+/// owns `dir` or the process is not root. First gives `dir` back to its owner if a killed run had lent it to a guest.
 ///
 /// # Errors
 /// If the directory cannot be inspected, or the rights cannot be changed.
@@ -128,7 +129,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a result to the file of `--output`; to standard output if it is `None`.
+/// Writes a result to the file `output`, or to standard output if `output` is `None`.
 pub fn write_to(output: Option<&Path>, text: &str) -> Outcome {
     match output {
         Some(path) => {

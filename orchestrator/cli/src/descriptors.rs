@@ -7,11 +7,12 @@ use nix::sys::{
 
 use crate::failure::{During, Failure};
 
-/// Raises this process's soft limit of open files to what every verb needs, if it is lower. A lab raises it further,
-/// depending on its size.
+/// Raises this process's soft limit of open files to the number that every verb needs, if the limit is lower. A lab
+/// raises it further, depending on its size.
 ///
 /// # Errors
-/// If the hard limit is lower than that; opening some file would fail later, with an error that names only that file.
+/// If the hard limit is lower than the number needed; opening some file would fail later, with an error that names only
+/// that file.
 pub fn require() -> Result<(), Failure> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).during("read the limit of open files")?;
     if soft >= NEEDED {
@@ -34,5 +35,5 @@ pub fn outlive_size_limit() -> nix::Result<()> {
     unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.map(drop)
 }
 
-/// Number of open files that a verb without a lab needs at most: a guest's owner has pipes and exec clients.
+/// Maximum number of files that a verb without a lab opens, including a guest owner's pipes and exec clients.
 const NEEDED: u64 = 64;

@@ -49,7 +49,8 @@ fn append_to(path: &Path, change: &LiveChange) -> io::Result<()> {
     lab_files::append(path)?.write_all(&line)
 }
 
-/// Returns the entries of the log at `path`; empty if there is none. An incomplete last line is left out.
+/// Returns the entries of the log at `path`; empty if it cannot be read. Lines that cannot be parsed, such as an
+/// incomplete last one, are left out.
 fn read_from(path: &Path) -> Vec<LiveChange> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let entries = text.lines().map(serde_json::from_str);

@@ -19,11 +19,11 @@ pub enum Exit {
     Failed = 1,
     /// A usage error, or input that cannot be read or parsed.
     Usage = 2,
-    /// An error of this machine: a missing program, right or module, or a failed system call.
+    /// An error of this machine: a missing program, privilege or kernel module, or a failed system call.
     Environment = 3,
     /// The run was interrupted, or its results are doubtful.
     Inconclusive = 4,
-    /// The results of the run are invalid: they are not those of its scenario.
+    /// The results of the run are invalid: they do not represent its scenario.
     Invalid = 5,
 }
 
@@ -46,7 +46,7 @@ impl Exit {
         }
     }
 
-    /// Returns `self` unless it is [`Exit::Pass`], and `other` in that case.
+    /// Returns `other` if `self` is [`Exit::Pass`], else `self`.
     pub const fn or(self, other: Self) -> Self {
         match self {
             Self::Pass => other,
@@ -54,7 +54,7 @@ impl Exit {
         }
     }
 
-    /// Maps the exit code of the command in a guest to one of this process.
+    /// Maps the exit code of a guest's command to an exit code of this process.
     const fn of_guest(code: u8) -> Self {
         match code {
             2 => Self::Usage,
@@ -116,7 +116,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of this machine, such as a missing program or right.
+    /// Returns the failure of this machine, such as a missing program or privilege.
     pub fn environment(message: impl fmt::Display) -> Self {
         Self {
             exit: Exit::Environment,
@@ -139,7 +139,8 @@ impl Failure {
         }
     }
 
-    /// Makes a lack of space an invalid run: rows of its scenario are missing. Other failures are unchanged.
+    /// Changes the exit code for a lack of disk space to [`Exit::Invalid`], because the run lacks rows. Other failures
+    /// are unchanged.
     pub fn of_run(self) -> Self {
         if self.no_room {
             Self {
@@ -175,8 +176,9 @@ impl Failure {
         }
     }
 
-    /// Returns the failure for `error` in a comparison of runs; `report` is the part of it from the records or the
-    /// page. Runs that cannot be compared are a usage error, a page that cannot be drawn or written is not.
+    /// Returns the failure for `error`, which occurred while runs were compared; `report` is its cause if records or
+    /// page failed. Runs that cannot be compared are a usage error; a page that cannot be drawn or written is an error
+    /// of this machine.
     pub fn comparison(error: &(dyn Error + 'static), report: Option<&ReportError>) -> Self {
         let is_of_machine = match report {
             Some(ReportError::Records(records)) => records.is_of_machine(),
@@ -238,13 +240,13 @@ fn remedy_for_room(error: &(dyn Error + 'static)) -> Option<&'static str> {
     });
     kinds.find_map(|kind| match kind {
         io::ErrorKind::StorageFull => Some(
-            "free space on its file system, or choose a folder on another one with `--results`",
+            "free space on the full file system, or choose a folder on another one with `--results`",
         ),
         io::ErrorKind::QuotaExceeded => {
-            Some("your disk quota is used up there; choose another folder with `--results`")
+            Some("your disk quota is used up; choose a folder on another file system with `--results`")
         }
         io::ErrorKind::FileTooLarge => {
-            Some("this shell limits file sizes: run `ulimit -f unlimited` in a new one")
+            Some("this shell limits file sizes: run `ulimit -f unlimited` in a new shell")
         }
         _ => None,
     })

@@ -58,7 +58,7 @@ fn with_near_name(path: &Path, failure: Failure) -> Failure {
     }
 }
 
-/// Returns the scenario in the folder of `path`, or else the built-in one, whose name `path` probably misspells.
+/// Returns the scenario whose name `path` probably misspells: one in the folder of `path`, or else a built-in one.
 fn near_name(path: &Path) -> Option<PathBuf> {
     let wanted = path.file_stem()?.to_str()?;
     let folder = match path.parent() {
@@ -74,7 +74,7 @@ fn near_name(path: &Path) -> Option<PathBuf> {
     near(wanted, beside.filter(is_yaml)).or_else(|| near(wanted, builtin::names()))
 }
 
-/// Returns the one of `paths` whose file name, without extension, `wanted` probably misspells.
+/// Returns the path in `paths` whose file name, without extension, `wanted` probably misspells.
 fn near(wanted: &str, paths: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     let paths: Vec<PathBuf> = paths.collect();
     let stem = |path: &PathBuf| Some(path.file_stem()?.to_str()?.to_owned());
@@ -145,7 +145,8 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Scenario, Failure> {
     lab_scenario::parse(name, bytes).map_err(|errors| Failure::scenario(&errors))
 }
 
-/// Returns the path to read a scenario, suite or folder from. If that is a built-in one, a message tells the user.
+/// Returns the path to read a scenario, suite or folder from. Prints a message if the path is that of a built-in file
+/// or folder.
 pub fn locate(path: &Path) -> PathBuf {
     let resolved = builtin::resolve(path);
     if resolved != path {
@@ -157,8 +158,8 @@ pub fn locate(path: &Path) -> PathBuf {
 }
 
 impl Loaded {
-    /// Returns the scenario of the first run with `overrides` applied: a sweep is reduced to the load that they give,
-    /// or else to its first load.
+    /// Returns the scenario of the first run: with the repetitions in `overrides`, and at the load in `overrides` or
+    /// else at the sweep's first load.
     pub fn first_run(self, overrides: &Overrides) -> Self {
         let first = self.scenario.sweep().first().copied();
         let repeated = self.repeated(overrides.repetitions);
@@ -184,8 +185,8 @@ impl Loaded {
 }
 
 /// Calls `run` for each load of the scenario's sweep, or once if there is no sweep or `overrides` give a load. Each
-/// call gets overrides that reproduce exactly its run. Returns the gravest exit code; stops at the first run that
-/// fails.
+/// call receives overrides that reproduce exactly that run. Returns [`Exit::Failed`] if a check failed in any run, else
+/// the last exit code other than [`Exit::Pass`]. Stops at the first error and after a signal.
 pub fn each_run(
     loaded: &Loaded,
     overrides: &Overrides,
@@ -256,7 +257,7 @@ pub fn options(overrides: &Overrides, engine: Engine) -> Result<PlanOptions, Fai
     })
 }
 
-/// Returns the rate and time factors of `--scale`, read from the run if it names one.
+/// Returns the rate and time factors of `--scale`, read from a run's records if `--scale` names a run.
 pub fn factors(scale: &ScaleArg) -> Result<(Ratio, Ratio), Failure> {
     let path = match scale {
         ScaleArg::Factors(rate, time) => return Ok((*rate, *time)),
@@ -309,7 +310,7 @@ pub fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Checks that the eBPF object of each policy in `plan` is a switch program. The objects' paths are relative to the
-/// file `scenario`. Fails with exit code 2 and lists all objects that are not.
+/// file `scenario`. Fails with exit code 2 and lists all objects that are not switch programs.
 pub fn check_objects(loaded: &Loaded, scenario: &Path, plan: &Plan) -> Result<(), Failure> {
     let base = scenario.parent().unwrap_or(Path::new(""));
     let is_run = |spec: &PolicySpec| plan.policies.iter().any(|run| run.label == spec.label());
@@ -337,8 +338,8 @@ pub fn check_objects(loaded: &Loaded, scenario: &Path, plan: &Plan) -> Result<()
 fn with_hint(error: &ObjectError) -> String {
     match error {
         ObjectError::Read(_) => format!(
-            "{error} (hint: the path is relative to the scenario, agents/ebpf/build.sh SOURCE.c \
-             OBJECT.o makes one)"
+            "{error} (hint: the path is relative to the scenario; `agents/ebpf/build.sh SOURCE.c \
+             OBJECT.o` builds an object)"
         ),
         ObjectError::NotAnObject { .. }
         | ObjectError::License { .. }

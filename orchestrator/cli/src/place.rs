@@ -16,7 +16,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{args::PlaceArgs, failure::Failure, run_dir};
 
-/// Returns true if a lab runs in a guest: the user asks for one, or this kernel lacks something.
+/// Returns true if a lab runs in a guest: the user asks for a guest, or this kernel lacks a requirement of labs.
 pub fn needs_guest(arguments: &PlaceArgs, kernel_lacks: &[Finding]) -> bool {
     arguments.guest || arguments.kernel.is_some() || (!arguments.here && !kernel_lacks.is_empty())
 }
@@ -35,8 +35,8 @@ pub fn guest_cache(arguments: &PlaceArgs) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Returns the place for a lab with the options `arguments`, given what this kernel lacks. May boot a trial guest to
-/// test KVM, which takes up to 6 s once per boot of the machine.
+/// Returns where a lab with the options `arguments` runs, this kernel or a guest, given what this kernel lacks. May
+/// boot a trial guest to test KVM, which takes up to 6 s once per boot of the machine.
 pub fn choose(arguments: &PlaceArgs, kernel_lacks: &[Finding]) -> Place {
     let kvm_works = || probe::kvm(&cache::default_dir()) == Some(KvmVerdict::Works);
     decide(arguments, kernel_lacks, kvm_works)
@@ -57,13 +57,15 @@ fn decide(
     }
 }
 
-/// Returns the stored durations of earlier runs at a place of this machine; `None` if no run has ended there.
+/// Returns the stored durations of earlier runs on this kernel or in this kind of guest; `None` if no such run has
+/// ended.
 pub fn durations<T: DeserializeOwned>(place: Place) -> Option<T> {
     let cache = cache::default_dir();
     cached::load(&cache, &durations_file(place), &key(place, &cache))
 }
 
-/// Stores the durations of runs at a place for later estimates, if a cache directory is writable.
+/// Stores the durations of runs on this kernel or in this kind of guest for later estimates, if a cache directory is
+/// writable.
 pub fn keep_durations<T: Serialize>(place: Place, durations: &T) {
     let cache = cache::default_dir();
     // If no cache directory is writable, later estimates use only the plan.
@@ -79,7 +81,8 @@ fn durations_file(place: Place) -> String {
     format!("durations-{place}.json")
 }
 
-/// Returns the release of the kernel that forwards a lab's packets at a place; empty if it is unknown.
+/// Returns the release of the kernel that forwards a lab's packets, this machine's or the guest's; empty if it is
+/// unknown.
 pub fn kernel_release(place: Place, cache: &Path) -> String {
     match place {
         Place::Here => run_dir::kernel_release(),

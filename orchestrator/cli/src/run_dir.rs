@@ -38,7 +38,8 @@ pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<(PathBuf, 
     Ok((load::absolute(&dir)?, hash))
 }
 
-/// Points the symbolic link `latest`, in the same folder as the run directory `dir`, to it; no effect without records.
+/// Points the symbolic link `latest`, which lies next to the run directory `dir`, to `dir`; no effect if `dir` has no
+/// records.
 pub fn make_latest(dir: &Path) -> Result<(), Failure> {
     let (Some(results), Some(name)) = (dir.parent(), dir.file_name()) else {
         return Ok(());
@@ -134,8 +135,8 @@ struct Concluded<'a> {
     numbers: Numbers<'a>,
 }
 
-/// Writes the report of the run in `dir`, prints its summary followed by the text of `cost`, and returns the exit code
-/// for the run's verdict.
+/// Writes the report of the run in `dir`, prints its summary followed by the text that `cost` returns, and returns the
+/// exit code for the run's verdict.
 pub fn conclude(dir: &Path, global: &Global, cost: impl FnOnce() -> String) -> Outcome {
     let mut progress = Progress::new();
     progress.begin("report", 0);

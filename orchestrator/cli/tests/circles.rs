@@ -9,8 +9,8 @@ use std::{
     path::Path,
 };
 
-/// Folders in which circles are allowed. The partition of the simulator is one type in several files, each with a part
-/// of its state and the handlers of that part's events.
+/// Folders in which files may depend on each other in circles. The simulator's partition is one type in several files,
+/// each with a part of its state and the handlers of that part's events.
 const ONE_NOUN: [&str; 1] = ["orchestrator/sim/src/partition"];
 
 #[test]

@@ -48,7 +48,7 @@ fn the_papers_map_names_what_exists() {
     assert!(named >= 30, "{named} names");
 }
 
-/// Returns the paths of all documents in the folders, and of the root README.
+/// Returns the paths of all Markdown documents in the workspace's folders, and of the root README.
 fn documents() -> Vec<PathBuf> {
     let mut documents = files("md");
     documents.push(root().join("README.md"));
@@ -150,7 +150,7 @@ fn doc_comment(line: &str) -> Option<&str> {
 /// Opening words of a doc comment that lack a noun.
 const VAGUE: [&str; 6] = ["What", "Whether", "How", "When", "It", "Where"];
 
-/// Maximum number of doc comments, per 1,000, that may open with one of these words.
+/// Maximum number of doc comments, per 1,000, that may open with a word of [`VAGUE`].
 const MAX_VAGUE_PER_MILLE: usize = 50;
 
 #[test]

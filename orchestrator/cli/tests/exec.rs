@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use self::common::{Outcome, root};
 
-/// Lab in a guest, known by its name. It is taken down when this value is dropped.
+/// Lab in a guest, identified by its name. It is taken down when this value is dropped.
 struct InGuest {
     lab: &'static str,
     results: TempDir,

@@ -60,7 +60,7 @@ impl Bench {
         child.wait_with_output().unwrap().into()
     }
 
-    /// Writes `suite.yaml`; its case `smoke` has the scenario of the run.
+    /// Writes `suite.yaml`, whose case `smoke` has the scenario of the run.
     fn write_suite(&self) {
         let scenario = root().join("scenarios/smoke.yaml");
         let text = format!(
@@ -548,7 +548,7 @@ fn a_full_disk_ends_a_run_with_the_remedy() {
     }
     assert_eq!(out.exit, Some(5), "{out:?}");
     assert!(
-        out.stderr.contains("free space on its file system"),
+        out.stderr.contains("free space on the full file system"),
         "{out:?}"
     );
     assert!(

@@ -24,9 +24,9 @@ use self::common::{lcmp_lab, root, skips_without_a_lab};
 /// Time at which Ctrl-C is typed.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
-    /// This long after the start of the program.
+    /// Given time after the start of the program.
     After(Duration),
-    /// When this text first appears in the output.
+    /// First appearance of the given text in the output.
     Says(&'static str),
     /// Never: the program ends by itself.
     Never,
@@ -109,7 +109,7 @@ struct Attempt {
     results: TempDir,
 }
 
-/// End of such a run, with its output and what it left.
+/// End of an [`Attempt`], with its output and the problems that it left.
 struct End {
     exit: Option<i32>,
     /// Output on the terminal.

@@ -17,7 +17,7 @@ use self::sources::{files, root};
 /// Maximum number of crates that declare a type of one name.
 const MAX_CRATES: usize = 2;
 
-/// Names that more crates may declare, each with the reason.
+/// Names that more than [`MAX_CRATES`] crates may declare, each with the reason.
 const EXCEPTIONS: [(&str, &str); 1] = [(
     "Outcome",
     "the outcome of a run is recorded and simulated, and most of the command's files return the outcome of a verb",

@@ -142,7 +142,8 @@ fn speed_up(run: &Path, policy: &str) {
     fs::write(&path, format!("{head}\n{changed}")).unwrap();
 }
 
-/// The second of two equal nights passes; it fails if the first night looks faster.
+/// The second of two equal nightly runs passes the gate; a third run fails it once the first run's slowdowns are
+/// reduced.
 #[test]
 fn a_planted_regression_is_caught_and_an_unplanted_one_is_silent() {
     let folder = suite("unfinished == 0");

@@ -473,7 +473,7 @@ fn a_published_routing_table_survives_its_import() {
     }
 }
 
-/// Writes a directory like the artifact's, with these flows and, as published output, that of a simulation.
+/// Writes a directory like the artifact's, with [`FLOWS`] and with a simulation's results as published output.
 fn published_by(bench: &Bench) {
     let folder = |name: &str| format!("artifact/{name}");
     bench.write(&folder(published::TOPOLOGY), TOPOLOGY);

@@ -30,7 +30,7 @@ const BLOCKING: [&str; 13] = [
 /// Words near a call that show that an interruption is handled, or that the call does not wait.
 const HANDLED: [&str; 4] = ["EINTR", "Interrupted", "uninterrupted(", "WNOHANG"];
 
-/// Number of lines before and after a call in which one of these words must occur.
+/// Number of lines before and after a call in which a word of [`HANDLED`] must occur.
 const NEAR: (usize, usize) = (6, 9);
 
 #[test]

@@ -34,7 +34,7 @@ pub use damage::Damage;
 ///
 /// # Panics
 /// If `read` panics on an input, takes longer than [`LONGEST`] or more memory than [`MAX_MEMORY`] for it, or if more
-/// memory than that is still held at the end. Also if the corpus is empty or `read` refuses a member of it.
+/// than [`MAX_MEMORY`] is still allocated at the end. Also if the corpus is empty or `read` refuses a member of it.
 pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> bool) {
     let corpus: Vec<&[u8]> = corpus.iter().map(AsRef::as_ref).collect();
     for (number, member) in corpus.iter().enumerate() {

@@ -9,7 +9,7 @@ use std::{
 use lab_files::{Links, draft};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// Contents of a cache file: a fact and its key.
+/// Contents of a cache file: a fact about this machine, and the key for which the fact is valid.
 #[derive(Deserialize, Serialize)]
 struct Record<T> {
     key: String,
@@ -28,7 +28,7 @@ pub fn load<T: DeserializeOwned>(cache: &Path, file: &str, key: &str) -> Option<
         .map(|record| record.value)
 }
 
-/// Writes a fact to `file` in the first writable directory, and returns the path of the file.
+/// Writes a fact to `file` in the first writable cache directory, and returns the path of the file.
 ///
 /// # Errors
 /// If no directory is writable; returns the error for the last directory.

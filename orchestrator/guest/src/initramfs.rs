@@ -104,8 +104,8 @@ impl Archive {
     }
 }
 
-/// Multiple in bytes to which the request's size is padded. Two runs of a scenario differ only in the name of the run
-/// directory, which is much shorter.
+/// Multiple in bytes to which the request's size is padded, so that two runs of a scenario, which differ only in the
+/// name of the run directory, boot from equally large archives.
 const REQUEST_PADDING: usize = 16 << 10;
 
 /// Directories in the archive, parents first.

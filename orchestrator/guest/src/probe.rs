@@ -78,7 +78,7 @@ impl GuestFinding {
             }
             Self::GuestKernel(_) => FILL_COMMAND.to_owned(),
             Self::NoSpace { dir, .. } => format!(
-                "free some space in `{}`, or name another directory in {DIR_VARIABLE}",
+                "free some space in `{}`, or set {DIR_VARIABLE} to another directory",
                 dir.display(),
             ),
             Self::NoUser { user } => {
@@ -114,10 +114,10 @@ pub fn needs(cache: &Path) -> Vec<Need> {
             "a guest runs this machine's own programs",
             processor(ARCH),
         ),
-        need(QEMU, "it emulates the guest's machine", emulator()),
+        need(QEMU, "QEMU emulates the guest's machine", emulator()),
         need(
             "9p",
-            "the guest reads this machine's files through it",
+            "a guest reads this machine's files through 9p",
             file_server(),
         ),
         need(
@@ -125,10 +125,10 @@ pub fn needs(cache: &Path) -> Vec<Need> {
             "the emulator runs as an unprivileged user",
             guest_user(),
         ),
-        need("busybox", "it is the guest's first program", busybox()),
+        need("busybox", "busybox is the guest's first program", busybox()),
         need(
             "guest kernel",
-            "it provides the modules that this kernel may lack",
+            "the guest kernel has the modules that this kernel may lack",
             kernel,
         ),
     ];

@@ -10,19 +10,19 @@ use std::{
 use super::{BatchProgress, FoundRuns, Make, Reuse, Wanted};
 use crate::{failure::Failure, terminal::note};
 
-/// Batch of wanted runs.
+/// Batch of runs, each of which is either reused from an ended run or performed.
 pub struct RunBatch<M> {
     make: M,
     found: FoundRuns,
-    /// Failures of runs that could have been reused, so that none is tried twice in a batch.
+    /// Failures of performed runs by identity, so that no run is tried twice in a batch.
     failed: BTreeMap<Reuse, Failure>,
     /// Message of every failure after an interruption.
     interruption: &'static str,
 }
 
 impl<M: Make> RunBatch<M> {
-    /// Returns a batch that reuses the ended runs in `found` and makes all others by `make`; `interruption` is the
-    /// message of the failures after an interruption.
+    /// Returns a batch that reuses the ended runs in `found` and performs all other runs with `make`; `interruption` is
+    /// the message of the failures after an interruption.
     pub fn new(make: M, found: FoundRuns, interruption: &'static str) -> Self {
         Self {
             make,
@@ -32,13 +32,13 @@ impl<M: Make> RunBatch<M> {
         }
     }
 
-    /// Returns the directory of an ended run that serves for `wanted`; `None` if it must be made.
+    /// Returns the directory of an ended run that can replace `wanted`; `None` if a new run is needed.
     pub fn found(&self, wanted: &Wanted) -> Option<&Path> {
         self.found.run(&wanted.reuse)
     }
 
-    /// Returns an iterator over the run directory of each wanted run, or its failure, in the same order. A missing run
-    /// is made when the iterator reaches it. After an interruption, every further item is a failure with exit code 4.
+    /// Returns an iterator that yields the run directory or the failure of each wanted run, in order. A missing run is
+    /// performed when the iterator reaches it. After an interruption, every further item is a failure with exit code 4.
     pub fn answers<W: Borrow<Wanted>>(
         &mut self,
         wishes: &[W],
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::failure::Exit;
 
-    /// Maker for tests: the directory of a run has the name of the wanted run.
+    /// Maker for tests; returns the name of the wanted run as the run directory.
     #[derive(Default)]
     struct Fake {
         made: Vec<String>,
@@ -139,7 +139,7 @@ mod tests {
         RunBatch::new(make, FoundRuns::default(), "the batch was interrupted")
     }
 
-    /// Returns wanted runs that ended runs of the same name may serve for.
+    /// Returns wanted runs with these names; an ended run can replace a wanted run of the same name.
     fn wishes(names: &[&str]) -> Vec<Wanted> {
         let wanted = |name: &&str| Wanted {
             reuse: Reuse::SamePlan((*name).to_owned()),

@@ -34,7 +34,7 @@ impl FoundRuns {
         Ok(found)
     }
 
-    /// Returns the directory of the run with the identity `reuse`; `None` if there is none.
+    /// Returns the directory of the run with the identity `reuse`; `None` if no ended run has this identity.
     pub fn run(&self, reuse: &Reuse) -> Option<&Path> {
         self.0.get(reuse).map(PathBuf::as_path)
     }
@@ -47,7 +47,8 @@ impl FoundRuns {
     }
 }
 
-/// Returns the identity of the run in `dir`; `None` if the plan of a simulation has another version's format.
+/// Returns the identity of the run in `dir`; `None` for a simulation whose plan file is missing or has another
+/// version's format.
 fn identity(dir: &Path, info: &RunInfo) -> Option<Reuse> {
     match info.engine {
         EngineInfo::Sim(_) => {

@@ -26,7 +26,7 @@ pub trait Make {
 
 /// Maker that performs runs in this process, with either engine.
 pub struct Here<'a> {
-    /// Flags of every verb; the run directories are created in its `results`.
+    /// Flags common to all verbs; `results` is the folder of the new run directories.
     pub global: &'a Global,
     /// Number of threads of a simulation; `None` for one per core.
     pub threads: Option<NonZeroUsize>,

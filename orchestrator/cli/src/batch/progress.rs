@@ -12,7 +12,7 @@ pub struct BatchProgress {
     found: u32,
     /// Number of runs that were performed, including failed ones.
     made: u32,
-    /// Total time of the performed runs.
+    /// Total duration of the performed runs.
     took: Duration,
 }
 

@@ -14,42 +14,43 @@ use crate::{
     run_dir,
 };
 
-/// Wanted run of a batch.
+/// Run that a batch must provide, by reuse of an ended run or by a new run.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// Name of the run in messages.
     pub name: String,
-    /// Request that the run is performed by.
+    /// Scenario path, engine and options of a new run.
     pub request: RunRequest,
-    /// Scenario that replaces the file at the request's path; `None` to read the file. Messages show the path.
+    /// Scenario to run instead of the file at the request's path; `None` to read the file. Messages show the path in
+    /// either case.
     pub derived: Option<DerivedScenario>,
-    /// Ended runs that may serve instead of a new one.
+    /// Identity that an ended run must have to be reused.
     pub reuse: Reuse,
 }
 
 /// Scenario that exists only in memory.
 #[derive(Clone, Debug)]
 pub struct DerivedScenario {
-    /// YAML text.
+    /// YAML text of the scenario.
     pub text: String,
     /// Texts of the files that the scenario names, by their paths.
     pub files: Files,
 }
 
-/// Identity by which an ended run serves for a wanted one: both must be equal.
+/// Identity of a run; an ended run can replace a wanted run if their identities are equal.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Reuse {
-    /// No ended run serves, because the new run measures the program that performs it.
+    /// No ended run can be reused, because the new run measures the program that performs it.
     Never,
-    /// Simulations with the same plan hash and end time serve.
+    /// Simulation with this plan hash and end time.
     SamePlan(String),
-    /// Lab runs of the same scenario with the same repetitions and policies serve. Their plans may differ, because an
-    /// automatic scale depends on the capacity of the place.
+    /// Lab run of this scenario with these repetitions and policies. The plans of two such runs may differ, because an
+    /// automatic scale depends on the capacity of the kernel or guest.
     SameScenario(String),
 }
 
 impl Wanted {
-    /// Returns a wanted run for which no ended run serves.
+    /// Returns a wanted run that no ended run can replace.
     pub fn new_run(name: String, request: RunRequest) -> Self {
         Self {
             name,
@@ -59,7 +60,7 @@ impl Wanted {
         }
     }
 
-    /// Returns the wanted run of the derived scenario `loaded`; an ended run with the same identity serves.
+    /// Returns the wanted run of the derived scenario `loaded`, which an ended run with the same identity can replace.
     /// Fails on a scenario that cannot be planned, with exit code 2.
     pub fn derived(name: String, request: RunRequest, loaded: Loaded) -> Result<Self, Failure> {
         Ok(Self {
@@ -72,7 +73,7 @@ impl Wanted {
         })
     }
 
-    /// Returns the wanted run of the request's scenario file; an ended run with the same identity serves.
+    /// Returns the wanted run of the request's scenario file, which an ended run with the same identity can replace.
     /// Fails on a scenario that cannot be read or planned, with exit code 2.
     pub fn of_file(name: String, request: RunRequest) -> Result<Self, Failure> {
         let loaded = load::load(&request.scenario)?;
@@ -84,7 +85,7 @@ impl Wanted {
 }
 
 impl DerivedScenario {
-    /// Parses the scenario; `path` names it in messages.
+    /// Parses the scenario, which messages call `path`.
     pub fn loaded(&self, path: &Path) -> Result<Loaded, Failure> {
         let name = path.display().to_string();
         Ok(Loaded {

@@ -42,7 +42,8 @@ struct LabTimes {
     down_ms: Vec<u128>,
 }
 
-/// Measures how long the creation and removal of a lab take. Delays are left out, so that it runs on every kernel.
+/// Measures how long the creation and removal of a lab take. The lab has no link delays, so that the measurement runs
+/// on every kernel.
 fn bench_lab(arguments: &BenchArgs, global: &Global) -> Outcome {
     let cancel = CancellationToken::new();
     terminal::cancel_on_signal(&cancel).during("listen to signals")?;
@@ -195,12 +196,15 @@ fn bench_forwarding(arguments: &BenchArgs, json: bool) -> Outcome {
         return Ok(Exit::Pass);
     }
     print(&format!(
-        "one switch and one veth, {packets} packets, median of {rounds} rounds in turn"
+        "one switch and one veth, {packets} packets, median of {rounds} interleaved rounds"
     ));
     for (how, times) in [
         ("packets come one by one:".to_owned(), measured.single),
         (
-            format!("packets come {} at once:", lab_bench::forwarding::BATCH),
+            format!(
+                "packets come in batches of {}:",
+                lab_bench::forwarding::BATCH
+            ),
             measured.batched,
         ),
     ] {
@@ -263,7 +267,7 @@ fn bench_failover(arguments: &BenchArgs, json: bool) -> Outcome {
     for row in rows {
         print(&format!(
             "  {}, {:>6} flows pinned: {:>5} us median of {} rounds, {:>5} us the longest; {} packets \
-             lost, one every {} us",
+             lost, of one sent every {} us",
             row.cut,
             row.flows,
             row.median_ns / 1_000,

@@ -94,8 +94,8 @@ fn text(packed: &Packed<'_>) -> String {
         path.starts_with(FIGURES_DIR) && path.extension().is_some_and(|it| it == "csv")
     });
     format!(
-        "{}: {} bytes, of {} in {} files, numbers of {} figures\nsha256: {}\nverify: lcmp-lab verify {} \
-         --rerun",
+        "{}: {} bytes, packed from {} bytes in {} files, with the numbers of {} figures\nsha256: {}\nverify: \
+         lcmp-lab verify {} --rerun",
         packed.bundle.display(),
         commas(packed.bytes),
         commas(unpacked),

@@ -12,27 +12,27 @@ use crate::{
     terminal::{note, print, print_json},
 };
 
-/// Answer as JSON.
+/// Answer of a verb that judges, for `--json`.
 #[derive(Serialize)]
 struct Answered<'a, V> {
-    /// Values of the question.
+    /// Values that the verb computed.
     #[serde(flatten)]
     values: V,
     /// Judgement of all checks.
     verdict: Judgement,
     /// Exit code of the process.
     exit: u8,
-    /// Reasons of the checks that do not hold, and what the answer leaves out.
+    /// Reasons of the checks that do not hold, and sentences on data that are not compared.
     reasons: Vec<&'a str>,
-    /// The checks.
+    /// All checks, including those that hold.
     checks: &'a [Check],
-    /// The page; `None` if the verb writes none.
+    /// Path of the HTML page; `None` if the verb writes no page.
     #[serde(skip_serializing_if = "Option::is_none")]
     page: Option<&'a Path>,
 }
 
-/// Writes the page of an answer into `asked`, or else into the answer's folder in the `first` run's directory, and
-/// concludes.
+/// Writes an answer's page into `asked`, or else into a subfolder of the `first` run's directory. Then prints the
+/// answer and returns the exit code of its checks.
 pub fn write_and_conclude<A: PageAnswer>(
     answer: &A,
     asked: Option<&Path>,
@@ -82,7 +82,7 @@ pub fn conclude<A: Answer>(answer: &A, page: Option<&Path>, json: bool) -> Outco
     Ok(exit)
 }
 
-/// Returns the line on a check that does not hold.
+/// Returns the line on a check that does not hold; `None` for a check that holds.
 fn line(check: &Check) -> Option<String> {
     let heading = match check.grade {
         Judgement::Pass => return None,

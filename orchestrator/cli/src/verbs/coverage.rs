@@ -17,9 +17,9 @@ use crate::{
 struct Output<'a> {
     #[serde(flatten)]
     coverage: &'a Coverage,
-    /// Smallest share, over the rows, of intervals that contain the true value.
+    /// Smallest share of intervals that contain the true value, over all rows.
     least_held: f64,
-    /// `fail` if that share is below `--min`, else `pass`.
+    /// `fail` if `least_held` is below `--min`, else `pass`.
     verdict: Exit,
     /// Exit code of the process.
     exit: u8,
@@ -54,7 +54,7 @@ pub fn coverage(arguments: &CoverageArgs, global: &Global) -> Outcome {
     }
     if exit == Exit::Failed {
         note(&format!(
-            "{} of the intervals of a row contain the true value, fewer than {} (hint: more \
+            "in one row, only {} of the intervals contain the true value, fewer than {} (hint: more \
              repetitions)",
             percent(least),
             percent(min),
@@ -124,6 +124,6 @@ fn percent(share: f64) -> String {
 }
 
 const WORDS: &str = "value: groups whose 95 % interval contains the value over all repetitions; A/A: pairs of groups \
-     whose change holds zero; −10 %, −20 %: pairs in which slowdowns that much smaller are called better, and (wrong) \
-     worse; against: groups whose change between the policies holds the change over all repetitions, and (wrong) has \
-     the other sign.";
+     whose interval of the change contains zero; −10 %, −20 %: pairs in which slowdowns reduced by that share are \
+     called better, and (wrong) worse; against: groups whose interval of the change between the policies contains the \
+     change over all repetitions, and (wrong) lies on the other side of zero.";

@@ -20,7 +20,7 @@ use crate::{
 /// Findings about this machine, grouped by where a lab would run.
 #[derive(Debug, Serialize)]
 struct Examination {
-    /// Place where `up` would run a lab on this machine; `None` if it cannot run one.
+    /// Location where `up` would run a lab, this kernel or a guest; `None` if this machine cannot run a lab.
     #[serde(rename = "place")]
     location: Option<Location>,
     /// Findings that concern every lab.
@@ -46,8 +46,8 @@ pub fn doctor(arguments: &DoctorArgs, global: &Global) -> Outcome {
     })
 }
 
-/// Measures the capacity of a place and prints it. Nothing is stored: only `--scale-for` makes a plan fit a measured
-/// capacity.
+/// Measures the capacity of this kernel or of a guest, as `place` selects, and prints it. Nothing is stored: only
+/// `--scale-for` makes a plan fit a measured capacity.
 fn measure(place: &PlaceArgs, global: &Global) -> Outcome {
     let measurement = measure::measure(place, None, global)?;
     terminal::show(global.json, &measurement, measure::text)
@@ -89,7 +89,7 @@ fn fails(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.level == Level::Fail)
 }
 
-/// Returns the findings about a guest, and the effect on a lab of the SoftRoCE in its kernel.
+/// Returns the findings about a guest, including how the SoftRoCE in the guest's kernel affects a lab.
 fn needs(cache: &Path) -> Vec<Finding> {
     let release = place::kernel_release(Place::GuestVirtual, cache);
     let needs = probe::needs(cache).into_iter().map(need);
@@ -105,7 +105,7 @@ fn need(need: Need) -> Finding {
     }
 }
 
-/// Returns the findings, only those that are not `ok` unless `all`, with a line on where labs run.
+/// Returns the findings as text, without those that are `ok` unless `all` is true, and a line on where labs run.
 fn text(examination: &Examination, all: bool) -> String {
     let here = ("requirements of a lab on this kernel", &examination.here);
     let mut sections = vec![("requirements of every lab", &examination.everywhere), here];
@@ -140,8 +140,8 @@ fn conclusion(examination: &Examination) -> String {
                 None => format!("labs run in a guest: {missing}"),
             }
         }
-        None => "labs cannot run on this machine until the items marked `fail` are fixed, those of a guest or \
-                 those of this kernel\nwithout a lab, `lcmp-lab sim SCENARIO` simulates a scenario"
+        None => "labs cannot run on this machine until the items marked `fail` are fixed, either for a \
+                 guest or for this kernel\nwithout a lab, `lcmp-lab sim SCENARIO` simulates a scenario"
             .to_owned(),
     }
 }

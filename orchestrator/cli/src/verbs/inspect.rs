@@ -92,7 +92,7 @@ pub fn schema() -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// Prints the factors of an automatic scale, and the time that flows take with them, on standard error.
+/// Prints the factors of an automatic scale, and the time that flows take at this scale, on standard error.
 pub fn show_auto_scale(plan: &Plan) {
     let Some(auto) = &plan.auto_scale else {
         return;
@@ -100,8 +100,8 @@ pub fn show_auto_scale(plan: &Plan) {
     let scale = &plan.scale;
     let estimate = lab_plan::estimate_at(plan, &auto.capacity);
     note(&format!(
-        "scale: auto: rates × {}, times × {}, sizes × {}, the finest for {}; there the flows of all \
-         policies take about {} of wall-clock time and at most {} % of the place in any second",
+        "scale: auto: rates × {}, times × {}, sizes × {}, the finest for {}; the flows of all \
+         policies then take about {} of wall-clock time and use at most {} % of that capacity in any second",
         scale.rate,
         scale.time,
         scale.size,
@@ -111,7 +111,8 @@ pub fn show_auto_scale(plan: &Plan) {
     ));
 }
 
-/// Warns on standard error if the plan's automatic scale fits another place than `place`, where the run takes place.
+/// Warns on standard error if the plan's automatic scale was computed for another kernel or guest than `place`, where
+/// the lab runs.
 pub fn warn_of_place(plan: &Plan, place: Place) {
     let Some(auto) = &plan.auto_scale else {
         return;

@@ -53,7 +53,9 @@ fn no_lab(name: &LabName, labs: &[Status]) -> Failure {
         &names[..],
     ) {
         (Some(near), _) => format!("did you mean `{near}`?"),
-        (None, []) => "there are no labs; `lcmp-lab up --keep SCENARIO` leaves one".to_owned(),
+        (None, []) => {
+            "there are no labs; `lcmp-lab up --keep SCENARIO` creates a lab and keeps it".to_owned()
+        }
         (None, names) => format!("there are `{}`", names.join("`, `")),
     };
     Failure::usage(format_args!("there is no lab `{name}` (hint: {hint})"))
@@ -138,7 +140,8 @@ fn unreachable_hint(error: &io::Error) -> &'static str {
     }
 }
 
-/// Makes wrong arguments a usage failure, and a failed system call a failure of this machine.
+/// Converts an error of entering a node: wrong arguments are a usage error, a failed system call is an error of this
+/// machine.
 fn enter_failure(error: EnterError) -> Failure {
     let failure: fn(String) -> Failure = match &error {
         EnterError::NoLab { .. } if inside::is_inside() => {
@@ -330,7 +333,7 @@ fn row(lab: &Status) -> [String; 5] {
     ]
 }
 
-/// Returns `path` relative to the working directory if it is inside it, else unchanged.
+/// Returns `path` relative to the working directory if it lies in that directory, else unchanged.
 fn from_here(path: &Path) -> &Path {
     let here = env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok())

@@ -22,7 +22,7 @@ pub fn completions(shell: Shell) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// Runs `lcmp-lab man`: writes a page for each verb that is not hidden, and one for all.
+/// Runs `lcmp-lab man`: writes a page for the program and a page for each verb that is not hidden.
 pub fn man(folder: &Path) -> Outcome {
     let action = format!("write the man pages into `{}`", folder.display());
     caller::create_dirs(folder).during(&action)?;

@@ -34,12 +34,12 @@ use crate::{
     terminal::note,
 };
 
-/// Outcome of a suite, and changes of level in its history.
+/// Outcome of a suite, and level changes in the suite's history.
 #[derive(Serialize)]
 struct Regressed {
     #[serde(flatten)]
     outcome: SuiteOutcome,
-    /// Changes of level, one sentence each.
+    /// Level changes in the suite's history, one sentence each.
     changes: Vec<String>,
 }
 
@@ -329,7 +329,8 @@ fn not_run(failure: &Failure) -> Check {
     Check::inconclusive("run", failure.message.clone())
 }
 
-/// Appends `rows` to the history in `dir`, and writes its page; returns the level changes and the path of the page.
+/// Appends `rows` to the history in `dir` and writes the history's page; returns the level changes and the path of the
+/// page.
 fn keep_history(
     dir: &Path,
     suite: &str,

@@ -154,18 +154,18 @@ struct RunChoice {
     case: &'static Case,
     source: Source,
     played: Played,
-    /// Wanted run, or the reason why there is none.
+    /// Wanted run, or the reason why no run is available.
     wanted: Result<Wanted, String>,
 }
 
-/// Runs of the reproduction, reused or made by this process.
+/// Runs of the reproduction, reused or performed by this process.
 struct ReproductionRuns<'a> {
     arguments: &'a ReproduceArgs,
     /// Folder that has the paper's scenarios.
     scenarios: PathBuf,
     engine: Engine,
     batch: RunBatch<Here<'a>>,
-    /// Wanted runs of the lab's testbed by load, such as `0.3`.
+    /// Wanted lab runs of the testbed scenario, by load such as `0.3`.
     testbed: BTreeMap<&'static str, Wanted>,
 }
 
@@ -194,7 +194,7 @@ impl<'a> ReproductionRuns<'a> {
         })
     }
 
-    /// Reuses or makes the runs of all cases and returns their values.
+    /// Reuses or performs the runs of all cases and returns their values.
     fn runs(&mut self, cases: &[&'static Case]) -> Result<Vec<CaseRuns>, Failure> {
         let mut choices = Vec::new();
         for case in cases {
@@ -228,7 +228,8 @@ impl<'a> ReproductionRuns<'a> {
         Ok(runs)
     }
 
-    /// Returns the published flows of a case and, if available, the routing table; `None` without an artifact or file.
+    /// Returns the names of the artifact's flow file and, if it exists, routing table of a case; `None` without an
+    /// artifact or a flow file.
     fn published_flows(&self, case: &Case) -> Option<(&'static str, Option<&'static str>)> {
         let dir = self.arguments.artifact.as_ref()?;
         let (flows, routes) = case.flows?;
@@ -315,15 +316,15 @@ impl<'a> ReproductionRuns<'a> {
             Err("no lab run exists (hint: --engine kernel makes it)".to_owned())
         } else if self.arguments.quick {
             let reason =
-                "the lab makes no runs with a tenth of the duration (hint: leave out --quick)";
+                "the lab cannot run with a tenth of the duration (hint: leave out --quick)";
             Err(reason.to_owned())
         } else {
             Ok(wanted.clone())
         }
     }
 
-    /// Returns the correlations of p50 and p99 between the lab's figure 5 run at 30 % and its simulation, as in figure 6,
-    /// or the reason why they cannot be decided; `None` if no run in the lab is there or asked for.
+    /// Returns the correlations of p50 and p99 between the lab's Figure 5 run at 30 % load and its simulation, as in
+    /// Figure 6, or the reason why they are unknown; `None` if the lab run neither exists nor may be performed.
     fn fidelity(&mut self) -> Result<Option<Result<[f64; 2], String>>, Failure> {
         let case = CASES.iter().find(|case| case.lab_load == Some("0.3"));
         let wanted = case.and_then(|case| self.wanted_of_lab(case).ok());
@@ -341,7 +342,7 @@ impl<'a> ReproductionRuns<'a> {
         Ok(Some(message_of_failed(runs)?.and_then(correlations)))
     }
 
-    /// Returns the lab's run for `lab` and the simulation of its scaled network, each found or made.
+    /// Returns the lab run for `lab` and the simulation of the same scaled network, each reused or performed.
     fn run_and_simulation(&mut self, lab: Wanted) -> Result<[PathBuf; 2], Failure> {
         let kernel = self.batch.only(&lab)?;
         let mut request = lab.request;
@@ -367,7 +368,7 @@ fn testbed_at(scenarios: &Path, load: &str) -> Result<RunRequest, Failure> {
     })
 }
 
-/// Returns the runs, or the message of their failure for the page. Fails after an interruption.
+/// Returns the result with a failure reduced to its message, which the page shows. Fails after an interruption.
 fn message_of_failed<T>(answer: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
     match answer {
         Err(failure) if is_interrupted() => Err(failure),

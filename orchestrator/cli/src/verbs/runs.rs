@@ -23,7 +23,7 @@ struct FlowRecords {
     flow: FlowRow,
     /// Decisions of DCI switches on the flow, in order of time.
     decisions: Vec<ShownDecision>,
-    /// Events of the flow in order of time; empty if the run recorded none.
+    /// Events of the flow in order of time; empty if the run recorded no events.
     story: Vec<StoryRow>,
 }
 
@@ -133,7 +133,7 @@ fn unknown(run: &RunDir, arguments: &FlowArgs) -> Failure {
     let policies = info.policies.join(", ");
     match &arguments.policy {
         Some(policy) if !info.policies.contains(policy) => Failure::usage(format_args!(
-            "the run has no policy `{policy}`, it has {policies}"
+            "the run has no policy `{policy}` (hint: its policies are {policies})"
         )),
         _ => Failure::usage(format_args!(
             "`{}` has no flow {}: {} are numbered from 0 (a flow without a row had not started when \

@@ -32,7 +32,7 @@ use crate::{
     terminal::note,
 };
 
-/// PolicyAgreement of one policy with its published output.
+/// Agreement of one policy's simulation with the published output.
 struct PolicyAgreement {
     label: &'static str,
     flows: Agreement,
@@ -40,7 +40,7 @@ struct PolicyAgreement {
     links: Vec<LinkAgreement>,
 }
 
-/// PolicyAgreement of all policies with the artifact.
+/// Agreement of all policies' simulations with the artifact.
 struct Validated<'a> {
     artifact: &'a Path,
     policies: Vec<PolicyAgreement>,
@@ -205,8 +205,8 @@ fn to_json(policy: &PolicyAgreement) -> Value {
     })
 }
 
-/// Checks a policy: every flow is compared and has the published standalone FCT, FCTs and links differ little. Without
-/// published links, their check cannot be decided.
+/// Returns the checks of a policy: all flows are compared and have the published standalone FCT, and FCTs and link
+/// utilisations are within bounds. Without published links, the link check is inconclusive.
 fn checks(policy: &PolicyAgreement) -> Vec<Check> {
     let PolicyAgreement {
         label,
@@ -283,7 +283,7 @@ fn number(flows: usize) -> f64 {
 }
 
 const LINKS_HEADING: &str =
-    "  average link utilisation, with a Gbit of 2^30 bit as the published averages have it:\n";
+    "  average link utilisation, with 1 Gbit = 2^30 bit as in the published averages:\n";
 
 /// Maximum of |ΔFCT| / FCT for half of the flows.
 const P50: f64 = 1e-3;

@@ -49,14 +49,14 @@ pub struct Attack {
     pub number: u64,
     pub victim: Victim,
     pub fault: ProcessFault,
-    /// Time of the attack, in thousandths of the undisturbed run's duration or, if `is_in_flows`, its flow count.
+    /// Time of the attack, in thousandths of the undisturbed run's duration or, if `is_in_flows`, flow count.
     pub moment: u64,
-    /// True to count flows that are shown as ended instead of time, because no flow ends during most of a run.
+    /// True to measure the time of the attack in flows shown as ended, because no flow ends during most of a run.
     pub is_in_flows: bool,
 }
 
 impl Attack {
-    /// Generates attack number `number` at a place.
+    /// Generates attack number `number` on a lab at `place`.
     pub fn draw(place: AttackedLab, number: u64, seed: u64) -> Self {
         let salt = match place {
             AttackedLab::Guest => 0,
@@ -145,7 +145,7 @@ impl FromStr for AttackedLab {
     }
 }
 
-/// Kinds of attacks on guests, used in turn. Those that leave the process no time to clean up come first.
+/// Kinds of attacks on guests, used in turn. Attacks that leave the process no time to clean up come first.
 const GUEST_KINDS: [(Victim, ProcessFault); 10] = [
     (Victim::Machine, ProcessFault::Signal(Signal::SIGKILL)),
     (Victim::Owner, ProcessFault::Signal(Signal::SIGKILL)),

@@ -92,7 +92,8 @@ impl Strangers {
         self.netns = Some(name);
     }
 
-    /// Creates as many namespaces as the lab had, each with a process; they get the inodes that have become free.
+    /// Creates as many network namespaces as the lab had, each with a process; the kernel reuses the freed inodes for
+    /// them.
     pub fn take_inodes(&mut self, lab: &str) {
         for _ in made(lab) {
             let mut stranger = Command::new("unshare");

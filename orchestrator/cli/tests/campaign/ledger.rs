@@ -119,7 +119,7 @@ impl Ledger {
             .collect()
     }
 
-    /// Returns the results as a table, by place and kind of attack.
+    /// Returns the results as a table, by kind of lab and kind of attack.
     pub fn table(&self) -> String {
         let mut kinds: BTreeMap<(AttackedLab, &str), [u64; 6]> = BTreeMap::new();
         for (place, _, kind, harm) in &self.results {

@@ -113,7 +113,7 @@ fn run_in_a_guest(ledger: &mut Ledger, count: u64) {
     assert!(run.wait().unwrap().success());
 }
 
-/// Runs the requested number of attacks at each place.
+/// Runs the requested number of attacks on each kind of lab.
 fn run(ledger: &mut Ledger, attacks: &[(AttackedLab, u64)], seed: u64) {
     let decoy = Decoy::new();
     for &(place, count) in attacks {

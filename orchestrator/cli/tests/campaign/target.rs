@@ -50,7 +50,7 @@ impl Target {
         }
     }
 
-    /// Runs it once without an attack, to measure the duration.
+    /// Performs the run once without an attack, to measure its duration.
     pub fn timed(mut self) -> Self {
         let results = tempfile::tempdir().unwrap();
         let started = Instant::now();
@@ -117,8 +117,8 @@ impl Target {
         harm
     }
 
-    /// Fills the disk with the results once the first flows are shown as ended. Returns the outcome of the run, and the
-    /// damage found after space was freed.
+    /// Fills the disk that holds the results, once the first flows are shown as ended. Returns the outcome of the run,
+    /// and the damage found after space was freed.
     pub fn fill_disk(&self) -> (Outcome, Harm) {
         let results = SmallDisk::mount();
         let mut run = self.start(results.path());

@@ -12,7 +12,7 @@ pub(crate) enum ClientEvent {
     Connected(u32, UnixStream),
     /// Request that a client sent.
     Requested(u32, ExecRequest),
-    /// End of a connection, by either the client or its first invalid line.
+    /// End of a connection: the client has disconnected or sent an invalid line.
     Disconnected(u32),
 }
 

@@ -12,7 +12,7 @@ use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 use super::error::InsideError;
 use crate::wire::{CONTROL_PORT, STDERR_PORT, STDOUT_PORT};
 
-/// Removes the files of the serial ports, and withholds some rights from all programs that start from now on.
+/// Removes the files of the serial ports, and withholds some capabilities from all programs that start from now on.
 pub(super) fn set_apart() -> Result<(), InsideError> {
     for port in [STDOUT_PORT, STDERR_PORT, CONTROL_PORT] {
         fs::remove_file(Path::new(port)).map_err(InsideError::port(port))?;
@@ -25,7 +25,7 @@ pub(super) fn set_apart() -> Result<(), InsideError> {
     Ok(())
 }
 
-/// Rights that no program in a guest gets.
+/// Capabilities that the init withholds from all programs in a guest.
 const WITHHELD: [CapabilitySet; 4] = [
     CapabilitySet::SYS_PTRACE,
     CapabilitySet::MKNOD,

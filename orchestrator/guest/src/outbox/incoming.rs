@@ -4,7 +4,7 @@ use std::{fs::File, io};
 
 use super::{DEVICE_BYTES, shared::Shared};
 
-/// The host's end of a guest's outbox.
+/// Host's end of a guest's outbox, a ring buffer in shared memory.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     shared: Shared,

@@ -16,6 +16,6 @@ mod shared;
 pub(crate) use incoming::Incoming;
 pub use outgoing::Outbox;
 
-/// Size of the device in bytes: a power of two, as PCI requires. A guest under emulation writes records at a few
-/// megabytes a second, so the host may fall behind by seconds.
+/// Size of the shared-memory device in bytes: a power of two, as PCI requires. A guest under emulation writes records
+/// at a few megabytes a second, so the host may fall behind by seconds.
 pub(crate) const DEVICE_BYTES: usize = 16 << 20;

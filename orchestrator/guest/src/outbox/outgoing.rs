@@ -10,7 +10,7 @@ use std::{
 
 use super::{DEVICE_BYTES, shared::Shared};
 
-/// The guest's end of the outbox; a guest has at most one outbox.
+/// Guest's end of the outbox, a ring buffer in memory shared with the host; a guest has at most one.
 #[derive(Debug)]
 pub struct Outbox {
     shared: Shared,

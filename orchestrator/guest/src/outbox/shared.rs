@@ -33,8 +33,8 @@ impl Shared {
         Ok((Self::map(&file, bytes)?, file))
     }
 
-    /// Maps the first `bytes` bytes of a file from [`Shared::create`], or of a device. The length of neither can
-    /// change.
+    /// Maps the first `bytes` bytes of a file from [`Shared::create`], or of a device. The length of the file or device
+    /// cannot change.
     pub(super) fn map(file: &File, bytes: usize) -> io::Result<Self> {
         let length = file.metadata()?.len();
         if bytes <= RING_AT || u64::try_from(bytes).unwrap_or(u64::MAX) > length {

@@ -9,15 +9,15 @@ use serde::Serialize;
 /// Memory and operations of a scenario's switches.
 #[derive(Debug, Serialize)]
 pub struct Account {
-    /// Counts of the paper's own example.
+    /// Counts for the example switch in Sec. 4 of the paper.
     pub paper: Counted,
     /// Counts for each switch of the scenario, by the paper's rules.
     pub switches: Vec<SwitchAccount>,
-    /// Bytes that this program uses for each kind of row.
+    /// Bytes per table row in this implementation, by kind of row.
     pub rows: RowBytes,
     /// Maps of the switch program; per-CPU maps are counted for one CPU.
     pub tables: Vec<MapAccount>,
-    /// Size of the switch program; `None` if the kernel does not load it here.
+    /// Size of the switch program; `None` if the program could not be loaded into this kernel.
     pub program: Option<ProgramAccount>,
     /// Reason why `program` is `None`.
     pub program_unknown: Option<String>,

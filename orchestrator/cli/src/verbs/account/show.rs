@@ -8,7 +8,8 @@ use lab_units::show::{Side, commas, sides, table};
 
 use super::counts::{Account, RowBytes};
 
-/// Returns the paper's counts next to this program's, followed by each switch and by the switch program.
+/// Returns the account as text: the paper's counts next to this program's, each switch, the eBPF maps and the switch
+/// program.
 pub fn text(account: &Account) -> String {
     let mut text = String::new();
     rows(&mut text, &account.rows, account.paper);
@@ -20,7 +21,7 @@ pub fn text(account: &Account) -> String {
             let why = why.as_deref().unwrap_or("it was not loaded");
             let _ = writeln!(
                 text,
-                "\nThe size of the switch program is unknown: {why} (hint: it takes root and BPF)"
+                "\nThe size of the switch program is unknown: {why} (hint: loading it requires root and BPF)"
             );
         }
     }
@@ -148,8 +149,8 @@ fn of_program(text: &mut String, program: &ProgramAccount) {
     };
     let _ = writeln!(
         text,
-        "\nThe switch program, every policy's at up to {} candidates: {} instructions; {verified}; \
-         {} B of machine code",
+        "\nThe switch program, which is the same for every policy, for up to {} candidates: {} instructions; \
+         {verified}; {} B of machine code",
         lab_policy::MAX_CANDIDATES,
         commas(program.instructions.into()),
         commas(program.machine_code_bytes.into()),

@@ -186,7 +186,7 @@ fn measured(plan: &Plan, rows: &[FlowRow], report: &RunReport) -> Result<Measure
     })
 }
 
-/// Number of links on the path between the two hosts.
+/// Number of links on the path between the two hosts of the measurement.
 pub const LINKS: u32 = 3;
 
 const NAME: &str = "generator";
@@ -210,7 +210,7 @@ const PATIENT_QP_TIMEOUT: u8 = 21;
 const DEADLINE: Nanos = Nanos::from_millis(600_000);
 
 /// Scenario of the measurement: two hosts, three links, and one flow, which is repeated. It is not scaled, and its
-/// samples are rare, so that they take hardly any time.
+/// samples are rare, so that sampling takes hardly any time.
 const SCENARIO: &str = "
 name: generator
 topology:

@@ -3,14 +3,14 @@
 use lab_plan::{Capacity, MeasuredLoad};
 use serde::{Deserialize, Serialize};
 
-/// Measured speed of a place.
+/// Measured speed of this kernel or of a guest.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measurement {
     /// Release of the kernel that forwarded the packets.
     pub kernel_release: String,
-    /// Number of links on the path between the two hosts.
+    /// Number of links on the path between the two hosts of the measurement.
     pub links: u32,
-    /// Measured capacity of the place.
+    /// Capacity computed from both loads.
     pub capacity: Capacity,
     /// Value for `--scale-for` that stands for this capacity.
     pub scale_for: String,

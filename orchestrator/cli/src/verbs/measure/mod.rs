@@ -30,10 +30,11 @@ use crate::{
 pub use measurement::{Loads, Measurement};
 pub use show::text;
 
-/// Measures the place that `arguments` select; `flows` is the number of one-packet flows, `None` for the default.
+/// Measures this kernel or a guest, as `arguments` select; `flows` is the number of one-packet flows, `None` for the
+/// default.
 ///
 /// # Errors
-/// If the machine lacks that place, or the lab or a flow fails.
+/// If the selected kernel or guest cannot run a lab, or the lab or a flow fails.
 pub fn measure(
     arguments: &PlaceArgs,
     flows: Option<u32>,
@@ -154,7 +155,7 @@ fn with_wall(load: MeasuredLoad, phase: Option<&Phase>) -> MeasuredLoad {
     }
 }
 
-/// Number of one-packet flows in an emulated guest, which take about ten seconds.
+/// Number of one-packet flows in an emulated guest, which take 10 to 30 s of wall-clock time.
 const EMULATED_FLOWS: u32 = 2_000;
 
 /// Number of one-packet flows on this kernel or under KVM.

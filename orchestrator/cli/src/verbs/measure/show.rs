@@ -85,7 +85,7 @@ fn wall(measurement: &Measurement) -> String {
     match capacity.place.clock() {
         Clock::Real => String::new(),
         Clock::Virtual => format!(
-            "; on the wall {} a flow, {} a packet and link",
+            "; wall clock: {} a flow, {} a packet and link",
             about_time(capacity.flow_wall_ns),
             about_time(capacity.hop_wall_ns)
         ),

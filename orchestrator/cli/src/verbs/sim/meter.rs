@@ -19,7 +19,7 @@ pub struct Meter {
     expected: RepetitionCost,
     until: Option<SimTime>,
     since: Instant,
-    /// Time of the latest line, where no bar is drawn.
+    /// Time of the latest progress line; used only if no bar is drawn.
     shown: Instant,
 }
 
@@ -102,8 +102,8 @@ impl Meter {
         }
     }
 
-    /// Returns the job's completed share in units of 1/[`PARTS`]. Packet-hops or virtual time count, whichever share is
-    /// larger.
+    /// Returns the job's completed share, by packet-hops or by virtual time, whichever is larger, in units of
+    /// 1/[`PARTS`].
     fn share(&self, progress: &Progress) -> u64 {
         let by_packets = part(progress.work.packet_hops, self.expected.packet_hops);
         let part_of = |until: SimTime| part(progress.now.picos(), until.picos());

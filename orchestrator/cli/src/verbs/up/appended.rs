@@ -153,7 +153,7 @@ const HEADER: usize = 8;
 /// Maximum length of a table's file name, bytes.
 const MAX_NAME: usize = 64;
 
-/// Maximum size of one append, bytes: a thousand times a writer's buffer, so that only a damaged header exceeds it.
+/// Maximum size of one append, bytes: far more than a writer's buffer, so that only a damaged header exceeds it.
 const MAX_APPENDED: usize = 16 << 20;
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ use lab_units::{
     show::{self, about_time, commas, sides},
 };
 
-/// Returns a table with the estimated cost of `plan`'s flows at a place with this `capacity`, next to the actual cost.
-/// `end` is the end of the run.
+/// Returns a table that shows the cost of `plan`'s flows, estimated from `capacity`, next to the actual cost in `end`.
 pub fn table(plan: &Plan, capacity: &Capacity, end: &RunEnd) -> String {
     text(&estimate_at(plan, capacity), capacity, end)
 }

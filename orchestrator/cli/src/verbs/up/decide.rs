@@ -13,7 +13,7 @@ use crate::{args::UpArgs, failure::Failure, place};
 pub struct MachineFacts {
     /// True if this process runs as root.
     pub is_root: bool,
-    /// Modules and rights that a lab needs and that this kernel lacks.
+    /// Requirements of a lab, such as kernel modules, that this kernel lacks.
     pub kernel_lacks: Vec<Finding>,
     /// State of the results directory, such as its free space.
     pub results: Finding,
@@ -21,7 +21,7 @@ pub struct MachineFacts {
     pub guest_lacks: Vec<GuestFinding>,
 }
 
-/// Place of a run and, for a guest, its owner.
+/// Location of a run and, for a guest, the process that owns the guest.
 #[derive(Debug, Eq, PartialEq)]
 pub enum RunLocation {
     /// On this kernel.
@@ -92,7 +92,8 @@ fn cannot(arguments: &UpArgs, what: impl fmt::Display) -> Failure {
     ))
 }
 
-/// Returns the reason why a lab runs in a guest; `None` if this kernel lacks nothing and the user asked for a guest.
+/// Returns the reason why a lab runs in a guest; `None` if this kernel lacks nothing, so that the user must have asked
+/// for a guest.
 pub fn guest_reason(kernel_lacks: &[Finding]) -> Option<String> {
     let subjects: Vec<&str> = kernel_lacks
         .iter()
@@ -115,8 +116,8 @@ pub fn check_policies(plan: &Plan) -> Result<(), Failure> {
     match policies.find_map(|run| Some((&run.label, run.policy.not_in_kernel()?))) {
         None => Ok(()),
         Some((label, why)) => Err(Failure::usage(format_args!(
-            "the kernel engine does not run policy `{label}`: {why} (hint: the simulator does, \
-             `lcmp-lab sim`; `--policies` chooses among the others)"
+            "the kernel engine does not run policy `{label}`: {why} (hint: simulate it with \
+             `lcmp-lab sim`, or choose other policies with `--policies`)"
         ))),
     }
 }

@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::progress::nanos;
 
-/// Part of an `up`, in order of time.
+/// Part of an `up`'s duration, in order of time.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum UpPart {
-    /// Start and end of the program and of its guest.
+    /// Start and end of the program and its guest: all time outside the other parts.
     Guest,
     /// Creation and removal of the lab.
     Lab,
@@ -64,10 +64,11 @@ impl UpPart {
     }
 }
 
-/// Duration of each part.
+/// Duration of each part of an `up`.
 type Times = BTreeMap<UpPart, Nanos>;
 
-/// Sums of estimated and actual times of earlier runs at a place. Each new run halves the weight of those before it.
+/// Estimated and actual durations, summed over earlier runs on one kernel or kind of guest. Each new run halves the
+/// weight of the runs before it.
 ///
 /// The sums are over whole runs. A factor for each part would fit only runs like the latest ones: the factor for the
 /// flows of many short runs is wrong for a long run.
@@ -75,18 +76,18 @@ type Times = BTreeMap<UpPart, Nanos>;
 #[serde(deny_unknown_fields)]
 pub struct Experience {
     runs: u32,
-    /// Sum of the times estimated from the default costs of the place.
+    /// Sum of the durations estimated from the default costs.
     estimated_ns: Nanos,
-    /// Sum of the actual times.
+    /// Sum of the actual durations.
     happened_ns: Nanos,
 }
 
 /// Estimated duration of an `up` that has not started.
 #[derive(Debug)]
 pub struct DurationEstimate {
-    /// Times estimated from the default costs of the place.
+    /// Times estimated from the default costs, not corrected.
     by_costs: Times,
-    /// The same times, multiplied by the correction factor from earlier runs.
+    /// Estimated times, multiplied by the correction factor from earlier runs.
     times: Times,
     /// Number of earlier runs that the correction is based on.
     runs: u32,
@@ -115,9 +116,9 @@ impl DurationEstimate {
             .map(|(part, time)| format!("{} {}", part.name(), about_time(*time)))
             .collect();
         let basis = match self.runs {
-            0 => "by the default costs of this place".to_owned(),
-            1 => "by an earlier run at this place".to_owned(),
-            runs => format!("by {runs} earlier runs at this place"),
+            0 => "estimated from the default costs of this place".to_owned(),
+            1 => "estimated from an earlier run at this place".to_owned(),
+            runs => format!("estimated from {runs} earlier runs at this place"),
         };
         format!(
             "takes about {} in all, unless a policy overloads a path: {} ({basis})",
@@ -155,8 +156,8 @@ impl DurationEstimate {
 pub struct Happened(Times);
 
 impl Happened {
-    /// Returns the times of an `up` that took `total` with its report, which took `report`; `phases` are those of its
-    /// run.
+    /// Returns an `up`'s duration by part: `phases` are the run's recorded phases, and `total` is the whole duration,
+    /// including `report`.
     pub fn new(phases: &[Phase], report: Duration, total: Duration) -> Self {
         let mut times = Times::new();
         for phase in phases {
@@ -226,7 +227,7 @@ fn by_costs(plan: &Plan, place: Place) -> Times {
     ])
 }
 
-/// Default costs of a place, in wall-clock time.
+/// Default costs of a run on one kernel or kind of guest, in wall-clock time.
 struct Costs {
     /// Start and end of the program and its guest, without the time per row.
     guest: Nanos,
@@ -247,8 +248,8 @@ struct Costs {
 }
 
 impl Costs {
-    /// Returns the costs of a place. Those of emulated guests were fitted to runs on two cores; all others are guesses,
-    /// which the first run corrects.
+    /// Returns the default costs at `place`. The costs of emulated guests were fitted to runs on two cores; all others
+    /// are guesses, which the first run corrects.
     ///
     /// The table shows seconds, estimated and then actual, for each part of runs in the emulated guest. The flows are
     /// estimated by [`Capacity::default_of`]. Other programs ran during the first half of the testbed at load 30 %,
@@ -287,7 +288,7 @@ impl Costs {
     }
 }
 
-/// Minimum duration of a part that the sentence mentions, ns.
+/// Minimum duration of a part that the sentence with the estimate mentions, ns.
 const MIN_SHOWN: u64 = 1_000_000_000;
 
 #[cfg(test)]
@@ -348,7 +349,7 @@ scale: { rate: 1/2000, time: 100 }
         let all = format!("takes about {} in all", about_time(Nanos::new(all)));
         assert!(sentence.starts_with(&all), "{sentence}");
         assert!(
-            sentence.ends_with("(by the default costs of this place)"),
+            sentence.ends_with("(estimated from the default costs of this place)"),
             "{sentence}"
         );
         assert!(sentence.contains("agents 28.8 s"), "{sentence}");
@@ -397,7 +398,7 @@ scale: { rate: 1/2000, time: 100 }
         assert!(
             second
                 .sentence()
-                .ends_with("(by an earlier run at this place)")
+                .ends_with("(estimated from an earlier run at this place)")
         );
         experience.add(&second, &took(1));
         let third = DurationEstimate::new(&plan, place, &experience);
@@ -408,7 +409,7 @@ scale: { rate: 1/2000, time: 100 }
         assert!(
             third
                 .sentence()
-                .ends_with("(by 2 earlier runs at this place)")
+                .ends_with("(estimated from 2 earlier runs at this place)")
         );
     }
 

@@ -56,8 +56,8 @@ pub fn run_and_stay(
     Ok(dir)
 }
 
-/// Returns the path of the exec socket of a lab in a guest. It lies in the lab's directory and is removed with it, even
-/// if the lab's owner is killed.
+/// Returns the path of the exec socket of a lab in a guest. The socket lies in the lab's directory, so the directory's
+/// removal removes the socket even if the lab's owner was killed.
 pub fn exec_socket(lab: &LabName) -> PathBuf {
     journal::directory(lab).join("exec.sock")
 }
@@ -171,7 +171,7 @@ impl Prepared {
         RunDir::open(&self.dir).is_ok_and(|run| run.outcome().is_some()) || self.flows() > 0
     }
 
-    /// Returns true if the records say that the run was interrupted.
+    /// Returns true if the records state that the run was interrupted.
     fn was_interrupted(&self) -> bool {
         let run = RunDir::open(&self.dir);
         run.is_ok_and(|run| run.outcome().is_some_and(|it| it.end.is_interrupted))

@@ -74,7 +74,7 @@ pub fn run_in_guest(guest: &GuestTask, plan: &Plan, dir: &Path) -> Outcome {
 /// Run of a lab on this kernel.
 struct LabRun<'a> {
     task: &'a Task,
-    /// Plan before it is relabelled for the lab's slot.
+    /// Plan for slot 0, whose addresses and names are changed to those of the lab's slot when the lab is created.
     plan: &'a Plan,
     plan_hash: &'a str,
     records: Records<'a>,
@@ -88,7 +88,7 @@ struct LabRun<'a> {
 enum Records<'a> {
     /// Run directory `dir`, which this process writes itself.
     Here { request: &'a Request, dir: &'a Path },
-    /// Host of this guest, which gets a copy.
+    /// Directory in this guest's memory, from which the records are copied to the host.
     OfHost(Host<'a>),
 }
 
@@ -101,7 +101,8 @@ impl Records<'_> {
         }
     }
 
-    /// Completes the records before the first row: stores the inputs of the run, or copies its facts to the host.
+    /// Completes the records before the first row: stores the inputs of the run or, in a guest, copies the run's facts
+    /// to the host.
     fn begin(&self, records: &mut RunWriter) -> Result<(), Failure> {
         match self {
             Self::Here { request, dir } => {
@@ -427,7 +428,8 @@ struct Ending {
 }
 
 impl Ending {
-    /// Combines the two results. Objects that could not be removed do not hide the run's own problems.
+    /// Combines the results of the run and of the lab's removal. Objects that could not be removed do not hide the
+    /// run's problems.
     fn of(run: Result<RunReport, Failure>, lab: Result<(), Failure>) -> Self {
         let (report, of_run) = match run {
             Ok(report) => (report, None),

@@ -60,7 +60,7 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
     let overrides = &arguments.scenario.overrides;
     if arguments.keep && overrides.load.is_none() && !loaded.scenario.sweep().is_empty() {
         return Err(Failure::usage(
-            "a lab is kept after one run, and the scenario has several loads (hint: --load 0.5)",
+            "`--keep` needs a single run, but the scenario has several loads (hint: --load 0.5)",
         ));
     }
     load::each_run(&loaded, overrides, |loaded, overrides| {
@@ -142,7 +142,7 @@ fn kernel_lacks() -> (bool, Vec<Finding>) {
     (is_root, lacks)
 }
 
-/// Calls `announce`, then runs the lab on this kernel or in a guest, as [`decide`] finds.
+/// Calls `announce`, then runs the lab on this kernel or in a guest, as [`decide::location`] selects.
 fn run_at_place(
     (arguments, global): (&UpArgs, &Global),
     request: &Request,

@@ -98,7 +98,7 @@ fn in_own_session(command: &mut Command) {
     }
 }
 
-/// Forwards signals to the owner, which then ends its guest, for as long as this process runs.
+/// Forwards signals to the owner for as long as this process runs. At a signal, the owner ends its guest.
 fn forward_signals(mut signals: Signals, owner: Pid) {
     thread::spawn(move || {
         for signal in signals.forever() {
@@ -140,7 +140,7 @@ fn stay(guest: StayingGuest<'_>, dir: &Path) -> Result<(), GuestError> {
     served
 }
 
-/// Sends the result, closes the streams shared with the caller, and no longer ends with the caller.
+/// Sends the result, closes the streams shared with the caller, and lets this process outlive the caller.
 fn detach(dir: &Path) -> io::Result<()> {
     prctl::set_pdeathsig(None)?;
     send(&RunResult::Ended(dir.to_owned()));

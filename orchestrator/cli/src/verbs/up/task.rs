@@ -29,13 +29,13 @@ use crate::{
 pub struct Request {
     /// Options of the run that its plan does not contain.
     pub task: Task,
-    /// Plan before it is relabelled for the lab's slot.
+    /// Plan for slot 0, whose addresses and names are changed to those of the lab's slot when the lab is created.
     pub plan: Plan,
     /// YAML text of the scenario.
     pub scenario: String,
     /// Texts of the files that the scenario names, by their paths.
     pub files: Files,
-    /// Place options of the command line.
+    /// Options of the command line that select this kernel or a guest.
     pub place: PlaceArgs,
 }
 
@@ -50,7 +50,7 @@ pub struct Task {
     pub uncertified: bool,
     /// Absolute path of the scenario's folder; the paths of eBPF objects are relative to it.
     pub objects: PathBuf,
-    /// Origin of the run, for its records.
+    /// Origin of the run, such as command line and commit, for its records.
     pub provenance: Provenance,
 }
 

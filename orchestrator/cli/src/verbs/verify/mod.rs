@@ -92,7 +92,7 @@ impl Answer for Verified {
         match self.differences.as_slice() {
             [] => {
                 text += &format!(
-                    "rows: give the same numbers of {} figures, closing table, counts, verdict, evidence\n",
+                    "rows: reproduce the stored numbers of {} figures, closing table, counts, verdict and evidence\n",
                     self.figures
                 );
             }
@@ -116,7 +116,7 @@ impl Answer for Verified {
     }
 }
 
-/// Returns a failed check for each of the `differences`; if there is none, a check that passes.
+/// Returns a failed check for each of the `differences`; if `differences` is empty, a check that passes.
 fn same(code: &str, differences: Vec<String>) -> Vec<Check> {
     let check = |grade, reason| Check {
         code: code.to_owned(),

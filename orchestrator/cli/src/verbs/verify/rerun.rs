@@ -111,8 +111,8 @@ fn once_more(kept: &RunDir) -> Result<RunRequest, Failure> {
     })
 }
 
-/// Returns the value of `--scale-for` for a capacity. If the capacity is another version's default, it is given by its
-/// times, like a measured one.
+/// Returns the value of `--scale-for` for a capacity. The default capacity of another version is written as times, like
+/// a measured capacity.
 fn named(capacity: Capacity) -> String {
     let is_measured = capacity != Capacity::default_of(capacity.place);
     let named = Capacity {
@@ -122,8 +122,8 @@ fn named(capacity: Capacity) -> String {
     named.argument()
 }
 
-/// Returns the wanted second run of `kept`'s scenario at the same place. A simulation reads the scenario from memory, a
-/// lab run from files in `work`.
+/// Returns the second run of `kept`'s scenario, to be performed with the same options. A simulation reads the scenario
+/// from memory, a lab run from files in `work`.
 fn wanted(kept: &RunDir, work: &WorkDir) -> Result<Wanted, Failure> {
     let mut wanted = Wanted::new_run(kept.info().scenario.clone(), once_more(kept)?);
     match wanted.request.engine {
@@ -156,8 +156,9 @@ fn inputs(kept: &RunDir) -> Result<BTreeMap<String, String>, Failure> {
         .map_err(|error| Failure::usage(format_args!("`{INPUTS_FILE}`: {error}")))
 }
 
-/// Writes the scenario, its files and its eBPF objects below `dir`, and returns the scenario's path. The scenario lies
-/// as many folders deep as the names of its files go up. A name that would still leave `dir` is refused.
+/// Writes the scenario, its files and its eBPF objects below `dir`, and returns the scenario's path. The scenario is
+/// nested as deeply as the largest number of `..` parts in a file's name, so that `..` stays inside `dir`. An absolute
+/// name is refused.
 fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     let mut inputs = programs::kept(kept.path())?;
     let texts = self::inputs(kept)?.into_iter();
@@ -229,7 +230,7 @@ fn compare_plans(kept: &RunDir, again: &RunDir) -> Result<Option<String>, Failur
     Ok(difference.map(|difference| format!("{what}: {difference}")))
 }
 
-/// Returns the bounds for two runs of the kernel engine that these two exceed.
+/// Returns the failed checks of FCTs and paths, with the bounds for two runs of one scenario by the kernel engine.
 fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> {
     let bound = |text: &str| vec![text.parse().expect("a bound")];
     let bounds = Bounds {
