@@ -212,7 +212,7 @@ impl<'a> GuestSession<'a> {
         Ok(())
     }
 
-    /// Stores the bytes that the guest has sent through the outbox.
+    /// Passes the bytes that have arrived from the guest's outbox to the outbox receiver in `sinks`.
     fn take_outbox(&mut self, sinks: &mut Sinks<'_>) -> Result<(), GuestError> {
         self.outbox
             .take(|bytes| sinks.outbox.write_all(bytes))

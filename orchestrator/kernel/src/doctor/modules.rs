@@ -85,14 +85,14 @@ fn name(line: &str) -> Option<&str> {
     line.split_whitespace().next()
 }
 
-const WHY: &str = "the trials of a lab's features loaded them";
+const WHY: &str = "the trials of a lab's features loaded these modules";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Lines of Debian's Linux 6.1: `rdma_rxe` was loaded with the modules that it uses, `snd` does not belong to labs,
-    /// and `veth` was loaded before.
+    /// Lines of `/proc/modules` on Debian's Linux 6.1: `rdma_rxe` was loaded with the modules that it uses, `snd` does
+    /// not belong to labs, and `veth` was loaded before.
     #[test]
     fn modules_of_a_lab_and_those_they_use_are_told() {
         let before = "veth 40960 0 - Live 0x0\nnf_tables 303104 2 - Live 0x0\n";

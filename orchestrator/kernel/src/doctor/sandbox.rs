@@ -96,7 +96,7 @@ pub(super) fn interface_prefix() -> String {
 /// Number that this process's next two-host lab gets.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// Two-host scenario. Its inter-DC link marks packets, which a legacy switch does with a qdisc of its own.
+/// Two-host scenario. Its inter-DC link has ECN marking, for which a legacy switch needs a `red` qdisc.
 const SCENARIO: &str = "
 name: doctor
 topology:

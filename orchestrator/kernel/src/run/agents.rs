@@ -270,8 +270,8 @@ impl Drop for Process {
     }
 }
 
-/// Returns the directory in a lab's `pins` for the maps of a datacenter's agent. The prefix keeps it from colliding
-/// with other entries of the directory, such as the maps of hosts.
+/// Returns the directory in a lab's `pins` for the maps of a datacenter's agent. The prefix keeps the directory from
+/// colliding with other entries of `pins`, such as the maps of hosts.
 fn pins_of(pins: &Path, dc: &str) -> PathBuf {
     pins.join(format!("switch-{dc}"))
 }

@@ -92,8 +92,8 @@ impl RunReport {
         sum.available_ns = more(sum.available_ns, before.available_ns, after.available_ns);
     }
 
-    /// Adds the losses between two readings under `policy`, and the number of decisions that re-routed flows between
-    /// them.
+    /// Adds the losses between two readings under `policy`; `reroutes` is the number of decisions in that time that
+    /// re-routed flows.
     pub(super) fn add_losses(
         &mut self,
         policy: &str,

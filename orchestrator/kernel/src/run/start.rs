@@ -80,7 +80,7 @@ struct Tick {
 }
 
 impl Tick {
-    /// Reads one of the latest ticks.
+    /// Reads the time and the jiffies of a recent timer tick.
     fn read() -> io::Result<Self> {
         let missing = || io::Error::other(format!("`{TIMER_LIST}` has no time or no jiffies"));
         let read = |_| Self::parse(&fs::read_to_string(TIMER_LIST)?).ok_or_else(missing);
@@ -112,7 +112,8 @@ impl Tick {
 }
 
 /// Returns a period in jiffies that is a whole number of seconds and, if possible, a multiple of a timer's
-/// `granularity`. The short period is preferred, because 15 minutes in virtual time cost the host a few seconds.
+/// `granularity`. The short period is preferred, because its starts are 15 minutes of virtual time sooner on average,
+/// which take the host a few seconds.
 const fn period(granularity: u64) -> u64 {
     if SHORT_PERIOD.is_multiple_of(granularity) {
         SHORT_PERIOD
