@@ -24,7 +24,7 @@ use rustix::{
 use crate::retry::uninterrupted;
 
 /// User and group id of QEMU if root starts it. No account has this id: it is one of the reserved ids of Debian Policy
-/// 9.2.2, 65000 to 65533, and ends with three digits of the port of RoCEv2, 4791.
+/// 9.2.2, 65000 to 65533, and ends with the first three digits of the RoCEv2 port, 4791.
 pub const GUEST_USER: u32 = 65_479;
 
 /// Rights that QEMU gets in addition to those of its user.

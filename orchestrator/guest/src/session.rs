@@ -253,7 +253,8 @@ impl<'a> GuestSession<'a> {
         }
     }
 
-    /// Returns the time by which output or a heartbeat must arrive, and the error if none does; `None` without a limit.
+    /// Returns the time by which output or a heartbeat must arrive, and the error for the case that nothing arrives;
+    /// `None` without a limit.
     fn deadline(&self) -> Option<(Instant, GuestError)> {
         let console = self.request.console_log.clone();
         if !self.is_ready {

@@ -92,7 +92,8 @@ pub(super) fn connections(connections: Connections) -> Finding {
     about.warn(what).with_fix(connections.fix(FLOWS))
 }
 
-/// Returns the number of threads that can still be started under all limits of the system; `None` if it is unknown.
+/// Returns the number of threads that can still be started under all limits of the system; `None` if the number is
+/// unknown.
 fn free_processes() -> Option<u64> {
     let running = u64::from(LoadAverage::current().ok()?.max);
     let of_kernel = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"]

@@ -34,8 +34,8 @@ pub(crate) fn telling<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Returns a finding about the modules that were loaded since `before`, that is by the doctor itself; `None` if there
-/// are none.
+/// Returns a finding about the modules that were loaded since `before`, that is by the doctor itself; `None` if no
+/// module was loaded.
 pub(super) fn finding(before: &LoadedModules) -> Option<Finding> {
     let modules = before.since();
     let warn = || Finding::warn("modules", what(&modules), WHY).with_fix(fix(&modules));

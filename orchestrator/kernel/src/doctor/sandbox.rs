@@ -88,7 +88,8 @@ pub(super) fn with_every_feature(mut plan: Plan) -> Plan {
     plan
 }
 
-/// Returns the prefix of the interface names that this process uses. Names of RDMA devices have `rxe_` in front of it.
+/// Returns the prefix of the interface names that this process uses. Names of RDMA devices have `rxe_` in front of this
+/// prefix.
 pub(super) fn interface_prefix() -> String {
     format!("p{}n", process::id())
 }

@@ -80,8 +80,8 @@ impl Version {
         }
     }
 
-    /// Returns the version at the beginning of a release such as `6.12.107+deb13-amd64` or `7.1-rc3`; `None` if there
-    /// is none.
+    /// Returns the version at the beginning of a release such as `6.12.107+deb13-amd64` or `7.1-rc3`; `None` if the
+    /// text does not begin with a version.
     fn of(release: &str) -> Option<Self> {
         let version = release.split(|c: char| !c.is_ascii_digit() && c != '.');
         let mut numbers = version.take(1).flat_map(|version| version.split('.'));

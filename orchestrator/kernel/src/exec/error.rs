@@ -55,7 +55,7 @@ impl From<Errno> for StepCause {
 }
 
 impl StepCause {
-    /// Returns the error number that the kernel reported; `None` if there is none.
+    /// Returns the error number that the kernel reported; `None` if the cause has no error number.
     pub(crate) fn errno(&self) -> Option<Errno> {
         let number = match self {
             Self::Netlink(NetlinkError::Kernel(error)) => Some(error.errno()),

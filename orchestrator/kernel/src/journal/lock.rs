@@ -11,8 +11,8 @@ use std::{
 
 use super::{OWNER_ONLY, base, if_found};
 
-/// Lock that is held while labs are reserved or removed. It is released when its process ends; the last holder removes
-/// the directory of labs if it is empty.
+/// Lock that is held while labs are reserved or removed. It is released when the holding process ends; the last holder
+/// removes the directory of labs if it is empty.
 #[derive(Debug)]
 pub(crate) struct MachineLock {
     _file: File,

@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    /// With `rp_filter`, the kernel looks up the sender's address as if the machine were sending to it.
+    /// With `rp_filter`, the kernel looks up the sender's address as if the machine were sending to that address.
     #[test]
     fn a_filter_by_source_looks_up_senders_too() {
         let plan = testing::pair(0);

@@ -48,7 +48,7 @@ pub(super) fn pair(layout: &Layout<'_>, steps: &mut Vec<Step>) {
 }
 
 /// Appends the steps that configure the pacer's interfaces, load the programs, and attach them to these interfaces. The
-/// hosts' NICs must exist by then.
+/// steps that create the hosts' NICs must come first.
 pub(super) fn programs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let Some(dcqcn) = layout.dcqcn() else {
         return;

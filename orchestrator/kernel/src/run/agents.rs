@@ -70,7 +70,8 @@ struct Process {
     stream: UnixStream,
 }
 
-/// Returns the indices in `plan.switches` of the switches that have an agent. Switches of legacy datacenters have none.
+/// Returns the indices in `plan.switches` of the switches that have an agent. Switches of legacy datacenters have no
+/// agent.
 pub(super) fn switches(plan: &Plan) -> impl Iterator<Item = usize> {
     let with_agent = plan.switches.iter().enumerate().filter(|(_, switch)| {
         let dc = plan.nodes[switch.node.index()].dc;

@@ -357,7 +357,8 @@ impl<'a> ReportRows<'a> {
     }
 }
 
-/// Returns the name of the hosts' congestion control. SoftRoCE itself has none: it reacts only to loss.
+/// Returns the name of the hosts' congestion control. SoftRoCE itself has no congestion control; it reacts only to
+/// loss.
 fn congestion_control(plan: &Plan) -> &'static str {
     match plan.transport.cc.in_lab() {
         Some(_) => plan.transport.cc.name(),

@@ -88,8 +88,8 @@ impl Tick {
         Self::undisturbed(ticks).ok_or_else(missing)
     }
 
-    /// Returns a reading in which no tick occurred between reading the time and reading the jiffies. Such a tick would
-    /// make the jiffies too large by one.
+    /// Returns a reading in which no tick occurred between reading the time and reading the jiffies, because such a
+    /// tick makes the jiffies too large by one.
     fn undisturbed(readings: Vec<Self>) -> Option<Self> {
         let ahead = |tick: &Self| {
             tick.jiffies
