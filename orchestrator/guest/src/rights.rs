@@ -150,8 +150,8 @@ impl Drop for Lent {
     }
 }
 
-/// Gives a directory that a killed process had lent to QEMU's user to the owner of the parent directory. A directory of
-/// another user, or one that a running process still lends, stays unchanged.
+/// Gives a directory to the owner of its parent directory, if a killed process had lent it to QEMU's user. A directory
+/// of another user, or one that a running process still lends, stays unchanged.
 ///
 /// # Errors
 /// If the directory cannot be read or changed.

@@ -68,7 +68,7 @@ fn run() -> Finding {
     }
 }
 
-/// Returns `path` if it is a directory, otherwise its nearest ancestor that is one.
+/// Returns `path` if it is a directory, otherwise its nearest ancestor that is a directory.
 pub(super) fn existing(path: &Path) -> Option<PathBuf> {
     let absolute = std::path::absolute(path).ok()?;
     let found = absolute.ancestors().find(|ancestor| ancestor.is_dir())?;

@@ -418,8 +418,8 @@ mod tests {
     }
 
     /// With a rate scale of 1/2,000, the 10 Mbit/s that a fault sets are 20 Gbit/s in paper units, in both directions,
-    /// and also after a cut and its repair, which change no rate. Before the fault, and on other links, rows have the
-    /// plan's paper rate of 100 Mbit/s.
+    /// and also after a cut and its repair, which change no rate. Before the fault, and on another link, the rate is
+    /// the plan's paper rate, 100 Mbit/s.
     #[test]
     fn a_links_rate_is_the_one_in_force() {
         let mut plan = plan();

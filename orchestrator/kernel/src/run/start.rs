@@ -112,8 +112,8 @@ impl Tick {
 }
 
 /// Returns a period in jiffies that is a whole number of seconds and, if possible, a multiple of a timer's
-/// `granularity`. The short period is preferred, because its starts are 15 minutes of virtual time sooner on average,
-/// which take the host a few seconds.
+/// `granularity`. The short period is preferred, because the start is then 15 minutes of virtual time sooner on
+/// average, which saves the host a few seconds.
 const fn period(granularity: u64) -> u64 {
     if SHORT_PERIOD.is_multiple_of(granularity) {
         SHORT_PERIOD

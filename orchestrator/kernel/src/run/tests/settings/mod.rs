@@ -30,7 +30,7 @@ use self::{
 /// Outcome of giving a key another value.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Outcome {
-    /// The rows of the simulation change, or what the kernel engine derives from the plan.
+    /// The simulated rows change, or in lab mode what the kernel engine derives from the plan.
     Acts,
     /// The scenario is refused, and the error names the key.
     Refused,
