@@ -54,7 +54,7 @@ pub(super) fn room(shown: &str, free: Bytes) -> Finding {
 fn run() -> Finding {
     let about = Requirement(
         "/run",
-        "it contains the journals of labs and the files of their namespaces",
+        "`/run` contains the journals of labs and the files of their namespaces",
     );
     match access("/run", AccessFlags::W_OK) {
         Ok(()) => about.ok("writable"),
