@@ -114,7 +114,7 @@ pub struct GuestRequest {
     pub console_log: PathBuf,
     /// Maximum host time that the boot may take.
     pub boot_timeout: Duration,
-    /// Host time without output or heartbeat after which the guest is killed; `None`: it is never killed.
+    /// Host time without output or heartbeat after which the guest is killed; `None` disables the limit.
     pub silence_timeout: Option<Duration>,
     /// Configuration of exec sessions; `None` if they are not allowed.
     pub exec: Option<ExecConfig>,
@@ -191,7 +191,8 @@ pub fn memory_for(command: Bytes) -> Bytes {
     Bytes::new(gibibytes * GIBIBYTE).max(DEFAULT_MEMORY)
 }
 
-/// Directories of the guest's own file systems, which hide those of the host. Writable directories may lie below them.
+/// Mount points of the guest's own file systems, which hide the host's directories at these paths. Writable directories
+/// may lie below them.
 const OWN_DIRS: &[&str] = &["/run", "/proc", "/sys", "/dev"];
 
 /// Minimum memory of a guest: a lab of 32 hosts and 300 QPs was measured at 0.4 GB. The host provides

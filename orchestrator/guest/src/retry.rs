@@ -2,8 +2,9 @@
 
 use std::io;
 
-/// Repeats `call` as long as signals interrupt it. A signal handler without `SA_RESTART` makes any wait fail with
-/// `EINTR`. Every handler does so for `poll` and for sockets with a time-out, and SIGSTOP does so for such sockets.
+/// Repeats `call` as long as signals interrupt it. A signal handler without `SA_RESTART` makes any blocking call fail
+/// with `EINTR`. `poll`, and calls on sockets with a time-out, fail even if the handler has `SA_RESTART`; the latter
+/// also fail after SIGSTOP and SIGCONT.
 /// <https://man7.org/linux/man-pages/man7/signal.7.html>
 pub(crate) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
@@ -30,7 +31,8 @@ mod tests {
 
     extern "C" fn ignore(_: i32) {}
 
-    /// Sends signals to a thread as long as `is_waiting` returns true; most of them arrive while the thread waits.
+    /// Sends a signal to a thread every millisecond for 50 ms if `is_waiting` returns true; most of the signals arrive
+    /// while the thread waits.
     fn pester(thread: Pthread, is_waiting: impl Fn() -> bool) {
         for _ in 0..50 {
             thread::sleep(Duration::from_millis(1));

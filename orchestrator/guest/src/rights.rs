@@ -24,7 +24,7 @@ use rustix::{
 use crate::retry::uninterrupted;
 
 /// User and group id of QEMU if root starts it. No account has this id: it is one of the reserved ids of Debian Policy
-/// 9.2.2, 65000 to 65533, and ends with three digits of the port of RoCEv2, 4791.
+/// 9.2.2, 65000 to 65533, and ends with the first three digits of the RoCEv2 port, 4791.
 pub const GUEST_USER: u32 = 65_479;
 
 /// Rights that QEMU gets in addition to those of its user.
@@ -34,15 +34,17 @@ pub(crate) struct GuestRights {
 }
 
 impl GuestRights {
-    /// Returns the rights of a QEMU process that this process starts; `None` if QEMU keeps this process's own rights.
+    /// Returns the rights of a QEMU process that this process starts; `None` if this process is not root, so that QEMU
+    /// keeps this process's user and rights.
     pub(crate) fn of_qemu() -> Option<Self> {
         nix::unistd::geteuid().is_root().then(|| Self {
             groups: kvm_group().into_iter().collect(),
         })
     }
 
-    /// Gives the calling process these rights. It is called between fork and exec, and so makes only system calls and
-    /// does not allocate memory.
+    /// Switches the calling process to QEMU's user, with these groups and the capability to read all files
+    /// (`CAP_DAC_READ_SEARCH`) as the only one. Called between fork and exec, it makes only system calls and does not
+    /// allocate memory.
     pub(crate) fn take(&self) -> io::Result<()> {
         let uid = Uid::from_raw(GUEST_USER);
         let gid = Gid::from_raw(GUEST_USER);
@@ -90,7 +92,7 @@ fn kvm_group() -> Option<Gid> {
     (may_use && kvm.gid() != 0).then(|| Gid::from_raw(kvm.gid()))
 }
 
-/// Directories that are lent to QEMU for writing. They are taken back when the value is dropped.
+/// Directories that belong to QEMU's user until this value is dropped, so that QEMU can write to them.
 #[derive(Debug)]
 pub(crate) struct Lent(Vec<LentDirectory>);
 
@@ -104,7 +106,8 @@ struct LentDirectory {
 }
 
 impl Lent {
-    /// Lends directories to QEMU, but not the entries that they already contain.
+    /// Gives directories, but not the entries that they already contain, to QEMU's user. Does nothing if this process
+    /// is not root, because QEMU then has this process's user.
     pub(crate) fn new(directories: &[PathBuf]) -> io::Result<Self> {
         let mut lent = Self(Vec::new());
         if nix::unistd::geteuid().is_root() {
@@ -141,14 +144,14 @@ impl Drop for Lent {
     fn drop(&mut self) {
         for lent in &self.0 {
             if let Err(error) = take_back(&lent.path, (lent.uid, lent.gid)) {
-                tracing::warn!(path = %lent.path.display(), %error, "the directory still belongs to the guest's user");
+                tracing::warn!(path = %lent.path.display(), %error, "cannot return the directory to its owner");
             }
         }
     }
 }
 
-/// Takes back a directory that a killed process had lent to a guest: gives it to the owner of the parent directory. A
-/// directory that was not lent or is still lent stays unchanged.
+/// Gives a directory to the owner of its parent directory, if a killed process had lent it to QEMU's user. A directory
+/// of another user, or one that a running process still lends, stays unchanged.
 ///
 /// # Errors
 /// If the directory cannot be read or changed.

@@ -212,7 +212,7 @@ impl<'a> GuestSession<'a> {
         Ok(())
     }
 
-    /// Stores the bytes that the guest has sent through the outbox.
+    /// Passes the bytes that have arrived from the guest's outbox to the outbox receiver in `sinks`.
     fn take_outbox(&mut self, sinks: &mut Sinks<'_>) -> Result<(), GuestError> {
         self.outbox
             .take(|bytes| sinks.outbox.write_all(bytes))
@@ -253,7 +253,8 @@ impl<'a> GuestSession<'a> {
         }
     }
 
-    /// Returns the time by which output or a heartbeat must arrive, and the error if none does; `None` without a limit.
+    /// Returns the time by which output or a heartbeat must arrive, and the error for the case that nothing arrives;
+    /// `None` without a limit.
     fn deadline(&self) -> Option<(Instant, GuestError)> {
         let console = self.request.console_log.clone();
         if !self.is_ready {

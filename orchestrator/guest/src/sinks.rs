@@ -34,7 +34,7 @@ pub enum GuestEvent {
 
 /// Receivers of the command's output and of the run's events.
 ///
-/// Outbox bytes that the guest sent before some output are received before that output.
+/// Outbox bytes are received before any output that the guest sent after them.
 pub struct Sinks<'a> {
     /// Receiver of the command's standard output.
     pub stdout: &'a mut dyn io::Write,

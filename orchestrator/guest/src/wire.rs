@@ -53,8 +53,8 @@ pub(crate) struct InnerRequest {
     pub token: Token,
 }
 
-/// Secret of a guest's init, which authenticates the init's control lines. The host ignores anything else that is
-/// written to the port.
+/// Secret of a guest's init, which authenticates the init's control lines. The host ignores all other lines on the
+/// control port.
 #[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Token(String);
@@ -117,7 +117,7 @@ pub(crate) enum ToHost {
     Ready { clocksource: String },
     /// Heartbeat of the guest's init, sent at regular intervals.
     Alive,
-    /// The command has ended; sent once its output and files are on the host.
+    /// The command has ended; sent once the output and the files of the command are on the host.
     Exit { code: u8 },
     /// The guest could not be set up, or the command could not be started.
     Failed { reason: String },

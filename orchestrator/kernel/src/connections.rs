@@ -60,8 +60,8 @@ pub(crate) fn flows(plan: &Plan) -> u64 {
     flows.div_ceil(u64::from(plan.repetitions.max(1)))
 }
 
-/// Number of tracked connections per flow. Both hosts are in one namespace, and acknowledgements do not count as
-/// replies to the data because both are sent to RoCE's port.
+/// Number of tracked connections per flow: one for the data and one for the acknowledgements, which do not count as
+/// replies because they too are sent to RoCE's port. The packets of both hosts are tracked in one namespace.
 const PER_FLOW: u64 = 2;
 
 #[cfg(test)]

@@ -46,7 +46,8 @@ struct Timing {
     total: u64,
 }
 
-/// Measures inside a guest; asserts that the guest did not wait for the host during the measurements.
+/// Runs the example program's `timings` measurements inside a guest; asserts that the guest did not wait for the host
+/// during them.
 fn timings(guest: &Guest) -> [Timing; 2] {
     let program = program();
     let output = guest.run(&[], &[program.to_str().unwrap(), "timings"]);

@@ -12,7 +12,7 @@ use std::{
 use lab_guest::{cache, probe};
 use tempfile::TempDir;
 
-/// Directory in which a test runs the example program.
+/// Test fixture: temporary directory in which a test runs the example program.
 pub struct Guest {
     pub dir: TempDir,
 }
@@ -39,7 +39,7 @@ impl Guest {
         self.dir.path().join("console.log")
     }
 
-    /// Returns a command that runs the example program with `options`, and `command` inside the guest.
+    /// Returns a command that runs the example program with `options`; the program runs `command` inside the guest.
     pub fn command(&self, options: &[&str], command: &[&str]) -> Command {
         let mut program = Command::new(program());
         program

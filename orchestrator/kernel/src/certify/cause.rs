@@ -13,7 +13,8 @@ pub(super) struct Disturbance {
     pub clock: Option<String>,
 }
 
-/// Adds the likely cause to the problem of each row. An error of the clocks is added to every row as its problem.
+/// Adds the likely cause to each row that has a problem. If the clocks had an error, that error replaces the problem of
+/// every row.
 pub(super) fn explain(rows: &mut [CertifiedRow], machine: &Disturbance) {
     let causes: Vec<_> = rows.iter().map(|row| cause(row, rows, machine)).collect();
     for (row, cause) in rows.iter_mut().zip(causes) {
@@ -59,18 +60,18 @@ fn cause(row: &CertifiedRow, all: &[CertifiedRow], machine: &Disturbance) -> Opt
         "jitter in netem".to_owned()
     } else if !is_delay(row.emu_delay_ns.get()) {
         match (swapped, reverse) {
-            (Some(other), _) => format!("the delay of link `{}`", other.link),
+            (Some(other), _) => format!("netem has the delay of link `{}`", other.link),
             (None, Some(reverse)) if reverse.problem.is_none() => {
                 "a different delay in this direction than in the other".to_owned()
             }
-            _ => "netem's delay".to_owned(),
+            _ => "a wrong delay in netem".to_owned(),
         }
     } else if is_queue_out {
-        "the limit of the egress queue".to_owned()
+        "a wrong limit of the egress queue".to_owned()
     } else if row.lost > 0 {
         "random loss, or a queue on the way that is too short".to_owned()
     } else if is_rate_out {
-        "the rate of the shaper or of its delay line, or an offload".to_owned()
+        "a wrong rate of the shaper or of its delay line, or an offload".to_owned()
     } else {
         return None;
     };
@@ -112,7 +113,7 @@ mod tests {
             (|row| row.disordered = 1, "jitter or duplicates"),
             (
                 |row| row.emu_measured_delay_ns = Some(Nanos::from_millis(80)),
-                "the delay of link `dc2-dc3`",
+                "netem has the delay of link `dc2-dc3`",
             ),
             (
                 |row| row.emu_measured_delay_ns = Some(Nanos::from_millis(51)),
@@ -124,11 +125,11 @@ mod tests {
             ),
             (
                 |row| row.measured_queue_packets = Some(75),
-                "the limit of the egress queue",
+                "a wrong limit of the egress queue",
             ),
             (
                 |row| row.emu_measured_rate_bps = BitsPerSec::new(97_000_000),
-                "the rate of the shaper",
+                "a wrong rate of the shaper",
             ),
         ];
         for (change, words) in changes {

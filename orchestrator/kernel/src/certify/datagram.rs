@@ -152,8 +152,8 @@ fn pairs(layout: &Layout<'_>) -> Vec<HostPair> {
         .collect()
 }
 
-/// Returns the longest path from one node to another. `known` caches the paths from other nodes to the destination; it
-/// contains `None` for nodes without a path, and for nodes that are already on the path to this node.
+/// Returns the longest path from one node to another; `None` without a path. `known` caches the results for other start
+/// nodes; it contains `None` for nodes without a path, and for nodes that the search is still visiting.
 fn path(
     layout: &Layout<'_>,
     [from, to]: [NodeId; 2],
@@ -188,7 +188,7 @@ fn path(
     longest
 }
 
-/// Sockets along the path of a pair's datagrams, and the numbers of the datagrams that each socket saw.
+/// Sockets along the path of a pair's datagrams, and the sequence numbers of the datagrams that each socket saw.
 struct Track {
     addresses: [Ipv4Addr; 2],
     sender: Sender,
@@ -277,7 +277,7 @@ fn inside<T: Send>(
 ) -> Result<T, LabErrorKind> {
     let netns = layout.port_netns(port);
     let dev = &layout.port(port).interface;
-    let gone = || io::Error::other(format!("`{dev}` in {netns} is gone"));
+    let gone = || io::Error::other(format!("interface `{dev}` in {netns} is gone"));
     let handle = lab.executor()?.handle(&netns).ok_or_else(gone)?;
     let index = handle.interface(dev)?.ok_or_else(gone)?;
     Ok(netns::inside(handle.as_fd(), || open(dev, index))??)

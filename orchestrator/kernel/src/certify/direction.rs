@@ -38,7 +38,7 @@ impl LinkDirection<'_> {
         &self.link.emu
     }
 
-    /// Returns the number of frames of the largest size that the queue holds in addition to the frame that is leaving.
+    /// Returns the queue's capacity in frames of the largest size, not counting the frame that is leaving.
     pub fn queue_frames(&self) -> u64 {
         match self.queue {
             Queue::Bytes { buffer, .. } => buffer.get() / self.frame.get(),

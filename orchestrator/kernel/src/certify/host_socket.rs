@@ -82,7 +82,7 @@ impl Observer {
         open_at(dev, SockType::Raw, Some(SockProtocol::Udp)).map(Self)
     }
 
-    /// Passes each datagram that has arrived since the last call to `see`.
+    /// Calls `see` with each datagram that has arrived since the previous call of `receive`.
     pub fn receive(&self, mut see: impl FnMut(Datagram)) -> io::Result<()> {
         let mut packet = [0; MAX_HEADER + UDP_HEADER + PAYLOAD];
         loop {

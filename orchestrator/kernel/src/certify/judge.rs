@@ -30,7 +30,7 @@ impl Sent {
     }
 }
 
-/// Returns the certificate of a direction. The problems in it have no causes yet.
+/// Returns the certificate of a direction. The problems in the row do not state their likely causes yet.
 pub(super) fn certify(
     direction: &LinkDirection<'_>,
     sent: &Sent,
@@ -153,9 +153,9 @@ fn rate(direction: &LinkDirection<'_>, sent: &Sent, arrivals: &InOrder) -> Optio
     BitsPerSec::new(u64::try_from(rate).ok()?)
 }
 
-/// Returns the number of frames that the queue holds; `None` if the queue was not filled. This is the plan's number,
-/// plus the number of frames by which the queue exceeded an ideal queue. If no frame was refused, the result is a lower
-/// bound.
+/// Returns the queue's capacity in frames; `None` if the train was not meant to fill the queue. The capacity is the
+/// planned one, plus the number of frames that the queue accepted, minus the number that an ideal queue accepts. If no
+/// frame was refused, the result is a lower bound.
 fn queue_frames(direction: &LinkDirection<'_>, sent: &Sent) -> Option<u64> {
     if !sent.is_fill {
         return None;
@@ -172,7 +172,7 @@ fn queue_frames(direction: &LinkDirection<'_>, sent: &Sent) -> Option<u64> {
     u64::try_from(i128::from(direction.queue_frames()) + more).ok()
 }
 
-/// Returns a problem if the buffer holds fewer bytes than the shaper lets through at once; otherwise `None`.
+/// Returns a problem if the shaper lets more frames through at once than the buffer holds; otherwise `None`.
 fn short_buffer(direction: &LinkDirection<'_>) -> Option<String> {
     let burst = direction.burst_frames();
     let frames = direction.queue_frames();
@@ -374,8 +374,8 @@ mod tests {
         }
     }
 
-    /// A shaper with 30 ms at 100 Mbit/s lets 90 frames of 4,190 B through, or 91 with the frame that is leaving; a
-    /// buffer of 10 kB holds 2 frames.
+    /// At 100 Mbit/s, up to 90 frames (4,190 B each) leave within the maximum timer delay, 30 ms, so the shaper lets 91
+    /// frames through at once; a buffer with 10 kB holds 2 frames.
     #[test]
     fn a_buffer_below_what_a_shaper_lets_through_is_a_problem() {
         let mut plan = testing::pair(0);

@@ -28,7 +28,7 @@ pub(crate) struct Loss {
     cause: Cause,
 }
 
-/// First point on the path on the path that the datagrams did not reach.
+/// First point on the path that the datagrams did not reach.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum LossPoint {
     /// The sender's route lookup or packet filter; the kernel refused to send, with this error.
@@ -81,8 +81,9 @@ pub(crate) fn losses(lab: &Lab, deliveries: &[Delivery]) -> Result<Vec<Loss>, La
     Ok(losses)
 }
 
-/// Returns the first place that some datagrams did not reach, and the number of these datagrams; `None` without losses.
-/// On a path that loses packets according to the plan, some losses between switches are allowed.
+/// Returns the first point that some datagrams did not reach, and the number of these datagrams; `None` without losses.
+/// On a path that loses packets according to the plan, a loss before the receiver's NIC counts only if all datagrams
+/// were lost.
 fn first_loss(delivery: &Delivery) -> Option<(LossPoint, usize)> {
     let (refused, errno) = delivery.refused.unwrap_or((0, Errno::UnknownErrno));
     let sent = delivery.offered - refused;
@@ -161,7 +162,9 @@ impl RootNetns {
             return without_fix(format!("unknown, possibly a packet filter: {reason}"));
         }
         without_fix(match place {
-            LossPoint::Receiver => "unknown: no rule or chain was found that drops them".to_owned(),
+            LossPoint::Receiver => {
+                "unknown: no rule or chain was found that drops the datagrams".to_owned()
+            }
             LossPoint::Nic => "a link on the path, or a switch's route".to_owned(),
             LossPoint::Sender(_) | LossPoint::Switch => {
                 "a route of this machine (`ip route get` shows it)".to_owned()
@@ -330,7 +333,7 @@ mod tests {
         assert_eq!(
             received.to_string(),
             "20 of 20 datagrams of `dc1/h1` to UDP port 4791 of `dc2/h1` reached its NIC but not its \
-             sockets (likely cause: unknown: no rule or chain was found that drops them)"
+             sockets (likely cause: unknown: no rule or chain was found that drops the datagrams)"
         );
     }
 }

@@ -255,7 +255,8 @@ fn open(lab: &mut Lab, layout: &Layout<'_>) -> Result<Vec<ProbeSocket>, LabError
         let port = layout.port(id);
         let peer = layout.port(id.peer());
         let netns = layout.port_netns(id);
-        let gone = || io::Error::other(format!("`{}` in {netns} is gone", port.interface));
+        let gone =
+            || io::Error::other(format!("interface `{}` in {netns} is gone", port.interface));
         let handle = executor.handle(&netns).ok_or_else(gone)?;
         let index = handle.interface(&port.interface)?.ok_or_else(gone)?;
         let open = || ProbeSocket::open(index, [port.mac, peer.mac], layout.frame());
@@ -307,7 +308,7 @@ const PROBES: u32 = 5;
 /// probes arrive less than this time apart.
 const SLOT: Duration = Duration::from_micros(250);
 
-/// Time until the kernel stamps arrivals, which a kernel worker enables asynchronously.
+/// Time to wait until the kernel stamps arrivals; a kernel worker enables the stamping asynchronously.
 const STAMPING: Duration = Duration::from_millis(20);
 
 /// Time between two readings of the arrivals.
@@ -316,7 +317,7 @@ const POLL: Duration = Duration::from_millis(5);
 /// Maximum time between two checks for a cancellation.
 const STEP: Duration = Duration::from_millis(200);
 
-/// Inverse of the share by which the clock's rate may be wrong. NTP changes the rate by at most half of this share.
+/// Inverse of the maximum relative error of a clock's rate: 1/1,000. NTP changes the rate by at most half of this.
 const MAX_DRIFT: u64 = 1_000;
 
 /// Maximum apparent jump of a clock, ns. The clocks are read one after the other, so a small jump may be an artefact.

@@ -135,8 +135,9 @@ mod tests {
         assert_eq!(taken(queue, 320_000), Some(50 + 10));
     }
 
-    /// 620 kB hold 147 frames of 4,190 B, and one more frame is leaving. Before the fiber, 4 frames pass at once if
-    /// timers are up to 1 ms late, or 91 if they are up to 30 ms late, and the queue holds the others: 144 or 57.
+    /// The buffer of 620 kB holds 147 frames of 4,190 B, and one more frame is leaving. The shaper lets 4 frames
+    /// through at once if timers are up to 1 ms late, or 91 if they are up to 30 ms late; these wait at the fiber, so
+    /// the queue holds the other 144 or 57.
     #[test]
     fn a_shaper_and_its_queue_take_as_many_frames_as_the_plan_asks_for() {
         let plan = testing::pair(0);

@@ -75,7 +75,7 @@ const WINDOW: Nanos = Nanos::from_millis(10);
 const MIN_WINDOW: u64 = 32;
 const MAX_WINDOW: u64 = 2_048;
 
-/// Maximum number of frames, including the train, for a queue that is to be filled.
+/// Maximum capacity, in frames, of a queue that a train may fill, including the frames over which the rate is measured.
 const MAX_FILL: u64 = 700;
 
 /// Maximum number of frames in all filled queues together; sending them takes about two seconds in an emulated guest.

@@ -18,7 +18,7 @@ use crate::{
     lower::{HostPlacement, LowerOptions},
 };
 
-/// Failure of the trial itself.
+/// Failure to carry out the trial. Lost datagrams are not a failure, but a result.
 #[derive(Debug, thiserror::Error)]
 enum TrialError {
     #[error(transparent)]
@@ -29,7 +29,7 @@ enum TrialError {
     Datagrams(#[from] LabErrorKind),
 }
 
-/// Outcome of a trial that took place.
+/// Result of a completed trial.
 struct Trial {
     sent: usize,
     loss: Option<certify::Loss>,

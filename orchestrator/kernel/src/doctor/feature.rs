@@ -128,7 +128,7 @@ impl Feature {
             Self::Clsact => (
                 "clsact",
                 "clsact qdisc",
-                "switch programs and delay lines are attached to it",
+                "switch programs and delay lines are attached to clsact",
                 &["sch_ingress"],
             ),
             Self::Mirred => (

@@ -54,7 +54,7 @@ pub(super) fn room(shown: &str, free: Bytes) -> Finding {
 fn run() -> Finding {
     let about = Requirement(
         "/run",
-        "a lab's journal and the files of its namespaces are in it",
+        "`/run` contains the journals of labs and the files of their namespaces",
     );
     match access("/run", AccessFlags::W_OK) {
         Ok(()) => about.ok("writable"),
@@ -68,7 +68,7 @@ fn run() -> Finding {
     }
 }
 
-/// Returns the directory itself or its nearest ancestor that exists.
+/// Returns `path` if it is a directory, otherwise its nearest ancestor that is a directory.
 pub(super) fn existing(path: &Path) -> Option<PathBuf> {
     let absolute = std::path::absolute(path).ok()?;
     let found = absolute.ancestors().find(|ancestor| ancestor.is_dir())?;
@@ -82,7 +82,10 @@ fn free(directory: &Path) -> nix::Result<Bytes> {
     ))
 }
 
-const RESULTS: Requirement = Requirement("results", "records and reports are written to it");
+const RESULTS: Requirement = Requirement(
+    "results",
+    "records and reports are written to this directory",
+);
 const ELSEWHERE: &str = "lcmp-lab --results DIR …";
 
 /// Disk space that a run of the paper's testbed takes, including its report.

@@ -24,7 +24,7 @@ pub(super) fn existing<'a>(labs: impl Iterator<Item = (&'a LabName, LabState)> +
     };
     let dead = in_state(LabState::Dead);
     if let [first, ..] = dead.as_slice() {
-        let finding = LABS.warn(format!("`{}` has lost its owner", dead.join("`, `")));
+        let finding = LABS.warn(format!("no process owns `{}` any more", dead.join("`, `")));
         return finding.with_fix(format!("lcmp-lab down {first}"));
     }
     let unreadable = in_state(LabState::Unreadable);

@@ -23,7 +23,7 @@ pub(super) fn findings() -> Vec<Finding> {
 pub(super) fn open_files(hard: u64) -> Finding {
     let about = Requirement(
         "open files",
-        "each namespace takes two, and the processes of each flow take some",
+        "a lab needs two open files per namespace, and more for the processes of flows",
     );
     let namespaces = hard.saturating_sub(OTHER_FILES) / FILES_PER_NAMESPACE;
     if namespaces >= NAMESPACES {
@@ -56,7 +56,10 @@ pub(super) fn neighbours(limit: u64) -> Finding {
 }
 
 pub(super) fn processes(free: u64) -> Finding {
-    let about = Requirement("processes", "a flow takes two, and a DCI switch takes one");
+    let about = Requirement(
+        "processes",
+        "a flow needs two processes, and a DCI switch needs one",
+    );
     let what = format!("{free} more can be started");
     match free {
         0..FEW_PROCESSES => about.fail(what).with_fix(RAISE_PROCESSES),
@@ -66,7 +69,7 @@ pub(super) fn processes(free: u64) -> Finding {
 }
 
 pub(super) fn memory(available: Bytes) -> Finding {
-    let about = Requirement("memory", "it holds QPs and packets in flight");
+    let about = Requirement("memory", "QPs and packets in flight take memory");
     let what = format!("{} available", in_short(available));
     if available < MEMORY {
         return about.warn(format!("{what}, less than the {MEMORY} recommended"));
@@ -89,7 +92,8 @@ pub(super) fn connections(connections: Connections) -> Finding {
     about.warn(what).with_fix(connections.fix(FLOWS))
 }
 
-/// Returns the number of threads that can still be started under all limits of the system; `None` if it is unknown.
+/// Returns the number of threads that can still be started under all limits of the system; `None` if the number is
+/// unknown.
 fn free_processes() -> Option<u64> {
     let running = u64::from(LoadAverage::current().ok()?.max);
     let of_kernel = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"]
@@ -133,10 +137,11 @@ fn number(path: &Path) -> Option<u64> {
 const GC_THRESH3: &str = "/proc/sys/net/ipv4/neigh/default/gc_thresh3";
 const RAISE_PROCESSES: &str = "sysctl -w kernel.pid_max=65536 kernel.threads-max=65536";
 
-/// Number of namespaces in a lab with eight datacenters, each with 2 spines, 4 leaves and 16 hosts; one more namespace
-/// holds the delay lines.
+/// Number of namespaces in a lab with eight datacenters, each with a DCI switch, 2 spines, 4 leaves and 16 hosts: one
+/// per node, and one for the delay lines.
 const NAMESPACES: u64 = 185;
-/// Number of namespaces of a lab with two datacenters and one host in each; one more is for the delay lines.
+/// Number of namespaces in a lab with two datacenters, each with a DCI switch and a host: one per node, and one for the
+/// delay lines.
 const SMALLEST_LAB: u64 = 5;
 const FILES_PER_NAMESPACE: u64 = 2;
 /// Number of open files that are not namespaces: journals, pipes of flows, telemetry sockets.
@@ -148,7 +153,7 @@ const NEIGHBOURS: u64 = 2 * NAMESPACES;
 const FEW_PROCESSES: u64 = 50;
 /// Number of processes and threads that a hundred simultaneous flows need, including the threads that start them.
 const MANY_PROCESSES: u64 = 300;
-/// Number of flows per policy that the limit should allow; `8dc.yaml` has 6,635.
+/// Number of flows per policy for which the limit on tracked connections should suffice; `8dc.yaml` has 6,635.
 const FLOWS: u64 = 10_000;
 /// Memory that a lab should have available, in bytes: 400 MB were measured for 32 hosts with 304 QPs.
 const MEMORY: Bytes = Bytes::new(500_000_000);

@@ -34,8 +34,8 @@ pub(crate) fn telling<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Returns a finding about the modules that were loaded since `before`, that is by the doctor itself; `None` if there
-/// are none.
+/// Returns a finding about the modules that were loaded since `before`, that is by the doctor itself; `None` if no
+/// module was loaded.
 pub(super) fn finding(before: &LoadedModules) -> Option<Finding> {
     let modules = before.since();
     let warn = || Finding::warn("modules", what(&modules), WHY).with_fix(fix(&modules));
@@ -85,14 +85,14 @@ fn name(line: &str) -> Option<&str> {
     line.split_whitespace().next()
 }
 
-const WHY: &str = "the trials of a lab's features loaded them";
+const WHY: &str = "the trials of a lab's features loaded these modules";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Lines of Debian's Linux 6.1: `rdma_rxe` was loaded with the modules that it uses, `snd` does not belong to labs,
-    /// and `veth` was loaded before.
+    /// Lines of `/proc/modules` on Debian's Linux 6.1: `rdma_rxe` was loaded with the modules that it uses, `snd` does
+    /// not belong to labs, and `veth` was loaded before.
     #[test]
     fn modules_of_a_lab_and_those_they_use_are_told() {
         let before = "veth 40960 0 - Live 0x0\nnf_tables 303104 2 - Live 0x0\n";

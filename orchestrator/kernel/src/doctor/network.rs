@@ -40,7 +40,10 @@ fn root(mut handle: NetnsHandle) -> Result<Vec<Finding>, NetlinkError> {
 }
 
 pub(super) fn loopback(up: bool) -> Finding {
-    let about = Requirement("loopback", "the two processes of a flow connect over it");
+    let about = Requirement(
+        "loopback",
+        "the two processes of a flow connect over the loopback interface",
+    );
     if up {
         about.ok("it is up")
     } else {
@@ -48,8 +51,8 @@ pub(super) fn loopback(up: bool) -> Finding {
     }
 }
 
-/// Reports the machine's own addresses in 10.0.0.0/8. They do no harm: a lab uses a sixteenth of the block that
-/// contains none of these addresses, or else routes by rules that no other traffic matches.
+/// Reports the machine's own addresses in 10.0.0.0/8. They do no harm: 10.0.0.0/8 is divided into 16 blocks, and a lab
+/// uses a block without such addresses, or else routes by rules that no other traffic matches.
 pub(super) fn addresses_of_labs(own: &[String]) -> Finding {
     let about = Requirement("addresses", "each lab takes a sixteenth of 10.0.0.0/8");
     about.ok(match own {

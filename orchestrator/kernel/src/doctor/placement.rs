@@ -26,7 +26,7 @@ use crate::{
     lower::HostPlacement,
 };
 
-/// Failure to bring up the two hosts. If it occurs, no other lab can be brought up either.
+/// Failure to bring up the trial's two hosts. If it occurs, no other lab can be brought up either.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     #[error("cannot create two hosts to try SoftRoCE: {0}")]
@@ -160,7 +160,7 @@ async fn flow(lab: &Lab, hosts: &[NodeId]) -> Result<Status, String> {
         .run(MonotonicTime::now())
         .await
         .map_err(|error| error.to_string())?;
-    let row = rows.pop().ok_or("a flow has no outcome")?;
+    let row = rows.pop().ok_or("the trial flow has no outcome")?;
     Ok(row.status)
 }
 

@@ -76,7 +76,10 @@ fn driver() -> Finding {
 }
 
 pub(super) fn helpers(is_there: impl Fn(&str) -> bool) -> Finding {
-    let about = Requirement("helpers", "users inspect and repair a lab with them");
+    let about = Requirement(
+        "helpers",
+        "users inspect and repair labs with these programs",
+    );
     let missing = HELPERS.iter().filter(|(program, _)| !is_there(program));
     let (programs, mut packages): (Vec<_>, Vec<_>) = missing.copied().unzip();
     if programs.is_empty() {

@@ -37,7 +37,7 @@ pub(super) const CAP_NET_ADMIN: u64 = 1 << 12;
 pub(super) const CAP_SYS_ADMIN: u64 = 1 << 21;
 const CAP_BPF: u64 = 1 << 39;
 
-/// Needed capabilities: names, and bits any one of which suffices.
+/// Needed capabilities: a name for messages, and a mask of capability bits, any of which suffices.
 const NEEDED: [(&str, u64); 3] = [
     ("CAP_NET_ADMIN", CAP_NET_ADMIN),
     ("CAP_SYS_ADMIN", CAP_SYS_ADMIN),

@@ -88,7 +88,8 @@ pub(super) fn with_every_feature(mut plan: Plan) -> Plan {
     plan
 }
 
-/// Returns the prefix of the interface names that this process uses. Names of RDMA devices have `rxe_` in front of it.
+/// Returns the prefix of the interface names that this process uses. Names of RDMA devices have `rxe_` in front of this
+/// prefix.
 pub(super) fn interface_prefix() -> String {
     format!("p{}n", process::id())
 }
@@ -96,7 +97,7 @@ pub(super) fn interface_prefix() -> String {
 /// Number that this process's next two-host lab gets.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// Two-host scenario. Its inter-DC link marks packets, which a legacy switch does with a qdisc of its own.
+/// Two-host scenario. Its inter-DC link has ECN marking, for which a legacy switch needs a `red` qdisc.
 const SCENARIO: &str = "
 name: doctor
 topology:

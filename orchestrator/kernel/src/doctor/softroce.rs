@@ -6,8 +6,8 @@
 
 use super::finding::{Finding, Requirement};
 
-/// Returns findings about these changes for a kernel `release` in the format of `uname -r`; empty if the text contains
-/// no version.
+/// Returns findings about two upstream changes of SoftRoCE, given the kernel's `release` in the format of `uname -r`;
+/// empty if the text contains no version.
 #[must_use]
 pub fn softroce(release: &str) -> Vec<Finding> {
     let Some(version) = Version::of(release) else {
@@ -41,7 +41,7 @@ fn tasks(version: Version) -> Finding {
 fn packets(version: Version) -> Finding {
     let about = Requirement(
         "SoftRoCE packets",
-        "with `cc: dcqcn`, packets wait in the pacer with references to their QPs; other queues hold none",
+        "with `cc: dcqcn`, packets in the pacer hold references to their QPs; packets in other queues hold none",
     );
     if version < STUCK_PACKETS {
         return about.ok(
@@ -80,8 +80,8 @@ impl Version {
         }
     }
 
-    /// Returns the version at the beginning of a release such as `6.12.107+deb13-amd64` or `7.1-rc3`; `None` if there
-    /// is none.
+    /// Returns the version at the beginning of a release such as `6.12.107+deb13-amd64` or `7.1-rc3`; `None` if the
+    /// text does not begin with a version.
     fn of(release: &str) -> Option<Self> {
         let version = release.split(|c: char| !c.is_ascii_digit() && c != '.');
         let mut numbers = version.take(1).flat_map(|version| version.split('.'));

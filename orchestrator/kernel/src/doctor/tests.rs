@@ -120,7 +120,7 @@ fn softroce_of_older_kernels_sends_from_the_root_namespace_only() {
         .map_while(|part| part.parse::<u32>().ok());
     let version = (numbers.next().unwrap(), numbers.next().unwrap());
     if version >= (7, 1) {
-        return skipped(&format!("Linux {release} may do either"));
+        return skipped(&format!("Linux {release} may send from any namespace"));
     }
     let placement = probe_host_placement().unwrap();
     assert_eq!(placement, HostPlacement::RootNamespace);

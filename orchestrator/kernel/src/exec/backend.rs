@@ -133,7 +133,7 @@ pub(super) fn load_programs(
     Ok(lab_host::install(&setup, &programs.directory)?)
 }
 
-/// Number of time units per nanosecond in the host programs, which count nanoseconds.
+/// Time units per nanosecond in the host programs: 1, because the programs count nanoseconds.
 const TICKS_PER_NANO: u64 = 1;
 
 /// Writes masks for receive packet steering to the `/sys` of the calling thread.
@@ -151,7 +151,7 @@ pub(super) fn steer_packets(steps: &[Step]) -> Result<(), StepError> {
 }
 
 /// Returns the mask of the CPUs to which an interface's packets are steered, according to the calling thread's `/sys`;
-/// `None` if it cannot be read.
+/// `None` if the mask cannot be read.
 pub(super) fn steered_to(dev: &str) -> Option<u64> {
     cpu_mask(&fs::read_to_string(steering_file(dev)).ok()?)
 }
@@ -177,7 +177,7 @@ fn cpu_mask(text: &str) -> Option<u64> {
 }
 
 /// Adds the message that creates a veth pair to a batch for the namespace of end `a`. `other` is the namespace of end
-/// `b` if it is a different one.
+/// `b` if that end is in another namespace.
 pub(super) fn add_veth(veth: &Veth, other: Option<&NetnsHandle>, batch: &mut Batch) {
     batch.route(&route::veth(veth, other.map(AsFd::as_fd)), CREATE);
 }

@@ -55,7 +55,7 @@ impl From<Errno> for StepCause {
 }
 
 impl StepCause {
-    /// Returns the error number that the kernel reported; `None` if there is none.
+    /// Returns the error number that the kernel reported; `None` if the cause has no error number.
     pub(crate) fn errno(&self) -> Option<Errno> {
         let number = match self {
             Self::Netlink(NetlinkError::Kernel(error)) => Some(error.errno()),
@@ -142,7 +142,7 @@ pub enum UndoError {
     #[error("process {pid} of the lab did not end")]
     Process { pid: i32 },
     #[error(
-        "process {pid} is in another control group than the lab's process was (`{}`), so it is left running",
+        "process {pid} is in another control group than the journal states (`{}`), so it is left running",
         cgroup.trim_end()
     )]
     OtherCgroup { pid: i32, cgroup: String },

@@ -70,7 +70,8 @@ impl Executor {
         Ok(())
     }
 
-    /// Returns the lab's journal, in which a change of the state that labs share must be recorded before it is made.
+    /// Returns the lab's journal. Changes of state that labs share must be recorded in the journal before they are
+    /// made.
     pub const fn journal(&mut self) -> &mut Journal {
         &mut self.journal
     }

@@ -21,7 +21,7 @@ pub(super) struct Inventory<'a> {
     pub rxe: Vec<(&'a str, &'a str)>,
     pub rules: Vec<&'a Rule>,
     pub links: Vec<(&'a str, Mac)>,
-    /// Numbers of the groups that contain the lab's interfaces in the root namespace.
+    /// Numbers of the interface groups that contain the lab's interfaces in the root namespace.
     pub groups: Vec<u32>,
     /// Machine-wide sysctls that the lab has raised, by key.
     pub sysctls: BTreeMap<&'a str, Sysctl<'a>>,

@@ -110,8 +110,8 @@ pub(crate) fn need_netns_directory(lab: &LabName, journal: &mut Journal) -> io::
     Ok(())
 }
 
-/// Releases a lab's share of the directory of namespaces; the last lab removes it if it is empty. The caller must hold
-/// the machine's lock.
+/// Releases a lab's share of the directory of namespaces; if no other lab needs the directory and it is empty, it is
+/// removed. The caller must hold the machine's lock.
 pub(crate) fn release_netns_directory(lab: &LabName) -> io::Result<()> {
     let mut record = Record::read()?;
     if !record.netns_directory.contains(lab) {

@@ -64,8 +64,8 @@ struct Undoing<'a> {
 }
 
 impl Undoing<'_> {
-    /// Records an object as undone unless the undo failed. If a later object has the same name, it does not belong to
-    /// the lab.
+    /// Records an object as undone unless the undo failed, so that a later undo leaves a new object of the same name
+    /// alone.
     fn done(&mut self, object: Undone, error: Option<UndoError>) {
         if error.as_ref().is_none_or(UndoError::is_left) {
             self.write(Entry::Undone(vec![object]));

@@ -9,8 +9,8 @@ use super::{
     listing::output,
 };
 
-/// Returns the chains of the namespace in which the calling thread is; empty if the older tables have never been used
-/// there.
+/// Returns the chains of the namespace in which the calling thread is; empty if no iptables-legacy table has been used
+/// in that namespace.
 pub(super) fn chains() -> Result<Chains, String> {
     // The file lists the tables that have been used in this namespace; it does not exist if the kernel has no such
     // tables.

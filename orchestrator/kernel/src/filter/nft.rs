@@ -21,7 +21,7 @@ pub(super) fn chains() -> Result<Chains, String> {
 }
 
 /// Returns true if nf_tables is a module that is not loaded: then there are no rules, and listing them would load the
-/// module. A kernel into which nf_tables is built does not list it as a module.
+/// module. Returns false on a kernel with built-in nf_tables, whose `modules.dep` does not list it.
 fn is_unloaded_module() -> bool {
     let modules = fs::read_to_string(modules_directory().join("modules.dep"));
     let is_module = modules.is_ok_and(|modules| modules.contains("/nf_tables.ko"));

@@ -26,7 +26,7 @@ pub(crate) enum Entry {
         name: NetnsName,
         id: NetnsId,
     },
-    /// The lab uses the directory of namespaces, which a lab created.
+    /// The lab uses the directory of namespaces, which this lab or an earlier one created.
     NetnsDirectory,
     /// A machine-wide sysctl that the lab is about to raise.
     Raised {

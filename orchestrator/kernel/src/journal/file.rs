@@ -53,7 +53,7 @@ pub(crate) struct Contents {
 
 impl Contents {
     /// Reads the journal in `directory`; without a journal, there are no entries. An incomplete last line is ignored,
-    /// because its change was never made.
+    /// because the change that it describes was never made.
     pub fn read(directory: &Path) -> io::Result<Self> {
         let path = directory.join(NAME);
         let text = if_found(std::fs::read(&path))?.unwrap_or_default();

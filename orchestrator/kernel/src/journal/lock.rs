@@ -11,8 +11,8 @@ use std::{
 
 use super::{OWNER_ONLY, base, if_found};
 
-/// Lock that is held while labs are reserved or removed. It is released when its process ends; the last holder removes
-/// the directory of labs if it is empty.
+/// Lock that is held while labs are reserved or removed. It is released when the holding process ends; the last holder
+/// removes the directory of labs if it is empty.
 #[derive(Debug)]
 pub(crate) struct MachineLock {
     _file: File,
@@ -74,7 +74,7 @@ fn path() -> PathBuf {
 const EVERYONE_LISTS: u32 = 0o755;
 const NAME: &str = ".lock";
 const BUSY: &str = "another process has been changing labs for a minute \
-                    (hint: `fuser /run/lcmp-lab/.lock` names it)";
+                    (hint: `fuser /run/lcmp-lab/.lock` shows the process)";
 /// Maximum wait for the lock. Taking down the largest lab takes a second or two, or longer on a loaded machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);

@@ -30,11 +30,13 @@ use crate::name::LabName;
 /// Mode of files that other users can neither read nor lock.
 const OWNER_ONLY: u32 = 0o600;
 
-/// Returns the hint for an I/O error; empty if there is none.
+/// Returns the hint for an I/O error of a journal, with a leading space; empty for errors without a hint.
 pub(crate) fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => " (hint: run as root)",
-        io::ErrorKind::InvalidData => " (hint: `lcmp-lab down --forget LAB` sets it aside)",
+        io::ErrorKind::InvalidData => {
+            " (hint: `lcmp-lab down --forget LAB` moves the lab's directory aside)"
+        }
         _ => "",
     }
 }

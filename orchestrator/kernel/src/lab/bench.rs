@@ -28,7 +28,8 @@ pub struct UpDown {
     pub down: Duration,
 }
 
-/// Brings a lab up, takes it down, and measures both. Fails if [`Lab::up`] fails or the lab cannot be taken down.
+/// Brings a lab up, takes it down, and measures how long each takes. Fails if [`Lab::up`] fails or the lab cannot be
+/// taken down.
 pub fn bench_up_down(
     reservation: Reservation,
     plan: &Plan,

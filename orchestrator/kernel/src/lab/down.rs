@@ -29,7 +29,7 @@ pub enum Live {
 /// Reason why a lab cannot be taken down.
 #[derive(Debug, thiserror::Error)]
 pub enum DownError {
-    #[error("there is no lab `{lab}` (hint: `lcmp-lab status` lists them)")]
+    #[error("there is no lab `{lab}` (hint: `lcmp-lab status` lists all labs)")]
     NoLab { lab: LabName },
     #[error("lab `{}` is running: process {}", status.lab, status.owner_pid.unwrap_or_default())]
     Live { status: Box<Status> },

@@ -69,7 +69,7 @@ impl Lab {
             .transpose()
     }
 
-    /// Returns the ports of the hosts' NICs in the root namespace, by interface index.
+    /// Returns the ports of all hosts' NICs that are in the root namespace, by interface index.
     #[must_use]
     pub fn nics(&self) -> BTreeMap<u32, PortId> {
         let hosts = self

@@ -18,7 +18,7 @@ use crate::{
 /// Reason why a program cannot be run on a node.
 #[derive(Debug, thiserror::Error)]
 pub enum EnterError {
-    #[error("there is no lab `{lab}` (hint: `lcmp-lab status` lists them)")]
+    #[error("there is no lab `{lab}` (hint: `lcmp-lab status` lists all labs)")]
     NoLab { lab: LabName },
     #[error("lab `{lab}` has no node `{node}` (hint: its nodes are {})", nodes.join(", "))]
     NoNode {

@@ -22,7 +22,7 @@ pub(crate) struct Losses {
     pub unasked: u64,
     /// Packets dropped elsewhere: in CPU backlogs, in veths, and on receive.
     pub outside: u64,
-    /// SoftRoCE's counts of loss recovery; `None` if SoftRoCE does not count it.
+    /// SoftRoCE's counts of loss recovery; `None` if SoftRoCE does not report them.
     pub recovery: Option<RecoveryCounts>,
 }
 

@@ -34,7 +34,7 @@ pub(super) fn check(
     rules::check(plan, options)
 }
 
-/// Fails if the lab has congestion control that cannot run with these options.
+/// Fails if the plan has congestion control that cannot run with `options`.
 fn check_pacer(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
     if Layout::new(plan, options).dcqcn().is_none() {
         return Ok(());

@@ -214,8 +214,8 @@ impl<'a> HostPackets<'a> {
     }
 }
 
-/// Returns true if the machine-wide `rp_filter` is on. A lab turns the filter off on its own interfaces, but the
-/// stricter of the machine-wide and the interface's setting applies.
+/// Returns true if the machine-wide `rp_filter` is 1 (strict). A lab turns the filter off on its own interfaces, but
+/// the kernel applies the larger of the machine-wide value and the interface's value.
 fn filters_by_source() -> bool {
     let all = std::fs::read_to_string("/proc/sys/net/ipv4/conf/all/rp_filter");
     all.is_ok_and(|all| all.trim() == "1")
@@ -304,8 +304,8 @@ mod tests {
         }
     }
 
-    /// A host's sockets and its device are bound to its NIC, so a route through another interface does not count. A
-    /// route that refuses packets has no interface, so it counts.
+    /// A host's sockets and RDMA device are bound to the host's NIC, so a route through another interface does not
+    /// divert the host's packets. A route that refuses packets has no interface, so it diverts them.
     #[test]
     fn what_a_host_sends_is_taken_only_by_what_refuses_it() {
         for (action, expected) in [
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    /// With `rp_filter`, the kernel looks up the sender's address as if the machine were sending to it.
+    /// With `rp_filter`, the kernel looks up the sender's address as if the machine were sending to that address.
     #[test]
     fn a_filter_by_source_looks_up_senders_too() {
         let plan = testing::pair(0);

@@ -33,9 +33,9 @@ impl InUse {
         })
     }
 
-    /// Returns the lowest slot without a conflict. If the machine's own network covers all slots, as 10.0.0.0/8 does,
-    /// this is the lowest slot that contains none of the machine's addresses. Even then, the traffic of the lab and of
-    /// the machine stay separate.
+    /// Returns the lowest free slot, if possible one outside the machine's own networks; `None` if no slot is free. If
+    /// a network covers all slots, as 10.0.0.0/8 does, the slot still contains none of the machine's addresses, and the
+    /// traffic of the lab and of the machine stays separate.
     pub fn free_slot(&self) -> Option<u8> {
         let apart = |slot: &u8| !self.overlaps(address::slot_prefix(*slot));
         let free = || (0..SLOTS).filter(|slot| self.is_free(*slot));
@@ -80,7 +80,7 @@ fn prefix_of(dump::Address { addr, len, .. }: dump::Address) -> Prefix {
     Prefix { addr, len }
 }
 
-/// Number of routing tables that a slot contains: one per node id.
+/// Number of routing tables that are reserved for a slot, one per possible node id.
 pub(super) const TABLES: u32 = 1 << 24;
 
 #[cfg(test)]

@@ -182,7 +182,7 @@ const STATE_FILES: [&str; 3] = ["lab-qdiscs.txt", "lab-links.txt", "lab-sysctls.
 /// Name of the record file for QPs with congestion control.
 const QPS_FILE: &str = "lab-qps.csv";
 
-/// Columns of [`QPS_FILE`]. Quantities are emulated, not in paper units.
+/// Columns of [`QPS_FILE`]. Rates and sizes are those of the emulated lab, not converted to the paper's.
 const QPS_HEAD: &str = "src,dst,dest_qp,rate_bps,target_bps,alpha_q30,cnps,packets,bytes,rounds,max_parked,out_of_order,marked,cnps_sent";
 
 /// Directory of the kernel's network settings.

@@ -75,7 +75,7 @@ pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
 /// They are compared with the kernel's state after flows have run.
 ///
 /// # Errors
-/// If a fault is on a link that no fault may change.
+/// If a fault is on a link inside a datacenter.
 pub(crate) fn lower_after(
     plan: &Plan,
     options: &LowerOptions,
@@ -129,8 +129,8 @@ fn replace(steps: &mut [Step], changed: Step) {
     }
 }
 
-/// Returns change steps for those disciplines of a link whose parameters differ between `before` and `after`. The
-/// others get no step, because any change empties `red`'s queue.
+/// Returns change steps for those disciplines of a link whose parameters differ between `before` and `after`. Unchanged
+/// disciplines get no step, because any change empties `red`'s queue.
 fn changed_qdiscs(
     layout: &Layout<'_>,
     id: LinkId,

@@ -18,8 +18,9 @@ pub(super) const ROOT: Handle = Handle(1);
 /// Handle that the kernel gives to every clsact qdisc.
 pub(super) const CLSACT: Handle = Handle(0xffff);
 
-/// First interface group; the slot is added. The members of a group in the root namespace are deleted in one request,
-/// because each single deletion costs tens of milliseconds. The number is unlikely to be used by another program.
+/// Number of slot 0's interface group; the groups of further slots follow. The members of a group in the root namespace
+/// are deleted in one request, because each single deletion costs tens of milliseconds. The number is unlikely to be
+/// used by another program.
 const ROOT_GROUP: u32 = 0x6c63_6d00;
 
 /// Transmit queue length of interfaces, in packets. The queueing disciplines have their own limits.

@@ -104,7 +104,8 @@ impl<'a> Layout<'a> {
         address::routing_table(self.plan.slot, host)
     }
 
-    /// Returns the parameters of the hosts' congestion control; `None` if the hosts have none.
+    /// Returns the parameters of the hosts' congestion control; `None` if the lab has no congestion control or no delay
+    /// lines.
     pub fn dcqcn(&self) -> Option<&'a DcqcnConfig> {
         let dcqcn = self.plan.transport.cc.in_lab();
         dcqcn.filter(|_| self.options.delay_lines)

@@ -12,7 +12,7 @@ use crate::step::{
     DeviceChange, Handle, Namespace, Netem, Parent, Qdisc, QdiscAt, Red, Step, Tbf, Veth, VethEnd,
 };
 
-/// Appends the steps for all pairs of interfaces. Each end is created in its final namespace, because moving an
+/// Appends the steps that create all veth pairs. Each end is created in its final namespace, because moving an
 /// interface later takes milliseconds.
 pub(super) fn pairs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let pair = |a, b| {
@@ -145,8 +145,8 @@ pub(crate) fn egress(
     [Some(first), marking].into_iter().flatten()
 }
 
-/// Returns the marking queue for the shaper of a legacy switch. The bytes that wait at the fiber are subtracted from
-/// its thresholds and from its limit.
+/// Returns the `red` qdisc that marks packets below the shaper of a legacy switch. The bytes that wait at the fiber are
+/// subtracted from the qdisc's thresholds and limit.
 ///
 /// With probability p, `red` marks one packet after every 1 to 1/p packets, uniformly distributed, and so marks a share
 /// of 2p/(1 + p). The plan specifies the share p; probability p/2 gives the share p/(1 + p/2), which is close.

@@ -21,7 +21,7 @@ pub struct LowerOptions {
 }
 
 impl LowerOptions {
-    /// Returns the options for the steps of a lab that `plan --steps` prints.
+    /// Returns the options with which `plan --steps` lowers a plan.
     #[must_use]
     pub const fn shown(lab: LabName) -> Self {
         Self {

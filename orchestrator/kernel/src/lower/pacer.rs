@@ -25,7 +25,7 @@ use crate::step::{
     DeviceChange, Fq, HostPrograms, Namespace, NicRate, Parent, Qdisc, QdiscAt, Step, Veth, VethEnd,
 };
 
-/// Appends the step for the two interfaces of the pacer.
+/// Appends the step that creates the veth pair of the pacer.
 pub(super) fn pair(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     if layout.dcqcn().is_none() {
         return;
@@ -48,7 +48,7 @@ pub(super) fn pair(layout: &Layout<'_>, steps: &mut Vec<Step>) {
 }
 
 /// Appends the steps that configure the pacer's interfaces, load the programs, and attach them to these interfaces. The
-/// hosts' NICs must exist by then.
+/// steps that create the hosts' NICs must come first.
 pub(super) fn programs(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let Some(dcqcn) = layout.dcqcn() else {
         return;
@@ -143,16 +143,16 @@ fn max_flows(plan: &Plan) -> u32 {
     u32::try_from(max).unwrap_or(u32::MAX)
 }
 
-/// Minimum time until a parked packet is checked again. Measurements showed that a shorter time costs CPU time and does
-/// not increase rates sooner.
+/// Minimum time until the pacer checks a parked packet again; a longer timer interval of DCQCN replaces it.
+/// Measurements showed that a shorter time costs CPU time and does not increase rates sooner.
 const HORIZON: Nanos = Nanos::from_millis(5);
 
 /// Mask of the hash by which fq distinguishes flows. Each packet gets its own hash, so that no packet waits for the
 /// departure time of another packet.
 const PACKETS_APART: u32 = (1 << 24) - 1;
 
-/// Maximum time that a packet may stay in fq. No packet is assigned a longer time unless the timer's interval is over 7
-/// s.
+/// Maximum time that a packet may stay in fq. The pacer assigns a longer time only if the timer interval of DCQCN is
+/// over 7 s.
 const MAX_PARKED: Nanos = Nanos::from_millis(60_000);
 
 /// Minimum limit of fq in packets; a packet takes memory only while it is queued.

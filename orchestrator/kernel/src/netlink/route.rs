@@ -25,7 +25,7 @@ use crate::step::{NextHop, Route, RouteTarget, Rule, Selector, Veth, VethEnd};
 pub(crate) type Interfaces = HashMap<String, u32>;
 
 /// Builds the message for `ip link add … type veth peer …` in the namespace of end `a`; `other` is the namespace of end
-/// `b` if it is a different one.
+/// `b` if that end is in another namespace.
 pub(crate) fn veth(veth: &Veth, other: Option<BorrowedFd<'_>>) -> RouteNetlinkMessage {
     let mut peer = LinkMessage::default();
     peer.header.index = veth.b.index;

@@ -56,7 +56,7 @@ pub(crate) enum KernelRuleAction {
     Goto(u32),
     /// The lookup continues at the next rule.
     Nothing,
-    /// The packet is dropped, in the way that the word names.
+    /// The packet is dropped; the word is the name of the action in `ip rule`, such as `blackhole`.
     Drop(&'static str),
 }
 
@@ -105,7 +105,8 @@ impl KernelRule {
         }
     }
 
-    /// Returns the rule's selector if it is the only one and of a kind that labs use.
+    /// Returns the rule's selector; `None` unless it is the only selector, is not inverted, and is of a kind that labs
+    /// use.
     pub fn selector(&self) -> Option<Selector> {
         match self.matches.as_slice() {
             _ if self.is_inverted => None,

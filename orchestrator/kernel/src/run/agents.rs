@@ -70,7 +70,8 @@ struct Process {
     stream: UnixStream,
 }
 
-/// Returns the indices in `plan.switches` of the switches that have an agent. Switches of legacy datacenters have none.
+/// Returns the indices in `plan.switches` of the switches that have an agent. Switches of legacy datacenters have no
+/// agent.
 pub(super) fn switches(plan: &Plan) -> impl Iterator<Item = usize> {
     let with_agent = plan.switches.iter().enumerate().filter(|(_, switch)| {
         let dc = plan.nodes[switch.node.index()].dc;
@@ -270,8 +271,8 @@ impl Drop for Process {
     }
 }
 
-/// Returns the directory in a lab's `pins` for the maps of a datacenter's agent. The prefix keeps it from colliding
-/// with other entries of the directory, such as the maps of hosts.
+/// Returns the directory in a lab's `pins` for the maps of a datacenter's agent. The prefix keeps the directory from
+/// colliding with other entries of `pins`, such as the maps of hosts.
 fn pins_of(pins: &Path, dc: &str) -> PathBuf {
     pins.join(format!("switch-{dc}"))
 }

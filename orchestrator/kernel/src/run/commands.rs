@@ -89,7 +89,8 @@ pub(super) fn of_changes(
     Ok((commands.collect(), tuned))
 }
 
-/// Returns those of a switch's `rows` whose path costs change under `parameters`, given the faults `injected` so far.
+/// Returns updated copies of those `rows` of a switch whose path costs change under `parameters`, given the faults
+/// `injected` so far.
 fn updated_path_costs(
     plan: &Plan,
     (policy, switch): (usize, usize),

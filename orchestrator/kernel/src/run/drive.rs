@@ -32,12 +32,12 @@ pub(super) struct RunningRepetition<'a> {
     pub(super) repetition: Repetition<'a>,
     pub(super) agents: Vec<SwitchAgent>,
     pub(super) inputs: UnboundedReceiver<Input>,
-    /// Sending end of `inputs`, which agents and flows get.
+    /// Sending end of `inputs`; agents and flows get clones of this sender.
     sender: UnboundedSender<Input>,
     setup: RepetitionSetup<'a>,
-    /// Number of waits for the host ([`Runner::host_waits`]) when the latest flow was delivered. Only waits up to then
-    /// count, because perftest's clients write their reports afterwards. Verbs flows write no reports, so for them the
-    /// value at the session's end suffices.
+    /// Value of [`Runner::host_waits`] when the latest flow was delivered. Later waits do not count, because perftest's
+    /// clients then write their reports. Verbs flows write no reports, so for them the value at the session's end
+    /// suffices.
     waits_at_delivery: u64,
 }
 
@@ -61,7 +61,8 @@ impl<'a> RunningRepetition<'a> {
         self.agents.iter_mut().find(|agent| agent.dc() == dc)
     }
 
-    /// Returns the error for the first agent that has not ended; `patience` is the time for which it has sent nothing.
+    /// Returns an error that names the first agent that has not ended, given that no message has arrived for
+    /// `patience`; `Ok` if all agents have ended.
     fn silent(&self, patience: Duration) -> Result<(), AgentError> {
         let silent = self
             .agents
@@ -148,8 +149,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Handles the recorded pauses of the hosts' NICs, and returns the counters of the host programs; `None` without
-    /// congestion control.
+    /// Handles the PFC pauses recorded at the hosts' NICs, and returns the counters of the host programs; `None`
+    /// without congestion control.
     fn end_hosts(
         &mut self,
         running: &mut RunningRepetition<'_>,
@@ -407,7 +408,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Changes parameters of the switch in datacenter `dc`; returns the values of all its tunable parameters.
+    /// Changes parameters of the switch in datacenter `dc`; returns all its tunable parameters with their values.
     pub(super) fn tune(
         &self,
         dc: &str,
@@ -490,8 +491,8 @@ fn host_counts(maps: &HostMaps) -> Result<HostCounts, HostError> {
     })
 }
 
-/// Returns the interval at which tables are confirmed: a quarter of their maximum age, so that up to three
-/// confirmations in a row may be late.
+/// Returns the interval at which the runner confirms the agents' tables, at least [`MIN_CONFIRMATION`]: a quarter of
+/// the tables' maximum age, so that up to three confirmations in a row may be late.
 fn confirmation(plan: &Plan) -> Nanos {
     Nanos::new(plan.max_table_age_ns.get() / 4).max(MIN_CONFIRMATION)
 }

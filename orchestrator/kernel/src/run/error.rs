@@ -20,8 +20,8 @@ pub enum RunError {
     /// A switch agent failed.
     #[error(transparent)]
     Agent(#[from] AgentError),
-    /// All agents ended while flows were running.
-    #[error("all switch agents have ended")]
+    /// All agents ended before the run was over.
+    #[error("all switch agents ended before the run was over")]
     AgentsGone,
     /// perftest cannot be run.
     #[error(transparent)]

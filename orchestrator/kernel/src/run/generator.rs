@@ -30,7 +30,8 @@ pub(super) enum Aborter {
 }
 
 impl FlowSession {
-    /// Prepares the flows: all of them with perftest, the first ones with verbs.
+    /// Prepares flows before their start: all flows with perftest, only the earliest ones with verbs, which prepares
+    /// later flows during the run.
     pub(super) async fn prepare(
         tool: Tool,
         jobs: Vec<FlowJob>,

@@ -22,7 +22,7 @@ pub(super) struct PinnedPaths<'a> {
     flows: BTreeMap<FlowDirection, FlowId>,
 }
 
-/// Hops of a flow in one direction, and the sequence number of its first packet.
+/// Hops of a flow in one direction, and the sequence number of the first packet in that direction.
 #[derive(Clone, Debug, Default)]
 struct Pinned {
     hops: Hops,

@@ -64,7 +64,8 @@ pub(super) struct Repetition<'a> {
     complete_agents: BTreeSet<DcId>,
     /// True once the agents were asked to end.
     is_ending: bool,
-    /// Datacenters of switches without a live candidate, which are named in the rows of unfinished flows.
+    /// Datacenters that the rows of unfinished flows name, because their switches dropped packets without a live
+    /// candidate.
     unreachable: BTreeSet<DcId>,
 }
 
@@ -390,7 +391,7 @@ impl<'a> Repetition<'a> {
         Ok(())
     }
 
-    /// Adds the ends of those `flows` to the effects that have ended and whose paths are known in both directions.
+    /// Adds to `effects` the end of each flow in `flows` that has ended and whose paths are known in both directions.
     fn take_known(
         &mut self,
         flows: impl IntoIterator<Item = FlowId>,

@@ -92,8 +92,8 @@ impl RunReport {
         sum.available_ns = more(sum.available_ns, before.available_ns, after.available_ns);
     }
 
-    /// Adds the losses between two readings under `policy`, and the number of decisions that re-routed flows between
-    /// them.
+    /// Adds the losses between two readings under `policy`; `reroutes` is the number of decisions in that time that
+    /// re-routed flows.
     pub(super) fn add_losses(
         &mut self,
         policy: &str,
@@ -132,8 +132,8 @@ impl RunReport {
             .sum()
     }
 
-    /// Adds the counts of the host programs in the repetition called `title`. Packets that were not sent in accordance
-    /// with congestion control are reasons to doubt the run.
+    /// Adds the counts of the host programs in the repetition called `title`. Packets sent without pacing, dropped or
+    /// reordered by the pacer, unsent CNPs and unrecorded pauses are reasons to doubt the run.
     pub(super) fn add_hosts(&mut self, title: &str, hosts: &HostCounts) {
         let counts = hosts.counters;
         let counts = [
@@ -158,8 +158,8 @@ impl RunReport {
     }
 
     /// Ends the repetition called `title`: derives reasons to doubt the run, and warnings, from the switches' counters.
-    /// Dropped packets without a live candidate cause no warning for the switches in `unreachable`, because the rows of
-    /// unfinished flows name these switches.
+    /// For the switches in `unreachable`, packets dropped without a live candidate cause no warning, because the rows
+    /// of unfinished flows name these switches.
     pub(super) fn end_repetition(
         &mut self,
         title: &str,

@@ -29,7 +29,7 @@ use super::paths::{FlowPaths, PinnedPaths};
 #[derive(Debug)]
 pub(super) struct ReportRows<'a> {
     rows: RowMaker<'a>,
-    /// Start of the repetition's time; the maximum value before the start is known.
+    /// Start of the repetition's time; `u64::MAX` ns until the start is known.
     start: MonotonicTime,
     paths: PinnedPaths<'a>,
     /// Keys of the sending QPs whose rates are recorded, by running flow.
@@ -207,7 +207,7 @@ impl<'a> ReportRows<'a> {
         report.ports.iter().map(row).collect()
     }
 
-    /// Returns the rows for the splits that the TE controller's commands install after a report at `time_ns`.
+    /// Returns the rows for the traffic splits that the TE controller's commands install after a report at `time_ns`.
     pub(super) fn splits(&self, time_ns: u64, commands: &[(DcId, AgentCommand)]) -> Vec<SplitRow> {
         let time = self.time(time_ns);
         let tables = commands.iter().filter_map(|(dc, command)| match command {
@@ -298,7 +298,7 @@ impl<'a> ReportRows<'a> {
         self.rows.flow(flow, result)
     }
 
-    /// Returns the path rows of a re-routed flow, which follow from the decisions so far.
+    /// Returns the path rows of a flow, which follow from the decisions so far; empty if all data took one path.
     pub(super) fn flow_paths(&self, flow: &Flow, outcome: &FlowOutcome) -> Vec<PathRow> {
         let (Some(client), Some(server)) = (outcome.client_qp, outcome.server_qp) else {
             return Vec::new();
@@ -357,7 +357,8 @@ impl<'a> ReportRows<'a> {
     }
 }
 
-/// Returns the name of the hosts' congestion control. SoftRoCE itself has none: it reacts only to loss.
+/// Returns the name of the hosts' congestion control. SoftRoCE itself has no congestion control; it reacts only to
+/// loss.
 fn congestion_control(plan: &Plan) -> &'static str {
     match plan.transport.cc.in_lab() {
         Some(_) => plan.transport.cc.name(),
@@ -416,9 +417,9 @@ mod tests {
         assert_eq!((&*row.policy, row.repetition), ("lcmp", 2));
     }
 
-    /// With a rate scale of 1/2,000, the 10 Mbit/s that a fault sets are 20 Gbit/s in paper units. This holds in both
-    /// directions, and also after a cut and its repair, which change no rate. The paper rate of the unchanged 100
-    /// Mbit/s is the plan's.
+    /// With a rate scale of 1/2,000, the 10 Mbit/s that a fault sets are 20 Gbit/s in paper units, in both directions,
+    /// and also after a cut and its repair, which change no rate. Before the fault, and on another link, the rate is
+    /// the plan's paper rate, 100 Mbit/s.
     #[test]
     fn a_links_rate_is_the_one_in_force() {
         let mut plan = plan();

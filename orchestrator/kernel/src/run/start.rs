@@ -80,7 +80,7 @@ struct Tick {
 }
 
 impl Tick {
-    /// Reads one of the latest ticks.
+    /// Reads the time and the jiffies of a recent timer tick.
     fn read() -> io::Result<Self> {
         let missing = || io::Error::other(format!("`{TIMER_LIST}` has no time or no jiffies"));
         let read = |_| Self::parse(&fs::read_to_string(TIMER_LIST)?).ok_or_else(missing);
@@ -88,8 +88,8 @@ impl Tick {
         Self::undisturbed(ticks).ok_or_else(missing)
     }
 
-    /// Returns a reading in which no tick occurred between reading the time and reading the jiffies. Such a tick would
-    /// make the jiffies too large by one.
+    /// Returns a reading in which no tick occurred between reading the time and reading the jiffies, because such a
+    /// tick makes the jiffies too large by one.
     fn undisturbed(readings: Vec<Self>) -> Option<Self> {
         let ahead = |tick: &Self| {
             tick.jiffies
@@ -112,7 +112,8 @@ impl Tick {
 }
 
 /// Returns a period in jiffies that is a whole number of seconds and, if possible, a multiple of a timer's
-/// `granularity`. The short period is preferred, because 15 minutes in virtual time cost the host a few seconds.
+/// `granularity`. The short period is preferred, because the start is then 15 minutes of virtual time sooner on
+/// average, which saves the host a few seconds.
 const fn period(granularity: u64) -> u64 {
     if SHORT_PERIOD.is_multiple_of(granularity) {
         SHORT_PERIOD

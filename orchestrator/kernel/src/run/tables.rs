@@ -7,7 +7,7 @@ use super::AgentError;
 /// Checks that the tables that an agent read back are those of its configuration.
 ///
 /// # Errors
-/// If a destination has other candidates or another order of candidates, or if a port lacks the program.
+/// If a destination's candidates, or their order, path costs or buckets, differ, or if a port lacks the program.
 pub(super) fn check(config: &AgentConfig, ready: &Ready) -> Result<(), AgentError> {
     let differences = differences(config, ready);
     if differences.is_empty() {
@@ -51,7 +51,7 @@ fn differences(config: &AgentConfig, ready: &Ready) -> Vec<String> {
     differences
 }
 
-/// Formats candidates as text: port, C_path and number of buckets of each.
+/// Formats candidates as text, each with its port, C_path and number of buckets.
 fn show(candidates: &[CandidateConfig]) -> String {
     let show = |it: &CandidateConfig| format!("{} ({}, {})", it.port, it.c_path, it.buckets);
     let shown: Vec<String> = candidates.iter().map(show).collect();

@@ -17,7 +17,7 @@ use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 pub(super) struct TeController<'a> {
     plan: &'a Plan,
     interval: Nanos,
-    /// Start of the repetition's time; the maximum value before the start is known.
+    /// Start of the repetition's time; `u64::MAX` ns until the start is known.
     start: MonotonicTime,
     controller: Controller,
     /// Provisioned capacity of the directed link that leaves through each port; `None` for links inside a datacenter.
@@ -277,8 +277,9 @@ mod tests {
         assert_eq!(report(&mut te, &ALL, 2, 0), [], "nothing was measured");
     }
 
-    /// Two next hops of the same rate get equal shares, even if the link of one is cut, because only its own switch
-    /// detects the cut. A link at a quarter of its rate gets shares of 1 : 4, which is 20 of 100 buckets.
+    /// Two next hops of the same rate get equal shares, even if the link of one is cut, because only the switch at that
+    /// link detects the cut. If one link has a quarter of the rate, the shares are 1 : 4, which is 20 and 80 of 100
+    /// buckets.
     #[test]
     fn a_cut_link_keeps_its_share_and_a_slower_link_gets_less() {
         let plan = testing::routed(0);

@@ -27,10 +27,10 @@ pub struct ParameterChange {
     pub value: u8,
 }
 
-/// Error for a text that is not a change.
+/// Error for a text that is not a parameter change such as `alpha=1`.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
-    "`{text}` is not a change (hint: write a parameter and its value from 0 to 255, such as `alpha=1`)"
+    "`{text}` is not a parameter change (hint: write a parameter and its value from 0 to 255, such as `alpha=1`)"
 )]
 pub struct ParseChangeError {
     text: String,

@@ -172,7 +172,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Returns the index of an interface; 0, which no interface has, if there is no such interface.
+    /// Returns the index of an interface, or 0, which no interface has, if the interface does not exist.
     fn index(&self, dev: &str) -> u32 {
         self.links.get(dev).map_or(0, |link| link.index)
     }

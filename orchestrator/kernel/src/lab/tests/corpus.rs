@@ -45,7 +45,7 @@ enum Inject {
     /// `$G` are the interfaces in the fiber that receive from `$P` and send to `$Q`; `$O` is an interface of another
     /// link; `$BURST` and `$LIMIT` are the shaper's parameters.
     Shell(&'static str),
-    /// Receive offload, which is enabled.
+    /// Receive offload, which the fault enables.
     Offload,
     /// Program that runs during the measurement; calling the result stops it.
     Beside(fn() -> Box<dyn FnOnce()>),
@@ -134,7 +134,7 @@ fn corpus() -> Vec<InjectedFault> {
                  done",
             ),
             Some("delay 24000000 ns"),
-            Some("netem's delay"),
+            Some("a wrong delay in netem"),
         ),
         fault(
             "jitter",

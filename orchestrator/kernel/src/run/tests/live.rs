@@ -264,7 +264,7 @@ struct LiveRun<'r, 'l> {
     runtime: &'r tokio::runtime::Runtime,
     /// Process ids of the agents.
     pids: BTreeMap<DcId, u32>,
-    /// True if this kernel itself marks dead ports.
+    /// True if the kernel itself marks a port dead when its link goes down; false if only the agent does.
     has_carriers: bool,
     /// Host of DC1, which sends packets to the host of DC4.
     sender: (NodeId, Ipv4Addr),
@@ -438,7 +438,7 @@ impl LiveRun<'_, '_> {
         }
     }
 
-    /// Sends a packet for each flow, given by source ports, and waits until it arrives.
+    /// Sends a packet from each source port in `sports`, each of which is a flow, and waits until the packet arrives.
     fn send(&self, sports: std::ops::Range<u16>) {
         for sport in sports {
             let socket = socket_on(self.runner.lab, self.sender.0, self.sender.1, sport);

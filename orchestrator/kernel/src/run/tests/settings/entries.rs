@@ -74,7 +74,7 @@ const LISTED: &[(&str, &str)] = &[(
         { "from": "dc1/h2", "to": "dc5/h2", "size": "1 MB", "start": "2 ms" }]"#,
 )];
 
-/// Faults on two of the diamond's links that set their existing rates, so that they have no effect.
+/// Faults that set the existing rates of two of the diamond's links, and so have no effect.
 const FAULTY: &[(&str, &str)] = &[(
     "faults",
     r#"[{ "at": "1 ms", "link": ["dc1", "dc2"], "rate": "10 Gbit" },
@@ -481,7 +481,7 @@ const AUTHORS_LCMP: &[(&str, &str)] = &[(
 
 const TE: &[(&str, &str)] = &[("policies[].te", r#"{ "interval": "500 us" }"#)];
 
-/// Changes with which UCMP has flow ageing from 500 kB on: from 5 MB / α on, the path with 20 Gbit/s and 6 ms costs no
+/// Changes with which UCMP flows age at 500 kB (5 MB / α): from that size on, the path with 20 Gbit/s and 6 ms costs no
 /// more than the path with 10 Gbit/s and 2 ms.
 const UCMP: &[(&str, &str)] = &[
     ("policies[].ucmp", r#"{ "alpha": 10 }"#),

@@ -30,7 +30,7 @@ use self::{
 /// Outcome of giving a key another value.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Outcome {
-    /// The rows of the simulation, or the parts of the lab, change.
+    /// The simulated rows change, or in lab mode what the kernel engine derives from the plan.
     Acts,
     /// The scenario is refused, and the error names the key.
     Refused,
@@ -289,8 +289,9 @@ fn outcome(key: &str, mode: Mode, before: &Seen, after: &Result<Seen, String>) -
     }
 }
 
-/// Returns true if `message` contains, in backticks, `key` or a key that encloses it, other than the top-level key. The
-/// label of the policy that a warning is about does not count, because it is often the policy's key.
+/// Returns true if `message` contains, in backticks, a component of the path `key`; the top-level component counts only
+/// if it is the only one. The label of the policy that a warning is about does not count, because it is often the
+/// policy's key.
 fn names(message: &str, key: &str) -> bool {
     let about_policy = message.strip_prefix("policy `");
     let message = match about_policy.and_then(|rest| rest.split_once('`')) {
