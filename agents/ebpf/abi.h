@@ -90,7 +90,7 @@ struct flow_entry {
 	__u64 bytes;
 	// Index of the egress port in `SwitchTable::ports`.
 	__u16 port;
-	// Row of `demands` that counts the flow's bytes, from 1; 0: not counted.
+	// 1-based row of `demands` that counts the flow's bytes; 0: not counted.
 	__u16 demand;
 	// Decisions made for the flow; more than 1 after a failover or flow ageing.
 	__u32 decisions;
@@ -186,7 +186,7 @@ _Static_assert(__builtin_offsetof(struct size_threshold, pad) == 9, "size_thresh
 struct destination {
 	// Number of candidates in use.
 	__u32 count;
-	// Row of `demands` that counts the bytes from this datacenter's hosts to the destination, from 1; 0: not
+	// 1-based row of `demands` that counts the bytes from this datacenter's hosts to the destination; 0: not
 	// counted.
 	__u32 demand;
 	struct candidate candidates[8];
@@ -219,9 +219,10 @@ _Static_assert(__builtin_offsetof(struct port, dst_mac) == 18, "port.dst_mac");
 
 // Decision parameters; weights and thresholds may change while the program runs.
 struct switch_params {
-	// Age of the congestion signals from which LCMP hashes over all candidates, ns; 0: no limit.
+	// Maximum age of the congestion signals, ns; if they are older, LCMP hashes over all live candidates. 0: no
+	// limit.
 	__u64 stale_after_ns;
-	// Age of the tables from which every policy hashes over all candidates, ns; 0: no limit.
+	// Maximum age of the tables, ns; if they are older, every policy hashes over all live candidates. 0: no limit.
 	__u64 max_table_age_ns;
 	// Weight α of the path cost (Eq. 1).
 	__u32 alpha;
@@ -240,9 +241,9 @@ struct switch_params {
 	__u32 congested_threshold;
 	// `artifact`: cost from which a kept candidate is dropped.
 	__u32 drop_threshold;
-	// Prefix of the datacenter's own hosts, in network byte order.
+	// Network address of the datacenter's own hosts, in network byte order.
 	__u32 local_addr;
-	// Mask of that prefix, in network byte order.
+	// Mask for `local_addr`, in network byte order.
 	__u32 local_mask;
 	// 1: flow ageing re-routes a flow past a size threshold if its next hop is no longer among the cheapest.
 	__u32 flow_ageing;
@@ -291,19 +292,19 @@ _Static_assert(__builtin_offsetof(struct switch_table, netns) == 96, "switch_tab
 _Static_assert(__builtin_offsetof(struct switch_table, ports) == 104, "switch_table.ports");
 _Static_assert(__builtin_offsetof(struct switch_table, queues) == 1640, "switch_table.queues");
 
-// Packet and decision counters of a DCI switch: for one CPU in the switch program, for all in a report. The
-// simulator's switches use the same counters.
+// Packet and decision counters of a DCI switch: for one CPU in the switch program, summed over all CPUs in a
+// report. The simulator's switches use the same counters.
 struct counters {
 	__u64 received;
-	// Packets forwarded by the entry of their flow.
+	// Packets of pinned flows that needed no decision.
 	__u64 hits;
-	// Decisions for a flow's first packet.
+	// Decisions for packets of flows without a row in the flow table, usually a flow's first packet.
 	__u64 new_flows;
 	// Decisions for a pinned flow whose port is dead.
 	__u64 failovers;
 	// Decisions that flow ageing caused.
 	__u64 aged;
-	// Decisions for which the policy's own rule could not decide.
+	// Decisions by a fallback rule, because the policy's own rule could not decide.
 	__u64 fallbacks;
 	// Decisions by the fallback for stale tables or signals.
 	__u64 stale;
@@ -313,7 +314,8 @@ struct counters {
 	__u64 ttl_expired;
 	// Packets dropped because no candidate of their destination was alive.
 	__u64 no_destination;
-	// Flows without a row in the flow table; every packet of such a flow needs a decision.
+	// Decisions after which the flow was not pinned because the flow table had no room; the flow's next packet
+	// needs another decision.
 	__u64 not_pinned;
 	// Decision records lost because the ring buffer was full.
 	__u64 records_lost;
@@ -372,7 +374,7 @@ struct decision_record {
 	__u32 hash;
 	// Destination QP of the packet's base transport header, or NO_QP.
 	__u32 dest_qp;
-	// Packet sequence number in that header, or NO_QP.
+	// Packet sequence number of the packet's base transport header, or NO_QP.
 	__u32 psn;
 	// Index of the chosen port in `SwitchTable::ports`.
 	__u32 port;
@@ -483,8 +485,8 @@ _Static_assert(__builtin_offsetof(struct reaction_point, timer_stage) == 60, "re
 _Static_assert(__builtin_offsetof(struct reaction_point, byte_stage) == 64, "reaction_point.byte_stage");
 _Static_assert(__builtin_offsetof(struct reaction_point, pending) == 68, "reaction_point.pending");
 
-// One step of the law's self-test: an event, and the state before it, which the program overwrites with the
-// state after it.
+// One step of the DCQCN self-test: an event, and the state before it, which the program overwrites with the state
+// after it.
 struct law_step {
 	// Event that the step applies, one of LAW_*.
 	__u32 event;
@@ -499,7 +501,7 @@ struct law_step {
 	struct dcqcn_params params;
 	struct reaction_point point;
 	struct congestion_point congestion;
-	// Queue length that the packet found.
+	// Queue length when the packet arrives.
 	__u64 queue;
 	// Uniform random number that decides whether the packet is marked.
 	__u32 dice;
@@ -522,7 +524,8 @@ _Static_assert(__builtin_offsetof(struct law_step, is_marked) == 220, "law_step.
 struct host_params {
 	// Parameters of DCQCN; times in nanoseconds.
 	struct dcqcn_params law;
-	// Time after which a parked packet is checked again, ns; never shorter than the timer interval.
+	// Minimum time until a parked packet is checked again, ns; a longer timer interval takes its place (published
+	// law).
 	__u64 horizon_ns;
 	// Index of the interface through which packets enter the pacer.
 	__u32 pacer;
@@ -556,8 +559,8 @@ struct paced_qp {
 	__u64 last_tx_ns;
 	// CNPs received for this QP.
 	__u64 cnps;
-	// Time on the NIC's clock from which the first packet may leave, if the NIC can be paused; 0: the packet is
-	// not in the NIC's queue yet.
+	// Time on the NIC's clock from which the QP's next packet may leave, if the NIC can be paused; 0: that packet
+	// is not in the NIC's queue yet.
 	__u64 ticket;
 	// Packets that have left the pacer.
 	__u64 packets;
@@ -575,7 +578,8 @@ struct paced_qp {
 	__u32 next_out;
 	// Largest number of packets held in the pacer at once.
 	__u32 max_parked;
-	// Packets released out of order because a packet before them never arrived.
+	// Packets released out of order: those sent ahead of a packet that was given up as lost, and such a packet if
+	// it arrives late.
 	__u32 out_of_order;
 };
 _Static_assert(sizeof(struct paced_qp) == 144, "paced_qp");
@@ -632,9 +636,9 @@ struct ingress_port {
 	// Size of the headroom for packets in flight when a pause is sent, bytes; 0: the port drops packets instead
 	// of pausing.
 	__u64 headroom;
-	// Bytes of the port's packets that count against its reserve and its share.
+	// Buffered bytes of the port's packets in the port's reserve and in its share of the shared buffer.
 	__u64 bytes;
-	// Bytes of the port's packets that count against its headroom.
+	// Buffered bytes of the port's packets in the port's headroom.
 	__u64 headroom_bytes;
 	// End of the sender's latest pause, ns.
 	__u64 paused_until_ns;
@@ -660,9 +664,9 @@ struct shared_buffer {
 	__u64 shared;
 	// Bytes of the shared part that are in use.
 	__u64 used;
-	// Calendar slot of the latest packet: its time divided by 2^slot_bits ns.
+	// Calendar slot of the latest packet: the packet's time divided by 2^slot_bits ns.
 	__u64 slot;
-	// Length of a slot as a power of two: 2^slot_bits ns.
+	// Base-2 logarithm of a calendar slot's length in ns.
 	__u32 slot_bits;
 	// Number of ports with a row in `ports`.
 	__u32 count;
