@@ -17,7 +17,7 @@ use crate::{
     network::Network,
 };
 
-/// Builds the network of `topology` with the names and addresses of slot 0.
+/// Builds the network of `topology`, with names and addresses in slot 0.
 pub(crate) fn build(topology: &Topology, scale: &Scale) -> Result<Network, PlanError> {
     check_bounds(topology)?;
     let mut builder = Builder::new(topology, scale);
