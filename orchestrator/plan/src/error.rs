@@ -148,7 +148,7 @@ pub enum PlanError {
     /// More next hops on shortest paths than a switch can choose among.
     #[error(
         "`{from}` has {found} next hops on shortest paths to `{to}`, but a switch chooses among at most {max} \
-         (hint: remove some of its links, or one of theirs to `{to}`)"
+         (hint: remove links of `{from}`, or links from its next hops to `{to}`)"
     )]
     TooManyNextHops {
         /// Name of the datacenter whose switch has the next hops.
@@ -173,7 +173,7 @@ pub enum PlanError {
     },
     /// Scale factors whose product, the factor of sizes, is zero or a fraction that does not fit in 64 bits.
     #[error(
-        "`scale`: sizes would be scaled by {rate} · {time}, which is 0 or too fine a fraction (hint: use rounder \
+        "`scale`: sizes would be scaled by {rate} · {time}, which is 0 or needs more than 64 bits (hint: use rounder \
          factors)"
     )]
     Scale {

@@ -242,7 +242,7 @@ impl<'a> Builder<'a> {
         if used >= address::MAX_FABRIC_ENDS {
             return Err(PlanError::TooMany {
                 object: format!("datacenter `{}`", self.network.dcs[dc.index()].name),
-                what: "ends of links inside it",
+                what: "ends of internal links",
                 count: u64::from(used) + 1,
                 max: u64::from(address::MAX_FABRIC_ENDS),
             });

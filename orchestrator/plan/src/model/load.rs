@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use lab_units::{Bytes, DcId, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Load that a plan's workloads request and offer. Listed flows do not count towards it; they are in `listed`.
+/// Load that a plan's workloads request and offer; `listed` counts the flows of lists and flow files, which do not
+/// contribute to the load.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct LoadPlan {
     /// Longest duration of a workload, in paper time; zero without workloads.

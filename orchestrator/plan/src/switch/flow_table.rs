@@ -21,8 +21,8 @@ pub struct FlowTablePlan {
 
 impl Plan {
     /// Returns the flow table of switches under `policy`, from LCMP's parameters. A policy without these parameters
-    /// gets LCMP's default capacity, so that policies differ only in their decisions; its flows stay in the table until
-    /// their deadline, after which no packet can arrive.
+    /// gets LCMP's default capacity, so that policies differ only in their decisions; flows then stay in the table
+    /// until their deadline, after which no packet can arrive.
     #[must_use]
     pub fn flow_table(&self, policy: &PolicyPlan) -> FlowTablePlan {
         let deadline = self.rdma.flow_deadline_ns;

@@ -16,7 +16,7 @@ pub(crate) struct Demand {
     pub to: Vec<DcId>,
     /// Rate that counts as a load of 1, in bits per second.
     pub full_bps: u64,
-    /// Number of hosts that share this rate equally.
+    /// Number of hosts that share `full_bps` equally.
     pub sharers: u64,
     pub load: Ratio,
 }

@@ -9,7 +9,7 @@ use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest, Sha256};
 
-/// Components that make up a stream's name.
+/// Components of the name that identifies a stream of random numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamName<'a> {
     pub seed: u64,

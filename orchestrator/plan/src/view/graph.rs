@@ -103,7 +103,7 @@ impl Grid {
     }
 
     /// Returns the line of a link. A line between columns is straight; a line within a column is bent around the
-    /// datacenters between its ends. Parallel links of the same pair are bent further each time.
+    /// datacenters between its ends. Each further link between the same two datacenters is bent more.
     fn curve(&self, at: usize) -> Curve {
         let (a, b) = self.ends[at];
         let same = |pair: &&(usize, usize)| **pair == (a, b) || **pair == (b, a);
@@ -125,7 +125,7 @@ impl Grid {
         MARGIN_TOP + MARGIN_BOTTOM + ROW_GAP * f64::from(self.layout.rows.saturating_sub(1))
     }
 
-    /// Returns the x coordinate of the picture's left edge. The picture is at least wide enough for a description.
+    /// Returns the x coordinate of the picture's left edge, so that the picture is at least [`MIN_WIDTH`] wide.
     fn left(&self) -> f64 {
         (self.width() - self.width().max(MIN_WIDTH)) / 2.0
     }
@@ -147,7 +147,7 @@ impl Grid {
         )
     }
 
-    /// Draws the caption, which gives the number of links whose labels found no space.
+    /// Draws the caption, which includes the number of links whose labels found no space.
     fn draw_notes(&self, svg: &mut String, crowded: usize) {
         let mut note = "rate and one-way delay of each link, as in the scenario".to_owned();
         if crowded > 0 {

@@ -115,7 +115,8 @@ impl CcPlan {
         }
     }
 
-    /// Returns true if only ECN marks make the control change the rate, so that it needs switches that mark.
+    /// Returns true if the congestion control changes rates only in response to ECN marks, and so needs switches that
+    /// mark.
     #[must_use]
     pub const fn needs_marks(&self) -> bool {
         match self {

@@ -67,7 +67,8 @@ fn path_row(
 /// Numbers that each policy assigns to candidates, such as path costs, shown side by side in one column.
 struct Numbers<'a, T> {
     what: &'static str,
-    /// Labels of the policies, each with its numbers by switch, destination and candidate.
+    /// Label of each policy, or of a group of policies with equal numbers; its numbers are by switch, destination and
+    /// candidate.
     runs: Vec<(String, &'a [Vec<Vec<T>>])>,
 }
 
@@ -122,7 +123,7 @@ fn grouped<T: PartialEq>(runs: Vec<(String, &[T])>) -> Vec<(String, &[T])> {
     groups.into_iter().map(label).collect()
 }
 
-/// Maximum number of policies whose numbers are shown.
+/// Maximum number of policies for which the table has a column.
 const MAX_COLUMNS: usize = 8;
 
 /// Renders the destinations with a single candidate, grouped by that candidate.
