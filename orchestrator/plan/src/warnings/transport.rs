@@ -138,7 +138,7 @@ pub(super) fn blind_hpcc(inspection: &Inspection<'_>) -> Option<Warning> {
     (hpcc.int_hops < longest).then(|| {
         let text = format!(
             "HPCC's packets have room for the telemetry of {} switches (`int_hops`), but the longest path has \
-             {longest}, so senders know nothing of the queues at later switches (hint: leave `int_hops` out)",
+             {longest}, so senders get no telemetry of later switches (hint: leave `int_hops` out)",
             hpcc.int_hops,
         );
         warning("hpcc-blind", text)

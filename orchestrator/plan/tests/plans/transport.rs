@@ -86,7 +86,7 @@ fn congestion_controls_default_to_the_preset_of_the_semantics() {
     );
 }
 
-/// Times are multiplied by 10, rates by the scenario's factor, sizes by the product of both.
+/// Times are multiplied by 10, rates by the scenario's rate factor, sizes by the product of both factors.
 #[test]
 fn parameters_are_scaled_like_everything_else() {
     let plan = plan("cc: dcqcn, window: 10 MB, retransmit_timeout: 6 ms");
@@ -106,7 +106,7 @@ fn parameters_are_scaled_like_everything_else() {
     assert_eq!(plan.transport.retransmit_timeout_ns.0, timeout);
 }
 
-/// A simulation in paper units does not follow rxe.
+/// An unscaled simulation does not have rxe's defaults.
 #[test]
 fn the_kernel_and_the_scaled_simulator_have_rxes_window_and_timeouts() {
     let with = |transport: &str, engine| {

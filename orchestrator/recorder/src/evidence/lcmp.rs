@@ -37,7 +37,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Adds the decision in `row`, made by a switch with hash seed `seed`, if LCMP's scores made it for a new flow.
+    /// Adds the decision in `row` by a switch with hash seed `seed`; ignores decisions other than those by LCMP's
+    /// scores for a new flow.
     pub fn add(&mut self, row: &DecisionRow, seed: u32) {
         if !is_own_rule(&row.reason) {
             return;
@@ -59,7 +60,7 @@ impl<'a> Replay<'a> {
         compare(&mut self.congestion, &self.without_congestion);
     }
 
-    /// Returns the counts, without the comparison with rm-beta, `against_rm_beta`.
+    /// Returns the counts, without `against_rm_beta`, the comparison with rm-beta.
     pub fn counts(&self) -> LcmpCounts {
         LcmpCounts {
             decisions: self.decisions,

@@ -319,7 +319,7 @@ struct DataDecision<'a> {
     switch: usize,
     /// Index of the destination at the switch.
     destination: usize,
-    /// True for the flow's first decision, false for a later one by failover or flow ageing.
+    /// True for the flow's first decision; false for a later decision, by failover or flow ageing.
     is_first: bool,
 }
 
@@ -365,7 +365,7 @@ impl<'a> DataDecision<'a> {
     }
 }
 
-/// Returns the buckets that the switch of a split had before any split, by next datacenter.
+/// Returns, by next datacenter, the hash buckets that a switch had before its first traffic-engineering split.
 fn provisioned(plan: &Plan, run: &PolicyRun, row: &SplitRow) -> Option<Vec<u16>> {
     let name = |dc: DcId| plan.dcs[dc.index()].name.as_str();
     let switch = plan
