@@ -38,7 +38,7 @@ impl Curve {
         )
     }
 
-    /// Returns the points through which the curve is drawn; only its two ends if it is straight.
+    /// Returns the points through which the curve is drawn; for a straight curve, only its two ends.
     #[must_use]
     pub fn points(&self) -> Vec<Point> {
         if *self == Self::new(self.from, self.to, (0.0, 0.0)) {

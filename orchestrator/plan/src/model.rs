@@ -90,7 +90,7 @@ impl Plan {
     }
 }
 
-/// Factors emulated ÷ paper: rates by `rate`, times by `time`, sizes by `size = rate · time`.
+/// Factors from paper to emulated units: `rate` for rates, `time` for times, and `size = rate · time` for sizes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
     pub rate: Ratio,
@@ -276,8 +276,8 @@ pub struct Destination {
     pub candidates: Vec<Candidate>,
 }
 
-/// Next hop towards a datacenter, with the attributes of its best path: among all shortest paths through it, the one
-/// with the least delay, then the most capacity.
+/// Next hop towards a datacenter, with the attributes of the best path through this next hop: among the paths with the
+/// fewest hops, the one with the least delay, then with the most capacity.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Egress port towards the next hop.
@@ -356,9 +356,9 @@ pub struct Flow {
     pub message_bytes: Bytes,
     /// Start time relative to the repetition's start, emulated.
     pub start_ns: Nanos,
-    /// Round-trip time of one full packet and its ACK on the path with the least delay and empty queues.
+    /// Emulated round-trip time of one full packet and its ACK with empty queues, on the path with the least delay.
     pub base_rtt_ns: Nanos,
-    /// FCT of this flow alone, on the fastest path that the switches' tables allow.
+    /// Emulated FCT of this flow alone, on the fastest path that the switches' tables allow.
     pub ideal_fct_ns: Nanos,
     /// True if the flow comes from a list or a flow file, and so is not part of a workload's load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -394,8 +394,8 @@ pub struct Rdma {
     pub interface_mtu: u32,
     pub traffic_class: u8,
     /// Exponent `u` of the QPs' transport time-out 4.096 µs · 2^u. The time-out is at least the scenario's
-    /// `retransmit_timeout`; if that is not set, it is over twice the longest round trip with full queues, so that no
-    /// retransmission is spurious.
+    /// `retransmit_timeout`; if `retransmit_timeout` is not set, the time-out is over twice the longest round trip with
+    /// full queues, so that no retransmission is spurious.
     pub qp_timeout: u8,
     /// Time after a flow's start at which the flow is aborted if it is unfinished.
     pub flow_deadline_ns: Nanos,

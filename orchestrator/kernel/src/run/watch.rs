@@ -17,7 +17,7 @@ use procfs::{CpuTime, CurrentSI, KernelStats};
 
 use crate::clocks::Clocks;
 
-/// Running watchdog. Dropping it ends its thread.
+/// Running watchdog; its thread ends when this value is dropped.
 pub(super) struct Watchdog {
     stop: Sender<()>,
     thread: JoinHandle<Watch>,

@@ -20,7 +20,7 @@ pub struct HostPrograms {
     pub nics: Vec<NicRate>,
     /// True if switches may pause the NICs (PFC).
     pub pfc: bool,
-    /// Capacity of the map of sending QPs, and of the map of receiving QPs.
+    /// Capacity in QPs, both for the map of senders and for the map of receivers.
     pub qps: u32,
     /// Parameters of DCQCN, in emulated units.
     pub dcqcn: DcqcnConfig,

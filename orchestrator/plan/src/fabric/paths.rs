@@ -52,7 +52,8 @@ impl BestPath {
         }
     }
 
-    /// Returns a sort key by which the best path is first: least delay, then most capacity, then lowest port number.
+    /// Returns a sort key that orders paths from best to worst: least delay, then most capacity, then lowest port
+    /// number.
     fn rank(&self) -> (Nanos, Reverse<Option<BitsPerSec>>, Option<PortId>) {
         (self.delay, Reverse(self.bottleneck), self.port)
     }

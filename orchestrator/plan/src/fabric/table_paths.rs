@@ -78,7 +78,7 @@ impl TablePath {
         self.delay() <= other.delay() && rates.all(|(hop, other)| hop.rate >= other.rate)
     }
 
-    /// Adds this path to `paths` unless one of them beats it, and removes the paths that it beats.
+    /// Adds this path to `paths` unless one of `paths` beats this path; removes the paths that this path beats.
     fn join(self, paths: &mut Vec<Self>) {
         if !paths.iter().any(|path| path.beats(&self)) {
             paths.retain(|path| !self.beats(path));

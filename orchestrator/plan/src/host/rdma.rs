@@ -116,9 +116,9 @@ struct Deadline {
 }
 
 impl Deadline {
-    /// Returns the deadline, the sum of four times: the schedule's ideal end, the time to send all flows of a
-    /// repetition one after another over the slowest link, the largest flow's round trips under rxe's window on the
-    /// longest path, and all transmissions of one packet before its QP fails.
+    /// Returns the deadline, the sum of four times: the schedule's ideal end, the time to send all flows one after
+    /// another over the slowest link, the largest flow's round trips under rxe's window on the longest path, and the
+    /// time-outs of all tries before a QP fails.
     fn after(&self, flows: &[Flow]) -> Nanos {
         let wire_bytes = round_trip::max_wire_bytes(flows);
         let drained = self.slowest.and_then(|rate| rate.serialize(wire_bytes));

@@ -20,8 +20,8 @@ pub(crate) struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// Returns the longest round trips for a packet of `path_mtu` bytes and its ACK. Queues hold at most `sent` bytes,
-    /// the data of all flows.
+    /// Returns the longest round trips for a packet of `path_mtu` bytes and its ACK. A queue contains at most `sent`
+    /// bytes, the data of all flows.
     pub fn longest(
         network: &Network,
         paths: &Paths,

@@ -15,7 +15,7 @@ pub struct LoadPlan {
     pub paper_last_start_ns: Nanos,
     /// Number of arrivals that the workloads sample within their durations, over all repetitions.
     pub arrivals: u64,
-    /// Number of arrivals that became flows of the plan; `max_flows` drops the rest.
+    /// Number of arrivals that became flows of the plan; the other arrivals exceed `max_flows`.
     pub kept: u64,
     /// Load of each datacenter that sends workload flows, by id.
     pub senders: Vec<SenderLoad>,

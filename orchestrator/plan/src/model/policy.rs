@@ -20,8 +20,8 @@ pub enum PolicyPlan {
     /// 5-tuple hash over hash buckets; a path's number of buckets depends only on the attributes of the paths.
     #[serde(skip)]
     Buckets(&'static BucketPolicy),
-    /// UCMP: 5-tuple hash over the candidates with minimum uniform cost; without flow ageing, over those with minimum
-    /// delay.
+    /// UCMP: 5-tuple hash over the candidates with minimum uniform cost; without flow ageing, over the candidates with
+    /// minimum delay.
     Ucmp(UcmpConfig),
     /// Centralised traffic engineering.
     Te(TeConfig),

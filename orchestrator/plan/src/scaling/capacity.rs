@@ -135,8 +135,8 @@ impl Capacity {
     /// Returns the text that gives this capacity on a command line; [`Self::from_str`] parses it.
     ///
     /// The default of a place is written as the place's name: `here`. A measured capacity is the place's name and its
-    /// times: per packet on one link and per flow, by the lab's clock, and, if that clock is virtual, the same two by
-    /// the wall clock: `guest-virtual:15300ns,382us,128us,15ms`.
+    /// times: per packet on one link and per flow, by the lab's clock, and, if that clock is virtual, the two
+    /// corresponding times by the wall clock: `guest-virtual:15300ns,382us,128us,15ms`.
     #[must_use]
     pub fn argument(&self) -> String {
         if !self.is_measured {
@@ -180,8 +180,8 @@ impl Default for Capacity {
 impl FromStr for Capacity {
     type Err = ParseCapacityError;
 
-    /// Parses the text of a capacity: the name of a place stands for its default capacity, and [`Self::argument`]
-    /// defines the form of a measured capacity.
+    /// Parses the name of a place, which stands for its default capacity, or a measured capacity in the form that
+    /// [`Self::argument`] returns.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let Some((place, times)) = text.split_once(':') else {
             return Ok(Self::default_of(text.parse()?));

@@ -83,9 +83,10 @@ pub struct SharedBuffer {
     pub lossy_ports: Vec<LossyPort>,
 }
 
-/// Returns the shared buffer of a switch under the paper's semantics; `None` for a host. A port's headroom covers the
-/// most that its link carries at any time, with all faults, because a switch does not resize it while flows run. If
-/// reserves and headrooms leave nothing to share, headrooms are removed one by one, the largest first.
+/// Returns the shared buffer of a switch under the paper's semantics; `None` for a host. A port's headroom is for the
+/// largest rate and delay that its link has at any time, including faults, because a switch does not resize headrooms
+/// while flows run. If reserves and headrooms leave nothing to share, headrooms are removed one by one, the largest
+/// first.
 #[must_use]
 pub fn shared_buffer(
     switch: &Node,

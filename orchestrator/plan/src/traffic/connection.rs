@@ -70,8 +70,8 @@ fn flow_labels(tool: Tool, flows: &[&Flow]) -> Vec<u32> {
     flows.iter().map(label).collect()
 }
 
-/// Returns a flow's two hosts in the same order for both directions of traffic: the data of a flow and the ACKs of a
-/// flow in the other direction have equal addresses.
+/// Returns a flow's two hosts in the same order for both directions, because ACKs have the same addresses as data in
+/// the opposite direction.
 fn hosts(flow: &Flow) -> (NodeId, NodeId) {
     (flow.src.min(flow.dst), flow.src.max(flow.dst))
 }

@@ -55,7 +55,7 @@ pub(crate) struct Costs {
     pacing: Nanos,
     /// Busy time for a flow's two end points, from creation to removal.
     flow: Nanos,
-    /// Busy time for a flow's end points while flows run; it excludes perftest's processes, which start earlier.
+    /// Busy time for a flow's end points while flows run; 0 for perftest, whose processes start before flows run.
     flow_in_time: Nanos,
     /// Busy time per wake-up of an agent or a recorder.
     pub wake_up: Nanos,
@@ -244,15 +244,15 @@ pub(crate) fn count(items: usize) -> u64 {
 /// processes, took 0.4 to 0.7 s of wall-clock time in the emulated guest.
 pub(crate) const PROCESS_CPU: Nanos = Nanos::from_millis(250);
 
-/// CPU time of a data packet in its host's pacer, from a measurement: 62 µs for a packet's whole path without
-/// congestion control, 74 µs with it.
+/// CPU time of a data packet in its host's pacer: the measured time for a packet's whole path was 62 µs without
+/// congestion control and 74 µs with congestion control.
 const PACING_CPU: Nanos = Nanos::new(12_000);
 
 /// CPU time per wake-up without reading links, from a measurement: 64 µs at a switch with 4 links, 150 µs with 17.
 const WAKE_UP_CPU: Nanos = Nanos::new(38_000);
 const READ_LINK_CPU: Nanos = Nanos::new(6_600);
 
-/// Length of the window in which offered work is counted; queues hold about one such window of traffic.
+/// Length of the window in which offered work is counted; queues can buffer about one second of traffic.
 pub(crate) const WINDOW: Nanos = Nanos::from_millis(1_000);
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(crate) struct Drafted {
     pub flows: Vec<(u32, Draft)>,
     /// Number of arrivals that the workloads sampled.
     pub arrivals: u64,
-    /// Number of arrivals that became flows; `max_flows` drops the rest.
+    /// Number of arrivals that became flows; the other arrivals exceed `max_flows`.
     pub kept: u64,
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn flows(
 }
 
 impl FlowInputs<'_> {
-    /// Returns the base round trip on `path`, as the sender's model defines it.
+    /// Returns the base round trip on `path` under the sender's model.
     fn round_trip(&self, path: &[Hop]) -> Nanos {
         match self.sender() {
             Sender::Artifact { payload } => Standalone::of(path, payload).base_rtt,

@@ -35,7 +35,7 @@ pub fn render_svg(plan: &Plan) -> String {
     text
 }
 
-/// SVG text of the map while it is drawn, with the areas in use. A label without free space is left out.
+/// SVG text of the map so far, with the areas in use; a label is omitted if there is no free space.
 struct Svg<'a> {
     text: String,
     dcs: &'a [Dc],

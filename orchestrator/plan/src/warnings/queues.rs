@@ -98,8 +98,8 @@ pub(super) fn capped_ecn(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("ecn-capped", text))
 }
 
-/// Returns a warning about ECN inside datacenters, where the kernel engine does not mark: a link end there has room for
-/// one qdisc, which limits the rate.
+/// Returns a warning about ECN inside datacenters, where the kernel engine does not mark: each end of such a link has
+/// only one qdisc, which limits the rate.
 pub(super) fn ecn_inside_dcs(inspection: &Inspection<'_>) -> Option<Warning> {
     let marking = inspection
         .network

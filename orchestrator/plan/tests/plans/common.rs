@@ -16,7 +16,8 @@ fn data() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/plans/data")
 }
 
-/// Reads `text` and the files that it names, whose paths are relative to [`data`] or else to [`scenarios`].
+/// Reads `text` and the files to which it refers. Their paths are relative to [`data`], or to [`scenarios`] if [`data`]
+/// lacks the file.
 pub fn read(text: &str) -> (Scenario, Files) {
     let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).unwrap();
     let files = lab_scenario::files(&scenario)

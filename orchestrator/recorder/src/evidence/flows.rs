@@ -25,7 +25,7 @@ struct Seen {
     repetition: u32,
     id: u32,
     start: Nanos,
-    /// End of the flow; `None` if it did not finish, in which case it counts as active until its repetition ends.
+    /// End of the flow; `None` if the flow did not finish and so counts as active until its repetition ends.
     end: Option<Nanos>,
     /// Index of the flow's path; `None` if the path is unknown.
     path: Option<usize>,

@@ -25,7 +25,7 @@ pub(super) struct Shares {
 #[derive(Default)]
 struct HashedHops(Vec<HopShare>);
 
-/// Hash buckets of a next datacenter, and the number of decisions for it.
+/// Number of a next datacenter's hash buckets, and numbers of decisions that chose this datacenter.
 #[derive(Clone, Default)]
 struct HopShare {
     next: String,

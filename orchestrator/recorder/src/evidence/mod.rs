@@ -235,8 +235,8 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// Compares the paths of the flows of `policy` with their paths under the run's LCMP policy without C_cong
-    /// (`beta: 0`): the one that differs only in `beta` if it exists, else the first.
+    /// Compares the flows' paths under `policy` with their paths under an LCMP policy without C_cong (`beta: 0`): the
+    /// policy that differs only in `beta` if the run has one, else the run's first policy without C_cong.
     fn against_rm_beta(&self, policy: &PolicyWitness<'_>) -> Option<lab_records::PathDifference> {
         let config = policy.run.policy.lcmp()?;
         if config.beta == 0 {

@@ -41,8 +41,8 @@ impl Deref for TransportPlan {
 }
 
 impl TransportPlan {
-    /// Returns true if the switches of a lab send PFC pauses to hosts: only with congestion control, whose pacer holds
-    /// the packets of paused hosts.
+    /// Returns true if the switches of a lab send PFC pauses to hosts: only with congestion control, because only its
+    /// pacer can hold the packets of paused hosts.
     #[must_use]
     pub fn has_pfc_in_lab(&self) -> bool {
         self.is_lossless() && self.cc.in_lab().is_some()

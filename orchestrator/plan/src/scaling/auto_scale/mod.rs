@@ -197,7 +197,8 @@ impl Search<'_> {
                 continue;
             }
             if self.peak_percent(time, offers) > MAX_PERCENT {
-                refusal = "flows use more than half of the machine's capacity in the busiest second";
+                refusal =
+                    "flows use more than half of the machine's capacity in the busiest second";
                 continue;
             }
             let scale = Scale::new(rate, time).ok();

@@ -67,8 +67,7 @@ fn path_row(
 /// Numbers that each policy assigns to candidates, such as path costs, shown side by side in one column.
 struct Numbers<'a, T> {
     what: &'static str,
-    /// Label of each policy, or of a group of policies with equal numbers; its numbers are by switch, destination and
-    /// candidate.
+    /// Labels of policies, or of groups with equal numbers, each with its numbers by switch, destination and candidate.
     runs: Vec<(String, &'a [Vec<Vec<T>>])>,
 }
 
