@@ -147,7 +147,7 @@ fn only_paths(plan: &Plan) -> String {
             parts.push(format!("directly to {}", direct.join(" ")));
         }
         let only = |(via, to): (DcId, Vec<&str>)| {
-            format!("only by {} to {}", dc_name(plan, via), to.join(" "))
+            format!("only via {} to {}", dc_name(plan, via), to.join(" "))
         };
         parts.extend(by.into_iter().map(only));
         if !parts.is_empty() {
