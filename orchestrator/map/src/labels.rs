@@ -38,7 +38,7 @@ impl Curve {
         )
     }
 
-    /// Returns the points through which the curve is drawn; only its two ends if it is straight.
+    /// Returns the points through which the curve is drawn; for a straight curve, only its two ends.
     #[must_use]
     pub fn points(&self) -> Vec<Point> {
         if *self == Self::new(self.from, self.to, (0.0, 0.0)) {
@@ -97,9 +97,9 @@ impl Area {
     }
 }
 
-/// Places a label on each link; half the size of the label is given with the link. The label is placed where it
-/// overlaps `obstacles` and the labels of shorter links the least, then where the fewest other links cross it, then
-/// nearest to [`BEST_SHARE`].
+/// Places a label on each link; half the size of the label is given with the link. The position of a label minimises
+/// the area that it shares with `obstacles` and the labels of shorter links; among equal positions, the number of other
+/// links that cross the label decides, then the distance to [`BEST_SHARE`].
 #[must_use]
 pub fn place_labels(links: &[(Curve, Point)], obstacles: &[Area]) -> Vec<Area> {
     let mut order: Vec<usize> = (0..links.len()).collect();
@@ -138,8 +138,8 @@ fn shares(parts: u32) -> impl Iterator<Item = f64> {
     (0..=parts).map(move |part| f64::from(part) / f64::from(parts))
 }
 
-/// Preferred position of a link's label along the link: a little nearer to the end, where the caller puts the
-/// datacenter with fewer links and so more room.
+/// Preferred position of a label, as a share of its link from the start: a little nearer to the end, where the caller
+/// puts the datacenter with fewer links and so more room.
 const BEST_SHARE: f64 = 0.5625;
 
 /// Minimum distance between a label and a datacenter, as a share of the link; a label nearer to a datacenter would seem

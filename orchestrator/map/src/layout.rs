@@ -5,11 +5,11 @@ use std::{cmp::Reverse, collections::VecDeque};
 /// Positions of the nodes 0, 1, … in a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
-    /// Column and row of each node; rows may be halves.
+    /// Column and row of each node, from 0; a row may be a half, such as 1.5.
     pub places: Vec<(f64, f64)>,
     /// Number of columns.
     pub columns: u32,
-    /// Number of rows in the longest column.
+    /// Number of rows in the column with the most nodes.
     pub rows: u32,
     /// Number of links at each node.
     degrees: Vec<usize>,
@@ -111,7 +111,7 @@ fn hops(neighbours: &[Vec<usize>], start: usize) -> Vec<Option<usize>> {
     hops
 }
 
-/// Returns the nodes of each column, beginning with the column of node `first`.
+/// Returns the nodes of each column, by hops from node `first`, which is alone in the first column.
 fn columns(neighbours: &[Vec<usize>], first: usize) -> Vec<Vec<usize>> {
     if neighbours.is_empty() {
         return Vec::new();
@@ -148,8 +148,8 @@ fn best_order(members: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> V
     order
 }
 
-/// Returns the number of crossings among links to the column on the left, plus the number of rows that links within the
-/// column pass.
+/// Returns the number of crossings among links to the column on the left, plus the number of nodes that links within
+/// the column pass.
 fn disorder(order: &[usize], left: &[usize], neighbours: &[Vec<usize>]) -> usize {
     let row_in = |column: &[usize], node: usize| column.iter().position(|&other| other == node);
     let mut links = Vec::new();
@@ -195,7 +195,7 @@ fn int(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Maximum size of a column whose orders are all tried.
+/// Maximum number of nodes in a column for which all orders are tried.
 const MAX_TRIED: usize = 6;
 
 #[cfg(test)]

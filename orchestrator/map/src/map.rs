@@ -34,7 +34,7 @@ pub struct Map {
     pub links: Vec<(Curve, Point)>,
 }
 
-/// Painter of a map's parts, in an output format of its own.
+/// Renderer of the map's lines, labels and datacenters in one output format.
 pub trait Painter {
     /// Error that painting may return.
     type Error;

@@ -37,9 +37,9 @@ parameters! {
         /// Increase of the target rate per raise after fast recovery (R_AI).
         additive_rate_bps: BitsPerSec = megabits(40), megabits(50);
         /// Increase of the target rate per raise in hyper increase, after the additive raises (R_HAI). With the preset
-        /// `paper`, hyper increase begins once both the timer and the byte counter are past fast recovery, and the step
-        /// is multiplied by the smaller of their two stage counts past it; with `artifact`, it begins with the second
-        /// raise.
+        /// `paper`, hyper increase begins once both the timer and the byte counter are past fast recovery, and the
+        /// increase is multiplied by the number of stages by which the slower of the two is past it; with `artifact`,
+        /// hyper increase begins with the second raise after fast recovery.
         hyper_rate_bps: BitsPerSec = megabits(200), megabits(100);
         /// Minimum rate of a QP.
         min_rate_bps: BitsPerSec = megabits(100);

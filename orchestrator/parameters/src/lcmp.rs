@@ -43,7 +43,7 @@ parameters! {
     /// LCMP's parameters.
     ///
     /// `max_delay_ns` and `max_capacity_bps` are in paper units, because path costs are computed from the paper's
-    /// paths. The intervals are in paper time in a preset, and in emulated time in a plan.
+    /// paths. Intervals are in paper time in a preset, and in emulated time in a plan.
     pub struct LcmpConfig(label) by preset = "LCMP" {
         /// Weight of the path cost C_path in the total cost (α, Eq. 1).
         alpha: u8 = 3 => {
@@ -104,8 +104,8 @@ parameters! {
             domain: STATE_SHIFTS,
             published: published("3", "section 3.1.2", &[Value::Number(3)]),
         };
-        /// Right shift from the duration counter to its level: the level is the number of samples at or above
-        /// `high_water`, divided by 2^`duration_shift`.
+        /// Right shift from the duration counter to the duration level: the level is the counter divided by
+        /// 2^`duration_shift`, at most 255.
         duration_shift: u8 = 2 => { is_tunable: true, domain: STATE_SHIFTS };
         /// Queue level at or above which a sample raises the duration counter, ⌈0.8 · 255⌉ by default; must be above
         /// `low_water`.
@@ -187,7 +187,7 @@ impl Keep {
         }
     }
 
-    /// Returns true if candidates that cost as much as the last kept candidate are also kept.
+    /// Returns true if the rule also keeps candidates that cost as much as the last kept one.
     #[must_use]
     pub const fn keeps_ties(self) -> bool {
         matches!(self, Self::Half)

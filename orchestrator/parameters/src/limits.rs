@@ -12,12 +12,11 @@ pub const MAX_BUFFER: Bytes = Bytes::new(1_000_000_000_000);
 pub const MIN_BUFFER: Bytes = Bytes::new(10_000);
 /// Maximum one-way delay of a link.
 pub const MAX_DELAY: Nanos = Nanos::from_millis(10_000);
-/// Minimum interval of switch agents and measurements. Agents are processes, whose wake-ups are less precise than a
-/// timer.
+/// Minimum interval of switch agents and measurements, 1 µs: agents are processes, which cannot wake up more precisely.
 pub const MIN_INTERVAL: Nanos = micros(1);
 /// Maximum interval of switch agents and measurements.
 pub const MAX_INTERVAL: Nanos = Nanos::from_millis(3_600_000);
-/// Minimum value of the transport's intervals and timeouts.
+/// Minimum value of the transport's intervals and timeouts, 100 ns.
 pub const MIN_TIMER: Nanos = Nanos::new(100);
 /// Maximum value of the transport's intervals and timeouts.
 pub const MAX_TIMER: Nanos = Nanos::from_millis(3_600_000);

@@ -52,7 +52,7 @@ pub struct Published {
     pub words: &'static str,
     /// Section of the publication that gives the value.
     pub place: &'static str,
-    /// Published values in the parameter's type; empty if the value depends on the topology.
+    /// Published values, as values of the parameter; empty if they depend on the topology.
     pub values: &'static [Value],
 }
 
@@ -99,8 +99,8 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// Returns the declaration of `field` with the usual properties: scaled, optional, constant during a run, in both
-    /// presets.
+    /// Returns the declaration of `field` with the usual properties: scaled, optional, constant during a run, used by
+    /// both presets.
     pub(crate) const fn new(field: &'static str, doc: &'static str, domain: Domain) -> Self {
         Self {
             name: without_unit(field),
@@ -144,7 +144,7 @@ pub trait ParameterSet: Clone + Sized + 'static {
     /// Checks of conditions that involve several parameters, such as the order of two thresholds.
     const CONFLICTS: &'static [Conflict<Self>];
 
-    /// Returns the defaults of `preset`; a default that depends on the topology has a placeholder.
+    /// Returns the defaults of `preset`, with placeholders for defaults that depend on the topology.
     fn preset(preset: Preset) -> Self;
 
     /// Returns the value of the parameter `name`; `None` if the set has no such parameter.
@@ -246,7 +246,7 @@ pub(crate) const fn without_unit(field: &'static str) -> &'static str {
     field.split_at(field.len() - unit.len()).0
 }
 
-/// Returns `head`, followed by the names of `parameters`; `N` is the number of keys in total.
+/// Returns the `N` keys of a set: `head`, then the names of `parameters`.
 pub(crate) const fn keys<const N: usize>(
     head: &[&'static str],
     parameters: &[Parameter],
@@ -373,7 +373,7 @@ macro_rules! parameters {
 }
 pub(crate) use parameters;
 
-/// Expands to the second expression if there is one, else to the first.
+/// Expands to its last expression, the second of two or the only one.
 macro_rules! last {
     ($one:expr) => {
         $one

@@ -12,8 +12,8 @@ parameters! {
     /// Parameters of centralised traffic engineering.
     #[derive(Copy)]
     pub struct TeConfig(label) = "TE" {
-        /// Interval over which demands are measured; the split computed from it is installed one interval later. 100 ms
-        /// is the published control loop.
+        /// Interval over which demands are measured; the split computed from these demands is installed one interval
+        /// later. 100 ms is the published period of the control loop.
         interval_ns: Nanos = millis(100) => {
             domain: INTERVALS,
             published: published("100 ms", "section 6.1", &[Value::Time(millis(100))]),

@@ -22,8 +22,9 @@ parameters! {
             domain: Domain::Time { min: Nanos::ZERO, max: MAX_INTERVAL },
             is_scaled: false,
         };
-        /// Flow ageing: if true, a flow is re-routed to the cheapest path for the bytes sent so far. Without it, a flow
-        /// keeps the path of its first packet, for which only the delay counts, and the policy is labelled `min-delay`.
+        /// Flow ageing: if true, a flow is re-routed to the cheapest path for the bytes sent so far. If false, a flow
+        /// keeps the path of its first packet, which is a path with the least delay, and the policy is labelled
+        /// `min-delay`.
         ageing: bool = true => {
             published: published("true", "Li et al.", &[Value::Flag(true)]),
         };

@@ -148,10 +148,10 @@ pub trait Field: Copy {
     /// Domain of a parameter of this type if its declaration gives no domain.
     const DOMAIN: Domain;
 
-    /// Returns the field as a parameter value; `None` for an `Option` without a value.
+    /// Returns the field as a parameter value; `None` if the field is an empty `Option`.
     fn value(self) -> Option<Value>;
 
-    /// Returns the field for `value`; `None` if the type cannot hold it.
+    /// Returns the field for `value`; `None` if `value` has another type or does not fit.
     fn from_value(value: Value) -> Option<Self>;
 }
 
@@ -238,7 +238,7 @@ mod tests {
         Value::Ratio(Ratio::new(numerator, denominator).expect("not a division by zero"))
     }
 
-    /// In the domain are multiples of 0.01 from 0 to 10.00.
+    /// The domain contains the multiples of 0.01 from 0 to 10.00.
     #[test]
     fn hundredths_end_at_their_maximum_and_have_two_decimals() {
         let domain = Domain::Hundredths { max: 10 };

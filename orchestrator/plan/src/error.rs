@@ -12,13 +12,13 @@ pub enum PlanError {
     /// More objects of one kind than the address plan has numbers for.
     #[error("{object} has {count} {what}, but the address plan holds at most {max}")]
     TooMany {
-        /// Object that has too many parts, such as a datacenter.
+        /// Object that exceeds a maximum, such as a datacenter.
         object: String,
-        /// Kind of the counted parts, in the plural.
+        /// Kind of the counted things, in the plural, such as `link ends`.
         what: &'static str,
-        /// Number of parts in the scenario.
+        /// Number of things of this kind that the scenario needs.
         count: u64,
-        /// Maximum number of parts that the address plan holds.
+        /// Maximum number of things of this kind in the address plan.
         max: u64,
     },
     /// Reference to a name that no object of the scenario has.
@@ -148,7 +148,7 @@ pub enum PlanError {
     /// More next hops on shortest paths than a switch can choose among.
     #[error(
         "`{from}` has {found} next hops on shortest paths to `{to}`, but a switch chooses among at most {max} \
-         (hint: remove some of its links, or one of theirs to `{to}`)"
+         (hint: remove links of `{from}`, or links from its next hops to `{to}`)"
     )]
     TooManyNextHops {
         /// Name of the datacenter whose switch has the next hops.
@@ -173,7 +173,7 @@ pub enum PlanError {
     },
     /// Scale factors whose product, the factor of sizes, is zero or a fraction that does not fit in 64 bits.
     #[error(
-        "`scale`: sizes would be scaled by {rate} · {time}, which is 0 or too fine a fraction (hint: use rounder \
+        "`scale`: sizes would be scaled by {rate} · {time}, which is 0 or needs more than 64 bits (hint: use rounder \
          factors)"
     )]
     Scale {
@@ -188,12 +188,12 @@ pub enum PlanError {
          time }}`)"
     )]
     NoScale {
-        /// Place where the scenario should run, such as a guest.
+        /// Machine on which the scenario should run, such as a guest.
         place: Place,
         /// Description of the bound that every scale exceeds.
         why: &'static str,
     },
-    /// Policy parameter outside the range that the switch program supports.
+    /// Parameter of a policy outside the range that the switch program supports.
     #[error("`{path}`: {why}")]
     Parameter {
         /// YAML path of the value that causes the error, such as `traffic[0].workload`.

@@ -13,7 +13,7 @@ use crate::{
     path_costs::PathCosts,
 };
 
-/// A link change with its time, and with the link's parameters after it.
+/// A link change with its time, and the link's parameters after the change.
 pub(crate) struct PlannedFault {
     fault: FaultPlan,
     /// Parameters of the link after the change, in paper units; `None` if the change cuts or repairs the link.
@@ -55,7 +55,8 @@ pub(crate) fn resolve(
     Ok(changes)
 }
 
-/// Returns the faults of a plan: `changes`, each with the path costs that the control plane distributes after it.
+/// Returns the faults of a plan: `changes`, each with the path costs that the control plane distributes after the
+/// change.
 pub(crate) fn with_path_costs(
     changes: Vec<PlannedFault>,
     network: &Network,
@@ -80,8 +81,8 @@ impl PlannedFault {
         self.fault.at_ns
     }
 
-    /// Applies the change's rate and delay to the link in `network`; returns true if the emulated rate or delay differs
-    /// from before.
+    /// Applies the change's rate and delay to the link in `network`. Returns true if the link's emulated rate or delay
+    /// changes.
     pub fn apply(&self, network: &mut Network) -> bool {
         let (Some(paper), FaultChange::Wire(emu)) = (self.paper, self.fault.change) else {
             return false;

@@ -90,7 +90,7 @@ impl Plan {
     }
 }
 
-/// Factors emulated ÷ paper: rates by `rate`, times by `time`, sizes by `size = rate · time`.
+/// Factors from paper to emulated units: `rate` for rates, `time` for times, and `size = rate · time` for sizes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
     pub rate: Ratio,
@@ -154,10 +154,11 @@ pub struct Node {
     pub dc: DcId,
     /// Address of a host's NIC; loopback address of any other node.
     pub addr: Ipv4Addr,
-    /// Additional addresses of a host's NIC, for flows whose five-tuple would otherwise equal that of an earlier flow.
+    /// Additional addresses of a host's NIC, for flows whose five-tuple would otherwise equal the five-tuple of an
+    /// earlier flow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub further_addrs: Vec<Ipv4Addr>,
-    /// Ports of the node, in the order of their links.
+    /// Ports of the node, by increasing link id.
     pub ports: Vec<PortId>,
     /// Kernel routes to every destination outside the node, with all next hops on shortest paths.
     pub routes: Vec<Route>,
@@ -258,7 +259,7 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// Returns the paths to a datacenter; `None` for a datacenter without hosts and for the switch's own.
+    /// Returns the paths to a datacenter; `None` if the datacenter has no hosts or is the switch's own.
     #[must_use]
     pub fn towards(&self, dc: DcId) -> Option<&Destination> {
         self.destinations.iter().find(|row| row.dc == dc)
@@ -275,8 +276,8 @@ pub struct Destination {
     pub candidates: Vec<Candidate>,
 }
 
-/// Next hop towards a datacenter, with the attributes of its best path: among all shortest paths through it, the one
-/// with the least delay, then the most capacity.
+/// Next hop towards a datacenter, with the attributes of the best path through this next hop: among the paths with the
+/// fewest hops, the one with the least delay, then with the most capacity.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Egress port towards the next hop.
@@ -287,9 +288,11 @@ pub struct Candidate {
     pub paper_delay_ns: Nanos,
     /// Smallest capacity of a link on the path, in paper units.
     pub paper_bottleneck_bps: BitsPerSec,
-    /// Delay of the path's first link alone, in paper time; the artifact scores this one.
+    /// Delay of the path's first link, in paper time; the artifact's delay score depends on this delay, not on the
+    /// whole path's.
     pub paper_first_link_delay_ns: Nanos,
-    /// Capacity of the path's first link alone, in paper units; the artifact scores this one.
+    /// Capacity of the path's first link, in paper units; the artifact's capacity score depends on this capacity, not
+    /// on the bottleneck.
     pub paper_first_link_bps: BitsPerSec,
 }
 
@@ -310,7 +313,7 @@ pub struct PolicyRun {
 }
 
 impl Candidate {
-    /// Returns the attributes of the path through this next hop; `hops` is its number of inter-DC links.
+    /// Returns the attributes of the path through this next hop, which has `hops` inter-DC links.
     #[must_use]
     pub const fn path(&self, hops: u32) -> Path {
         Path {
@@ -353,9 +356,9 @@ pub struct Flow {
     pub message_bytes: Bytes,
     /// Start time relative to the repetition's start, emulated.
     pub start_ns: Nanos,
-    /// Round-trip time of one full packet and its ACK on the path with the least delay and empty queues.
+    /// Emulated round-trip time of one full packet and its ACK with empty queues, on the path with the least delay.
     pub base_rtt_ns: Nanos,
-    /// FCT of this flow alone, on the fastest path that the switches' tables allow.
+    /// Emulated FCT of this flow alone, on the fastest path that the switches' tables allow.
     pub ideal_fct_ns: Nanos,
     /// True if the flow comes from a list or a flow file, and so is not part of a workload's load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -391,8 +394,8 @@ pub struct Rdma {
     pub interface_mtu: u32,
     pub traffic_class: u8,
     /// Exponent `u` of the QPs' transport time-out 4.096 µs · 2^u. The time-out is at least the scenario's
-    /// `retransmit_timeout`; if that is not set, it is over twice the longest round trip with full queues, so that no
-    /// retransmission is spurious.
+    /// `retransmit_timeout`; if `retransmit_timeout` is not set, the time-out is over twice the longest round trip with
+    /// full queues, so that no retransmission is spurious.
     pub qp_timeout: u8,
     /// Time after a flow's start at which the flow is aborted if it is unfinished.
     pub flow_deadline_ns: Nanos,
@@ -417,7 +420,7 @@ pub struct MeasurePlan {
 pub struct MeasuredWindow {
     /// Earliest start of a measured flow, in paper time.
     pub paper_from_ns: Nanos,
-    /// Time at and after which flows that start are not measured, in paper time; `None` without an end.
+    /// End of the window, in paper time: a flow that starts at or after it is not measured. `None` without an end.
     pub paper_to_ns: Option<Nanos>,
 }
 
@@ -515,7 +518,7 @@ pub struct Estimate {
     pub span_ns: Nanos,
     /// Memory for queues, delay lines and processes, in bytes.
     pub memory_bytes: Bytes,
-    /// Maximum share of the reference guest's CPU that packets and samples need in any second, in percent.
+    /// Maximum share of the reference guest's CPU that flows and samples need in any second, in percent.
     pub forwarding_percent: u32,
     /// Share of flows whose emulated size is under one packet, in percent.
     pub sub_packet_flows_percent: u32,

@@ -36,7 +36,7 @@ pub struct PlanOptions {
     pub is_scaled: bool,
     /// Factors of rates and times that replace the scenario's `scale`; `None` to keep the scenario's.
     pub scale: Option<(Ratio, Ratio)>,
-    /// Capacity of the place of the run, for an automatic scale and cost estimates.
+    /// Capacity of the machine that runs the plan, for an automatic scale and cost estimates.
     pub capacity: Capacity,
 }
 
@@ -226,7 +226,7 @@ pub fn resolve(
     })
 }
 
-/// Returns the window of measured flows; `None` if the scenario has no window. Fails if no flow starts in it.
+/// Returns the window of measured flows; `None` if the scenario has no window. Fails if no flow starts in the window.
 fn measured_window(measure: &Measure, flows: &[Flow]) -> Result<Option<MeasuredWindow>, PlanError> {
     if measure.from == Nanos::ZERO && measure.to.is_none() {
         return Ok(None);
@@ -245,7 +245,7 @@ fn measured_window(measure: &Measure, flows: &[Flow]) -> Result<Option<MeasuredW
     Ok(Some(window))
 }
 
-/// Returns the SHA-256 of the scenario's text and of the files that it names. Each text is preceded by its length.
+/// Returns the SHA-256 over the scenario's text and the texts of the files that it names, each preceded by its length.
 fn hash(scenario: &Scenario, source_text: &str, files: &Files) -> String {
     let texts = lab_scenario::files(scenario)
         .into_iter()

@@ -17,7 +17,7 @@ use procfs::{CpuTime, CurrentSI, KernelStats};
 
 use crate::clocks::Clocks;
 
-/// Running watchdog. Dropping it ends its thread.
+/// Running watchdog; its thread ends when this value is dropped.
 pub(super) struct Watchdog {
     stop: Sender<()>,
     thread: JoinHandle<Watch>,
@@ -84,7 +84,7 @@ struct Watcher {
     clocks: Option<Clocks>,
     began: Instant,
     waited: Option<Nanos>,
-    /// Start of the current second, and the time that each CPU had spent by then.
+    /// Start of the current second, and each CPU's times since boot at that start.
     second: (Instant, Vec<Spent>),
     cpu: Option<CpuWatch>,
 }
@@ -101,7 +101,7 @@ impl Watcher {
         }
     }
 
-    /// Records a wake-up that was `late` after its scheduled time.
+    /// Records a wake-up that came `late` after its scheduled time.
     fn wake(&mut self, late: Duration) {
         let late = Nanos::new(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX));
         self.watch.wakeups += 1;
@@ -170,7 +170,7 @@ impl From<&CpuTime> for Spent {
     }
 }
 
-/// Returns the time that each CPU has spent; empty if the kernel does not report it.
+/// Returns the times of each CPU since boot; empty if the kernel does not report them.
 fn spent() -> Vec<Spent> {
     let stats = KernelStats::current();
     stats.map_or_else(
@@ -179,7 +179,8 @@ fn spent() -> Vec<Spent> {
     )
 }
 
-/// Returns how all CPUs together spent the time between two readings, as shares; `None` if no time has passed.
+/// Returns shares of the CPU time between two readings: busy and steal over all CPUs, softirq of the CPU with the
+/// largest share; `waiting` is 0. Returns `None` if no time has passed.
 fn shares(before: &[Spent], after: &[Spent]) -> Option<CpuWatch> {
     let mut sum = Spent::default();
     let mut softirq = 0.0;
@@ -228,7 +229,7 @@ const INTERVAL: Duration = Duration::from_millis(10);
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Minimum jump of the wall clock that is counted, ns; NTP's corrections between two wake-ups are smaller.
+/// Minimum jump of the wall clock that is counted, in ns; corrections by NTP between two wake-ups are smaller.
 const MIN_JUMP: u64 = 50_000;
 
 #[cfg(test)]

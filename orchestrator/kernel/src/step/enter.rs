@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::name::Namespace;
 
-/// Option with which `ip` and `tc` select a namespace.
+/// Option of `ip` and `tc` that selects a namespace; empty for the root namespace.
 pub(super) struct Flag<'a>(pub &'a Namespace);
 
 impl fmt::Display for Flag<'_> {
@@ -16,7 +16,7 @@ impl fmt::Display for Flag<'_> {
     }
 }
 
-/// Prefix with which any other program runs in a namespace.
+/// Command prefix that runs a program other than `ip` and `tc` in a namespace; empty for the root namespace.
 pub(super) struct Enter<'a>(pub &'a Namespace);
 
 impl fmt::Display for Enter<'_> {

@@ -12,7 +12,7 @@ use crate::netlink::tc::Hook;
 /// Host programs of a lab, and the initial contents of their maps.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct HostPrograms {
-    /// Directory in the lab's BPF file system in which programs and maps are pinned.
+    /// Directory in the lab's BPF file system where programs and maps are pinned.
     pub directory: PathBuf,
     /// Name of the interface through which packets enter the pacer.
     pub pacer: String,
@@ -20,11 +20,11 @@ pub struct HostPrograms {
     pub nics: Vec<NicRate>,
     /// True if switches may pause the NICs (PFC).
     pub pfc: bool,
-    /// Maximum number of QPs in one repetition, in each direction.
+    /// Capacity in QPs, both for the map of senders and for the map of receivers.
     pub qps: u32,
     /// Parameters of DCQCN, in emulated units.
     pub dcqcn: DcqcnConfig,
-    /// Minimum time until a parked packet is checked again.
+    /// Minimum time until the pacer checks a held packet again.
     pub horizon: Nanos,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for HostPrograms {
     }
 }
 
-/// Returns the hook to which a program must be attached.
+/// Returns the traffic-control hook to which a host program must be attached.
 pub(crate) const fn hook(program: HostProgram) -> Hook {
     match program {
         HostProgram::NicIngress | HostProgram::PacerGate => Hook::Ingress,

@@ -88,7 +88,7 @@ pub enum DeviceChange {
     Redirect(String),
     /// Creates a SoftRoCE device with this name, which must be unique on the machine.
     Rxe(String),
-    /// Attaches a pinned host program to its hook on the interface, which must have a clsact qdisc.
+    /// Attaches a pinned host program to the interface, which must have a clsact qdisc.
     Program {
         program: HostProgram,
         /// Directory in which the program is pinned.

@@ -16,7 +16,7 @@ pub struct Route {
     pub to: Prefix,
     /// Local delivery, or the next hops of the route.
     pub target: RouteTarget,
-    /// Source address for packets that have none yet (`src` in `ip route`).
+    /// Source address for packets from sockets that are not bound to an address (`src` in `ip route`).
     pub src: Option<Ipv4Addr>,
 }
 

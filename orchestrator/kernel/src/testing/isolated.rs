@@ -31,8 +31,8 @@ pub(crate) fn isolated(body: impl FnOnce()) {
     assert_eq!(ended, test, "the isolated process did not run the test");
 }
 
-/// Prints that the running test is skipped. The launcher of the tests counts lines of this form, and uses the name in
-/// them to run the tests again.
+/// Prints that the running test is skipped. The launcher of the tests counts lines of this form, and reruns the tests
+/// that they name.
 #[expect(
     clippy::print_stdout,
     reason = "the launcher counts skipped tests by this line"

@@ -51,7 +51,7 @@ impl Machine {
         Self(all)
     }
 
-    /// Asserts that nothing has changed; on a change, the panic message shows it.
+    /// Asserts that the machine's state is unchanged; otherwise, the panic message shows the difference.
     #[track_caller]
     pub fn assert_unchanged(&self) {
         let now = Self::read();

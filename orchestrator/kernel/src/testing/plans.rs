@@ -197,7 +197,7 @@ fn destination(plan: &Plan, dc: DcId, ports: &[u32]) -> Destination {
     }
 }
 
-/// Returns the scores of all candidates: 10 for the first candidate of each destination, 30 for the second.
+/// Returns made-up path costs of all candidates: 10 for the first candidate of each destination, 30 for the second.
 fn scores(plan: &Plan) -> Vec<Vec<Vec<u8>>> {
     let row = |row: &Destination| [10, 30][..row.candidates.len()].to_vec();
     plan.switches

@@ -37,10 +37,10 @@ pub const MAX_INTER_DC_LINKS: u32 = NUMBERS / 2;
 /// Maximum number of host addresses in a datacenter, including additional addresses of hosts.
 pub const MAX_HOSTS: u32 = FIRST_LOOPBACK - 1;
 
-/// Maximum number of addresses per host. An rxe device identifies each by a GID index of eight bits.
+/// Maximum number of addresses per host; an rxe device refers to each address by an eight-bit GID index.
 pub const MAX_HOST_ADDRS: u8 = 64;
 
-/// Maximum number of spines in a datacenter, and of leaves.
+/// Maximum number of spines in a datacenter; also the maximum number of leaves.
 pub const MAX_TIER: u32 = 127;
 
 /// Maximum number of addresses of link ends inside a datacenter.
@@ -143,8 +143,8 @@ pub fn mac(slot: u8, port: PortId) -> Mac {
 /// Returns the slot-0 name of the interface at `near` on a link to `far`: `l0d1-d2`, or `l0d1-d2_2` on the second link
 /// between the two nodes (`twin` 1).
 ///
-/// A host has one NIC, whose interface is named after the host (`l0d1h1`). The switch's interface on the same link is
-/// `l0d1-h1`, for a leaf as for a DCI switch.
+/// A host has one NIC, whose interface is named after the host (`l0d1h1`). The interface of a leaf or DCI switch on the
+/// link to this host is `l0d1-h1`.
 #[must_use]
 pub fn interface(near: NodePosition, far: NodePosition, twin: u32) -> String {
     let start = interface_start(0);
@@ -236,10 +236,10 @@ const NUMBERS: u32 = 1 << 12;
 const FIRST_LOOPBACK: u32 = 1_536;
 const FIRST_FABRIC_END: u32 = 1_792;
 
-/// Lowest priority of a lab's routing rule. When a program adds a rule without a priority, the kernel gives it one less
-/// than the second rule in the list, which may be a lab's: 31 such rules fit before the lab's, in the right order. If a
-/// lab's rules began at 0 or 1, all later rules would get priority 0, in order of creation, which is the wrong order
-/// for wg-quick's two rules.
+/// Lowest priority of a lab's routing rule. When a program adds a rule without a priority, the kernel gives it the
+/// priority of the second rule in the list minus 1, and the second rule may be a lab's: 31 such rules fit before the
+/// lab's rules, in the right order. If a lab's rules began at 0 or 1, all later rules would get priority 0, in order of
+/// creation, which is the wrong order for wg-quick's two rules.
 const FIRST_RULE: u32 = 32;
 
 /// Number of policy routing rules per host.

@@ -27,8 +27,8 @@ pub const READ_REQUEST: u64 = HEADERS + RETH;
 /// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_param.h>.
 pub const PACKETS_PER_ACK: u64 = 64;
 
-/// Maximum unacknowledged packets of a QP in rxe (`RXE_MAX_UNACKED_PSNS`):
-/// <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_param.h>.
+/// Limit of rxe on unacknowledged packets of a QP (`RXE_MAX_UNACKED_PSNS`). A QP stops only above the limit, so one
+/// more packet can be in flight: <https://github.com/torvalds/linux/blob/v6.1/drivers/infiniband/sw/rxe/rxe_param.h>.
 pub const RXE_WINDOW_PACKETS: u64 = 128;
 
 /// Maximum number of packets per QP that rxe keeps in the kernel's queues at once, `RXE_INFLIGHT_SKBS_PER_QP_HIGH` plus

@@ -4,7 +4,7 @@ use lab_units::{DcId, LinkId, NodeId, PortId};
 
 use crate::model::{Dc, Link, LinkKind, Node, Plan, Port, Role};
 
-/// Nodes, links and ports of a lab while a plan is resolved; [`Node::routes`] is still empty.
+/// Nodes, links and ports of a lab during resolution, when [`Node::routes`] is still empty.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub dcs: Vec<Dc>,

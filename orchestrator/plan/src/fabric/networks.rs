@@ -12,11 +12,11 @@ use crate::{
     table_paths::TablePaths,
 };
 
-/// States of the network during a run, in order of time.
+/// States of the network during a run; a new state (epoch) begins with each change of a link's rate or delay.
 pub(crate) struct Networks {
-    /// Network states, each with the emulated time from which it is valid; the first starts at 0.
+    /// Network state of each epoch, with the emulated time at which the epoch begins; the first begins at 0.
     epochs: Vec<(Nanos, Network)>,
-    /// Networks with the best link values over a range of epochs, by the range's first and last epoch.
+    /// Computed networks with each link's best rate and delay over a range of epochs, by the first and the last epoch.
     best: BTreeMap<(usize, usize), Combined>,
 }
 
@@ -29,7 +29,7 @@ struct Combined {
 }
 
 impl Networks {
-    /// Returns the network states of a run that starts with `network` and applies `changes`.
+    /// Returns the states of a network that is `network` at the start of a run and then undergoes `changes`.
     pub fn new(network: &Network, changes: &[PlannedFault]) -> Self {
         let mut epochs = vec![(Nanos::ZERO, network.clone())];
         let mut now = network.clone();
@@ -57,9 +57,9 @@ impl Networks {
     /// alone in a network without faults, given all paths between the hosts, the path with the least delay first.
     ///
     /// A flow that ends before the next fault uses the network as it is at the flow's start. A flow that is still
-    /// running at a fault takes at least the time until the fault, and at least its FCT on links that have the better
-    /// rate and delay of both states. The ideal FCT is the minimum over these cases, so that no FCT is below it,
-    /// whatever changes while the flow runs.
+    /// running at a fault takes at least the time until the fault, and at least the FCT that it would have if each link
+    /// had the better rate and the better delay of the states before and after. The ideal FCT is the minimum over these
+    /// cases, a lower bound for every change while the flow runs.
     pub fn ideal(
         &mut self,
         (src, dst): (NodeId, NodeId),
@@ -78,8 +78,8 @@ impl Networks {
         ideal
     }
 
-    /// Returns the paths that the switches' tables allow between two hosts in the best network of an epoch range; the
-    /// path with the least delay is first.
+    /// Returns the paths that the switches' tables allow between two hosts, with each link's best rate and delay over
+    /// an epoch range; the path with the least delay is first.
     fn all(&mut self, (first, last): (usize, usize), src: NodeId, dst: NodeId) -> &[HostPath] {
         let epochs = &self.epochs;
         let combined = self.best.entry((first, last)).or_insert_with(|| {

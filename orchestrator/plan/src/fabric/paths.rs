@@ -14,10 +14,10 @@ use crate::{
     network::Network,
 };
 
-/// Best shortest paths, by hop count, between all pairs of datacenters.
+/// Best path between each pair of datacenters, among the paths with the fewest hops.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
-    /// Best paths by destination, then by source; `None` if no path exists.
+    /// Best paths by destination, then by source; `None` if the source cannot reach the destination.
     towards: Vec<Vec<Option<BestPath>>>,
 }
 
@@ -40,7 +40,7 @@ impl BestPath {
         port: None,
     };
 
-    /// Returns this path extended by the link of `port`, at its start.
+    /// Returns this path, extended at its start by the link of `port`.
     fn behind(&self, network: &Network, port: PortId) -> Self {
         let wire = &network.link(port.link()).paper;
         let ahead = self.bottleneck.unwrap_or(wire.rate_bps);
@@ -52,7 +52,8 @@ impl BestPath {
         }
     }
 
-    /// Returns a sort key by which the best path is first: least delay, then most capacity, then lowest port number.
+    /// Returns a sort key that orders paths from best to worst: least delay, then most capacity, then lowest port
+    /// number.
     fn rank(&self) -> (Nanos, Reverse<Option<BitsPerSec>>, Option<PortId>) {
         (self.delay, Reverse(self.bottleneck), self.port)
     }
@@ -205,8 +206,8 @@ pub(crate) fn host_path(network: &Network, paths: &Paths, src: NodeId, dst: Node
     host_path_over(network, src, dst, &paths.ports(network, from, to))
 }
 
-/// Returns the egress ports from host `src` to host `dst`, where `between` has the ports from the source's DCI switch
-/// to the destination's. Paths inside a DC are equivalent, so the path takes the first spine and the first leaf.
+/// Returns the egress ports from host `src` to host `dst`; `between` lists the ports from the source's DCI switch to
+/// the destination's DCI switch. Paths inside a DC are equivalent, so the first port up is used at each node.
 pub(crate) fn host_path_over(
     network: &Network,
     src: NodeId,
@@ -243,7 +244,8 @@ pub(crate) fn climb(network: &Network, host: NodeId) -> Vec<PortId> {
     path
 }
 
-/// Returns the number of links from either of two hosts in one DC up to the first switch on both paths.
+/// Returns the number of links from a host up to the first switch that it shares with another host in the same DC. `up`
+/// and `down` are the two hosts' ports up to the DCI switch.
 fn meeting(network: &Network, up: &[PortId], down: &[PortId]) -> usize {
     let together = |(a, b): (&PortId, &PortId)| network.far_end(*a) == network.far_end(*b);
     let met = up.iter().zip(down).position(together);

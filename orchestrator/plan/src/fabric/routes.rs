@@ -10,7 +10,7 @@ use crate::{
     paths::Paths,
 };
 
-/// Adds routes to every node of `network`.
+/// Fills in the routing table of every node.
 pub(crate) fn add(network: &mut Network, paths: &Paths) -> Result<(), PlanError> {
     for index in 0..network.nodes.len() {
         let node = NodeId::from_index(index).expect("nodes are numbered in 32 bits");

@@ -9,8 +9,8 @@ use crate::{
 
 impl Plan {
     /// Returns the plan with addresses and interface names of `slot`, which must be less than [`address::SLOTS`]. Only
-    /// addresses, names and MACs depend on the slot. An interface whose name does not begin like those of the plan's
-    /// slot keeps its name.
+    /// addresses, names and MACs depend on the slot. An interface name without the prefix of the plan's current slot
+    /// stays unchanged.
     #[must_use]
     pub fn in_slot(mut self, slot: u8) -> Self {
         let from = self.slot;

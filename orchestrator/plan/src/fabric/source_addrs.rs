@@ -10,8 +10,8 @@ use crate::{
     network::Network,
 };
 
-/// Gives source hosts the additional addresses that the [`connections`] of `flows` need, over all repetitions. Nodes in
-/// the same datacenter get routes to these addresses.
+/// Adds source addresses to hosts, as many as the [`connections`] of `flows` need over all repetitions. Nodes in the
+/// same datacenter get routes to these addresses.
 pub(crate) fn add(network: &mut Network, tool: Tool, flows: &[Flow]) -> Result<(), PlanError> {
     let further = further_addrs(network.nodes.len(), tool, flows);
     for dc in 0..network.dcs.len() {

@@ -23,7 +23,7 @@ struct TablePath {
 }
 
 impl TablePaths {
-    /// Returns, for each path from `from` to `to`, the egress ports of its DCI switches.
+    /// Returns the egress ports of the DCI switches on each path from `from` to `to`.
     pub fn between<'a>(
         &'a mut self,
         network: &Network,
@@ -71,14 +71,14 @@ impl TablePath {
     }
 
     /// Returns true if every transfer ends at least as soon on this path as on `other`, which has the same number of
-    /// links: a packet that leaves one link sooner never leaves a later link later, and only the sum of the delays
-    /// matters.
+    /// links: this path's total delay is not longer, and no link is slower than the link at the same position of
+    /// `other`.
     fn beats(&self, other: &Self) -> bool {
         let mut rates = self.hops.iter().zip(&other.hops);
         self.delay() <= other.delay() && rates.all(|(hop, other)| hop.rate >= other.rate)
     }
 
-    /// Adds this path to `paths` unless one of them beats it, and removes the paths that it beats.
+    /// Adds this path to `paths` unless one of `paths` beats this path; removes the paths that this path beats.
     fn join(self, paths: &mut Vec<Self>) {
         if !paths.iter().any(|path| path.beats(&self)) {
             paths.retain(|path| !self.beats(path));

@@ -17,7 +17,7 @@ use crate::{
     network::Network,
 };
 
-/// Builds the network of `topology` with the names and addresses of slot 0.
+/// Builds the network of `topology`, with names and addresses in slot 0.
 pub(crate) fn build(topology: &Topology, scale: &Scale) -> Result<Network, PlanError> {
     check_bounds(topology)?;
     let mut builder = Builder::new(topology, scale);
@@ -242,7 +242,7 @@ impl<'a> Builder<'a> {
         if used >= address::MAX_FABRIC_ENDS {
             return Err(PlanError::TooMany {
                 object: format!("datacenter `{}`", self.network.dcs[dc.index()].name),
-                what: "ends of links inside it",
+                what: "ends of internal links",
                 count: u64::from(used) + 1,
                 max: u64::from(address::MAX_FABRIC_ENDS),
             });

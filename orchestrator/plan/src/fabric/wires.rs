@@ -13,7 +13,7 @@ pub struct Wires<'a> {
 }
 
 impl Plan {
-    /// Returns the links' parameters over the run's time.
+    /// Returns the links and the faults, from which a link's parameters at any time of a run follow.
     #[must_use]
     pub fn wires(&self) -> Wires<'_> {
         Wires {
@@ -24,7 +24,8 @@ impl Plan {
 }
 
 impl<'a> Wires<'a> {
-    /// Returns the emulated parameters of `link`: the initial ones, then those after each fault that changes them.
+    /// Returns the emulated parameters of `link`: the initial parameters, then those after each fault that changes its
+    /// rate, delay or loss.
     pub fn of(self, link: LinkId) -> impl Iterator<Item = &'a WirePlan> {
         let changes = self.faults.iter().filter(move |fault| fault.link == link);
         let wires = changes.filter_map(|fault| match &fault.change {
@@ -34,7 +35,7 @@ impl<'a> Wires<'a> {
         std::iter::once(&self.links[link.index()].emu).chain(wires)
     }
 
-    /// Returns the emulated parameters of `link` after all faults up to the first one for which `is_earlier` is false.
+    /// Returns the emulated parameters of `link` after the leading faults for which `is_earlier` is true.
     pub fn after(self, link: LinkId, is_earlier: impl Fn(&FaultPlan) -> bool) -> &'a WirePlan {
         let count = self
             .faults

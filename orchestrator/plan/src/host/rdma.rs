@@ -22,7 +22,7 @@ pub(crate) struct Inputs<'a> {
     pub slowest_qp: Option<BitsPerSec>,
 }
 
-/// Returns the QP settings of the scenario. Unset values are derived from the longest round trip and the schedule.
+/// Returns the QP settings of the scenario, with unset values derived from the longest round trip and the schedule.
 pub(crate) fn settings(
     generator: &Generator,
     transport: &TransportSpec,
@@ -116,8 +116,9 @@ struct Deadline {
 }
 
 impl Deadline {
-    /// Returns the sum of the schedule's ideal end, the time to send all flows of a repetition one after another over
-    /// the slowest link, the largest flow's round trips under rxe's window on the longest path, and a QP's tries.
+    /// Returns the deadline, the sum of four times: the schedule's ideal end, the time to send all flows one after
+    /// another over the slowest link, the largest flow's round trips under rxe's window on the longest path, and the
+    /// time-outs of all tries before a QP fails.
     fn after(&self, flows: &[Flow]) -> Nanos {
         let wire_bytes = round_trip::max_wire_bytes(flows);
         let drained = self.slowest.and_then(|rate| rate.serialize(wire_bytes));

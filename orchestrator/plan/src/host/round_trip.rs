@@ -13,16 +13,15 @@ use crate::{
 /// Longest emulated round trips over all pairs of hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct RoundTrips {
-    /// Longest round trip with empty queues.
+    /// Longest round trip with empty queues, for one full packet and its ACK.
     pub base: Nanos,
-    /// Round trip with every egress queue full in both directions, or filled with the data of all flows if that is
-    /// less.
+    /// Longest round trip with full egress queues in both directions; a queue contains at most the data of all flows.
     pub queued: Nanos,
 }
 
 impl RoundTrips {
-    /// Returns the longest round trips for a packet of `path_mtu` bytes and its ACK. Queues hold at most `sent` bytes,
-    /// the data of all flows.
+    /// Returns the longest round trips for a packet of `path_mtu` bytes and its ACK. A queue contains at most `sent`
+    /// bytes, the data of all flows.
     pub fn longest(
         network: &Network,
         paths: &Paths,

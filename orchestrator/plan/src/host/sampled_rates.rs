@@ -39,5 +39,5 @@ impl SampledRates {
 /// Maximum number of sampled QPs per repetition: each sample takes ten microseconds of the lab's CPU time.
 const MAX_SAMPLED: usize = 32;
 
-/// Interval between two samples, as a multiple of DCQCN's increase timer.
+/// Number of DCQCN increase timers between two samples.
 const RAISES: u64 = 4;

@@ -7,8 +7,8 @@ use crate::capacity::Capacity;
 /// Rationale of an automatically chosen scale.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct AutoScale {
-    /// Capacity of the place of the run, which the scale must fit.
+    /// Capacity of the machine that runs the plan, within which the scale must stay.
     pub capacity: Capacity,
-    /// Bounds that the scale does not meet, each as a sentence with its consequence.
+    /// Bounds that the scale exceeds, each as a sentence with its consequence.
     pub costs: Vec<String>,
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use lab_units::{Bytes, DcId, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Load that a plan's workloads request and offer. Listed flows do not count towards it; they are in `listed`.
+/// Load that a plan's workloads request and offer; `listed` counts the flows of lists and flow files, which do not
+/// contribute to the load.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct LoadPlan {
     /// Longest duration of a workload, in paper time; zero without workloads.
@@ -14,7 +15,7 @@ pub struct LoadPlan {
     pub paper_last_start_ns: Nanos,
     /// Number of arrivals that the workloads sample within their durations, over all repetitions.
     pub arrivals: u64,
-    /// Number of arrivals that became flows of the plan; `max_flows` drops the rest.
+    /// Number of arrivals that became flows of the plan; the other arrivals exceed `max_flows`.
     pub kept: u64,
     /// Load of each datacenter that sends workload flows, by id.
     pub senders: Vec<SenderLoad>,

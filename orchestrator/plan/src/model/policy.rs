@@ -17,17 +17,17 @@ use serde::{
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 pub enum PolicyPlan {
-    /// 5-tuple hash over buckets whose numbers depend only on the paths.
+    /// 5-tuple hash over hash buckets; a path's number of buckets depends only on the attributes of the paths.
     #[serde(skip)]
     Buckets(&'static BucketPolicy),
-    /// UCMP: 5-tuple hash over the candidates with minimum uniform cost; without flow ageing, over those with minimum
-    /// delay.
+    /// UCMP: 5-tuple hash over the candidates with minimum uniform cost; without flow ageing, over the candidates with
+    /// minimum delay.
     Ucmp(UcmpConfig),
     /// Centralised traffic engineering.
     Te(TeConfig),
     /// LCMP with resolved parameters.
     Lcmp(LcmpConfig),
-    /// User-defined policy that is compiled into this program, as its name.
+    /// User-defined policy that is compiled into this program, identified by its name.
     Own(String),
     /// User-defined policy that is an eBPF program for switches.
     Ebpf(EbpfPlan),
@@ -55,8 +55,8 @@ impl PolicyPlan {
         }
     }
 
-    /// Returns the hash buckets of `paths`, which hold until demands have been measured. `None` if each path has one
-    /// bucket.
+    /// Returns the initial number of hash buckets of each path, which is in force until demands have been measured.
+    /// Returns `None` if each path has one bucket.
     pub(crate) fn buckets(&self, paths: &[Path]) -> Option<[u16; MAX_CANDIDATES]> {
         match self {
             Self::Buckets(policy) => policy.law.map(|law| law(paths)),

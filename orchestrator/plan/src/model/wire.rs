@@ -61,8 +61,8 @@ impl DerefMut for WirePlan {
     }
 }
 
-/// Serialises the parameters in declaration order, with the delay line's packets after the buffer. `plan.json` must
-/// keep its bytes, because versions of the program compare it byte for byte.
+/// Serialises the parameters in declaration order, with the delay line's packets after the buffer. This form must not
+/// change, because versions of the program compare `plan.json` byte for byte.
 impl Serialize for WirePlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

@@ -1,8 +1,8 @@
-//! Capacity of a place (this machine or a kind of guest): the rates that its flow generator and its data path reach,
+//! Capacity of a machine (this one or a kind of guest): the rates that its flow generator and its data path reach,
 //! measured or by default.
 //!
-//! Two loads measure a place: many flows of one packet, and a few large flows. All flows of a load start at once, so
-//! that the place is fully busy from the first start to the last end. See `lcmp-lab doctor --measure`.
+//! Two loads measure a machine: many flows of one packet, and a few large flows. All flows of a load start at once, so
+//! that the machine is fully busy from the first start to the last end. See `lcmp-lab doctor --measure`.
 //!
 //! A measured capacity is used only if the command line names it, so that a scenario and a command line give the same
 //! plan on every machine.
@@ -16,21 +16,22 @@ use lab_units::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Capacity of a place, where a lab runs: this machine or a kind of guest. Times are by the lab's clock unless their
-/// name has `wall`.
+/// Capacity of a machine that can run a lab: this machine or a kind of guest. Times are by the lab's clock unless their
+/// name contains `wall`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capacity {
     pub place: Place,
-    /// True if the capacity was measured; false if it is the default of this kind of place.
+    /// True if the capacity was measured; false if it is the default for this kind of machine.
     pub is_measured: bool,
     /// Busy time per flow, for its queue pairs, decisions and records: the inverse of the maximum number of flows per
     /// second, whatever their size.
     pub flow_ns: Nanos,
     /// Busy time per packet on one link: the inverse of the maximum number of such packets per second.
     pub hop_ns: Nanos,
-    /// Busy time per flow by the wall clock, independent of its size; equal to [`Self::flow_ns`] on the real clock. In
-    /// an emulator it is long for the number of instructions, because the emulator translates the code again.
+    /// Busy time per flow of any size, by the wall clock; equal to [`Self::flow_ns`] on the real clock. In
+    /// an emulator, this time is long in relation to the number of instructions, because the emulator translates code
+    /// repeatedly.
     pub flow_wall_ns: Nanos,
     /// Busy time per packet on one link by the wall clock; equal to [`Self::hop_ns`] on the real clock.
     pub hop_wall_ns: Nanos,
@@ -52,7 +53,7 @@ pub struct MeasuredLoad {
     /// Wall-clock time from the first start to the last end.
     pub wall_ns: Nanos,
     /// CPU time of the whole kernel by the lab's clock; `None` if other programs share the kernel, so that the lab's
-    /// part is unknown.
+    /// share is unknown.
     pub cpu_ns: Option<Nanos>,
 }
 
@@ -134,8 +135,8 @@ impl Capacity {
     /// Returns the text that gives this capacity on a command line; [`Self::from_str`] parses it.
     ///
     /// The default of a place is written as the place's name: `here`. A measured capacity is the place's name and its
-    /// times: per packet on one link and per flow, by the lab's clock, and, if that clock is virtual, the same two by
-    /// the wall clock: `guest-virtual:15300ns,382us,128us,15ms`.
+    /// times: per packet on one link and per flow, by the lab's clock, and, if that clock is virtual, the two
+    /// corresponding times by the wall clock: `guest-virtual:15300ns,382us,128us,15ms`.
     #[must_use]
     pub fn argument(&self) -> String {
         if !self.is_measured {
@@ -155,13 +156,14 @@ impl Capacity {
         format!("{}:{}", self.place, times.join(","))
     }
 
-    /// Returns the number of packet hops (a packet on one link) that the place can carry per second of the lab's clock.
+    /// Returns the number of packet hops (one packet on one link) that the machine can forward per second of the lab's
+    /// clock.
     #[must_use]
     pub const fn packet_hops_per_second(&self) -> u64 {
         per_second(self.hop_ns)
     }
 
-    /// Returns the number of flows that the place can create, start, complete and destroy per second of the lab's
+    /// Returns the number of flows that the machine can create, start, complete and destroy per second of the lab's
     /// clock.
     #[must_use]
     pub const fn flows_per_second(&self) -> u64 {
@@ -178,7 +180,8 @@ impl Default for Capacity {
 impl FromStr for Capacity {
     type Err = ParseCapacityError;
 
-    /// Parses the name of a place, for its default capacity, or a measured capacity, as [`Self::argument`] writes it.
+    /// Parses the name of a place, which stands for its default capacity, or a measured capacity in the form that
+    /// [`Self::argument`] returns.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let Some((place, times)) = text.split_once(':') else {
             return Ok(Self::default_of(text.parse()?));
@@ -244,7 +247,7 @@ pub enum ParseCapacityError {
     },
 }
 
-/// Maximum busy time per flow or packet in a capacity; no kernel is slower.
+/// Maximum busy time per flow or packet in a capacity: 10 s, longer than on any kernel.
 const MAX_TIME: Nanos = Nanos::from_millis(10_000);
 
 impl fmt::Display for Capacity {
@@ -309,8 +312,8 @@ const fn per_second(each: Nanos) -> u64 {
 }
 
 /// CPU time of the reference guest (10^9 instructions per second on its clock) for one packet on one link. Measured
-/// with the CPU fully used: one QP over three links transfers 43.7 MiB/s in 4 kB packets, 89 µs per packet, including
-/// the end points' share.
+/// with the CPU fully used: one QP over three links transfers 43.7 MiB/s in 4 kB packets, 89 µs per packet including
+/// the work of both end points, or about 30 µs per link.
 pub(crate) const REFERENCE_HOP: Nanos = Nanos::new(30_000);
 
 /// CPU time of the reference guest to create, connect, start and destroy the two queue pairs of a verbs flow.

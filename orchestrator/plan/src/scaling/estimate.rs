@@ -1,5 +1,5 @@
 //! Estimated cost of a plan's run: on the reference guest, which has one virtual CPU with 10^9 instructions per second,
-//! and at a place of known capacity.
+//! and on a machine of known capacity.
 
 use std::collections::BTreeMap;
 
@@ -17,22 +17,22 @@ use crate::{
     transport::TransportPlan,
 };
 
-/// Estimated cost of a plan's flows at a place, for all policies and repetitions.
+/// Estimated cost of a plan's flows on a machine, for all policies and repetitions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PlaceEstimate {
-    /// Time for which the flows keep the place busy, by the lab's clock.
+    /// Time for which flows and sampling keep the machine busy, by the lab's clock.
     pub busy_ns: Nanos,
-    /// Wall-clock time for which flows run, if no policy overloads a path.
+    /// Wall-clock time of all runs, if no policy overloads a path.
     pub wall_ns: Nanos,
     /// Sum over data packets and ACKs of the number of links that each crosses, without retransmissions.
     pub packet_hops: u64,
-    /// Time for which flows run, by the lab's clock, if no policy overloads a path.
+    /// Time of all runs by the lab's clock, if no policy overloads a path.
     pub lab_ns: Nanos,
-    /// Maximum percentage of the place's capacity that packets use in any second of the lab's clock.
+    /// Maximum percentage of the machine's capacity that flows use in any second of the lab's clock.
     pub peak_percent: u32,
 }
 
-/// Estimates the cost of all flows in `plan` at a place with `capacity`.
+/// Estimates the cost of all flows in `plan` on a machine with `capacity`.
 #[must_use]
 pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
     let network = Network::of(plan);
@@ -49,7 +49,7 @@ pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
     at_place(&inputs, capacity)
 }
 
-/// Estimates the cost of all flows at a place with `capacity`.
+/// Estimates the cost of all flows on a machine with `capacity`.
 pub(crate) fn at_place(inputs: &EstimateInputs<'_>, capacity: &Capacity) -> PlaceEstimate {
     let costs = Costs::at(capacity, inputs.rdma.tool);
     let offers = offers(inputs);
@@ -77,8 +77,8 @@ pub(crate) fn at_place(inputs: &EstimateInputs<'_>, capacity: &Capacity) -> Plac
     }
 }
 
-/// Returns the wall-clock time of `runs` runs that each take `lab` by the lab's clock if nothing is overloaded, and
-/// that keep the place busy for `busy` of wall-clock time in total.
+/// Returns the wall-clock time of `runs` runs. Each takes `lab` by the lab's clock if nothing is overloaded, and
+/// together they keep the machine busy for `busy` of wall-clock time.
 pub(crate) fn wall(capacity: &Capacity, busy: Nanos, lab: Nanos, runs: u64) -> Nanos {
     match capacity.place.clock() {
         // A virtual clock skips idle time.
@@ -148,7 +148,7 @@ fn offers(inputs: &EstimateInputs<'_>) -> Vec<Offer> {
     offers.collect()
 }
 
-/// Returns the maximum percentage of a second for which flows and samples keep the place busy.
+/// Returns the maximum percentage of a second for which flows and samples keep the machine busy.
 fn busiest_percent(inputs: &EstimateInputs<'_>, offers: &[Offer], costs: &Costs) -> u32 {
     if offers.is_empty() {
         return 0;
@@ -157,7 +157,7 @@ fn busiest_percent(inputs: &EstimateInputs<'_>, offers: &[Offer], costs: &Costs)
     peak_percent(offers, costs).saturating_add(percent(sampling.get(), WINDOW.get()))
 }
 
-/// Returns the time for which agents and recorders keep the place busy in one policy's run, whose repetitions take
+/// Returns the time for which agents and recorders keep the machine busy in one policy's run, whose repetitions take
 /// `span` each.
 fn sampling(inputs: &EstimateInputs<'_>, span: Nanos, costs: &Costs) -> Nanos {
     saturating_times(

@@ -6,8 +6,8 @@ use lab_units::{Bytes, Ratio};
 
 use crate::model::{Candidate, PolicyPlan};
 
-/// Returns the size thresholds for a flow over `candidates` with `hops` links each; `size` is the number of emulated
-/// bytes per paper byte. Returns an empty list under a policy without flow ageing.
+/// Returns the numbers of sent bytes at which flow ageing re-routes a flow over `candidates` with `hops` links each;
+/// `size` is the number of emulated bytes per paper byte. Returns an empty list under a policy without flow ageing.
 #[must_use]
 pub fn size_thresholds<'a>(
     policy: &PolicyPlan,

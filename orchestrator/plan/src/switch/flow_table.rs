@@ -5,8 +5,8 @@ use lab_units::Nanos;
 
 use crate::model::{Plan, PolicyPlan};
 
-/// Capacity of a switch's flow table, and the emulated intervals at which flows are removed from it. Removals happen at
-/// multiples of these intervals, counted from the run's start.
+/// Capacity of a switch's flow table, and the emulated intervals at which flows are removed from the table: at
+/// multiples of these intervals after the run's start.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FlowTablePlan {
     /// Maximum number of flows after each eviction.
@@ -21,8 +21,8 @@ pub struct FlowTablePlan {
 
 impl Plan {
     /// Returns the flow table of switches under `policy`, from LCMP's parameters. A policy without these parameters
-    /// gets LCMP's default capacity, so that policies differ only in their decisions; its flows stay in the table until
-    /// their deadline, after which no packet can arrive.
+    /// gets LCMP's default capacity, so that policies differ only in their decisions; flows then stay in the table
+    /// until their deadline, after which no packet can arrive.
     #[must_use]
     pub fn flow_table(&self, policy: &PolicyPlan) -> FlowTablePlan {
         let deadline = self.rdma.flow_deadline_ns;

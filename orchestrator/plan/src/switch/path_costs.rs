@@ -94,7 +94,8 @@ fn scored(policy: &PolicyPlan, row: &Destination) -> Vec<ScoredCandidate> {
     .collect()
 }
 
-/// Returns the parts of a row on which the policy's decisions depend, so that rows can be compared.
+/// Returns each candidate's port and the two numbers on which the policy's decisions depend, so that rows can be
+/// compared.
 fn decision_inputs(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(PortId, u64, u64)> {
     let rows = candidates.iter();
     let path = |row: &ScoredCandidate, preset| {

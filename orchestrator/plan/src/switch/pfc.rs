@@ -1,7 +1,7 @@
 //! Shared buffers of switches under priority flow control, and switches whose buffer is too small for their headrooms.
 
-/// Buffer bytes that the paper's semantics reserve per port and class, and the distance below its share at which a
-/// port's pause ends; a lab's switches use the same values.
+/// Buffer bytes that the paper's semantics reserve per port and class, and the number of bytes by which a port must be
+/// below its share of the buffer for its pause to end. A lab's switches use the same values.
 pub use lab_abi::pfc::{RESERVE_BYTES, RESUME_OFFSET_BYTES};
 use lab_units::{BitsPerSec, Bytes, Nanos, NodeId};
 
@@ -83,9 +83,10 @@ pub struct SharedBuffer {
     pub lossy_ports: Vec<LossyPort>,
 }
 
-/// Returns the shared buffer of a switch under the paper's semantics; `None` for a host. A port's headroom covers the
-/// most that its link carries at any time, with all faults, because a switch does not resize it while flows run. If
-/// reserves and headrooms leave nothing to share, headrooms are removed one by one, the largest first.
+/// Returns the shared buffer of a switch under the paper's semantics; `None` for a host. A port's headroom is for the
+/// largest rate and delay that its link has at any time, including faults, because a switch does not resize headrooms
+/// while flows run. If reserves and headrooms leave nothing to share, headrooms are removed one by one, the largest
+/// first.
 #[must_use]
 pub fn shared_buffer(
     switch: &Node,
@@ -180,7 +181,8 @@ fn in_flight(rate: BitsPerSec, delay: Nanos) -> u64 {
     u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX)
 }
 
-/// Returns the ports that lose their headroom, the largest first, until some of the buffer is left to share.
+/// Returns the indices of the ports that lose their headroom. Headrooms are removed from the largest on, until some of
+/// the buffer is left to share.
 fn given_up(buffer: Bytes, headrooms: &[u64]) -> Vec<usize> {
     let mut left = headrooms.to_vec();
     let mut ports = Vec::new();

@@ -119,7 +119,7 @@ fn buckets(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u16>>> {
     of_destinations(switches, |row| buckets_of(policy, row))
 }
 
-/// Returns the hash buckets of a destination's candidates, which hold until demands have been measured.
+/// Returns the number of hash buckets of each candidate for a destination, in force until demands have been measured.
 pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
     let paths: Vec<_> = row
         .candidates
@@ -153,7 +153,8 @@ fn known_own(path: &str, spec: &OwnSpec) -> Result<String, PlanError> {
     })
 }
 
-/// Returns the delay and capacity from which `preset` computes the path cost: the whole path's, or the first link's.
+/// Returns the delay and capacity from which `preset` computes the path cost: the whole path's with `paper`, the first
+/// link's with `artifact`.
 pub(crate) fn scored(candidate: &Candidate, preset: Preset) -> (Nanos, BitsPerSec) {
     match preset {
         Preset::Paper => (candidate.paper_delay_ns, candidate.paper_bottleneck_bps),

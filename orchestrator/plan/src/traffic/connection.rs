@@ -13,8 +13,8 @@ use crate::model::Flow;
 /// Parts of a flow's five-tuple that distinguish flows between the same hosts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Connection {
-    /// Flow label of both queue pairs. With label 0, as for perftest, the kernel derives the port from the queue pairs'
-    /// numbers.
+    /// Flow label of both queue pairs. With label 0, as for perftest, the kernel derives the UDP source port from the
+    /// queue pairs' numbers.
     pub flow_label: u32,
     /// UDP source port of both the data and the ACKs.
     pub source_port: u16,
@@ -24,8 +24,8 @@ pub struct Connection {
 
 /// Returns the connections of `flows`, all flows of one repetition, in the same order.
 ///
-/// Flows between the same two hosts, in either direction, that get the same port are numbered; the n-th of them uses
-/// its source's n-th address.
+/// Flows between the same two hosts, in either direction, that get the same UDP source port are numbered; the n-th of
+/// these flows uses the n-th address of its source host.
 #[must_use]
 pub fn connections(tool: Tool, flows: &[&Flow]) -> Vec<Connection> {
     let mut next_qp: BTreeMap<NodeId, u64> = BTreeMap::new();
@@ -70,8 +70,8 @@ fn flow_labels(tool: Tool, flows: &[&Flow]) -> Vec<u32> {
     flows.iter().map(label).collect()
 }
 
-/// Returns a flow's two hosts in an order that ignores the direction: the ACKs of one direction have the addresses of
-/// the other's data.
+/// Returns a flow's two hosts in the same order for both directions, because ACKs have the same addresses as data in
+/// the opposite direction.
 fn hosts(flow: &Flow) -> (NodeId, NodeId) {
     (flow.src.min(flow.dst), flow.src.max(flow.dst))
 }
@@ -97,7 +97,7 @@ fn port_of_label(label: u64) -> u16 {
 /// Lowest UDP source port of RoCE v2 (`ib_verbs.h`, `IB_ROCE_UDP_ENCAP_VALID_PORT_MIN`).
 pub const MIN_SOURCE_PORT: u16 = 0xc000;
 
-/// Mask of the label bits that the port contains unchanged; also the number of labels that verbs flows use.
+/// Mask of the label bits that the UDP source port contains unchanged; also the number of labels that verbs flows use.
 const LOW_BITS: u32 = 0x3fff;
 
 #[cfg(test)]
@@ -169,7 +169,7 @@ mod tests {
     }
 
     /// The ports of perftest's queue pairs are effectively random. Of 2,000 flows between two hosts, about 2,000² / 2 /
-    /// 16,384 = 122 have a port that another flow has.
+    /// 16,384 = 122 have the same port as another flow.
     #[test]
     fn perftest_flows_whose_ports_meet_have_different_addresses() {
         let flows: Vec<Flow> = (0..2_000).map(|_| flow(1, 2)).collect();

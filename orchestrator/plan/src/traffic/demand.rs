@@ -16,7 +16,7 @@ pub(crate) struct Demand {
     pub to: Vec<DcId>,
     /// Rate that counts as a load of 1, in bits per second.
     pub full_bps: u64,
-    /// Number of hosts that share this rate equally.
+    /// Number of hosts that share `full_bps` equally.
     pub sharers: u64,
     pub load: Ratio,
 }
@@ -71,7 +71,8 @@ pub(crate) fn of_workload(
     Ok(demands)
 }
 
-/// Returns the rate that counts as a load of 1 for `host`, in bits per second, and the number of hosts that share it.
+/// Returns the rate that counts as a load of 1 for `host`, in bits per second, and the number of hosts that share this
+/// rate.
 fn full_rate(network: &Network, base: LoadBase, host: NodeId) -> (u64, u64) {
     match base {
         LoadBase::HostNic => (network.rate_of(network.node(host).ports.iter().copied()), 1),
@@ -84,7 +85,7 @@ fn full_rate(network: &Network, base: LoadBase, host: NodeId) -> (u64, u64) {
     }
 }
 
-/// Returns, for each datacenter, the datacenters to which it sends.
+/// Returns the destination datacenters of each datacenter.
 fn destinations(network: &Network, pairs: &Pairs, path: &str) -> Result<Vec<Vec<DcId>>, PlanError> {
     match pairs {
         Pairs::AllToAll => all_to_all(network, path),

@@ -58,8 +58,8 @@ pub(crate) fn listed(
 
 /// Reads the flows of `file`, a flow file of the artifact.
 ///
-/// The file numbers hosts from 0, with 16 hosts per datacenter. Its first flows start at two seconds; these are
-/// subtracted from all starts.
+/// The file numbers hosts from 0, with 16 hosts per datacenter. Its first flows start at 2 s, which is subtracted from
+/// all starts.
 pub(crate) fn from_file(
     network: &Network,
     path: &str,

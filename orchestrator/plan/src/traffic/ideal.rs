@@ -102,8 +102,9 @@ pub(crate) fn least_completion(paths: &[HostPath], transfer: &Transfer) -> Nanos
     least
 }
 
-/// Returns the FCT of `transfer` alone on `path`, which leads from the flow's source to its destination. It ends when
-/// the last ACK reaches the source; for READs, it lasts from the destination's first request to the last response.
+/// Returns the FCT of `transfer` alone on `path`, which leads from the flow's source to its destination. The FCT ends
+/// when the last ACK reaches the source; for READs, the FCT lasts from the destination's first request to the arrival
+/// of the last response.
 #[must_use]
 pub fn completion(path: &[Hop], transfer: &Transfer) -> Nanos {
     completion_over(path, path, transfer)
@@ -186,12 +187,15 @@ struct Both<'a> {
 impl Both<'_> {
     /// Calls `send`, which sends one message, for `count` equal messages.
     ///
-    /// The time at which a link has sent message `m` is the maximum, over sequences of packets and links in which
-    /// neither decreases, of the sum of serialisations and delays. If there are more messages than links, such a
-    /// sequence has at least one message entirely on one link. Without that message, it is a sequence for one message
-    /// fewer; conversely, one more message can be inserted on any link of a sequence. From then on, each message
-    /// therefore delays a link by the message's time on the slowest link up to there, which is also the step of the
-    /// message before, and the remaining messages take one multiplication.
+    /// The first messages, one more than there are links, are sent one by one. From then on, each message delays a link
+    /// by the same time: the message's serialisation on the slowest link up to this one. The remaining messages then
+    /// take one multiplication.
+    ///
+    /// Proof: consider chains of (packet, link) steps along which neither the packet number nor the link number
+    /// decreases. A link has sent message `m` at the maximum, over all chains that end there, of the sum of
+    /// serialisations and delays. If there are more messages than links, every chain has at least one message that
+    /// stays on one link. Without this message, the chain is one for `m` − 1 messages; conversely, a message can be
+    /// inserted on any link of a chain.
     fn repeat(&mut self, count: u32, mut send: impl FnMut(&mut Self)) {
         let links = self.forward.hops.len() + self.backward.hops.len();
         let one_by_one = count.min(u32::try_from(links + 1).unwrap_or(u32::MAX));

@@ -15,8 +15,8 @@ use crate::{
     schedule::Drafted,
 };
 
-/// Computes the requested and the offered load of `scenario`'s workloads, given their flows in `drafted`. The
-/// concurrency is left zero.
+/// Computes the requested and the offered load of `scenario`'s workloads, given their flows in `drafted`. The result's
+/// concurrency is zero.
 pub(crate) fn of_drafts(
     scenario: &Scenario,
     repetitions: u32,
@@ -82,7 +82,7 @@ struct Asked {
     bit_nanos: u128,
 }
 
-/// Returns the bytes that each datacenter's workloads send, over all repetitions.
+/// Returns the bytes of workload flows that each datacenter sends, over all repetitions.
 fn offered(network: &Network, drafted: &Drafted) -> BTreeMap<DcId, Bytes> {
     let dc = |host: NodeId| network.node(host).dc;
     let mut bytes: BTreeMap<DcId, Bytes> = BTreeMap::new();
@@ -93,7 +93,7 @@ fn offered(network: &Network, drafted: &Drafted) -> BTreeMap<DcId, Bytes> {
     bytes
 }
 
-/// Returns the start of the last workload flow in a repetition, the earliest one over all repetitions.
+/// Returns the start of a repetition's last workload flow, the minimum over the repetitions.
 fn last_start(drafted: &Drafted) -> Nanos {
     let mut last: BTreeMap<u32, Nanos> = BTreeMap::new();
     for (repetition, draft) in drafted.flows.iter().filter(|(_, draft)| !draft.is_listed) {

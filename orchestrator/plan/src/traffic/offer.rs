@@ -1,4 +1,4 @@
-//! Packets that flows offer, the time for which they keep a place busy, and the busiest second.
+//! Packets that flows offer, the time for which they keep a machine busy, and the busiest second.
 
 use lab_units::{Nanos, Ratio, Tool};
 
@@ -7,7 +7,7 @@ use crate::{
     frame,
 };
 
-/// Packets that one flow sends into the network, and when.
+/// Packets that one flow sends into the network, with their times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     pub repetition: u32,
@@ -46,7 +46,7 @@ impl Offer {
     }
 }
 
-/// Busy times of single operations at a place: for each, the time in which the place can do nothing else.
+/// Busy times of single operations on a machine: for each operation, the time in which the machine can do nothing else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
     /// Busy time per packet on one link.
@@ -55,7 +55,7 @@ pub(crate) struct Costs {
     pacing: Nanos,
     /// Busy time for a flow's two end points, from creation to removal.
     flow: Nanos,
-    /// Busy time for a flow's end points while flows run; it excludes perftest's processes, which start earlier.
+    /// Busy time for a flow's end points while flows run; 0 for perftest, whose processes start before flows run.
     flow_in_time: Nanos,
     /// Busy time per wake-up of an agent or a recorder.
     pub wake_up: Nanos,
@@ -82,18 +82,19 @@ impl Costs {
         }
     }
 
-    /// Returns the busy times at a place with `capacity`, by the lab's clock.
+    /// Returns the busy times on a machine with `capacity`, by the lab's clock.
     pub fn at(capacity: &Capacity, tool: Tool) -> Self {
         Self::of(capacity.flow_ns, capacity.hop_ns, tool)
     }
 
-    /// Returns the busy times at a place with `capacity`, by the wall clock.
+    /// Returns the busy times on a machine with `capacity`, by the wall clock.
     pub fn on_the_wall(capacity: &Capacity, tool: Tool) -> Self {
         Self::of(capacity.flow_wall_ns, capacity.hop_wall_ns, tool)
     }
 
-    /// Computes busy times from those measured for a flow and for a packet on one link. The others are scaled from the
-    /// reference guest like a packet's, except for a process's, which calibrates its clock for a fixed time.
+    /// Computes busy times from the measured times per flow and per packet on one link. Other busy times are the
+    /// reference guest's, multiplied by the ratio of the two machines' times per packet; a perftest process takes the
+    /// same time everywhere, because it calibrates its clock for a fixed time.
     fn of(flow_ns: Nanos, hop_ns: Nanos, tool: Tool) -> Self {
         let reference = Self::reference(tool);
         let like_a_packet = |cost: Nanos| {
@@ -115,14 +116,14 @@ impl Costs {
         }
     }
 
-    /// Returns the time for which an offer's packets keep a place busy.
+    /// Returns the time for which an offer's packets keep the machine busy.
     fn packets(&self, offer: &Offer) -> Nanos {
         let hops = saturating_times(self.hop, offer.packet_hops);
         hops.saturating_add(saturating_times(self.pacing, offer.paced_packets))
     }
 }
 
-/// Returns the time for which the packets and end points of `offers` keep a place busy.
+/// Returns the time for which the packets and end points of `offers` keep the machine busy.
 pub(crate) fn busy(offers: &[Offer], costs: &Costs) -> Nanos {
     let packets = offers
         .iter()
@@ -131,7 +132,7 @@ pub(crate) fn busy(offers: &[Offer], costs: &Costs) -> Nanos {
     packets.saturating_add(saturating_times(costs.flow, count(offers.len())))
 }
 
-/// Returns the maximum percentage of any [`WINDOW`] for which `offers` keep a place busy.
+/// Returns the maximum percentage of any [`WINDOW`] for which `offers` keep the machine busy.
 ///
 /// `offers` are sorted by repetition, then start. Each offer is spread evenly over its span. Flows that share a link
 /// may offer more than the link can carry, so the result is an upper bound.
@@ -141,7 +142,8 @@ pub(crate) fn peak_percent(offers: &[Offer], costs: &Costs) -> u32 {
     percent(peak.unwrap_or(0), WINDOW.get())
 }
 
-/// Work done until `time`, and the rate of work from then on. `done` and `rate` are in units of 2^−32 ns.
+/// Work offered until `time`, and the rate of work from then on. `done` is in units of 2^−32 ns, `rate` in these units
+/// per ns.
 #[derive(Clone, Copy, Default)]
 struct OfferedWork {
     time: u64,
@@ -155,7 +157,7 @@ impl OfferedWork {
     }
 }
 
-/// Returns the maximum work within any window of one repetition, in ns.
+/// Returns the maximum work within any [`WINDOW`] of one repetition, in ns.
 fn peak(offers: &[Offer], costs: &Costs) -> u64 {
     // Sort key: the time, and at equal times starts before ends, so that the rate is never negative.
     let change = |offer: &Offer, is_end: bool| {
@@ -221,7 +223,7 @@ fn most_within(steps: &[OfferedWork], windows: impl Iterator<Item = (u64, u64)>)
     works.max().unwrap_or(0)
 }
 
-/// Returns `part` in percent of `whole`, rounded up so that a small share is not shown as zero.
+/// Returns `part` in percent of `whole`, rounded up, so that no share above 0 is shown as 0.
 pub(crate) fn percent(part: u64, whole: u64) -> u32 {
     if part == 0 {
         return 0;
@@ -242,15 +244,15 @@ pub(crate) fn count(items: usize) -> u64 {
 /// processes, took 0.4 to 0.7 s of wall-clock time in the emulated guest.
 pub(crate) const PROCESS_CPU: Nanos = Nanos::from_millis(250);
 
-/// CPU time of a data packet in its host's pacer, from a measurement: 62 µs for a packet's whole path without
-/// congestion control, 74 µs with it.
+/// CPU time of a data packet in its host's pacer: the measured time for a packet's whole path was 62 µs without
+/// congestion control and 74 µs with congestion control.
 const PACING_CPU: Nanos = Nanos::new(12_000);
 
 /// CPU time per wake-up without reading links, from a measurement: 64 µs at a switch with 4 links, 150 µs with 17.
 const WAKE_UP_CPU: Nanos = Nanos::new(38_000);
 const READ_LINK_CPU: Nanos = Nanos::new(6_600);
 
-/// Length of the window in which offered work is counted; queues hold about one such window of traffic.
+/// Length of the window in which offered work is counted; queues can buffer about one second of traffic.
 pub(crate) const WINDOW: Nanos = Nanos::from_millis(1_000);
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest, Sha256};
 
-/// Components that make up a stream's name.
+/// Components of the name that identifies a stream of random numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamName<'a> {
     pub seed: u64,
@@ -124,8 +124,8 @@ mod tests {
         assert_ne!(first(name(0, "dc1/h1")), first(name(0, "dc1/h2")));
     }
 
-    /// The mean of n exponential samples has a standard error of 1/√n relative to it. One seed in three million is more
-    /// than five standard errors off; the seed here is fixed.
+    /// The mean of n exponential samples has a relative standard error of 1/√n. One seed in three million is more than
+    /// five standard errors off; the seed here is fixed.
     #[test]
     fn exponential_gaps_have_their_mean_and_spread() {
         let mut stream = Stream::named(name(0, "dc1/h1"));

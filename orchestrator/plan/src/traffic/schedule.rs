@@ -17,13 +17,13 @@ use crate::{
     workload::{self, Sampling},
 };
 
-/// Flows of all repetitions before scaling, with counts.
+/// Flows of all repetitions before scaling, and the number of workload arrivals.
 pub(crate) struct Drafted {
-    /// Repetition and flow, for sampled and listed flows; by repetition, then start, then position in the scenario.
+    /// Each flow with its repetition, sorted by repetition, then start, then position in the scenario.
     pub flows: Vec<(u32, Draft)>,
     /// Number of arrivals that the workloads sampled.
     pub arrivals: u64,
-    /// Number of arrivals that became flows; `max_flows` drops the rest.
+    /// Number of arrivals that became flows; the other arrivals exceed `max_flows`.
     pub kept: u64,
 }
 
@@ -81,7 +81,7 @@ fn count(flows: usize) -> u64 {
     u64::try_from(flows).unwrap_or(u64::MAX)
 }
 
-/// Inputs for scaling drafts into flows of the plan.
+/// Inputs for scaling drafts into the plan's flows.
 pub(crate) struct FlowInputs<'a> {
     pub engine: Engine,
     pub generator: &'a Generator,
@@ -90,8 +90,8 @@ pub(crate) struct FlowInputs<'a> {
     pub scale: &'a Scale,
 }
 
-/// Scales `drafts` and computes each flow's ideal FCT over the `networks` that exist from its start on. Base round
-/// trips are those before any fault.
+/// Scales `drafts` into flows. Each flow's ideal FCT depends on the states of `networks` from the flow's start on, its
+/// base round trip on the state before any fault.
 pub(crate) fn flows(
     drafts: &[(u32, Draft)],
     inputs: &FlowInputs<'_>,
@@ -132,7 +132,7 @@ pub(crate) fn flows(
 }
 
 impl FlowInputs<'_> {
-    /// Returns the base round trip on `path`, as the sender's model defines it.
+    /// Returns the base round trip on `path` under the sender's model.
     fn round_trip(&self, path: &[Hop]) -> Nanos {
         match self.sender() {
             Sender::Artifact { payload } => Standalone::of(path, payload).base_rtt,
@@ -140,7 +140,7 @@ impl FlowInputs<'_> {
         }
     }
 
-    /// Returns the FCT of a flow alone: on the best of `paths` or, with the authors' reference, on the first one, which
+    /// Returns the FCT of a flow alone, on the best of `paths`; with the artifact's sender, on the first path, which
     /// has the least delay.
     fn completion(&self, paths: &[HostPath], messages: u32, message_bytes: Bytes) -> Nanos {
         match self.sender() {
@@ -183,7 +183,7 @@ enum Sender {
     Rc { tool: Tool, path_mtu: u32 },
 }
 
-/// Source of flows, with its file already read.
+/// Flows of one entry of the scenario's `traffic`: a workload with its size distribution, or flows from a list or file.
 enum Read<'a> {
     Sampled(&'a Workload, SizeCdf),
     Listed(Vec<Draft>),

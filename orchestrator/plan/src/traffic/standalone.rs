@@ -35,7 +35,8 @@ pub struct Standalone {
 }
 
 impl Standalone {
-    /// Computes the reference for `path`, which leads from one host to another, for packets with `payload` bytes.
+    /// Computes base RTT and bottleneck of `path`, which leads from one host to another, for packets with `payload`
+    /// bytes.
     ///
     /// # Panics
     /// Panics on a path without links.
@@ -61,8 +62,8 @@ impl Standalone {
             .saturating_add(wire_time(wire, self.bottleneck))
     }
 
-    /// Returns the references for all host pairs in `plan`. In each datacenter, the first and the last host, which are
-    /// at different leaves, represent the others.
+    /// Returns base RTT and bottleneck for host pairs in `plan`. The first and the last host of each datacenter, which
+    /// are at different leaves, represent its other hosts.
     #[must_use]
     pub fn of_all_pairs(plan: &Plan) -> Vec<Self> {
         let network = Network::of(plan);

@@ -27,19 +27,19 @@ pub(crate) struct Sampling<'a> {
     pub repetition: u32,
     /// Index in the scenario's `traffic` list.
     pub traffic: usize,
-    /// YAML path of that list element.
+    /// YAML path of the workload, such as `traffic[0]`.
     pub path: &'a str,
 }
 
 /// Flows sampled for one repetition of a workload.
 pub(crate) struct Sampled {
-    /// Flows that are kept, by start.
+    /// Flows that are kept, sorted by start.
     pub drafts: Vec<Draft>,
     /// Number of arrivals within the duration; `max_flows` may drop some.
     pub arrivals: usize,
 }
 
-/// Samples the flows of `workload`; fails with more than `room` flows, the number that the plan has left.
+/// Samples the flows of `workload`. Fails if more than `room` flows are kept, the number that still fits into the plan.
 pub(crate) fn sample(
     network: &Network,
     workload: &Workload,
@@ -93,7 +93,7 @@ fn arrivals(
     Ok(drafts)
 }
 
-/// Keeps `wanted` of the flows, and their order.
+/// Keeps `wanted` of the flows, in the order of their starts.
 ///
 /// Of Poisson arrivals, every subset of that size is equally likely (selection sampling: Knuth, TAOCP 2, 3.4.2,
 /// algorithm S), so that the kept flows are Poisson arrivals with a lower rate. Even arrivals are kept at equal

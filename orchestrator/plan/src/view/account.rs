@@ -30,7 +30,7 @@ pub const EXAMPLE: Counted = Counted::new(48, 50_000, 10_000, 6);
 /// Memory and operations of one switch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Counted {
-    /// Number of ports whose queues are sampled.
+    /// Number of ports with sampled queues.
     pub ports: u64,
     /// Number of rows in the flow table when it is full.
     pub flows: u64,
@@ -55,7 +55,7 @@ pub struct Counted {
 pub struct SwitchAccount {
     /// Name of the switch's datacenter.
     pub dc: String,
-    /// True if the switch runs no agent, so that its counts do not apply.
+    /// True if the switch runs no agent and so uses none of the counted memory and operations.
     pub is_legacy: bool,
     pub counted: Counted,
 }

@@ -40,7 +40,7 @@ pub fn render_svg(plan: &Plan) -> String {
     text
 }
 
-/// SVG text of the map while it is drawn, with the areas in use. A label without free space is left out.
+/// SVG text of the map so far, with the areas in use; a label is omitted if there is no free space.
 struct Svg<'a> {
     text: String,
     dcs: &'a [Dc],
@@ -98,7 +98,7 @@ impl Picture<'_> {
             + SPACING.row * f64::from(self.layout.rows.saturating_sub(1))
     }
 
-    /// Returns the x coordinate of the picture's left edge. The picture is at least wide enough for a description.
+    /// Returns the x coordinate of the picture's left edge, so that the picture is at least [`MIN_WIDTH`] wide.
     fn left(&self) -> f64 {
         (self.width() - self.width().max(MIN_WIDTH)) / 2.0
     }
@@ -120,7 +120,7 @@ impl Picture<'_> {
         )
     }
 
-    /// Draws the caption, which gives the number of links whose labels found no space.
+    /// Draws the caption, which includes the number of links whose labels found no space.
     fn draw_notes(&self, svg: &mut String, crowded: usize) {
         let mut note = "rate and one-way delay of each link, as in the scenario".to_owned();
         if crowded > 0 {

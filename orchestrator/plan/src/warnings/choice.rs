@@ -8,8 +8,8 @@ use super::{
 };
 use crate::model::Warning;
 
-/// Returns a warning if most flows, but not all, have only a single path. If none has a choice, the run's evidence
-/// reports that no policy decided anything. If only some have a choice, the decisions for these hide the problem.
+/// Returns a warning if most flows, but not all, have only a single path. If no flow has a choice, the run's evidence
+/// reports that no policy decided anything; if only some flows have a choice, their decisions would hide the problem.
 pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
     let flows = inspection.flows.len();
     let without: usize = inspection

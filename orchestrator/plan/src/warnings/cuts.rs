@@ -11,11 +11,11 @@ use lab_units::{DcId, LinkId, Nanos};
 use super::inspection::{Inspection, warning};
 use crate::model::{Candidate, FaultChange, Warning};
 
-/// Candidate of a switch for a destination: source, destination and next datacenter.
+/// Candidate for a destination: the switch's datacenter, the destination and the next datacenter.
 type Unseen = (DcId, DcId, DcId);
 
-/// Returns a warning for each time span in which the first switch of a pair with flows has live candidates that lead to
-/// a cut.
+/// Returns a warning for each time span in which live candidates at the first switch of data or ACKs lead to a cut
+/// further on.
 pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
     let pairs = pairs(inspection);
     let mut down: BTreeSet<LinkId> = BTreeSet::new();
@@ -59,7 +59,7 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Start and end of a time span (`None` if the links stay down), and the links that are cut in it.
+/// Time span with cut links: start, end (`None` if the links stay down), and the cut links.
 type CutSpan = (Nanos, Option<Nanos>, BTreeSet<LinkId>);
 
 /// Returns the pairs of datacenters between which data or ACKs flow.

@@ -46,7 +46,7 @@ pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("late-fault", text))
 }
 
-/// Returns a warning for each time span in which some pairs of datacenters with flows have no path that is up.
+/// Returns a warning for each time span in which no path is up between some datacenters with flows.
 pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
     let pairs = cuts::pairs(inspection);
     let mut in_time: Vec<(usize, &Fault)> = inspection.scenario.faults.iter().enumerate().collect();
@@ -98,7 +98,7 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
 /// Pair of datacenters, the one with the lower id first.
 type DcPair = (DcId, DcId);
 
-/// Start and end of a time span (`None` if it never ends), and the indices of the faults that start it.
+/// Time span between faults: start, end (`None` if it never ends), and the indices of the faults that begin it.
 type FaultSpan = (Nanos, Option<Nanos>, Vec<usize>);
 
 fn links(inspection: &Inspection<'_>, fault: &Fault) -> Vec<LinkId> {
@@ -108,7 +108,7 @@ fn links(inspection: &Inspection<'_>, fault: &Fault) -> Vec<LinkId> {
     between.into_iter().flatten().collect()
 }
 
-/// Returns true if the switches' tables contain a path between two datacenters without a cut link.
+/// Returns true if the switches' tables contain a path between two datacenters on which no link is cut.
 fn is_connected(
     inspection: &Inspection<'_>,
     (from, to): (DcId, DcId),

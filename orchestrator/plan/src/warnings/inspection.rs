@@ -38,9 +38,9 @@ pub(crate) struct Inspection<'a> {
     pub scale: &'a Scale,
     pub auto_scale: Option<&'a AutoScale>,
     pub estimate: &'a Estimate,
-    /// Capacity of the place of the run.
+    /// Capacity of the machine that runs the plan.
     pub capacity: &'a Capacity,
-    /// Estimated cost of the run at that place; `None` for the simulator.
+    /// Estimated cost of the run on that machine; `None` for the simulator.
     pub place: Option<&'a PlaceEstimate>,
     pub scenario: &'a Scenario,
     /// Text of the scenario, for line numbers.

@@ -197,7 +197,7 @@ fn generator_load(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns a warning if the flows take more than a day, with a hint how to shorten the run.
+/// Returns a warning if the flows take more than a day, with a hint on how to shorten the run.
 fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
     let wall = inspection.place?.wall_ns;
     if wall <= DAY {
@@ -227,8 +227,9 @@ const DAY: Nanos = Nanos::from_millis(86_400_000);
 /// Number of flows above which the CPU time of perftest's processes dominates the run.
 const PERFTEST_FLOWS: u64 = 100;
 
-/// Packet serialisation time, in percent of the shortest delay, above which the slowdown of short flows is affected.
+/// Packet serialisation time, in percent of the shortest inter-DC delay, above which short flows have an inaccurate
+/// slowdown.
 const COARSE_PERCENT: u32 = 10;
 
-/// Forwarding load, in percent, above which the guest falls behind its own clock.
+/// CPU need of the busiest second, in percent, above which the guest falls behind its own clock.
 const FULL_PERCENT: u32 = 100;

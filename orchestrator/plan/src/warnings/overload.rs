@@ -50,7 +50,7 @@ pub(super) fn egress(inspection: &Inspection<'_>) -> Option<Warning> {
 }
 
 /// Returns a warning about links that are overloaded when ECMP splits demands equally over candidates. The caller uses
-/// it only if each datacenter's links can carry its demands in total.
+/// the warning only if each datacenter's links together can carry the datacenter's demands.
 pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
     inspection
         .policies
@@ -127,7 +127,8 @@ fn shares(demand: &Demand) -> impl Iterator<Item = (DcId, u64)> {
     demand.to.iter().map(move |&to| (to, each))
 }
 
-/// Returns the loads that a datacenter offers: to its links towards each destination, then to all its links together.
+/// Returns the loads that a datacenter's `demands` offer: one load per destination, on the links that lead there, then
+/// the load on all its links together.
 fn egress_loads<'a>(inspection: &Inspection<'a>, from: DcId, demands: &[&Demand]) -> Vec<Load<'a>> {
     let network = inspection.network;
     let name = |dc: DcId| network.dcs[dc.index()].name.as_str();
@@ -164,7 +165,7 @@ fn ports_towards(inspection: &Inspection<'_>, from: DcId, to: DcId) -> Vec<PortI
     candidates.map(|candidate| candidate.port).collect()
 }
 
-/// Mean rate offered to a set of links, and the set's capacity.
+/// Mean rate offered to a set of links, and the links' total capacity.
 struct Load<'a> {
     who: &'a str,
     offered: u64,

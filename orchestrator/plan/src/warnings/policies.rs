@@ -108,7 +108,7 @@ fn unused(config: &LcmpConfig) -> Option<(&'static Parameter, Value)> {
 }
 
 /// Returns a warning for each policy under which two candidates for a destination have different delays but equal delay
-/// scores. It names the first such pair and the `max_delay` that would separate all delays.
+/// scores. The warning names the first two such candidates and the `max_delay` that would separate all delays.
 pub(super) fn delay_score_ties(inspection: &Inspection<'_>) -> Vec<Warning> {
     let lcmp = inspection
         .policies

@@ -65,8 +65,8 @@ pub(super) fn ecn_not_capable(inspection: &Inspection<'_>) -> Option<Warning> {
     let capable = matches!(inspection.rdma.traffic_class & 3, 1 | 2);
     (!capable).then(|| {
         let text = format!(
-            "`{}` marks ECN but traffic class {} says that flows are not ECN-capable, so their \
-             packets are dropped instead (hint: set the lowest two bits to 2)",
+            "`{}` marks ECN, but packets of traffic class {} are not ECN-capable, so they are dropped instead of \
+             marked (hint: set the lowest two bits of the class to 2)",
             marked.name, inspection.rdma.traffic_class
         );
         warning("ecn-not-capable", text)
@@ -98,8 +98,8 @@ pub(super) fn capped_ecn(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("ecn-capped", text))
 }
 
-/// Returns a warning about ECN inside datacenters, where the kernel engine does not mark: a link end there has room for
-/// one qdisc, which limits the rate.
+/// Returns a warning about ECN inside datacenters, where the kernel engine does not mark: each end of such a link has
+/// only one qdisc, which limits the rate.
 pub(super) fn ecn_inside_dcs(inspection: &Inspection<'_>) -> Option<Warning> {
     let marking = inspection
         .network

@@ -138,7 +138,7 @@ pub(super) fn blind_hpcc(inspection: &Inspection<'_>) -> Option<Warning> {
     (hpcc.int_hops < longest).then(|| {
         let text = format!(
             "HPCC's packets have room for the telemetry of {} switches (`int_hops`), but the longest path has \
-             {longest}, so senders know nothing of the queues at later switches (hint: leave `int_hops` out)",
+             {longest}, so senders get no telemetry of later switches (hint: leave `int_hops` out)",
             hpcc.int_hops,
         );
         warning("hpcc-blind", text)
@@ -197,7 +197,7 @@ pub(super) fn inert_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns a warning about queues that mark from less than three packets on.
+/// Returns a warning about queues with a marking threshold below three packets.
 pub(super) fn early_marks(inspection: &Inspection<'_>) -> Option<Warning> {
     inspection.transport.cc.in_lab()?;
     let packet = frame::data(u64::from(inspection.rdma.path_mtu), 0);
@@ -241,7 +241,7 @@ fn marked_links<'a>(inspection: &Inspection<'a>) -> impl Iterator<Item = &'a Lin
         .filter(|link| link.kind == LinkKind::InterDc && link.emu.ecn.is_some())
 }
 
-/// Number of packets below which a marking threshold does not indicate congestion.
+/// Minimum marking threshold, in packets; a lower one marks packets without congestion.
 const MIN_MARKED_PACKETS: u64 = 3;
 
 /// Returns a warning about ports that drop packets despite PFC, because the headroom they need does not fit into the

@@ -35,8 +35,8 @@ fn costs(plan: &Plan) -> &[String] {
     &plan.auto_scale.as_ref().unwrap().costs
 }
 
-/// The largest WebSearch flow has 30 MB. At a size scale of 1/60 it has 123 packets of 4 kB, within SoftRoCE's window;
-/// at 1/50 it has more.
+/// The largest WebSearch flow has 30 MB. At a size scale of 1/60, this flow has 123 packets of 4,096 B, within
+/// SoftRoCE's window of 128; at 1/50, it exceeds the window.
 #[test]
 fn the_testbed_at_load_fits_every_place_by_default() {
     let text = common::scenario_text("8dc.yaml");

@@ -6,17 +6,18 @@ use lab_plan::{Plan, PlanError, PlanOptions, resolve};
 use lab_scenario::{Files, Scenario};
 use lab_units::Engine;
 
-/// Returns the directory of the scenarios that come with the lab.
+/// Returns the directory of the project's own scenarios.
 pub fn scenarios() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// Returns the directory of these tests' own data.
+/// Returns the directory of the data files that only these tests use.
 fn data() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/plans/data")
 }
 
-/// Reads `text` and the files that it names, whose paths are relative to [`data`] or else to [`scenarios`].
+/// Reads `text` and the files to which it refers. Their paths are relative to [`data`], or to [`scenarios`] if [`data`]
+/// lacks the file.
 pub fn read(text: &str) -> (Scenario, Files) {
     let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).unwrap();
     let files = lab_scenario::files(&scenario)
@@ -57,12 +58,12 @@ pub fn testbed_text() -> String {
     fs::read_to_string(data().join("testbed.yaml")).unwrap()
 }
 
-/// Returns the text of a scenario that comes with the lab.
+/// Returns the text of the project's scenario `name`.
 pub fn scenario_text(name: &str) -> String {
     fs::read_to_string(scenarios().join(name)).unwrap()
 }
 
-/// Returns the names and texts of all scenarios that come with the lab.
+/// Returns the names and texts of all the project's scenarios.
 pub fn every_scenario() -> Vec<(String, String)> {
     let folders = [scenarios(), scenarios().join("paper")];
     let entries = folders

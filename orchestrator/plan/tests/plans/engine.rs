@@ -28,7 +28,7 @@ fn the_simulator_scales_nothing_by_default() {
     }
 }
 
-/// Messages and ideal FCTs are equal as well, because simulated hosts then behave like SoftRoCE.
+/// A scaled simulation models SoftRoCE hosts, so messages and ideal FCTs equal the kernel engine's, too.
 #[test]
 fn the_scaled_simulator_plays_the_kernels_plan() {
     for scenario in ["8dc.yaml", "failover.yaml"] {
@@ -100,7 +100,7 @@ fn nothing_of_the_kernel_is_warned_of() {
     );
 }
 
-/// `sim --scaled` has as many repetitions as the lab, because `fidelity` compares the two flow by flow.
+/// `sim --scaled` has as many repetitions as the lab, because `fidelity` compares the two runs flow by flow.
 #[test]
 fn an_engine_repeats_as_often_as_the_scenario_gives_it() {
     let text = common::scenario_text("smoke.yaml") + "\nrepetitions: { lab: 2, sim: 3 }\n";

@@ -150,7 +150,7 @@ fn more_next_hops_than_a_switch_chooses_among() {
     assert_eq!(
         error(&parallel(9), &options),
         "`a` has 9 next hops on shortest paths to `b`, but a switch chooses among at most 8 (hint: remove \
-         some of its links, or one of theirs to `b`)"
+         links of `a`, or links from its next hops to `b`)"
     );
 }
 

@@ -163,7 +163,7 @@ const REST: u64 = 4_358;
 const MS: u64 = 1_000_000;
 
 /// A flow has the delays at its start. If a delay decreases at 500 ms, 50 ms after a flow's start, the flow's ideal FCT
-/// is at least these 50 ms, and at least the 4 ms that the new delays give.
+/// is at least these 50 ms, and at least the 4 ms that it would take with the new delays.
 #[test]
 fn ideal_fcts_follow_the_delays_in_force() {
     let links = "{ between: [dc1, dc2], rate: 100 Gbit, delay: 99 ms }, \

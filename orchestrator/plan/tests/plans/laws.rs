@@ -21,7 +21,7 @@ enum Shape {
 #[derive(Clone, Debug)]
 struct Sketch {
     dcs: Vec<Shape>,
-    /// Links between two datacenters: their indices, the rate in Gbit/s and the delay in ms.
+    /// Links between datacenters: the indices of the two datacenters, the rate in Gbit/s and the delay in ms.
     links: Vec<(usize, usize, u64, u64)>,
 }
 

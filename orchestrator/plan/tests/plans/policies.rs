@@ -127,7 +127,7 @@ fn a_policy_that_is_not_compiled_in_is_refused_with_those_that_are() {
     );
 }
 
-/// If a link's rate is halved, so is its number of buckets; a cut link keeps its buckets.
+/// If a link's rate is halved, its number of buckets is halved, too; a cut link keeps its buckets.
 #[test]
 fn buckets_follow_a_links_new_rate() {
     let faults = "faults:\n  - { at: 10 ms, link: [dc2, dc8], rate: 100 Gbit }\n  \

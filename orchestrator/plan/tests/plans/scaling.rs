@@ -24,7 +24,8 @@ fn auto_finds_the_finest_scale_the_guest_carries() {
     assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
 }
 
-/// With s = r · t, FCTs in paper units do not depend on r, except for the size of packets.
+/// Sizes are scaled by rate factor times time factor, so FCTs in paper units do not depend on the rate factor, except
+/// that packets are not scaled.
 #[test]
 fn ideal_fct_in_paper_time_hardly_depends_on_the_scale() {
     let fine = scaled("{ rate: 1/20, time: 1 }").unwrap();
@@ -87,7 +88,7 @@ fn a_queue_beyond_any_timeout_is_refused() {
     assert!(matches!(error, PlanError::QpTimeout { .. }), "{error}");
 }
 
-/// The scenario has the maximum size; its resolution must not take more than proportional time.
+/// The scenario has the maximum size; resolving it must take at most time in proportion to its size.
 #[test]
 fn the_largest_topology_is_planned_and_drawn() {
     let mut text = "name: large\ntopology:\n  dcs:\n".to_owned();

@@ -35,8 +35,8 @@ fn every_scenarios_plan_survives_its_file() {
     }
 }
 
-/// The serialised form of a plan is a contract with its readers. LCMP's parameters are left out, because they follow
-/// their declarations.
+/// The serialised form of a plan is a contract with the programs that read plans. LCMP's parameters are left out,
+/// because they follow their declarations.
 #[test]
 fn the_smoke_scenarios_plan_as_json() {
     let plan = crate::common::plan(&crate::common::scenario_text("smoke.yaml"));

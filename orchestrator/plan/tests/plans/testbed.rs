@@ -7,7 +7,8 @@ fn switch(plan: &Plan, dc: usize) -> &Switch {
     &plan.switches[dc - 1]
 }
 
-/// Returns the next datacenters on the way between two datacenters, in the order of the table, all numbered from 1.
+/// Returns the datacenters, numbered from 1, that are next hops from `from` to `to`, in the order of the candidate
+/// table.
 fn by(plan: &Plan, from: usize, to: usize) -> Vec<u32> {
     let rows = &switch(plan, from).destinations;
     let row = rows.iter().find(|row| row.dc.index() == to - 1).unwrap();

@@ -472,7 +472,7 @@ fn a_window_without_a_flow_is_an_error_and_one_beyond_the_traffic_a_warning() {
     assert_eq!(late("{ from: 10 ms, to: 40 ms }"), None);
 }
 
-/// The second switch has a choice as well: two paths share their first neighbour and differ after it.
+/// The second switch has a choice as well: two paths have the same first hop and differ after it.
 #[test]
 fn ideal_fcts_know_the_choices_of_every_switch() {
     let text = |second: &str| {

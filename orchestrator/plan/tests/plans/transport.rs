@@ -86,7 +86,7 @@ fn congestion_controls_default_to_the_preset_of_the_semantics() {
     );
 }
 
-/// Times are multiplied by 10, rates by the scenario's factor, sizes by the product of both.
+/// Times are multiplied by 10, rates by the scenario's rate factor, sizes by the product of both factors.
 #[test]
 fn parameters_are_scaled_like_everything_else() {
     let plan = plan("cc: dcqcn, window: 10 MB, retransmit_timeout: 6 ms");
@@ -106,7 +106,7 @@ fn parameters_are_scaled_like_everything_else() {
     assert_eq!(plan.transport.retransmit_timeout_ns.0, timeout);
 }
 
-/// A simulation in paper units does not follow rxe.
+/// An unscaled simulation does not have rxe's defaults.
 #[test]
 fn the_kernel_and_the_scaled_simulator_have_rxes_window_and_timeouts() {
     let with = |transport: &str, engine| {
@@ -181,7 +181,7 @@ fn the_kernel_engine_says_what_it_does_not_honour() {
     assert!(!codes(&simulated("cc: hpcc")).contains(&"transport-ignored"));
 }
 
-/// Only PFC uses shared buffers; without it, each port has its own buffer.
+/// Only PFC uses shared buffers; without PFC, each port has its own buffer.
 #[test]
 fn shared_buffers_without_pfc_are_warned_of() {
     let found = |transport: &str| {
@@ -233,7 +233,7 @@ fn marked(transport: &str, ecn: &str, flows: usize) -> Plan {
     common::plan(&text)
 }
 
-/// The link holds 12.5 Mbit/s · 1 s = 1.56 MB; a SoftRoCE window is 524 kB.
+/// In a round trip, the link carries 12.5 Mbit/s · 1 s = 1.56 MB; a SoftRoCE window is 524 kB.
 #[test]
 fn dcqcn_without_effect_is_warned_of() {
     let ecn = "k_min: 400 kB, k_max: 1600 kB, p_max: 0.2";
@@ -310,8 +310,8 @@ fn pfc_without_room_for_headroom_is_warned_of() {
     }
 }
 
-/// The warning names each port that drops packets, with the headroom it needs: two ports of 12.5 GB at `dc2`, one each
-/// at `dc1` and `dc3`.
+/// The warning lists each port that drops packets, with the headroom that it needs: two ports of 12.5 GB at `dc2`, one
+/// each at `dc1` and `dc3`.
 #[test]
 fn the_ports_without_room_are_named_with_their_headrooms() {
     let long = text("pfc: true").replace("delay: 5 ms", "delay: 500 ms");
@@ -374,7 +374,7 @@ fn a_labs_queues_share_the_switchs_buffer_under_pfc() {
     assert_eq!(limit("pfc: true"), (false, true));
 }
 
-/// Shared bytes and headrooms are those of `dc1`, which has two hosts and two inter-DC links.
+/// The shared bytes and headrooms belong to the DCI switch of `dc1`, which has two hosts and two inter-DC links.
 #[test]
 fn a_switch_shares_what_reserves_and_headrooms_leave() {
     let plan = simulated("cc: dcqcn, pfc: true, payload: 1000, dci_buffer: 1 GB");

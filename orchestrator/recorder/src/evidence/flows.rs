@@ -25,7 +25,7 @@ struct Seen {
     repetition: u32,
     id: u32,
     start: Nanos,
-    /// End of the flow; `None` if it did not finish, in which case it counts as active until its repetition ends.
+    /// End of the flow; `None` if the flow did not finish and so counts as active until its repetition ends.
     end: Option<Nanos>,
     /// Index of the flow's path; `None` if the path is unknown.
     path: Option<usize>,
@@ -73,8 +73,8 @@ impl Flows {
         Concurrency::of(spans.map(|flow| (flow.repetition, flow.start, flow.end_by(ends))))
     }
 
-    /// Returns the number of flows with known paths, and how many of these shared a link direction with another flow
-    /// while both were active; `ends` gives each repetition's end.
+    /// Returns the number of flows with known paths, and how many of these flows shared a link direction with another
+    /// flow while both flows were active; `ends` gives each repetition's end.
     pub fn overlapping(&self, ends: &RepetitionEnds) -> (u64, u64) {
         let mut by_link: BTreeMap<_, Vec<FlowSpan>> = BTreeMap::new();
         let mut known = 0;
@@ -101,8 +101,8 @@ impl Flows {
         (known, count(overlapping.count()))
     }
 
-    /// Returns the number of flows whose paths are known both here and in `other`, and how many of these took different
-    /// paths.
+    /// Returns the number of flows whose paths are known under both policies, `self` and `other`, and how many of these
+    /// flows took different paths.
     pub fn paths_unlike(&self, other: &Self) -> (u64, u64) {
         let others: BTreeMap<(u32, u32), &str> = other.named_paths().collect();
         let mut flows = 0;
@@ -135,7 +135,8 @@ impl Seen {
 
 /// Sorts `spans` by start, and sets `overlaps` for each span that overlaps another span in time.
 ///
-/// Each span is compared only with the earlier span that ends last: if that one has ended, so have all earlier ones.
+/// Each span is compared only with the earlier span that ends last: if this earlier span has ended, all earlier spans
+/// have ended.
 fn mark_overlaps(spans: &mut [FlowSpan], overlaps: &mut [bool]) {
     spans.sort_unstable();
     let mut last: Option<FlowSpan> = None;

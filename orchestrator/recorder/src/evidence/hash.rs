@@ -15,7 +15,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::share::{count, ratio};
 
-/// Numbers of decisions, by the indices of switch and destination in the plan.
+/// Numbers of decisions for each next hop, by the indices of switch and destination in the plan.
 #[derive(Default)]
 pub(super) struct Shares {
     choices: BTreeMap<(usize, usize), HashedHops>,
@@ -25,13 +25,13 @@ pub(super) struct Shares {
 #[derive(Default)]
 struct HashedHops(Vec<HopShare>);
 
-/// Hash buckets of a next datacenter, and the number of decisions for it.
+/// Number of a next datacenter's hash buckets, and numbers of decisions that chose this datacenter.
 #[derive(Clone, Default)]
 struct HopShare {
     next: String,
     buckets: u64,
     chosen: u64,
-    /// Number of decisions in the first repetition, which are tested.
+    /// Number of decisions in the first repetition; the chi-square test uses only these.
     tested: u64,
 }
 
@@ -112,7 +112,7 @@ impl Shares {
 }
 
 impl HashedHops {
-    /// Returns the counts of the next datacenter `next`; adds empty ones if it is new.
+    /// Returns the counts of the next datacenter `next`; adds empty counts if `next` is new.
     fn share(&mut self, next: &str) -> &mut HopShare {
         let at = self
             .0
@@ -132,7 +132,7 @@ impl HashedHops {
         self.0.iter().map(count).sum()
     }
 
-    /// Returns a cell for each next hop that has buckets or was chosen; `count` selects which decisions count.
+    /// Returns a cell for each next hop that has buckets or was chosen; `count` returns the decisions to include.
     fn cells(&self, count: impl Fn(&HopShare) -> u64) -> Vec<ChoiceCell> {
         let buckets = self.sum(|share| share.buckets);
         let decisions = ratio(self.sum(&count), 1);
@@ -162,7 +162,7 @@ impl ChoiceCell {
 }
 
 /// Pools cells, starting with the smallest expected counts, until each has at least [`MIN_EXPECTED`] expected
-/// decisions. Returns no cells if all of them together have fewer.
+/// decisions. Returns no cells if all cells together have fewer expected decisions.
 fn pooled(cells: &[ChoiceCell]) -> Vec<ChoiceCell> {
     let mut sorted = cells.to_vec();
     sorted.sort_by(|a, b| a.expected.total_cmp(&b.expected));

@@ -37,7 +37,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Adds the decision in `row`, made by a switch with hash seed `seed`, if LCMP's scores made it for a new flow.
+    /// Adds the decision in `row` by a switch with hash seed `seed`; ignores decisions other than those by LCMP's
+    /// scores for a new flow.
     pub fn add(&mut self, row: &DecisionRow, seed: u32) {
         if !is_own_rule(&row.reason) {
             return;
@@ -59,7 +60,7 @@ impl<'a> Replay<'a> {
         compare(&mut self.congestion, &self.without_congestion);
     }
 
-    /// Returns the counts, without the comparison with rm-beta, `against_rm_beta`.
+    /// Returns the counts, without `against_rm_beta`, the comparison with rm-beta.
     pub fn counts(&self) -> LcmpCounts {
         LcmpCounts {
             decisions: self.decisions,
@@ -78,7 +79,7 @@ fn is_own_rule(reason: &str) -> bool {
         .contains(&reason)
 }
 
-/// Reconstructs a recorded decision: its candidates and the flow's hash, which is `None` if it does not give the
+/// Reconstructs a recorded decision: its candidates and the flow's hash. The hash is `None` if it does not lead to the
 /// recorded choice. Returns `None` if the recorded costs and kept candidates do not follow from `config`.
 ///
 /// A record does not say which ports were up. If the decision does not follow with all ports up, a port counts as dead
@@ -284,8 +285,8 @@ pub(super) mod tests {
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
-    /// Of four ports that are up, those with costs 3 · 18 and 3 · 38 are kept. `half` keeps ties, so the dropped port
-    /// with cost 3 · 38 is dead.
+    /// Four of five ports are up, and two of these are kept, with costs 3 · 18 and 3 · 38. `half` keeps ties, so the
+    /// other port with cost 3 · 38, which was dropped, must be dead.
     #[test]
     fn a_dropped_port_of_a_kept_cost_is_dead_where_ties_are_kept() {
         let mut routes = [18, 38, 38, 54, 87].map(|path| (path, 0, true));
@@ -296,8 +297,9 @@ pub(super) mod tests {
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
-    /// Of five ports that are up, `half-strict` keeps three: the port with cost 30 and two of the three with cost 60.
-    /// The third one with cost 60 is beyond the half, but up; if it were dead, only two of four ports would be kept.
+    /// Of five ports that are up, `half-strict` keeps three: the port with C_path 30 and two of the three ports with
+    /// C_path 60. The third port with C_path 60 is beyond the half, but up; if it were dead, only two of four ports
+    /// would be kept.
     #[test]
     fn a_tie_beyond_the_cut_is_alive_beside_a_dead_port() {
         let strict = LcmpConfig {

@@ -21,11 +21,11 @@ struct Started {
     bytes: BTreeMap<DcId, Bytes>,
     /// Start of the last of these flows.
     last_start: Nanos,
-    /// True if a workload flow did not start before the run ended.
+    /// True if the run ended before all workload flows had started.
     is_cut: bool,
 }
 
-/// Offered load of a run, by datacenter, with the share of the duration that starts cover.
+/// Offered load of a run, by datacenter, and the share of the workloads' duration that flow starts cover.
 pub(super) struct Offered {
     pub senders: Vec<OfferedLoad>,
     pub covered: Option<f64>,

@@ -235,8 +235,8 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// Compares the paths of the flows of `policy` with their paths under the run's LCMP policy without C_cong
-    /// (`beta: 0`): the one that differs only in `beta` if it exists, else the first.
+    /// Compares the flows' paths under `policy` with their paths under an LCMP policy without C_cong (`beta: 0`): the
+    /// policy that differs only in `beta` if the run has one, else the run's first policy without C_cong.
     fn against_rm_beta(&self, policy: &PolicyWitness<'_>) -> Option<lab_records::PathDifference> {
         let config = policy.run.policy.lcmp()?;
         if config.beta == 0 {
@@ -319,7 +319,7 @@ struct DataDecision<'a> {
     switch: usize,
     /// Index of the destination at the switch.
     destination: usize,
-    /// True for the flow's first decision, false for a later one by failover or flow ageing.
+    /// True for the flow's first decision; false for a later decision, by failover or flow ageing.
     is_first: bool,
 }
 
@@ -365,7 +365,7 @@ impl<'a> DataDecision<'a> {
     }
 }
 
-/// Returns the buckets that the switch of a split had before any split, by next datacenter.
+/// Returns, by next datacenter, the hash buckets that a switch had before its first traffic-engineering split.
 fn provisioned(plan: &Plan, run: &PolicyRun, row: &SplitRow) -> Option<Vec<u16>> {
     let name = |dc: DcId| plan.dcs[dc.index()].name.as_str();
     let switch = plan

@@ -11,7 +11,7 @@ use super::share::count;
 /// Finished flows of one policy for which no decision at their source has been added yet.
 #[derive(Default)]
 pub(super) struct Undecided {
-    /// Repetition and id of each such flow.
+    /// Repetition and id of each undecided flow.
     flows: BTreeSet<(u32, u32)>,
 }
 

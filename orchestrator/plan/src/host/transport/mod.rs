@@ -41,8 +41,8 @@ impl Deref for TransportPlan {
 }
 
 impl TransportPlan {
-    /// Returns true if the switches of a lab send PFC pauses to hosts: only with congestion control, whose pacer holds
-    /// the packets of paused hosts.
+    /// Returns true if the switches of a lab send PFC pauses to hosts: only with congestion control, because only its
+    /// pacer can hold the packets of paused hosts.
     #[must_use]
     pub fn has_pfc_in_lab(&self) -> bool {
         self.is_lossless() && self.cc.in_lab().is_some()
@@ -115,7 +115,8 @@ impl CcPlan {
         }
     }
 
-    /// Returns true if only ECN marks make the control change the rate, so that it needs switches that mark.
+    /// Returns true if the congestion control changes rates only in response to ECN marks, and so needs switches that
+    /// mark.
     #[must_use]
     pub const fn needs_marks(&self) -> bool {
         match self {

@@ -125,7 +125,7 @@ pub(crate) fn payload(spec: &TransportSpec, generator: &Generator) -> u32 {
 
 const DCQCN_KEY: &str = "transport.cc.dcqcn";
 
-/// Resolves a congestion control and its parameters into emulated units.
+/// Resolves the congestion control `cc` and its parameters into emulated units.
 fn congestion_control(
     lab: &Lab<'_>,
     cc: &CcSpec,

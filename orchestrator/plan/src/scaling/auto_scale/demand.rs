@@ -18,7 +18,7 @@ pub(super) struct Demand {
     /// Bits of a full packet on the wire, headers included.
     packet_bits: u64,
     /// Minimum over all host pairs of the slowest link's rate (bit/s) times the round trip (ns). For the pair with this
-    /// minimum, a packet's serialisation is longest relative to the round trip.
+    /// minimum, the ratio of a packet's serialisation time to the round trip is largest.
     least_product: u128,
     /// Shortest propagation round trip between two hosts with flows.
     pub round_trip: Nanos,

@@ -1,5 +1,5 @@
-//! Automatic scale (`scale: auto`): the finest scale that fits the capacity of the place of the run, such as a guest.
-//! The result depends on that capacity, not on the machine that resolves the plan.
+//! Automatic scale (`scale: auto`): the finest scale that fits the capacity of the machine that runs the plan, such
+//! as a guest. The machine that resolves the plan has no influence on the result.
 //!
 //! Sizes decide the granularity, so their factor is chosen first: the largest `s` of a fixed series that meets the
 //! bounds on sizes. Then the factor of times is chosen: the smallest `t` of a series that meets the bounds on time.
@@ -8,9 +8,9 @@
 //! | bound | on | why |
 //! |---|---|---|
 //! | one packet takes at most 1 % of the shortest FCT | sizes | packets do not shrink; a flow that waits for one packet of another flow is late by that much, and 1 % is the tolerated difference between the engines |
-//! | the busiest second takes at most half of the capacity of the place | time | above that, packets queue for the place's CPU rather than for links |
-//! | the fastest link is at most as fast as the place can shape | time | above that rate, the place's timers are too coarse to shape packets |
-//! | on the real clock, the shortest round trip is at least a hundred times the usual lateness of the place's timers | time | a start that is later than a hundredth of its round trip counts as late, and the run is not clean |
+//! | the busiest second takes at most half of the capacity of the machine | time | above that, packets queue for the machine's CPU rather than for links |
+//! | the fastest link is at most as fast as the machine can shape | time | above that rate, the machine's timers are too coarse to shape packets |
+//! | on the real clock, the shortest round trip is at least a hundred times the usual lateness of the machine's timers | time | a start that is later than a hundredth of its round trip counts as late, and the run is not clean |
 //! | the run takes at most ten minutes, half of which are left to policies that overload a path | both | a user waits for it |
 //!
 //! If no scale meets all bounds, some bounds are waived in a fixed order, and the result describes the consequences: a
@@ -34,7 +34,7 @@ use crate::{
     topology,
 };
 
-/// Chooses the scale of a scenario for the place of its run, and returns it with the rationale.
+/// Chooses the scale of a scenario for the machine that runs it, and returns the scale with its rationale.
 pub(crate) fn pick(inputs: &Inputs<'_>) -> Result<(Scale, AutoScale), PlanError> {
     let search = Search {
         inputs,
@@ -73,7 +73,7 @@ enum WaivableBound {
     Window,
 }
 
-/// Sets of waived bounds, in the order in which the search tries them: first none.
+/// Sets of waived bounds, in the order in which the search tries them; the first set is empty.
 const WAIVED: [&[WaivableBound]; 6] = [
     &[],
     &[WaivableBound::Duration],
@@ -92,14 +92,14 @@ const WAIVED: [&[WaivableBound]; 6] = [
     ],
 ];
 
-/// Limits that depend on the place of the run.
+/// Limits that depend on the machine that runs the plan.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     /// Maximum emulated rate of an inter-DC link, in bits per second.
     rate_bps: u64,
     /// Minimum emulated round trip between two hosts.
     round_trip: Nanos,
-    /// Maximum wall-clock time of the run.
+    /// Maximum estimated wall-clock time of the run if no policy overloads a path.
     wall: Nanos,
 }
 
@@ -142,7 +142,7 @@ impl Search<'_> {
     /// why the last scale was rejected.
     fn finest(&self, waived: &[WaivableBound]) -> Result<Scale, &'static str> {
         let mut long: Vec<(Nanos, Scale)> = Vec::new();
-        let mut refusal = "its largest flow exceeds SoftRoCE's window at every scale";
+        let mut refusal = "the largest flow exceeds SoftRoCE's window at every scale";
         for size in series().filter_map(Ratio::inverse) {
             if !waived.contains(&WaivableBound::Window)
                 && self.packets_of_largest(size) > frame::RXE_WINDOW_PACKETS
@@ -152,7 +152,7 @@ impl Search<'_> {
             if !waived.contains(&WaivableBound::Packets)
                 && self.demand.packet_permyriad(size) > MAX_PACKET_PERMYRIAD
             {
-                refusal = "one packet takes more than 1 % of its shortest FCT";
+                refusal = "one packet takes more than 1 % of the shortest FCT";
                 break;
             }
             let offers = self.demand.offers(self.inputs, size);
@@ -161,7 +161,7 @@ impl Search<'_> {
                 Ok((scale, wall)) if waived.contains(&WaivableBound::Duration) => {
                     long.push((wall, scale));
                 }
-                Ok(_) => refusal = "its run takes more than ten minutes",
+                Ok(_) => refusal = "the run may take more than ten minutes",
                 Err(why) => refusal = why,
             }
         }
@@ -174,44 +174,45 @@ impl Search<'_> {
     }
 
     /// Returns the scale with the smallest time factor that meets the bounds when sizes are scaled by `size`, and the
-    /// wall-clock duration of its run.
+    /// wall-clock duration of a run at this scale.
     fn fastest(
         &self,
         size: Ratio,
         offers: &[Offer],
         waived: &[WaivableBound],
     ) -> Result<(Scale, Nanos), &'static str> {
-        let mut refusal = "its times cannot be scaled";
+        let mut refusal = "no factor of times gives a factor of rates that fits in 64 bits";
         for time in series().filter(|time| time.numerator() <= MAX_TIME) {
             let Some(rate) = time.inverse().and_then(|inverse| size.times(inverse)) else {
                 continue;
             };
             if rate.scale_nearest(self.demand.fastest_bps) > self.limits.rate_bps {
-                refusal = "its links are faster than the place can shape";
+                refusal = "the inter-DC links are faster than the machine can shape";
                 continue;
             }
             if !waived.contains(&WaivableBound::Timers)
                 && self.round_trip(time) < self.limits.round_trip
             {
-                refusal = "its round trips are too short for the precision of timers";
+                refusal = "round trips are too short for the precision of timers";
                 continue;
             }
             if self.peak_percent(time, offers) > MAX_PERCENT {
-                refusal = "its packets come faster than the place can carry them";
+                refusal =
+                    "flows use more than half of the machine's capacity in the busiest second";
                 continue;
             }
             let scale = Scale::new(rate, time).ok();
             let topology = &self.inputs.scenario.topology;
             match scale.filter(|scale| topology::build(topology, scale).is_ok()) {
                 Some(scale) => return Ok((scale, self.wall(&scale, offers))),
-                None => refusal = "its rates, delays or buffers become 0",
+                None => refusal = "rates, delays or buffers of links become 0",
             }
         }
         Err(refusal)
     }
 
-    /// Returns the maximum percentage of the place's capacity that `offers` use in any second when times are multiplied
-    /// by `time`.
+    /// Returns the maximum percentage of the machine's capacity that `offers` use in any second when times are
+    /// multiplied by `time`.
     fn peak_percent(&self, time: Ratio, offers: &[Offer]) -> u32 {
         let slow: Vec<Offer> = offers.iter().map(|offer| offer.stretched(time)).collect();
         offer::peak_percent(&slow, &self.place_costs())
@@ -280,7 +281,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns the factors that the search tries: 1, 2, 3, 4, 5, 6, 8, 10, 20 … 1,000,000.
+/// Returns the factors that the search tries: 1, 2, 3, 4, 5, 6, 8, 10, 20, …, 1,000,000.
 fn series() -> impl Iterator<Item = Ratio> {
     let decades = (0..6).map(|decade| 10u64.pow(decade));
     let steps = decades.flat_map(|decade| [1, 2, 3, 4, 5, 6, 8].map(|digit| digit * decade));
@@ -289,11 +290,12 @@ fn series() -> impl Iterator<Item = Ratio> {
         .filter_map(|step| Ratio::new(step, 1))
 }
 
-/// Maximum wall-clock time of a run, for which a user waits.
+/// Maximum wall-clock time of a run, for which a user waits; on the real clock, half of it is left to policies that
+/// overload a path.
 const MAX_WALL: Nanos = Nanos::from_millis(600_000);
 
-/// Maximum percentage of the place's capacity that may be used in any second. The rest is headroom for bursts within
-/// the second and for retransmissions.
+/// Maximum percentage of the machine's capacity that may be used in any second; the rest is for bursts within the
+/// second and for retransmissions.
 const MAX_PERCENT: u32 = 50;
 
 /// Maximum serialisation time of one packet, in ten-thousandths of the shortest FCT.

@@ -13,15 +13,15 @@ use crate::{
     paper_units::PaperUnits,
 };
 
-/// State of an egress queue, in paper units. Text form: bytes, trend and full samples, as in `600 MB`, `600 MB:20 MB`
-/// or `600 MB:20 MB:40`.
+/// State of an egress queue, in paper units. Its text form is bytes, trend and number of full samples, as in `600 MB`,
+/// `600 MB:20 MB` or `600 MB:20 MB:40`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct QueueState {
     /// Queued bytes.
     pub bytes: Bytes,
-    /// Trend: the smoothed growth between two samples.
+    /// Trend: the queue's smoothed growth in bytes per sampling interval.
     pub trend: Bytes,
-    /// Number of successive samples at which the queue was full.
+    /// Duration counter: number of successive samples at which the queue level was at least `high_water`.
     pub full_samples: u32,
 }
 

@@ -20,7 +20,7 @@ use crate::{
 pub use levels::QueueState;
 pub use table::render as render_explanation;
 
-/// Question how a policy routes one flow at one switch, given link and queue states.
+/// Flow, switch and policy for which a decision is explained, with the states of links and queues.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
     /// Index of the policy in [`Plan::policies`].
@@ -36,7 +36,7 @@ pub struct Question<'a> {
     pub dead: &'a [DcId],
 }
 
-/// Decision with everything that led to it. Quantities are in paper units.
+/// Decision with its inputs and intermediate results. Quantities are in paper units.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Explanation {
     /// Name of the deciding switch's datacenter.
@@ -57,10 +57,10 @@ pub struct Explanation {
     pub candidates: Vec<Explained>,
 }
 
-/// Candidate with its scores and its part in the decision.
+/// Candidate with its scores, and its role in the decision.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Explained {
-    /// Name of the next datacenter.
+    /// Name of the datacenter to which the candidate leads next.
     pub via: String,
     /// Delay that enters the path cost: of the whole path, or of its first link.
     pub delay_ns: Nanos,

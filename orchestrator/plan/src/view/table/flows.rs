@@ -60,7 +60,7 @@ fn load(plan: &Plan) -> String {
         .take(MAX_PAIRS)
         .map(|sender| {
             format!(
-                "{} {} % of {} asked, {} % offered",
+                "{} {} % of {} requested, {} % offered",
                 dc_name(plan, sender.dc),
                 sender.requested_percent(),
                 about_rate(sender.capacity_bps),
@@ -70,18 +70,18 @@ fn load(plan: &Plan) -> String {
         .collect();
     if !facts.is_empty() {
         facts.push(format!(
-            "{} of {} arrivals are flows",
+            "{} of {} arrivals became flows",
             commas(load.kept),
             commas(load.arrivals)
         ));
         facts.push(format!(
-            "the last starts at {} of {}",
+            "the last of these starts at {} of {}",
             about_time(load.paper_last_start_ns),
             about_time(load.paper_duration_ns)
         ));
         if load.listed.flows > 0 {
             facts.push(format!(
-                "listed flows besides: {}, {}",
+                "listed flows in addition: {}, {}",
                 commas(load.listed.flows),
                 about_bytes(load.listed.paper_bytes)
             ));

@@ -67,7 +67,7 @@ fn path_row(
 /// Numbers that each policy assigns to candidates, such as path costs, shown side by side in one column.
 struct Numbers<'a, T> {
     what: &'static str,
-    /// Labels of the policies, each with its numbers by switch, destination and candidate.
+    /// Labels of policies, or of groups with equal numbers, each with its numbers by switch, destination and candidate.
     runs: Vec<(String, &'a [Vec<Vec<T>>])>,
 }
 
@@ -122,7 +122,7 @@ fn grouped<T: PartialEq>(runs: Vec<(String, &[T])>) -> Vec<(String, &[T])> {
     groups.into_iter().map(label).collect()
 }
 
-/// Maximum number of policies whose numbers are shown.
+/// Maximum number of policies for which the table has a column.
 const MAX_COLUMNS: usize = 8;
 
 /// Renders the destinations with a single candidate, grouped by that candidate.
@@ -147,7 +147,7 @@ fn only_paths(plan: &Plan) -> String {
             parts.push(format!("directly to {}", direct.join(" ")));
         }
         let only = |(via, to): (DcId, Vec<&str>)| {
-            format!("only by {} to {}", dc_name(plan, via), to.join(" "))
+            format!("only via {} to {}", dc_name(plan, via), to.join(" "))
         };
         parts.extend(by.into_iter().map(only));
         if !parts.is_empty() {

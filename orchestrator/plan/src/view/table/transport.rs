@@ -73,7 +73,8 @@ fn semantics(transport: &TransportPlan) -> String {
     match transport.semantics {
         Semantics::Paper => "paper".to_owned(),
         Semantics::Artifact => {
-            "artifact: wraps, aliases and headers of the authors' code".to_owned()
+            "artifact: the authors' integer wrap-around, flow aliasing and packet headers"
+                .to_owned()
         }
     }
 }
