@@ -92,7 +92,7 @@ pub fn tags(run_dir: &Path) -> Result<BTreeSet<String>, RecordsError> {
         Some((line, _)) => Err(RecordsError::Row {
             path,
             line,
-            source: "it is not a tag".into(),
+            source: "the line is not a tag (letters, digits and `-_.:/=+`)".into(),
         }),
         None => Ok(text.lines().map(str::to_owned).collect()),
     }
