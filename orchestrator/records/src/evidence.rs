@@ -6,7 +6,8 @@
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Evidence that a run exercised the mechanisms in which its policies differ, without which a ranking means nothing.
+/// Evidence that a run exercised the mechanisms in which its policies differ. Without this evidence, a ranking means
+/// nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Offered load of each sending datacenter; empty without workloads.
@@ -31,7 +32,7 @@ pub struct OfferedLoad {
     /// Load that the workloads specify.
     pub requested: f64,
     /// Load that the flows offered over the workloads' duration or, if the run ended before all flows had started, over
-    /// the time until then.
+    /// the time until the run's end.
     pub offered: f64,
 }
 

@@ -155,8 +155,8 @@ pub struct FaultInfo {
     pub link: String,
     /// Kind of change that the fault makes.
     pub change: LinkChange,
-    /// Rate in each direction after the fault. `None` if the fault leaves the rate, and in runs of earlier versions,
-    /// whose link rates are read as constant.
+    /// Rate in each direction after the fault. `None` if the fault does not change the rate, and in runs of earlier
+    /// versions, whose link rates are read as constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<BitsPerSec>,
 }

@@ -21,7 +21,7 @@ pub struct ListedRun {
     pub name: String,
     /// Path of the run directory.
     pub path: PathBuf,
-    /// Contents of `run.json`, or the error of reading it or the tags.
+    /// Contents of `run.json`, or the error that occurred when `run.json` or the tags were read.
     pub file: Result<RunFile, RecordsError>,
     /// Tags in alphabetical order; empty if they cannot be read.
     pub tags: BTreeSet<String>,

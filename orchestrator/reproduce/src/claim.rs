@@ -56,11 +56,11 @@ impl ClaimRule {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Slowdowns => {
-                "in every case of the text and against every baseline, p50 and p99 (means over 20 bins of \
-                 sizes) are lower by at least 5 %, or by what the text states where that is less, and the \
-                 95 % interval over repetitions, where there are some, lies below zero; a value that the \
-                 text calls unchanged is not higher by 5 %; a value that the text does not state is not \
-                 compared"
+                "in every case that the text mentions and against every baseline, p50 and p99 (means over 20 \
+                 bins of sizes) are lower by at least 5 % or, if the text states a smaller change, by at least \
+                 that change; with several repetitions, the 95 % interval must also lie below zero; a value \
+                 that the text calls unchanged is not higher by 5 % or more; a value that the text does not \
+                 state is not compared"
             }
             Self::Balance => {
                 "against every baseline, the coefficient of variation of the utilisation of DC1's links \

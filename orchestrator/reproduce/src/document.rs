@@ -84,7 +84,7 @@ pub fn document(report: &Report) -> Document<'static> {
             .collect();
         let all: BTreeSet<_> = runs().map(|run| &run.run).collect();
         let words = format!(
-            "{QUICK} {} of the {} runs are so short.",
+            "{QUICK} {} of the {} runs are shortened.",
             short.len(),
             all.len()
         );
