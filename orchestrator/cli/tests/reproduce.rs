@@ -48,7 +48,7 @@ fn published_values_are_shown_where_no_run_is() {
     );
     assert!(!page.contains(&root().display().to_string()), "{page}");
     assert!(
-        page.contains("not emulated: beyond the lab: it varies the congestion control"),
+        page.contains("not emulated: beyond the lab: the figure varies the congestion control"),
         "{page}"
     );
 }

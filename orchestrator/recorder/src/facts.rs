@@ -15,7 +15,7 @@ use lab_units::{BitsPerSec, NodeId};
 pub struct RunSetting {
     /// Release of this program's kernel, as `uname -r` prints it.
     pub kernel_release: String,
-    /// This machine or a guest.
+    /// Location of the run: this machine or a guest.
     pub location: Location,
     /// Clock that measures the run's times.
     pub clock: Clock,
@@ -138,7 +138,8 @@ fn fault_info(plan: &Plan, fault: &FaultPlan) -> FaultInfo {
     }
 }
 
-/// Returns a link's rate in paper units: the scenario's, unless a fault has changed the emulated rate.
+/// Returns a link's current rate in paper units: the scenario's rate, or the converted rate `emulated` if a fault has
+/// changed it.
 pub(crate) fn paper_rate(paper: &PaperUnits, emulated: BitsPerSec, link: &Link) -> BitsPerSec {
     if emulated == link.emu.rate_bps {
         link.paper.rate_bps

@@ -23,7 +23,7 @@ struct PacketHop {
 /// Range of a flow's bytes that took the same path, from `start` up to, but not including, `end`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PathRange {
-    /// Path that these bytes took.
+    /// Path that the range's bytes took.
     pub path: DcPath,
     /// Offset of the range's first byte in the flow.
     pub start: u64,

@@ -123,7 +123,7 @@ pub struct SwitchDecision {
     pub rule: Rule,
     /// Age of the queue sample from which C_cong was computed, in emulated time.
     pub signal_age: Nanos,
-    /// Egress port that was chosen; `None` if none was.
+    /// Chosen egress port; `None` if the decision chose no port.
     pub chosen: Option<PortId>,
 }
 
@@ -140,7 +140,7 @@ pub struct QpRate {
     pub cnps: u64,
 }
 
-/// Split that traffic engineering installs: its time, switch and destination.
+/// Split that the traffic engineering controller installs at one switch for one destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Split {
     /// Time of the controller's tick, at which the split is installed.
@@ -203,7 +203,7 @@ pub struct QueueLevels {
     pub queue: u8,
     /// Trend level T, from the queue's growth.
     pub trend: u8,
-    /// Duration level D, from the time for which the queue has been full.
+    /// Duration level D, from the time for which the queue has been above its high-water mark.
     pub duration: u8,
     /// Congestion cost C_cong.
     pub congestion: u8,
@@ -216,7 +216,7 @@ pub struct SwitchCounters {
     pub counters: Counters,
     /// Number of flows in the flow table.
     pub occupancy: u64,
-    /// Number of flows evicted from a table over its capacity.
+    /// Number of flows evicted because the flow table was full.
     pub evicted: u64,
     /// Number of idle flows that flow-cache garbage collection removed.
     pub expired: u64,
@@ -470,7 +470,7 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of a DCI switch; its decisions per second are those since the switch's previous row.
+    /// Returns the row of a DCI switch; the row's decisions per second are a mean since the switch's previous row.
     pub fn switch(&mut self, time: Nanos, dc: DcId, counts: SwitchCounters) -> SwitchRow {
         let SwitchCounters {
             counters, agent, ..

@@ -6,8 +6,9 @@ use lab_units::{Bytes, Nanos};
 
 use crate::{BusyLink, FlowFields, LinkRates, RunInfo};
 
-/// Link use under one policy while flows start. In each repetition, the measured time begins at its start and ends at
-/// the first counter sample at or after the last flow's start or, without such a sample, at the last one.
+/// Link use under one policy while flows start. In each repetition, the measured time begins at the repetition's start
+/// and ends at the first counter sample that is not earlier than the last flow's start or, without such a sample, at
+/// the last sample.
 ///
 /// A direction's use is the mean over the repetitions. All flows must be added before the first counter.
 #[derive(Clone, Debug, Default)]
@@ -96,7 +97,7 @@ impl ArrivalUse {
 }
 
 impl Counter {
-    /// Returns the bytes counted ÷ the bytes that the link could have carried until then.
+    /// Returns the bytes counted ÷ the bytes that the link could have carried until the counter's sample.
     #[expect(
         clippy::cast_precision_loss,
         reason = "reports show fewer digits than a float has"

@@ -267,7 +267,7 @@ const MAX_FIELD: usize = (1 << 16) - 1;
 /// Maximum number of characters of an invalid value that an error quotes.
 const MAX_SHOWN: usize = 40;
 
-/// Number of bytes in a batch's rows at which the batch ends early; [`BATCH_ROWS`] short rows take less.
+/// Total size of a batch's rows, in bytes, at which the batch ends before it has [`BATCH_ROWS`] rows.
 pub(crate) const MAX_BATCH_BYTES: usize = 64 << 20;
 
 /// Maximum number of rows in a batch and in a row group of a Parquet file: about 20 MB in the widest table.

@@ -99,7 +99,7 @@ fn open_whole_lines(path: &Path) -> io::Result<(io::Take<File>, u64)> {
         None => {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                format!("its last {MAX_ROW} bytes have no line end, so it is not a table"),
+                format!("the file's last {MAX_ROW} bytes have no line end, so it is not a table"),
             ));
         }
     };

@@ -17,9 +17,9 @@ use crate::{
     error::{Operation, RecordsError},
 };
 
-/// Format number of run directories, except for their plan. This lcmp-lab writes only this format and reads all formats
-/// from [`OLDEST_FORMAT`] on. Every change of a column, a key or a meaning increases the number; see the crate's rules
-/// for [formats](crate#formats).
+/// Format number of a run directory's files, except for `plan.json`, which has its own. This lcmp-lab writes only this
+/// format and reads all formats from [`OLDEST_FORMAT`] on. Every change of a column, a key or a meaning increases the
+/// number; see the crate's rules for [formats](crate#formats).
 ///
 /// - 1: runs of the kernel engine
 /// - 2: simulated runs: `semantics` of flows, `tx_packets` and `marks` of links, `pfc.csv`, `story.csv`
@@ -29,7 +29,7 @@ use crate::{
 /// - 7: a code, a figure and its bound as the reason of a verdict
 /// - 8: `deviations` with a code and a number for each count of switches and hosts, instead of the sentences in
 ///   `switches`
-/// - 9: no sentences in the verdict: its warnings about a ranking follow from the evidence
+/// - 9: no sentences in the verdict; warnings about a ranking are computed from the evidence
 pub const FORMAT_VERSION: u32 = 9;
 
 /// Oldest format that this lcmp-lab can read. In it, counts of switches and hosts are sentences; all other keys and
@@ -60,7 +60,7 @@ pub const PROGRAMS_FILE: &str = "programs.json";
 /// File with the report on the run.
 pub const REPORT_FILE: &str = "report.html";
 
-/// Maximum size of [`RUN_FILE`] in bytes, ten times the need of the largest lab's links, faults and evidence.
+/// Maximum size of [`RUN_FILE`] in bytes, ten times what the links, faults and evidence of the largest lab need.
 pub const MAX_RUN_FILE: u64 = 16 << 20;
 
 /// Maximum size of [`PLAN_FILE`] in bytes, twice the need of a million flows.
@@ -73,7 +73,7 @@ pub const MAX_TEXT: u64 = 256 << 20;
 pub const LATEST: &str = "latest";
 
 /// Creates an empty run directory under `results_dir`, named after `now`, the scenario and the plan's hash. The link
-/// `latest` stays; [`point_latest`] moves it once the run has records.
+/// `latest` is left unchanged; [`point_latest`] moves it once the run has records.
 ///
 /// # Errors
 /// If a directory cannot be created.

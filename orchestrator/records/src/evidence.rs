@@ -6,7 +6,8 @@
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Evidence that a run exercised the mechanisms in which its policies differ, without which a ranking means nothing.
+/// Evidence that a run exercised the mechanisms in which its policies differ. Without this evidence, a ranking means
+/// nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Offered load of each sending datacenter; empty without workloads.
@@ -31,7 +32,7 @@ pub struct OfferedLoad {
     /// Load that the workloads specify.
     pub requested: f64,
     /// Load that the flows offered over the workloads' duration or, if the run ended before all flows had started, over
-    /// the time until then.
+    /// the time until the run's end.
     pub offered: f64,
 }
 
@@ -76,9 +77,10 @@ pub struct Met {
     pub peak_concurrency: u64,
     /// Number of flows that started and whose path is known.
     pub flows: u64,
-    /// Number of these flows that shared a link direction with another flow while both were active.
+    /// Number of flows with a known path that shared a link direction with another flow while both flows were active.
     pub overlapping: u64,
-    /// Busiest link direction while flows start; see [`ArrivalUse`](crate::ArrivalUse). `None` without a sample.
+    /// Busiest link direction while flows start; see [`ArrivalUse`](crate::ArrivalUse). `None` without a counter
+    /// sample.
     pub busiest: Option<BusyLink>,
 }
 
@@ -91,7 +93,7 @@ pub struct Sampling {
     pub late_samples: u64,
     /// Number of decisions that used C_cong; 0 under policies that do not sample queues.
     pub decisions: u64,
-    /// Number of these decisions whose sample was older than a sampling interval.
+    /// Number of decisions that used C_cong from a sample older than a sampling interval.
     pub stale: u64,
     /// Maximum time by which a decision's sample was older than a sampling interval.
     pub overdue_ns: Nanos,
@@ -104,7 +106,7 @@ pub struct FlowTables {
     pub hits: u64,
     /// Number of decisions, as counted by the switches.
     pub decisions: u64,
-    /// Number of these decisions that have no row in `decisions.csv`; 0 in the simulator, which loses no rows.
+    /// Number of counted decisions that have no row in `decisions.csv`; 0 in the simulator, which loses no rows.
     pub unrecorded: u64,
     /// Maximum number of decisions per second of paper time at one switch, between two rows.
     pub peak_decisions_per_s: u64,
@@ -116,7 +118,7 @@ pub struct FlowTables {
     pub stale: u64,
     /// Maximum number of flows in one switch's table.
     pub peak_flows: u64,
-    /// Number of flows evicted from a table that was over its capacity.
+    /// Number of flows evicted because the flow table was full.
     pub evicted: u64,
     /// Number of idle flows that flow-cache garbage collection removed.
     pub expired: u64,
@@ -133,7 +135,8 @@ pub struct Failover {
     pub at_ns: Nanos,
     /// Number of decisions for flows that were pinned to a dead port.
     pub decisions: u64,
-    /// Times from the cut to the first and the last of these decisions; `None` without decisions.
+    /// Times from the cut to the first and the last decision for a flow that was pinned to a dead port; `None` without
+    /// such decisions.
     pub span: Option<FailoverSpan>,
 }
 
@@ -144,8 +147,8 @@ pub struct FailoverSpan {
     pub first_ns: Nanos,
     /// Time from the cut to the last decision, in paper time.
     pub last_ns: Nanos,
-    /// Both times as measured in the lab, in emulated time; `None` in the simulator, whose switches detect a cut at
-    /// once.
+    /// Times from the cut to the first and the last decision as measured in the lab, in emulated time; `None` in the
+    /// simulator, whose switches detect a cut at once.
     pub lab_ns: Option<(Nanos, Nanos)>,
 }
 
@@ -165,25 +168,25 @@ pub struct BusyLink {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mechanism {
-    /// LCMP: its decisions, compared with decisions without one of the two costs.
+    /// LCMP: decisions that would change without C_path or without C_cong.
     Lcmp(LcmpCounts),
     /// Hash over buckets: each next hop's share of the decisions.
     Hash(HashCounts),
-    /// UCMP with flow ageing: flows that it re-routed.
+    /// UCMP with flow ageing: flows that flow ageing re-routed.
     FlowAgeing {
         /// Number of flows with a decision.
         flows: u64,
-        /// Number of these flows that flow ageing re-routed.
+        /// Number of flows that flow ageing re-routed.
         rerouted: u64,
     },
-    /// UCMP without flow ageing: decisions for the least delay.
+    /// UCMP without flow ageing: decisions for the candidate with the least delay.
     MinDelay {
         /// Number of decisions.
         decisions: u64,
         /// Number of decisions for the candidate with the least delay.
         least_delay: u64,
     },
-    /// Traffic engineering: splits that it installed.
+    /// Traffic engineering: splits that its controller installed.
     Splits(SplitCounts),
     /// Policy whose mechanism this program does not know.
     Unknown {
@@ -192,7 +195,7 @@ pub enum Mechanism {
     },
 }
 
-/// Counts of LCMP's decisions, compared with the same decisions without one of the costs.
+/// Counts of LCMP's decisions, compared with the decisions that LCMP would make without C_path or without C_cong.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LcmpCounts {
     /// Number of decisions by LCMP's own rules.
@@ -208,7 +211,7 @@ pub struct LcmpCounts {
     pub against_rm_beta: Option<PathDifference>,
 }
 
-/// Numbers of decisions that would change without one of the costs.
+/// Numbers of decisions that would change without C_path, or without C_cong.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Changed {
     /// Number of decisions for which the set of kept candidates would change.
@@ -222,34 +225,34 @@ pub struct Changed {
 /// Number of flows whose paths differ between two policies.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PathDifference {
-    /// Label of the other policy.
+    /// Label of the policy whose paths are compared with this policy's paths.
     pub policy: String,
-    /// Number of flows whose paths under both policies are known.
+    /// Number of flows whose paths under the two compared policies are known.
     pub flows: u64,
-    /// Number of these flows whose paths differ.
+    /// Number of flows whose known paths under the two compared policies differ.
     pub differ: u64,
 }
 
 /// Counts of decisions by next hop, compared with the next hops' shares of the hash buckets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HashCounts {
-    /// Number of decisions. If the plan has faults, only those before the first fault, because a next hop may be dead
-    /// afterwards.
+    /// Number of decisions. If the plan has faults, only the decisions before the first fault, because a next hop may
+    /// be dead afterwards.
     pub decisions: u64,
     /// True if the plan has faults.
     #[serde(default)]
     pub has_fault: bool,
     /// Number of next hops with buckets, over all switches and all their destinations with several next hops.
     pub next_hops: u64,
-    /// Number of these next hops that were chosen at least once.
+    /// Number of next hops with buckets that were chosen at least once.
     pub used: u64,
     /// Maximum difference between a next hop's share of the decisions for its destination and its share of the buckets.
     pub largest_difference: f64,
     /// Probability that a fair hash gives a larger chi-square value; `None` if no destination has several next hops, or
     /// if no decision could be tested.
     pub p_value: Option<f64>,
-    /// Number of decisions left out of the chi-square test, because fewer than two next hops (or pools) have five
-    /// expected decisions each.
+    /// Number of decisions in the first repetition that the chi-square test leaves out. Even pooled, their destinations
+    /// have fewer than two groups of next hops with five expected decisions each.
     #[serde(default)]
     pub untested: u64,
 }
@@ -259,7 +262,7 @@ pub struct HashCounts {
 pub struct SplitCounts {
     /// Number of controller intervals at whose end a split was installed.
     pub installed: u64,
-    /// Number of these intervals whose split changed a switch's table.
+    /// Number of controller intervals whose split changed a switch's table.
     pub changed: u64,
     /// Number of decisions in all repetitions.
     pub decisions: u64,

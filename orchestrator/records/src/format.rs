@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::error::RecordsError;
 
-/// Fails if `found`, the format number of the file at `path`, is not `own`, this program's.
+/// Fails if `found`, the format number of the file at `path`, is not `own`, this program's format number.
 pub(crate) fn check(path: &Path, found: u32, own: u32) -> Result<(), RecordsError> {
     if found == own {
         Ok(())

@@ -9,7 +9,8 @@ use crate::{
     rows::{HistoryRow, Row},
 };
 
-/// Appends rows to the history in `dir`, which is created with its first row, and updates its Parquet copy.
+/// Appends rows to the history in `dir`, creating the directory and the table if necessary, and updates the table's
+/// Parquet copy.
 ///
 /// # Errors
 /// If a file cannot be written.

@@ -34,8 +34,8 @@ pub struct RunInfo {
     pub accel: Option<String>,
     /// Scale factors, emulated ÷ paper.
     pub scale: ScaleInfo,
-    /// Place and capacity for which the scale was chosen automatically, as text: a place's default capacity, or a
-    /// measured capacity as `--scale-for` takes it. `None` if the scenario or the command line gives the factors.
+    /// Location, clock and capacity for which the scale was chosen automatically, as text; the capacity is a default,
+    /// or measured and in the form of `--scale-for`. `None` if the scenario or the command line gives the factors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_fits: Option<String>,
     /// Seed of all random numbers in the plan.
@@ -134,9 +134,9 @@ pub struct DcInfo {
 pub struct LinkInfo {
     /// Name of the link, such as `dc1-dc2`.
     pub name: String,
-    /// Name of the datacenter at one end.
+    /// Name of the datacenter at the link's first end.
     pub a: String,
-    /// Name of the datacenter at the other end.
+    /// Name of the datacenter at the link's second end.
     pub b: String,
     /// Rate in each direction.
     pub rate_bps: BitsPerSec,
@@ -155,8 +155,8 @@ pub struct FaultInfo {
     pub link: String,
     /// Kind of change that the fault makes.
     pub change: LinkChange,
-    /// Rate in each direction after the fault. `None` if the fault leaves the rate, and in runs of earlier versions,
-    /// whose link rates are read as constant.
+    /// Rate in each direction after the fault. `None` if the fault does not change the rate, and in runs of earlier
+    /// versions, whose link rates are read as constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<BitsPerSec>,
 }

@@ -21,7 +21,7 @@ pub struct ListedRun {
     pub name: String,
     /// Path of the run directory.
     pub path: PathBuf,
-    /// Contents of `run.json`, or the error of reading it or the tags.
+    /// Contents of `run.json`, or the error that occurred when `run.json` or the tags were read.
     pub file: Result<RunFile, RecordsError>,
     /// Tags in alphabetical order; empty if they cannot be read.
     pub tags: BTreeSet<String>,
@@ -92,7 +92,7 @@ pub fn tags(run_dir: &Path) -> Result<BTreeSet<String>, RecordsError> {
         Some((line, _)) => Err(RecordsError::Row {
             path,
             line,
-            source: "it is not a tag".into(),
+            source: "the line is not a tag (letters, digits and `-_.:/=+`)".into(),
         }),
         None => Ok(text.lines().map(str::to_owned).collect()),
     }

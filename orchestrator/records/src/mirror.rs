@@ -50,7 +50,7 @@ impl TableFile {
         Ok(Self { name, file, mirror })
     }
 
-    /// Writes the file's data to the disk.
+    /// Flushes the data of the table's file to the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }

@@ -15,6 +15,6 @@ pub struct Outcome {
     /// Numbers of flows by outcome.
     #[serde(rename = "tally")]
     pub counts: FlowCounts,
-    /// Verdict whether the run's results can be trusted.
+    /// Verdict on whether the run's results can be trusted.
     pub verdict: Verdict,
 }

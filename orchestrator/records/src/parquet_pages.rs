@@ -83,7 +83,11 @@ impl Header {
                 (page @ (DATA_PAGE | DICTIONARY_PAGE), STRUCTURE) => {
                     header.values = values(fields.input, page)?;
                 }
-                _ => return Err(refused("a page's header has a field that no table has")),
+                _ => {
+                    return Err(refused(
+                        "a page's header has a field that lcmp-lab never writes",
+                    ));
+                }
             }
         }
         Ok(header)
@@ -116,17 +120,21 @@ fn values<R: Read>(input: &mut R, page: u8) -> Result<u64, ParquetError> {
             (DATA_PAGE, (OF_DEFINITIONS | OF_REPETITIONS, INTEGER)) => drop(fields.integer()?),
             (DATA_PAGE, (STATISTICS, STRUCTURE)) => skip(fields.input)?,
             (DICTIONARY_PAGE, (IS_SORTED, TRUE | FALSE)) => {}
-            _ => return Err(refused("a page's header has a field that no table has")),
+            _ => {
+                return Err(refused(
+                    "a page's header has a field that lcmp-lab never writes",
+                ));
+            }
         }
     }
     Ok(values)
 }
 
-/// Refuses encodings whose data announce further sizes inside the page.
+/// Refuses encodings whose data contain sizes of their own, which the check of the header does not cover.
 fn check_encoding(encoding: u64) -> Result<(), ParquetError> {
     match encoding {
         PLAIN | PLAIN_DICTIONARY | RLE_DICTIONARY => Ok(()),
-        _ => Err(refused("a page has an encoding that no table has")),
+        _ => Err(refused("a page has an encoding that lcmp-lab never writes")),
     }
 }
 
@@ -146,7 +154,7 @@ fn skip<R: Read>(input: &mut R) -> Result<(), ParquetError> {
             }
             _ => {
                 return Err(refused(
-                    "a page's statistics have a field that no table has",
+                    "a page's statistics have a field that lcmp-lab never writes",
                 ));
             }
         }
@@ -301,10 +309,10 @@ mod tests {
             (8, &[0x80, 0x80, 0x10], "more than it can have"),
             (8, &[1], "negative size"),
             // An encoding with lengths for which the decoder would allocate memory.
-            (10, &[12], "an encoding that no table has"),
+            (10, &[12], "an encoding that lcmp-lab never writes"),
             // A second number of values, with an explicit field id.
             (9, &[0x05, 2, 0xff, 0x7f], "out of order"),
-            (0, &[0x16], "a field that no table has"),
+            (0, &[0x16], "a field that lcmp-lab never writes"),
             (3, &[0xff; 12], "is too long"),
         ] {
             let mut header = DATA.to_vec();

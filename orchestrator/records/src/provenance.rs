@@ -13,8 +13,8 @@ use crate::{Departure, SimRequest, UtcTime};
 pub struct Provenance {
     /// Command line, starting with the program's name.
     pub command: Vec<String>,
-    /// Commit from which lcmp-lab was built, with `+changes` if files differed from it; `unknown` if it was built
-    /// outside a repository.
+    /// Commit from which lcmp-lab was built, with `+changes` if tracked files differed from the commit; `unknown` if it
+    /// was built outside a repository.
     pub tool_commit: String,
     /// Sources of flows, one sentence each, without a full stop.
     pub traffic: Vec<String>,
@@ -31,7 +31,7 @@ pub struct Provenance {
 /// policies and scale. A repeat of the run needs all of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// Load that replaces the load of the workloads that list loads; `None` to keep the scenario's.
+    /// Load for the workloads with a sweep or, without a sweep, for all workloads; `None` to keep the scenario's loads.
     pub load: Option<Ratio>,
     /// Options of the simulation. In a run of the kernel engine, `is_scaled` is true and the other options have their
     /// defaults.
@@ -66,7 +66,7 @@ pub struct ParameterValue {
     pub emulated: Option<String>,
 }
 
-/// Formats the parameter with both values, such as `sample_interval 1 ms (10 ms emulated)`.
+/// Formats the parameter with its paper and emulated values, such as `sample_interval 1 ms (10 ms emulated)`.
 impl fmt::Display for ParameterValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.parameter, self.value)?;

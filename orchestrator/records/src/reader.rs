@@ -248,7 +248,7 @@ impl RunDir {
             path: path.to_owned(),
             line: batch.line(index),
             source: format!(
-                "the run has no policy `{}`, it has {}",
+                "the run has no policy `{}`; it has {}",
                 policy.unwrap_or_default(),
                 policies.join(", ")
             )

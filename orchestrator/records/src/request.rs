@@ -39,7 +39,7 @@ pub struct Overrides {
     pub repetitions: Option<u32>,
     /// Labels of the policies to run; empty for all policies of the scenario.
     pub policies: Vec<String>,
-    /// Load of the workloads that list loads or, if none does, of all workloads.
+    /// Load for the workloads with a sweep or, without a sweep, for all workloads.
     pub load: Option<Ratio>,
     /// Scale factors of rates and of times.
     pub scale: Option<(Ratio, Ratio)>,

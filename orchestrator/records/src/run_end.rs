@@ -36,7 +36,7 @@ pub struct RunEnd {
     /// True if the user interrupted the run, so that missing flows are expected.
     #[serde(default)]
     pub is_interrupted: bool,
-    /// Evidence that the run tested what it ranks.
+    /// Evidence that the run exercised the mechanisms in which its policies differ.
     #[serde(default)]
     pub evidence: Evidence,
     /// Changes made while flows ran, in order; faults are in [`RunInfo::faults`](crate::RunInfo::faults).
@@ -94,8 +94,8 @@ pub struct SimWork {
 pub struct Retransmissions {
     /// Number of times that a sender went back to a lost packet, for any reason.
     pub go_backs: u64,
-    /// Number of these times that a retransmission time-out caused. In the lab, this is a lower bound: SoftRoCE counts
-    /// the NACKs that receivers sent, and a go-back beyond their number was a time-out.
+    /// Number of go-backs that a retransmission time-out caused. In the lab, this number is a lower bound: SoftRoCE
+    /// counts the NACKs that receivers sent, and a go-back beyond their number was a time-out.
     pub timeouts: u64,
 }
 

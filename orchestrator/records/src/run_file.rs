@@ -26,7 +26,7 @@ pub struct RunFile {
 }
 
 impl RunFile {
-    /// Writes the file to the run directory `run_dir`.
+    /// Writes `run.json` to the run directory `run_dir`.
     pub(crate) fn write(&self, run_dir: &Path) -> Result<(), RecordsError> {
         let path = run_dir.join(RUN_FILE);
         let text = serde_json::to_string_pretty(self).map_err(|source| RecordsError::Json {
@@ -36,7 +36,8 @@ impl RunFile {
         write_whole(&path, &(text + "\n"))
     }
 
-    /// Reads the file in `run_dir`. The format is checked first, because other keys may differ between formats.
+    /// Reads `run.json` from the run directory `run_dir`. The format is checked first, because other keys may differ
+    /// between formats.
     pub(crate) fn read(run_dir: &Path) -> Result<Self, RecordsError> {
         let path = run_dir.join(RUN_FILE);
         let text =
@@ -61,7 +62,7 @@ impl RunFile {
         serde_json::from_str(&text).map_err(not_json)
     }
 
-    /// Fails if the file in `run_dir` does not have this program's own format.
+    /// Fails if `run.json` in `run_dir` does not have this program's own format.
     pub(crate) fn require_own_format(&self, run_dir: &Path) -> Result<(), RecordsError> {
         format::check(&run_dir.join(RUN_FILE), self.format, FORMAT_VERSION)
     }
@@ -70,8 +71,7 @@ impl RunFile {
 /// Replaces end time and phases of a finished run by the host's measurements, because a guest's clock is wrong. Also
 /// adds the changes that the host recorded, and recomputes the verdict. Does nothing if the run is not finished.
 ///
-/// # Errors
-/// If `run.json` cannot be read or written, or has another format.
+/// # Errors If `run.json` cannot be read or written, or does not have this program's own format.
 pub fn stamp(
     run_dir: &Path,
     ended_at: UtcTime,

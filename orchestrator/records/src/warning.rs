@@ -7,7 +7,7 @@ use crate::{
     Sampling, SplitCounts, trust::bounds::LATE_SAMPLES,
 };
 
-/// Limit of the conclusions that a ranking supports, although the run's numbers can be trusted.
+/// Reason why a run supports few conclusions about its policies' ranking, although its numbers can be trusted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Warning {
@@ -37,16 +37,16 @@ pub enum Warning {
         /// Numbers of samples, late samples and decisions.
         sampling: Sampling,
     },
-    /// A policy's own mechanism never acted.
+    /// A policy's own mechanism never acted, or its hash was unfair.
     Silent {
         /// Label of the policy.
         policy: String,
-        /// The mechanism that did not act.
+        /// The mechanism that did not act, or the unfair hash.
         silence: Silence,
     },
 }
 
-/// Mechanism that never acted, so that the run shows nothing about it.
+/// Mechanism about which the run shows nothing, because it never acted or its hash was unfair.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "mechanism", rename_all = "kebab-case")]
 pub enum Silence {
@@ -129,7 +129,7 @@ impl PolicyEvidence {
         matches!(&self.mechanism, Mechanism::Hash(counts) if counts.p_value.is_some())
     }
 
-    /// Returns a warning if the policy's mechanism never acted. A hash counts as unfair if its p-value is below
+    /// Returns a warning if the policy's mechanism never acted, or if its hash was unfair: its p-value is below
     /// `max_p_value`.
     fn silent(&self, max_p_value: f64) -> Option<Warning> {
         Some(Warning::Silent {
@@ -140,7 +140,7 @@ impl PolicyEvidence {
 }
 
 impl Mechanism {
-    /// Returns the policy's mechanism if it never acted; see [`PolicyEvidence::silent`].
+    /// Returns the mechanism if it never acted or its hash was unfair; see [`PolicyEvidence::silent`].
     fn silence(&self, max_p_value: f64) -> Option<Silence> {
         match *self {
             Self::Lcmp(ref counts) => counts.silence(),

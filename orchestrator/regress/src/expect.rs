@@ -129,7 +129,8 @@ fn relation_holds(relation: Relation, difference: f64) -> bool {
     }
 }
 
-/// Returns true if the interval of the difference contains equality although the relation holds at neither end.
+/// Returns true if the relation holds inside the interval of the difference but at neither end: `==`, if the interval
+/// contains zero.
 fn is_between(relation: Relation, low: f64, high: f64) -> bool {
     relation == Relation::Equal && low < 0.0 && high > 0.0
 }

@@ -179,8 +179,8 @@ const PERCENTS: [u32; 2] = [50, 99];
 /// Probability that a suite without any true change raises a false alarm.
 pub const FALSE_ALARMS: f64 = 0.01;
 
-/// Accepted rate of misses: true increases by the stated detectable size that do not fail, and true increases by
-/// [`MIN_EFFECT`] that pass.
+/// Accepted rate of each kind of miss: a true increase by the stated detectable size that does not fail, and a true
+/// increase by [`MIN_EFFECT`] that passes.
 const MISSED: f64 = 0.1;
 
 /// Relative increase in slowdown that the gate must be able to exclude before a change passes.

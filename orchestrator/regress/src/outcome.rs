@@ -44,8 +44,8 @@ impl SuiteOutcome {
         Judgement::of(&self.checks())
     }
 
-    /// Returns all checks, each with its case before its code; a suite without cases, and a case without checks, is one
-    /// check that cannot be decided.
+    /// Returns all checks, with the case's name before each check's code. A suite without cases, and a case without
+    /// checks, counts as one inconclusive check.
     #[must_use]
     pub fn checks(&self) -> Vec<Check> {
         if self.cases.is_empty() {

@@ -17,8 +17,8 @@ impl Answer for Report {
         self
     }
 
-    /// Returns a check for each claim and each source of the simulator: whether the runs can tell if the claim holds;
-    /// and one for each coefficient of figure 6 that cannot be decided.
+    /// Returns a check for each claim and each of the sources `simulated` and `fair`, inconclusive if the runs cannot
+    /// decide the claim. Also returns an inconclusive check for each coefficient of figure 6 that cannot be decided.
     fn checks(&self) -> Vec<Check> {
         let of_claim = |claim| {
             let simulated = [Source::Simulated, Source::Fair].into_iter();
@@ -38,8 +38,9 @@ impl Answer for Report {
 }
 
 impl Report {
-    /// Returns the check of a claim, `None` if the source has no verdict on it. A claim that does not hold is a result,
-    /// and a claim that cannot be told only because its runs are short counts as told.
+    /// Returns the check of a claim; `None` if `source` has no verdict on the claim. The check passes if the claim is
+    /// decided, even if it does not hold, or if only shortened runs (`--quick`) prevent a decision; otherwise, the
+    /// check is inconclusive.
     fn claim_check(&self, claim: &ClaimReport, source: Source) -> Option<Check> {
         let judged = claim.verdicts.get(&source)?;
         let lacks_run = || {

@@ -51,17 +51,19 @@ impl Figure {
         match self {
             Self::Fig5 | Self::Fig6 => None,
             Self::Fig1 => Some(
-                "its link utilisation depends on 128 hosts with DCQCN and PFC, which SoftRoCE \
+                "the figure's link utilisation depends on 128 hosts with DCQCN and PFC, which SoftRoCE \
                  does not have",
             ),
             Self::Fig7 | Self::Fig8 => Some(
                 "208 hosts send within 10 ms, more than one kernel can forward in time; SoftRoCE's \
-                 window of 128 packets holds none of the larger flows",
+                 window of 128 packets is smaller than the larger flows",
             ),
-            Self::Fig9 => Some("scaled to the lab, its flows are shorter than one packet"),
-            Self::Fig10 => Some("it varies the congestion control, and the lab has only DCQCN"),
+            Self::Fig9 => Some("scaled to the lab, the figure's flows are smaller than one packet"),
+            Self::Fig10 => {
+                Some("the figure varies the congestion control, and the lab has only DCQCN")
+            }
             Self::Fig11 => Some(
-                "it varies LCMP's weights in the authors' arithmetic, which only the simulator has",
+                "the figure varies LCMP's weights in the authors' arithmetic, which only the simulator has",
             ),
         }
     }

@@ -45,8 +45,8 @@ pub enum ClaimRule {
     Slowdowns,
     /// Compares the imbalance and the largest utilisation of the links separately, against every baseline.
     Balance,
-    /// Makes one comparison for each variant that lacks a part or has other weights: LCMP must be better in p50 or
-    /// p99 and worse in neither.
+    /// Makes one comparison for each LCMP variant without a cost term or with other weights: LCMP must be better in p50
+    /// or p99 and worse in neither.
     Parts,
 }
 
@@ -56,19 +56,19 @@ impl ClaimRule {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Slowdowns => {
-                "in every case of the text and against every baseline, p50 and p99 (means over 20 bins of \
-                 sizes) are lower by at least 5 %, or by what the text states where that is less, and the \
-                 95 % interval over repetitions, where there are some, lies below zero; a value that the \
-                 text calls unchanged is not higher by 5 %; a value that the text does not state is not \
-                 compared"
+                "in every case that the text mentions and against every baseline, p50 and p99 (means over 20 \
+                 bins of sizes) are lower by at least 5 % or, if the text states a smaller change, by at least \
+                 that change; with several repetitions, the 95 % interval must also lie below zero; a value \
+                 that the text calls unchanged is not higher by 5 % or more; a value that the text does not \
+                 state is not compared"
             }
             Self::Balance => {
                 "against every baseline, the coefficient of variation of the utilisation of DC1's links \
-                 and that of the busiest are lower by at least 5 %"
+                 and the utilisation of the busiest link are lower by at least 5 %"
             }
             Self::Parts => {
                 "against every variant, p50 or p99 is lower by at least 5 % with the full cost and the \
-                 default weights, and neither is higher by as much"
+                 default weights, and neither is higher by at least 5 %"
             }
         }
     }
@@ -192,7 +192,7 @@ enum RequiredChange {
 
 impl RequiredChange {
     /// Returns the changes required for p50 and p99, given the row of the paper's text for the policy; `None` for a
-    /// percentile that the row does not mention. Without a row, both must fall by [`MIN_CHANGE`].
+    /// percentile that the row does not mention. Without a row, p50 and p99 must both fall by [`MIN_CHANGE`].
     fn by_text(stated: Option<&TextRow>) -> [Option<Self>; 2] {
         let Some(row) = stated else {
             return [Some(Self::Lower(MIN_CHANGE)); 2];
@@ -295,8 +295,8 @@ impl Claim {
     }
 }
 
-/// Returns the policies that LCMP is compared with in a case: each label under the authors' semantics, then its label
-/// in the runs of `source`.
+/// Returns the policies that LCMP is compared with in a case: each policy's label under the authors' semantics, then
+/// its label in the runs of `source`.
 fn compared(source: Source, against: Against, case: &Case) -> Vec<(&'static str, &'static str)> {
     match against {
         Against::Named => case
@@ -532,9 +532,9 @@ mod tests {
         );
     }
 
-    /// Returns values in which LCMP's p50 and p99 differ from those of each other policy as the text states, at the end
-    /// `end` of each stated range. If the text gives no number, as for medians that are slightly lower, the change is
-    /// +4 %.
+    /// Returns values in which LCMP's p50 and p99 differ from those of each other policy as the text states: by the
+    /// smallest change of a stated range if `end` is 0, by the largest if it is 1. If the text gives no number, as for
+    /// medians that are slightly lower, the change is +4 %.
     fn as_stated(case: &Case, published: &Published, source: Source, end: usize) -> CaseValues {
         let slowdowns = |p50, p99| {
             let spread = |mean| Spread { mean, ends: None };

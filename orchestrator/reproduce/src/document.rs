@@ -32,8 +32,8 @@ const TEXT_HEADS: [&str; 6] = ["figure", "against", "text", "simulated", "emulat
 
 /// Explanation below the heading of the table of stated changes.
 const TEXT_LEGEND: &str = "Changes under LCMP over a figure's cases, in percent, by the paper's methods: \
-    p50 is the median over 20 bins of sizes of the change of a bin's median, P99 the change of a bin's \
-    P99 in the worst bin. In rows of redte the column fair has te-100ms.";
+    p50 is the change of a bin's median, as the median over 20 bins of sizes; P99 is the change of a \
+    bin's P99 in the worst bin. In rows of redte, the column fair shows te-100ms.";
 
 /// Column heads of the table of values that the paper's text states.
 const STATEMENT_HEADS: [&str; 7] = [
@@ -47,27 +47,27 @@ const STATEMENT_HEADS: [&str; 7] = [
 ];
 
 /// Explanation below the heading of the table of stated values.
-const STATEMENT_LEGEND: &str = "Values that the text states: percentiles of slowdowns are of the bin of \
-    sizes that has the size, or the lowest and highest of the 20 bins; rises are against LCMP; pairs have \
-    several paths if they have several of the fewest links.";
+const STATEMENT_LEGEND: &str = "Values that the text states: a percentile of slowdowns is of the bin \
+    that contains the stated size, or a range over all 20 bins of sizes; rises are relative to LCMP; a pair has \
+    several paths if several paths have the fewest links.";
 
 /// Explanation of the sources and columns, at the start of the report.
 const LEGEND: &str = "Values are FCT slowdowns as in the authors' analysis: means over 20 bins of \
-    sizes of each bin's p50 and p99; links are average utilisations in percent. Published: the authors' \
+    sizes of each bin's p50 and p99; values of links are average utilisations in percent. Published: the authors' \
     files. Simulated: the authors' semantics, and their UCMP, which hashes over the widest first links. \
-    Emulated: the lab's testbed on SoftRoCE under DCQCN, `testbed.yaml`, 4 + 4 hosts, drawn flows both ways, \
-    three repetitions, without PFC: its changes between policies compare with the published ones, its \
-    values do not. Fair: the simulator with the paper's semantics, PFC and buffers, UCMP by its own cost (in \
-    the row ucmp-artifact), and te-100ms, a centralised controller that stands in for RedTE: it counts in no \
-    claim's verdict, and verdicts against it have lines of their own. LCMP's delay score saturates at 512 ms \
+    Emulated: the lab's testbed on SoftRoCE under DCQCN, `testbed.yaml`, 4 + 4 hosts, random flows in both \
+    directions, three repetitions, without PFC: its changes between policies can be compared with the published \
+    ones, but its values cannot. Fair: the simulator with the paper's semantics, PFC and buffers, UCMP by its own \
+    cost (in the row ucmp-artifact), and te-100ms, a centralised controller that stands in for RedTE: verdicts \
+    against it are separate and do not count in the verdicts on the claims. LCMP's delay score saturates at 512 ms \
     (524 ms in the column fair) in figures 1, 5, 10 and 11, where the paper has 32 or 64 ms; at 64 ms in figure \
     9 and the testbed, and at 32 ms in figures 7 and 8. A run with one repetition is one draw of arrivals: how \
-    far its changes spread over draws is not known. A verdict that stands on doubtful runs is marked `?`, and its \
+    far its changes spread over draws is not known. A verdict based on doubtful runs is marked `?`, and its \
     reason names their cases; an invalid run has no values.";
 
 /// Explanation of `--quick` and of the mark `?`.
 const QUICK: &str = "Quick: in runs that were missing, flows arrive for a tenth of the duration. Queues \
-    stay shorter and bins hold few flows, so that a verdict by such runs, marked `?`, is weak.";
+    stay shorter and bins hold few flows, so that a verdict based on such runs, marked `?`, is weak.";
 
 /// Returns the report as a document; the chart `reproduction` lies in the folder [`FIGURES`] next to the page.
 #[must_use]
@@ -84,7 +84,7 @@ pub fn document(report: &Report) -> Document<'static> {
             .collect();
         let all: BTreeSet<_> = runs().map(|run| &run.run).collect();
         let words = format!(
-            "{QUICK} {} of the {} runs are so short.",
+            "{QUICK} {} of the {} runs are shortened.",
             short.len(),
             all.len()
         );
@@ -272,7 +272,7 @@ fn number(value: Option<f64>) -> String {
     }
 }
 
-/// Lists the values of a case that differ by over 5 % with the cause; values with the same cause share an entry.
+/// Lists the causes of differences over 5 % in a case, each after the names of the values that it explains.
 fn causes(case: &CaseReport) -> Vec<(String, &str)> {
     let mut causes: Vec<(String, &str)> = Vec::new();
     for cell in &case.cells {
@@ -462,7 +462,7 @@ fn range(least: Option<f64>, most: Option<f64>) -> String {
     }
 }
 
-/// Compares a published coefficient of figure 6 with the one between the lab and the simulator.
+/// Compares a published coefficient of figure 6 with the coefficient computed from runs in the lab and the simulator.
 fn fidelity_line(row: &FidelityReport) -> String {
     let found = match (row.found, &row.undecided) {
         (Some(found), _) => format!("{found:.4} between the lab and the simulator"),

@@ -46,9 +46,9 @@ pub struct Bin {
 /// p50 and p99 of a policy's slowdowns over the authors' 20 size bins.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowdowns {
-    /// p50 of each bin, over the bins.
+    /// Distribution of p50 over the size bins.
     pub p50: Spread,
-    /// p99 of each bin, over the bins; `None` if it is unknown because too many flows did not finish.
+    /// Distribution of p99 over the size bins; `None` if p99 is unknown because too many flows did not finish.
     pub p99: Option<Spread>,
 }
 
@@ -85,7 +85,7 @@ pub struct Measured {
     pub repetitions: u32,
     /// Reasons to distrust the run; empty if it is valid.
     pub doubts: Vec<String>,
-    /// Warnings of the plan, and reasons for which the run shows less than it appears to.
+    /// Warnings of the plan, and warnings about a ranking of the run's policies.
     pub warnings: Vec<String>,
     pub values: CaseValues,
 }
@@ -141,8 +141,8 @@ impl CaseValues {
 }
 
 impl Measured {
-    /// Reads the values of `case` from a run. The links are those at the sending datacenter of the first flow; `played`
-    /// states the origin of the flows.
+    /// Reads the values of `case` from a run. Utilisation covers the links at the first flow's sending datacenter;
+    /// `played` states the origin of the flows.
     ///
     /// # Errors
     /// If the run did not end, is invalid, or has tables that cannot be read.
@@ -374,7 +374,8 @@ fn left_out(rows: &[MeasuredFlow]) -> f64 {
     float(early.count()) / float(rows.len().max(1))
 }
 
-/// Maximum share of flows that start in the time step left out; in the published runs it is a twentieth.
+/// Maximum share of flows that start in the time step left out; in the published runs, a twentieth of the flows start
+/// in it.
 const MAX_LEFT_OUT: f64 = 0.25;
 
 /// Number of size bins. Each bin must have a flow: a mean over fewer bins would describe other sizes.

@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct PathCounts {
     /// Number of unordered pairs of datacenters.
     pub pairs: usize,
-    /// Number of these pairs that have several paths with the fewest links.
+    /// Number of pairs of datacenters that have several paths with the fewest links.
     pub multi_path_pairs: usize,
     /// Longest delay of an inter-DC link divided by the shortest; `NaN` without links.
     pub delay_ratio: f64,

@@ -48,8 +48,8 @@ pub struct TextRow {
     pub source: String,
 }
 
-/// Value that the paper's text states about a policy or, if the policy is empty, about a network. It lies between `low`
-/// and `high`; one of them is empty if the text gives only the other.
+/// Value that the paper's text states about a policy or, if the policy is empty, about a network. The value lies
+/// between `low` and `high`; one bound is empty if the text gives only the other bound.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct StatementRow {
     pub figure: String,
@@ -80,7 +80,7 @@ pub enum Quantity {
     Utilisation,
     /// Number of unordered pairs of datacenters.
     Pairs,
-    /// Number of these pairs that have several paths with the fewest links.
+    /// Number of pairs of datacenters that have several paths with the fewest links.
     MultiPathPairs,
     /// Longest delay of an inter-DC link divided by the shortest.
     DelayRatio,
@@ -190,7 +190,7 @@ impl Published {
 }
 
 impl TextRow {
-    /// Returns true if the row is for this case, or for all cases of its figure.
+    /// Returns true if the row is for `case`, or for all cases of its figure.
     #[must_use]
     pub fn is_about(&self, case: &Case) -> bool {
         self.figure == case.figure.name() && ["*", case.name].contains(&&*self.case)

@@ -18,7 +18,8 @@ use crate::{
 pub struct Settings {
     /// Command line, without paths of this machine.
     pub command: String,
-    /// Commit that lcmp-lab was built from; the suffix `+changes` marks a build whose files differed from it.
+    /// Commit that lcmp-lab was built from; the suffix `+changes` marks a build whose tracked files differed from the
+    /// commit.
     pub commit: String,
     /// Figures that the user requested.
     pub figures: Vec<Figure>,
@@ -30,7 +31,7 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub struct CaseRuns {
     pub case: &'static Case,
-    /// Values by source, or the reason why a source has none.
+    /// Values by source, or the reason why a source has no values.
     pub runs: BTreeMap<Source, Result<Measured, String>>,
 }
 
@@ -86,10 +87,10 @@ pub struct CaseReport {
 pub struct Cell {
     /// Label that the policy has under the authors' semantics.
     pub policy: String,
-    /// Name of the value: `p50`, `p99`, or a link whose utilisation it is.
+    /// Name of the value: `p50`, `p99`, or the name of a link, for its utilisation.
     pub name: String,
     pub values: BTreeMap<Source, f64>,
-    /// Relative difference of the simulated from the published value; `None` if one is missing.
+    /// Relative difference of the simulated from the published value; `None` if either value is missing.
     pub difference: Option<f64>,
     /// Cause of a difference over 5 %; `None` if the difference is smaller.
     pub cause: Option<String>,
@@ -98,7 +99,7 @@ pub struct Cell {
 /// Changes from a policy to LCMP that the paper's text states, in percent, with the changes found in runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct TextReport {
-    /// Changes stated by the text.
+    /// Changes stated by the paper's text.
     pub stated: TextRow,
     /// Smallest and largest change over the figure's cases, by source: p50 in the median bin, then P99 in the worst
     /// bin.
@@ -108,7 +109,7 @@ pub struct TextReport {
 /// Value that the paper's text states, with the values found in the published data and in runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatementReport {
-    /// Value stated by the text.
+    /// Value stated by the paper's text.
     pub stated: StatementRow,
     /// Lowest and highest value found, by source.
     pub found: BTreeMap<Source, [f64; 2]>,
@@ -121,16 +122,18 @@ pub struct FidelityReport {
     pub percentile: String,
     /// Published Pearson coefficient.
     pub published: f64,
-    /// Coefficient between the lab and the simulator; `None` without a run in the lab, and if it cannot be decided.
+    /// Coefficient between the lab and the simulator; `None` without a run in the lab, and if the coefficient cannot be
+    /// decided.
     pub found: Option<f64>,
-    /// Reason why the coefficient cannot be decided, although there is or should be a run in the lab.
+    /// Reason why the coefficient cannot be decided; `None` if it is known, or if no lab run exists and none was
+    /// requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
 }
 
 impl Report {
-    /// Creates the report and judges the claims; `fidelity` are the coefficients for p50 and p99 or the reason why they
-    /// cannot be decided, and `None` if no run in the lab is there or asked for.
+    /// Creates the report and judges the claims; `fidelity` has the coefficients for p50 and p99, or the reason why
+    /// they cannot be decided; `None` if no lab run exists and none was requested.
     #[must_use]
     pub fn new(
         settings: Settings,
@@ -343,8 +346,8 @@ fn value(values: &CaseValues, policy: &str, name: &str) -> Option<f64> {
     }
 }
 
-/// Returns the relative difference of the simulated from the published value. Utilisations and other values below a
-/// thousandth, as of an idle link, count as equal.
+/// Returns the relative difference of the simulated from the published value. Two values below a thousandth, such as
+/// the utilisations of an idle link, count as equal.
 fn difference(values: &BTreeMap<Source, f64>) -> Option<f64> {
     let published = values.get(&Source::Published)?;
     let simulated = values.get(&Source::Simulated)?;

@@ -185,8 +185,8 @@ const FAIR: [(&str, &str); 3] = [
     ),
 ];
 
-/// Returns the line of LCMP by the paper: `max_delay` in microseconds, rounded up to a power of two; `None` for other
-/// lines.
+/// Converts the line of the policy LCMP from the preset `artifact` to the paper's, with `max_delay` in microseconds,
+/// rounded up to a power of two; `None` for other lines.
 fn fair_lcmp(line: &str) -> Option<String> {
     let (before, rest) = line.split_once("preset: artifact, max_delay: ")?;
     let (millis, after) = rest.split_once(" ms")?;

@@ -22,13 +22,13 @@ pub const ROUTES: [(&str, u64, u64); 6] = [
     ("dc7", 40, 50),
 ];
 
-/// Returns the start time of the run: 2026-11-21T09:30:00Z.
+/// Returns the start time of the sample run: 2026-11-21T09:30:00Z.
 #[must_use]
 pub fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_795_253_400)
 }
 
-/// Returns the run's description as at its start, `RunInfo`.
+/// Returns the facts of the sample run that are known before its first flow starts.
 #[must_use]
 pub fn info() -> RunInfo {
     let ratio = |text: &str| text.parse().expect("a ratio");
@@ -127,7 +127,7 @@ pub fn queue(link: &LinkInfo, policy: &str) -> QueueRow {
     }
 }
 
-/// Returns the facts known at the run's end, 90.5 s after its start.
+/// Returns the facts known at the sample run's end, 90.5 s after its start.
 #[must_use]
 pub fn end() -> RunEnd {
     RunEnd {

@@ -31,7 +31,7 @@ pub const SEED: u64 = 1;
 /// Default number of runs per policy.
 pub const REPETITIONS: u32 = 1;
 
-/// Default scale: chosen automatically to fit the capacity of the place of the run.
+/// Default scale: chosen automatically to fit the capacity of the machine or guest that runs the lab.
 pub const SCALE: ScaleSpec = ScaleSpec::Auto;
 
 /// Default traffic generator: the largest RoCE MTU, which gives the fewest packets, and DSCP 26 with ECT(0), a class

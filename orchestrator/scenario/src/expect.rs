@@ -142,7 +142,7 @@ impl std::str::FromStr for Expectation {
                 ParseExpectationError {
                     found: text.chars().take(MAX_SHOWN).collect(),
                     expected: match expected.as_slice() {
-                        [] => "an operator or the end".to_owned(),
+                        [] => "an operator or the end of the assertion".to_owned(),
                         expected => expected.join(" or "),
                     },
                     offset: error.offset(),

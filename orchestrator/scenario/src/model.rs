@@ -87,7 +87,7 @@ pub struct Dc {
     pub agent: Agent,
 }
 
-/// Inside of a datacenter: its hosts and switches.
+/// Hosts of a datacenter, and the switches between them and the DCI switch.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub enum Fabric {
     /// Hosts linked directly to the DCI switch.
@@ -211,8 +211,8 @@ pub struct FlowSpec {
 /// Policy to run, with the parameters that the scenario sets.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub enum PolicySpec {
-    /// UCMP: 5-tuple hash over the candidates with minimum uniform cost; without flow ageing, over those with minimum
-    /// delay.
+    /// UCMP: 5-tuple hash over the candidates with minimum uniform cost; without flow ageing, over the candidates with
+    /// minimum delay.
     Ucmp(Settings),
     /// Centralised traffic engineering.
     Te(Settings),
@@ -247,7 +247,7 @@ impl PolicySpec {
     }
 }
 
-/// User-defined policy that is compiled into this program: its name there, and its label.
+/// User-defined policy that is compiled into this program: its name in the program, and its label in records.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct OwnSpec {
     pub name: String,
@@ -293,7 +293,7 @@ impl Repetitions {
 /// Factors by which paper quantities become emulated ones: rates by `rate`, times by `time`, sizes by their product.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub enum ScaleSpec {
-    /// Factors that are chosen to fit the capacity of the place of the run.
+    /// Factors that are chosen to fit the capacity of the machine or guest that runs the lab.
     Auto,
     /// Factors that the scenario sets.
     Fixed {

@@ -57,8 +57,8 @@ pub fn value_line(text: &str, path: &str) -> Option<usize> {
     Some(SourceText { name: "", text }.location(range).line)
 }
 
-/// Returns `message` as a problem at the value at the YAML path `path`, which names a file. `text` is the scenario's
-/// text, and `source_name` its name in errors.
+/// Returns a problem with the text `message`, located at the value at the YAML path `path`, which names a file. `text`
+/// is the scenario's text, and `source_name` its name in errors.
 #[must_use]
 pub fn problem_of_file(
     source_name: &str,

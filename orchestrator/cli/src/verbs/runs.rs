@@ -133,7 +133,7 @@ fn unknown(run: &RunDir, arguments: &FlowArgs) -> Failure {
     let policies = info.policies.join(", ");
     match &arguments.policy {
         Some(policy) if !info.policies.contains(policy) => Failure::usage(format_args!(
-            "the run has no policy `{policy}` (hint: its policies are {policies})"
+            "the run has no policy `{policy}`; it has {policies}"
         )),
         _ => Failure::usage(format_args!(
             "`{}` has no flow {}: {} are numbered from 0 (a flow without a row had not started when \

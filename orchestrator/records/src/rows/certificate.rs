@@ -28,14 +28,14 @@ row! {
         pub emu_delay_bound_ns: Nanos,
         /// Maximum minus minimum delay of the probes; empty if no probe arrived.
         pub emu_spread_ns: Option<Nanos>,
-        /// Maximum permitted spread.
+        /// Maximum permitted difference between the probes' maximum and minimum delay.
         pub emu_spread_bound_ns: Nanos,
         /// Length of the egress queue that the scenario requires, in frames of the maximum size.
         pub queue_packets: u64,
         /// Queue length measured by filling the queue; empty if it is too long to fill, and only the kernel's limit was
         /// checked.
         pub measured_queue_packets: Option<u64>,
-        /// Maximum permitted difference between required and measured length.
+        /// Maximum permitted difference between required and measured queue length.
         pub queue_bound_packets: u64,
         /// Number of frames sent, probes and train together.
         pub sent: u64,

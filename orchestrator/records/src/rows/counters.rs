@@ -23,14 +23,14 @@ row! {
         pub tx_bytes: Bytes,
         /// `tx_bytes` in emulated bytes, as counted.
         pub emu_tx_bytes: Bytes,
-        /// Capacity of the direction at this time.
+        /// Capacity of the link direction at the time of the sample.
         pub rate_bps: BitsPerSec,
         /// Number of packets dropped since the repetition's start.
         pub drops: u64,
         /// Number of packets carried since the repetition's start; empty if the engine does not count them.
         pub tx_packets: Option<u64>,
-        /// Number of packets marked with ECN at this egress since the repetition's start; empty if the engine does not
-        /// count them.
+        /// Number of packets marked with ECN at the egress of the link direction since the repetition's start; empty if
+        /// the engine does not count them.
         pub marks: Option<u64>,
     }
 }
@@ -59,7 +59,7 @@ row! {
         pub queue_level: u8,
         /// Trend level T, from the queue's growth, 0 to 255.
         pub trend_level: u8,
-        /// Duration level D, from the time for which the queue has been full, 0 to 255.
+        /// Duration level D, from the time for which the queue has been above its high-water mark, 0 to 255.
         pub duration_level: u8,
         /// Congestion cost C_cong of the port, 0 to 255.
         pub congestion_cost: u8,
@@ -84,7 +84,7 @@ row! {
         pub switch: String,
         /// Number of flows in the flow table.
         pub occupancy: u64,
-        /// Number of decisions: for a flow's first packet, and repeated ones.
+        /// Number of decisions: for the first packet of a flow, and for re-routing an active flow.
         pub decisions: u64,
         /// Number of decisions since the previous row, per second of paper time.
         pub decisions_per_s: u64,
@@ -94,7 +94,7 @@ row! {
         pub fallbacks: u64,
         /// Number of decisions with stale tables or stale queue samples; 0 in the simulator.
         pub stale: u64,
-        /// Number of flows evicted from a table over its capacity, least recently seen first.
+        /// Number of flows evicted because the flow table was full, least recently seen first.
         pub evicted: u64,
         /// Number of idle flows that flow-cache garbage collection removed.
         pub expired: u64,
@@ -150,7 +150,7 @@ row! {
         pub port: String,
         /// Host or switch at the other end of the link.
         pub peer: String,
-        /// Capacity of the port at that time.
+        /// Capacity of the port at the time when the counters were read.
         pub rate_bps: BitsPerSec,
         /// Bytes sent, with headers and ACKs.
         pub tx_bytes: Bytes,

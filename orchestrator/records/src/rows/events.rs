@@ -22,9 +22,9 @@ row! {
         pub flow_id: Option<FlowId>,
         /// Source address of the packet that needed the decision.
         pub src: Ipv4Addr,
-        /// Destination address of that packet.
+        /// Destination address of the packet that needed the decision.
         pub dst: Ipv4Addr,
-        /// UDP source port of that packet.
+        /// UDP source port of the packet that needed the decision.
         pub sport: u16,
         /// Trigger and rule of the decision, such as `new_flow/scored`.
         pub reason: String,
@@ -43,7 +43,7 @@ row! {
         pub cost: List<u32>,
         /// 1 for each candidate that was kept for the choice, 0 for each that was dropped.
         pub kept: List<u8>,
-        /// Next datacenter of the chosen candidate; empty if none was chosen.
+        /// Next datacenter of the chosen candidate; empty if no candidate was chosen.
         pub chosen: Option<String>,
     }
 }
@@ -83,11 +83,11 @@ row! {
         pub node: String,
         /// Name of the port's interface.
         pub port: String,
-        /// Host or switch at the other end, which sent the frame.
+        /// Host or switch at the other end of the link, which sent the PFC frame.
         pub peer: String,
-        /// Priority (traffic class) that the frame pauses or resumes.
+        /// Priority (traffic class) that the PFC frame pauses or resumes.
         pub priority: u8,
-        /// Kind of the frame.
+        /// Kind of the PFC frame: pause or resume.
         pub event: PfcEvent,
     }
 }
@@ -103,7 +103,7 @@ pub enum PfcEvent {
 }
 
 row! {
-    /// Event of a traced flow, or several equal ones.
+    /// Event of a traced flow, or several consecutive equal events.
     ///
     /// Consecutive events of the same kind at the same node may share a row. The inputs of decisions are in
     /// `decisions.csv`.

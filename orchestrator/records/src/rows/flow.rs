@@ -12,7 +12,7 @@ use super::{fields, row};
 use crate::Semantics;
 
 row! {
-    /// One flow under one policy. Every scheduled flow that the engine reached has a row.
+    /// One flow under one policy. Every scheduled flow that the engine reached before the run ended has a row.
     pub struct FlowRow in "flows.csv", required: true {
         /// Repetition, from 0.
         pub repetition: u32,
@@ -38,7 +38,7 @@ row! {
         pub start_ns: Nanos,
         /// Flow completion time, from the start to the last ACK at the sender; empty if the flow did not finish.
         pub fct_ns: Option<Nanos>,
-        /// FCT that the flow would have alone in the network, on the fastest path that the tables allow.
+        /// FCT that the flow would have alone in the network, on the fastest path that the forwarding tables allow.
         pub ideal_fct_ns: Nanos,
         /// FCT ÷ ideal FCT, not clipped, so that a value below 1 reveals an error; empty if the flow did not finish.
         #[serde(deserialize_with = "finite")]
@@ -78,7 +78,7 @@ pub struct FlowFields<'a> {
     pub flow_id: FlowId,
     /// Label of the policy.
     pub policy: &'a str,
-    /// Semantics of the simulated network; empty for the kernel engine.
+    /// Semantics of the simulated network; `None` for the kernel engine.
     pub semantics: Option<Semantics>,
     /// Datacenter of the sending host.
     pub src_dc: &'a str,
@@ -98,7 +98,7 @@ pub struct FlowFields<'a> {
     pub path: Option<&'a str>,
     /// Outcome of the flow.
     pub status: FlowStatus,
-    /// Actual start minus scheduled start, emulated; empty if the flow never started.
+    /// Actual start minus scheduled start, emulated; `None` if the flow never started.
     pub launch_lateness_ns: Option<Nanos>,
     /// Ideal FCT in emulated time.
     pub emu_ideal_fct_ns: Nanos,
@@ -172,7 +172,7 @@ impl FlowFields<'_> {
         Some(self.start_ns.saturating_add(self.fct_ns?))
     }
 
-    /// Names of these fields in order, which are columns of [`FlowRow`].
+    /// Names of all fields in [`FlowFields`], in order; each is also a column of [`FlowRow`].
     pub(crate) const COLUMNS: [&'static str; 15] = [
         "repetition",
         "flow_id",
@@ -274,8 +274,8 @@ impl DcPath {
         &self.0
     }
 
-    /// Splits the path into datacenters, given the names of all datacenters `dcs`; `None` if it is not a path over
-    /// these.
+    /// Splits the path into datacenters, given the names of all datacenters `dcs`; `None` if the text is not a path
+    /// over `dcs`.
     ///
     /// A datacenter's name may contain `-`, so splitting the text at `-` would be wrong.
     #[must_use]

@@ -56,7 +56,7 @@ pub enum Kind {
     Integer,
     /// Floating-point numbers.
     Float,
-    /// Texts, and text forms of all other values.
+    /// Texts, and values of all other types in text form.
     Text,
 }
 

@@ -16,12 +16,11 @@ pub struct LinkBounds {
 }
 
 impl LinkBounds {
-    /// Returns the bounds for the links of a lab with this location and clock, which limit the precision of
-    /// measurements.
+    /// Returns the bounds for the links of a lab with this location and clock.
     ///
-    /// On the virtual clock, a probe waits only for the instructions that handle another packet, 15 µs per packet. On
-    /// real clocks, the minimum delay of all probes must be as exact, but other probes may have waited for a CPU, in a
-    /// guest also for one of the host.
+    /// On the virtual clock, a probe waits only while the CPU handles other packets, 15 µs per packet. On this
+    /// machine's real clock, the minimum delay of the probes is as exact, but single probes may wait for a CPU. In a
+    /// guest on the real clock, probes may also wait for a CPU of the host, so both bounds are larger.
     #[must_use]
     pub const fn of(location: Location, clock: Clock) -> Self {
         let (delay_floor, spread) = match (location, clock) {
@@ -35,7 +34,7 @@ impl LinkBounds {
         }
     }
 
-    /// Returns the maximum error of a one-way delay: 0.5 %, but at least the floor. LCMP's delay score has 256
+    /// Returns the maximum error of a one-way delay: 0.5 %, but at least `delay_floor`. LCMP's delay score has 256
     /// steps, so 0.5 % changes the score by about one step.
     #[must_use]
     pub fn delay(&self, asked: Nanos) -> Nanos {
@@ -77,8 +76,8 @@ pub struct Bound {
 pub const LATE_LAUNCHES: Bound = Bound::new(0.0, 0.1);
 
 /// Bounds on the share of queue samples that were taken only after the next one was due. LCMP uses the latest sample,
-/// so a percent of late samples means a percent of decisions by an older sample. If half are late, the sampling
-/// interval has no meaning.
+/// so 1 % of late samples means that 1 % of the decisions use an older sample. If half are late, the sampling interval
+/// has no meaning.
 pub const LATE_SAMPLES: Bound = Bound::new(0.01, 0.5);
 
 /// Bounds on the share of the CPU in use while flows ran, on the virtual clock. Above the first bound, packets wait
@@ -117,15 +116,14 @@ pub const CLOCK_JUMP: Bound = Bound::new(1e6, 1e9);
 /// dropped by links without `loss`. One lost packet makes SoftRoCE go back N.
 pub const DROPPED_OUTSIDE: Bound = Bound::new(0.0, 1e-3);
 
-/// Bounds on a count that should be 0: any other count makes the run doubtful, none makes it invalid.
+/// Bounds on a count that should be 0: a higher count makes the run doubtful, but never invalid.
 pub const ANY: Bound = Bound::new(0.0, f64::INFINITY);
 
 /// Bounds on the share of finished flows with a slowdown below 1. Such a slowdown is impossible, so a single one shows
 /// that the ideal FCT or the measurement is wrong.
 pub const IMPOSSIBLE_SLOWDOWNS: Bound = Bound::new(0.0, 0.0);
 
-/// Factor on a link's bounds beyond which the run is invalid, because the network is then another one than the
-/// scenario's.
+/// Multiple of a link's bound above which the run is invalid, because the measured network is not the scenario's.
 pub const LINK_FACTOR: u64 = 10;
 
 impl Bound {
@@ -146,8 +144,8 @@ impl Bound {
 }
 
 impl ReasonCode {
-    /// Returns the bounds on the figure of this code; `None` for a fact without a figure, and where other facts decide
-    /// the grade.
+    /// Returns the bounds on the figure of this code; `None` for a fact without a figure, and for a code whose grade
+    /// other facts decide.
     #[must_use]
     pub const fn bound(self) -> Option<Bound> {
         match self {

@@ -31,7 +31,7 @@ codes! {
     DidNotEnd = "did-not-end",
     /// Number of flows that did not finish.
     UnfinishedFlows = "unfinished-flows",
-    /// Number of flows that have a row, of all scheduled flows.
+    /// Scheduled flows without a row; the figure is the number of flows that have a row.
     UnrecordedFlows = "unrecorded-flows",
     /// Number of flows that were faster than their ideal FCT.
     ImpossibleSlowdowns = "impossible-slowdowns",
@@ -68,7 +68,7 @@ codes! {
     DroppedUnasked = "dropped-unasked",
     /// Number of retransmissions that no emulated loss explains.
     UnexplainedRetries = "unexplained-retries",
-    /// Number of interfaces and queues that were changed while flows ran.
+    /// Interface or queue that was changed while flows ran or, after the first five, the number of further ones.
     AlteredLab = "altered-lab",
     /// Number of decisions whose flow could not be pinned because the flow table was full; such a flow gets a decision
     /// for every packet.

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::{bounds::LINK_FACTOR, code::ReasonCode};
 use crate::CertifiedRow;
 
-/// Figures about the lab and its machine, over all repetitions. In the simulator, only those about switches and about
-/// losses despite PFC exist.
+/// Figures about the lab and its machine, over all repetitions. In the simulator, only the figures about switches and
+/// about losses despite PFC exist.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conduct {
     /// Summary of the links' certificate; `None` if the links were not measured.
     pub links: Option<Certification>,
-    /// Number of times that the guest waited for its host while flows ran; each time, its virtual clock may have
-    /// jumped.
+    /// Number of times that the guest waited for its host while flows ran; each wait may have made the virtual clock
+    /// jump.
     pub host_waits: u64,
     /// CPU and clock monitoring while flows ran; `None` on the virtual clock, which stops while the machine runs other
     /// programs.
@@ -47,11 +47,12 @@ pub struct Deviation {
     pub subject: String,
     /// Kind of the deviation.
     pub code: ReasonCode,
-    /// Number of occurrences; 0 for a sentence, which contains the number.
+    /// Number of occurrences; 0 if `subject` is a sentence, which contains the number.
     pub count: u64,
 }
 
-/// Deviation as a file has it: in this format, or as a sentence in [`OLDEST_FORMAT`](crate::directory::OLDEST_FORMAT).
+/// Deviation as read from `run.json`: in the current format, or as a sentence in
+/// [`OLDEST_FORMAT`](crate::directory::OLDEST_FORMAT).
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ReadDeviation {
@@ -91,7 +92,7 @@ pub struct Certification {
     pub directions: u64,
     /// Number of measured link directions with a value outside its bounds.
     pub out_of_bounds: u64,
-    /// True if a direction exceeds a bound by a factor of [`LINK_FACTOR`], or carried nothing.
+    /// True if a direction exceeds [`LINK_FACTOR`] times a bound, or lost more than half of its frames.
     pub is_another_network: bool,
     /// First problem and its direction, as text; `None` if all directions are certified.
     pub first: Option<String>,
@@ -112,7 +113,7 @@ pub struct Watch {
     pub cpu: Option<CpuWatch>,
 }
 
-/// CPU use while flows ran; shares are from 0 to 1, in the respective worst second.
+/// CPU use while flows ran; shares are from 0 to 1, each in its own worst second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuWatch {
     /// Largest share of all CPU time in use.
@@ -121,7 +122,7 @@ pub struct CpuWatch {
     pub steal: f64,
     /// Largest share of one CPU's time in softirqs.
     pub softirq: f64,
-    /// Mean number of tasks per CPU that waited for it.
+    /// Mean number of tasks that waited for a CPU, divided by the number of CPUs.
     pub waiting: f64,
 }
 
@@ -150,7 +151,7 @@ impl Conduct {
 }
 
 impl Certification {
-    /// Summarises the certificate with these rows.
+    /// Summarises the certificate that consists of `rows`.
     #[must_use]
     pub fn of(rows: &[CertifiedRow]) -> Self {
         let out = || rows.iter().filter(|row| row.problem.is_some());
@@ -167,7 +168,8 @@ impl Certification {
     }
 }
 
-/// Returns true if a direction differs from the required one by [`LINK_FACTOR`] times a bound, or if nothing arrived.
+/// Returns true if a direction differs from the required one by more than [`LINK_FACTOR`] times a bound, or lost more
+/// than half of its frames.
 fn is_another(row: &CertifiedRow) -> bool {
     let far = |measured: u64, asked: u64, bound: u64| {
         measured.abs_diff(asked) > LINK_FACTOR.saturating_mul(bound)

@@ -15,7 +15,7 @@ pub enum Grade {
     Valid,
     /// A figure is outside its bound; read the reasons before using the results.
     Doubtful,
-    /// The results are not results of the scenario, or there are none.
+    /// The run has no results, or its results do not correspond to the scenario.
     Invalid,
 }
 

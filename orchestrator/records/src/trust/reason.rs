@@ -46,8 +46,8 @@ impl Reason {
         }
     }
 
-    /// Creates the reason for the figure `value`, graded by the bounds of `code`; the grade is valid if it is within
-    /// its bound.
+    /// Creates the reason for the figure `value`, graded by the bounds of `code`; the grade is valid if the figure is
+    /// within its bound.
     #[must_use]
     pub fn figure(code: ReasonCode, value: f64) -> Self {
         Self::judged(code, value, None)
@@ -91,7 +91,7 @@ impl Reason {
         whole(self.value.unwrap_or_default())
     }
 
-    /// Returns this reason with another grade, where the figure alone does not decide it.
+    /// Returns this reason with the grade `grade`, for figures that do not decide the grade alone.
     #[must_use]
     pub fn graded(self, grade: Grade) -> Self {
         Self { grade, ..self }

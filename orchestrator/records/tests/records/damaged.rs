@@ -8,7 +8,7 @@ use lab_records::{
 };
 use lab_sample::{counter, end, flow, info, now, queue};
 
-/// Returns the files of a run, with names, that has every kind of value. Tables with more than `large` rows are
+/// Returns the files, with their names, of a run that has every kind of value. Tables with more than `large` rows are
 /// Parquet.
 fn corpus(large: u64) -> Vec<(String, Vec<u8>)> {
     let results = tempfile::tempdir().expect("a directory");

@@ -112,7 +112,7 @@ fn a_run_of_this_format_is_read_whole_and_written_with_the_same_keys() {
     assert_eq!(written, kept, "other keys need another FORMAT_VERSION");
 }
 
-/// All folders of readable formats contain the same run.
+/// The folders of all readable formats contain the same run.
 #[test]
 fn runs_of_the_older_formats_are_read() {
     let sentence = "lcmp: dc1: 3 flows not pinned: the flow table was full";

@@ -79,7 +79,7 @@ fn a_request_survives_its_text_form() {
     assert_eq!(read, request);
 }
 
-/// An earlier lcmp-lab, which had no requests, made the run in this folder.
+/// The run in the folder of the current format was made by an lcmp-lab that did not record requests yet.
 #[test]
 fn an_older_run_of_this_format_gives_the_request_for_it() {
     let formats = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records/formats");

@@ -197,7 +197,7 @@ fn a_row_with_too_many_fields_is_named_even_if_it_is_the_last() {
 fn a_row_of_a_policy_that_the_run_has_not_is_named() {
     let (line, cause) = refused(|text| text.replace(",lcmp,", ",lcmq,"));
     assert_eq!(line, 3);
-    assert_eq!(cause, "the run has no policy `lcmq`, it has ecmp, lcmp");
+    assert_eq!(cause, "the run has no policy `lcmq`; it has ecmp, lcmp");
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub struct Location {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// Text of that line, without the line break.
+    /// Text of the line with the problem, without the line break.
     pub text: String,
     /// Byte range of the problem within [`Location::text`].
     pub span: Range<usize>,

@@ -148,7 +148,7 @@ fn block(problem: &Problem, renderer: &Renderer) -> String {
     renderer.render(&[group])
 }
 
-/// Renders the source line with a caret; of an empty line, only the position.
+/// Renders the source line with a caret; for an empty line, only the position.
 fn source_line(location: &Location) -> Element<'_> {
     if location.text.is_empty() {
         let origin = Origin::path(&location.file).line(location.line);

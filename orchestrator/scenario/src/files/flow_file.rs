@@ -26,7 +26,7 @@ pub struct FileFlow {
     pub dst_port: u16,
     /// Number of bytes to transfer.
     pub size: Bytes,
-    /// Start in the artifact's simulation time; there, the first flows start at two seconds.
+    /// Start in the artifact's simulation time, in which the first flows start at two seconds.
     pub start: Nanos,
 }
 

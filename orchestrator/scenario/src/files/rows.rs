@@ -22,7 +22,7 @@ pub(super) fn rows(source: SourceText<'_>) -> impl Iterator<Item = LinePart<'_>>
 }
 
 impl<'a> LinePart<'a> {
-    /// Creates the part of `source` that `text`, a slice of the source's text, covers.
+    /// Returns the part of `source` that `text` covers; `text` must be a slice of the source's text.
     fn new(source: SourceText<'a>, text: &str, line: usize) -> Self {
         let start = text.as_ptr().addr() - source.text.as_ptr().addr();
         let range = start..start + text.len();

@@ -55,7 +55,7 @@ pub struct Scenario {
     #[schemars(length(min = 1, max = limits::MAX_POLICIES))]
     pub policies: At<Vec<At<WordOr<PolicyName, Policy>>>>,
     /// Scale from paper to emulated quantities: both factors, or `auto`, the finest scale that fits the capacity of the
-    /// place of the run. `sim` without `--scaled` uses all quantities as written.
+    /// machine or guest that runs the lab. `sim` without `--scaled` uses all quantities as written.
     #[serde(default)]
     #[schemars(extend("default" = "auto"))]
     pub scale: Maybe<At<WordOr<AutoScale, Scale>>>,
@@ -104,8 +104,7 @@ pub struct Scale {
     pub time: Maybe<Text<Ratio>>,
 }
 
-/// Word `auto`: a scale that fits the capacity of the place of the run, a guest on the virtual or real clock, or this
-/// machine.
+/// Word `auto`: the finest scale that fits the capacity of the machine or guest that runs the lab.
 #[derive(Clone, Copy, Debug)]
 pub struct AutoScale;
 

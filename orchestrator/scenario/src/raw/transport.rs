@@ -27,7 +27,7 @@ pub struct Transport {
     /// as a key, with parameters. Default: `none` with semantics `paper`, `dcqcn` with `artifact`.
     pub cc: Maybe<At<WordOr<CcName, Cc>>>,
     /// Routing table in the format of the paper's artifact (`src_id,dst_id,next_hop_id`), which gives the order of
-    /// equal next hops; path relative to the scenario. Default: ordered by port.
+    /// equal-cost next hops; path relative to the scenario. Default: ordered by port.
     #[schemars(length(min = 1))]
     pub routes: Maybe<Text<String>>,
 }

@@ -14,7 +14,7 @@ use serde::{
 
 use super::parameters::{Key, Texts, parameter_schema, require};
 
-/// Mapping with keys of its own, and with the parameters that [`SetsParameters::allows`].
+/// Mapping with keys of its own, and with the parameters that [`SetsParameters::allows`] permits.
 #[derive(Clone, Debug)]
 pub struct With<P> {
     /// Values of the mapping's own keys.
@@ -28,7 +28,8 @@ pub trait SetsParameters: DeserializeOwned + JsonSchema {
     /// Parameter set to which the parameters belong.
     type Set: ParameterSet;
 
-    /// Own keys of the mapping: those that messages list before the parameters, and those listed after.
+    /// Own keys of the mapping: those that messages list before the parameters, and those that messages list after the
+    /// parameters.
     const OWN: [&'static [&'static str]; 2];
 
     /// Returns the mapping's own keys; the macro `keys` implements this method.

@@ -140,7 +140,8 @@ impl<'a> Context<'a> {
         known
     }
 
-    /// Checks that a mapping has exactly one of `keys`, which are given with their presence; see the macro `one_key`.
+    /// Checks that a mapping has exactly one of `keys`; each key is paired with true if the mapping has it. See the
+    /// macro `one_key`.
     pub fn one_key(&mut self, range: &Range<usize>, keys: &[(&'static str, bool)]) {
         let there = keys.iter().filter(|(_, there)| *there);
         let found: Vec<&'static str> = there.map(|(key, _)| *key).collect();
@@ -155,7 +156,7 @@ impl<'a> Context<'a> {
         self.counted(range, "the list", Unit::Entries, found, bounds);
     }
 
-    /// Checks that `what` has a permitted number of units.
+    /// Checks that `found`, the number of units in `what`, is within `bounds`.
     pub fn counted(
         &mut self,
         range: &Range<usize>,

@@ -89,7 +89,7 @@ pub fn load(evidence: &Evidence) -> Option<String> {
         .iter()
         .map(|load| {
             format!(
-                "{} {} asked, {} offered",
+                "{} {} requested, {} offered",
                 load.dc,
                 text::percent(load.requested),
                 text::percent(load.offered)
@@ -102,7 +102,7 @@ pub fn load(evidence: &Evidence) -> Option<String> {
     ));
     if evidence.listed.flows > 0 {
         parts.push(format!(
-            "listed flows besides: {}, {}",
+            "listed flows in addition: {}, {}",
             text::number(evidence.listed.flows),
             text::size(evidence.listed.bytes)
         ));
