@@ -29,6 +29,12 @@ pub fn fingerprint(topology: &Topology, capacities: &[Option<BitsPerSec>]) -> St
             text.push('\n');
         }
     }
+    hash(&text)
+}
+
+/// Returns the SHA-256 of a text in hexadecimal.
+#[must_use]
+pub fn hash(text: &str) -> String {
     hex(&Sha256::digest(text))
 }
 
