@@ -30,7 +30,9 @@ impl Adam {
         let first_scale = 1.0 / (1.0 - self.powers[0]);
         let second_scale = 1.0 / (1.0 - self.powers[1]);
         let means = self.first.iter_mut().zip(&mut self.second);
-        for ((parameter, gradient), (first, second)) in parameters.iter_mut().zip(gradient).zip(means) {
+        for ((parameter, gradient), (first, second)) in
+            parameters.iter_mut().zip(gradient).zip(means)
+        {
             *first += (1.0 - DECAYS[0]) * (gradient - *first);
             *second += (1.0 - DECAYS[1]) * (gradient * gradient - *second);
             let root = (*second * second_scale).sqrt();

@@ -96,27 +96,31 @@ mod tests {
             heads: vec![3, 2],
         };
         let mut random = Random::of(&[3]);
-        let mut draw = |count: usize| -> Vec<f32> { (0..count).map(|_| narrow(random.within(0.5))).collect() };
+        let mut draw =
+            |count: usize| -> Vec<f32> { (0..count).map(|_| narrow(random.within(0.5))).collect() };
         let own = Network::new(shape.clone(), draw(shape.parameters()));
         let state = draw(4);
         let weights = draw(5);
         let loss = |network: &Network| {
             let ratios = network.forward(&state).ratios;
-            let terms = ratios.iter().zip(&weights).map(|(ratio, weight)| f64::from(ratio * weight));
+            let terms = ratios
+                .iter()
+                .zip(&weights)
+                .map(|(ratio, weight)| f64::from(ratio * weight));
             terms.sum::<f64>()
         };
         let mut gradient = vec![0.0; shape.parameters()];
         network(&own, &state, &own.forward(&state), &weights, &mut gradient);
         let mut largest = 0.0_f64;
-        for at in 0..gradient.len() {
+        for (at, found) in gradient.into_iter().enumerate() {
             let moved = |step: f32| {
                 let mut moved = own.clone();
                 moved.parameters[at] += step;
                 loss(&moved)
             };
             let difference = (moved(0.01) - moved(-0.01)) / 0.02;
-            let error = (f64::from(gradient[at]) - difference).abs();
-            assert!(error < 1e-4, "{at}: {} {difference}", gradient[at]);
+            let error = (f64::from(found) - difference).abs();
+            assert!(error < 1e-4, "{at}: {found} {difference}");
             largest = largest.max(difference.abs());
         }
         assert!(largest > 0.01, "{largest}");

@@ -18,15 +18,32 @@ use crate::{
 /// logits of every head.
 #[must_use]
 pub(crate) fn best(data: &Data, seed: u64) -> Vec<f64> {
-    let heads: Vec<Vec<usize>> = data.layout.agents.iter().map(|agent| agent.shape().heads).collect();
-    let mut logits: Vec<Vec<f32>> = heads.iter().map(|heads| vec![0.0; heads.iter().sum()]).collect();
+    let heads: Vec<Vec<usize>> = data
+        .layout
+        .agents
+        .iter()
+        .map(|agent| agent.shape().heads)
+        .collect();
+    let mut logits: Vec<Vec<f32>> = heads
+        .iter()
+        .map(|heads| vec![0.0; heads.iter().sum()])
+        .collect();
     let provisioned = data.provisioned();
-    let samples: Vec<&Interval> = data.training.iter().flatten().filter(|it| it.optimum > 0.0).collect();
+    let samples: Vec<&Interval> = data
+        .training
+        .iter()
+        .flatten()
+        .filter(|it| it.optimum > 0.0)
+        .collect();
     let mut best = (f64::INFINITY, data.fluid.even());
     for rate in RATES {
         let mut optimisers: Vec<Adam> = logits.iter().map(|it| Adam::new(rate, it.len())).collect();
         for step in 0..STEPS_PER_RATE {
-            let ratios: Vec<Vec<f32>> = logits.iter().zip(&heads).map(|(logits, heads)| ratios(logits, heads)).collect();
+            let ratios: Vec<Vec<f32>> = logits
+                .iter()
+                .zip(&heads)
+                .map(|(logits, heads)| ratios(logits, heads))
+                .collect();
             let shares = team::shares(data, &provisioned, ratios.iter().map(Vec::as_slice));
             if step % STEPS_PER_SCORE == 0 {
                 let score = score(data, &shares, samples.iter().copied());

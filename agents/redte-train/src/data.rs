@@ -111,7 +111,8 @@ impl Data {
             let solved = parallel::map(threads, &intervals.0, solve);
             solved.into_iter().collect()
         };
-        let part = |traces: Vec<Intervals>| traces.into_iter().map(trace).collect::<Result<Vec<_>, _>>();
+        let part =
+            |traces: Vec<Intervals>| traces.into_iter().map(trace).collect::<Result<Vec<_>, _>>();
         let [training, validation, held_out] = traces;
         let training = part(training)?;
         let divisors = divisors(&problem, &fluid, &training).ok_or(DataError::NoDemand)?;
@@ -158,7 +159,9 @@ fn divisors(problem: &Problem, fluid: &Fluid, training: &[Vec<Interval>]) -> Opt
     let intervals = || training.iter().flatten();
     let largest = |interval: &Interval| fluid.loads(&interval.demands, &even).largest().1;
     let utilisation = intervals().map(largest).fold(0.0, f64::max);
-    let bytes = intervals().flat_map(|it| it.measured.iter().flatten()).max()?;
+    let bytes = intervals()
+        .flat_map(|it| it.measured.iter().flatten())
+        .max()?;
     let demand = demand(problem, *bytes);
     (utilisation > 0.0 && demand > 0.0).then_some(Divisors {
         utilisation,

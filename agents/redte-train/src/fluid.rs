@@ -60,9 +60,12 @@ impl Loads {
     #[must_use]
     pub fn largest(&self) -> (usize, f64) {
         let links = self.utilisations.iter().copied().enumerate();
-        links.fold((0, 0.0), |largest, link| {
-            if link.1 > largest.1 { link } else { largest }
-        })
+        links.fold(
+            (0, 0.0),
+            |largest, link| {
+                if link.1 > largest.1 { link } else { largest }
+            },
+        )
     }
 }
 
@@ -98,13 +101,16 @@ impl Fluid {
                 .collect(),
         };
         let seconds = number_of(problem.interval.get()) / 1e9;
-        let per_byte = problem.capacities.iter().map(|rate| {
-            rate.map_or(0.0, |rate| 8.0 / (number_of(rate.get()) * seconds))
-        });
+        let per_byte = problem
+            .capacities
+            .iter()
+            .map(|rate| rate.map_or(0.0, |rate| 8.0 / (number_of(rate.get()) * seconds)));
         let layout = Layout::new(&problem.topology);
         let outputs = layout.agents.iter().map(|agent| {
             let heads = agent.heads.iter();
-            heads.map(|head| candidates[rows[agent.switch].start + head.row].clone()).collect()
+            heads
+                .map(|head| candidates[rows[agent.switch].start + head.row].clone())
+                .collect()
         });
         Self {
             steps: ordered(switches.iter().flatten().enumerate().map(step).collect()),
@@ -190,7 +196,9 @@ impl Fluid {
     #[must_use]
     pub fn rounded(&self, shares: &[f64], count: u16) -> Vec<f64> {
         let rows = self.candidates.iter();
-        let buckets: Vec<_> = rows.map(|row| quantise(&shares[row.clone()], count)).collect();
+        let buckets: Vec<_> = rows
+            .map(|row| quantise(&shares[row.clone()], count))
+            .collect();
         self.of_buckets(shares, buckets.iter().map(Option::as_ref))
     }
 
@@ -235,7 +243,10 @@ fn ordered(mut steps: Vec<Step>) -> Vec<Step> {
     steps
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a rate or a time, not an identifier")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a rate or a time, not an identifier"
+)]
 const fn number_of(number: u64) -> f64 {
     number as f64
 }
@@ -273,13 +284,23 @@ mod tests {
         let problem = problem_13dc();
         let fluid = Fluid::new(&problem);
         let mut random = Random::of(&[1]);
-        let demands: Vec<f64> = fluid.candidates.iter().map(|_| 1e6 * random.fraction()).collect();
-        let shares: Vec<f64> = fluid.even().iter().map(|share| share * (0.5 + random.fraction())).collect();
+        let demands: Vec<f64> = fluid
+            .candidates
+            .iter()
+            .map(|_| 1e6 * random.fraction())
+            .collect();
+        let shares: Vec<f64> = fluid
+            .even()
+            .iter()
+            .map(|share| share * (0.5 + random.fraction()))
+            .collect();
         let weights: Vec<f64> = fluid.per_byte.iter().map(|_| random.fraction()).collect();
         let value = |shares: &[f64]| {
             let loads = fluid.loads(&demands, shares);
             let links = loads.utilisations.iter().zip(&weights);
-            links.map(|(utilisation, weight)| utilisation * weight).sum::<f64>()
+            links
+                .map(|(utilisation, weight)| utilisation * weight)
+                .sum::<f64>()
         };
         let gradient = fluid.gradient(&fluid.loads(&demands, &shares), &shares, &weights);
         for candidate in 0..shares.len() {
@@ -289,7 +310,10 @@ mod tests {
             less[candidate] -= 1e-4;
             let difference = (value(&more) - value(&less)) / 2e-4;
             let error = (gradient[candidate] - difference).abs();
-            assert!(error <= 1e-6 * difference.abs() + 1e-12, "{candidate}: {difference}");
+            assert!(
+                error <= 1e-6 * difference.abs() + 1e-12,
+                "{candidate}: {difference}"
+            );
         }
     }
 
@@ -300,7 +324,9 @@ mod tests {
         let fluid = Fluid::new(&problem);
         let mut random = Random::of(&[2]);
         let bytes = problem.topology.rows().iter().map(|rows| {
-            let rows = rows.iter().map(|_| lab_units::Bytes::new(1 + u64::try_from(random.below(1_000_000)).unwrap()));
+            let rows = rows.iter().map(|_| {
+                lab_units::Bytes::new(1 + u64::try_from(random.below(1_000_000)).unwrap())
+            });
             rows.collect()
         });
         let measured: Vec<Vec<_>> = bytes.collect();
@@ -310,7 +336,9 @@ mod tests {
             let mut shares: Vec<f64> = fluid.even().iter().map(|_| random.fraction()).collect();
             for row in &fluid.candidates {
                 let total: f64 = shares[row.clone()].iter().sum();
-                shares[row.clone()].iter_mut().for_each(|share| *share /= total);
+                shares[row.clone()]
+                    .iter_mut()
+                    .for_each(|share| *share /= total);
             }
             let (_, largest) = fluid.loads(&demands, &shares).largest();
             assert!(largest >= best * (1.0 - 1e-6), "{largest} {best}");

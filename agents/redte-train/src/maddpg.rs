@@ -103,7 +103,10 @@ impl Maddpg {
 
     /// Returns the actors.
     pub fn actors(&self) -> Vec<Network> {
-        self.agents.iter().map(|agent| agent.actor.clone()).collect()
+        self.agents
+            .iter()
+            .map(|agent| agent.actor.clone())
+            .collect()
     }
 
     /// Takes the steps from `step` on until the next period.
@@ -120,7 +123,13 @@ impl Maddpg {
     }
 
     /// Plays one interval, and stores the transition.
-    fn act(&mut self, data: &Data, provisioned: &[f64], (seed, step): (u64, u64), random: &mut Random) {
+    fn act(
+        &mut self,
+        data: &Data,
+        provisioned: &[f64],
+        (seed, step): (u64, u64),
+        random: &mut Random,
+    ) {
         let epsilon = exp(narrow(-ratio(step, EXPLORATION)));
         let mut action = Vec::new();
         let mut rest = self.state.as_slice();
@@ -128,13 +137,21 @@ impl Maddpg {
             let (own, others) = rest.split_at(agent.actor.shape().inputs);
             rest = others;
             let ratios = agent.actor.forward(own).ratios;
-            action.extend(explored(&ratios, &agent.actor.shape().heads, epsilon, random));
+            action.extend(explored(
+                &ratios,
+                &agent.actor.shape().heads,
+                epsilon,
+                random,
+            ));
         }
         let shares = team::shares(data, provisioned, self.by_agent(&action));
         let (trace, at) = place(data, seed, step + 1);
         let (utilisations, next) = joint(data, trace, at, &shares);
         let optimum = data.training[trace][at].optimum;
-        let rewards = self.sessions.iter().map(|sessions| reward(sessions, &utilisations, optimum));
+        let rewards = self
+            .sessions
+            .iter()
+            .map(|sessions| reward(sessions, &utilisations, optimum));
         let mut row = std::mem::take(&mut self.state);
         row.extend(&action);
         row.extend(rewards);
@@ -214,10 +231,15 @@ impl Maddpg {
             let values = critic.forward(&agent.critic, row.state, &action);
             // Ascent: the optimiser descends.
             let by_action = critic.by_action(&agent.critic, &values);
-            let dy: Vec<f32> = by_action[own_outputs.clone()].iter().map(|it| -it * scale).collect();
+            let dy: Vec<f32> = by_action[own_outputs.clone()]
+                .iter()
+                .map(|it| -it * scale)
+                .collect();
             backward::network(&agent.actor, own, &activations, &dy, &mut gradient);
         }
-        agent.actor_optimiser.step(&mut agent.actor.parameters, &gradient);
+        agent
+            .actor_optimiser
+            .step(&mut agent.actor.parameters, &gradient);
         follow(&mut agent.target_actor.parameters, &agent.actor.parameters);
         follow(&mut agent.target_critic, &agent.critic);
         (agent, errors)
@@ -377,6 +399,9 @@ mod tests {
         let sums = [&mixed[..2], &mixed[2..]].map(|head| head.iter().sum::<f32>());
         assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-6), "{mixed:?}");
         assert_ne!(mixed, ratios);
-        assert_eq!(explored(&ratios, &[2, 3], 0.0, &mut Random::of(&[6])), ratios);
+        assert_eq!(
+            explored(&ratios, &[2, 3], 0.0, &mut Random::of(&[6])),
+            ratios
+        );
     }
 }

@@ -116,6 +116,9 @@ mod tests {
         assert!(often.abs_diff(8_000) < 150, "{often}");
         let rare = drawn.iter().find(|(place, _)| *place == 0).unwrap();
         let common = drawn.iter().find(|(place, _)| *place == 1).unwrap();
-        assert!((rare.1 - 1.0).abs() < 1e-6 && (common.1 - 0.125).abs() < 1e-3, "{rare:?} {common:?}");
+        assert!(
+            (rare.1 - 1.0).abs() < 1e-6 && (common.1 - 0.125).abs() < 1e-3,
+            "{rare:?} {common:?}"
+        );
     }
 }

@@ -47,7 +47,10 @@ pub fn baselines(
     ];
     let late = traces.iter().map(|trace| late(data, trace, threads));
     let late: Vec<[f64; LATEST]> = late.collect::<Result<_, _>>()?;
-    for (index, policy) in ["lp, one interval late", "lp, two intervals late"].into_iter().enumerate() {
+    for (index, policy) in ["lp, one interval late", "lp, two intervals late"]
+        .into_iter()
+        .enumerate()
+    {
         let by_load = late.iter().map(|means| means[index]).collect();
         scores.push(score(policy.to_owned(), by_load));
     }
@@ -56,7 +59,12 @@ pub fn baselines(
 
 /// Scores trained actors on `traces`.
 #[must_use]
-pub fn actors(data: &Data, networks: &[Network], trainer: Trainer, traces: &[Vec<Interval>]) -> Score {
+pub fn actors(
+    data: &Data,
+    networks: &[Network],
+    trainer: Trainer,
+    traces: &[Vec<Interval>],
+) -> Score {
     let by_load = traces.iter().map(|trace| {
         let visits = team::visits(data, networks, trace, Some(data.problem.buckets));
         let ratios = visits.iter().skip(LATEST - 1).map(|visit| visit.ratio);
@@ -94,7 +102,10 @@ fn late(data: &Data, trace: &[Interval], threads: usize) -> Result<[f64; LATEST]
     }
     let mut means = [0.0; LATEST];
     for (mean_ratio, lag) in means.iter_mut().zip(1..) {
-        let pairs = trace.iter().skip(LATEST).zip(splits.iter().skip(LATEST - lag));
+        let pairs = trace
+            .iter()
+            .skip(LATEST)
+            .zip(splits.iter().skip(LATEST - lag));
         let ratios = pairs.map(|(interval, split)| {
             let (_, largest) = data.fluid.loads(&interval.demands, split).largest();
             team::over_optimum(largest, interval)

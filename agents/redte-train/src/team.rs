@@ -27,7 +27,11 @@ pub(crate) fn initial(data: &Data, seed: u64) -> Vec<Network> {
         let mut random = Random::of(&[seed, INITIAL, index]);
         let mut parameters = Vec::with_capacity(shape.parameters());
         for layer in [first, second] {
-            parameters.extend(uniform(layer.parameters(), limit(layer.inputs), &mut random));
+            parameters.extend(uniform(
+                layer.parameters(),
+                limit(layer.inputs),
+                &mut random,
+            ));
         }
         parameters.extend(uniform(last.parameters(), HEAD_LIMIT, &mut random));
         Network::new(shape, parameters)
@@ -48,7 +52,9 @@ pub(crate) fn limit(inputs: usize) -> f64 {
 /// Evaluates the actors.
 pub(crate) fn forward(networks: &[Network], states: &[Vec<f32>]) -> Vec<Activations> {
     let pairs = networks.iter().zip(states);
-    pairs.map(|(network, state)| network.forward(state)).collect()
+    pairs
+        .map(|(network, state)| network.forward(state))
+        .collect()
 }
 
 /// Returns `shares` with the actors' ratios in the place of their candidates.
@@ -72,7 +78,9 @@ pub(crate) fn of_ratios(data: &Data, by_candidate: &[f64]) -> Vec<Vec<f32>> {
     agents
         .map(|heads| {
             let candidates = heads.iter().cloned().flatten();
-            candidates.map(|candidate| narrow(by_candidate[candidate])).collect()
+            candidates
+                .map(|candidate| narrow(by_candidate[candidate]))
+                .collect()
         })
         .collect()
 }

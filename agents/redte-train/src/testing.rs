@@ -8,7 +8,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos};
 use crate::{
     data::Data,
     problem::Problem,
-    traffic::{Sizes, Source, Traffic},
+    traffic::{Intervals, Sizes, Source, Split, Traffic},
 };
 
 /// Link of a scenario, in one direction.
@@ -25,7 +25,10 @@ struct Link {
 pub(crate) fn diamond() -> Problem {
     let row = |hops: &[(usize, usize)]| Row {
         to: 3,
-        hops: hops.iter().map(|&(link, next)| Hop { link, next }).collect(),
+        hops: hops
+            .iter()
+            .map(|&(link, next)| Hop { link, next })
+            .collect(),
         is_alike: false,
     };
     Problem {
@@ -120,12 +123,17 @@ struct Candidate {
 /// Returns the equal-hop candidates, by delay, then link.
 fn candidates(links: &[Link], count: usize, from: usize, to: usize) -> Vec<Candidate> {
     let hops = hops(links, count, to);
-    let own = links.iter().enumerate().filter(|(_, link)| link.from == from);
+    let own = links
+        .iter()
+        .enumerate()
+        .filter(|(_, link)| link.from == from);
     let closer = own.filter(|(_, link)| hops[link.to] < hops[from]);
     let mut found: Vec<Candidate> = closer
         .map(|(index, link)| {
             let beyond = candidates(links, count, link.to, to);
-            let best = beyond.iter().min_by_key(|it| (it.delay_ms, Reverse(it.gbit)));
+            let best = beyond
+                .iter()
+                .min_by_key(|it| (it.delay_ms, Reverse(it.gbit)));
             Candidate {
                 link: index,
                 delay_ms: link.delay_ms + best.map_or(0, |it| it.delay_ms),
@@ -175,24 +183,40 @@ pub(crate) fn all_to_all(problem: &Problem, burst: Option<u32>) -> Traffic {
 /// Returns the WebSearch distribution, interpolated between its points.
 fn websearch() -> Sizes {
     let text = include_str!("../../../scenarios/workloads/websearch.csv");
-    let points: Vec<(f64, f64)> = text
+    let points: Vec<(u64, u64)> = text
         .lines()
         .filter_map(|line| {
             let (size, percent) = line.split_once(',')?;
-            Some((size.trim().parse().ok()?, percent.trim().parse().ok()?))
+            Some((size.parse().ok()?, percent.parse().ok()?))
         })
         .collect();
     Sizes::of(|u| {
-        let percent = 100.0 * (u >> 32) as f64 / f64::from(1 << 16) / f64::from(1 << 16);
-        let after = points.iter().position(|point| point.1 >= percent).unwrap().max(1);
-        let [(low, from), (high, to)] = [points[after - 1], points[after]];
-        let size = low + (high - low) * (percent - from) / (to - from);
-        Bytes::new(size as u64)
+        let percent = u128::from(u) * 100;
+        let scaled = |percent: u64| u128::from(percent) << 64;
+        let above = points.partition_point(|point| scaled(point.1) <= percent);
+        let low = points[above - 1];
+        let high = points[above];
+        let rise = u128::from(high.0 - low.0) * (percent - scaled(low.1));
+        let size = u128::from(low.0) + rise / scaled(high.1 - low.1);
+        Bytes::new(u64::try_from(size).unwrap())
     })
 }
 
-/// Returns the data of a network under all-to-all traffic.
-pub(crate) fn data(problem: Problem, burst: Option<u32>, seed: u64) -> Data {
-    let traffic = all_to_all(&problem, burst);
-    Data::sample(problem, &traffic, seed, 2).unwrap()
+/// Returns the data of the network of the hand calculation, under bursty flows of one byte from DC 0.
+pub(crate) fn diamond_data() -> Data {
+    let problem = diamond();
+    let source = Source {
+        switch: 0,
+        row: 0,
+        mean_bytes: 500.0,
+        sizes: 0,
+    };
+    let traffic = Traffic {
+        sources: vec![source],
+        sizes: vec![Sizes::of(|_| Bytes::new(1))],
+        loads: vec![1.0],
+        burst: Some(3),
+    };
+    let sampled = traffic.sample(&problem, 1, Split::Training, 0);
+    Data::of_intervals(problem, Intervals(sampled.0[..100].to_vec()), 1).unwrap()
 }

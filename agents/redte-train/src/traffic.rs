@@ -208,7 +208,11 @@ mod tests {
 
     fn series(traffic: &Traffic, seed: u64, load: usize) -> Vec<f64> {
         let intervals = traffic.sample(&diamond(), seed, Split::Training, load);
-        intervals.0.iter().map(|it| Intervals::flat(it)[0]).collect()
+        intervals
+            .0
+            .iter()
+            .map(|it| Intervals::flat(it)[0])
+            .collect()
     }
 
     fn mean(series: &[f64]) -> f64 {
@@ -219,7 +223,10 @@ mod tests {
     fn steady_demands_have_the_mean_and_spread_of_poisson_arrivals() {
         // 50 flows of 1,000 bytes: σ = √50 flows; the mean of 600 has a standard error of 0.29 flows.
         let steady = traffic(None, Sizes::of(|_| Bytes::new(1_000)));
-        let flows: Vec<f64> = series(&steady, 1, 0).iter().map(|bytes| bytes / 1e3).collect();
+        let flows: Vec<f64> = series(&steady, 1, 0)
+            .iter()
+            .map(|bytes| bytes / 1e3)
+            .collect();
         assert!((mean(&flows) - 50.0).abs() < 1.2, "{}", mean(&flows));
         let squares: Vec<f64> = flows.iter().map(|flow| (flow - 50.0).powi(2)).collect();
         assert!((mean(&squares) - 50.0).abs() < 12.0, "{}", mean(&squares));
@@ -230,15 +237,23 @@ mod tests {
 
     #[test]
     fn bursts_keep_the_mean_and_last_their_length() {
-        // Flows of one byte, so that the factor is seen without noise.
-        let bursty = traffic(Some(3), Sizes::of(|_| Bytes::new(1)));
+        // Flows of one byte, so that the factor is seen with little noise.
+        let mut bursty = traffic(Some(3), Sizes::of(|_| Bytes::new(1)));
+        bursty.sources[0].mean_bytes = 500.0;
+        // 40 · 200 slots, whose factors have a standard deviation of 1.5: a standard error of 0.017.
         let all: Vec<f64> = (0..40).flat_map(|seed| series(&bursty, seed, 0)).collect();
-        assert!((mean(&all) / 5e4 - 1.0).abs() < 0.06, "{}", mean(&all));
-        let is_burst: Vec<bool> = series(&bursty, 1, 0).iter().map(|it| *it > 1e5).collect();
+        assert!((mean(&all) / 500.0 - 1.0).abs() < 0.06, "{}", mean(&all));
+        let is_burst: Vec<bool> = series(&bursty, 1, 0)
+            .iter()
+            .map(|it| *it > 1_000.0)
+            .collect();
         let inner = is_burst.chunk_by(PartialEq::eq).skip(1);
         let mut runs: Vec<usize> = inner.map(<[bool]>::len).collect();
         runs.pop();
-        assert!(runs.len() > 10 && runs.iter().all(|run| run.is_multiple_of(3)), "{runs:?}");
+        assert!(
+            runs.len() > 10 && runs.iter().all(|run| run.is_multiple_of(3)),
+            "{runs:?}"
+        );
     }
 
     #[test]
