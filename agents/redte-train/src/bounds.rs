@@ -22,7 +22,7 @@ struct Bursty {
 
 fn bursty(problem: Problem) -> Bursty {
     let mut traffic = all_to_all(&problem, Some(3));
-    traffic.loads = vec![0.5];
+    traffic.loads = vec![traffic.loads[1].clone()];
     let data = Data::sample(problem, &traffic, 1, THREADS).unwrap();
     let trained = [1, 2, 3, 4, 5].map(|seed| {
         let trainer = Trainer::Direct;

@@ -7,6 +7,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos};
 
 use crate::{
     data::Data,
+    number::float,
     problem::Problem,
     traffic::{Intervals, Sizes, Source, Split, Traffic},
 };
@@ -161,21 +162,23 @@ fn hops(links: &[Link], count: usize, to: usize) -> Vec<usize> {
 
 /// Returns WebSearch flows from all datacenters to all, at 30, 50 and 80 % of four hosts' 100 Gbit/s.
 pub(crate) fn all_to_all(problem: &Problem, burst: Option<u32>) -> Traffic {
-    let rows = problem.topology.rows().iter().enumerate();
-    let sources = rows.flat_map(|(switch, rows)| {
-        let per_interval = 400e9 / 8.0 * 0.1;
-        let count = crate::number::float(rows.len());
-        (0..rows.len()).map(move |row| Source {
-            switch,
-            row,
-            mean_bytes: per_interval / count,
-            sizes: 0,
-        })
-    });
+    let sources = |load: f64| {
+        let rows = problem.topology.rows().iter().enumerate();
+        let of_switch = |(switch, rows): (usize, &Vec<Row>)| {
+            let mean_bytes = load * 400e9 / 8.0 * 0.1 / float(rows.len());
+            let source = move |row| Source {
+                switch,
+                row,
+                mean_bytes,
+                sizes: 0,
+            };
+            (0..rows.len()).map(source).collect::<Vec<_>>()
+        };
+        rows.flat_map(of_switch).collect()
+    };
     Traffic {
-        sources: sources.collect(),
+        loads: [0.3, 0.5, 0.8].map(sources).to_vec(),
         sizes: vec![websearch()],
-        loads: vec![0.3, 0.5, 0.8],
         burst,
     }
 }
@@ -212,9 +215,8 @@ pub(crate) fn diamond_data() -> Data {
         sizes: 0,
     };
     let traffic = Traffic {
-        sources: vec![source],
+        loads: vec![vec![source]],
         sizes: vec![Sizes::of(|_| Bytes::new(1))],
-        loads: vec![1.0],
         burst: Some(3),
     };
     let sampled = traffic.sample(&problem, 1, Split::Training, 0);

@@ -12,11 +12,10 @@ use crate::{number::float, problem::Problem, random::Random};
 /// Workloads of a network.
 #[derive(Clone, Debug)]
 pub struct Traffic {
-    pub sources: Vec<Source>,
+    /// Sources of each load; the demands of each load are one trace.
+    pub loads: Vec<Vec<Source>>,
     /// Size distributions of the sources.
     pub sizes: Vec<Sizes>,
-    /// Factors of all sources' rates; the demands of each are one trace.
-    pub loads: Vec<f64>,
     /// Length of a burst in intervals; `None` for steady rates.
     pub burst: Option<u32>,
 }
@@ -28,7 +27,7 @@ pub struct Source {
     pub switch: usize,
     /// Index of the destination in the switch's rows.
     pub row: usize,
-    /// Mean bytes per interval at a load factor of 1.
+    /// Mean bytes per interval.
     pub mean_bytes: f64,
     /// Index of the size distribution in [`Traffic::sizes`].
     pub sizes: usize,
@@ -109,10 +108,10 @@ impl Traffic {
             Split::HeldOut => (0, 3),
         };
         let position = |index: usize| u64::try_from(index).unwrap_or(u64::MAX);
-        for (index, source) in self.sources.iter().enumerate() {
+        for (index, source) in self.loads[load].iter().enumerate() {
             let mut random = Random::of(&[seed, number, position(load), position(index)]);
             let sizes = &self.sizes[source.sizes];
-            let flows = source.mean_bytes * self.loads[load] / sizes.mean();
+            let flows = source.mean_bytes / sizes.mean();
             let mut modulation = Modulation::new(self.burst, &mut random);
             for interval in &mut intervals {
                 let mean = flows * modulation.next(&mut random);
@@ -192,16 +191,17 @@ mod tests {
     use crate::testing::diamond;
 
     fn traffic(burst: Option<u32>, sizes: Sizes) -> Traffic {
-        let source = Source {
+        let source = |mean_bytes| Source {
             switch: 0,
             row: 0,
-            mean_bytes: 50_000.0,
+            mean_bytes,
             sizes: 0,
         };
         Traffic {
-            sources: vec![source],
+            loads: [50_000.0, 100_000.0]
+                .map(|mean| vec![source(mean)])
+                .to_vec(),
             sizes: vec![sizes],
-            loads: vec![1.0, 2.0],
             burst,
         }
     }
@@ -239,7 +239,7 @@ mod tests {
     fn bursts_keep_the_mean_and_last_their_length() {
         // Flows of one byte, so that the factor is seen with little noise.
         let mut bursty = traffic(Some(3), Sizes::of(|_| Bytes::new(1)));
-        bursty.sources[0].mean_bytes = 500.0;
+        bursty.loads[0][0].mean_bytes = 500.0;
         // 40 · 200 slots, whose factors have a standard deviation of 1.5: a standard error of 0.017.
         let all: Vec<f64> = (0..40).flat_map(|seed| series(&bursty, seed, 0)).collect();
         assert!((mean(&all) / 500.0 - 1.0).abs() < 0.06, "{}", mean(&all));
