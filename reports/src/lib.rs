@@ -19,6 +19,7 @@
 //! - [`fidelity`]: two runs of one plan, flow by flow
 //! - [`compare`]: runs with a stated difference, per policy and size
 //! - [`coverage`]: how often intervals hold the true value
+//! - `learning`: the learning curve of a training
 //! - `published`: published values beside those of runs
 //! - `text`: quantities as text; [`words`]: codes and figures of records in words
 //! - `parallel`: work on several threads
@@ -42,6 +43,7 @@ pub mod fidelity;
 mod figure;
 mod figures;
 mod frames;
+mod learning;
 mod page;
 mod parallel;
 mod path_shares;
@@ -60,6 +62,7 @@ pub mod words;
 
 pub use closing::{closing_answer, closing_table};
 pub use error::{DrawError, ReportError};
+pub use learning::draw_learning;
 pub use page::frame::document as bare_page;
 pub use published::{Series, draw_published};
 pub use report::{Report, render};

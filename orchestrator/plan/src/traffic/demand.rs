@@ -3,10 +3,56 @@
 //! A workload's load applies to each host and covers all pairs of the host's datacenter. Listed flows have no mean
 //! rate.
 
+use std::collections::BTreeMap;
+
 use lab_scenario::{LoadBase, Pairs, Scenario, Traffic, Workload};
 use lab_units::{DcId, NodeId, Ratio};
 
-use crate::{error::PlanError, model::Role, network::Network};
+use crate::{
+    error::PlanError,
+    model::{Role, Scale},
+    network::Network,
+    topology,
+};
+
+/// Mean demand of one workload from one datacenter to another, in paper units.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct MeanDemand {
+    /// Position of the workload in the scenario's `traffic`.
+    pub traffic: usize,
+    pub from: DcId,
+    pub to: DcId,
+    /// Mean rate in bits per second, rounded down.
+    pub bps: u64,
+}
+
+/// Returns the mean demands of every workload in `scenario`; listed flows have none.
+///
+/// # Errors
+/// If the scenario's names or numbers are inconsistent: see [`PlanError`].
+pub fn mean_demands(scenario: &Scenario) -> Result<Vec<MeanDemand>, PlanError> {
+    let network = topology::build(&scenario.topology, &Scale::PAPER)?;
+    let mut means = BTreeMap::new();
+    for (traffic, entry) in scenario.traffic.iter().enumerate() {
+        let Traffic::Workload(workload) = entry else {
+            continue;
+        };
+        for demand in of_workload(&network, workload, &format!("traffic[{traffic}]"))? {
+            let from = network.node(demand.host).dc;
+            let count = u64::try_from(demand.to.len()).unwrap_or(u64::MAX);
+            for &to in &demand.to {
+                *means.entry((traffic, from, to)).or_insert(0) += demand.mean_bps() / count;
+            }
+        }
+    }
+    let mean = |((traffic, from, to), bps)| MeanDemand {
+        traffic,
+        from,
+        to,
+        bps,
+    };
+    Ok(means.into_iter().map(mean).collect())
+}
 
 /// Demand of one workload at one host, in paper units.
 #[derive(Clone, Debug, Eq, PartialEq)]
