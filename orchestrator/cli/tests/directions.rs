@@ -80,6 +80,15 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
     ),
     // Traffic engineering is a function of demands.
     ("lab-te", &[ENGINES, &["lab-plan", "lab-abi", "rand_core"]]),
+    // RedTE's actor is a function of measurements, and its training one of demands.
+    (
+        "lab-redte",
+        &[ENGINES, &["lab-plan", "lab-abi", "rand_core"]],
+    ),
+    (
+        "lab-redte-train",
+        &[ENGINES, &["lab-plan", "lab-scenario", "lab-files"]],
+    ),
     // Planning does not use the kernel engine.
     ("lab-plan", &[ENGINES, &["nix", "libc", "lab-records"]]),
     // Scenarios are read without a machine. The names of policies come from the policies' declarations.

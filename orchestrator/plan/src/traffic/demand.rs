@@ -185,3 +185,38 @@ fn with_hosts(network: &Network, path: &str, key: &str, name: &str) -> Result<Dc
     }
     Ok(dc)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two hosts of 100 Gbit/s at 30 % load to two datacenters: 2 · 100 · 0.3 ÷ 2 to each.
+    #[test]
+    fn the_hosts_of_a_datacenter_share_their_demand_among_its_destinations() {
+        let text = "
+name: triangle
+topology:
+  dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 1 }, { name: dc3, hosts: 1 }]
+  links:
+    - { between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc1, dc3], rate: 100 Gbit, delay: 5 ms }
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 20 MB }]
+  - workload:
+      sizes: sizes.csv
+      pairs: [{ from: dc1, to: dc2 }, { from: dc1, to: dc3 }]
+      load: 0.3
+      duration: 1 s
+policies: [ecmp]
+scale: { rate: 1/2000, time: 10 }
+";
+        let scenario = lab_scenario::parse("triangle.yaml", text.as_bytes()).unwrap();
+        let mean = |to| MeanDemand {
+            traffic: 1,
+            from: DcId(0),
+            to: DcId(to),
+            bps: 30_000_000_000,
+        };
+        assert_eq!(mean_demands(&scenario).unwrap(), [mean(1), mean(2)]);
+    }
+}

@@ -68,3 +68,54 @@ const HEADER: &str = "interval,from,to,bytes";
 
 /// Maximum number of intervals, which bounds the memory that a file can ask for.
 const MAX_INTERVALS: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        let path = Path::new("scenarios/8dc.yaml");
+        let loaded = load::load(path).expect("a built-in scenario");
+        let options = lab_plan::PlanOptions {
+            engine: lab_plan::Engine::Sim,
+            policies: Some(vec!["ecmp".to_owned()]),
+            ..lab_plan::PlanOptions::default()
+        };
+        load::resolve(&loaded, path, &options).expect("a plan")
+    }
+
+    /// Only DC1 and DC8 have hosts: each switch but theirs has two rows, theirs one.
+    #[test]
+    fn demands_are_read_by_interval_and_pair() {
+        let plan = plan();
+        let text = "interval,from,to,bytes\n0,dc1,dc8,1000\n\n2, dc8, dc1, 7\n";
+        let Intervals(read) = parse(text, &plan).expect("demands");
+        let bytes = |interval: usize, dc: usize| read[interval][dc][0].get();
+        assert_eq!(read.len(), 3);
+        assert_eq!([bytes(0, 0), bytes(1, 0), bytes(2, 0)], [1_000, 0, 0]);
+        assert_eq!([bytes(0, 7), bytes(2, 7)], [0, 7]);
+    }
+
+    #[test]
+    fn a_wrong_line_is_refused_with_its_number() {
+        let plan = plan();
+        for (line, said) in [
+            ("0,dc1,dc8", "line 2: there are not four fields"),
+            ("x,dc1,dc8,1", "line 2: the interval is not a number"),
+            (
+                "100000,dc1,dc8,1",
+                "line 2: intervals are numbered from 0 to 99999",
+            ),
+            ("0,dc1,dc8,-1", "line 2: the bytes are not a number"),
+            ("0,dc9,dc8,1", "line 2: there is no such sending datacenter"),
+            (
+                "0,dc1,dc2,1",
+                "line 2: the receiving datacenter has no hosts, or is the sending one",
+            ),
+        ] {
+            let error = parse(&format!("{HEADER}\n{line}\n"), &plan).expect_err(line);
+            assert_eq!(error, said);
+        }
+        assert!(parse("", &plan).is_err());
+    }
+}
