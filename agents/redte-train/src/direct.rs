@@ -65,11 +65,11 @@ impl Direct {
             let mut random = Random::of(&[seed, STEPS, step]);
             let batch: Vec<usize> = (0..BATCH).map(|_| random.below(samples.len())).collect();
             let parts: Vec<&[usize]> = batch.chunks(PART).collect();
-            let gradients = parallel::map(threads, &parts, |part| {
+            let partial = parallel::map(threads, &parts, |part| {
                 let samples = part.iter().map(|&at| &samples[at]);
                 gradient(data, &self.networks, &provisioned, samples)
             });
-            let mut gradients = gradients.into_iter();
+            let mut gradients = partial.into_iter();
             let mut sum = gradients.next().unwrap_or_default();
             for other in gradients {
                 for (sum, other) in sum.iter_mut().flatten().zip(other.iter().flatten()) {

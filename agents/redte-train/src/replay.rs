@@ -46,7 +46,7 @@ impl Replay {
             .map(|it| libm::pow(f64::from(*it), ALPHA))
             .collect();
         let total: f64 = powers.iter().sum();
-        let places = (0..count).map(|_| {
+        let drawn = (0..count).map(|_| {
             let mut left = random.fraction() * total;
             let found = powers.iter().position(|power| {
                 left -= power;
@@ -54,7 +54,7 @@ impl Replay {
             });
             found.unwrap_or(0)
         });
-        let places: Vec<usize> = places.collect();
+        let places: Vec<usize> = drawn.collect();
         let rows = float(self.len());
         let weight = |place: usize| libm::pow(rows * powers[place] / total, -beta);
         let weights: Vec<f64> = places.iter().map(|&place| weight(place)).collect();

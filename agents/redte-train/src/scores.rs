@@ -45,8 +45,10 @@ pub fn baselines(
         constant("wcmp", &data.provisioned()),
         constant("static", &best),
     ];
-    let late = traces.iter().map(|trace| late(data, trace, threads));
-    let late: Vec<[f64; LATEST]> = late.collect::<Result<_, _>>()?;
+    let late = traces
+        .iter()
+        .map(|trace| late(data, trace, threads))
+        .collect::<Result<Vec<[f64; LATEST]>, _>>()?;
     for (index, policy) in ["lp, one interval late", "lp, two intervals late"]
         .into_iter()
         .enumerate()
@@ -81,7 +83,7 @@ fn score(policy: String, by_load: Vec<f64>) -> Score {
     }
 }
 
-/// Returns the mean ratios of the optima of one and of two intervals before, in this order. A destination without
+/// Returns the mean ratios of the optima that are installed one and two intervals late. A destination without
 /// demand keeps its buckets; before the first tables are installed, the split is WCMP's.
 fn late(data: &Data, trace: &[Interval], threads: usize) -> Result<[f64; LATEST], TeError> {
     let problem = &data.problem;

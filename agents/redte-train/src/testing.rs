@@ -205,7 +205,7 @@ fn websearch() -> Sizes {
     })
 }
 
-/// Returns the data of the network of the hand calculation, under bursty flows of one byte from DC 0.
+/// Returns the data of [`diamond`], under bursty flows of one byte from DC 0.
 pub(crate) fn diamond_data() -> Data {
     let problem = diamond();
     let source = Source {

@@ -22,8 +22,8 @@ pub fn fingerprint(topology: &Topology, capacities: &[Option<BitsPerSec>]) -> St
             for hop in &row.hops {
                 let next = numbers.len();
                 let number = *numbers.entry(hop.link).or_insert(next);
-                let rate = capacities.get(hop.link).copied().flatten();
-                let rate = rate.map_or(0, BitsPerSec::get);
+                let capacity = capacities.get(hop.link).copied().flatten();
+                let rate = capacity.map_or(0, BitsPerSec::get);
                 write_all(&mut text, format_args!(" {number}>{}@{rate}", hop.next));
             }
             text.push('\n');

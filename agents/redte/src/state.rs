@@ -14,7 +14,7 @@ pub struct Divisors {
 }
 
 impl Divisors {
-    /// Returns the inputs of a network: the utilisations of the links, then the demands of the rows.
+    /// Returns the inputs of a network: first the links' utilisations, then the rows' demands.
     #[must_use]
     pub fn inputs(
         self,

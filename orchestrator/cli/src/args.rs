@@ -817,11 +817,12 @@ pub struct TrainArgs {
     /// Seed of the demands, the initial weights and the batches
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Maximum number of steps [default: 1000 of `direct`, 15000 of `maddpg`]
+    /// Maximum number of steps [default: 1000 for `direct`, 15000 for `maddpg`]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub steps: Option<u64>,
-    /// Length of bursts, a multiple of 100 ms: every pair of datacenters sends 5.5 times its mean for a tenth of the
-    /// time, and half its mean otherwise [default: steady rates]
+    /// Length of bursts, a multiple of 100 ms [default: steady rates]
+    ///
+    /// Every pair of datacenters sends 5.5 times its mean for a tenth of the time, and half its mean otherwise.
     #[arg(long, value_name = "TIME", conflicts_with = "demands")]
     pub bursts: Option<Nanos>,
     /// Demands of consecutive intervals instead of the workloads': CSV with the columns `interval,from,to,bytes`

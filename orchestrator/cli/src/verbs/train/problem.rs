@@ -15,11 +15,11 @@ use crate::{failure::Failure, load::Loaded};
 pub fn problem(plan: &Plan) -> Problem {
     let provisioned = plan.switches.iter().map(|switch| {
         let rows = switch.destinations.iter().map(|row| {
-            let paths = row
+            let paths: Vec<_> = row
                 .candidates
                 .iter()
-                .map(|candidate| candidate.path(row.hops));
-            let paths: Vec<_> = paths.collect();
+                .map(|candidate| candidate.path(row.hops))
+                .collect();
             wcmp::buckets(&paths)[..paths.len()].to_vec()
         });
         rows.collect()
