@@ -22,6 +22,7 @@
 //! - [`coverage`]: how often intervals contain the true value
 //! - `published`: figure of published values next to those of runs
 //! - `text`: quantities as text; [`words`]: sentences for the codes and figures in records
+//! - `learning`: figure of a training's learning curve
 //! - `parallel`: work on several threads
 //!
 //! ```no_run
@@ -41,6 +42,7 @@ pub mod fidelity;
 mod figure;
 mod figures;
 mod frames;
+mod learning;
 mod page;
 mod parallel;
 mod population;
@@ -60,6 +62,7 @@ pub mod words;
 
 pub use closing::painted;
 pub use error::{DrawError, ReportError};
+pub use learning::draw_learning;
 pub use page::frame::document as bare_page;
 pub use published::{Series, draw_published};
 pub use report::{Numbers, Report, render};

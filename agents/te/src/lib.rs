@@ -12,6 +12,7 @@
 //!
 //! - [`topology`][]: all switches' next hops and links
 //! - [`program`][]: the linear program
+//! - [`quantise`](mod@quantise)[]: rounding of shares to buckets
 //! - [`tables`](mod@tables)[]: conversion of splits to buckets
 //! - [`controller`][]: measurement windows, solved and installed one window later, for both engines
 //!
@@ -38,9 +39,11 @@
 
 pub mod controller;
 pub mod program;
+pub mod quantise;
 pub mod tables;
 pub mod topology;
 
 pub use controller::Controller;
+pub use quantise::quantise;
 pub use tables::{Tables, tables};
 pub use topology::{Egress, Measurements, NextHops, TeError, Topology};

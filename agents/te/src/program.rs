@@ -55,6 +55,16 @@ pub fn split(topology: &Topology, measured: &Measurements<'_>) -> Result<Option<
     }))
 }
 
+/// Returns [`Split::longest_s`] of the best split of the measured demands, without the second program; 0 if no demand can
+/// be delivered. Fails if the measurement does not match the topology or the solver fails.
+pub fn optimum_s(topology: &Topology, measured: &Measurements<'_>) -> Result<f64, TeError> {
+    topology.check(measured)?;
+    let Some(scaled) = Scaled::new(topology, measured) else {
+        return Ok(0.0);
+    };
+    Ok(scaled.solve(None)?.largest() * scaled.seconds)
+}
+
 /// Measurements scaled to numbers near 1.
 struct Scaled<'a> {
     topology: &'a Topology,

@@ -11,6 +11,7 @@ use clap::{
 use lab_kernel::run::tune::ParameterChange;
 use lab_plan::{Capacity, Engine, ParseCapacityError};
 use lab_records::{Location, ReasonCode, RunRequest, SimRequest};
+use lab_redte::Trainer;
 use lab_reports::{compare::Aspect, fidelity::PolicyBound};
 use lab_reproduce::Figure;
 use lab_scenario::limits;
@@ -146,6 +147,17 @@ The same scenario and seed give the same records, byte for byte, on any number o
 machine. Ctrl-C keeps the flows that have finished; the run is then marked as interrupted, exit code
 4. A plan is refused before it starts if it needs more memory than is free (exit code 3), or more
 than an estimated day for all policies and repetitions (exit code 2).";
+
+const TRAIN_EXAMPLES: &str = "\
+Actors for bursts of 300 ms, by the gradient of the fluid model (seconds) and as published (minutes):
+  lcmp-lab train scenarios/13dc.yaml --bursts '300 ms' -o 13dc.redte
+  lcmp-lab train scenarios/13dc.yaml --bursts '300 ms' --trainer maddpg -o 13dc-maddpg.redte
+
+Scores are the largest link utilisation over the optimum's, which knows each interval's demands in
+advance, on 300 intervals per load that no training saw. The same scenario, trainer, seed and steps
+give the same weights, to the bit, on any number of threads and any machine. The folder
+FILE.training has the learning curve and, until the training ends, its state: the same command goes
+on where a killed training stopped.";
 
 const FIDELITY_EXAMPLES: &str = "\
 A run of the lab beside a simulation of the same scaled network, first to look at, then as a gate:
@@ -298,6 +310,9 @@ pub enum Verb {
     /// Simulate the plan in virtual time, packet by packet, unscaled, without root
     #[command(after_help = SIM_EXAMPLES)]
     Sim(SimArgs),
+    /// Train a policy that learns on a fluid model of the scenario's network, and score it beside the others
+    #[command(after_help = TRAIN_EXAMPLES)]
+    Train(TrainArgs),
     /// Convert a topology and a flow file of the paper's NS-3 artifact to a scenario
     Import(ImportArgs),
     /// Simulate the paper's Figure 1 and compare every flow with the published outputs
@@ -401,6 +416,7 @@ impl Verb {
             | Self::Doctor(_)
             | Self::Up(_)
             | Self::Sim(_)
+            | Self::Train(_)
             | Self::Validate(_)
             | Self::Status
             | Self::Tune(_)
@@ -786,6 +802,57 @@ impl SimArgs {
             story: story.map_err(|error| format!("`story`: {error}"))?,
         })
     }
+}
+
+/// Arguments of `train`.
+#[derive(Args, Debug)]
+pub struct TrainArgs {
+    /// The scenario file, or the name of a built-in scenario
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: PathBuf,
+    /// Policy to train
+    #[arg(long, value_enum, default_value_t = TrainedPolicy::Redte)]
+    pub policy: TrainedPolicy,
+    /// Training method
+    #[arg(long, value_name = "NAME", default_value = "direct", value_parser = trainer())]
+    pub trainer: Trainer,
+    /// Seed of the demands, the initial weights and the batches
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Maximum number of steps [default: 1000 for `direct`, 15000 for `maddpg`]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub steps: Option<u64>,
+    /// Length of bursts, a multiple of 100 ms [default: steady rates]
+    ///
+    /// Every pair of datacenters sends 5.5 times its mean for a tenth of the time, and half its mean otherwise.
+    #[arg(long, value_name = "TIME", conflicts_with = "demands")]
+    pub bursts: Option<Nanos>,
+    /// Demands of consecutive intervals instead of the workloads': CSV with the columns `interval,from,to,bytes`
+    #[arg(long, value_name = "CSV")]
+    pub demands: Option<PathBuf>,
+    /// File to write the weights to
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// Policies that are trained.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum TrainedPolicy {
+    /// RedTE (SIGCOMM '24): an actor at every DCI switch
+    Redte,
+}
+
+/// Returns the parser of a trainer's name, with help for each name.
+fn trainer() -> impl TypedValueParser<Value = Trainer> {
+    PossibleValuesParser::new([
+        PossibleValue::new("direct").help("Gradient through the fluid model of the network"),
+        PossibleValue::new("maddpg")
+            .help("Multi-agent deep deterministic policy gradient, as published"),
+    ])
+    .map(|word| match word.as_str() {
+        "maddpg" => Trainer::Maddpg,
+        _ => Trainer::Direct,
+    })
 }
 
 /// Arguments of `import`.

@@ -109,6 +109,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Provision(arguments) => verbs::doctor::provision(&arguments),
         Verb::Up(arguments) => verbs::up::up(&arguments, global),
         Verb::Sim(arguments) => verbs::sim::sim(&arguments, global),
+        Verb::Train(arguments) => verbs::train::train(&arguments, global),
         Verb::Import(arguments) => verbs::artifact::import(&arguments),
         Verb::Validate(arguments) => verbs::validate::validate(&arguments, global.json),
         Verb::Status => verbs::labs::status(global),

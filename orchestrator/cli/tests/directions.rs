@@ -81,6 +81,15 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
     ),
     // Traffic engineering is a pure function of demands.
     ("lab-te", &[ENGINES, &["lab-plan", "lab-abi", "rand_core"]]),
+    // RedTE's actor is a function of measurements, and its training one of demands.
+    (
+        "lab-redte",
+        &[ENGINES, &["lab-plan", "lab-abi", "rand_core"]],
+    ),
+    (
+        "lab-redte-train",
+        &[ENGINES, &["lab-plan", "lab-scenario", "lab-files"]],
+    ),
     // Planning does not use the kernel engine.
     ("lab-plan", &[ENGINES, &["nix", "libc", "lab-records"]]),
     // Scenarios are parsed without access to the machine. The names of policies are those that the policies declare.

@@ -25,6 +25,9 @@
 //! - [`transport`][]: transport of hosts and buffers of switches in the simulator
 //! - [`error`][]: errors of planning
 //!
+//! For traffic engineering and trained policies: [`Plan::te_topology`], and the [`mean_demands`](mean_demands()) of a
+//! scenario.
+//!
 //! Steps of `resolve`, from top to bottom:
 //! - `topology`, `network`: nodes, links and ports
 //! - `paths`, `routes`: next hops and their attributes; kernel routes
@@ -92,6 +95,7 @@ pub use lab_units::{Engine, LinkChange, Place, Semantics};
 
 pub use capacity::{Capacity, MeasuredLoad, ParseCapacityError};
 pub use connection::{Connection, MIN_SOURCE_PORT, connections};
+pub use demand::{MeanDemand, mean_demands};
 pub use error::PlanError;
 pub use estimate::{PlaceEstimate, estimate_at};
 pub use explain::{Explained, Explanation, Question, QueueState, explain, render_explanation};

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lab_abi::wire::{AgentCommand, BucketRow, Demands};
 use lab_generators::contract::MonotonicTime;
 use lab_plan::model::{FaultChange, FaultPlan, LinkKind, Plan, PolicyPlan, PolicyRun};
-use lab_te::{Controller, Egress, NextHops, Tables, TeError, Topology};
+use lab_te::{Controller, Tables, TeError};
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 
 /// TE controller of a repetition.
@@ -38,25 +38,6 @@ impl<'a> TeController<'a> {
         let PolicyPlan::Te(te) = run.policy else {
             return None;
         };
-        let rows = plan.switches.iter().map(|switch| {
-            let is_alike = plan.dcs[plan.nodes[switch.node.index()].dc.index()].legacy;
-            switch
-                .destinations
-                .iter()
-                .map(|row| NextHops {
-                    to: row.dc.index(),
-                    hops: row
-                        .candidates
-                        .iter()
-                        .map(|candidate| Egress {
-                            link: candidate.port.index(),
-                            next: candidate.next_dc.index(),
-                        })
-                        .collect(),
-                    is_alike,
-                })
-                .collect()
-        });
         let capacities = plan.links.iter().flat_map(|link| {
             let rate = (link.kind == LinkKind::InterDc).then_some(link.emu.rate_bps);
             [rate; 2]
@@ -66,7 +47,7 @@ impl<'a> TeController<'a> {
             plan,
             interval: te.interval_ns,
             start: MonotonicTime::from_nanos(u64::MAX),
-            controller: Controller::new(Topology::new(rows.collect()), te.buckets),
+            controller: Controller::new(plan.te_topology(), te.buckets),
             capacities: capacities.collect(),
             agents: all.filter(|(_, dc)| !dc.legacy).map(|(id, _)| id).collect(),
             tick: 0,

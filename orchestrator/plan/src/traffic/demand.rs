@@ -3,10 +3,56 @@
 //! A workload's load applies to each sending host, whose flows are spread over all destinations of its datacenter.
 //! Listed flows have no mean rate and are left out.
 
+use std::collections::BTreeMap;
+
 use lab_scenario::{LoadBase, Pairs, Scenario, Traffic, Workload};
 use lab_units::{DcId, NodeId, Ratio};
 
-use crate::{error::PlanError, model::Role, network::Network};
+use crate::{
+    error::PlanError,
+    model::{Role, Scale},
+    network::Network,
+    topology,
+};
+
+/// Mean demand of one workload from one datacenter to another, in paper units.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct MeanDemand {
+    /// Position of the workload in the scenario's `traffic`.
+    pub traffic: usize,
+    pub from: DcId,
+    pub to: DcId,
+    /// Mean rate in bits per second, rounded down.
+    pub bps: u64,
+}
+
+/// Returns the mean demands of every workload in `scenario`; listed flows have none.
+///
+/// # Errors
+/// If the scenario's names or numbers are inconsistent: see [`PlanError`].
+pub fn mean_demands(scenario: &Scenario) -> Result<Vec<MeanDemand>, PlanError> {
+    let network = topology::build(&scenario.topology, &Scale::PAPER)?;
+    let mut means = BTreeMap::new();
+    for (traffic, entry) in scenario.traffic.iter().enumerate() {
+        let Traffic::Workload(workload) = entry else {
+            continue;
+        };
+        for demand in of_workload(&network, workload, &format!("traffic[{traffic}]"))? {
+            let from = network.node(demand.host).dc;
+            let count = u64::try_from(demand.to.len()).unwrap_or(u64::MAX);
+            for &to in &demand.to {
+                *means.entry((traffic, from, to)).or_insert(0) += demand.mean_bps() / count;
+            }
+        }
+    }
+    let mean = |((traffic, from, to), bps)| MeanDemand {
+        traffic,
+        from,
+        to,
+        bps,
+    };
+    Ok(means.into_iter().map(mean).collect())
+}
 
 /// Traffic demand of one workload at one sending host, in paper units.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -139,4 +185,39 @@ fn with_hosts(network: &Network, path: &str, key: &str, name: &str) -> Result<Dc
         return Err(PlanError::NoHosts { path, dc });
     }
     Ok(dc)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two hosts of 100 Gbit/s at 30 % load to two datacenters: 2 · 100 · 0.3 ÷ 2 to each.
+    #[test]
+    fn the_hosts_of_a_datacenter_share_their_demand_among_its_destinations() {
+        let text = "
+name: triangle
+topology:
+  dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 1 }, { name: dc3, hosts: 1 }]
+  links:
+    - { between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc1, dc3], rate: 100 Gbit, delay: 5 ms }
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 20 MB }]
+  - workload:
+      sizes: sizes.csv
+      pairs: [{ from: dc1, to: dc2 }, { from: dc1, to: dc3 }]
+      load: 0.3
+      duration: 1 s
+policies: [ecmp]
+scale: { rate: 1/2000, time: 10 }
+";
+        let scenario = lab_scenario::parse("triangle.yaml", text.as_bytes()).unwrap();
+        let mean = |to| MeanDemand {
+            traffic: 1,
+            from: DcId(0),
+            to: DcId(to),
+            bps: 30_000_000_000,
+        };
+        assert_eq!(mean_demands(&scenario).unwrap(), [mean(1), mean(2)]);
+    }
 }

@@ -1,0 +1,146 @@
+//! Training by the gradient of the fluid model.
+//!
+//! The loss of an interval is its largest utilisation over the optimum's. Its derivative by the split is exact, and is
+//! propagated through the actors to their weights. Utilisations in the states are the actors' own, recomputed every
+//! [`Direct::PERIOD`] steps, and treated as constants.
+
+use lab_redte::Network;
+
+use crate::{
+    adam::Adam,
+    backward,
+    data::{Data, Interval},
+    number::float,
+    parallel,
+    random::Random,
+    team,
+};
+
+/// State of a training.
+#[derive(Clone, Debug)]
+pub(crate) struct Direct {
+    pub networks: Vec<Network>,
+    optimisers: Vec<Adam>,
+}
+
+/// Interval of a training trace with the joint state of the interval before.
+struct Sample<'a> {
+    interval: &'a Interval,
+    states: Vec<Vec<f32>>,
+}
+
+impl Direct {
+    /// Creates untrained actors.
+    pub fn new(data: &Data, seed: u64) -> Self {
+        let networks = team::initial(data, seed);
+        let adam = |network: &Network| Adam::new(RATE, network.parameters.len());
+        Self {
+            optimisers: networks.iter().map(adam).collect(),
+            networks,
+        }
+    }
+
+    /// Takes the steps from `step` on until the next period.
+    pub fn advance(&mut self, data: &Data, seed: u64, step: u64, threads: usize) {
+        let visited = parallel::map(threads, &data.training, |trace| {
+            team::visits(data, &self.networks, trace, None)
+        });
+        // An interval without demand has no split to learn.
+        let samples: Vec<Sample<'_>> = data
+            .training
+            .iter()
+            .zip(visited)
+            .flat_map(|(trace, visits)| trace[1..].iter().zip(visits))
+            .filter(|(interval, _)| interval.optimum > 0.0)
+            .map(|(interval, visit)| Sample {
+                interval,
+                states: visit.states,
+            })
+            .collect();
+        if samples.is_empty() {
+            return;
+        }
+        let provisioned = data.provisioned();
+        for step in step..step + Self::PERIOD {
+            let mut random = Random::of(&[seed, STEPS, step]);
+            let batch: Vec<usize> = (0..BATCH).map(|_| random.below(samples.len())).collect();
+            let parts: Vec<&[usize]> = batch.chunks(PART).collect();
+            let partial = parallel::map(threads, &parts, |part| {
+                let samples = part.iter().map(|&at| &samples[at]);
+                gradient(data, &self.networks, &provisioned, samples)
+            });
+            let mut gradients = partial.into_iter();
+            let mut sum = gradients.next().unwrap_or_default();
+            for other in gradients {
+                for (sum, other) in sum.iter_mut().flatten().zip(other.iter().flatten()) {
+                    *sum += other;
+                }
+            }
+            for ((network, adam), gradient) in
+                self.networks.iter_mut().zip(&mut self.optimisers).zip(&sum)
+            {
+                adam.step(&mut network.parameters, gradient);
+            }
+        }
+    }
+
+    /// Returns the vectors of the state.
+    pub fn vectors(&mut self) -> Vec<&mut Vec<f32>> {
+        let mut vectors: Vec<&mut Vec<f32>> = Vec::new();
+        vectors.extend(self.networks.iter_mut().map(|it| &mut it.parameters));
+        vectors.extend(self.optimisers.iter_mut().flat_map(Adam::vectors));
+        vectors
+    }
+
+    /// Number of steps between two validations.
+    pub const PERIOD: u64 = 10;
+}
+
+/// Returns the gradient of the batch's mean loss that `samples` contribute, by actor and parameter.
+fn gradient<'s>(
+    data: &Data,
+    networks: &[Network],
+    provisioned: &[f64],
+    samples: impl Iterator<Item = &'s Sample<'s>>,
+) -> Vec<Vec<f32>> {
+    let mut sum: Vec<Vec<f32>> = networks
+        .iter()
+        .map(|network| vec![0.0; network.parameters.len()])
+        .collect();
+    for sample in samples {
+        let activations = team::forward(networks, &sample.states);
+        let ratios = activations.iter().map(|it| it.ratios.as_slice());
+        let shares = team::shares(data, provisioned, ratios);
+        let loads = data.fluid.loads(&sample.interval.demands, &shares);
+        let scale = 1.0 / (sample.interval.optimum * float(BATCH));
+        let by_candidate: Vec<f64> = data
+            .fluid
+            .gradient_of_largest(&loads, &shares)
+            .iter()
+            .map(|it| it * scale)
+            .collect();
+        let by_ratio = team::of_ratios(data, &by_candidate);
+        for (agent, network) in networks.iter().enumerate() {
+            backward::network(
+                network,
+                &sample.states[agent],
+                &activations[agent],
+                &by_ratio[agent],
+                &mut sum[agent],
+            );
+        }
+    }
+    sum
+}
+
+/// Learning rate.
+pub(crate) const RATE: f32 = 1e-3;
+
+/// Number of intervals in a step.
+pub(crate) const BATCH: usize = 64;
+
+/// Number of intervals whose gradients are summed by one thread; a constant, so that the order of the sum is.
+const PART: usize = 8;
+
+/// Name of the steps' random streams.
+const STEPS: u64 = 11;

@@ -1,0 +1,435 @@
+//! A training, from its first step to its weights, which can be interrupted.
+
+use std::collections::BTreeMap;
+
+use lab_redte::{
+    ContainerError, Header, Network, Trainer, Weights, container,
+    fingerprint::{fingerprint, hash},
+    weights::FORMAT,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    data::Data,
+    direct::{self, Direct},
+    maddpg::{self, Maddpg},
+    number::float,
+    replay,
+    scores::Score,
+    team,
+};
+
+/// Options of a training.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Options {
+    pub trainer: Trainer,
+    pub seed: u64,
+    /// Maximum number of steps.
+    pub steps: u64,
+    /// Number of threads; it does not change the weights.
+    pub threads: usize,
+}
+
+impl Options {
+    /// Returns the default number of steps.
+    #[must_use]
+    pub const fn default_steps(trainer: Trainer) -> u64 {
+        match trainer {
+            Trainer::Direct => 1_000,
+            Trainer::Maddpg => 15_000,
+        }
+    }
+}
+
+/// Validation of a training.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Validation {
+    /// Number of steps before it.
+    pub step: u64,
+    /// Mean ratio to the optimum on the validation demands.
+    pub score: f64,
+}
+
+/// Training in progress.
+#[derive(Debug)]
+pub struct Session<'d> {
+    data: &'d Data,
+    options: Options,
+    learner: Learner,
+    progress: Progress,
+    /// Weights of the best validation.
+    best: Vec<Network>,
+}
+
+/// Part of a training's state that is not floats.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+struct Progress {
+    step: u64,
+    /// Validations, in the order of their steps.
+    curve: Vec<Validation>,
+    best: Option<Validation>,
+}
+
+#[derive(Clone, Debug)]
+enum Learner {
+    Direct(Direct),
+    Maddpg(Box<Maddpg>),
+}
+
+/// Header of a checkpoint.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct CheckpointHeader {
+    format: u32,
+    /// Hash of everything that the training depends on.
+    training: String,
+    progress: Progress,
+}
+
+/// Reason why a training cannot go on from a checkpoint.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    #[error(transparent)]
+    File(#[from] ContainerError),
+    #[error(
+        "it is of another training: scenario, demands, trainer, seed or number of steps differ"
+    )]
+    OtherTraining,
+}
+
+impl<'d> Session<'d> {
+    /// Begins a training, with a validation of the untrained actors.
+    #[must_use]
+    pub fn new(data: &'d Data, options: Options) -> Self {
+        let learner = match options.trainer {
+            Trainer::Direct => Learner::Direct(Direct::new(data, options.seed)),
+            Trainer::Maddpg => Learner::Maddpg(Box::new(Maddpg::new(data, options.seed))),
+        };
+        let mut session = Self {
+            best: learner.actors(),
+            progress: Progress::default(),
+            learner,
+            options,
+            data,
+        };
+        session.validate();
+        session
+    }
+
+    /// Goes on with the training of a checkpoint.
+    ///
+    /// # Errors
+    /// If the checkpoint cannot be read, or is of another training.
+    pub fn resume(
+        data: &'d Data,
+        options: Options,
+        checkpoint: &[u8],
+    ) -> Result<Self, CheckpointError> {
+        let (header, floats): (CheckpointHeader, _) =
+            container::decode(TITLE, CHECKPOINT_FORMAT, checkpoint)?;
+        let mut session = Self::new(data, options);
+        if header.training != session.identity() {
+            return Err(CheckpointError::OtherTraining);
+        }
+        let mut rest = floats.as_slice();
+        for vector in session.vectors() {
+            let (own, others) = rest
+                .split_at_checked(vector.len())
+                .ok_or(CheckpointError::OtherTraining)?;
+            vector.copy_from_slice(own);
+            rest = others;
+        }
+        session.progress = header.progress;
+        Ok(session)
+    }
+
+    /// Trains until the next validation; returns false once the training has ended: after the last step, or, of `direct`,
+    /// if the latest [`PATIENCE`] validations were no better than the best before them.
+    pub fn advance(&mut self) -> bool {
+        if self.has_ended() {
+            return false;
+        }
+        let Options {
+            seed,
+            steps,
+            threads,
+            ..
+        } = self.options;
+        let step = self.progress.step;
+        match &mut self.learner {
+            Learner::Direct(direct) => direct.advance(self.data, seed, step, threads),
+            Learner::Maddpg(maddpg) => maddpg.advance(self.data, seed, step, steps, threads),
+        }
+        self.progress.step += self.period();
+        self.validate();
+        true
+    }
+
+    fn has_ended(&self) -> bool {
+        let Progress { step, curve, best } = &self.progress;
+        let patience = match self.learner {
+            Learner::Direct(_) => PATIENCE,
+            Learner::Maddpg(_) => usize::MAX,
+        };
+        let since = curve
+            .iter()
+            .filter(|it| best.is_some_and(|best| it.step > best.step));
+        *step >= self.options.steps || since.count() >= patience
+    }
+
+    fn validate(&mut self) {
+        let actors = self.learner.actors();
+        let score = team::score(self.data, &actors, &self.data.validation);
+        let step = self.progress.step;
+        let validation = Validation { step, score };
+        self.progress.curve.push(validation);
+        // Untrained actors are nobody's weights, however bad the trained ones are.
+        if step > 0 && self.progress.best.is_none_or(|best| score < best.score) {
+            self.progress.best = Some(validation);
+            self.best = actors;
+        }
+    }
+
+    /// Returns the state, from which [`Session::resume`] goes on as if there had been no interruption.
+    #[must_use]
+    pub fn checkpoint(&mut self) -> Vec<u8> {
+        let header = CheckpointHeader {
+            format: CHECKPOINT_FORMAT,
+            training: self.identity(),
+            progress: self.progress.clone(),
+        };
+        let vectors = self.vectors();
+        let floats: Vec<f32> = vectors
+            .into_iter()
+            .flat_map(|it| it.iter().copied())
+            .collect();
+        container::encode(TITLE, &header, &floats)
+    }
+
+    /// Returns the weights of the best validation, by a program of this version.
+    #[must_use]
+    pub fn weights(&self, version: &str, scores: &[Score]) -> Weights {
+        let data = self.data;
+        let options = &self.options;
+        let scores = scores
+            .iter()
+            .map(|score| (score.policy.clone(), score.mean));
+        Weights {
+            header: Header {
+                format: FORMAT,
+                topology: fingerprint(&data.problem.topology, &data.problem.capacities),
+                divisors: data.divisors,
+                shapes: self
+                    .best
+                    .iter()
+                    .map(|network| network.shape().clone())
+                    .collect(),
+                paper_interval_ns: data.problem.interval,
+                lag: 1,
+                trainer: options.trainer,
+                options: hyperparameters(options, data),
+                seed: options.seed,
+                steps: self.progress.best.map_or(0, |best| best.step),
+                version: version.to_owned(),
+                scores: scores.collect(),
+            },
+            networks: self.best.clone(),
+        }
+    }
+
+    /// Returns the networks of the best validation.
+    #[must_use]
+    pub fn best(&self) -> (&[Network], Option<Validation>) {
+        (&self.best, self.progress.best)
+    }
+
+    /// Returns all validations, in the order of their steps.
+    #[must_use]
+    pub fn curve(&self) -> &[Validation] {
+        &self.progress.curve
+    }
+
+    /// Returns the number of steps taken.
+    #[must_use]
+    pub const fn step(&self) -> u64 {
+        self.progress.step
+    }
+
+    const fn period(&self) -> u64 {
+        match self.learner {
+            Learner::Direct(_) => Direct::PERIOD,
+            Learner::Maddpg(_) => Maddpg::PERIOD,
+        }
+    }
+
+    /// Returns the hash of everything that the training depends on.
+    fn identity(&self) -> String {
+        let data = self.data;
+        let options = &self.options;
+        let parts = [&data.training, &data.validation];
+        let demands = parts.map(|traces| {
+            let intervals = traces.iter().flatten();
+            intervals
+                .map(|interval| &interval.measured)
+                .collect::<Vec<_>>()
+        });
+        hash(&format!(
+            "{}|{}|{}|{}|{:?}|{demands:?}",
+            fingerprint(&data.problem.topology, &data.problem.capacities),
+            options.trainer,
+            options.seed,
+            options.steps,
+            hyperparameters(options, data),
+        ))
+    }
+
+    fn vectors(&mut self) -> Vec<&mut Vec<f32>> {
+        let mut vectors = match &mut self.learner {
+            Learner::Direct(direct) => direct.vectors(),
+            Learner::Maddpg(maddpg) => maddpg.vectors(),
+        };
+        vectors.extend(self.best.iter_mut().map(|network| &mut network.parameters));
+        vectors
+    }
+}
+
+impl Learner {
+    fn actors(&self) -> Vec<Network> {
+        match self {
+            Self::Direct(direct) => direct.networks.clone(),
+            Self::Maddpg(maddpg) => maddpg.actors(),
+        }
+    }
+}
+
+/// Returns the hyperparameters and the sizes of the training data, by name.
+fn hyperparameters(options: &Options, data: &Data) -> BTreeMap<String, f64> {
+    let intervals =
+        |traces: &[Vec<crate::data::Interval>]| float(traces.iter().map(Vec::len).sum());
+    let count = |number: u64| float(usize::try_from(number).unwrap_or(usize::MAX));
+    let own: &[(&str, f64)] = match options.trainer {
+        Trainer::Direct => &[
+            ("batch", float(direct::BATCH)),
+            ("learning rate", f64::from(direct::RATE)),
+            ("patience", float(PATIENCE)),
+        ],
+        Trainer::Maddpg => &[
+            ("actor learning rate", f64::from(maddpg::ACTOR_RATE)),
+            ("batch", float(maddpg::BATCH)),
+            ("circle", count(maddpg::CIRCLE)),
+            ("circle repeats", count(maddpg::CIRCLE_REPEATS)),
+            ("critic learning rate", f64::from(maddpg::CRITIC_RATE)),
+            ("exploration steps", count(maddpg::EXPLORATION)),
+            ("gamma", f64::from(maddpg::GAMMA)),
+            ("replay", float(replay::CAPACITY)),
+            ("replay alpha", replay::ALPHA),
+            ("replay beta", maddpg::BETA),
+            ("tau", f64::from(maddpg::TAU)),
+        ],
+    };
+    let shared = [
+        ("steps", count(options.steps)),
+        ("training intervals", intervals(&data.training)),
+        ("validation intervals", intervals(&data.validation)),
+    ];
+    let all = own.iter().copied().chain(shared);
+    all.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Number of validations without improvement after which a training by `direct` ends; the published trainer has no such
+/// end.
+pub const PATIENCE: usize = 20;
+
+/// First line of a checkpoint.
+const TITLE: &str = "lcmp-lab redte training";
+
+/// Version of the checkpoint's format. Programs of other versions refuse it, and train from the start.
+const CHECKPOINT_FORMAT: u32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::diamond_data;
+
+    fn options(trainer: Trainer, threads: usize) -> Options {
+        let steps = match trainer {
+            Trainer::Direct => 60,
+            Trainer::Maddpg => 750,
+        };
+        Options {
+            trainer,
+            seed: 7,
+            steps,
+            threads,
+        }
+    }
+
+    /// Returns the hash of the weights at the end of a training.
+    fn trained(mut session: Session<'_>) -> String {
+        while session.advance() {}
+        Weights::hash(&session.weights("0.1.0", &[]).encode())
+    }
+
+    /// The same weights on every machine and at every level of optimisation: a change of these hashes makes all weight
+    /// files unreproducible.
+    #[test]
+    fn a_training_repeats_to_the_bit() {
+        let data = diamond_data();
+        for (trainer, hash) in [
+            (
+                Trainer::Direct,
+                "3b33f02df4628c2ca4c4372d3ea87f4b49dca1475929195ac6d634ea673bf224",
+            ),
+            (
+                Trainer::Maddpg,
+                "77a167f185462f13dd076458c770956fdbc1ce90cd652f735d5c571dd92fe862",
+            ),
+        ] {
+            for threads in [1, 2] {
+                let session = Session::new(&data, options(trainer, threads));
+                assert_eq!(trained(session), hash, "{trainer}, {threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn an_interrupted_training_goes_on_to_the_same_weights() {
+        let data = diamond_data();
+        for trainer in [Trainer::Direct, Trainer::Maddpg] {
+            let options = options(trainer, 1);
+            let whole = trained(Session::new(&data, options));
+            let mut killed = Session::new(&data, options);
+            killed.advance();
+            killed.advance();
+            let checkpoint = killed.checkpoint();
+            drop(killed);
+            let resumed = Session::resume(&data, options, &checkpoint).unwrap();
+            assert_eq!(trained(resumed), whole, "{trainer}");
+            let other = Options { seed: 8, ..options };
+            let error = Session::resume(&data, other, &checkpoint).unwrap_err();
+            assert!(error.to_string().contains("another training"), "{error}");
+        }
+    }
+
+    #[test]
+    fn weights_fit_their_network_and_say_their_origin() {
+        let data = diamond_data();
+        let mut session = Session::new(&data, options(Trainer::Direct, 1));
+        session.advance();
+        let score = Score {
+            policy: "ecmp".to_owned(),
+            by_load: vec![1.5],
+            mean: 1.5,
+        };
+        let bytes = session.weights("0.1.0", &[score]).encode();
+        let weights = Weights::decode(&bytes).unwrap();
+        let problem = &data.problem;
+        let actors = weights
+            .actors(&problem.topology, &problem.capacities)
+            .unwrap();
+        assert_eq!(actors.len(), 1);
+        assert_eq!(weights.header.steps, 10);
+        assert_eq!(weights.header.scores["ecmp"], 1.5);
+        assert_eq!(weights.header.options["training intervals"], 60.0);
+    }
+}
