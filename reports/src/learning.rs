@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::{
     error::ReportError,
     figure::{Learning, render},
-    figures::{Captioned, Section},
+    figures::Captioned,
     report::write_files,
 };
 
@@ -26,7 +26,6 @@ pub fn draw_learning(
         levels,
     };
     let captioned = Captioned {
-        section: Section::Links,
         title: "Scores during the training".into(),
         caption: None,
         image: render(&figure, dir)?,

@@ -51,6 +51,7 @@ pub mod legacy;
 pub mod own;
 pub mod policies;
 pub mod policy;
+pub mod redte;
 pub mod te;
 pub mod ucmp;
 pub mod ucmp_artifact;
@@ -72,6 +73,9 @@ pub const POLICIES: &[BuiltInPolicy] = &[
     ucmp::MIN_DELAY,
     BuiltInPolicy::buckets(&ucmp_artifact::POLICY),
     te::POLICY,
+    redte::REDTE,
+    redte::DIRECT,
+    redte::STATIC,
     lcmp::POLICY,
     lcmp::RM_ALPHA,
     lcmp::RM_BETA,

@@ -11,7 +11,10 @@ impl BucketPolicy {
     pub fn find(name: &str) -> Option<&'static Self> {
         POLICIES.iter().find_map(|row| match row.mechanism {
             Mechanism::Buckets(policy) => (policy.name == name).then_some(policy),
-            Mechanism::UniformCost | Mechanism::Splits | Mechanism::Scores => None,
+            Mechanism::UniformCost
+            | Mechanism::Splits
+            | Mechanism::Trained(_)
+            | Mechanism::Scores => None,
         })
     }
 }

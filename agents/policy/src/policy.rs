@@ -6,6 +6,7 @@
 
 use lab_abi::rows::MAX_CANDIDATES;
 use lab_parameters::Value;
+use lab_units::Trainer;
 
 use crate::candidate::Path;
 
@@ -49,6 +50,8 @@ pub enum Mechanism {
     UniformCost,
     /// Hash over buckets that a traffic-engineering controller installs ([`crate::te`]).
     Splits,
+    /// Hash over buckets that trained weights compute from a switch's own measurements ([`crate::redte`]).
+    Trained(Trainer),
     /// LCMP's path and congestion scores ([`crate::lcmp`]).
     Scores,
 }

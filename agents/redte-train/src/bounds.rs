@@ -1,6 +1,6 @@
 //! Tests of what trainings reach. Bounds are relative to the clairvoyant optimum, on 300 intervals that no training saw.
 
-use lab_redte::Trainer;
+use lab_units::Trainer;
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Program};
 
 use crate::{
@@ -68,7 +68,7 @@ fn the_best_constant_split_is_the_linear_programs() {
     let sampled = all_to_all(&problem, Some(3)).sample(&problem, 1, Split::Training, 1);
     let data = Data::of_intervals(problem, Intervals(sampled.0[..60].to_vec()), THREADS).unwrap();
     let training = || data.training.iter().flatten();
-    let best = constant::best(&data, 1);
+    let best = constant::best(&data, 1).shares;
     let found = constant::score(&data, &best, training());
     let exact = program(&data, &training().collect::<Vec<_>>());
     assert!(

@@ -3,7 +3,7 @@
 //! Shares of several hops multiply, so that the best constant shares are not a linear program's solution; where only one
 //! hop has a choice they are, and a test compares the two.
 
-use lab_redte::network;
+use lab_redte::{AgentLayout, Network, network};
 
 use crate::{
     adam::Adam,
@@ -14,10 +14,34 @@ use crate::{
     team,
 };
 
-/// Returns the constant shares with the smallest mean ratio on the training demands, found by gradient descent on the
+/// Constant split of all actors.
+pub(crate) struct Constant {
+    /// Shares by candidate, as the fluid model needs them.
+    pub shares: Vec<f64>,
+    /// Logits of each actor's heads, of which the shares are the softmax.
+    logits: Vec<Vec<f32>>,
+}
+
+impl Constant {
+    /// Returns networks whose outputs are the split in every state: all parameters are zero but the last biases.
+    pub fn networks(&self, data: &Data) -> Vec<Network> {
+        let agents = data.layout.agents.iter().zip(&self.logits);
+        let network = |(agent, logits): (&AgentLayout, &Vec<f32>)| {
+            let shape = agent.shape();
+            let [first, second, _] = shape.layers();
+            let biases = first.parameters() + second.parameters();
+            let mut parameters = vec![0.0; shape.parameters()];
+            parameters[biases..biases + logits.len()].copy_from_slice(logits);
+            Network::new(shape, parameters)
+        };
+        agents.map(network).collect()
+    }
+}
+
+/// Returns the constant split with the smallest mean ratio on the training demands, found by gradient descent on the
 /// logits of every head.
 #[must_use]
-pub(crate) fn best(data: &Data, seed: u64) -> Vec<f64> {
+pub(crate) fn best(data: &Data, seed: u64) -> Constant {
     let heads: Vec<Vec<usize>> = data
         .layout
         .agents
@@ -35,7 +59,11 @@ pub(crate) fn best(data: &Data, seed: u64) -> Vec<f64> {
         .flatten()
         .filter(|it| it.optimum > 0.0)
         .collect();
-    let mut best = (f64::INFINITY, data.fluid.even());
+    let mut best = Constant {
+        shares: data.fluid.even(),
+        logits: logits.clone(),
+    };
+    let mut least = f64::INFINITY;
     for rate in RATES {
         let mut optimisers: Vec<Adam> = logits.iter().map(|it| Adam::new(rate, it.len())).collect();
         for step in 0..STEPS_PER_RATE {
@@ -47,8 +75,12 @@ pub(crate) fn best(data: &Data, seed: u64) -> Vec<f64> {
             let shares = team::shares(data, &provisioned, ratios.iter().map(Vec::as_slice));
             if step % STEPS_PER_SCORE == 0 {
                 let score = score(data, &shares, samples.iter().copied());
-                if score < best.0 {
-                    best = (score, shares.clone());
+                if score < least {
+                    least = score;
+                    best = Constant {
+                        shares: shares.clone(),
+                        logits: logits.clone(),
+                    };
                 }
             }
             let mut random = Random::of(&[seed, CONSTANT, u64::from(rate.to_bits()), step]);
@@ -68,7 +100,7 @@ pub(crate) fn best(data: &Data, seed: u64) -> Vec<f64> {
             }
         }
     }
-    best.1
+    best
 }
 
 fn ratios(logits: &[f32], heads: &[usize]) -> Vec<f32> {
@@ -100,10 +132,13 @@ const RATES: [f32; 3] = [0.05, 0.015, 0.005];
 
 const STEPS_PER_RATE: u64 = 150;
 
+/// Number of steps of the descent.
+pub(crate) const STEPS: u64 = STEPS_PER_RATE * RATES.len() as u64;
+
 const STEPS_PER_SCORE: u64 = 10;
 
 /// Number of intervals in a step.
-const BATCH: usize = 128;
+pub(crate) const BATCH: usize = 128;
 
 /// Name of the random streams.
 const CONSTANT: u64 = 12;

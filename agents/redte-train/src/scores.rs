@@ -1,7 +1,9 @@
 //! Scores of policies: the largest utilisation over the optimum's, on demands that no training saw.
 
-use lab_redte::{Network, Trainer};
+use lab_policy::redte;
+use lab_redte::Network;
 use lab_te::{Measurements, TeError, tables};
+use lab_units::Trainer;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -39,11 +41,13 @@ pub fn baselines(
         score(policy.to_owned(), by_trace.collect())
     };
     let count = data.problem.buckets;
-    let best = data.fluid.rounded(&constant::best(data, seed), count);
+    let best = data
+        .fluid
+        .rounded(&constant::best(data, seed).shares, count);
     let mut scores = vec![
         constant("ecmp", &data.fluid.even()),
         constant("wcmp", &data.provisioned()),
-        constant("static", &best),
+        constant(redte::name(Trainer::Static), &best),
     ];
     let late = traces
         .iter()
@@ -72,7 +76,7 @@ pub fn actors(
         let ratios = visits.iter().skip(LATEST - 1).map(|visit| visit.ratio);
         mean(&ratios.collect::<Vec<_>>())
     });
-    score(trainer.label().to_owned(), by_load.collect())
+    score(redte::name(trainer).to_owned(), by_load.collect())
 }
 
 fn score(policy: String, by_load: Vec<f64>) -> Score {

@@ -1,15 +1,21 @@
-//! Checksummed files of a JSON header and floats.
+//! Checksummed text files of a JSON header and floats.
 //!
 //! ```text
-//! title line, ends with a newline
-//! length of the header in bytes, u32, little-endian
-//! header, JSON
-//! floats, f32, little-endian
-//! SHA-256 over all of the above
+//! title
+//! header, JSON on one line
+//! floats, f32, little-endian, in base64, 57 bytes a line
+//! sha256 and the hash of all lines above, in hexadecimal
 //! ```
+//!
+//! The format is text, so that a weight file is read, kept and bundled like every other file that a scenario names.
 
+use std::fmt::Write;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
+
+use crate::fingerprint::hex;
 
 /// Reason why a file is not readable.
 #[derive(Debug, thiserror::Error)]
@@ -28,21 +34,28 @@ pub enum ContainerError {
     Header(#[source] serde_json::Error),
 }
 
-/// Returns the file's bytes. The header must have a field `format`.
+/// Returns the text of a file. The header must have a field `format`.
 ///
 /// # Panics
-/// If the header is not plain data, or takes 4 GiB.
+/// If the header is not plain data.
 #[must_use]
-pub fn encode(title: &'static str, header: &impl Serialize, floats: &[f32]) -> Vec<u8> {
-    let header = serde_json::to_vec(header).expect("the header is plain data");
-    let length = u32::try_from(header.len()).expect("a header is short");
-    let mut bytes = format!("{title}\n").into_bytes();
-    bytes.extend(length.to_le_bytes());
-    bytes.extend(header);
-    bytes.extend(floats.iter().flat_map(|float| float.to_le_bytes()));
-    let digest = Sha256::digest(&bytes);
-    bytes.extend_from_slice(&digest);
-    bytes
+pub fn encode(title: &'static str, header: &impl Serialize, floats: &[f32]) -> String {
+    let header = serde_json::to_string(header).expect("the header is plain data");
+    let bytes: Vec<u8> = floats.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let mut text = format!("{title}\n{header}\n");
+    for line in bytes.chunks(BYTES_PER_LINE) {
+        STANDARD.encode_string(line, &mut text);
+        text.push('\n');
+    }
+    let hash = hex(&Sha256::digest(&text));
+    let _ = writeln!(text, "{HASH}{hash}");
+    text
+}
+
+/// Returns the hash in the last line of a file; `None` if there is none.
+#[must_use]
+pub fn hash(text: &str) -> Option<&str> {
+    text.lines().last()?.strip_prefix(HASH)
 }
 
 /// Returns the header and the floats of a file.
@@ -52,27 +65,22 @@ pub fn encode(title: &'static str, header: &impl Serialize, floats: &[f32]) -> V
 pub fn decode<H: DeserializeOwned>(
     title: &'static str,
     format: u32,
-    bytes: &[u8],
+    text: &str,
 ) -> Result<(H, Vec<f32>), ContainerError> {
-    let is_title = |line: &[u8]| line.strip_suffix(b"\n") == Some(title.as_bytes());
-    let start = bytes.get(..=title.len());
-    if !start.is_some_and(is_title) {
+    if text.lines().next() != Some(title) {
         return Err(ContainerError::OtherFile { title });
     }
-    let (text, digest) = bytes
-        .split_last_chunk::<DIGEST>()
+    let (body, last) = text
+        .strip_suffix('\n')
+        .and_then(|text| text.rsplit_once('\n'))
         .ok_or(ContainerError::Damaged)?;
-    if Sha256::digest(text)[..] != digest[..] {
+    // The hash covers the newline before its own line.
+    let hash = hex(&Sha256::digest(&text[..=body.len()]));
+    if last.strip_prefix(HASH) != Some(hash.as_str()) {
         return Err(ContainerError::Damaged);
     }
-    let (header, rest) = text
-        .get(title.len() + 1..)
-        .and_then(|rest| rest.split_first_chunk())
-        .and_then(|(length, rest)| {
-            let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-            rest.split_at_checked(length)
-        })
-        .ok_or(ContainerError::Damaged)?;
+    let mut lines = body.lines().skip(1);
+    let header = lines.next().ok_or(ContainerError::Damaged)?;
     let found = format_of(header)?;
     if found != u64::from(format) {
         let hint = if found > u64::from(format) {
@@ -86,8 +94,13 @@ pub fn decode<H: DeserializeOwned>(
             hint,
         });
     }
-    let header = serde_json::from_slice(header).map_err(ContainerError::Header)?;
-    let (floats, rest) = rest.as_chunks();
+    let header = serde_json::from_str(header).map_err(ContainerError::Header)?;
+    let mut bytes = Vec::new();
+    for line in lines {
+        let decoded = STANDARD.decode_vec(line, &mut bytes);
+        decoded.map_err(|_| ContainerError::Damaged)?;
+    }
+    let (floats, rest) = bytes.as_chunks();
     if !rest.is_empty() {
         return Err(ContainerError::Damaged);
     }
@@ -96,17 +109,20 @@ pub fn decode<H: DeserializeOwned>(
 }
 
 /// Returns the format of a header, whose other fields may be unknown.
-fn format_of(header: &[u8]) -> Result<u64, ContainerError> {
+fn format_of(header: &str) -> Result<u64, ContainerError> {
     #[derive(serde::Deserialize)]
     struct Format {
         format: u64,
     }
-    let format: Format = serde_json::from_slice(header).map_err(ContainerError::Header)?;
+    let format: Format = serde_json::from_str(header).map_err(ContainerError::Header)?;
     Ok(format.format)
 }
 
-/// Length of a SHA-256 in bytes.
-const DIGEST: usize = 32;
+/// Start of the last line.
+const HASH: &str = "sha256 ";
+
+/// Number of bytes in a line of base64, which then has 76 characters (RFC 2045).
+const BYTES_PER_LINE: usize = 57;
 
 #[cfg(test)]
 mod tests {
@@ -116,32 +132,32 @@ mod tests {
 
     type Header = BTreeMap<String, u32>;
 
-    fn file(format: u32) -> Vec<u8> {
+    fn file(format: u32) -> String {
         let header = Header::from([("format".to_owned(), format), ("seed".to_owned(), 7)]);
-        encode("a test", &header, &[1.5, -2.0])
+        encode("a test", &header, &[1.5; 20])
     }
 
-    fn read(bytes: &[u8]) -> Result<(Header, Vec<f32>), String> {
-        decode("a test", 2, bytes).map_err(|error| error.to_string())
+    fn read(text: &str) -> Result<(Header, Vec<f32>), String> {
+        decode("a test", 2, text).map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_file_is_read_as_it_was_written() {
         let (header, floats) = read(&file(2)).unwrap();
         assert_eq!(header["seed"], 7);
-        assert_eq!(floats, [1.5, -2.0]);
+        assert_eq!(floats, [1.5; 20]);
     }
 
     #[test]
     fn every_truncated_or_changed_file_is_refused() {
-        let bytes = file(2);
-        for length in 0..bytes.len() {
-            assert!(read(&bytes[..length]).is_err(), "{length}");
+        let text = file(2);
+        for length in 0..text.len() {
+            assert!(read(&text[..length]).is_err(), "{length}");
         }
-        for at in 0..bytes.len() {
-            let mut changed = bytes.clone();
+        for at in 0..text.len() {
+            let mut changed = text.clone().into_bytes();
             changed[at] ^= 1;
-            let error = read(&changed).unwrap_err();
+            let error = read(&String::from_utf8(changed).unwrap()).unwrap_err();
             let expected = if at < 7 { "does not start" } else { "damaged" };
             assert!(error.contains(expected), "{at}: {error}");
         }
@@ -156,5 +172,14 @@ mod tests {
             older.contains("format is 1") && older.contains("train again"),
             "{older}"
         );
+    }
+
+    /// `printf 'a test\n{"format":2}\nAADAPw==\n' | sha256sum`, where `AADAPw==` is 1.5.
+    #[test]
+    fn the_hash_is_that_of_sha256sum() {
+        let header = Header::from([("format".to_owned(), 2)]);
+        let text = encode("a test", &header, &[1.5]);
+        let expected = "27d183a06e7cf44384d98ad801ae643ed8dc48c2ac248d295abf7b7742415fbd";
+        assert_eq!(hash(&text), Some(expected));
     }
 }

@@ -16,6 +16,7 @@
 //! - [`exp`](mod@exp)[]: the exponential function
 //! - [`actor`][]: the decision of a switch
 //! - [`weights`][]: the weight file; [`container`][]: its checksummed form, which the trainers' checkpoints share
+//! - [`shipped`][]: the weight files of the program
 //! - [`fingerprint`](mod@fingerprint)[]: the hash of a topology
 //!
 //! Utilisations and demands are shares of a rate: bytes · 8 ÷ (interval · rate).
@@ -34,6 +35,7 @@ pub mod exp;
 pub mod fingerprint;
 pub mod layout;
 pub mod network;
+pub mod shipped;
 pub mod state;
 pub mod weights;
 
@@ -45,4 +47,4 @@ pub use fingerprint::fingerprint;
 pub use layout::{AgentLayout, Head, Layout};
 pub use network::{Activations, Network, Shape};
 pub use state::{Divisors, Observation};
-pub use weights::{Header, Trainer, Weights, WeightsError};
+pub use weights::{Header, Weights, WeightsError};

@@ -1,49 +1,19 @@
 //! The weight file.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use lab_te::Topology;
-use lab_units::{BitsPerSec, Nanos};
+use lab_units::{BitsPerSec, Nanos, Trainer};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     actor::Actor,
     container::{self, ContainerError},
-    fingerprint::{fingerprint, hex},
+    fingerprint::fingerprint,
     layout::Layout,
     network::{Network, Shape},
     state::Divisors,
 };
-
-/// Training method of a weight file.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Trainer {
-    /// Multi-agent deep deterministic policy gradient, as published.
-    Maddpg,
-    /// Gradient through the fluid model of the network.
-    Direct,
-}
-
-impl Trainer {
-    /// Returns the label of the policy in tables and figures: only weights that are trained as published are RedTE's.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Maddpg => "redte",
-            Self::Direct => "redte (direct gradient)",
-        }
-    }
-}
-
-impl fmt::Display for Trainer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Maddpg => "maddpg",
-            Self::Direct => "direct",
-        })
-    }
-}
 
 /// Origin and shape of weights.
 ///
@@ -99,9 +69,9 @@ pub enum WeightsError {
 }
 
 impl Weights {
-    /// Returns the bytes of the weight file.
+    /// Returns the text of the weight file.
     #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> String {
         let parameters = self.networks.iter().flat_map(|network| &network.parameters);
         let floats: Vec<f32> = parameters.copied().collect();
         container::encode(TITLE, &self.header, &floats)
@@ -111,8 +81,8 @@ impl Weights {
     ///
     /// # Errors
     /// If the file is not a weight file, or one of another format; if it is truncated or damaged.
-    pub fn decode(bytes: &[u8]) -> Result<Self, WeightsError> {
-        let (header, floats): (Header, _) = container::decode(TITLE, FORMAT, bytes)?;
+    pub fn decode(text: &str) -> Result<Self, WeightsError> {
+        let (header, floats): (Header, _) = container::decode(TITLE, FORMAT, text)?;
         let divisors = [header.divisors.utilisation, header.divisors.demand];
         if divisors.iter().any(|it| !it.is_finite() || *it <= 0.0) {
             return Err(WeightsError::Divisor);
@@ -139,12 +109,6 @@ impl Weights {
             networks: networks.collect(),
             header,
         })
-    }
-
-    /// Returns the hash of a weight file: its last 32 bytes, in hexadecimal.
-    #[must_use]
-    pub fn hash(bytes: &[u8]) -> String {
-        hex(&bytes[bytes.len().saturating_sub(32)..])
     }
 
     /// Returns the actors of a topology whose links have the `capacities`, in paper units.
@@ -220,9 +184,8 @@ mod tests {
 
     #[test]
     fn weights_are_read_as_they_were_written() {
-        let bytes = weights().encode();
-        assert_eq!(Weights::decode(&bytes).unwrap(), weights());
-        assert_eq!(Weights::hash(&bytes).len(), 64);
+        let text = weights().encode();
+        assert_eq!(Weights::decode(&text).unwrap(), weights());
     }
 
     #[test]
@@ -253,11 +216,5 @@ mod tests {
         assert_eq!(divisor, "a divisor is not a positive number");
         let format = refused(|it| it.header.format += 1);
         assert!(format.contains("a newer version"), "{format}");
-    }
-
-    #[test]
-    fn only_weights_of_the_published_trainer_are_called_redte() {
-        assert_eq!(Trainer::Maddpg.label(), "redte");
-        assert_eq!(Trainer::Direct.label(), "redte (direct gradient)");
     }
 }

@@ -11,11 +11,10 @@ use clap::{
 use lab_kernel::run::tune::ParameterChange;
 use lab_plan::{Capacity, Engine, ParseCapacityError};
 use lab_records::{Location, ReasonCode, RunRequest, SimRequest};
-use lab_redte::Trainer;
 use lab_reports::{compare::Aspect, fidelity::PolicyBound};
 use lab_reproduce::Figure;
 use lab_scenario::limits;
-use lab_units::{Clock, FlowId, Nanos, Ratio};
+use lab_units::{Clock, FlowId, Nanos, Ratio, Trainer};
 use serde::{Deserialize, Serialize};
 
 /// Compare inter-datacenter RDMA routing policies on one Linux host
@@ -848,11 +847,9 @@ fn trainer() -> impl TypedValueParser<Value = Trainer> {
         PossibleValue::new("direct").help("Gradient through the fluid model of the network"),
         PossibleValue::new("maddpg")
             .help("Multi-agent deep deterministic policy gradient, as published"),
+        PossibleValue::new("static").help("Best split that does not depend on the state"),
     ])
-    .map(|word| match word.as_str() {
-        "maddpg" => Trainer::Maddpg,
-        _ => Trainer::Direct,
-    })
+    .try_map(|word| word.parse())
 }
 
 /// Arguments of `import`.

@@ -12,7 +12,10 @@ pub fn departures(policy: &PolicySpec) -> Vec<Departure> {
         PolicySpec::Lcmp(settings) => of::<LcmpConfig>(settings),
         PolicySpec::Ucmp(settings) => of::<UcmpConfig>(settings),
         PolicySpec::Te(settings) => of::<TeConfig>(settings),
-        PolicySpec::Buckets(_) | PolicySpec::Own(_) | PolicySpec::Ebpf(_) => Vec::new(),
+        PolicySpec::Buckets(_)
+        | PolicySpec::Trained(_)
+        | PolicySpec::Own(_)
+        | PolicySpec::Ebpf(_) => Vec::new(),
     }
 }
 

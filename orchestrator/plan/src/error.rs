@@ -1,7 +1,8 @@
 //! Errors found while a scenario is resolved into a plan.
 
+use lab_redte::WeightsError;
 use lab_scenario::ScenarioErrors;
-use lab_units::{Nanos, Place, Ratio};
+use lab_units::{Nanos, Place, Ratio, Trainer};
 
 /// Reason why a scenario cannot be resolved into a plan.
 ///
@@ -55,6 +56,34 @@ pub enum PlanError {
         path: String,
         /// Path of the file as written in the scenario.
         file: String,
+    },
+    /// Policy with trained weights, of which the program has none for the scenario's inter-DC network.
+    #[error(
+        "`{path}`: the program has no weights for this inter-DC network (hint: make some with `lcmp-lab train SCENARIO \
+         --trainer {trainer} -o FILE`, and name them with `weights: FILE`)"
+    )]
+    NoWeights {
+        /// YAML path of the policy.
+        path: String,
+        trainer: Trainer,
+    },
+    /// Weight file that cannot be used.
+    #[error("`{path}`: {}: {source}", file.as_ref().map_or("the program's weights".to_owned(), |file| format!("`{file}`")))]
+    Weights {
+        /// YAML path of the policy.
+        path: String,
+        /// Path of the file as written in the scenario; `None` for the program's own weights.
+        file: Option<String>,
+        source: WeightsError,
+    },
+    /// Weight file of another trainer than the policy's name states.
+    #[error("`{path}`: these weights were trained by {found} (hint: call the policy `{policy}`)")]
+    OtherTrainer {
+        /// YAML path of the policy.
+        path: String,
+        found: Trainer,
+        /// Name of the policy with such weights.
+        policy: &'static str,
     },
     /// Errors in a file that the scenario names.
     #[error("`{path}`: {source}")]

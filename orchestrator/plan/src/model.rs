@@ -22,7 +22,7 @@ mod wire;
 
 pub use auto_scale::AutoScale;
 pub use load::{Concurrency, ListedFlows, LoadPlan, SenderLoad};
-pub use policy::{EbpfPlan, PolicyPlan};
+pub use policy::{EbpfPlan, PolicyPlan, TrainedPlan};
 pub use wire::WirePlan;
 
 /// Result of resolution: everything that is decided before a run.

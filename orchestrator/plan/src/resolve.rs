@@ -150,6 +150,7 @@ pub fn resolve(
         switches: &switches,
         scale: &scale,
         trips,
+        files,
     };
     let wanted = options.policies.as_deref();
     let policies = policy::runs(&scenario.policies, wanted, &inputs)?;

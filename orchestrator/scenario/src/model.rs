@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use lab_parameters::Value;
 pub use lab_parameters::{EcnConfig, LinkConfig};
-use lab_policy::BucketPolicy;
-use lab_units::{Bytes, Nanos, Ratio};
+use lab_policy::{BucketPolicy, redte};
+use lab_units::{Bytes, Nanos, Ratio, Trainer};
 pub use lab_units::{Semantics, Tool};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -216,6 +216,8 @@ pub enum PolicySpec {
     Ucmp(Settings),
     /// Centralised traffic engineering.
     Te(Settings),
+    /// Policy with trained weights.
+    Trained(TrainedSpec),
     /// Long-haul cost-aware multi-path routing.
     Lcmp(Settings),
     /// User-defined policy that is compiled into this program.
@@ -240,11 +242,25 @@ impl PolicySpec {
             Self::Buckets(policy) => policy.name,
             Self::Ucmp(settings) => settings.label.as_deref().unwrap_or("ucmp"),
             Self::Te(settings) => settings.label.as_deref().unwrap_or("te"),
+            Self::Trained(spec) => {
+                let name = redte::name(spec.trainer);
+                spec.label.as_deref().unwrap_or(name)
+            }
             Self::Lcmp(settings) => settings.label.as_deref().unwrap_or("lcmp"),
             Self::Own(spec) => spec.label.as_deref().unwrap_or(&spec.name),
             Self::Ebpf(spec) => spec.name(),
         }
     }
+}
+
+/// Policy with trained weights.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct TrainedSpec {
+    /// Trainer that must have made the weights.
+    pub trainer: Trainer,
+    /// Path of the weight file as written, relative to the scenario; `None` for the program's own weights.
+    pub weights: Option<String>,
+    pub label: Option<String>,
 }
 
 /// User-defined policy that is compiled into this program: its name in the program, and its label in records.

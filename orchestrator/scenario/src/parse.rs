@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use lab_policy::redte;
+
 use crate::{
     error::{Finding, ProblemKind, ScenarioErrors, SourceText},
     limits,
-    model::{Scenario, Traffic},
+    model::{PolicySpec, Scenario, Traffic},
     raw,
     resolve::resolve,
     yaml::{self, Locator},
@@ -101,6 +103,17 @@ pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
         });
     let routes = scenario.transport.routes.as_deref();
     let named = named.chain(routes.map(|path| ("transport.routes".to_owned(), path)));
+    let policies = scenario.policies.iter().enumerate();
+    let named = named.chain(policies.filter_map(|(at, policy)| match policy {
+        PolicySpec::Trained(spec) => {
+            let key = redte::name(spec.trainer);
+            Some((
+                format!("policies[{at}].{key}.weights"),
+                spec.weights.as_deref()?,
+            ))
+        }
+        _ => None,
+    }));
     let mut seen = BTreeSet::new();
     named.filter(|(_, path)| seen.insert(*path)).collect()
 }

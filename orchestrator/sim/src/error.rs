@@ -61,4 +61,6 @@ pub enum SimError {
     /// Linear program of traffic engineering without a solution; it ends the simulation.
     #[error(transparent)]
     Engineering(#[from] lab_te::TeError),
+    #[error("the weights of the policy cannot be used: {0}")]
+    Weights(String),
 }

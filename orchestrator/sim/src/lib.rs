@@ -43,6 +43,7 @@ pub mod te;
 mod testing;
 pub mod time;
 pub mod trace;
+mod trained;
 pub mod wire;
 pub mod world;
 

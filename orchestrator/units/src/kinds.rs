@@ -119,6 +119,18 @@ impl Place {
 }
 
 kind! {
+    /// Method by which the weights of a learned policy were trained.
+    Trainer: "a trainer" {
+        /// Multi-agent deep deterministic policy gradient, as RedTE's authors published it.
+        Maddpg = "maddpg",
+        /// Gradient through a fluid model of the network.
+        Direct = "direct",
+        /// Best split that does not depend on the state.
+        Static = "static",
+    }
+}
+
+kind! {
     /// Rules that the simulated network follows; they also determine the defaults of parameters that are not set.
     #[derive(Default)]
     Semantics: "a set of semantics" {

@@ -46,7 +46,7 @@ pub mod tool;
 pub use bytes::Bytes;
 pub use format::PLAN_FORMAT;
 pub use ids::{DcId, FlowId, LinkId, NodeId, PortId};
-pub use kinds::{Clock, Engine, LinkChange, Mac, ParseKindError, Place, Semantics};
+pub use kinds::{Clock, Engine, LinkChange, Mac, ParseKindError, Place, Semantics, Trainer};
 pub use parse::ParseQuantityError;
 pub use rate::BitsPerSec;
 pub use ratio::Ratio;

@@ -106,7 +106,7 @@ impl Buckets {
             .filter_map(|policy| match policy.mechanism {
                 Mechanism::Buckets(policy) => Some(Self::Policy(policy)),
                 Mechanism::UniformCost => Some(Self::FlowAgeing),
-                Mechanism::Splits => Some(Self::TeWeights),
+                Mechanism::Splits | Mechanism::Trained(_) => Some(Self::TeWeights),
                 Mechanism::Scores => None,
             })
             .collect();

@@ -27,6 +27,7 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
             PolicyPlan::Buckets(_)
             | PolicyPlan::Ucmp(_)
             | PolicyPlan::Te(_)
+            | PolicyPlan::Trained(_)
             | PolicyPlan::Own(_) => PolicyConfig::Buckets,
             PolicyPlan::Lcmp(lcmp) => PolicyConfig::Lcmp(lcmp.clone()),
             PolicyPlan::Ebpf(own) => PolicyConfig::Own(OwnPolicy {

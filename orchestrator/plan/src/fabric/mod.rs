@@ -9,6 +9,6 @@ pub(crate) mod routes;
 mod slot;
 pub(crate) mod source_addrs;
 pub(crate) mod table_paths;
-mod te_topology;
+pub(crate) mod te_topology;
 pub(crate) mod topology;
 pub(crate) mod wires;

@@ -4,7 +4,9 @@ use std::fmt;
 
 use lab_parameters::{LcmpConfig, TeConfig, UcmpConfig};
 use lab_policy::{BucketPolicy, MAX_CANDIDATES, Path, ecmp, ucmp, wcmp};
-use lab_units::Bytes;
+use lab_redte::{Actor, Weights, WeightsError};
+use lab_te::Topology;
+use lab_units::{BitsPerSec, Bytes, Nanos, Trainer};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
@@ -25,12 +27,41 @@ pub enum PolicyPlan {
     Ucmp(UcmpConfig),
     /// Centralised traffic engineering.
     Te(TeConfig),
+    /// Policy with trained weights.
+    Trained(TrainedPlan),
     /// LCMP with resolved parameters.
     Lcmp(LcmpConfig),
     /// User-defined policy that is compiled into this program, identified by its name.
     Own(String),
     /// User-defined policy that is an eBPF program for switches.
     Ebpf(EbpfPlan),
+}
+
+/// Policy with trained weights.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct TrainedPlan {
+    /// Trainer that made the weights.
+    pub trainer: Trainer,
+    /// Interval between two decisions of a switch, emulated.
+    pub interval_ns: Nanos,
+    /// Number of hash buckets that are divided among the next hops to a destination.
+    pub buckets: u16,
+    /// Text of the weight file, so that the plan needs no other file.
+    pub weights: String,
+}
+
+impl TrainedPlan {
+    /// Returns the actors of the switches that have a choice.
+    ///
+    /// # Errors
+    /// If the weights are damaged, or for a network other than that of `topology` with links of `paper_capacities`.
+    pub fn actors(
+        &self,
+        topology: &Topology,
+        paper_capacities: &[Option<BitsPerSec>],
+    ) -> Result<Vec<Actor>, WeightsError> {
+        Weights::decode(&self.weights)?.actors(topology, paper_capacities)
+    }
 }
 
 /// User-defined eBPF switch program with its parameters.
@@ -51,7 +82,9 @@ impl PolicyPlan {
         match self {
             Self::Lcmp(config) => Some(config),
             Self::Ebpf(plan) => Some(&plan.parameters),
-            Self::Buckets(_) | Self::Ucmp(_) | Self::Te(_) | Self::Own(_) => None,
+            Self::Buckets(_) | Self::Ucmp(_) | Self::Te(_) | Self::Trained(_) | Self::Own(_) => {
+                None
+            }
         }
     }
 
@@ -61,7 +94,7 @@ impl PolicyPlan {
         match self {
             Self::Buckets(policy) => policy.law.map(|law| law(paths)),
             Self::Ucmp(config) => Some(ucmp::buckets(paths, Bytes::ZERO, config)),
-            Self::Te(_) => Some(wcmp::buckets(paths)),
+            Self::Te(_) | Self::Trained(_) => Some(wcmp::buckets(paths)),
             Self::Lcmp(_) | Self::Own(_) | Self::Ebpf(_) => None,
         }
     }
@@ -73,6 +106,7 @@ impl PolicyPlan {
             Self::Own(_) => {
                 Some("a policy that is compiled into this program cannot run in a switch")
             }
+            Self::Trained(_) => Some("switch agents do not evaluate trained weights yet"),
             Self::Buckets(_) | Self::Ucmp(_) | Self::Te(_) | Self::Lcmp(_) | Self::Ebpf(_) => None,
         }
     }

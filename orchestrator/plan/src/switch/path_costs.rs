@@ -103,7 +103,7 @@ fn decision_inputs(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(
         (row.candidate.port, delay.get(), capacity.get())
     };
     match policy {
-        PolicyPlan::Te(_) => Vec::new(),
+        PolicyPlan::Te(_) | PolicyPlan::Trained(_) => Vec::new(),
         // Paths are compared rather than scores, because scores that are equal under these weights may differ once
         // `tune` sets other weights.
         PolicyPlan::Lcmp(LcmpConfig { preset, .. })

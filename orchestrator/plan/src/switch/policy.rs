@@ -3,17 +3,22 @@
 //! Path costs are computed from paper quantities. The intervals of a switch agent (sampling, flow-cache garbage
 //! collection, idle timeout) are in emulated time.
 
-use lab_parameters::{Preset, Value};
+use lab_parameters::{Preset, TeConfig, Value};
 use lab_policy::{
     lcmp::{LcmpConfig, delay_of_shift, path_score},
-    own,
+    own, redte,
 };
-use lab_scenario::{OwnSpec, PolicySpec, Settings};
+use lab_redte::{Weights, fingerprint, shipped};
+use lab_scenario::{Files, OwnSpec, PolicySpec, Settings, TrainedSpec};
 use lab_units::{BitsPerSec, Nanos};
 
 use crate::{
     error::PlanError,
-    model::{Candidate, Destination, EbpfPlan, LinkKind, PolicyPlan, PolicyRun, Scale, Switch},
+    fabric::te_topology::{paper_capacities, te_topology},
+    model::{
+        Candidate, Destination, EbpfPlan, LinkKind, PolicyPlan, PolicyRun, Scale, Switch,
+        TrainedPlan,
+    },
     network::Network,
     parameters::resolve,
     round_trip::RoundTrips,
@@ -25,6 +30,8 @@ pub(crate) struct Inputs<'a> {
     pub switches: &'a [Switch],
     pub scale: &'a Scale,
     pub trips: RoundTrips,
+    /// Texts of the files that the scenario names.
+    pub files: &'a Files,
 }
 
 /// Resolves the policies `specs`, whose labels are distinct; if `wanted` is given, only those with a label in it.
@@ -67,6 +74,9 @@ fn run(index: usize, spec: &PolicySpec, inputs: &Inputs<'_>) -> Result<PolicyRun
         }
         PolicySpec::Te(settings) => {
             PolicyPlan::Te(resolve(&path("te"), settings, Preset::Paper, &[], scale)?)
+        }
+        PolicySpec::Trained(spec) => {
+            PolicyPlan::Trained(trained(&path(redte::name(spec.trainer)), spec, inputs)?)
         }
         PolicySpec::Lcmp(settings) => PolicyPlan::Lcmp(lcmp(&path("lcmp"), settings, inputs)?),
         PolicySpec::Own(spec) => PolicyPlan::Own(known_own(&path("own"), spec)?),
@@ -138,6 +148,49 @@ fn of_destinations<T>(switches: &[Switch], of: impl Fn(&Destination) -> T) -> Ve
         .iter()
         .map(|switch| switch.destinations.iter().map(&of).collect())
         .collect()
+}
+
+/// Returns the plan of a policy with trained weights: those of the file that the scenario names, else the program's own
+/// for the scenario's inter-DC network.
+fn trained(path: &str, spec: &TrainedSpec, inputs: &Inputs<'_>) -> Result<TrainedPlan, PlanError> {
+    let topology = te_topology(inputs.network, inputs.switches);
+    let capacities = paper_capacities(&inputs.network.links);
+    let text =
+        match &spec.weights {
+            Some(file) => inputs.files.get(file).map(String::as_str).ok_or_else(|| {
+                PlanError::MissingFile {
+                    path: format!("{path}.weights"),
+                    file: file.clone(),
+                }
+            })?,
+            None => shipped::find(spec.trainer, &fingerprint(&topology, &capacities)).ok_or_else(
+                || PlanError::NoWeights {
+                    path: path.to_owned(),
+                    trainer: spec.trainer,
+                },
+            )?,
+        };
+    let refused = |source| PlanError::Weights {
+        path: path.to_owned(),
+        file: spec.weights.clone(),
+        source,
+    };
+    let header = Weights::decode(text).map_err(refused)?.header;
+    if header.trainer != spec.trainer {
+        return Err(PlanError::OtherTrainer {
+            path: path.to_owned(),
+            found: header.trainer,
+            policy: redte::name(header.trainer),
+        });
+    }
+    let plan = TrainedPlan {
+        trainer: spec.trainer,
+        interval_ns: inputs.scale.time(path, header.paper_interval_ns)?,
+        buckets: TeConfig::DEFAULT.buckets,
+        weights: text.to_owned(),
+    };
+    plan.actors(&topology, &capacities).map_err(refused)?;
+    Ok(plan)
 }
 
 fn known_own(path: &str, spec: &OwnSpec) -> Result<String, PlanError> {

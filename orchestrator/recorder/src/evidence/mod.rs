@@ -228,7 +228,9 @@ impl<'a> Witness<'a> {
                 decisions,
                 least_delay: policy.least_delay,
             },
-            (PolicyPlan::Te(_), _) => Mechanism::Splits(policy.splits.counts(decisions)),
+            (PolicyPlan::Te(_) | PolicyPlan::Trained(_), _) => {
+                Mechanism::Splits(policy.splits.counts(decisions))
+            }
             (PolicyPlan::Lcmp(_) | PolicyPlan::Own(_) | PolicyPlan::Ebpf(_), _) => {
                 Mechanism::Unknown { decisions }
             }

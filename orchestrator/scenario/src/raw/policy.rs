@@ -5,6 +5,7 @@ use std::{borrow::Cow, fmt, sync::LazyLock};
 
 use lab_parameters::{LcmpConfig, TeConfig, UcmpConfig};
 use lab_policy::{BucketPolicy, Mechanism, POLICIES};
+use lab_units::Trainer;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
@@ -30,6 +31,7 @@ pub enum PolicyBody {
     Buckets(&'static BucketPolicy),
     UniformCost(Parameters<UcmpConfig>),
     Splits(Parameters<TeConfig>),
+    Trained(Trainer, Trained),
     /// Parameters for LCMP or an ablation of it.
     Scores(&'static lab_policy::BuiltInPolicy, Parameters<LcmpConfig>),
     Own(Own),
@@ -82,6 +84,9 @@ impl<'de> Visitor<'de> for PolicyVisitor {
                 }
                 Some((_, Mechanism::UniformCost)) => PolicyBody::UniformCost(map.next_value()?),
                 Some((_, Mechanism::Splits)) => PolicyBody::Splits(map.next_value()?),
+                Some((_, Mechanism::Trained(trainer))) => {
+                    PolicyBody::Trained(trainer, map.next_value()?)
+                }
                 Some((policy, Mechanism::Scores)) => PolicyBody::Scores(policy, map.next_value()?),
                 None if key == OWN.0 => PolicyBody::Own(map.next_value()?),
                 None => PolicyBody::Ebpf(map.next_value()?),
@@ -109,6 +114,7 @@ impl JsonSchema for Policy {
                 Mechanism::Buckets(_) => generator.subschema_for::<NoParameters>(),
                 Mechanism::UniformCost => generator.subschema_for::<Parameters<UcmpConfig>>(),
                 Mechanism::Splits => generator.subschema_for::<Parameters<TeConfig>>(),
+                Mechanism::Trained(_) => generator.subschema_for::<Trained>(),
                 Mechanism::Scores => generator.subschema_for::<Parameters<LcmpConfig>>(),
             };
             add(key, policy.doc, schema);
@@ -156,6 +162,20 @@ impl Word for PolicyName {
         });
         &EXPECTED
     }
+}
+
+/// Policy with trained weights, which contain all its parameters.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Trained {
+    /// Path of the weight file, relative to the scenario. Without it, the weights are those that the program has for
+    /// the scenario's inter-DC network.
+    #[serde(default)]
+    pub weights: Maybe<Text<String>>,
+    /// Name in records and plots.
+    #[serde(default)]
+    #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_LABEL))]
+    pub label: Maybe<Text<String>>,
 }
 
 /// User-defined policy that is compiled into this program.

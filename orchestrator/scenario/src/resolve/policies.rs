@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, ops::Range};
 use lab_parameters::{ParameterSet, Preset, TeConfig, Value};
 use lab_policy::Mechanism;
 
-use super::{context::Context, names, parameters};
+use super::{context::Context, names, parameters, traffic};
 use crate::{
     error::ProblemKind,
     limits,
-    model::{EbpfSpec, OwnSpec, PolicySpec, Settings},
+    model::{EbpfSpec, OwnSpec, PolicySpec, Settings, TrainedSpec},
     raw::{self, POLICY_KEYS, PolicyBody, PolicyName},
     yaml::{At, WordOr},
 };
@@ -61,6 +61,11 @@ fn built_in(policy: &lab_policy::BuiltInPolicy, mut settings: Settings) -> Polic
         Mechanism::Buckets(policy) => PolicySpec::Buckets(policy),
         Mechanism::UniformCost => ucmp(settings),
         Mechanism::Splits => traffic_engineering(settings),
+        Mechanism::Trained(trainer) => PolicySpec::Trained(TrainedSpec {
+            trainer,
+            weights: None,
+            label: None,
+        }),
         Mechanism::Scores => {
             if policy.sets.is_some() {
                 settings.label.get_or_insert_with(|| policy.word.to_owned());
@@ -96,6 +101,14 @@ fn with_parameters(
         PolicyBody::Buckets(policy) => PolicySpec::Buckets(policy),
         PolicyBody::UniformCost(raw) => ucmp(policy_settings(context, range, raw)),
         PolicyBody::Splits(raw) => traffic_engineering(policy_settings(context, range, raw)),
+        PolicyBody::Trained(trainer, raw) => PolicySpec::Trained(TrainedSpec {
+            trainer: *trainer,
+            weights: raw
+                .weights
+                .as_ref()
+                .map(|path| traffic::file(context, path)),
+            label: raw.label.as_ref().map(|text| names::label(context, text)),
+        }),
         PolicyBody::Scores(policy, raw) => {
             if let Some((key, _)) = policy.sets
                 && let Some(text) = raw.texts.of(key)

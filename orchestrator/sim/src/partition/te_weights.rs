@@ -1,6 +1,7 @@
-//! Traffic engineering at a DCI switch: reports demands and installs weights.
+//! Hash buckets that change every interval: a DCI switch measures demands, reports them to the TE controller or decides by
+//! its own trained weights, and installs the buckets.
 
-use lab_units::BitsPerSec;
+use lab_units::{BitsPerSec, Bytes};
 
 use super::Partition;
 use crate::{
@@ -8,8 +9,9 @@ use crate::{
     event::EventKind,
     packet::{Kind, Packet},
     semantics::SemanticsRules,
-    te::Buckets,
+    te::{Buckets, TeController},
     trace::{SplitEvent, TraceEvent},
+    trained::{Measurements, TrainedPolicy},
     world::{PortCandidate, World},
 };
 
@@ -19,6 +21,8 @@ pub(super) struct TeWeights {
     sent: Vec<u64>,
     /// Installed hash buckets by destination datacenter; an empty list means the provisioned buckets.
     tables: Vec<Buckets>,
+    /// Bytes that each of [`TrainedSwitch::ports`](crate::trained::TrainedSwitch::ports) had sent at the last tick.
+    tx_bytes: Vec<u64>,
 }
 
 impl TeWeights {
@@ -28,8 +32,10 @@ impl TeWeights {
         world: &World<'_, S, C>,
         dc: u32,
     ) -> Option<Self> {
+        let trained = world.trained.as_ref().and_then(|it| it.switch(dc));
         let has_te = world.te.is_some() && !world.switches[dc as usize].is_legacy;
-        has_te.then(|| Self {
+        (has_te || trained.is_some()).then(|| Self {
+            tx_bytes: vec![0; trained.map_or(0, |it| it.ports.len())],
             sent: vec![0; world.network.dcs.len()],
             tables: vec![Vec::new(); world.network.dcs.len()],
         })
@@ -65,9 +71,68 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 
     pub(super) fn schedule_te_tick(&mut self) {
-        if let Some(te) = &self.world.te {
-            let at = self.now.saturating_add(te.interval);
+        let world = self.world;
+        let engineered = world.te.as_ref().map(|it| it.interval);
+        let trained = world.trained.as_ref().map(|it| it.interval);
+        if let Some(interval) = engineered.or(trained) {
+            let at = self.now.saturating_add(interval);
             self.events.push(at, EventKind::TeTick, 0);
+        }
+    }
+
+    pub(super) fn te_tick_due(&mut self) {
+        let world = self.world;
+        if let Some(te) = &world.te {
+            self.engineer(te);
+        }
+        if let Some(trained) = &world.trained {
+            self.decide_split(trained);
+        }
+        self.schedule_te_tick();
+    }
+
+    /// Installs the buckets that the switch's actor computes from the interval that ends.
+    fn decide_split(&mut self, trained: &TrainedPolicy) {
+        let Some(switch) = trained.switch(self.dc) else {
+            return;
+        };
+        let port = |number: &u32| &self.ports[(number - self.first_port) as usize];
+        let sent: Vec<u64> = switch
+            .ports
+            .iter()
+            .map(|it| port(it).counts.tx_bytes)
+            .collect();
+        let rates: Vec<BitsPerSec> = switch.ports.iter().map(|it| port(it).rate).collect();
+        let Some(te_weights) = &mut self.dci.te_weights else {
+            return;
+        };
+        let since = sent.iter().zip(&te_weights.tx_bytes);
+        let links: Vec<_> = since
+            .map(|(now, before)| Bytes::new(now - before))
+            .zip(rates)
+            .collect();
+        te_weights.tx_bytes = sent;
+        let demands =
+            std::mem::replace(&mut te_weights.sent, vec![0; self.world.network.dcs.len()]);
+        let measured = Measurements {
+            links: &links,
+            demands: &demands,
+        };
+        for (to_dc, buckets) in trained.decide(switch, &measured, |port| self.is_up(port)) {
+            self.install(to_dc, buckets);
+        }
+    }
+
+    /// Installs the buckets for the flows to `to_dc` that start from now on.
+    fn install(&mut self, to_dc: u32, buckets: Buckets) {
+        if let Some(te_weights) = &mut self.dci.te_weights {
+            te_weights.tables[to_dc as usize].clone_from(&buckets);
+            self.trace.push(TraceEvent::Split(Box::new(SplitEvent {
+                at: self.now,
+                dc: self.dc,
+                to_dc,
+                buckets,
+            })));
         }
     }
 
@@ -76,30 +141,19 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     ///
     /// A switch without an agent reports zero demands. The rates of its links are reported too, because the controller
     /// has them from provisioning.
-    pub(super) fn te_tick_due(&mut self) {
-        let Some(te) = &self.world.te else {
-            return;
-        };
+    fn engineer(&mut self, te: &TeController) {
         let links = self.link_rates();
         let nothing = vec![0; self.world.network.dcs.len()];
         let tick = self.now.picos() / te.interval.picos().max(1);
-        match &mut self.dci.te_weights {
-            None => te.report(tick, self.dc, &nothing, &links),
-            Some(te_weights) => {
-                for (to_dc, buckets) in te.due(tick, self.dc) {
-                    te_weights.tables[to_dc as usize].clone_from(&buckets);
-                    self.trace.push(TraceEvent::Split(Box::new(SplitEvent {
-                        at: self.now,
-                        dc: self.dc,
-                        to_dc,
-                        buckets,
-                    })));
-                }
-                te.report(tick, self.dc, &te_weights.sent, &links);
-                te_weights.sent = nothing;
-            }
+        let Some(te_weights) = &mut self.dci.te_weights else {
+            te.report(tick, self.dc, &nothing, &links);
+            return;
+        };
+        let sent = std::mem::replace(&mut te_weights.sent, nothing);
+        for (to_dc, buckets) in te.due(tick, self.dc) {
+            self.install(to_dc, buckets);
         }
-        self.schedule_te_tick();
+        te.report(tick, self.dc, &sent, &links);
     }
 
     /// Returns all ports of the DCI switch with their rates, whether up or down, because the TE controller detects no

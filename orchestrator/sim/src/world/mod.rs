@@ -30,6 +30,7 @@ use crate::{
     semantics::{NextHopOrder, SemanticsRules},
     te::TeController,
     time::SimTime,
+    trained::TrainedPolicy,
 };
 
 /// Static data of one policy's run in one repetition.
@@ -50,6 +51,8 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub flow_table: FlowTablePlan,
     /// TE controller; `None` unless the policy is traffic engineering.
     pub te: Option<TeController>,
+    /// Actors of a policy with trained weights; `None` under other policies.
+    pub trained: Option<TrainedPolicy>,
     /// QPs whose rates are recorded; `None` if no rates are recorded.
     pub sampled_rates: Option<SampledRates>,
     /// Factors from emulated to paper units, for the records.
@@ -120,6 +123,13 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         let peers: Vec<u32> = network.ports.iter().map(|port| port.peer_dc).collect();
         let rows = switches.iter().map(SwitchFacts::te_rows).collect();
         let te = TeController::new(&run.policy, rows, &peers);
+        let trained = match &run.policy {
+            PolicyPlan::Trained(trained) => {
+                let policy = TrainedPolicy::new(plan, &network, run, trained);
+                Some(policy.map_err(|error| SimError::Weights(error.to_string()))?)
+            }
+            _ => None,
+        };
         let min_delay = lookahead(plan)?;
         Ok(Self {
             hash_seeds: by_sim_node(&network, &identities.hash_seeds),
@@ -129,6 +139,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
                 .map_or(min_delay, |te| min_delay.min(te.interval)),
             switches,
             te,
+            trained,
             sampled_rates: SampledRates::of(plan, repetition),
             paper: PaperUnits::new(&plan.scale),
             common_base_rtt: identities.common_base_rtt,

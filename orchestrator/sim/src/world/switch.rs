@@ -29,7 +29,10 @@ impl RunPolicy {
     pub(super) fn of(plan: &PolicyPlan) -> Result<Self, SimError> {
         Ok(match plan {
             PolicyPlan::Ucmp(config @ UcmpConfig { ageing: true, .. }) => Self::FlowAgeing(*config),
-            PolicyPlan::Buckets(_) | PolicyPlan::Ucmp(_) | PolicyPlan::Te(_) => Self::Buckets,
+            PolicyPlan::Buckets(_)
+            | PolicyPlan::Ucmp(_)
+            | PolicyPlan::Te(_)
+            | PolicyPlan::Trained(_) => Self::Buckets,
             PolicyPlan::Lcmp(config) => Self::Lcmp(config.clone()),
             PolicyPlan::Ebpf(plan) => {
                 let object = plan.object.clone();

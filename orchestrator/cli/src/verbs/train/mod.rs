@@ -13,12 +13,13 @@ use std::{
 
 use lab_files::{Links, draft};
 use lab_plan::{Engine, Plan, PlanOptions};
-use lab_redte::{Trainer, Weights};
+use lab_policy::redte;
+use lab_redte::container;
 use lab_redte_train::{Data, DataError, Options, Score, Session, data::Interval, scores};
 use lab_reports::draw_learning;
 use lab_scenario::Scenario;
 use lab_units::{
-    Bytes,
+    Bytes, Trainer,
     show::{self, Side},
 };
 use serde::Serialize;
@@ -53,11 +54,11 @@ struct Output {
 /// Runs `lcmp-lab train`.
 pub fn train(arguments: &TrainArgs, global: &Global) -> Outcome {
     match arguments.policy {
-        TrainedPolicy::Redte => redte(arguments, global),
+        TrainedPolicy::Redte => learned(arguments, global),
     }
 }
 
-fn redte(arguments: &TrainArgs, global: &Global) -> Outcome {
+fn learned(arguments: &TrainArgs, global: &Global) -> Outcome {
     terminal::heed_signals().during("handle signals")?;
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let loaded = load::load(&arguments.scenario)?;
@@ -78,14 +79,14 @@ fn redte(arguments: &TrainArgs, global: &Global) -> Outcome {
 
     let validation = scored(&data, &session, options, &data.validation)?;
     let weights = session.weights(env!("CARGO_PKG_VERSION"), &validation);
-    let bytes = weights.encode();
-    caller::write(&arguments.output, &bytes)
+    let file = weights.encode();
+    caller::write(&arguments.output, file.as_bytes())
         .during(format_args!("write `{}`", arguments.output.display()))?;
     draw(&session, options.trainer, &validation, &folder)?;
     let output = Output {
         weights: arguments.output.clone(),
-        hash: Weights::hash(&bytes),
-        bytes: bytes.len() as u64,
+        hash: container::hash(&file).unwrap_or_default().to_owned(),
+        bytes: file.len() as u64,
         trainer: options.trainer,
         seed: options.seed,
         steps: weights.header.steps,
@@ -150,7 +151,8 @@ fn begin<'d>(data: &'d Data, options: Options, folder: &Path) -> Result<Session<
     }
     let bytes = lab_files::read(&path, Links::Refuse, MAX_CHECKPOINT.get())
         .map_err(|error| Failure::usage(lab_files::failed(&path, &error)))?;
-    match Session::resume(data, options, &bytes) {
+    let text = String::from_utf8_lossy(&bytes);
+    match Session::resume(data, options, &text) {
         Ok(session) => {
             note(&format!("  training  goes on at step {}", session.step()));
             Ok(session)
@@ -176,7 +178,7 @@ fn run(session: &mut Session<'_>, steps: u64, folder: &Path) -> Result<(), Failu
         let is_interrupted = terminal::is_interrupted();
         if is_interrupted || saved.elapsed() >= BETWEEN_CHECKPOINTS {
             saved = Instant::now();
-            draft::replace(&path, &session.checkpoint())
+            draft::replace(&path, session.checkpoint().as_bytes())
                 .during(format_args!("write `{}`", path.display()))?;
         }
         if is_interrupted {
@@ -222,9 +224,9 @@ fn draw(
     let points = curve.map(|it| (it.step as f64, it.score)).collect();
     let baselines = validation
         .iter()
-        .filter(|score| score.policy != trainer.label());
+        .filter(|score| score.policy != redte::name(trainer));
     let levels = baselines.map(|score| (score.policy.clone(), score.mean));
-    draw_learning(trainer.label(), points, levels.collect(), folder)
+    draw_learning(redte::name(trainer), points, levels.collect(), folder)
         .map_err(|error| Failure::report(&error))?;
     caller::hand_over(folder);
     Ok(())
@@ -296,14 +298,14 @@ mod tests {
             loads: vec![30, 80],
             scores: vec![
                 score("ecmp", &[1.19, 1.2], 1.195),
-                score("redte (direct gradient)", &[1.14, 1.15], 1.145),
+                score("redte-direct", &[1.14, 1.15], 1.145),
             ],
         };
         let expected = "\
 largest utilisation ÷ optimum's, on demands that were not trained on:
-                           30 %    80 %    mean
-ecmp                     1.1900  1.2000  1.1950
-redte (direct gradient)  1.1400  1.1500  1.1450
+                30 %    80 %    mean
+ecmp          1.1900  1.2000  1.1950
+redte-direct  1.1400  1.1500  1.1450
 8dc.redte: 99 kB, SHA-256 5ce0, 160 steps
 ";
         assert_eq!(text(&output), expected);

@@ -209,9 +209,10 @@ fn decide(
         }
         // Decisions of a user-defined program are known only to the switches that run it.
         PolicyPlan::Ebpf(_) => None,
-        PolicyPlan::Buckets(_) | PolicyPlan::Ucmp(_) | PolicyPlan::Te(_) => {
-            ecmp::decide(&candidates, hash)
-        }
+        PolicyPlan::Buckets(_)
+        | PolicyPlan::Ucmp(_)
+        | PolicyPlan::Te(_)
+        | PolicyPlan::Trained(_) => ecmp::decide(&candidates, hash),
     }
 }
 

@@ -37,6 +37,11 @@ pub(crate) fn describe(policy: &PolicyPlan) -> String {
              intervals ago; {}",
             list(config, Preset::Paper),
         ),
+        PolicyPlan::Trained(plan) => format!(
+            "5-tuple hash over buckets that each switch computes from its own measurements every {} with weights trained \
+             by {}",
+            plan.interval_ns, plan.trainer,
+        ),
         PolicyPlan::Lcmp(config) => {
             let departures = departures(config, config.preset);
             let text = format!("preset {}; {departures}", config.preset);
