@@ -296,7 +296,7 @@ fn origin(report: &Report) -> String {
     text += if is_clean(&settings.commit) {
         "."
     } else {
-        ", dirty: files differed from the commit, so it does not identify the program that wrote the report."
+        "; the build was dirty: files differed from the commit, so the commit does not identify the program that wrote the report."
     };
     let runs = || report.cases.iter().flat_map(|case| case.runs.values());
     let all: BTreeSet<_> = runs().map(|run| &run.run).collect();
@@ -312,7 +312,8 @@ fn origin(report: &Report) -> String {
     text
 }
 
-/// Returns true if the name of a build's commit has no suffix: no file differed from the commit.
+/// Returns true if the commit name of a build has no suffix such as `+changes`, that is, no tracked file differed from
+/// the commit.
 fn is_clean(commit: &str) -> bool {
     commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -468,7 +469,7 @@ fn fidelity_line(row: &FidelityReport) -> String {
         (Some(found), _) => format!("{found:.4} between the lab and the simulator"),
         (None, Some(reason)) => format!("cannot tell: {reason}"),
         (None, None) => {
-            "cannot tell: no lab run exists (hint: --engine kernel makes it)".to_owned()
+            "cannot tell: no lab run exists (hint: `--engine kernel` makes one)".to_owned()
         }
     };
     format!(

@@ -16,7 +16,7 @@ use crate::time::SimTime;
 /// TE controller, shared by the partitions of all datacenters.
 #[derive(Debug)]
 pub struct TeController {
-    /// Virtual time between two ticks.
+    /// Virtual time between two ticks of the controller.
     pub interval: SimTime,
     /// Rows of each switch, indexed by datacenter; a row has a destination datacenter and the ports towards it.
     rows: Vec<Vec<(u32, Vec<u32>)>>,

@@ -41,7 +41,7 @@ row! {
         pub c_cong: List<u8>,
         /// Total cost C of each candidate.
         pub cost: List<u32>,
-        /// 1 for each candidate that was kept for the choice, 0 for each that was dropped.
+        /// 1 for each candidate from which the hash chose, 0 for each that was excluded.
         pub kept: List<u8>,
         /// Next datacenter of the chosen candidate; empty if no candidate was chosen.
         pub chosen: Option<String>,

@@ -160,7 +160,7 @@ impl Prepared {
         })
     }
 
-    /// Returns the number of rows in the flow table, 0 if it cannot be read.
+    /// Returns the number of rows in `flows.csv`, 0 if it cannot be read.
     fn flows(&self) -> usize {
         let flows = RunDir::open(&self.dir).and_then(|run| run.flows());
         flows.map_or(0, |flows| flows.rows.len())

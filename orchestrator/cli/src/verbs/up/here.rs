@@ -266,7 +266,7 @@ impl<'a> LabRun<'a> {
         })
     }
 
-    /// Measures every link of the lab and returns the rows of the certificate.
+    /// Measures rate, delay and buffer of every link of the lab, and returns the rows of `certificate.csv`.
     fn certify(&self, lab: &mut Lab) -> Result<Vec<CertifiedRow>, Failure> {
         let bounds = LinkBounds::of(self.setting.location, self.setting.clock);
         lab.certify(&bounds, &self.cancel)
@@ -276,7 +276,8 @@ impl<'a> LabRun<'a> {
             })
     }
 
-    /// Fails if a link is out of its bounds, unless the user accepts that with `--uncertified`.
+    /// Fails if a link's measured rate, delay or buffer is out of its bounds, unless the user accepts that with
+    /// `--uncertified`.
     fn hold(&self, certificate: &[CertifiedRow], links: &Certification) -> Result<(), Failure> {
         let out: Vec<String> = certificate
             .iter()
@@ -294,7 +295,7 @@ impl<'a> LabRun<'a> {
         let shown = out.iter().take(MAX_LINKS);
         let more = out.len().saturating_sub(MAX_LINKS);
         let mut text = format!(
-            "{} of {} directions of links are out of their bounds:",
+            "{} of {} link directions have measured values out of bounds:",
             links.out_of_bounds, links.directions
         );
         text.extend(shown.map(|line| format!("\n  {line}")));
@@ -302,7 +303,9 @@ impl<'a> LabRun<'a> {
             text += &format!("\n  and {more} more");
         }
         if self.task.uncertified {
-            terminal::note(&format!("warning: the lab is not certified: {text}"));
+            terminal::note(&format!(
+                "warning: the lab does not match the scenario: {text}"
+            ));
             return Ok(());
         }
         Err(Failure::environment(format_args!(

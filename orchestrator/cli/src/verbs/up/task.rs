@@ -46,7 +46,7 @@ pub struct Task {
     pub lab: LabName,
     /// True if the lab stays up after its flows.
     pub keep: bool,
-    /// True if flows run even if a link is out of its bounds.
+    /// True if flows run even if a link's measured rate, delay or buffer is out of its bounds.
     pub uncertified: bool,
     /// Absolute path of the scenario's folder; the paths of eBPF objects are relative to it.
     pub objects: PathBuf,
