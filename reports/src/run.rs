@@ -141,7 +141,7 @@ impl Run {
     pub fn about_routes(&self) -> &'static str {
         if self.flows.has_rerouted() {
             " A flow that was re-routed is counted on each route that it took, with the bytes sent on that \
-                 route: these numbers of flows add up to more than all flows, the bytes only to all bytes."
+                 route: the flow counts add up to more than the number of flows, but each byte counts once."
         } else {
             self.about_rerouted()
         }

@@ -16,7 +16,7 @@ pub struct Path {
     pub hops: u32,
 }
 
-/// Candidate next hop of a flow's destination, with the state on which the switch bases its decision.
+/// Candidate next hop towards a flow's destination, with the state on which the switch bases its decision.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Candidate {
     /// C_path (Eq. 2), set by the control plane.

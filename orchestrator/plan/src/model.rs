@@ -66,7 +66,7 @@ pub struct Plan {
     pub transport: TransportPlan,
     /// Recording intervals, and the window of measured flows.
     pub measure: MeasurePlan,
-    /// Emulated age beyond which a switch's tables count as stale.
+    /// Age, in emulated time (after scaling), beyond which a switch's tables count as stale.
     pub max_table_age_ns: Nanos,
     /// Link changes while flows run, ordered by time.
     pub faults: Vec<FaultPlan>,
@@ -211,7 +211,8 @@ pub struct Link {
 
 impl Link {
     /// Returns the packet limit of netem at a node with `role` on a link inside a DC, in frames of `frame` bytes. A
-    /// host's limit exceeds the windows of all its QPs together, because a host waits for its NIC and never drops.
+    /// host's limit exceeds the windows of all its QPs together, because a host waits for its NIC and never drops
+    /// packets.
     #[must_use]
     pub fn queue_packets(&self, role: Role, frame: Bytes) -> u32 {
         let wire = &self.emu;
@@ -223,7 +224,7 @@ impl Link {
         }
     }
 
-    /// Returns the emulated size in bytes of the egress queue at a node with `role`.
+    /// Returns the size of the egress queue at a node with `role`, in emulated bytes (after scaling).
     #[must_use]
     pub const fn queue_bytes(&self, role: Role) -> Bytes {
         match role {
@@ -302,7 +303,7 @@ pub struct Candidate {
 pub struct PolicyRun {
     /// Name of the policy in records and plots.
     pub label: String,
-    /// Policy with its parameters. Times are emulated (after scaling); only `max_delay_ns` and `max_capacity_bps` are
+    /// Policy with its parameters. Times are emulated (after scaling), but `max_delay_ns` and `max_capacity_bps` are
     /// not scaled.
     pub policy: PolicyPlan,
     /// Path cost C_path by switch, destination and candidate, in the order of [`Plan::switches`]; empty if the policy
@@ -357,9 +358,10 @@ pub struct Flow {
     pub message_bytes: Bytes,
     /// Start time relative to the repetition's start, in emulated time (after scaling).
     pub start_ns: Nanos,
-    /// Emulated round-trip time of one full packet and its ACK with empty queues, on the path with the least delay.
+    /// Round-trip time of one full packet and its ACK with empty queues, on the path with the least delay, in emulated
+    /// time (after scaling).
     pub base_rtt_ns: Nanos,
-    /// Emulated FCT of this flow alone, on the fastest path that the switches' tables allow.
+    /// FCT of this flow alone, on the fastest path that the switches' tables allow, in emulated time (after scaling).
     pub ideal_fct_ns: Nanos,
     /// True if the flow comes from a list in the scenario or a flow file, and so is not part of a workload's load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -402,7 +404,7 @@ pub struct Rdma {
     pub flow_deadline_ns: Nanos,
 }
 
-/// Recording intervals in emulated time, and the window of measured flows.
+/// Recording intervals in emulated time (after scaling), and the window of measured flows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct MeasurePlan {
     /// Time between two samples of the DCI switches' egress queues.
@@ -427,8 +429,8 @@ pub struct MeasuredWindow {
 }
 
 impl MeasuredWindow {
-    /// Returns the ids of the measured flows among `flows`, a plan's flows. Ids are ordered by repetition and start, so
-    /// each repetition contributes at most one range.
+    /// Returns the ids of the measured flows among `flows`, which are all flows of a plan. Ids are ordered by
+    /// repetition and start, so each repetition contributes at most one range.
     #[must_use]
     pub fn ids(&self, flows: &[Flow]) -> Vec<Range<u32>> {
         let is_in = |flow: &&Flow| {

@@ -263,8 +263,8 @@ impl BaselineComparison {
 }
 
 impl Claim {
-    /// Judges the claim by the values of `source`, where a case without values is `None`. Returns `None` if the claim
-    /// is not compared with the policies of `against`.
+    /// Judges the claim by the values of `source`; `cases` lists each case with its values, `None` if the source has no
+    /// values for it. Returns `None` if the claim is not compared with the policies of `against`.
     #[must_use]
     pub fn judge(
         &self,

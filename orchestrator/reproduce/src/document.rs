@@ -272,7 +272,8 @@ fn number(value: Option<f64>) -> String {
     }
 }
 
-/// Lists the causes of differences over 5 % in a case, each after the names of the values that it explains.
+/// Lists the causes of differences over 5 % between simulated and published values in a case, each after the names of
+/// the values that it explains.
 fn causes(case: &CaseReport) -> Vec<(String, &str)> {
     let mut causes: Vec<(String, &str)> = Vec::new();
     for cell in &case.cells {

@@ -92,7 +92,7 @@ pub struct Cell {
     pub values: BTreeMap<Source, f64>,
     /// Relative difference of the simulated from the published value; `None` if either value is missing.
     pub difference: Option<f64>,
-    /// Cause of a difference over 5 %; `None` if the difference is smaller.
+    /// Cause of a difference over 5 %, or `not known`; `None` if the difference is smaller or a value is missing.
     pub cause: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::catalogue::Case;
 
-/// Source of the values of a case, which is a column of the report.
+/// Source of a case's values, a column in the report.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {

@@ -26,7 +26,7 @@ pub struct TeController {
 #[derive(Debug)]
 struct State {
     controller: Controller,
-    /// First error of the solver, after which no more tables are computed.
+    /// First error of the solver, after which no more bucket tables are computed.
     failure: Option<TeError>,
 }
 

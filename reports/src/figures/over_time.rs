@@ -360,10 +360,10 @@ fn largest_of(mut series: Vec<Series>, weight: impl Fn(&Series) -> f64) -> (Vec<
     (series, left_out)
 }
 
-/// Number of intervals of the time grid that are merged into one in the figure of flows in flight.
+/// Number of time-grid intervals that are merged into one in the figure of flows in flight.
 const IN_FLIGHT_MERGED: usize = 2;
 
-/// Number of intervals of the time grid that are merged into one in the figure of paths.
+/// Number of time-grid intervals that are merged into one in the figure of paths over time.
 const SHARES_MERGED: usize = 4;
 
 /// Share of the largest weight at or below which a link direction is omitted from a figure.

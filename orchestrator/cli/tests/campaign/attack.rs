@@ -49,8 +49,7 @@ pub struct Attack {
     pub number: u64,
     pub victim: Victim,
     pub fault: ProcessFault,
-    /// Time of the attack, in thousandths of the undisturbed run's duration or, if `is_in_flows`, of the number of
-    /// flows.
+    /// Time of the attack, in thousandths of the undisturbed run's duration or, if `is_in_flows`, the run's flow count.
     pub moment: u64,
     /// True to measure the time of the attack in flows that the progress display shows as ended, because no flow ends
     /// during most of a run.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::progress::nanos;
 
-/// Part of the duration of `lcmp-lab up`, in order of time.
+/// Part of the time that `lcmp-lab up` takes, in chronological order.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum UpPart {
     /// Start and end of the program and its guest: all time outside the other parts.

@@ -187,7 +187,7 @@ impl Prepared {
             lab_records::parquet_table::remove_copied(&self.dir)
                 .during("remove what Parquet replaces")?;
             lab_records::stamp(&self.dir, now, observed.phases, observed.changes)
-                .during("write the times of the run's phases")?;
+                .during("record the durations of the run's phases")?;
             run_dir::make_latest(&self.dir)?;
             return Ok(self.dir.clone());
         }

@@ -56,7 +56,7 @@ pub fn run(request: &Request, results: &Path) -> Result<PathBuf, Failure> {
 pub fn run_in_guest(guest: &GuestTask, plan: &Plan, dir: &Path) -> Outcome {
     fs::create_dir_all(STAGED_RECORDS).during(format_args!("make `{STAGED_RECORDS}`"))?;
     preload()?;
-    let outbox = Outbox::open().during("open the outbox of rows")?;
+    let outbox = Outbox::open().during("open the outbox that sends table rows to the host")?;
     let host = Host {
         dir,
         outbox: Arc::new(Mutex::new(outbox)),
@@ -74,7 +74,7 @@ pub fn run_in_guest(guest: &GuestTask, plan: &Plan, dir: &Path) -> Outcome {
 /// Run of a lab on this kernel.
 struct LabRun<'a> {
     task: &'a Task,
-    /// Plan for slot 0, whose addresses and names are changed to those of the lab's slot when the lab is created.
+    /// Plan for lab slot 0, whose addresses and names are changed to those of the lab's slot when the lab is created.
     plan: &'a Plan,
     plan_hash: &'a str,
     records: Records<'a>,
@@ -266,7 +266,7 @@ impl<'a> LabRun<'a> {
         })
     }
 
-    /// Measures rate, delay and buffer of every link of the lab, and returns the rows of `certificate.csv`.
+    /// Measures the rate, delay and buffer of every link, and returns the rows of `certificate.csv`.
     fn certify(&self, lab: &mut Lab) -> Result<Vec<CertifiedRow>, Failure> {
         let bounds = LinkBounds::of(self.setting.location, self.setting.clock);
         lab.certify(&bounds, &self.cancel)
@@ -481,7 +481,7 @@ pub fn preload() -> Result<(), Failure> {
         .filter(|path| path.exists())
         .collect();
     paths.push(env::current_exe().during("find this program")?);
-    inside::preload(&paths).during("read the programs of the run")?;
+    inside::preload(&paths).during("read the run's programs into the page cache")?;
     Ok(())
 }
 

@@ -29,7 +29,7 @@ use crate::{
 pub struct Request {
     /// Options of the run that its plan does not contain.
     pub task: Task,
-    /// Plan for slot 0, whose addresses and names are changed to those of the lab's slot when the lab is created.
+    /// Plan for lab slot 0, whose addresses and names are changed to those of the lab's slot when the lab is created.
     pub plan: Plan,
     /// YAML text of the scenario.
     pub scenario: String,
