@@ -140,8 +140,8 @@ impl Run {
     /// Returns the note for figures and tables that count a flow on each of its routes; empty if no flow was re-routed.
     pub fn about_routes(&self) -> &'static str {
         if self.flows.has_rerouted() {
-            " A flow that was re-routed counts on each route that it took, with the bytes that took it: \
-                 flows add up to more than there are, bytes do not."
+            " A flow that was re-routed is counted on each route that it took, with the bytes sent on that \
+                 route: the flow counts add up to more than the number of flows, but each byte counts once."
         } else {
             self.about_rerouted()
         }

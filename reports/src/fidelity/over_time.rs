@@ -48,7 +48,7 @@ impl Drawn<'_> {
         };
         let mut caption =
             "Longest sample of each egress queue in each interval, of both runs in their \
-                           first repetition; one scale for each strip."
+                           first repetition; each strip has its own scale."
                 .to_owned();
         if left_out > 0 {
             let left_out = text::count(left_out, "direction");

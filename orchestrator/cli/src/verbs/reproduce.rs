@@ -313,7 +313,7 @@ impl<'a> ReproductionRuns<'a> {
         if self.batch.found(wanted).is_some() {
             Ok(wanted.clone())
         } else if self.engine != Engine::Kernel {
-            Err("no lab run exists (hint: --engine kernel makes it)".to_owned())
+            Err("no lab run exists (hint: `--engine kernel` makes one)".to_owned())
         } else if self.arguments.quick {
             let reason =
                 "the lab cannot run with a tenth of the duration (hint: leave out --quick)";

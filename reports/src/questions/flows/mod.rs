@@ -13,7 +13,7 @@ use crate::{
     text,
 };
 
-/// Question on single flows over time.
+/// Report section on single flows over time.
 pub const QUESTION: Question = Question {
     id: "flows",
     title: "What happened to single flows?",

@@ -16,7 +16,7 @@ use crate::{
     text,
 };
 
-/// Question on the use of links and queues.
+/// Report section on the use of links and queues.
 pub const QUESTION: Question = Question {
     id: "links",
     title: "How full were links and queues?",

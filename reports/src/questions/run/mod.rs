@@ -14,7 +14,7 @@ use crate::{
     text,
 };
 
-/// Question on the origin of the records.
+/// Report section on the origin of the records.
 pub const QUESTION: Question = Question {
     id: "run",
     title: "How was the run made?",
