@@ -25,7 +25,7 @@ pub enum ReportError {
         /// Error of the drawing backend.
         source: DrawError,
     },
-    /// The data of the page cannot be written as JSON.
+    /// The data of the report page cannot be written as JSON.
     #[error("cannot write the page's data")]
     Data(#[from] serde_json::Error),
     /// A file cannot be written.

@@ -187,7 +187,7 @@ pub fn change_interval(Interval { low, high }: Interval) -> String {
     )
 }
 
-/// Returns the note that explains missing statistics.
+/// Returns the note that explains dashes in place of statistics: the number of flows that each statistic needs.
 pub fn too_few() -> String {
     let [p50, p95, p99, mean] = [
         Statistic::P50,

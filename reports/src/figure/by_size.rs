@@ -21,7 +21,7 @@ pub struct SizePanels {
     pub name: &'static str,
     /// Label and style of each policy.
     pub policies: Vec<(String, Style)>,
-    /// Legend text of each policy's parameters; empty if none departs from the publication.
+    /// Legend text of each policy's parameters that differ from its publication; empty if no parameter differs.
     pub parameters: Vec<String>,
     pub panels: Vec<SizePanel>,
 }
@@ -43,7 +43,8 @@ pub struct SizeBin {
     pub flows: usize,
     /// Number of flows in the bin that finished.
     pub finished: usize,
-    /// Value of the percentile; `None` if the bin has too few flows for it, or if it lies among the unfinished flows.
+    /// Value of the percentile; `None` if the bin has too few flows for the percentile, or if the percentile falls on
+    /// an unfinished flow.
     pub value: Option<f64>,
 }
 
@@ -201,7 +202,8 @@ impl SizePanel {
             .collect()
     }
 
-    /// Returns an axis with one position for each bin. Bins are labelled with their largest size where there is space.
+    /// Returns an axis with one position for each bin. Bins are labelled with their largest flow size where the label
+    /// fits.
     fn size_axis(&self, width: f64) -> Result<Axis, DrawError> {
         let labels: Vec<String> = self.upper.iter().map(|&size| text::size(size)).collect();
         let mut widest: f64 = 0.0;

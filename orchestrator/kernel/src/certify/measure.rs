@@ -113,7 +113,7 @@ fn add(row: &mut CertifiedRow, loss: &Loss) {
 struct Measurement<'a> {
     /// Sockets of all ports, in the order of the ports' numbers.
     sockets: Vec<ProbeSocket>,
-    /// Frames that each direction has accepted.
+    /// Frames that the queue of each link direction has accepted.
     sent: Vec<Sent>,
     /// Maximum lateness of the measurement's wake-ups so far.
     latest: Duration,
@@ -121,7 +121,7 @@ struct Measurement<'a> {
 }
 
 impl Measurement<'_> {
-    /// Sends the probes of all directions one after the other, so that no probe waits for another probe.
+    /// Sends the probes of all link directions one after the other, so that no probe waits for another probe.
     fn send_probes(&mut self, directions: &[LinkDirection<'_>]) -> Result<(), LabErrorKind> {
         let mut slot = Instant::now();
         for sequence in 0..PROBES {
@@ -204,7 +204,7 @@ impl Measurement<'_> {
     }
 
     /// Waits until all frames have arrived or the time of the latest possible arrival has passed; returns the arrivals
-    /// of each direction.
+    /// of each link direction.
     fn receive(
         &mut self,
         directions: &[LinkDirection<'_>],
@@ -301,7 +301,7 @@ fn clock_error(before: &Clocks, after: &Clocks) -> Option<String> {
     })
 }
 
-/// Number of probes in each direction.
+/// Number of delay probes in each link direction.
 const PROBES: u32 = 5;
 
 /// Time between two probes. If all delays are whole multiples of this time, as delays in whole milliseconds are, no two

@@ -58,11 +58,11 @@ pub struct MeasuredLoad {
 }
 
 impl Capacity {
-    /// Returns the default capacity of `place`.
+    /// Returns the default capacity of `place`: this machine or a kind of guest, each with a clock.
     ///
     /// The two emulated guests were measured on two cores of a server, the guest on the real clock while ten other
-    /// processes were busy. The defaults of the two other places are cautious guesses; `--scale-for` can name a
-    /// measured capacity instead.
+    /// processes were busy. The defaults of the two other places are cautious guesses; `--scale-for` accepts a measured
+    /// capacity instead.
     ///
     /// The wall-clock times of the emulated guest on the virtual clock were fitted to runs of `8dc` and of
     /// `paper/testbed` at three loads, with 1,740 to 6,635 flows per policy and repetition, on two cores. In these
@@ -180,8 +180,8 @@ impl Default for Capacity {
 impl FromStr for Capacity {
     type Err = ParseCapacityError;
 
-    /// Parses the name of a place, which stands for its default capacity, or a measured capacity in the form that
-    /// [`Self::argument`] returns.
+    /// Parses the name of a place, such as `guest-virtual`, which stands for the place's default capacity, or a
+    /// measured capacity in the form that [`Self::argument`] returns.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let Some((place, times)) = text.split_once(':') else {
             return Ok(Self::default_of(text.parse()?));

@@ -14,8 +14,8 @@ use crate::model::{Candidate, FaultChange, Warning};
 /// Candidate for a destination: the switch's datacenter, the destination and the next datacenter.
 type Unseen = (DcId, DcId, DcId);
 
-/// Returns a warning for each time span in which live candidates at the first switch of data or ACKs lead to a cut
-/// further on.
+/// Returns a warning for each time span in which the first switch of data or ACKs has live candidates whose path is cut
+/// beyond the switch's own link.
 pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
     let pairs = pairs(inspection);
     let mut down: BTreeSet<LinkId> = BTreeSet::new();

@@ -60,7 +60,7 @@ pub(super) fn artifact_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Returns a warning for each policy that sets a parameter which only the other preset uses.
+/// Returns a warning for each LCMP policy that sets a parameter which only the other of LCMP's two presets uses.
 pub(super) fn unused_parameters(inspection: &Inspection<'_>) -> Vec<Warning> {
     let lcmp = inspection
         .policies
@@ -95,7 +95,7 @@ fn line_of_key(inspection: &Inspection<'_>, label: &str, key: &str) -> String {
     })
 }
 
-/// Returns the first parameter that only the other preset uses and whose value is not the default.
+/// Returns the first parameter of `config` that its preset does not use and whose value is not the default.
 fn unused(config: &LcmpConfig) -> Option<(&'static Parameter, Value)> {
     let default = LcmpConfig::preset(config.preset);
     let mut others = LcmpConfig::PARAMETERS
