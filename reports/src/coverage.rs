@@ -122,7 +122,7 @@ pub enum CoverageError {
         group: usize,
     },
     /// The run is not valid, so its values cannot be taken as the true values.
-    #[error("`{directory}` is {grade}: its values cannot be taken as the true values")]
+    #[error("the run `{directory}` is {grade}, so its values cannot be taken as the true values")]
     NotValid {
         /// Directory of the run.
         directory: String,

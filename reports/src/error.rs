@@ -26,7 +26,7 @@ pub enum ReportError {
         source: DrawError,
     },
     /// The data of the report page cannot be written as JSON.
-    #[error("cannot write the page's data")]
+    #[error("cannot write the report page's data")]
     Data(#[from] serde_json::Error),
     /// A file cannot be written.
     #[error("cannot write `{}`", path.display())]

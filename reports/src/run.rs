@@ -134,15 +134,15 @@ impl Run {
         if self.stories.again.is_empty() && !self.flows.has_rerouted() {
             ""
         } else {
-            " A flow that was re-routed counts with its first route."
+            " A re-routed flow is counted on its first route only."
         }
     }
 
     /// Returns the note for figures and tables that count a flow on each of its routes; empty if no flow was re-routed.
     pub fn about_routes(&self) -> &'static str {
         if self.flows.has_rerouted() {
-            " A flow that was re-routed counts on each route that it took, with the bytes that took it: \
-                 flows add up to more than there are, bytes do not."
+            " A re-routed flow is counted on every route that it took, with the bytes sent on that route: \
+                 flow counts add up to more than the number of flows, byte counts do not."
         } else {
             self.about_rerouted()
         }

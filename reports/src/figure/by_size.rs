@@ -72,7 +72,7 @@ impl Figure for SizePanels {
         if bins().all(|bin| bin.finished == 0) {
             return Some("no flow finished".into());
         }
-        let table = "the table of results has the percentiles";
+        let table = "the percentiles are in the table of results";
         if self.panels.iter().all(|it| it.upper.len() < 2) {
             return Some(format!("all flows have about the same size: {table}"));
         }
@@ -85,9 +85,11 @@ impl Figure for SizePanels {
             return None;
         }
         if bins().any(|bin| bin.flows >= fewest) {
-            return Some("too few flows finished in every bin".into());
+            return Some("too few flows finished in every size bin".into());
         }
-        Some(format!("no bin has {fewest} flows of a policy: {table}"))
+        Some(format!(
+            "no size bin has {fewest} flows of one policy: {table}"
+        ))
     }
 
     fn height(&self) -> f64 {
@@ -273,11 +275,11 @@ mod tests {
         let unfinished = panels(1_000, 900).missing();
         assert_eq!(
             unfinished.as_deref(),
-            Some("too few flows finished in every bin")
+            Some("too few flows finished in every size bin")
         );
         let missing = panels(19, 0).missing().unwrap();
         assert!(
-            missing.starts_with("no bin has 20 flows of a policy"),
+            missing.starts_with("no size bin has 20 flows of one policy"),
             "{missing}"
         );
     }

@@ -233,16 +233,17 @@ pub enum ParseCapacityError {
     /// A time is zero or longer than 10 s.
     #[error("a capacity's time is {time}; it must be 1 ns to {MAX_TIME}")]
     Time { time: Nanos },
-    /// The number of times does not match the clock of the place: two on the real clock, four on the virtual clock.
+    /// The number of durations in the capacity does not match the place's clock: two on the real clock, four on the
+    /// virtual clock.
     #[error(
-        "the number of times for `{place}` is {given}, expected `{place}:{form}` (hint: `lcmp-lab doctor --measure` \
-         prints it)"
+        "wrong number of durations ({given}) in the capacity, expected `{place}:{form}` (hint: \
+         `lcmp-lab doctor --measure` prints it)"
     )]
     Count {
         place: Place,
-        /// Number of times in the text.
+        /// Number of durations in the text.
         given: usize,
-        /// Names of the expected times, as the message shows them.
+        /// Names of the expected durations, as the message shows them.
         form: &'static str,
     },
 }
@@ -401,8 +402,8 @@ mod tests {
         let refusal = |text: &str| text.parse::<Capacity>().unwrap_err().to_string();
         assert_eq!(
             refusal("guest-virtual:15us,382us"),
-            "the number of times for `guest-virtual` is 2, expected `guest-virtual:HOP,FLOW,HOP_WALL,FLOW_WALL` (hint: \
-             `lcmp-lab doctor --measure` prints it)"
+            "wrong number of durations (2) in the capacity, expected `guest-virtual:HOP,FLOW,HOP_WALL,FLOW_WALL` \
+             (hint: `lcmp-lab doctor --measure` prints it)"
         );
         assert!(refusal("here:4us").contains("`here:HOP,FLOW`"));
         assert_eq!(

@@ -123,9 +123,9 @@ fn sentence(
         None => (format!("from {since} on"), "for good"),
     };
     format!(
-        "{span} no first switch sees the cut of {}: under every policy, flows (also new ones) are still sent from \
-         {}{more}, and packets are lost at the cut {repair} (hint: a switch sees only its own links; cut the first \
-         link, too, to make flows fail over)",
+        "{span} no source datacenter's switch detects the cut of {}: under every policy, flows (also new ones) are \
+         still sent from {}{more}, and packets are lost at the cut {repair} (hint: a switch detects only cuts of its \
+         own links; cut the first link, too, to make flows fail over)",
         cut.join(" and "),
         named.join(", "),
     )

@@ -22,8 +22,8 @@ pub(super) fn not_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
     policies
         .map(|(label, why)| {
             let text = format!(
-                "policy `{label}`{}: the kernel engine does not run `own`: {why} (hint: the simulator \
-                 does, `lcmp-lab sim`; `--policies` chooses among the others)",
+                "policy `{label}`{}: the kernel engine does not run `own`: {why} (hint: run it with \
+                 `lcmp-lab sim`, or select other policies with `--policies`)",
                 line_of_key(inspection, label, "own"),
             );
             warning("policy-not-in-kernel", text)
