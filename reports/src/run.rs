@@ -111,7 +111,7 @@ impl Run {
         })
     }
 
-    /// Returns the faults that occurred before the first repetitions of all policies ended.
+    /// Returns the faults that occurred before the latest end of any policy's first repetition.
     pub fn faults(&self) -> impl Iterator<Item = &FaultInfo> {
         let end = self.flows.first_end();
         self.info

@@ -286,15 +286,15 @@ fn clock_error(before: &Clocks, after: &Clocks) -> Option<String> {
         let drift = drift / 1_000;
         let span = span / 1_000;
         return Some(format!(
-            "the clock deviated from its hardware by {drift} µs in {span} µs, bound 0.1 % (likely cause: a \
-             clock that is being corrected, or faulty hardware)"
+            "the monotonic clock deviated from the hardware clock by {drift} µs in {span} µs, bound 0.1 % \
+             (likely cause: a clock that is being corrected, or faulty hardware)"
         ));
     }
     let jump = after.jump_since(before);
     (jump > MAX_JUMP).then(|| {
         format!(
-            "the wall clock jumped by {} µs while links were measured, bound {} µs (likely cause: it \
-             was set)",
+            "the wall clock jumped by {} µs while links were measured, bound {} µs (likely cause: the \
+             clock was set)",
             jump / 1_000,
             MAX_JUMP / 1_000
         )

@@ -126,7 +126,7 @@ fn rxe_window(inspection: &Inspection<'_>) -> Option<Warning> {
     let text = format!(
         "{} of {} flows are longer than the {} packets that a SoftRoCE QP has in flight at most: \
          over a round trip of {} such a flow gets {} kbit/s at best (the largest has {max} \
-         packets; hint: a `scale` of sizes {} times smaller fits all)",
+         packets; hint: a `scale` that makes sizes {} times smaller fits all flows)",
         over.len(),
         inspection.flows.len(),
         frame::RXE_WINDOW_PACKETS,

@@ -187,7 +187,7 @@ pub(super) fn inert_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
         let text = format!(
             "{qps} QPs have at most {} in flight (SoftRoCE's windows of {} packets), but even `{}`, which has the \
              lowest threshold, marks only from {} on, so DCQCN has no effect (hint: more flows at once, or a `scale` \
-             of smaller sizes)",
+             that makes sizes smaller)",
             about_bytes(windows),
             frame::RXE_WINDOW_PACKETS,
             link.name,
