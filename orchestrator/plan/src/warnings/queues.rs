@@ -87,8 +87,8 @@ pub(super) fn capped_ecn(inspection: &Inspection<'_>) -> Option<Warning> {
     let link = inspection.network.links.iter().find(is_capped)?;
     let wire = &link.emu;
     let text = format!(
-        "`{}` has a `k_max` of {} after scaling, which takes more than {} to send, the longest waiting time that a switch \
-         program can measure, so thresholds above {} count as this size (hint: lower `k_min` and `k_max`; the \
+        "`{}` has a `k_max` of {} after scaling, which takes more than {} to send, the longest waiting time that a \
+         switch program can measure, so thresholds above {} count as this size (hint: lower `k_min` and `k_max`; the \
          simulator has no such limit)",
         link.name,
         about_bytes(wire.ecn?.k_max),
