@@ -280,7 +280,12 @@ fn corpus() -> Vec<InjectedFault> {
             Some("other traffic on the link"),
         ),
         fault("wall clock set", Beside(set_clock), None, Some("the wall clock jumped")),
-        fault("clock 5 % fast", Beside(drift), None, Some("the clock deviated from its hardware")),
+        fault(
+            "clock 5 % fast",
+            Beside(drift),
+            None,
+            Some("the monotonic clock deviated from the hardware clock"),
+        ),
     ]
 }
 
