@@ -56,7 +56,7 @@ fn bench_lab(arguments: &BenchArgs, global: &Global) -> Outcome {
     let mut times: Vec<UpDown> = Vec::new();
     for _ in 0..arguments.repeat.max(1) {
         let reservation =
-            Reservation::acquire(&lab, &loaded.scenario.name).during("make a lab to measure")?;
+            Reservation::acquire(&lab, &loaded.scenario.name).during("create a lab to measure")?;
         let plan = plan.clone().in_slot(reservation.slot());
         let options = LowerOptions {
             lab: lab.clone(),
@@ -222,7 +222,7 @@ fn bench_forwarding(arguments: &BenchArgs, json: bool) -> Outcome {
             let percent = 100 * times.kernel_ns / ns.max(1);
             print(&format!(
                 "  {name:<36} {ns:>5} ns a packet, {kilo_packets:>5} k packets/s, {}.{:02} x the \
-                 kernel's",
+                 kernel's rate",
                 percent / 100,
                 percent % 100
             ));
@@ -263,11 +263,11 @@ fn bench_failover(arguments: &BenchArgs, json: bool) -> Outcome {
         print_json(&rows);
         return Ok(Exit::Pass);
     }
-    print("from the cut to the flow's first packet on the other port:");
+    print("time from the failure of a flow's port to the flow's first packet on the other port:");
     for row in rows {
         print(&format!(
             "  {}, {:>6} flows pinned: {:>5} us median of {} rounds, {:>5} us the longest; {} packets \
-             lost, of one sent every {} us",
+             lost, with one packet sent every {} us",
             row.cut,
             row.flows,
             row.median_ns / 1_000,
