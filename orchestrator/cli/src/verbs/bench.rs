@@ -114,7 +114,7 @@ struct DecisionTimes {
 
 fn bench_decision(json: bool) -> Outcome {
     let selftest = lab_switchd::selftest(SELFTEST_CASES, SELFTEST_SEED)
-        .during("compare the switch program with its reference")?;
+        .during("compare the switch program with its reference implementation")?;
     let cost = lab_bench::decision(CANDIDATES, RUNS).during("measure decisions")?;
     let new_flows = cost.new_flow.iter();
     if json {
@@ -132,7 +132,7 @@ fn bench_decision(json: bool) -> Outcome {
         return Ok(Exit::Pass);
     }
     print(&format!(
-        "the switch program and its reference agree on {} of {} packets",
+        "the switch program and its reference implementation agree on {} of {} packets",
         selftest.packets - selftest.mismatches,
         selftest.packets
     ));
@@ -142,7 +142,7 @@ fn bench_decision(json: bool) -> Outcome {
     rows.push(("pinned flow".to_owned(), cost.hit));
     rows.push(("packet passed on".to_owned(), cost.passed));
     print(&format!(
-        "{} candidates, {} packets each:",
+        "{} candidates, {} packets of each kind:",
         cost.candidates, cost.runs
     ));
     for (name, cost) in rows {

@@ -93,7 +93,7 @@ fn text(coverage: &Coverage) -> String {
     let mut rows = vec![heads.map(str::to_owned)];
     rows.extend(coverage.rows.iter().map(row));
     let mut text = format!(
-        "{}: {} groups of {} of {} repetitions\n",
+        "{}: {} groups, each of {} of the {} repetitions\n",
         coverage.scenario, coverage.groups, coverage.repetitions, coverage.of
     );
     text += &show::table(0, sides(2), &rows);

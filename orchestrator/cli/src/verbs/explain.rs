@@ -142,7 +142,7 @@ fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = 
 fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Failure> {
     let Some((name, state)) = text.split_once('=') else {
         return Err(Failure::usage(format_args!(
-            "`{text}` is not a queue (hint: write it like `dc6=600MB`)"
+            "`{text}` is not a queue state (hint: write it like `dc6=600MB`)"
         )));
     };
     Ok((

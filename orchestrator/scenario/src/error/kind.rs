@@ -165,7 +165,9 @@ pub enum ProblemKind {
         from: String,
         unreachable: Vec<String>,
     },
-    #[error("`k_max` is {k_max}, above the queue's size of {buffer}, so the queue never reaches `k_max`")]
+    #[error(
+        "`k_max` is {k_max}, above the queue's size of {buffer}, so the queue never reaches `k_max`"
+    )]
     EcnAboveBuffer { k_max: Bytes, buffer: Bytes },
 
     #[error("the window of measured flows ends at {to} but must end after its start at {from}")]
@@ -236,7 +238,9 @@ pub enum ProblemKind {
     NotOfPreset { key: &'static str, preset: Preset },
 
     // Problems with the scale.
-    #[error("`{missing}` is missing: a scale needs the factors `rate` and `time` (hint: or write `scale: auto`)")]
+    #[error(
+        "`{missing}` is missing: a scale needs the factors `rate` and `time` (hint: or write `scale: auto`)"
+    )]
     HalfScale { missing: &'static str },
 
     // Problems with faults.
@@ -276,7 +280,9 @@ impl NameOf {
 
     const fn hint_about(self, character: char) -> &'static str {
         match (self, character) {
-            (Self::Dc, '-') => " (hint: dashes separate the datacenters of a path, as in `dc1-dc2`)",
+            (Self::Dc, '-') => {
+                " (hint: dashes separate the datacenters of a path, as in `dc1-dc2`)"
+            }
             _ => self.hint(),
         }
     }

@@ -145,7 +145,9 @@ fn of_program(text: &mut String, program: &ProgramAccount) {
             "the verifier processed {} instructions over all paths",
             commas(count.into())
         ),
-        None => "this kernel does not report how many instructions the verifier processed".to_owned(),
+        None => {
+            "this kernel does not report how many instructions the verifier processed".to_owned()
+        }
     };
     let _ = writeln!(
         text,

@@ -110,7 +110,7 @@ impl Answer for Verified {
             Judgement::Pass if self.rerun.as_ref().is_some_and(|it| !it.is_exact()) => {
                 "verified: both runs agree within the bounds"
             }
-            Judgement::Pass => "verified: all is the same",
+            Judgement::Pass => "verified: no difference",
             Judgement::Fail | Judgement::Inconclusive => "not verified",
         };
         text

@@ -179,8 +179,8 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     for (name, bytes) in inputs {
         let path = inside(&base, &name).ok_or_else(|| {
             Failure::usage(format_args!(
-                "`{name}`, which the scenario names, is not a relative path inside the bundle: the kernel engine cannot read \
-                 it from the bundle"
+                "`{name}`, which the scenario names, is not a relative path inside the bundle: the kernel engine \
+                 cannot read it from the bundle"
             ))
         })?;
         files.push((path, bytes));
