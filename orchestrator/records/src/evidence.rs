@@ -108,8 +108,7 @@ pub struct FlowTables {
     pub decisions: u64,
     /// Number of counted decisions that have no row in `decisions.csv`; 0 in the simulator, which loses no rows.
     pub unrecorded: u64,
-    /// Maximum number of decisions per second of paper time at one switch, over the intervals between two rows of
-    /// `switches.csv`.
+    /// Maximum number of decisions per second of paper time at one switch, between successive rows in `switches.csv`.
     pub peak_decisions_per_s: u64,
     /// Number of decisions made because a flow's port was dead.
     pub failovers: u64,
@@ -254,7 +253,7 @@ pub struct HashCounts {
     /// if no decision could be tested.
     pub p_value: Option<f64>,
     /// Number of decisions in the first repetition that the chi-square test leaves out: even after next hops are
-    /// pooled, their destinations have fewer than two groups with at least five expected decisions.
+    /// pooled, the decisions' destinations have fewer than two groups with at least five expected decisions.
     #[serde(default)]
     pub untested: u64,
 }

@@ -12,8 +12,8 @@ use lab_records::{
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
-/// Transit datacenters of sample runs with six routes: name, and the rate in Gbit/s and one-way delay in ms of each of
-/// its two links.
+/// Transit datacenters of sample runs with six routes: name, and for each of two links the rate in Gbit/s and the
+/// one-way delay in ms.
 pub const ROUTES: [(&str, u64, u64); 6] = [
     ("dc2", 200, 25),
     ("dc3", 200, 250),

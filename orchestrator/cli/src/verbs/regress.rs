@@ -39,7 +39,7 @@ use crate::{
 struct Regressed {
     #[serde(flatten)]
     outcome: SuiteOutcome,
-    /// Level changes in the suite's history, one sentence each.
+    /// Level changes (change points) in the suite's history, one sentence each.
     changes: Vec<String>,
 }
 
@@ -301,7 +301,7 @@ fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<C
     match baseline {
         None => no_baseline("the baseline has no run of this case"),
         Some(base) if !base.doubts.is_empty() => no_baseline(&format!(
-            "the baseline run is not clean: {}",
+            "the baseline run cannot be trusted: {}",
             base.doubts.join("; ")
         )),
         Some(base) if base.info.scenario_hash != samples.info.scenario_hash => {

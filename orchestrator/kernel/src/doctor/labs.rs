@@ -46,8 +46,8 @@ pub(super) fn existing<'a>(labs: impl Iterator<Item = (&'a LabName, LabState)> +
     })
 }
 
-/// Checks that a slot is free, one of [`SLOTS`] with an address block each. A lab in a guest also reserves a slot on
-/// this machine, under which the lab's name and run are registered.
+/// Checks that at least one of the [`SLOTS`] slots, each with an address block, is free. A lab in a guest also reserves
+/// a slot on this machine, under which the lab's name and run are registered.
 pub(super) fn slots(free: Result<usize, ReservationError>) -> Finding {
     let why = "10.0.0.0/8 is divided into blocks, and each lab takes one block";
     let about = Requirement("address blocks", why);

@@ -231,8 +231,7 @@ fn compare_plans(kept: &RunDir, again: &RunDir) -> Result<Option<String>, Failur
     Ok(difference.map(|difference| format!("{what}: {difference}")))
 }
 
-/// Returns the reasons of the failed checks of FCTs and paths, with the bounds for two runs of one scenario by the
-/// kernel engine.
+/// Returns the reasons why FCT and path checks fail, with the bounds for two kernel engine runs of one scenario.
 fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> {
     let bound = |text: &str| vec![text.parse().expect("a bound")];
     let bounds = Bounds {
