@@ -290,7 +290,7 @@ pub fn read_text(path: &Path, limit: usize) -> Result<String, Failure> {
 
 fn read_limited(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
     caller::read_as(|| read_here(path, limit))
-        .during("take the rights of the user who called sudo")?
+        .during("switch to the rights of the user who called sudo")?
 }
 
 fn read_here(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {

@@ -99,7 +99,7 @@ fn a_run_is_derived_and_run_again() {
     bench.run(&["bundle", "results/latest", "-o", "again.tar.zst"], 2);
 
     let out = bench.run(&["verify", "run.tar.zst", "--rerun", "-o", "kept"], 0);
-    assert!(out.stdout.contains("verified: all is the same"), "{out:?}");
+    assert!(out.stdout.contains("verified: no difference"), "{out:?}");
     assert!(bench.at("kept/run/flows.csv").is_file() && bench.at("kept/results").is_dir());
     bench.run(&["verify", "run.tar.zst", "-o", "kept"], 2);
 }

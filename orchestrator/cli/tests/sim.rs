@@ -321,7 +321,7 @@ fn flow_shows_the_events_of_a_flow() {
     for part in [
         "\necmp (",
         "\nlcmp (",
-        "data by dc1-dc2",
+        "data path dc1-dc2",
         " started",
         " finished",
     ] {

@@ -79,7 +79,7 @@ fn try_all() -> Result<Results, StepCause> {
         }
     }
     for error in lab.down() {
-        tracing::warn!(%error, "an object of the doctor's lab remains until its thread ends");
+        tracing::warn!(%error, "an object of the doctor's lab remains until the doctor's thread ends");
     }
     Ok(results)
 }
