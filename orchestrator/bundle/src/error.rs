@@ -25,7 +25,7 @@ pub enum BundleError {
         /// Path of the missing file.
         path: &'static str,
     },
-    /// The file is not a bundle, or its bytes are damaged or cut off.
+    /// The file is not a bundle, or its bytes are damaged or truncated.
     #[error("the file is damaged, truncated or not a bundle: {what}")]
     Damaged {
         /// Part of the bundle that cannot be read.
@@ -91,7 +91,7 @@ pub enum BundleError {
 }
 
 impl BundleError {
-    /// Returns true for an I/O error of this machine and false for a fault of the bundle or the run.
+    /// Returns true for an I/O error on this machine and false for a fault of the bundle or the run.
     #[must_use]
     pub const fn is_of_machine(&self) -> bool {
         matches!(self, Self::Io { .. })

@@ -64,7 +64,7 @@ pub enum Status {
     Unparsable { error: ReportError },
     /// The processes did not become ready.
     NotReady { error: HandshakeError },
-    /// The start message could not be sent.
+    /// The message that starts the client's data could not be sent.
     NotStarted { reason: String },
     /// The data was delivered, but the client did not send its report.
     NoReport {
@@ -183,10 +183,15 @@ impl fmt::Display for Status {
                     write!(f, ": {message}")
                 }
             }
-            Self::WorkRequest { side, error } => write!(f, "the {side}'s work request: {error}"),
+            Self::WorkRequest { side, error } => write!(
+                f,
+                "a verbs call or work request of the {side} failed: {error}"
+            ),
             Self::Unparsable { error } => error.fmt(f),
             Self::NotReady { error } => error.fmt(f),
-            Self::NotStarted { reason } => write!(f, "cannot start the client's data: {reason}"),
+            Self::NotStarted { reason } => {
+                write!(f, "cannot send the start message to the client: {reason}")
+            }
             Self::NoReport { within } => {
                 write!(
                     f,

@@ -27,7 +27,7 @@ pub fn reason(reason: &Reason) -> String {
     let busiest = |what: &str| {
         let share = exact_percent(value);
         let bound = bound();
-        format!("{share} {what} in a second while flows ran, bound {bound}")
+        format!("{share} {what} in the worst second while flows ran, bound {bound}")
     };
     match reason.code {
         ReasonCode::DidNotEnd => {
@@ -41,8 +41,8 @@ pub fn reason(reason: &Reason) -> String {
         ),
         ReasonCode::EngineProblem => subject.to_owned(),
         ReasonCode::UncertifiedLinks => format!(
-            "uncertified: {} of links out of bounds; {subject}",
-            of("direction")
+            "links not certified: {} measured out of bounds; {subject}",
+            of("link direction")
         ),
         ReasonCode::LateFlows => format!("{} launched late", of("flow")),
         ReasonCode::LateSamples => {
@@ -58,7 +58,7 @@ pub fn reason(reason: &Reason) -> String {
             counted(count, "time")
         ),
         ReasonCode::LateWakeups => format!(
-            "{} of the watchdog late, bound {}, by {subject} at most",
+            "{} of the watchdog late (by {subject} at most), bound {}",
             of("wake-up"),
             bound()
         ),
@@ -85,21 +85,24 @@ pub fn reason(reason: &Reason) -> String {
             counted(count, "time")
         ),
         ReasonCode::AlteredLab if reason.value.is_some() => {
-            format!("changed while flows ran: {} more", commas(count))
+            format!(
+                "interfaces or queues changed while flows ran: {} more",
+                commas(count)
+            )
         }
-        ReasonCode::AlteredLab => format!("changed while flows ran: {subject}"),
+        ReasonCode::AlteredLab => format!("interface or queue changed while flows ran: {subject}"),
         ReasonCode::UnpinnedDecisions => at(
             "decision",
-            "whose flow was not pinned: the flow table was full",
+            "without an entry for the flow: the flow table was full",
         ),
         ReasonCode::StaleDecisions => at(
             "decision",
-            "by hash over all live next hops: tables or signals were stale",
+            "by hash over all live next hops: tables or queue samples were stale",
         ),
         ReasonCode::LostDecisionRecords => at("decision record", "lost: the ring buffer was full"),
         ReasonCode::LostMessages => at(
             "message",
-            "of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)",
+            "from the agent lost: more than 16 MiB of messages waited to be read (hint: set longer intervals under `measure`)",
         ),
         ReasonCode::IncompleteReports => format!(
             "{subject}: the agent ended before it sent its last reports: counters and decisions are missing"

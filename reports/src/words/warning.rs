@@ -59,7 +59,7 @@ fn silent(silence: Silence) -> String {
             "use candidates whose delays or rates differ more, or a `max_delay` that gives them different scores",
         ),
         Silence::OneNextHop { decisions } => format!(
-            "all {} took one next hop: this run does not test the spread of flows",
+            "all {} chose the same next hop: this run does not test the spread of flows",
             counted(decisions, "decision")
         ),
         Silence::UnfairHash { p_value } => format!(

@@ -301,7 +301,10 @@ fn queues_that_were_changed_while_flows_ran_make_a_run_invalid() {
     assert_reason(&verdict, Grade::Invalid, found);
     let verdict = judge(|_, end, _| end.conduct.altered = vec![found.to_owned(); 7]);
     let last = verdict.reasons.last().map(words::reason);
-    assert_eq!(last.as_deref(), Some("changed while flows ran: 2 more"));
+    assert_eq!(
+        last.as_deref(),
+        Some("interfaces or queues changed while flows ran: 2 more")
+    );
     assert_eq!(verdict.reasons.len(), 6);
 }
 
@@ -360,12 +363,12 @@ fn deviations_of_switches_and_hosts_are_doubtful() {
         (
             ReasonCode::UnpinnedDecisions,
             1_u32,
-            "1 decision whose flow was not pinned: the flow table was full",
+            "1 decision without an entry for the flow: the flow table was full",
         ),
         (
             ReasonCode::StaleDecisions,
             3,
-            "3 decisions by hash over all live next hops: tables or signals were stale",
+            "3 decisions by hash over all live next hops: tables or queue samples were stale",
         ),
         (
             ReasonCode::LostDecisionRecords,
@@ -375,7 +378,7 @@ fn deviations_of_switches_and_hosts_are_doubtful() {
         (
             ReasonCode::LostMessages,
             1,
-            "1 message of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)",
+            "1 message from the agent lost: more than 16 MiB of messages waited to be read (hint: set longer intervals under `measure`)",
         ),
         (
             ReasonCode::IncompleteReports,
@@ -468,7 +471,11 @@ fn links_out_of_their_bounds() {
     ] {
         let links = Certification::of(&[sample::certified("dc8", "dc1"), row]);
         let verdict = judge(|_, end, _| end.conduct.links = Some(links));
-        assert_reason(&verdict, grade, "1 of 2 directions of links out of bounds");
+        assert_reason(
+            &verdict,
+            grade,
+            "1 of 2 link directions measured out of bounds",
+        );
     }
 }
 
