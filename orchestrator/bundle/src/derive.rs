@@ -84,7 +84,8 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derivation, DeriveError> {
         differences.extend(compare_outcome(outcome, &report));
         if evidence != outcome.end.evidence {
             differences.push(of_run(
-                "the stored evidence (counts of each policy's mechanism) differs from the evidence derived from the rows",
+                "the stored evidence (counts of each policy's mechanism) differs from the evidence derived \
+                 from the rows",
             ));
         }
     }

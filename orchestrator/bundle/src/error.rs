@@ -53,7 +53,7 @@ pub enum BundleError {
          digits, `.`, `_` and `-`, none starting with one of the last three"
     )]
     UnsafePath { path: String },
-    /// An entry is not a regular file but a link, device or directory.
+    /// An archive entry is not a regular file but a link, device or directory.
     #[error("`{path}` in the bundle is not a regular file but {kind}")]
     NotAFile {
         /// Name of the archive entry.

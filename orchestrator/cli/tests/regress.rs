@@ -227,9 +227,9 @@ fn false_alarms_and_power_of_the_gate() {
     assert!(found * 10 >= PAIRS * 9);
 }
 
-/// Returns the differences of the gauges (statistics of slowdowns, such as `lcmp.p99`) between two orders of the
-/// datacenters, for each repetition. Switches hash with their node numbers, so a different order gives different hashes
-/// for the same arrivals.
+/// Returns, for each repetition, the differences of the gauges (slowdown statistics such as `lcmp.p99`) between two
+/// datacenter orders. Switches hash with their node numbers, so a different order gives different hashes for the same
+/// arrivals.
 fn differences() -> Vec<BTreeMap<Gauge, f64>> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("regress-pool");
     if folder.exists() {

@@ -12,7 +12,7 @@ use super::{
     fct::{Bandwidth, CompletionMarker, Fct},
 };
 
-/// Outcome of one flow; every job has one.
+/// Outcome of one flow job, whether the flow finished or not.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct FlowOutcome {
     /// Id of the flow: its position in the plan's schedule.
@@ -27,7 +27,8 @@ pub struct FlowOutcome {
     pub server_qp: Option<QpAddress>,
     /// Bandwidth as reported by perftest; `None` if the client did not report.
     pub bandwidth: Option<Bandwidth>,
-    /// First externally visible action of the client after its last completion, an upper bound of the FCT.
+    /// First externally visible action of the client after its last completion. The action's time is an upper bound of
+    /// the FCT.
     pub marker: Option<CompletionMarker>,
     /// Last part of the client's output.
     pub stdout_tail: String,

@@ -49,8 +49,8 @@ pub struct Links {
     pub around_faults: Vec<LinkSeries>,
 }
 
-/// Reads the tables of links and queues: totals, series in the intervals of `grid`, and series of the links at switches
-/// next to a fault. `ports` has the maximum queue length of each port.
+/// Reads the tables of links and queues: totals, series in the intervals of `grid`, and link series at switches next to
+/// a fault. `ports` has the maximum queue length of each port.
 pub fn links(run: &RunFacts, grid: &TimeGrid, ports: &[PortTotal]) -> Result<Links, ReportError> {
     let around = SeriesQuery::new(run.info());
     let around = |frame| around.apply(frame);

@@ -59,8 +59,8 @@ fn of_first_repetition(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
         .with_columns([grid.index_of("time_ns").alias(INTERVAL)])
 }
 
-/// Returns the time series of link directions from the reduced tables of counters and queue samples, sorted by link,
-/// direction and policy; `info` has the rates of links.
+/// Returns the time series of link directions from the reduced counters and queue samples, sorted by link, direction
+/// and policy; `info` has the links' rates.
 pub fn over_time(
     info: &RunInfo,
     grid: &TimeGrid,

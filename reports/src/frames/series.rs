@@ -29,8 +29,8 @@ pub struct Counter {
     pub bytes: u64,
 }
 
-/// Filter for the link counters that show the effect of faults: of the two switches at a faulty link, the counters of
-/// the switch with more links, which can re-route over its other links.
+/// Filter for the link counters that show the effect of faults. Of the two switches at a faulty link, it selects the
+/// switch with more links, which can re-route over its other links.
 pub struct SeriesQuery {
     dcs: Vec<String>,
     until: Nanos,

@@ -37,7 +37,7 @@ pub fn failover_note(evidence: &Evidence) -> Option<&'static str> {
 fn sampling(counts: &Sampling) -> String {
     let late = commas(counts.late_samples);
     let samples = counted(counts.samples, "sample");
-    let mut sentence = format!("{late} of {samples} of queues late");
+    let mut sentence = format!("{late} of {samples} of queue lengths taken late");
     if counts.decisions > 0 {
         let stale = commas(counts.stale);
         let decisions = counted(counts.decisions, "decision");
@@ -317,13 +317,13 @@ mod tests {
             stale: 20,
             overdue_ns: Nanos::new(13_400),
         };
-        insta::assert_snapshot!(sampling(&counts), @"10 of 1,000 samples of queues late, 20 of 2,000 decisions used a sample older than its interval, by 13.4 µs at most");
+        insta::assert_snapshot!(sampling(&counts), @"10 of 1,000 samples of queue lengths taken late, 20 of 2,000 decisions used a sample older than its interval, by 13.4 µs at most");
         let buckets = Sampling {
             decisions: 0,
             stale: 0,
             ..counts
         };
-        insta::assert_snapshot!(sampling(&buckets), @"10 of 1,000 samples of queues late");
+        insta::assert_snapshot!(sampling(&buckets), @"10 of 1,000 samples of queue lengths taken late");
     }
 
     #[test]

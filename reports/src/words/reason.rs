@@ -46,7 +46,11 @@ pub fn reason(reason: &Reason) -> String {
         ),
         ReasonCode::LateFlows => format!("{} launched late", of("flow")),
         ReasonCode::LateSamples => {
-            format!("{} of queues late, bound {}", of("sample"), bound())
+            format!(
+                "{} of queue lengths taken late, bound {}",
+                of("sample"),
+                bound()
+            )
         }
         ReasonCode::BusyGuest => format!(
             "the guest's CPU was busy for {} of the flows' time, bound {}",
@@ -93,7 +97,7 @@ pub fn reason(reason: &Reason) -> String {
         ReasonCode::AlteredLab => format!("interface or queue changed while flows ran: {subject}"),
         ReasonCode::UnpinnedDecisions => at(
             "decision",
-            "without an entry for the flow: the flow table was full",
+            "that created no flow-table entry: the table was full",
         ),
         ReasonCode::StaleDecisions => at(
             "decision",
@@ -102,7 +106,8 @@ pub fn reason(reason: &Reason) -> String {
         ReasonCode::LostDecisionRecords => at("decision record", "lost: the ring buffer was full"),
         ReasonCode::LostMessages => at(
             "message",
-            "from the agent lost: more than 16 MiB of messages waited to be read (hint: set longer intervals under `measure`)",
+            "from the agent lost: more than 16 MiB of messages waited to be read (hint: set longer \
+             intervals under `measure`)",
         ),
         ReasonCode::IncompleteReports => format!(
             "{subject}: the agent ended before it sent its last reports: counters and decisions are missing"
@@ -120,11 +125,12 @@ pub fn reason(reason: &Reason) -> String {
         ReasonCode::ReorderedByPacer => at("packet", "left the pacer out of order"),
         ReasonCode::UnsentCnps => at("CNP", "that could not be sent"),
         ReasonCode::UnrecordedPauses => at("pause", "not recorded"),
-        ReasonCode::UndecidedFlows => {
-            at("flow", "finished without a decision by the source's switch")
-        }
+        ReasonCode::UndecidedFlows => at(
+            "flow",
+            "finished without a recorded decision by the source's switch",
+        ),
         ReasonCode::UnrecordedDecisions => format!(
-            "{subject}: {} without a row, bound {} (hint: agents lose reports that are not read in time; use \
+            "{subject}: {} without a row in the records, bound {} (hint: agents lose reports that are not read in time; use \
              a less busy machine, or longer intervals under `measure`)",
             of("decision"),
             reason.bound.unwrap_or_default()
@@ -177,7 +183,7 @@ mod tests {
             ),
             (
                 Reason::count(ReasonCode::UndecidedFlows, 1).of("lcmp"),
-                "lcmp: 1 flow finished without a decision by the source's switch",
+                "lcmp: 1 flow finished without a recorded decision by the source's switch",
             ),
         ] {
             assert_eq!(super::reason(&reason), sentence);

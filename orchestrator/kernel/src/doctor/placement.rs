@@ -97,7 +97,7 @@ fn try_flow() -> Result<Result<(), String>, ProbeError> {
     // A flow that did not use the link was not sent from inside the namespace.
     let used = hosts.iter().try_for_each(|&host| has_sent(&mut lab, host));
     for error in lab.down() {
-        tracing::warn!(%error, "an object of doctor's trial lab could not be removed; it remains until doctor's thread ends");
+        tracing::warn!(%error, "an object of doctor's trial lab remains until doctor's thread ends");
     }
     Ok(sent.and(used))
 }

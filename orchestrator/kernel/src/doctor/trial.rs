@@ -80,7 +80,7 @@ fn try_all() -> Result<Results, StepCause> {
         }
     }
     for error in lab.down() {
-        tracing::warn!(%error, "an object of doctor's trial lab could not be removed; it remains until doctor's thread ends");
+        tracing::warn!(%error, "an object of doctor's trial lab remains until doctor's thread ends");
     }
     Ok(results)
 }

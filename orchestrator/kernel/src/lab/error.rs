@@ -34,7 +34,8 @@ pub enum LabErrorKind {
     )]
     Exists { what: &'static str, name: String },
     #[error(
-        "the plan is for lab `{lab}` in address slot {plan}, but the reservation is for lab `{reserved}` in address slot {slot}"
+        "the plan is for lab `{lab}` in address slot {plan}, but the reservation \
+         is for lab `{reserved}` in address slot {slot}"
     )]
     OtherReservation {
         plan: u8,

@@ -228,7 +228,7 @@ const fn in_dc(dc: DcId, number: u32) -> Ipv4Addr {
 const SLOT_PREFIX_LEN: u8 = 12;
 const _: () = assert!(
     SLOT_BITS == 0x00f0_0000,
-    "a slot is the four bits before the datacenter"
+    "a slot is the four address bits before the datacenter's bits"
 );
 
 /// Number of addresses in a datacenter's block, a /20.

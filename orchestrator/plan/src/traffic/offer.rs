@@ -55,7 +55,8 @@ pub(crate) struct Costs {
     pacing: Nanos,
     /// Busy time for a flow's two end points, from creation to removal.
     flow: Nanos,
-    /// Busy time for a flow's end points while flows run; 0 for perftest, whose processes start before flows run.
+    /// Busy time for a flow's end points while flows run; 0 for perftest, whose processes already exist when the first
+    /// flow starts.
     flow_in_time: Nanos,
     /// Busy time per wake-up of an agent or a recorder.
     pub wake_up: Nanos,

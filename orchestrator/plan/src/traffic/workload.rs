@@ -20,7 +20,7 @@ use crate::{
     sample::{Stream, StreamName, float, nearest},
 };
 
-/// A workload of the scenario in one repetition.
+/// Inputs for sampling a workload of the scenario in one repetition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampling<'a> {
     pub seed: u64,

@@ -57,7 +57,7 @@ faults: [{{ at: 10 ms, link: [dc1, dc2], delay: 1 ms }}{more}]
     ))
 }
 
-/// A packet of 1,000 B takes 1,058 B on the wire of each of three links, 84.64 ns each, and its ACK takes 4.96 ns per
+/// A packet of 1,000 B takes 1,058 B on the wire and 84.64 ns on each of three links, and its ACK takes 4.96 ns per
 /// link. One link has a delay of 1 ms, two have 1 µs. The round trip takes 2.004 ms, although 1,000 packets are still
 /// on the wire for 80 ms.
 #[test]

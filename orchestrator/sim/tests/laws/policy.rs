@@ -122,8 +122,9 @@ fn decisions_of(run: &Run, dc: u32) -> u64 {
     run.decisions().filter(|event| event.dc == dc).count() as u64
 }
 
-/// Two hosts with 97 Gbit/s fill a link of 100 Gbit/s, whose queue grows at 94 % of its rate. So after 24 smoothed
-/// samples, the trend level T is ⌊255 · 9 / 10⌋ = 229, the level for 90 % to 100 %: 0.94 · (1 − (7/8)²⁴) > 0.9.
+/// Two hosts with 97 Gbit/s fill a link of 100 Gbit/s, whose queue grows at 94 % of the link's rate. So after 24
+/// smoothed samples, the trend level T is ⌊255 · 9 / 10⌋ = 229, the level for 90 % to 100 %: 0.94 · (1 − (7/8)²⁴) >
+/// 0.9.
 #[test]
 fn a_queues_trend_does_not_depend_on_the_sample_interval() {
     for interval in ["1 ms", "100 us", "10 us"] {
