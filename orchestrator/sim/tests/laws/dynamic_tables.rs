@@ -120,9 +120,9 @@ transport: {{ window: none }}
     )
 }
 
-/// UCMP's path cost d + α · h · f / c (delay, links, flow size, capacity) is 4 ms + 8 f / 100 Gbit/s via dc2, and 5 ms
-/// + 8 f / 200 Gbit/s via dc3; they are equal at 25,000,000 B. With the 6,019th packet of 4,154 B, the flow exceeds
-/// this size.
+/// UCMP's path cost d + α · h · f / c (delay, links, flow size, capacity) is 4 ms + 8 f / 100 Gbit/s via dc2. Via dc3,
+/// the cost is 5 ms + 8 f / 200 Gbit/s. Both costs are equal at 25,000,000 B. With the 6,019th packet of 4,154 B, the
+/// flow exceeds this size.
 #[test]
 fn a_flow_moves_with_the_packet_that_crosses_the_size_threshold() {
     let flows = "{ from: dc1/h1, to: dc4/h1, size: 40 MB }, \
