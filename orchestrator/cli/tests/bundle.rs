@@ -114,7 +114,7 @@ fn a_scaled_run_at_a_time_limit_is_run_again() {
     bench.verify("run.tar.zst", &["--rerun"], 0);
 }
 
-/// The counts in `run.json` are those of all flows, also of those outside the window.
+/// The counts in `run.json` cover all flows, including flows that start outside the measured window.
 #[test]
 fn a_run_with_a_window_of_measured_flows_is_derived() {
     let bench = Bench(tempfile::tempdir().unwrap());
@@ -162,7 +162,8 @@ fn numbers_that_are_not_what_the_rows_give_are_named() {
     }
 }
 
-/// If someone changes rows and everything derived from them, only a second run reveals it.
+/// If someone changes rows and everything derived from them, only a comparison with a second run of the scenario
+/// reveals it.
 #[test]
 fn changed_rows_are_found_by_a_second_run() {
     let bench = Bench::new(&[]);

@@ -73,7 +73,7 @@ enum WaivableBound {
     Window,
 }
 
-/// Sets of waived bounds, in the order in which the search tries them; the first set is empty.
+/// Sets of bounds that are waived, in the order in which the search tries them; the first set is empty.
 const WAIVED: [&[WaivableBound]; 6] = [
     &[],
     &[WaivableBound::Duration],
