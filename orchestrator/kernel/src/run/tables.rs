@@ -7,7 +7,8 @@ use super::AgentError;
 /// Checks that the tables that an agent read back are those of its configuration.
 ///
 /// # Errors
-/// If a destination's candidates, or their order, path costs or buckets, differ, or if a port lacks the program.
+/// If a destination's candidates, or their order, path costs or buckets, differ, or if the switch program is not
+/// attached to a port.
 pub(super) fn check(config: &AgentConfig, ready: &Ready) -> Result<(), AgentError> {
     let differences = differences(config, ready);
     if differences.is_empty() {
@@ -25,7 +26,7 @@ fn differences(config: &AgentConfig, ready: &Ready) -> Vec<String> {
     let ports = u32::try_from(config.ports.len()).unwrap_or(u32::MAX);
     if ready.ports != ports {
         differences.push(format!(
-            "the program is attached at {} of {ports} ports",
+            "the switch program is attached at {} of {ports} ports",
             ready.ports
         ));
     }
