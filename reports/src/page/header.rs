@@ -65,7 +65,7 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
     }
 }
 
-/// Describes the times at which flows start and end; if some did not finish, the time that the run covers.
+/// Describes the times at which flows start and end; if some flows did not finish, the time that the run covers.
 fn times(run: &Run) -> String {
     let flows = &run.flows;
     let counts = run.flows.total();
@@ -112,8 +112,8 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// Flows start at 0, 3 and 8 ms. The run is cut at 4 ms, after the first flow has finished and before a link fails.
-    /// The link has carried 50 MB, which is its capacity in 4 ms at 100 Gbit/s.
+    /// Flows start at 0, 3 and 8 ms. The run is cut at 4 ms, after the first flow has finished and before the planned
+    /// failure of a link. The link has carried 50 MB, which is its capacity in 4 ms at 100 Gbit/s.
     #[test]
     fn a_cut_run_covers_the_time_until_its_end() {
         let millis = Nanos::from_millis;

@@ -16,7 +16,7 @@ use crate::{
 
 /// Quantity over time.
 pub struct Quantity {
-    /// Name with its unit; without a unit if each value is shown with its own.
+    /// Name with its unit; without a unit if each value is shown with its own unit.
     pub title: &'static str,
     pub unit: Unit,
     /// Series for the network, each route or each link direction (the busiest first), with a line per policy.

@@ -11,7 +11,7 @@ use crate::{
 
 /// Inputs that the headline is computed from.
 pub struct Headline<'a> {
-    /// Verdict on the run.
+    /// Verdict on the run: valid, doubtful or invalid.
     pub verdict: Grade,
     /// Reasons to distrust the run.
     pub reasons: &'a [Reason],
@@ -21,16 +21,16 @@ pub struct Headline<'a> {
     pub policies: &'a [PolicySummary],
     /// Sorted slowdowns of each policy's finished flows, by policy and repetition.
     pub slowdowns: &'a [Vec<Vec<f64>>],
-    /// True if the run has one draw of arrivals and therefore no intervals.
+    /// True if the run has one draw of arrivals and therefore no confidence intervals.
     pub is_one_draw: bool,
 }
 
-/// Ranking of the policies by one percentile.
+/// Ranking of the policies by one slowdown percentile.
 struct Ranking {
     name: &'static str,
     /// Indices of the policies, from the lowest value to the highest.
     order: Vec<usize>,
-    /// Indices of the policies, other than the lowest, that are not shown to be above it.
+    /// Indices of the policies whose percentile is not shown to be above the lowest one.
     level: Vec<usize>,
 }
 
@@ -40,7 +40,7 @@ impl Headline<'_> {
     /// For a run that is not valid, the headline begins with the verdict and ranks no policy. If flows are too few for
     /// a percentile, the headline states the number needed. With one draw of arrivals, values only hold for this draw,
     /// and no policy is called better or worse. With several draws, a policy is called best only if, for every other
-    /// policy, the interval of the change shows that the other policy is worse.
+    /// policy, the confidence interval of the change shows that the other policy is worse.
     pub fn words(&self) -> String {
         if self.verdict != Grade::Valid {
             return self.not_valid();
@@ -161,8 +161,8 @@ impl Headline<'_> {
         places.join(", ")
     }
 
-    /// Returns the sentence on the policies after the lowest; `None` if there are only two policies, or if the next one
-    /// is level with the lowest.
+    /// Returns the sentence on the policies after the lowest; `None` if there are only two policies, or if the
+    /// second-lowest policy is not shown to be above the lowest.
     fn next(&self, ranking: &Ranking) -> Option<String> {
         let next = *ranking.order.get(1).filter(|_| ranking.order.len() > 2)?;
         if ranking.level.contains(&next) {
@@ -216,8 +216,9 @@ impl Headline<'_> {
         }
     }
 
-    /// Returns true if the second policy of the pair is shown to be above the first. With several draws, the interval
-    /// of the change decides; with one draw, at least 1 % is needed, because smaller differences count as none.
+    /// Returns true if the second policy of the pair is shown to be above the first. With several draws, the confidence
+    /// interval of the change decides; with one draw, at least 1 % is needed, because smaller differences count as
+    /// none.
     fn is_above(&self, pair: [usize; 2], name: &str) -> bool {
         let change = self.change(pair, name);
         change.is_some_and(|it| match it.meaning() {
@@ -343,7 +344,7 @@ mod tests {
         .words()
     }
 
-    /// Returns the answer of a valid run, given p50 and p99 in each repetition of each policy.
+    /// Returns the headline of a valid run, given p50 and p99 in each repetition of each policy.
     fn ranked(policies: &[(&str, &[(f64, f64)])]) -> String {
         let policies: Vec<_> = policies
             .iter()
