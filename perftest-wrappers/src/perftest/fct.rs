@@ -211,7 +211,7 @@ mod tests {
     }
 
     proptest! {
-        /// The true time of every flow is within the bounds that the printed bandwidth implies.
+        /// The true FCT of every flow is within the bounds that the printed bandwidth implies.
         #[test]
         fn the_true_time_is_within_the_resolution(
             size in 5_u64..1_000_000_000,

@@ -53,7 +53,7 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
             }))
             @if info.scale.rate != Ratio::ONE || info.scale.time != Ratio::ONE {
                 (fact("scale", &format!(
-                    "rates × {}, times × {} in the lab; all values here are the paper's unless \
+                    "rates × {}, times × {} in the lab; all values here are at the paper's scale unless \
                      marked emulated",
                     info.scale.rate, info.scale.time
                 )))
@@ -92,7 +92,7 @@ fn faults(run: &Run) -> String {
     let later = run.info.faults.len() - run.faults().count();
     if later > 0 {
         faults.push(format!(
-            "{} after the run's end",
+            "{} planned after the run's end",
             counted(later as u64, "change")
         ));
     }
@@ -148,7 +148,7 @@ mod tests {
             times(&run),
             "the last flow starts at 3 ms; the run ends at 4 ms with flows under way: 1, never started: 1"
         );
-        assert_eq!(faults(&run), "1 change after the run's end");
+        assert_eq!(faults(&run), "1 change planned after the run's end");
         let ends: Vec<_> = run.flows.spans(0).iter().map(|it| it.end).collect();
         assert_eq!(ends, [millis(1), millis(4)]);
         let last = run.grid.edge(run.grid.len());

@@ -64,7 +64,7 @@ pub fn again(run: &Run) -> Quantity {
     let line = |policy| again(policy).map_or_else(Vec::new, |counts| known(counts));
     let lines = run.flows.policies.iter().map(line);
     Quantity::of_network(
-        "flows decided again per interval",
+        "repeated routing decisions per interval",
         Unit::Count,
         lines.collect(),
     )

@@ -151,7 +151,7 @@ pub struct PortConfig {
     pub buffer_bytes: Bytes,
     /// Thresholds for marking packets in the queue; `null`: packets are not marked.
     pub ecn: Option<EcnConfig>,
-    /// The port's part of the shared buffer; `null`: the switch has no shared buffer.
+    /// Limits of the port in the shared buffer; `null`: the switch has no shared buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ingress: Option<IngressConfig>,
 }
@@ -164,11 +164,11 @@ pub struct SharedBufferConfig {
     pub bytes: Bytes,
     /// Size of the part that all ports share, without the ports' reserves and headrooms.
     pub shared_bytes: Bytes,
-    /// Lowest rate that any port towards another datacenter has during the run, including changes of its link.
+    /// Lowest rate of any port towards another datacenter during the run, including rate changes by faults.
     pub lowest_rate_bps: BitsPerSec,
 }
 
-/// An ingress port's part of the switch's shared buffer.
+/// Limits of an ingress port in the switch's shared buffer.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct IngressConfig {

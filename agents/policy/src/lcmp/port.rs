@@ -6,8 +6,8 @@ use super::{LcmpConfig, PortThresholds, Preset, saturate};
 
 /// State of a port between samples: 24 bytes, as the paper counts (Sec. 4).
 ///
-/// For the trend, a queue saturates at 32 bits (4.3 GB), and so does the trend itself; the queue level uses the full
-/// queue length. The authors' code reaches neither bound in any run.
+/// For the trend, the queue length saturates at 32 bits (4.3 GB), and so does the trend itself; the queue level uses
+/// the full queue length. The authors' code reaches neither bound in any run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PortState {
     queue_cur: u32,
@@ -26,8 +26,7 @@ pub struct Levels {
     pub queue: u8,
     /// T: level of the queue's growth.
     pub trend: u8,
-    /// D: level of the duration counter, which a sample with a full queue raises and a sample with a drained queue
-    /// lowers.
+    /// D: level of the duration counter, which samples raise at the high-water mark and lower at the low-water mark.
     pub duration: u8,
     /// C_cong: congestion cost, fused from Q, T and D.
     pub congestion: u8,

@@ -417,7 +417,8 @@ impl Runner<'_> {
         running: &mut RunningRepetition<'_>,
     ) -> Result<Tuned, String> {
         let agent = running.agents.iter_mut().find(|agent| agent.name() == dc);
-        let agent = agent.ok_or_else(|| format!("datacenter `{dc}` has no switch agent in this run"))?;
+        let agent =
+            agent.ok_or_else(|| format!("datacenter `{dc}` has no switch agent in this run"))?;
         let at = (running.setup.policy, agent.switch());
         let faults = running.repetition.injected();
         let (commands, tuned) =

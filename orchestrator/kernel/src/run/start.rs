@@ -82,7 +82,11 @@ struct Tick {
 impl Tick {
     /// Reads the time and the jiffies of a recent timer tick.
     fn read() -> io::Result<Self> {
-        let missing = || io::Error::other(format!("`{TIMER_LIST}` does not contain the current time and the jiffies"));
+        let missing = || {
+            io::Error::other(format!(
+                "`{TIMER_LIST}` does not contain the current time and the jiffies"
+            ))
+        };
         let read = |_| Self::parse(&fs::read_to_string(TIMER_LIST)?).ok_or_else(missing);
         let ticks: Vec<Self> = (0..READINGS).map(read).collect::<io::Result<_>>()?;
         Self::undisturbed(ticks).ok_or_else(missing)

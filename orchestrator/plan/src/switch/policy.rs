@@ -120,7 +120,7 @@ fn buckets(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u16>>> {
     of_destinations(switches, |row| buckets_of(policy, row))
 }
 
-/// Returns the number of hash buckets of each candidate for a destination, as installed at the start of a run; traffic
+/// Returns each candidate's number of hash buckets for a destination, as installed at the start of a run; traffic
 /// engineering replaces these numbers once it has measured demands.
 pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
     let paths: Vec<_> = row
@@ -151,7 +151,10 @@ fn known_own(path: &str, spec: &OwnSpec) -> Result<String, PlanError> {
         path: format!("{path}.name"),
         what: "policy",
         name: spec.name.clone(),
-        hint: format!(" (hint: compiled in are `{}`)", names.join("`, `")),
+        hint: format!(
+            " (hint: the policies compiled in are `{}`)",
+            names.join("`, `")
+        ),
     })
 }
 

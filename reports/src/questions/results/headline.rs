@@ -30,7 +30,7 @@ struct Ranking {
     name: &'static str,
     /// Indices of the policies, from the lowest value to the highest.
     order: Vec<usize>,
-    /// Indices of the policies whose percentile is not shown to be above the lowest one.
+    /// Indices of the other policies whose percentile is not shown to be above the lowest policy's.
     level: Vec<usize>,
 }
 
@@ -67,7 +67,7 @@ impl Headline<'_> {
                 ""
             };
             let label = &self.policies[0].policy;
-            return format!("{label} alone, nothing to compare: {values}{draw}. {valid}");
+            return format!("{label} is the only policy, with slowdown {values}{draw}. {valid}");
         }
         let best = first.order[0];
         let mut parts = Vec::new();
@@ -144,7 +144,7 @@ impl Headline<'_> {
         let count = self.policies.len();
         let is_alone = |it: &&&Ranking| it.order[0] == policy && it.level.is_empty();
         if rankings.len() == 2 && rankings.iter().filter(is_alone).count() == 2 {
-            return format!("{best} of {count} on both");
+            return format!("{best} of {count} on both percentiles");
         }
         let place = |it: &&Ranking| {
             let name = it.name;
@@ -366,7 +366,7 @@ mod tests {
         ]);
         assert_eq!(
             found,
-            "lcmp: p99 58 % below ecmp's [52, 63], p50 60 % below [60, 60]; best of 3 on both. \
+            "lcmp: p99 58 % below ecmp's [52, 63], p50 60 % below [60, 60]; best of 3 on both percentiles. \
              rm-beta is second by p99. Valid."
         );
     }
@@ -394,8 +394,8 @@ mod tests {
         ]);
         assert_eq!(
             found,
-            "In this draw, lcmp: p99 60 % below ecmp's, p50 60 % below; lowest of 3 on both. Next by p99 are \
-             ecmp and wcmp, level with each other. Valid."
+            "In this draw, lcmp: p99 60 % below ecmp's, p50 60 % below; lowest of 3 on both percentiles. Next by p99 \
+             are ecmp and wcmp, level with each other. Valid."
         );
         assert!(!found.contains("better") && !found.contains("best"));
     }
