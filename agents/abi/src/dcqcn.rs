@@ -50,11 +50,13 @@ pub const LAW_MARKED: u32 = 4;
 /// Value of `LawStep::event`: a packet was queued.
 pub const LAW_QUEUED: u32 = 5;
 
-/// Largest queue threshold, in the caller's unit: its product with a 32-bit fraction still fits in 64 bits.
+/// Largest marking threshold of an eBPF program, in the unit of its queue length: the product with a 32-bit fraction
+/// still fits in 64 bits.
 pub const MAX_THRESHOLD: u64 = 1 << 31;
 
 row! {
-    /// DCQCN's congestion point: thresholds of an egress queue, each at most 2^31.
+    /// DCQCN's congestion point: thresholds of an egress queue, in the unit of the queue length. eBPF programs require
+    /// thresholds of at most 2^31, the simulator does not.
     pub struct CongestionPoint as "congestion_point" {
         /// Queue length up to which no packet is marked (Kmin).
         pub k_min: u64,
@@ -67,7 +69,7 @@ row! {
 
 row! {
     /// Parameters of DCQCN's reaction point and notification point, for both the published law and the artifact's
-    /// variant. Times are in the caller's unit.
+    /// variant. Times are in ns in eBPF programs and in ps in the simulator.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct DcqcnParams as "dcqcn_params" {
         /// Minimum time between two CNPs of one QP (N).
@@ -156,8 +158,8 @@ row! {
     pub struct HostParams as "host_params" {
         /// Parameters of DCQCN; times in nanoseconds.
         pub law: DcqcnParams,
-        /// Minimum time until a parked packet is checked again, ns; a longer timer interval takes its place (published
-        /// law).
+        /// Minimum time until the pacer checks a held packet again, ns; under the published law, DCQCN's timer interval
+        /// applies instead if it is longer.
         pub horizon_ns: u64,
         /// Index of the interface through which packets enter the pacer.
         pub pacer: u32,

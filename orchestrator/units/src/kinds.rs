@@ -5,7 +5,7 @@ use core::{fmt, str::FromStr};
 
 /// Error for a text that is not one of an enum's words.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{text}` is not {expected} (hint: words are {words})")]
+#[error("`{text}` is not {expected} (hint: allowed values are {words})")]
 pub struct ParseKindError {
     text: String,
     expected: &'static str,
@@ -108,7 +108,7 @@ kind! {
 }
 
 impl Place {
-    /// Returns the clock of labs that run at this place.
+    /// Returns the clock of labs that run on this kernel.
     #[must_use]
     pub const fn clock(self) -> Clock {
         match self {
@@ -196,7 +196,7 @@ mod tests {
         let error = "cpu".parse::<Clock>().unwrap_err().to_string();
         assert_eq!(
             error,
-            "`cpu` is not a clock (hint: words are virtual, real)"
+            "`cpu` is not a clock (hint: allowed values are virtual, real)"
         );
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Numbers of expected and of ended flow runs, which are all assumed to take the same time.
+/// Numbers of expected and ended runs of the flows, one per policy and repetition, all assumed to take the same time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Remaining {
     expected: u32,

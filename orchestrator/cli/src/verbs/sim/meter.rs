@@ -24,7 +24,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Returns a display that converts times to paper units by `scale`.
+    /// Returns a display that converts emulated times to the paper's scale by `scale`.
     pub fn new(scale: &Scale) -> Self {
         let now = Instant::now();
         Self {

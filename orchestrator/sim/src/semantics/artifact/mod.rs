@@ -22,7 +22,7 @@ impl SemanticsRules for Artifact {
     /// Header bytes: PPP 14, IPv4 20, UDP 8, sequence number and time 6. Congestion controls add their own headers.
     const DATA_HEADER_BYTES: u32 = 48;
     const PAYLOAD_ALIGN: u32 = 1;
-    /// Header of 12 bytes after PPP, IPv4 and priority group, padded to the minimum Ethernet frame.
+    /// ACK size: a header of 12 bytes after PPP, IPv4 and priority group, padded to the minimum Ethernet frame.
     const ACK_BYTES: u32 = 60;
     /// Unused, because marks return in ACKs instead of CNPs.
     const CNP_BYTES: u32 = 60;
