@@ -32,22 +32,22 @@ pub const REACTION_ALPHA: u32 = 1;
 /// Bit of `ReactionPoint::pending`: a CNP arrived since the last cut.
 pub const REACTION_CUT: u32 = 2;
 
-/// Value of `LawStep::event`: the QP started.
+/// Event of a DCQCN self-test step (`LawStep::event`): the QP started.
 pub const LAW_START: u32 = 0;
 
-/// Value of `LawStep::event`: the timer expired.
+/// Event of a DCQCN self-test step (`LawStep::event`): the timer expired.
 pub const LAW_TIMER: u32 = 1;
 
-/// Value of `LawStep::event`: a packet was sent.
+/// Event of a DCQCN self-test step (`LawStep::event`): a packet was sent.
 pub const LAW_SENT: u32 = 2;
 
-/// Value of `LawStep::event`: a CNP arrived.
+/// Event of a DCQCN self-test step (`LawStep::event`): a CNP arrived.
 pub const LAW_CNP: u32 = 3;
 
-/// Value of `LawStep::event`: a marked packet arrived at the receiver.
+/// Event of a DCQCN self-test step (`LawStep::event`): a marked packet arrived at the receiver.
 pub const LAW_MARKED: u32 = 4;
 
-/// Value of `LawStep::event`: a packet was queued.
+/// Event of a DCQCN self-test step (`LawStep::event`): a packet was queued.
 pub const LAW_QUEUED: u32 = 5;
 
 /// Largest marking threshold of an eBPF program, in the unit of its queue length: the product with a 32-bit fraction

@@ -283,8 +283,8 @@ row! {
 row! {
     /// Egress port of a switch: its state, its interface and its MAC addresses.
     pub struct PortRow as "port" {
-        /// Congestion and liveness in one word, which is read and written as a whole: Q in the low byte, then T, D
-        /// and C_cong, and PORT_ALIVE in the top bit.
+        /// Congestion and liveness in one word, which is read and written as a whole: queue level Q in the low byte,
+        /// then trend T, duration D and cost C_cong, and PORT_ALIVE in the top bit.
         pub state: u64,
         /// Index of the port's interface in the switch's network namespace.
         pub ifindex: u32,

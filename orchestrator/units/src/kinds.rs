@@ -92,7 +92,7 @@ kind! {
 }
 
 kind! {
-    /// Kernel that carries a lab's packets, and its clock; the two determine the lab's capacity.
+    /// Kernel that carries a lab's packets, with the kernel's clock; kernel and clock determine the lab's capacity.
     #[derive(Default)]
     Place: "a place where labs run" {
         /// A guest under software emulation, on the virtual clock.

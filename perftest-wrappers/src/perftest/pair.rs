@@ -224,7 +224,7 @@ impl Connection {
         self.0.write_all(bytes).await
     }
 
-    /// Returns a duplicate of the connection for another thread; both are non-blocking.
+    /// Returns a duplicate of the connection for another thread; original and duplicate are non-blocking.
     pub(crate) fn share(&self) -> io::Result<OwnedFd> {
         self.0.as_fd().try_clone_to_owned()
     }

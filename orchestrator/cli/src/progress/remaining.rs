@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 pub(super) struct Remaining {
     expected: u32,
     done: u32,
-    /// Time at which the first run began; `None` before it.
+    /// Time at which the first run of the flows began; `None` before that time.
     since: Option<Instant>,
     /// Time at which the latest run ended; `None` before the first end.
     last: Option<Instant>,

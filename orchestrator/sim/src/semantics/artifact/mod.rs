@@ -59,7 +59,8 @@ impl SemanticsRules for Artifact {
         u64::from(wraps::headroom(rate.get(), delay.nanos_trunc().get()))
     }
 
-    /// Subtracts the reserve of only one class per port, as the artifact does, although every class uses its own.
+    /// Subtracts the reserve of only one class per port, as the artifact does, although every class uses its own
+    /// reserve.
     fn shared_bytes(buffer: u64, headrooms: &[u64], _: u64) -> Option<u64> {
         Some(u64::from(wraps::shared(buffer, headrooms, RESERVE)))
     }
