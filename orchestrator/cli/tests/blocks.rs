@@ -293,7 +293,7 @@ fn without_speeds(line: &str) -> String {
         None => line.to_owned(),
     };
     let line = cut(line, " flows in ", ":");
-    let line = cut(&line, " virtual, ", "packet-hops/s");
+    let line = cut(&line, " virtual time, ", "packet-hops/s");
     cut(&line, "done in ", "\n")
 }
 

@@ -262,7 +262,7 @@ fn a_simulation_of_days_is_refused_with_the_estimate() {
     assert!(
         message.contains("the simulation is too large: 16000 flows of ")
             && message.contains(" packet-hops, which take about ")
-            && message.contains("more than the maximum of 24 h (hint: --until"),
+            && message.contains("the maximum duration is 24 h (hint: --until"),
         "{message}"
     );
     assert!(!bench.0.path().join("results").exists());
@@ -294,7 +294,7 @@ fn an_interrupted_simulation_keeps_finished_flows_and_names_policies_not_begun()
     let run = Run(run);
     assert_eq!(out.exit, Some(4), "{out:?}");
     let not_begun = "the run was interrupted; jobs not started: lcmp";
-    for part in ["interrupted: keeping what is finished", not_begun] {
+    for part in ["interrupted: keeping the rows written so far", not_begun] {
         assert!(out.stderr.contains(part), "{part}: {}", out.stderr);
     }
     assert!(run.text("run.json").contains(not_begun));

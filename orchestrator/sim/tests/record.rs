@@ -512,7 +512,7 @@ transport: { retransmit_timeout: 50 ms }
         assert_eq!(outcomes[0].reason, reason);
         let flows: Vec<FlowRow> = rows(folder.path());
         assert_eq!(flows[0].status, FlowStatus::Failed);
-        let said = "its QP gave up at 400 ms: 7 retries got no answer";
+        let said = "the flow's QP gave up at 400 ms: 7 retries got no answer";
         assert!(flows[0].reason.starts_with(said), "{}", flows[0].reason);
     }
 }

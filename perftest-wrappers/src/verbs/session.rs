@@ -120,7 +120,10 @@ impl Session {
             .spawn(move || {
                 // With this priority, no flow starts late because another thread computes.
                 if let Err(error) = crate::priority::run_first() {
-                    tracing::debug!(%error, "cannot set real-time priority; flows may start late");
+                    tracing::debug!(
+                        %error,
+                        "cannot set real-time priority of the thread that starts flows; flows may start late"
+                    );
                 }
                 // The call fails only if the session was dropped.
                 let _ = ended.send(runner.run());

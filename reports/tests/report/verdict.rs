@@ -28,7 +28,7 @@ fn judge(change: impl FnOnce(&mut RunInfo, &mut RunEnd, &mut FlowCounts)) -> Ver
     Verdict::of(&info, Some(&end), &counts)
 }
 
-/// Asserts that the verdict has this grade and a single reason, whose text contains `words`.
+/// Asserts that the verdict has this grade and a single reason, and that the text of the reason contains `words`.
 #[track_caller]
 fn assert_reason(verdict: &Verdict, grade: Grade, words: &str) {
     assert_eq!(verdict.grade, grade, "{verdict:?}");
@@ -39,7 +39,7 @@ fn assert_reason(verdict: &Verdict, grade: Grade, words: &str) {
     }
 }
 
-/// Asserts a figure's grades for three values: within its bound, beyond it, and far beyond it.
+/// Asserts the grades of a measured quantity for three values: within its bound, beyond it, and far beyond it.
 #[track_caller]
 fn assert_grades<T: Copy>(
     words: &str,
@@ -430,7 +430,8 @@ fn deviations_of_switches_and_hosts_are_doubtful() {
     }
 }
 
-/// The numbers are correct, but they hardly suffice to rank policies.
+/// If flows start only in the first 25 % of the workload's duration, the results are correct, but they hardly suffice
+/// to rank policies.
 #[test]
 fn a_workload_that_was_not_offered_leaves_a_run_valid_and_is_named() {
     let mut warnings = Vec::new();

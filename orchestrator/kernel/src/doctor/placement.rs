@@ -200,7 +200,7 @@ mod tests {
     fn only_a_timeout_is_worth_another_attempt() {
         let timeout = HandshakeError::TimedOut {
             seconds: 60,
-            waiting_for: "its processes to connect".to_owned(),
+            waiting_for: "the flow's processes to connect".to_owned(),
         };
         let closed = HandshakeError::Closed { side: Side::Client };
         let failed = Status::Failed {
