@@ -10,7 +10,7 @@ use crate::{
     yaml::{At, Maybe, OneOrMany, Scalar, Text, WordOr, scalar::words},
 };
 
-/// Source of flows: exactly one of its keys.
+/// Source of flows: a mapping with exactly one of the keys `workload`, `flows` and `flow_file`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
