@@ -340,10 +340,10 @@ pub enum Verb {
     /// Check a bundle, recompute its numbers from its rows, and run its scenario again
     #[command(after_help = BUNDLE_EXAMPLES)]
     Verify(VerifyArgs),
-    /// Reproduce figures of the paper: published beside found values, and verdicts on the claims
+    /// Reproduce figures of the paper: published and reproduced values, and verdicts on the claims
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArgs),
-    /// List the built-in scenarios, or copy them to be changed
+    /// List the built-in scenarios, or copy them for editing
     Scenarios(ScenariosArgs),
     /// Print the JSON Schema of scenarios
     Schema,
@@ -600,7 +600,7 @@ pub struct ExplainArgs {
         value_delimiter = ','
     )]
     pub queues: Vec<String>,
-    /// Neighbours behind a link that is down
+    /// Neighbour datacenters whose link is down
     #[arg(long, value_name = "DC,…", value_delimiter = ',')]
     pub dead: Vec<String>,
     /// Only these policies of the scenario, by label
@@ -665,7 +665,7 @@ pub struct DoctorArgs {
     /// Also list the requirements that are met
     #[arg(long, conflicts_with = "measure")]
     pub all: bool,
-    /// Measure the capacity of the place where `up` would run, and print it as a `--scale-for` option
+    /// Measure the capacity of the kernel or guest in which `up` would run, and print it as a `--scale-for` option
     ///
     /// Takes about a minute and stores nothing. Measure while the machine is as busy as it will be during runs.
     #[arg(long)]

@@ -80,8 +80,8 @@ pub const fn gauges_of(policies: usize) -> usize {
 }
 
 impl GaugeChange {
-    /// Returns the change of a gauge, given the difference in log slowdown of each repetition and the number of gauges
-    /// in the suite; `None` without repetitions.
+    /// Returns a gauge's change, given each repetition's difference in log slowdown and the number of gauges in the
+    /// suite; `None` without repetitions.
     #[must_use]
     pub fn of(differences: &[f64], gauges: usize) -> Option<Self> {
         let exceeded_by_chance = |rate: f64| student_margin(differences, 1.0 - rate);

@@ -43,7 +43,7 @@ pub struct Workload {
     #[serde(default)]
     #[schemars(extend("default" = LoadBase::default()))]
     pub load_base: Maybe<Text<LoadBase>>,
-    /// Distribution of the gaps between a source's flows: `poisson` (exponential) or `even`.
+    /// Distribution of the gaps between a sending host's flow starts: `poisson` (exponential) or `even`.
     #[serde(default)]
     #[schemars(extend("default" = Arrivals::default()))]
     pub arrivals: Maybe<Text<Arrivals>>,
