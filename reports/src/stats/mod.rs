@@ -185,7 +185,7 @@ pub fn slowdowns(repetitions: &[Vec<f64>], unfinished: &[f64]) -> Option<Slowdow
 /// side has fewer flows than the statistic needs ([`Statistic::min_values`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// Number of flows on each side; the smaller one if they differ.
+    /// Number of flows on each side; the smaller number if they differ.
     pub flows: usize,
     pub p50: Option<Estimate>,
     pub p95: Option<Estimate>,

@@ -35,7 +35,7 @@ impl QueueSamples {
         }
     }
 
-    /// Adds a decision, if it was based on a queue sample.
+    /// Counts a decision that was based on a queue sample; ignores other decisions.
     pub fn decide(&mut self, row: &DecisionRow) {
         let (Some(age), Some(interval)) = (row.signal_age_ns, self.interval) else {
             return;

@@ -14,7 +14,7 @@ use crate::time::SimTime;
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[repr(u8)]
 pub enum EventKind {
-    /// Fault, by its index in the partition's list.
+    /// Fault, identified by its index in the partition's list of faults.
     Fault,
     /// Arrival, at a port, of the packet at the head of its incoming wire.
     Arrive,
