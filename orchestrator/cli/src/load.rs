@@ -265,7 +265,7 @@ pub fn factors(scale: &ScaleArg) -> Result<(Ratio, Ratio), Failure> {
     };
     let run = RunDir::open(path).map_err(|error| {
         Failure::usage(format_args!(
-            "`--scale {}`: {} (hint: name a run, or two factors: `1/6000,100`)",
+            "`--scale {}`: {} (hint: give a run directory, or the factors for rates and times, such as `1/6000,100`)",
             path.display(),
             with_causes(&error)
         ))
@@ -301,8 +301,8 @@ fn read_here(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
         .map_err(|error| Failure::usage(lab_files::failed(path, &error)))
 }
 
-/// Returns the absolute path of an existing file; in a guest, it names the same file.
-/// Fails on a file that does not exist, with exit code 2.
+/// Returns the absolute path of an existing file; the path names the same file in a guest. Fails on a file that does
+/// not exist, with exit code 2.
 pub fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     path.canonicalize().map_err(|source| {
         Failure::usage(format_args!("cannot read `{}`: {source}", path.display()))

@@ -387,7 +387,10 @@ fn a_scale_of_the_command_line_replaces_the_scenarios() {
         2,
     );
     assert!(message.contains("`--scale nowhere`"), "{message}");
-    assert!(message.contains("name a run, or two factors"), "{message}");
+    assert!(
+        message.contains("give a run directory, or the factors"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -523,7 +523,7 @@ fn validate_passes_equal_outputs_and_fails_others() {
     for policy in ["ECMP\n", "UCMP\n", "LCMP\n"] {
         assert!(out.stdout.contains(policy), "{}", out.stdout);
     }
-    let agreed = "4 of 4 flows compared; 0 unfinished, 0 unknown";
+    let agreed = "4 of 4 published flows compared; 0 unfinished in the simulation, 0 unknown to it";
     assert_eq!(out.stdout.matches(agreed).count(), 3, "{}", out.stdout);
     let json = bench
         .expect_exit(&[&["--json"], &VALIDATE[..]].concat(), 0)

@@ -97,7 +97,7 @@ pub fn load(evidence: &Evidence) -> Option<String> {
         })
         .collect();
     parts.push(format!(
-        "starts cover {} of the duration",
+        "flow starts cover {} of the duration",
         text::percent(covered)
     ));
     if evidence.listed.flows > 0 {
