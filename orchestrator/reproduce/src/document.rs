@@ -420,7 +420,7 @@ fn span(low: Option<f64>, high: Option<f64>) -> String {
     .replace('-', "−")
 }
 
-/// Returns the two table rows of a stated change: p50 in the median bin and P99 in the worst bin.
+/// Returns the two table rows for a change that the paper's text states: p50 in the median bin, p99 in the worst bin.
 fn text_rows(row: &TextReport) -> [[String; 6]; 2] {
     let stated = &row.stated;
     let ends = [

@@ -125,7 +125,8 @@ kind! {
         /// 64-bit arithmetic, unique flow keys, the plan's buffers, RoCEv2 headers, and parameters as published.
         #[default]
         Paper = "paper",
-        /// Behaviour of the authors' NS-3 code, including its integer wraps, aliases, headers and parameters.
+        /// Behaviour of the authors' NS-3 code, including its integer overflows, flow keys that collide, header sizes and
+        /// parameters.
         Artifact = "artifact",
     }
 }

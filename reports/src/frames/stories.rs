@@ -36,7 +36,8 @@ pub struct Stories {
     pub again: BTreeMap<String, Vec<u32>>,
 }
 
-/// Reads the decisions on `flows`. The table is read by columns, because few of its rows concern these flows.
+/// Reads the routing decisions for `flows`. The table is read column by column, and only the few rows of these flows are
+/// built.
 pub fn stories(
     run: &RunFacts,
     flows: &BTreeSet<FlowKey>,

@@ -287,7 +287,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Reports the flows that were removed from the table, and stores the numbers of removed flows for the next agent.
+    /// Reports the flows that were removed from the table, and stores how many were, so that an agent that replaces this
+    /// one continues the counts.
     fn report_gone(
         &mut self,
         gone: Vec<(FlowKey, FlowEntry)>,

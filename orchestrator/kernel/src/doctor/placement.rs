@@ -160,7 +160,7 @@ async fn flow(lab: &Lab, hosts: &[NodeId]) -> Result<Status, String> {
         .run(MonotonicTime::now())
         .await
         .map_err(|error| error.to_string())?;
-    let row = rows.pop().ok_or("the trial flow has no outcome")?;
+    let row = rows.pop().ok_or("the trial flow ended without a result")?;
     Ok(row.status)
 }
 

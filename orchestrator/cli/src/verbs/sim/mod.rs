@@ -66,8 +66,8 @@ pub fn run_loaded(
     simulate(arguments, overrides, global, path, loaded)
 }
 
-/// Simulates a scenario without a sweep, which messages call `path`, and returns the run directory, which has no report
-/// yet.
+/// Simulates a scenario that has no sweep, and returns the run directory, which has no report yet. `path` is the
+/// scenario's name in messages.
 pub fn simulate(
     arguments: &SimArgs,
     overrides: &Overrides,
