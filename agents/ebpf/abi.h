@@ -47,7 +47,7 @@
 #define PFC_OPCODE 0x0101
 #define PAUSE_RING_BYTES 4194304
 #define TRIGGER_NEW_FLOW 0 // First packet of a flow.
-#define TRIGGER_FAILOVER 1 // Packet of a pinned flow whose port is dead (fast failover).
+#define TRIGGER_FAILOVER 1 // Packet of a flow whose pinned port is dead (fast failover).
 #define TRIGGER_FLOW_AGEING 2 // Packet of a flow that passed a size threshold and whose next hop is no longer among the cheapest.
 #define RULE_HASH 0 // Bucket policies: hash over the live candidates' buckets.
 #define RULE_SCORED 1 // LCMP: hash over the cheaper half of the candidates.
@@ -78,8 +78,8 @@ _Static_assert(__builtin_offsetof(struct flow_key, dport) == 10, "flow_key.dport
 _Static_assert(__builtin_offsetof(struct flow_key, proto) == 12, "flow_key.proto");
 _Static_assert(__builtin_offsetof(struct flow_key, pad) == 13, "flow_key.pad");
 
-// Row of a pinned flow. With its key it has 48 bytes; the paper (Sec. 4) counts 24. The key here is the whole
-// five-tuple, and packets, bytes and decisions are counted for telemetry.
+// Flow table row, which pins a flow to an egress port. Key and row have 48 bytes; the paper (Sec. 4) counts 24.
+// The key here is the whole five-tuple, and packets, bytes and decisions are counted for telemetry.
 struct flow_entry {
 	// Time of the latest packet, precise to one tick of the kernel's timer; exact if the packet caused a
 	// decision.
@@ -114,7 +114,8 @@ _Static_assert(sizeof(struct prefix_key) == 8, "prefix_key");
 _Static_assert(__builtin_offsetof(struct prefix_key, bits) == 0, "prefix_key.bits");
 _Static_assert(__builtin_offsetof(struct prefix_key, addr) == 4, "prefix_key.addr");
 
-// DCQCN's congestion point: thresholds of an egress queue, each at most 2^31.
+// DCQCN's congestion point: thresholds of an egress queue, in the unit of the queue length. eBPF programs require
+// thresholds of at most 2^31, the simulator does not.
 struct congestion_point {
 	// Queue length up to which no packet is marked (Kmin).
 	__u64 k_min;
@@ -201,8 +202,8 @@ _Static_assert(__builtin_offsetof(struct destination, size_thresholds) == 72, "d
 
 // Egress port of a switch: its state, its interface and its MAC addresses.
 struct port {
-	// Congestion and liveness in one word, which is read and written as a whole: Q in the low byte, then T, D
-	// and C_cong, and PORT_ALIVE in the top bit.
+	// Congestion and liveness in one word, which is read and written as a whole: queue level Q in the low byte,
+	// then trend T, duration D and cost C_cong, and PORT_ALIVE in the top bit.
 	__u64 state;
 	// Index of the port's interface in the switch's network namespace.
 	__u32 ifindex;
@@ -296,11 +297,11 @@ _Static_assert(__builtin_offsetof(struct switch_table, queues) == 1640, "switch_
 // report. The simulator's switches use the same counters.
 struct counters {
 	__u64 received;
-	// Packets of pinned flows that needed no decision.
+	// Packets forwarded through the port to which their flow was already pinned, without a decision.
 	__u64 hits;
 	// Decisions for packets of flows without a row in the flow table, usually a flow's first packet.
 	__u64 new_flows;
-	// Decisions for a pinned flow whose port is dead.
+	// Decisions for packets of flows whose pinned port is dead.
 	__u64 failovers;
 	// Decisions that flow ageing caused.
 	__u64 aged;
@@ -407,7 +408,7 @@ _Static_assert(__builtin_offsetof(struct decision_record, pad) == 52, "decision_
 _Static_assert(__builtin_offsetof(struct decision_record, candidates) == 56, "decision_record.candidates");
 
 // Parameters of DCQCN's reaction point and notification point, for both the published law and the artifact's
-// variant. Times are in the caller's unit.
+// variant. Times are in ns in eBPF programs and in ps in the simulator.
 struct dcqcn_params {
 	// Minimum time between two CNPs of one QP (N).
 	__u64 cnp_interval;
@@ -524,8 +525,8 @@ _Static_assert(__builtin_offsetof(struct law_step, is_marked) == 220, "law_step.
 struct host_params {
 	// Parameters of DCQCN; times in nanoseconds.
 	struct dcqcn_params law;
-	// Minimum time until a parked packet is checked again, ns; a longer timer interval takes its place (published
-	// law).
+	// Minimum time until the pacer checks a held packet again, ns; under the published law, DCQCN's timer interval
+	// applies instead if it is longer.
 	__u64 horizon_ns;
 	// Index of the interface through which packets enter the pacer.
 	__u32 pacer;

@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 
 use crate::{document::text_of, questions::Answered, stats::Meaning, text::WIDTH};
 
-/// Returns the text of all answers that have blocks for a terminal, separated by blank lines, in lines of at most
+/// Returns the terminal text of all answers to the report's questions, separated by blank lines, in lines of at most
 /// [`WIDTH`] characters.
 pub fn closing(answers: &[Answered<'_>]) -> String {
     let text = |(_, blocks): &Answered<'_>| {
@@ -16,7 +16,7 @@ pub fn closing(answers: &[Answered<'_>]) -> String {
     texts.join("\n")
 }
 
-/// Colours the meanings of changes, such as `better`, and warnings for a terminal.
+/// Colours warnings, and words that rate a change, such as `better`, for a terminal.
 pub fn painted(text: &str) -> String {
     let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
     let mut painted = text.to_owned();

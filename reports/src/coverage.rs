@@ -30,7 +30,7 @@ pub struct Study {
     pub groups: usize,
 }
 
-/// Coverage of the intervals for a run's policies.
+/// Coverage of the confidence intervals (share that contains the true value) for a run's policies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Coverage {
     /// Name of the run's scenario.
@@ -56,8 +56,8 @@ pub struct CoverageRow {
     pub value: f64,
     /// Share of groups whose interval contains the true value.
     pub held: f64,
-    /// Share of group pairs whose interval of the change contains zero. Both groups are from the same policy, so it
-    /// should.
+    /// Share of group pairs whose interval of the change contains zero. Both groups are from the same policy, so the
+    /// true change is zero.
     pub same: f64,
     /// Verdicts on pairs of groups in which the second group's slowdowns are reduced by 10 %.
     pub less_10: Found,
@@ -122,7 +122,7 @@ pub enum CoverageError {
         group: usize,
     },
     /// The run is not valid, so its values cannot be taken as the true values.
-    #[error("`{directory}` is {grade}: its values cannot be taken as the true values")]
+    #[error("the run `{directory}` is {grade}, so its values cannot be taken as the true values")]
     NotValid {
         /// Directory of the run.
         directory: String,

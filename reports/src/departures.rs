@@ -2,22 +2,22 @@
 
 use lab_records::{Departure, RunInfo};
 
-/// Returns the parameters of `policy` that depart from its publication; empty for records of an earlier lcmp-lab, which
-/// do not have them.
+/// Returns the parameters of `policy` that differ from the policy's publication; empty for records of an earlier
+/// lcmp-lab, which do not have them.
 pub fn of<'a>(info: &'a RunInfo, policy: &str) -> &'a [Departure] {
     let mut settings = info.provenance.policies.iter();
     let found = settings.find(|settings| settings.policy == policy);
     found.map_or(&[], |settings| &settings.departures)
 }
 
-/// Formats departures with their references in one line.
+/// Formats parameters that differ from the publication, with references, in one line.
 pub fn listed(departures: &[Departure]) -> String {
     let words: Vec<String> = departures.iter().map(ToString::to_string).collect();
     words.join(", ")
 }
 
-/// Returns the text that follows the label of `policy` in figure legends: the parameters that depart from its
-/// publication, or only their number if that text is too long. Empty if no parameter departs, or if the run has too
+/// Returns the text that follows the label of `policy` in figure legends: the parameters that differ from the policy's
+/// publication, or only their number if that text is too long. Empty if no parameter differs, or if the run has too
 /// many policies for a legend.
 pub fn legend(info: &RunInfo, policy: &str) -> String {
     let departures = of(info, policy);

@@ -25,8 +25,8 @@ pub enum ReportError {
         /// Error of the drawing backend.
         source: DrawError,
     },
-    /// The data of the page cannot be written as JSON.
-    #[error("cannot write the page's data")]
+    /// The data of the report page cannot be written as JSON.
+    #[error("cannot write the report page's data")]
     Data(#[from] serde_json::Error),
     /// A file cannot be written.
     #[error("cannot write `{}`", path.display())]

@@ -42,12 +42,12 @@ impl<'a> Population<'a> {
         self.0.last().is_none_or(|last| last.is_finite())
     }
 
-    /// Returns the percentile `percent` by nearest rank; `None` if it lies among unfinished flows.
+    /// Returns the percentile `percent` by nearest rank; `None` if it falls on an unfinished flow.
     pub fn percentile(&self, percent: u32) -> Option<f64> {
         nearest_rank(&self.0, percent).filter(|value| value.is_finite())
     }
 
-    /// Returns a statistic; `None` if it needs more flows, or lies among unfinished flows.
+    /// Returns a statistic; `None` if it needs more flows, or falls on an unfinished flow.
     pub fn shown(&self, statistic: Statistic) -> Option<f64> {
         stats::shown(&self.0, statistic).filter(|value| value.is_finite())
     }

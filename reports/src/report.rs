@@ -28,13 +28,13 @@ use crate::{
 /// Report that has been written into a run directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Path of the page.
+    /// Path of the HTML page.
     pub html: PathBuf,
     /// Paths of the figures, each as SVG, PNG and CSV.
     pub figures: Vec<PathBuf>,
     /// Results of the run.
     pub summary: Summary,
-    /// Values of the answers that are not in `summary`, by question id.
+    /// Values in the report's answers that are not in `summary`, by id of the answered question.
     pub answers: BTreeMap<&'static str, Value>,
     /// Text for the end of the run in a terminal, without the headline.
     pub closing: String,

@@ -3,7 +3,7 @@
 use lab_records::{DcPath, LinkInfo, RunInfo};
 use lab_units::Nanos;
 
-/// Network of datacenters and links, in which paths are mapped to routes.
+/// Network of datacenters and links, which maps paths (directed) to routes (undirected).
 pub struct Routes {
     /// Names of the datacenters, in the order of the plan.
     dcs: Vec<String>,

@@ -29,15 +29,16 @@ pub struct Run {
     pub started_at: UtcTime,
     /// End of the run; `None` if it did not end.
     pub end: Option<RunEnd>,
-    /// Verdict that this program's rules give for the run's rows.
+    /// Verdict on the run, which this version of the program derives from the run's rows.
     pub verdict: Verdict,
-    /// Certificate of the lab's links; empty for a simulation.
+    /// Link certificate: measured rate, delay and buffer of each link direction against the plan; empty for a
+    /// simulation.
     pub certificate: Vec<CertifiedRow>,
     /// Routes between datacenters.
     pub routes: Routes,
     /// Flows of all policies.
     pub flows: Flows,
-    /// Time intervals in which the first repetition is shown.
+    /// Time grid on which figures show the first repetition.
     pub grid: TimeGrid,
     /// Groups of routes that share a colour.
     pub groups: Groups,
@@ -51,13 +52,13 @@ pub struct Run {
     pub link_uses: Vec<LinkUse>,
     /// Values of each link direction over time, under each policy.
     pub over_time: Vec<DirectionSeries>,
-    /// Totals of each port under each policy; empty if the engine does not count them.
+    /// Longest queue, marks, drops and pauses of each port under each policy; empty if the engine does not count them.
     pub ports: Vec<PortTotal>,
-    /// Counters over time of the switches next to faults.
+    /// Link counters over time of switches that have a faulty link.
     pub around_faults: Vec<LinkSeries>,
     /// Numbers of decisions, by policy and reason.
     pub decisions: Vec<DecisionCount>,
-    /// Decisions on the flows that the page lists, and repeated decisions.
+    /// Decisions on the flows that the report page lists, and numbers of repeated decisions over time.
     pub stories: Stories,
     /// Pauses by priority flow control, by policy; policies without pauses are left out.
     pub pauses: BTreeMap<String, Pauses>,
@@ -110,7 +111,7 @@ impl Run {
         })
     }
 
-    /// Returns the faults that occurred before the first repetitions ended.
+    /// Returns the faults that occurred before the latest end of any policy's first repetition.
     pub fn faults(&self) -> impl Iterator<Item = &FaultInfo> {
         let end = self.flows.first_end();
         self.info
@@ -133,15 +134,15 @@ impl Run {
         if self.stories.again.is_empty() && !self.flows.has_rerouted() {
             ""
         } else {
-            " A flow that was re-routed counts with its first route."
+            " A re-routed flow is counted on its first route only."
         }
     }
 
     /// Returns the note for figures and tables that count a flow on each of its routes; empty if no flow was re-routed.
     pub fn about_routes(&self) -> &'static str {
         if self.flows.has_rerouted() {
-            " A flow that was re-routed counts on each route that it took, with the bytes that took it: \
-                 flows add up to more than there are, bytes do not."
+            " A flow that was re-routed is counted on each route that it took, with the bytes sent on that \
+                 route: the flow counts add up to more than the number of flows, but each byte counts once."
         } else {
             self.about_rerouted()
         }

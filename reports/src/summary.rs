@@ -35,7 +35,8 @@ pub struct Summary {
 pub struct PolicySummary {
     /// Label of the policy.
     pub policy: String,
-    /// Parameters that depart from the publication; empty for records of an earlier lcmp-lab, which do not have them.
+    /// Parameters that differ from the policy's publication; empty for records of an earlier lcmp-lab, which do not
+    /// have them.
     pub departures: Vec<Departure>,
     /// Number of recorded flows.
     pub flows: u64,

@@ -187,7 +187,7 @@ pub fn change_interval(Interval { low, high }: Interval) -> String {
     )
 }
 
-/// Returns the note that explains missing statistics.
+/// Returns the note that explains dashes in place of statistics: the number of flows that each statistic needs.
 pub fn too_few() -> String {
     let [p50, p95, p99, mean] = [
         Statistic::P50,
@@ -197,14 +197,14 @@ pub fn too_few() -> String {
     ]
     .map(|it| commas(it.min_values() as u64));
     format!(
-        "A dash: too few flows. A p50 needs {p50} flows, a p95 {p95} and a p99 {p99}, so that ten are \
-         beyond it; a mean needs {mean}."
+        "A dash: too few flows. A p50 needs {p50} flows, a p95 {p95} and a p99 {p99}, so that ten \
+         flows lie beyond it; a mean needs {mean}."
     )
 }
 
 /// Note that explains lower bounds, which are marked with ≥.
 pub const AT_LEAST: &str =
-    "≥: flows that did not finish count with the least slowdown that they can have.";
+    "≥: unfinished flows are counted at the least slowdown that they can have.";
 
 /// Formats a measured time minus the configured time, such as `+31.3 µs`.
 pub fn time_off(measured: Nanos, configured: Nanos) -> String {

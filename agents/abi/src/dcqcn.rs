@@ -32,29 +32,31 @@ pub const REACTION_ALPHA: u32 = 1;
 /// Bit of `ReactionPoint::pending`: a CNP arrived since the last cut.
 pub const REACTION_CUT: u32 = 2;
 
-/// Value of `LawStep::event`: the QP started.
+/// Event of a DCQCN self-test step (`LawStep::event`): the QP started.
 pub const LAW_START: u32 = 0;
 
-/// Value of `LawStep::event`: the timer expired.
+/// Event of a DCQCN self-test step (`LawStep::event`): the timer expired.
 pub const LAW_TIMER: u32 = 1;
 
-/// Value of `LawStep::event`: a packet was sent.
+/// Event of a DCQCN self-test step (`LawStep::event`): a packet was sent.
 pub const LAW_SENT: u32 = 2;
 
-/// Value of `LawStep::event`: a CNP arrived.
+/// Event of a DCQCN self-test step (`LawStep::event`): a CNP arrived.
 pub const LAW_CNP: u32 = 3;
 
-/// Value of `LawStep::event`: a marked packet arrived at the receiver.
+/// Event of a DCQCN self-test step (`LawStep::event`): a marked packet arrived at the receiver.
 pub const LAW_MARKED: u32 = 4;
 
-/// Value of `LawStep::event`: a packet was queued.
+/// Event of a DCQCN self-test step (`LawStep::event`): a packet was queued.
 pub const LAW_QUEUED: u32 = 5;
 
-/// Largest queue threshold, in the caller's unit: its product with a 32-bit fraction still fits in 64 bits.
+/// Largest marking threshold of an eBPF program, in the unit of its queue length: the product with a 32-bit fraction
+/// still fits in 64 bits.
 pub const MAX_THRESHOLD: u64 = 1 << 31;
 
 row! {
-    /// DCQCN's congestion point: thresholds of an egress queue, each at most 2^31.
+    /// DCQCN's congestion point: thresholds of an egress queue, in the unit of the queue length. eBPF programs require
+    /// thresholds of at most 2^31, the simulator does not.
     pub struct CongestionPoint as "congestion_point" {
         /// Queue length up to which no packet is marked (Kmin).
         pub k_min: u64,
@@ -67,7 +69,7 @@ row! {
 
 row! {
     /// Parameters of DCQCN's reaction point and notification point, for both the published law and the artifact's
-    /// variant. Times are in the caller's unit.
+    /// variant. Times are in ns in eBPF programs and in ps in the simulator.
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct DcqcnParams as "dcqcn_params" {
         /// Minimum time between two CNPs of one QP (N).
@@ -156,8 +158,8 @@ row! {
     pub struct HostParams as "host_params" {
         /// Parameters of DCQCN; times in nanoseconds.
         pub law: DcqcnParams,
-        /// Minimum time until a parked packet is checked again, ns; a longer timer interval takes its place (published
-        /// law).
+        /// Minimum time until the pacer checks a held packet again, ns; under the published law, DCQCN's timer interval
+        /// applies instead if it is longer.
         pub horizon_ns: u64,
         /// Index of the interface through which packets enter the pacer.
         pub pacer: u32,

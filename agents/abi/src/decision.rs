@@ -46,7 +46,7 @@ byte_enum! {
     pub enum Trigger as "TRIGGER_" {
         /// First packet of a flow.
         NewFlow = 0 as "NEW_FLOW",
-        /// Packet of a pinned flow whose port is dead (fast failover).
+        /// Packet of a flow whose pinned port is dead (fast failover).
         Failover = 1 as "FAILOVER",
         /// Packet of a flow that passed a size threshold and whose next hop is no longer among the cheapest.
         FlowAgeing = 2 as "FLOW_AGEING",

@@ -26,7 +26,8 @@ use crate::{
     },
 };
 
-/// Rows that the header declares; each row follows the rows that its fields contain.
+/// Layouts of the map rows and ring buffer records that `abi.h` declares; each follows the layouts that its fields
+/// contain.
 const ROWS: [RowLayout; 27] = [
     FlowKey::ROW,
     FlowEntry::ROW,

@@ -31,7 +31,7 @@ impl<T: CType, const N: usize> CType for [T; N] {
     const LEN: Option<usize> = Some(N);
 }
 
-/// Description of a row's field.
+/// Field of a map row or ring buffer record, as declared in C.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldLayout {
     /// Lines of the field's doc comment.

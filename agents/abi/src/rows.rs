@@ -151,8 +151,8 @@ impl FlowKey {
 }
 
 row! {
-    /// Row of a pinned flow. With its key it has 48 bytes; the paper (Sec. 4) counts 24. The key here is the whole
-    /// five-tuple, and packets, bytes and decisions are counted for telemetry.
+    /// Flow table row, which pins a flow to an egress port. Key and row have 48 bytes; the paper (Sec. 4) counts 24.
+    /// The key here is the whole five-tuple, and packets, bytes and decisions are counted for telemetry.
     pub struct FlowEntry as "flow_entry" {
         /// Time of the latest packet, precise to one tick of the kernel's timer; exact if the packet caused a
         /// decision.
@@ -283,8 +283,8 @@ row! {
 row! {
     /// Egress port of a switch: its state, its interface and its MAC addresses.
     pub struct PortRow as "port" {
-        /// Congestion and liveness in one word, which is read and written as a whole: Q in the low byte, then T, D
-        /// and C_cong, and PORT_ALIVE in the top bit.
+        /// Congestion and liveness in one word, which is read and written as a whole: queue level Q in the low byte,
+        /// then trend T, duration D and cost C_cong, and PORT_ALIVE in the top bit.
         pub state: u64,
         /// Index of the port's interface in the switch's network namespace.
         pub ifindex: u32,
@@ -374,11 +374,11 @@ row! {
     #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
     pub struct Counters as "counters" {
         pub received: u64,
-        /// Packets of pinned flows that needed no decision.
+        /// Packets forwarded through the port to which their flow was already pinned, without a decision.
         pub hits: u64,
         /// Decisions for packets of flows without a row in the flow table, usually a flow's first packet.
         pub new_flows: u64,
-        /// Decisions for a pinned flow whose port is dead.
+        /// Decisions for packets of flows whose pinned port is dead.
         pub failovers: u64,
         /// Decisions that flow ageing caused.
         pub aged: u64,

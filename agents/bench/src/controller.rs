@@ -102,7 +102,7 @@ impl AgentController {
         Ok(message)
     }
 
-    /// Reads messages until `pick` returns a value.
+    /// Reads messages until `pick` returns a value; the error for a missing message includes `what`.
     pub fn wait_for<T>(
         &mut self,
         what: &'static str,
@@ -130,7 +130,7 @@ impl AgentController {
         })
     }
 
-    /// Writes the buckets of both candidates and waits until they are in the switch's table.
+    /// Sets the numbers of hash buckets of the two candidate next hops, and waits until they are in the switch's table.
     pub fn set_buckets(&mut self, buckets: [u16; 2]) -> Result<(), BenchError> {
         let (addr, prefix_len) = PREFIX;
         self.apply(&AgentCommand::SetBuckets(vec![BucketRow {
@@ -211,7 +211,7 @@ impl AgentController {
         })
     }
 
-    /// Waits for counters that satisfy `is_wanted`.
+    /// Waits for a report of the agent's counters that satisfies `is_wanted`.
     pub fn stats_where(&mut self, is_wanted: impl Fn(&Stats) -> bool) -> Result<Stats, BenchError> {
         self.wait_for("the expected counters", |message| match message {
             AgentMessage::Stats(stats) => is_wanted(&stats).then_some(stats),

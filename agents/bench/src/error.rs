@@ -22,7 +22,7 @@ pub enum BenchError {
         action: &'static str,
         source: io::Error,
     },
-    #[error("the agent did not report {what}: {instead}")]
+    #[error("the agent did not report {what}; instead: {instead}")]
     Agent { what: &'static str, instead: String },
     #[error("{what} did not happen within {} s", limit.as_secs())]
     Waited { what: &'static str, limit: Duration },

@@ -34,9 +34,9 @@ use crate::{
 /// Cause of a port's failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Cut {
-    /// Link taken down at its far end.
+    /// The port's link is taken down at its far end.
     Link,
-    /// Port disabled by the controller.
+    /// The port is disabled by the controller.
     Command,
 }
 
@@ -45,24 +45,24 @@ pub enum Cut {
 pub struct Failover {
     /// Cause of the port's failure.
     pub cut: Cut,
-    /// Number of flows pinned to the port.
+    /// Number of flows pinned to the failing port.
     pub flows: u32,
     /// Number of rounds, in each of which the port fails once.
     pub rounds: usize,
-    /// Time from the cut to the flow's first packet on the new port, median over the rounds.
+    /// Time from the cut to the measured flow's first packet on the new port, median over the rounds.
     pub time: Nanos,
-    /// Longest time from the cut to the first packet on the new port in any round.
+    /// Maximum time over the rounds from the cut to the measured flow's first packet on the new port.
     pub longest: Nanos,
-    /// Lost packets of the flow, median over the rounds.
+    /// Number of lost packets of the measured flow, median over the rounds.
     pub lost: u64,
-    /// Interval at which the flow's packets are sent, median over the rounds.
+    /// Interval at which the measured flow's packets are sent, median over the rounds.
     pub gap: Nanos,
     /// Number of failover decisions of the switch, summed over all rounds.
     pub redecided: u64,
 }
 
-/// Measures `rounds` cuts with `flows` flows pinned to the port. Fails if the testbed cannot be created or the agent
-/// does not move the flow.
+/// Measures `rounds` failures of a port to which `flows` flows are pinned. Fails if the testbed cannot be created or
+/// the measured flow does not move to the other port.
 pub fn failover(cut: Cut, flows: u32, rounds: usize) -> Result<Failover, BenchError> {
     let testbed = Testbed::new()?;
     let socket = SocketPath::new();
@@ -144,7 +144,8 @@ impl Drop for SocketPath {
     }
 }
 
-/// Sends one packet of each flow; the measured flow comes last and repeats its packet until one arrives.
+/// Sends one packet of each flow; the measured flow comes last and repeats its packet until one arrives over the first
+/// link.
 fn pin(sender: &UdpSocket, first: &UdpSocket, flows: u32) -> Result<(), BenchError> {
     for flow in (1..flows.min(MAX_FLOWS)).rev() {
         let port = FLOW_PORT + u16::try_from(flow).unwrap_or(0);
@@ -256,7 +257,8 @@ impl FailoverFlow {
         self.arrived[link].load(Ordering::Relaxed)
     }
 
-    /// Sends at a steady pace until the round is over; returns the number of packets and the time between two of them.
+    /// Sends the flow's packets at a steady pace until the round is over; returns the number of packets and the mean
+    /// interval between packets.
     fn send(&self, sender: &UdpSocket) -> Result<(u64, Nanos), BenchError> {
         let started = Instant::now();
         let mut number = 0_u64;

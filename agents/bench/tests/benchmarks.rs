@@ -52,7 +52,7 @@ fn a_decision_costs_at_most_thirty_early_exits_at_six_candidates() {
     }
 }
 
-/// Returns a benchmark's result; `None`, after printing the reason, if the process lacks the rights to measure.
+/// Returns a benchmark's result; `None`, after printing the reason, if the process lacks the privileges to measure.
 fn measured<T: std::fmt::Debug>(name: &str, result: Result<T, BenchError>) -> Option<T> {
     match result {
         Err(error) if error.is_not_permitted() => {

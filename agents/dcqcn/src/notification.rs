@@ -1,7 +1,7 @@
 //! Notification point: CNPs of a receiving QP.
 
 /// Returns the earliest time of the next CNP if the receiver answers a packet that arrives marked at `now` with a CNP;
-/// `None` if it does not answer. `earliest` is the latest `Some` result, initially 0.
+/// `None` if it does not answer. `earliest` is the result of the latest call that returned `Some`, initially 0.
 ///
 /// The receiver answers a marked packet with a CNP, but sends at most one CNP per QP in each `interval` (section 3.1,
 /// and RoCEv2 annex A17.9.3).

@@ -6,8 +6,9 @@ use lab_units::{BitsPerSec, Nanos, Ratio};
 
 /// Returns DCQCN's parameters for `config`, with times in units of 1/`ticks_per_nano` ns.
 ///
-/// In the artifact's variant there is a minimum time between rate cuts, and none between CNPs. Its first check for a
-/// cut is one nanosecond late, so that it follows the update of α, as in `RdmaHw`'s `ScheduleDecreaseRateMlx(q, 1)`.
+/// In the artifact's variant there is a minimum time between rate cuts, and none between CNPs. The variant's first
+/// check for a cut is one nanosecond late, so that it follows the update of α, as in `RdmaHw`'s
+/// `ScheduleDecreaseRateMlx(q, 1)`.
 ///
 /// The gain is rounded to a multiple of 2^-30. Rate increases are capped at [`MAX_RATE_BPS`], 4.4 Tbit/s, because
 /// neither line rates nor targets exceed it.

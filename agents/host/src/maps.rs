@@ -55,8 +55,8 @@ impl HostMaps {
         })
     }
 
-    /// Removes the state of all QPs and NICs, clears the counters and re-opens the pacer. The next packet of each QP
-    /// is treated as its first.
+    /// Removes the state of all QPs and NICs, clears the counters and lets the pacer accept packets again. The next
+    /// packet of each QP is treated as its first.
     ///
     /// # Errors
     /// The kernel refuses access to a map.

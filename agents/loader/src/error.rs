@@ -10,7 +10,7 @@ use nix::errno::Errno;
 pub enum LoaderError {
     #[error("cannot load the eBPF object")]
     Load(#[source] EbpfError),
-    #[error("the eBPF object has no `{name}`")]
+    #[error("the eBPF object has no program or map `{name}`")]
     Missing { name: &'static str },
     #[error("cannot {action} the eBPF program `{program}`")]
     Program {

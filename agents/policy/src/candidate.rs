@@ -3,7 +3,7 @@
 use lab_abi::{Rule, rows::MAX_CANDIDATES};
 use lab_units::{BitsPerSec, Nanos};
 
-/// Path from a candidate to the destination, in paper units.
+/// Path from a candidate to the destination, with delay and rates at the paper's scale (before scaling for emulation).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Path {
     /// One-way end-to-end delay of the path.
@@ -16,7 +16,7 @@ pub struct Path {
     pub hops: u32,
 }
 
-/// Candidate next hop of a flow's destination, with the state on which the switch bases its decision.
+/// Candidate next hop towards a flow's destination, with the state on which the switch bases its decision.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Candidate {
     /// C_path (Eq. 2), set by the control plane.

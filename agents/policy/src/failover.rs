@@ -6,10 +6,11 @@
 
 use lab_abi::Trigger;
 
-/// Returns the reason why a packet needs a decision; `None` if the packet follows its flow's entry.
+/// Returns the reason why a packet needs a decision; `None` if the packet follows its flow's table entry.
 ///
-/// `is_pinned_port_alive` is `None` if the flow has no entry. `must_reroute` returns true if flow ageing moves the flow
-/// away from a live port; it is called only if the port is alive.
+/// `is_pinned_port_alive` states whether the egress port in the flow-table entry is up; `None` if the flow has no
+/// entry. `must_reroute` returns true if flow ageing moves the flow away from a live port; it is called only if the
+/// port is alive.
 #[must_use]
 pub fn trigger(
     is_pinned_port_alive: Option<bool>,

@@ -3,8 +3,8 @@
 //! The program refreshes an entry with every packet (`flow_gc.bpf.h`), and the agent removes the idle entries of the
 //! program's table (`flow_gc.rs` in `lab-switchd`). The simulator has its own table.
 
-/// Returns true if a flow's entry is idle, that is, last seen at or before `horizon`: the current time minus the idle
-/// timeout.
+/// Returns true if a flow-table entry is idle, that is, last seen at or before `horizon`: the current time minus the
+/// idle timeout.
 ///
 /// ```
 /// use lab_policy::flow_gc::is_idle;

@@ -19,10 +19,10 @@ pub struct FlowTuple {
 
 /// Returns MurmurHash3 (x86, 32 bits) of source, destination and `sport | dport << 16`.
 ///
-/// The words are addresses and ports in host byte order, as in the authors' code, so a switch with the same id
-/// computes the same hash here, in the switch program and in that code. Two inputs are left out: the protocol, and
-/// the slot bits of lab addresses ([`without_slot`]), because a lab's slot must not influence its paths. Addresses
-/// outside 10.0.0.0/8, such as the authors' 11.0.0.0/8, are hashed whole.
+/// The words are addresses and ports in host byte order, as in the authors' code, so a switch with the same id computes
+/// the same hash here, in the switch program and in that code. Two inputs are left out: the protocol, and the slot bits
+/// of lab addresses ([`without_slot`]), because the slot of a lab on its machine must not influence the choice of
+/// paths. Addresses outside 10.0.0.0/8, such as the authors' 11.0.0.0/8, are hashed whole.
 #[must_use]
 pub fn flow_hash(flow: FlowTuple, switch_id: u32) -> u32 {
     let [src, dst] = [flow.src, flow.dst].map(|addr| without_slot(addr).to_bits());
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(packet_hash(0, u32::from_le_bytes(*b"test")), 0xba6b_d213);
     }
 
-    /// The expected numbers are MurmurHash3 of the complete addresses in slot 0.
+    /// The expected hashes are MurmurHash3 of the complete addresses in lab slot 0.
     #[test]
     fn the_hash_is_the_same_in_all_slots() {
         for ([src, dst], sport, switch_id, expected) in [

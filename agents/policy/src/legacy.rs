@@ -11,7 +11,8 @@
 //! When a next hop dies or returns, all bounds move. Flows of other next hops can move as well, because flows are not
 //! pinned. The kernel's own hash has a secret key; [`crate::flow_hash`] is used in its place.
 
-/// Returns the index of the next hop that `hash` selects among `count` live next hops; `None` if `count` is 0.
+/// Returns the index of the next hop that `hash` selects among `count` live next hops of equal weight by hash-threshold
+/// (RFC 2992); `None` if `count` is 0.
 #[must_use]
 pub fn hash_threshold(count: usize, hash: u32) -> Option<usize> {
     let bits = u64::from(hash >> 1);

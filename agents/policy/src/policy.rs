@@ -21,7 +21,7 @@ pub struct BuiltInPolicy {
     /// Description in full sentences. If the policy has a key, the JSON Schema shows the description with its line
     /// breaks.
     pub doc: &'static str,
-    /// Parameter that the policy fixes, and the fixed value.
+    /// Parameter that the shorthand fixes, and the fixed value; `None` if the word fixes no parameter.
     pub sets: Option<(&'static str, Value)>,
     /// Mechanism that makes the policy's decisions.
     pub mechanism: Mechanism,

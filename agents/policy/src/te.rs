@@ -7,8 +7,8 @@ pub const POLICY: BuiltInPolicy = BuiltInPolicy {
     word: "te-100ms",
     key: Some("te"),
     doc: "Centralised traffic engineering: at the end of every interval the split that would have\n\
-          minimised the maximum link utilisation of that interval is computed from its demands, and\n\
-          installed an interval later.",
+          minimised the maximum link utilisation of that interval is computed from the interval's demands,\n\
+          and installed one interval later.",
     sets: None,
     mechanism: Mechanism::Splits,
 };

@@ -38,7 +38,8 @@ pub const POLICY: BuiltInPolicy = BuiltInPolicy {
     word: "ucmp",
     key: Some("ucmp"),
     doc: "5-tuple hash over the candidates with the lowest uniform cost: the sum of the one-way delay\n\
-          and of the load that the flow puts on the links. With `ageing: false` its label is `min-delay`.",
+          and of the load that the flow puts on the links. With `ageing: false` the label\n\
+          of the policy is `min-delay`.",
     sets: None,
     mechanism: Mechanism::UniformCost,
 };
@@ -55,7 +56,7 @@ pub const MIN_DELAY: BuiltInPolicy = BuiltInPolicy {
 /// Cheapest next hops of a flow that has sent a given number of bytes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SizeThreshold {
-    /// Number of bytes sent from which the buckets apply.
+    /// Number of bytes that a flow must have sent for these buckets to apply.
     pub from: Bytes,
     /// One bucket for each of the cheapest next hops.
     pub buckets: [u16; MAX_CANDIDATES],
@@ -141,8 +142,8 @@ impl SizeThresholds {
     }
 }
 
-/// Difference of two paths' costs minus the quantum, as base + slope · f after f bytes, in units of 1 ns / (100 · c_i ·
-/// c_j), where c_i and c_j are the paths' capacities in kbit/s.
+/// Difference of two paths' costs minus the quantum (tolerated difference), as base + slope · f after f sent bytes, in
+/// units of 1 ns / (100 · c_i · c_j), where c_i and c_j are the paths' capacities in kbit/s.
 struct CostDifference {
     base: i128,
     slope: i128,
@@ -169,7 +170,8 @@ impl CostDifference {
         self.base.saturating_add(grown) <= 0
     }
 
-    /// Returns the number of bytes at which [`Self::is_within_quantum`] changes its result; `None` if it never does.
+    /// Returns the number of sent bytes at which [`Self::is_within_quantum`] changes its result; `None` if it never
+    /// does.
     fn changes_at(&self) -> Option<Bytes> {
         let base = self.base;
         let slope = self.slope;
@@ -223,9 +225,9 @@ mod tests {
         assert_eq!(none, [0; MAX_CANDIDATES]);
     }
 
-    /// C(f) = d + 0.5 · 2 · 8f/c. DC6 and DC4 have equal costs where 10 ms = 8f · (1/40G − 1/100G), at 83.3 MB; DC4
-    /// and DC2 where 30 ms = 8f · (1/100G − 1/200G), at 750 MB. Because of the quantum of 0.1 ms, the next path joins
-    /// 1 % earlier and the last one leaves 1 % later.
+    /// C(f) = d + 0.5 · 2 · 8f/c. DC6 and DC4 have equal costs where 10 ms = 8f · (1/40G − 1/100G), at 83.3 MB; DC4 and
+    /// DC2 where 30 ms = 8f · (1/100G − 1/200G), at 750 MB. Because of the quantum of 0.1 ms, the next path joins the
+    /// cheapest ones 1 % earlier, and the previous path leaves them 1 % later.
     #[test]
     fn the_testbeds_size_thresholds_by_hand() {
         let thresholds = size_thresholds(&testbed(), &UcmpConfig::DEFAULT);

@@ -49,7 +49,7 @@ const POLICIES: [(&str, Decide); 5] = [
     ("stale", lcmp::decide_stale),
 ];
 
-/// Returns the indices of the kept candidates in the order before a rotation by `shift`.
+/// Returns the kept candidates as indices into the table before its rotation by `shift`.
 fn kept(decision: &Decision, shift: usize) -> BTreeSet<usize> {
     let rows = decision.candidates();
     let indices = (0..rows.len()).filter(|&index| rows[index].is_kept);

@@ -14,21 +14,21 @@ use lab_abi::wire::{AttachMode, Attachment};
 
 use crate::{SwitchdError, pins::Pins, program::Program, qdisc::Qdiscs};
 
-/// Attached program: its links, and its clsact qdiscs, which remain when the process ends.
+/// Attached program: its BPF links, and its clsact qdiscs, which remain when the process ends.
 pub struct Attached {
     attachment: Attachment,
     links: Vec<PortLink>,
     clsact: Vec<i32>,
-    /// Link of the program that marks ports dead; `None` if the kernel cannot run that program.
+    /// BPF link of the program that marks ports dead; `None` if the kernel cannot run that program.
     carriers: Option<FdLink>,
     pins: Option<Pins>,
 }
 
-/// Link by which the program is attached to a port.
+/// BPF link that attaches the program to a port.
 enum PortLink {
-    /// Id of a link in aya's list of the program's links.
+    /// Id of a BPF link in aya's list of the program's links.
     Listed(SchedClassifierLinkId),
-    /// File descriptor of a link that is pinned on the bpffs.
+    /// File descriptor of a BPF link that is pinned on the bpffs.
     Pinned(#[expect(dead_code, reason = "closed when this value is dropped")] FdLink),
 }
 
@@ -124,7 +124,7 @@ pub fn attach(
     Ok(attached)
 }
 
-/// Attaches the program that marks ports dead; its link replaces the one that an earlier agent pinned.
+/// Attaches the program that marks ports dead; its BPF link replaces the BPF link that an earlier agent pinned.
 fn watch_carriers(program: &mut Program, pins: Option<&Pins>) -> Result<FdLink, SwitchdError> {
     let link = program.watch_carriers()?;
     match pins {
@@ -173,7 +173,7 @@ impl Attached {
     }
 }
 
-/// Attaches the program with a new tcx link, or with the link that an earlier agent pinned.
+/// Attaches the program with a new tcx link, or with the tcx link that an earlier agent pinned.
 fn attach_tcx(
     classifier: &mut SchedClassifier,
     interface: &str,

@@ -65,7 +65,7 @@ fn ingress(port: &PortConfig, config: IngressConfig) -> IngressPort {
     }
 }
 
-/// Returns the time that a port of `rate` takes to send a queue, ns.
+/// Returns the time that a port with the rate `rate` takes to send `queue` bytes, ns.
 pub(crate) fn wait(rate: BitsPerSec, queue: Bytes) -> u64 {
     let time = rate.serialize(queue);
     time.map_or(u64::MAX, Nanos::get)

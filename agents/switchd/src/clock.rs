@@ -70,7 +70,7 @@ impl Periodic {
     }
 }
 
-/// File descriptor that becomes readable at a given time, without the slack of a poll's time-out.
+/// File descriptor that becomes readable at a given time, without the timer slack of a poll time-out.
 pub(crate) struct Alarm {
     timer: TimerFd,
 }

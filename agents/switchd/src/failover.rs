@@ -16,7 +16,7 @@ use nix::{ifaddrs::getifaddrs, net::if_::InterfaceFlags};
 
 use crate::SwitchdError;
 
-/// Liveness of a switch's ports, indexed by slot.
+/// Liveness of a switch's ports, indexed by slot (the port's index in the configuration).
 pub(crate) struct PortLiveness(Vec<PortHealth>);
 
 struct PortHealth {
@@ -78,7 +78,7 @@ impl PortLiveness {
     }
 }
 
-/// Returns every interface of the network namespace by name; true if the link is up at both ends.
+/// Returns whether the link of each interface in the network namespace is up at both ends, by interface name.
 pub(crate) fn interfaces() -> Result<BTreeMap<String, bool>, SwitchdError> {
     let addresses = getifaddrs().map_err(SwitchdError::io("list the interfaces"))?;
     let up = InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING;

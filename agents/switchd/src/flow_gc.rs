@@ -129,8 +129,9 @@ impl FlowCounts {
         }
     }
 
-    /// Updates the counts with the occupancy found after the counters were read. A flow that enters in between hides a
-    /// duplicate entry until the next update.
+    /// Updates the number of duplicate entries from the counters and from the occupancy, which was found after the
+    /// counters were read. A flow that enters the table between the two readings hides a duplicate entry until the next
+    /// update.
     pub(crate) fn update(&mut self, counters: &Counters, occupancy: u64) {
         let expected = entered(counters).saturating_sub(self.expired + self.evicted);
         self.twice = self.twice.max(expected.saturating_sub(occupancy));

@@ -52,12 +52,12 @@ impl Pins {
         self.directory.join(name)
     }
 
-    /// Returns the path at which the link to the port in `slot` is pinned.
+    /// Returns the path at which the BPF link of the port in `slot` is pinned.
     pub(crate) fn link(&self, slot: usize) -> PathBuf {
         self.directory.join(format!("port-{slot}"))
     }
 
-    /// Pins the link of the program that marks ports dead, in place of an earlier agent's link.
+    /// Pins the BPF link of the program that marks ports dead, in place of an earlier agent's BPF link.
     pub(crate) fn pin_carriers(&self, link: FdLink) -> Result<FdLink, SwitchdError> {
         let path = self.directory.join("carriers");
         match fs::remove_file(&path) {

@@ -288,7 +288,7 @@ mod tests {
         flow_in(0, number)
     }
 
-    /// Returns the same flow as [`flow`], in a lab in `slot`.
+    /// Returns the flow [`flow`] with the addresses of the lab slot `slot`.
     fn flow_in(slot: u8, number: u16) -> FlowKey {
         let addr = |net| Ipv4Addr::new(10, slot << 4 | net, 0, 1);
         FlowKey::new(addr(1), addr(8), number, 4791, 17)
@@ -340,7 +340,7 @@ mod tests {
     }
 
     /// A packet that would wait a minute, with thresholds of 0 and 137 s, is marked if its hash is below 60/137 of the
-    /// range. The hash is the same in every slot of a lab.
+    /// range. The hash is the same in every lab slot.
     #[test]
     fn packets_that_meet_a_queue_are_marked_by_their_numbers() {
         let Some((mut program, mut table)) = with_one_port("marks") else {
@@ -497,8 +497,9 @@ mod tests {
         run.expect("it runs").return_value == 2
     }
 
-    /// A port accepts 27,000 B. 17,000 B are the 4,096 B reserve and just half of the 37,712 B that are free before
-    /// their last packet; 10,000 B are the headroom. The simulator's buffer accepts as many.
+    /// A port accepts 27,000 B. 17,000 B are the 4,096 B reserve and just half of the 37,712 B that are free before the
+    /// last of these packets arrives; 10,000 B are the headroom. The simulator's buffer accepts the same number of
+    /// bytes.
     #[test]
     fn a_port_takes_its_reserve_its_share_and_its_headroom_then_drops_until_packets_have_left() {
         let filled = in_time(|| {

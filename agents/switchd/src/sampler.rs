@@ -124,7 +124,7 @@ impl Sampler {
         self.ports.iter().map(|port| (port.slot, port.levels))
     }
 
-    /// Returns the queues of the latest sample, and starts a new period for the largest backlog.
+    /// Returns the queues of the latest sample, each with its maximum backlog since the previous call.
     pub(crate) fn queues(&mut self) -> Queues {
         let report = |port: &mut SampledPort| {
             let max_backlog_bytes =

@@ -12,9 +12,9 @@ use crate::{
 
 /// Controller of all switches, independent of clock and transport.
 ///
-/// Windows are numbered in order of time; a window is one interval. At the end of window k, an engine installs
-/// [`Controller::due`] (the tables of window k − 1) and reports the demands and capacities of window k. Every table
-/// is therefore based on measurements that are one interval old.
+/// Windows are numbered in order of time; a window is one measurement interval. At the end of window k, an engine
+/// installs [`Controller::due`] (the tables of window k − 1) and reports the demands and capacities of window k. Every
+/// table is therefore based on measurements that are one interval old.
 ///
 /// The controller uses provisioned capacities and ignores liveness: a cut link keeps its capacity. As under every
 /// other policy, a switch detects only the carrier of its own ports, and hashes over its live candidates.

@@ -37,8 +37,8 @@ pub struct Split {
     pub longest_s: f64,
 }
 
-/// Returns the best split of the measured demands; `None` if no demand can be delivered. Fails if the measurement
-/// does not match the topology or the solver fails.
+/// Returns the split of the measured demands that minimises the largest link utilisation; `None` if no demand can be
+/// delivered. Fails if the measurement does not match the topology or the solver fails.
 pub fn split(topology: &Topology, measured: &Measurements<'_>) -> Result<Option<Split>, TeError> {
     topology.check(measured)?;
     let Some(scaled) = Scaled::new(topology, measured) else {

@@ -10,8 +10,8 @@ use crate::{
 /// Bucket tables that the controller installs on the switches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tables {
-    /// Buckets of the next hops by switch and row; `None` for a destination without deliverable demand, whose
-    /// installed buckets stay.
+    /// Buckets of the next hops by switch and row; `None` for a destination without deliverable demand, which keeps the
+    /// installed buckets.
     pub rows: Vec<Vec<Option<Vec<u16>>>>,
     /// Time in which the most loaded link transmits the interval's traffic, in seconds.
     pub longest_s: f64,
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(found.rows[0][0], Some(vec![0, 100]));
     }
 
-    /// Of the traffic that it receives, a switch without an agent sends half over the thin link.
+    /// Of the traffic that it receives, a switch without an agent sends half over the link with the lowest capacity.
     #[test]
     fn a_switch_without_an_agent_splits_alike() {
         let mut legacy = row(3, &[(2, 3), (3, 3)]);
@@ -188,7 +188,8 @@ mod tests {
         assert_eq!(found.rows[1][0], Some(vec![50, 50]));
     }
 
-    /// The thin link of one pair determines the largest utilisation; the other pair is still balanced.
+    /// The lowest-capacity link of one switch pair determines the largest utilisation; the traffic of the other pair is
+    /// still balanced.
     #[test]
     fn links_other_than_the_bottleneck_are_balanced() {
         let rows = vec![

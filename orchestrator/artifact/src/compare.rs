@@ -42,11 +42,11 @@ pub struct Agreement {
     pub other_path: usize,
     /// Relative FCT difference of each compared flow, |ΔFCT| / FCT, in increasing order.
     differences: Vec<f64>,
-    /// Flows with the largest differences between their FCTs, in decreasing order of the difference.
+    /// Flows with the largest relative FCT differences, in decreasing order of the difference.
     pub worst: Vec<FctDifference>,
 }
 
-/// Difference between a flow's FCTs in the two runs.
+/// Difference between a flow's published and simulated FCT.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FctDifference {
     /// Addresses and ports of the flow.
@@ -122,7 +122,7 @@ impl Agreement {
     }
 }
 
-/// Average utilisation of a link in two runs, in percent.
+/// Published and simulated average utilisation of a link, in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkAgreement {
     /// DCI switches at the link's ends, by the artifact's node numbers.
@@ -214,12 +214,12 @@ impl fmt::Display for Agreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "  {} of {} flows compared; {} unfinished, {} unknown",
+            "  {} of {} published flows compared; {} unfinished in the simulation, {} unknown to it",
             self.compared, self.published, self.unfinished, self.unknown
         )?;
         writeln!(
             f,
-            "  standalone FCT: {} the same; FCT: {} the same, {} by another path",
+            "  flows with the same standalone FCT: {}, with the same FCT: {}, on another path: {}",
             self.same_standalone, self.same_fct, self.other_path
         )?;
         let row = [50, 90, 99, 100].map(|percent| {
@@ -259,8 +259,8 @@ const fn float(value: u64) -> f64 {
 /// Number of flows with large differences that a comparison lists.
 const WORST: usize = 5;
 
-/// Reciprocal of the share of the standalone FCT from which an FCT difference indicates another path. On the 8-DC
-/// network, one-way delays differ by at least 10 ms, and a standalone FCT is about 20 ms.
+/// Divisor of the standalone FCT: an FCT difference above the quotient indicates another path. On the 8-DC network,
+/// one-way delays differ by at least 10 ms, and a standalone FCT is about 20 ms.
 const OTHER_PATH: u64 = 8;
 
 /// Length of one time step in the authors' script for utilisations; its averages leave out the first step.

@@ -12,12 +12,12 @@ use serde::Serialize;
 
 use crate::{error::BundleError, manifest::Digester};
 
-/// Difference between a stored file or number of a run and the one derived from the run's rows.
+/// Difference between a file or number stored in a run and the file or number derived from the run's rows.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Discrepancy {
     /// File of the run that contains the difference.
     pub file: String,
-    /// Description for the user: the stored and the derived value, or why there is only one.
+    /// Description for the user: the stored and the derived value, or the reason why one of the two is missing.
     pub detail: String,
 }
 
@@ -26,9 +26,9 @@ pub struct Discrepancy {
 pub struct Derivation {
     /// Start of the run, as recorded in `run.json`.
     pub started_at: UtcTime,
-    /// Number of figures whose numbers were compared.
+    /// Number of figures whose numbers were compared with the stored ones.
     pub figures: usize,
-    /// Differences from the stored numbers.
+    /// Differences between the derived and the stored numbers.
     pub differences: Vec<Discrepancy>,
 }
 
@@ -50,8 +50,8 @@ pub enum DeriveError {
 }
 
 /// Derives the numbers of the run in `kept` from its rows and compares them with the numbers in `kept`: figures,
-/// closing table, counts, verdict, evidence. For this, it generates a report in `again`, which is created and must
-/// not exist.
+/// summary text, counts, verdict and evidence (counts of each policy's mechanism). For this, it generates a report in
+/// `again`, which is created and must not exist.
 ///
 /// # Errors
 /// If the records are invalid or have another format, or a file cannot be read or written.
@@ -75,7 +75,7 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derivation, DeriveError> {
     if digester.hex() != run.info().plan_hash {
         differences.push(Discrepancy {
             file: PLAN_FILE.to_owned(),
-            detail: "the SHA-256 differs from the one in `run.json`".to_owned(),
+            detail: "the file's SHA-256 differs from the SHA-256 recorded in `run.json`".to_owned(),
         });
     }
     if let Some(outcome) = run.outcome() {
@@ -84,7 +84,8 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derivation, DeriveError> {
         differences.extend(compare_outcome(outcome, &report));
         if evidence != outcome.end.evidence {
             differences.push(of_run(
-                "the evidence differs from the one derived from the rows",
+                "the stored evidence (counts of each policy's mechanism) differs from the evidence derived \
+                 from the rows",
             ));
         }
     }
@@ -95,7 +96,7 @@ pub fn derive(kept: &Path, again: &Path) -> Result<Derivation, DeriveError> {
     })
 }
 
-/// Hard-links all files of the run in `kept` into `again`, except the report, which is to be generated there.
+/// Hard-links all files of the run in `kept` into `again`, except the report, which is generated there later.
 fn copy_records(kept: &Path, again: &Path) -> Result<(), BundleError> {
     fs::create_dir(again).map_err(BundleError::io("create", again))?;
     for name in names_of_files(kept)? {
@@ -125,7 +126,7 @@ fn names_of_files(dir: &Path) -> Result<BTreeSet<String>, BundleError> {
     Ok(names)
 }
 
-/// Returns the names of the CSV files in `dir`, which hold the numbers of the figures.
+/// Returns the names of the CSV files in `dir`, which contain the numbers of the figures.
 fn names(dir: &Path) -> Result<BTreeSet<String>, BundleError> {
     let mut names = names_of_files(dir)?;
     names.retain(|name| Path::new(name).extension().is_some_and(|it| it == "csv"));
@@ -145,8 +146,8 @@ fn compare_text(
     let detail = match texts {
         (Some(kept), Some(again)) if kept == again => return Ok(None),
         (Some(kept), Some(again)) => lines(&kept, &again),
-        (None, Some(_)) => "derivable from the rows, but not stored".to_owned(),
-        (Some(_), None) | (None, None) => "not derivable from the rows".to_owned(),
+        (None, Some(_)) => "can be derived from the rows, but is not stored in the run".to_owned(),
+        (Some(_), None) | (None, None) => "cannot be derived from the rows".to_owned(),
     };
     let file = name.to_owned();
     Ok(Some(Discrepancy { file, detail }))
@@ -185,7 +186,7 @@ fn compare_outcome(outcome: &Outcome, derived: &Report) -> Vec<Discrepancy> {
     let mut differences = Vec::new();
     if outcome.counts != derived.counts {
         differences.push(of_run(&format!(
-            "numbers of all, finished and unfinished flows and of slowdowns below 1: stored {:?}, derived {:?}",
+            "counts of [all flows, finished flows, unfinished flows, slowdowns below 1]: stored {:?}, derived {:?}",
             counts(outcome.counts),
             counts(derived.counts)
         )));
@@ -200,7 +201,7 @@ fn compare_outcome(outcome: &Outcome, derived: &Report) -> Vec<Discrepancy> {
     differences
 }
 
-/// Formats each reason to distrust a run as `GRADE: TEXT`.
+/// Formats each reason to distrust a run as `GRADE: TEXT`, such as `doubtful: …`.
 fn words(reasons: &[Reason]) -> Vec<String> {
     let words = |reason: &Reason| format!("{}: {}", reason.grade, words::reason(reason));
     reasons.iter().map(words).collect()

@@ -25,7 +25,7 @@ pub enum BundleError {
         /// Path of the missing file.
         path: &'static str,
     },
-    /// The file is not a bundle, or its bytes are damaged or cut off.
+    /// The file is not a bundle, or its bytes are damaged or truncated.
     #[error("the file is damaged, truncated or not a bundle: {what}")]
     Damaged {
         /// Part of the bundle that cannot be read.
@@ -53,7 +53,7 @@ pub enum BundleError {
          digits, `.`, `_` and `-`, none starting with one of the last three"
     )]
     UnsafePath { path: String },
-    /// An entry is not a regular file but a link, device or directory.
+    /// An archive entry is not a regular file but a link, device or directory.
     #[error("`{path}` in the bundle is not a regular file but {kind}")]
     NotAFile {
         /// Name of the archive entry.
@@ -91,7 +91,7 @@ pub enum BundleError {
 }
 
 impl BundleError {
-    /// Returns true for an I/O error of this machine and false for a fault of the bundle or the run.
+    /// Returns true for an I/O error on this machine and false for a fault of the bundle or the run.
     #[must_use]
     pub const fn is_of_machine(&self) -> bool {
         matches!(self, Self::Io { .. })

@@ -7,7 +7,7 @@ pub struct Limits {
     pub files: u64,
     /// Maximum total size of all files, in bytes.
     pub bytes: u64,
-    /// Maximum ratio of unpacked size to the bundle's size; real runs have a ratio of about 6 or 7.
+    /// Maximum ratio of unpacked to packed size; real runs have a ratio of about 6 or 7.
     pub expansion: u64,
     /// Unpacked size in bytes that is allowed regardless of `expansion`.
     pub any_size: u64,

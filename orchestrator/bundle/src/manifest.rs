@@ -18,7 +18,7 @@ pub struct Manifest {
     /// Format of the bundle, [`BUNDLE_FORMAT`] at the time of writing.
     pub format: u64,
     pub origin: Origin,
-    /// All other files of the bundle, sorted by name.
+    /// All files of the bundle except the manifest, sorted by name.
     pub files: Vec<PackedFile>,
 }
 
@@ -28,7 +28,7 @@ pub struct Manifest {
 pub struct Origin {
     /// Name of the run's directory, which is also the name of the archive's folder.
     pub run: String,
-    /// Version of the packing lcmp-lab.
+    /// Version of the lcmp-lab that packed the bundle.
     pub tool_version: String,
     /// Commit from which the lcmp-lab that packed the bundle was built.
     pub tool_commit: String,
@@ -101,7 +101,7 @@ impl Manifest {
     }
 }
 
-/// Checks that `path` is a relative path of at most `parts` permitted names.
+/// Checks that `path` is a relative path of at most `parts` components, each of which is a permitted file name.
 pub fn check_name(path: &str, parts: usize) -> Result<(), BundleError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let is_plain = |part: &str| {

@@ -20,7 +20,7 @@ use serde::Serialize;
 pub struct TableDifference {
     /// File name of the table.
     pub table: &'static str,
-    /// True if the two files are identical byte for byte.
+    /// True if the two runs' files are identical byte for byte.
     pub same_bytes: bool,
     /// Number of rows whose key occurs in both runs but whose other values differ.
     pub changed: u64,
@@ -46,7 +46,8 @@ trait Visitor {
     fn visit<R: Row>(&mut self, key: &[&str]) -> Result<(), RecordsError>;
 }
 
-/// Applies `visitor` to every table that an engine writes while flows run; tables derived later are left out.
+/// Applies `visitor` to every table that an engine writes while flows run; tables derived from these later are left
+/// out.
 fn visit_tables(visitor: &mut impl Visitor) -> Result<(), RecordsError> {
     visitor.visit::<FlowRow>(&["flow_id"])?;
     visitor.visit::<PathRow>(&["flow_id", "path"])?;

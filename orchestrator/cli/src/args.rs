@@ -58,7 +58,8 @@ pub fn command() -> Command {
     command
 }
 
-/// Hides the flags `global` in the help of each verb of `command`; a note says which command lists them.
+/// Hides the flags `global` in the help of each verb of `command`; a note in each help names the command that lists
+/// them.
 fn refer_to_help(command: &mut Command, global: &[Arg]) {
     for verb in command.get_subcommands_mut() {
         let note = match verb.get_after_help() {
@@ -121,7 +122,7 @@ threshold for 40 samples; then the link to dc2 down:
   lcmp-lab explain scenarios/8dc.yaml --from dc1 --to dc8 --queues dc2=600MB:20MB:40
   lcmp-lab explain scenarios/8dc.yaml --from dc1 --to dc8 --dead dc2
 
-All quantities are in paper units. scenarios/explain-8dc.md calculates the same by hand.";
+All quantities are at the paper's scale. scenarios/explain-8dc.md calculates the same by hand.";
 
 const TUNE_EXAMPLES: &str = "\
 From another terminal while flows run:
@@ -276,8 +277,8 @@ pub struct Global {
     /// `down`]
     #[arg(long, global = true, value_name = "NAME", env = "LCMP_LAB_LAB")]
     pub lab: Option<String>,
-    /// Do not ask: `./lcmp-lab` in a clone installs missing packages, `runs delete` deletes all runs that its filters
-    /// match
+    /// Do not ask for confirmation: `./lcmp-lab` in a clone installs missing packages, `runs delete` deletes all runs
+    /// that its filters match
     #[arg(long, short, global = true)]
     pub yes: bool,
     /// Log filter for standard error, in the syntax of tracing
@@ -337,7 +338,7 @@ pub enum Verb {
     /// Compare runs that differ in a stated way: percentiles per policy and size, with intervals
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
-    /// Check how often 95 % intervals over a few repetitions contain the value over all of them
+    /// Check how often 95 % intervals over a few repetitions contain the value over all repetitions
     #[command(after_help = COVERAGE_EXAMPLE)]
     Coverage(CoverageArgs),
     /// Compare two runs of one plan flow by flow: paths, FCTs and slowdowns, with figures
@@ -353,10 +354,10 @@ pub enum Verb {
     /// Check a bundle, recompute its numbers from its rows, and run its scenario again
     #[command(after_help = BUNDLE_EXAMPLES)]
     Verify(VerifyArgs),
-    /// Reproduce figures of the paper: published beside found values, and verdicts on the claims
+    /// Reproduce figures of the paper: published and reproduced values, and verdicts on the claims
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArgs),
-    /// List the built-in scenarios, or copy them to be changed
+    /// List the built-in scenarios, or copy them for editing
     Scenarios(ScenariosArgs),
     /// Print the JSON Schema of scenarios
     Schema,
@@ -383,7 +384,7 @@ pub enum Verb {
         /// The run directory
         dir: PathBuf,
     },
-    /// Own a kept guest as a background process; the request is on standard input
+    /// Own the guest of `up --keep` as a background process; the request is on standard input
     #[command(hide = true)]
     UpAsOwner {
         /// ID of the process that started this one
@@ -467,8 +468,8 @@ pub struct Overrides {
     /// scale is copied
     #[arg(long, value_name = "RATE,TIME|RUN")]
     pub scale: Option<ScaleArg>,
-    /// Capacity that `scale: auto` fits, wherever the lab runs: the default of a place, or the measured one that
-    /// `doctor --measure` prints [default: guest-virtual]
+    /// Packet capacity for which `scale: auto` chooses the scale, wherever the lab runs: the default of a place to run,
+    /// or the measured one that `doctor --measure` prints [default: guest-virtual]
     ///
     /// Places: guest-virtual (guest, emulated, on the virtual clock), guest-tcg (guest, emulated, on the real clock),
     /// guest-kvm (guest under KVM), here (this machine's own kernel). TIMES are the busy times per packet on a link and
@@ -522,7 +523,7 @@ fn percent(text: &str) -> Result<u8, String> {
         .parse()
         .ok()
         .filter(|percent| *percent <= 100)
-        .ok_or_else(|| "a share is 0 to 100 %".to_owned())
+        .ok_or_else(|| "a share must be a whole number from 0 to 100 %".to_owned())
 }
 
 /// Value of `--scale`.
@@ -614,7 +615,7 @@ pub struct ExplainArgs {
         value_delimiter = ','
     )]
     pub queues: Vec<String>,
-    /// Neighbours behind a link that is down
+    /// Neighbour datacenters whose link is down
     #[arg(long, value_name = "DC,…", value_delimiter = ',')]
     pub dead: Vec<String>,
     /// Only these policies of the scenario, by label
@@ -679,7 +680,7 @@ pub struct DoctorArgs {
     /// Also list the requirements that are met
     #[arg(long, conflicts_with = "measure")]
     pub all: bool,
-    /// Measure the capacity of the place where `up` would run, and print it as a `--scale-for` option
+    /// Measure the capacity of the kernel or guest in which `up` would run, and print it as a `--scale-for` option
     ///
     /// Takes about a minute and stores nothing. Measure while the machine is as busy as it will be during runs.
     #[arg(long)]
@@ -712,7 +713,8 @@ pub struct UpArgs {
     /// only while `lcmp-lab exec` runs a command.
     #[arg(long)]
     pub keep: bool,
-    /// Run even if the certificate finds a link out of its bounds; the run is then doubtful at best
+    /// Run even if the link certificate, which compares measured rates, delays and buffers with the plan, finds a link
+    /// out of bounds; the run is then doubtful at best
     #[arg(long)]
     pub uncertified: bool,
 }
@@ -765,7 +767,7 @@ pub struct SimArgs {
     /// Overrides of the scenario
     #[command(flatten)]
     pub overrides: Overrides,
-    /// Virtual time at which to stop, in paper units, such as `200 ms`
+    /// Virtual time at which to stop, at the paper's scale, such as `200 ms`
     #[arg(long, value_name = "TIME")]
     pub until: Option<Nanos>,
     /// Number of threads; results do not depend on it [default: all cores]
@@ -921,7 +923,7 @@ pub struct DownArgs {
     /// Take down every lab of this machine
     #[arg(long, conflicts_with = "name")]
     pub all: bool,
-    /// Rename the lab's journal, its list of created objects, if it cannot be read; these objects stay
+    /// If the lab's journal, its list of created objects, cannot be read, rename it and leave the objects in place
     #[arg(long, requires = "name")]
     pub forget: bool,
 }
@@ -1042,11 +1044,11 @@ fn reason() -> impl TypedValueParser<Value = ReasonCode> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunVerdict {
-    /// Every figure of the run is within its bound
+    /// Every checked value of the run is within its bound
     Valid,
-    /// A figure is out of its bound
+    /// A checked value is out of its bound
     Doubtful,
-    /// The results are not those of the scenario
+    /// The results do not represent the scenario
     Invalid,
     /// The run did not end, or is still running
     Open,
@@ -1085,7 +1087,7 @@ pub struct CoverageArgs {
     /// Directory of a run with many repetitions
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Number of repetitions per group, as in the run whose intervals are judged
+    /// Number of repetitions per group; each group gives one interval per table row
     #[arg(long, value_name = "N", default_value_t = 8)]
     #[arg(value_parser = clap::value_parser!(u16).range(2..=500))]
     pub group: u16,
@@ -1093,7 +1095,7 @@ pub struct CoverageArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub groups: u16,
-    /// Smallest share of a row's intervals that must contain the true value, in percent
+    /// Smallest share, in percent, of each table row's intervals that must contain the value over all repetitions
     #[arg(long, value_name = "PERCENT", default_value_t = 92, value_parser = percent)]
     pub min: u8,
 }
@@ -1243,7 +1245,7 @@ pub struct VerifyArgs {
     /// Run the scenario again with the bundle's engine and compare the rows
     #[arg(long)]
     pub rerun: bool,
-    /// Directory to keep the unpacked run and the second one in, which must not exist [default: neither
+    /// Directory in which to keep the unpacked run and the repeated run of `--rerun`; must not exist [default: neither
     /// is kept]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -1255,7 +1257,7 @@ pub struct BenchArgs {
     /// Subject of the measurement
     #[arg(value_enum)]
     pub subject: BenchSubject,
-    /// The scenario whose lab `lab` creates
+    /// Scenario whose lab the subject `lab` creates
     #[arg(
         long,
         value_name = "SCENARIO",

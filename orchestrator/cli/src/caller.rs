@@ -54,7 +54,7 @@ pub fn hand_over(path: &Path) {
     }
 }
 
-/// Makes the user who called sudo the owner of `path` only: a link without its target, or a directory without its
+/// Makes the user who called sudo the owner of `path` itself, but not of a symbolic link's target or a directory's
 /// contents, which may belong to other users.
 pub fn hand_over_alone(path: &Path) {
     if let Some(caller) = Caller::of_sudo() {
@@ -62,8 +62,8 @@ pub fn hand_over_alone(path: &Path) {
     }
 }
 
-/// Calls `read` with the rights of the user who called sudo, because error messages may quote the file that is read;
-/// without sudo, with the rights of this process.
+/// Calls `read` with the rights of the user who called sudo, so that error messages cannot quote a file which that user
+/// may not read; without sudo, with the rights of this process.
 ///
 /// # Errors
 /// If the rights cannot be changed.
@@ -78,7 +78,8 @@ pub fn read_as<T: Send>(read: impl FnOnce() -> T + Send) -> io::Result<T> {
 }
 
 /// Exchanges root's rights for those of `dir`'s owner, because links in `dir` could lead anywhere; no effect if root
-/// owns `dir` or the process is not root. First gives `dir` back to its owner if a killed run had lent it to a guest.
+/// owns `dir` or the process is not root. If a killed run left `dir` owned by QEMU's user, the owner of its parent
+/// directory first becomes its owner again.
 ///
 /// # Errors
 /// If the directory cannot be inspected, or the rights cannot be changed.

@@ -11,8 +11,8 @@ use crate::failure::{During, Failure};
 /// raises it further, depending on its size.
 ///
 /// # Errors
-/// If the hard limit is lower than the number needed; opening some file would fail later, with an error that names only
-/// that file.
+/// If the hard limit is lower than the number needed: otherwise, opening some file would fail later, with an error that
+/// names only that file.
 pub fn require() -> Result<(), Failure> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).during("read the limit of open files")?;
     if soft >= NEEDED {

@@ -14,7 +14,8 @@ use lab_records::{ChangeKind, LiveChange, UtcTime};
 
 use crate::terminal::note;
 
-/// Adds a command to the log of `lab`. A failure is only a warning, because the command itself can still run.
+/// Adds a command that `exec` runs on `node` to the log of `lab`. A failure is only a warning, because the command
+/// itself can still run.
 pub fn append(lab: &LabName, node: &str, command: &[OsString]) {
     let mut words = vec![node.into(), "--".into()];
     words.extend(command.iter().map(|word| word.to_string_lossy()));

@@ -176,9 +176,9 @@ impl Failure {
         }
     }
 
-    /// Returns the failure for `error`, which occurred while runs were compared; `report` is its cause if records or
-    /// page failed. Runs that cannot be compared are a usage error; a page that cannot be drawn or written is an error
-    /// of this machine.
+    /// Returns the failure for `error`, which occurred while runs were compared; `report` is the cause of `error` if
+    /// reading the records or making the page failed. Runs that cannot be compared are a usage error; a page that
+    /// cannot be drawn or written is an error of this machine.
     pub fn comparison(error: &(dyn Error + 'static), report: Option<&ReportError>) -> Self {
         let is_of_machine = match report {
             Some(ReportError::Records(records)) => records.is_of_machine(),
@@ -293,7 +293,8 @@ mod tests {
         );
     }
 
-    /// An interrupted run is doubtful and has exit code 4, not 128 + SIGINT; the documents must say the same.
+    /// An interrupted run is doubtful and has exit code 4, not 128 + SIGINT; the READMEs and the help must state the
+    /// same.
     #[test]
     fn the_documents_say_what_an_interrupted_run_is() {
         assert_eq!(Failure::interrupted("").exit.code(), 4);

@@ -265,7 +265,7 @@ pub fn factors(scale: &ScaleArg) -> Result<(Ratio, Ratio), Failure> {
     };
     let run = RunDir::open(path).map_err(|error| {
         Failure::usage(format_args!(
-            "`--scale {}`: {} (hint: name a run, or two factors: `1/6000,100`)",
+            "`--scale {}`: {} (hint: give a run directory, or the factors for rates and times, such as `1/6000,100`)",
             path.display(),
             with_causes(&error)
         ))
@@ -290,7 +290,7 @@ pub fn read_text(path: &Path, limit: usize) -> Result<String, Failure> {
 
 fn read_limited(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
     caller::read_as(|| read_here(path, limit))
-        .during("take the rights of the user who called sudo")?
+        .during("switch to the rights of the user who called sudo")?
 }
 
 fn read_here(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
@@ -301,8 +301,8 @@ fn read_here(path: &Path, limit: usize) -> Result<Vec<u8>, Failure> {
         .map_err(|error| Failure::usage(lab_files::failed(path, &error)))
 }
 
-/// Returns the absolute path of an existing file; in a guest, it names the same file.
-/// Fails on a file that does not exist, with exit code 2.
+/// Returns the absolute path of an existing file; the path names the same file in a guest. Fails on a file that does
+/// not exist, with exit code 2.
 pub fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     path.canonicalize().map_err(|source| {
         Failure::usage(format_args!("cannot read `{}`: {source}", path.display()))

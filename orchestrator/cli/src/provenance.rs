@@ -37,7 +37,8 @@ fn departures_of(scenario: &Scenario, label: &str) -> Vec<Departure> {
     policy.map(departures).unwrap_or_default()
 }
 
-/// Lists the parameters of the policy of `run` in paper units, with the values that the engine used if they differ.
+/// Lists the parameters of the policy of `run` at the paper's scale (before scaling for emulation), each with the value
+/// that the engine used if the two differ.
 fn values_of(scenario: &Scenario, run: &PolicyRun) -> Vec<ParameterValue> {
     let spec = scenario
         .policies
@@ -145,7 +146,7 @@ fn percent(share: Ratio) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Lists the parts of the scenario that come from the authors' code or were fitted to the authors' outputs.
+/// Lists the scenario's settings that come from the authors' code or were fitted to the authors' outputs.
 fn assumed(scenario: &Scenario) -> Vec<String> {
     let mut assumed = Vec::new();
     for policy in &scenario.policies {
@@ -167,7 +168,7 @@ fn assumed(scenario: &Scenario) -> Vec<String> {
     }
     if let Some(routes) = &scenario.transport.routes {
         assumed.push(format!(
-            "the order of equal next hops is that of the authors' routing table `{routes}`"
+            "next hops of equal cost are in the order of the authors' routing table `{routes}`"
         ));
     }
     assumed
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
 
     /// In the lab, times are ten times longer: 1 ms between samples becomes 10 ms, and TE's interval of 100 ms becomes
-    /// 1 s. Path costs are computed in paper units at any scale.
+    /// 1 s. Path costs are computed from the paper's rates and delays at any scale.
     #[test]
     fn parameters_are_the_papers_and_the_labs_are_marked() {
         let text = "name: test\ntopology:\n  dcs: [{ name: a, hosts: 1 }, { name: b, hosts: 1 }]\n  links: \

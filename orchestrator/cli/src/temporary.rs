@@ -60,8 +60,8 @@ impl Temporary {
         self.folder.path()
     }
 
-    /// Leaves signals to a run that begins now: on a signal, the run keeps its finished results and returns. The folder
-    /// is then removed when this value is dropped.
+    /// Stops ending the process on signals, because a run that begins now handles them: on a signal, the run keeps its
+    /// finished results and returns. The folder is then removed when this value is dropped.
     pub fn leave_signals(&self) {
         self.ends_on_signal.store(false, Ordering::SeqCst);
     }

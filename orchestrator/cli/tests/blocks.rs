@@ -21,7 +21,7 @@ struct Block {
 /// Way in which a block's contents are checked.
 #[derive(Clone, Copy)]
 enum Check {
-    /// A test of this file runs the block's commands and compares their output.
+    /// A test in this file runs the block's commands and compares their output.
     Here,
     /// A test, given by its file and name, checks the block's contents.
     Test(&'static str, &'static str),
@@ -250,7 +250,7 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns true if the lines appear consecutively in the printed output. `…` matches any text; alone on a line, it
+/// Returns true if the lines appear consecutively in the output `printed`. `…` matches any text; alone on a line, it
 /// matches any number of lines.
 fn is_shown(shown: &[&str], printed: &[&str]) -> bool {
     (0..=printed.len()).any(|from| begins(shown, &printed[from..]))
@@ -293,7 +293,7 @@ fn without_speeds(line: &str) -> String {
         None => line.to_owned(),
     };
     let line = cut(line, " flows in ", ":");
-    let line = cut(&line, " virtual, ", "packet-hops/s");
+    let line = cut(&line, " virtual time, ", "packet-hops/s");
     cut(&line, "done in ", "\n")
 }
 
@@ -385,9 +385,9 @@ fn the_labs_table_is_that_of_the_scaled_simulation() {
     }
 }
 
-/// The table for the papers' own parameters has a row from the simulator, which must be equal, and one from a lab,
-/// which must be close to the scaled simulation. LCMP's p50 there falls between paths of 5 and 50 ms, so it depends on
-/// ties that a single queue sample decides.
+/// The table for the papers' own parameters has a row from the simulator, which the simulator must print again, and a
+/// row from a lab, which must be close to the scaled simulation. LCMP's p50 there falls between paths of 5 and 50 ms,
+/// so it depends on ties that a single queue sample decides.
 #[test]
 fn the_row_of_the_papers_parameters_is_what_both_engines_print() {
     let results = tempfile::tempdir().unwrap();
@@ -433,7 +433,7 @@ fn the_row_of_the_papers_parameters_is_what_both_engines_print() {
     }
 }
 
-/// The block shows a hundred repetitions; a short run must print the same columns.
+/// The block with the output of `coverage` shows a hundred repetitions; a short run must print the same columns.
 #[test]
 fn the_coverage_block_has_the_columns_of_the_verb() {
     let results = tempfile::tempdir().unwrap();
@@ -474,7 +474,8 @@ fn slowdowns(lines: &[String]) -> BTreeMap<String, [f64; 4]> {
         .collect()
 }
 
-/// The guide builds a scenario in steps; each command in it must give the shown output for the scenario so far.
+/// The guide in `scenarios/README.md` builds a scenario in steps; each command in it must give the shown output for the
+/// scenario so far.
 #[test]
 fn the_guide_to_a_scenario_of_ones_own_holds() {
     let folder = tempfile::tempdir().unwrap();

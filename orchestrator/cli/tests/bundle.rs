@@ -99,7 +99,7 @@ fn a_run_is_derived_and_run_again() {
     bench.run(&["bundle", "results/latest", "-o", "again.tar.zst"], 2);
 
     let out = bench.run(&["verify", "run.tar.zst", "--rerun", "-o", "kept"], 0);
-    assert!(out.stdout.contains("verified: all is the same"), "{out:?}");
+    assert!(out.stdout.contains("verified: no difference"), "{out:?}");
     assert!(bench.at("kept/run/flows.csv").is_file() && bench.at("kept/results").is_dir());
     bench.run(&["verify", "run.tar.zst", "-o", "kept"], 2);
 }
@@ -114,7 +114,7 @@ fn a_scaled_run_at_a_time_limit_is_run_again() {
     bench.verify("run.tar.zst", &["--rerun"], 0);
 }
 
-/// The counts in `run.json` are those of all flows, also of those outside the window.
+/// The counts in `run.json` cover all flows, including flows that start outside the measured window.
 #[test]
 fn a_run_with_a_window_of_measured_flows_is_derived() {
     let bench = Bench(tempfile::tempdir().unwrap());
@@ -162,7 +162,8 @@ fn numbers_that_are_not_what_the_rows_give_are_named() {
     }
 }
 
-/// If someone changes rows and everything derived from them, only a second run reveals it.
+/// If someone changes rows and everything derived from them, only a comparison with a second run of the scenario
+/// reveals it.
 #[test]
 fn changed_rows_are_found_by_a_second_run() {
     let bench = Bench::new(&[]);

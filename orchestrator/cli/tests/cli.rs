@@ -19,7 +19,7 @@ fn run_in(folder: &Path, arguments: &[&str]) -> Outcome {
     command_in(folder, arguments).output().unwrap().into()
 }
 
-/// Runs a command, which must succeed without messages, and returns its standard output.
+/// Runs a command, which must succeed without messages on standard error, and returns its standard output.
 #[track_caller]
 fn result(arguments: &[&str]) -> String {
     let out = run_in(&root(), arguments);
@@ -28,7 +28,8 @@ fn result(arguments: &[&str]) -> String {
     out.stdout
 }
 
-/// Runs a command, which must fail with exit code `exit` and without a result, and returns its message.
+/// Runs a command, which must fail with exit code `exit` and without output on standard output, and returns the error
+/// message.
 #[track_caller]
 fn refusal(folder: &Path, arguments: &[&str], exit: i32) -> String {
     let out = run_in(folder, arguments);
@@ -36,7 +37,8 @@ fn refusal(folder: &Path, arguments: &[&str], exit: i32) -> String {
     out.stderr
 }
 
-/// Returns a folder with the smallest scenario, modified by `change`, as `smoke.yaml`, and the files that it names.
+/// Returns a folder with the smallest scenario, modified by `change`, as `smoke.yaml`, and the files that the scenario
+/// refers to.
 fn changed_smoke(change: impl Fn(&str) -> String) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let scenarios = root().join("scenarios");
@@ -93,7 +95,7 @@ fn ebpf_objects_are_checked_before_anything_is_created() {
     assert_eq!(run_in(folder.path(), &sound).exit, Some(0));
 }
 
-/// The console blocks in the hand calculation `scenarios/explain-8dc.md` equal the verb's output.
+/// The console blocks in the hand calculation `scenarios/explain-8dc.md` equal the output of `explain`.
 #[test]
 fn explain_prints_the_hand_calculation() {
     let text = fs::read_to_string(root().join("scenarios/explain-8dc.md")).unwrap();
@@ -385,7 +387,10 @@ fn a_scale_of_the_command_line_replaces_the_scenarios() {
         2,
     );
     assert!(message.contains("`--scale nowhere`"), "{message}");
-    assert!(message.contains("name a run, or two factors"), "{message}");
+    assert!(
+        message.contains("give a run directory, or the factors"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -470,7 +475,7 @@ fn a_run_records_the_capacity_that_its_scale_fits_and_is_run_again_with_it() {
     assert!(fits.ends_with(&named), "{fits}");
     run(&["bundle", "results/latest", "-o", "run.tar.zst"]);
     let out = run(&["verify", "run.tar.zst", "--rerun"]);
-    assert!(out.stdout.contains("verified: all is the same"), "{out:?}");
+    assert!(out.stdout.contains("verified: no difference"), "{out:?}");
 }
 
 #[test]

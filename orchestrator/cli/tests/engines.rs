@@ -15,7 +15,7 @@ fn run(results: &Path, verb: &[&str], scenario: &str, lab: &str) -> RunDir {
     RunDir::open(&results.join(LATEST)).unwrap()
 }
 
-/// Returns the flows of `scenarios/8dc.yaml` by policy and number.
+/// Returns the flows of `scenarios/8dc.yaml` by policy and flow number, from a run with `verb`.
 fn flows(verb: &[&str]) -> BTreeMap<(String, u32), FlowRow> {
     let results = tempfile::tempdir().unwrap();
     let run = run(results.path(), verb, "scenarios/8dc.yaml", "engines");
@@ -47,7 +47,7 @@ policies:
 scale: { rate: 1/2000, time: 100 }
 ";
 
-/// Key of a decision: switch, flow number, reason and chosen DC.
+/// Key that identifies equal decisions of both engines: switch, flow number, reason and chosen DC.
 type Decision = (String, Option<u32>, String, Option<String>);
 
 /// Returns the decisions of a run, each with the number of times that it was made.
@@ -473,7 +473,7 @@ fn quarter(scenario: &str) -> String {
     text.replace("size: 250 MB", "size: 62 MB")
 }
 
-/// Returns the values of both runs, the first run's first.
+/// Returns the two numbers in a JSON array: the first run's value, then the second run's.
 fn both(value: &serde_json::Value) -> [u64; 2] {
     [0, 1].map(|run| value[run].as_u64().unwrap())
 }

@@ -48,8 +48,8 @@ impl InGuest {
         self.command(arguments).output().unwrap().into()
     }
 
-    /// Starts `up` of the smallest scenario in a guest and waits until it prints `moment`; returns the process and its
-    /// further messages. If this machine cannot run a guest, prints that `test` is skipped and returns `None`.
+    /// Starts `up` of the smallest scenario in a guest and waits until it prints the text `moment`; returns the process
+    /// and its further messages. If this machine cannot run a guest, prints that `test` is skipped and returns `None`.
     fn up_until(&self, moment: &str, test: &str) -> Option<(Child, Lines<BufReader<ChildStderr>>)> {
         let mut up = self
             .command(&["up", "--guest", "scenarios/smoke.yaml"])
@@ -342,7 +342,8 @@ fn a_lab_that_runs_in_a_guest_is_reached_and_taken_down() {
     guest.assert_nothing_left(machine);
 }
 
-/// During the second half of the flows' time, a queue with half the rate replaces the planned one.
+/// During the second half of the time in which flows run, a queue with half the planned rate replaces the planned
+/// queue.
 #[test]
 fn a_queue_that_is_changed_while_flows_run_makes_the_run_invalid() {
     let guest = InGuest::new("exec-tc");
@@ -358,7 +359,7 @@ fn a_queue_that_is_changed_while_flows_run_makes_the_run_invalid() {
     assert_eq!(up.wait().unwrap().code(), Some(5), "{rest:?}");
     let is_named = |line: &String| {
         [
-            "invalid: changed while flows ran: ",
+            "invalid: interface or queue changed while flows ran: ",
             "tbf of `l0d1-d3`",
             "found",
         ]

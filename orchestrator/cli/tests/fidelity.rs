@@ -160,7 +160,7 @@ fn runs_that_cannot_be_compared_are_usage_errors() {
         (
             [kernel, sim],
             &["--min-paths", "wcmp=98%"],
-            "names policy `wcmp`, the runs have ecmp, lcmp",
+            "names policy `wcmp`, but the compared policies are ecmp, lcmp",
         ),
     ] {
         let out = fidelity(runs.map(PathBuf::as_path), more);

@@ -115,8 +115,8 @@ fn a_flow_without_a_path_has_a_row_with_its_reason() {
     );
 }
 
-/// The rates change about 29,000 times. The pacer counts packets that leave it out of order or are lost, which would be
-/// reasons to distrust the run; SoftRoCE would also request missing packets again.
+/// DCQCN changes the QPs' rates about 29,000 times. The pacer counts packets that leave it out of order or are lost,
+/// which would be reasons to distrust the run; SoftRoCE would also request missing packets again.
 #[test]
 #[ignore = "it takes five minutes"]
 fn a_million_paced_packets_keep_their_order() {

@@ -49,7 +49,8 @@ fn a_ctrl_c_while_agents_start_or_after_the_flows_leaves_nothing() {
     }
 }
 
-/// The environment variable `LCMP_LAB_MOMENTS` is the number of moments (default 50), half of them with `--keep`.
+/// The environment variable `LCMP_LAB_MOMENTS` sets the number of moments at which Ctrl-C is typed (default 50), half
+/// of them with `--keep`.
 #[test]
 #[ignore = "it takes half an hour"]
 fn a_ctrl_c_at_any_moment_leaves_nothing() {

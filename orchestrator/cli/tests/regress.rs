@@ -186,10 +186,11 @@ fn a_planted_regression_is_caught_and_an_unplanted_one_is_silent() {
 }
 
 /// Tests what the gate promises, on the paper's testbed under ECMP and LCMP. Among 1,000 pairs of runs with the same
-/// arrivals but other hashes, at most 1 % raise an alarm, and at least 90 % detect a p99 that is higher by 10 %.
+/// arrivals but different hashes, at most 1 % raise an alarm, and at least 90 % detect a p99 that is higher by 10 %.
 ///
-/// A pair consists of [`REPETITIONS`] differences, drawn from a pool and given random signs, because neither side is
-/// slower. The pool is simulated by the program that `LCMP_LAB_PROGRAM` names (a release build; this build by default).
+/// A pair of runs is represented by the differences of [`REPETITIONS`] repetitions, drawn from a pool and given random
+/// signs, so that neither run is slower on average. The pool is simulated by the program that `LCMP_LAB_PROGRAM` names
+/// (a release build; this build by default).
 #[test]
 #[ignore = "simulates 96 repetitions, minutes with a release build: cargo test --test regress -- --ignored"]
 fn false_alarms_and_power_of_the_gate() {
@@ -226,8 +227,9 @@ fn false_alarms_and_power_of_the_gate() {
     assert!(found * 10 >= PAIRS * 9);
 }
 
-/// Returns the gauges' differences between two orders of the datacenters, for each repetition. Switches hash with their
-/// node numbers, so another order gives other hashes for the same arrivals.
+/// Returns, for each repetition, the differences of the gauges (slowdown statistics such as `lcmp.p99`) between two
+/// datacenter orders. Switches hash with their node numbers, so a different order gives different hashes for the same
+/// arrivals.
 fn differences() -> Vec<BTreeMap<Gauge, f64>> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("regress-pool");
     if folder.exists() {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use self::common::{lcmp_lab, root};
 
-/// Every scenario is modified and planned, but no run is made, so that the test is fast.
+/// Every scenario is modified and planned, but not run, so that the test is fast.
 #[test]
 fn published_values_are_shown_where_no_run_is() {
     let results = tempfile::tempdir().unwrap();

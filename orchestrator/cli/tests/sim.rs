@@ -262,7 +262,7 @@ fn a_simulation_of_days_is_refused_with_the_estimate() {
     assert!(
         message.contains("the simulation is too large: 16000 flows of ")
             && message.contains(" packet-hops, which take about ")
-            && message.contains("more than the maximum of 24 h (hint: --until"),
+            && message.contains("the maximum duration is 24 h (hint: --until"),
         "{message}"
     );
     assert!(!bench.0.path().join("results").exists());
@@ -294,7 +294,7 @@ fn an_interrupted_simulation_keeps_finished_flows_and_names_policies_not_begun()
     let run = Run(run);
     assert_eq!(out.exit, Some(4), "{out:?}");
     let not_begun = "the run was interrupted; jobs not started: lcmp";
-    for part in ["interrupted: keeping what is finished", not_begun] {
+    for part in ["interrupted: keeping the rows written so far", not_begun] {
         assert!(out.stderr.contains(part), "{part}: {}", out.stderr);
     }
     assert!(run.text("run.json").contains(not_begun));
@@ -321,7 +321,7 @@ fn flow_shows_the_events_of_a_flow() {
     for part in [
         "\necmp (",
         "\nlcmp (",
-        "data by dc1-dc2",
+        "data path dc1-dc2",
         " started",
         " finished",
     ] {
@@ -523,7 +523,7 @@ fn validate_passes_equal_outputs_and_fails_others() {
     for policy in ["ECMP\n", "UCMP\n", "LCMP\n"] {
         assert!(out.stdout.contains(policy), "{}", out.stdout);
     }
-    let agreed = "4 of 4 flows compared; 0 unfinished, 0 unknown";
+    let agreed = "4 of 4 published flows compared; 0 unfinished in the simulation, 0 unknown to it";
     assert_eq!(out.stdout.matches(agreed).count(), 3, "{}", out.stdout);
     let json = bench
         .expect_exit(&[&["--json"], &VALIDATE[..]].concat(), 0)

@@ -71,8 +71,8 @@ fn the_smoke_scenario_comes_up_is_valid_and_leaves_nothing() {
     assert!(!status.stdout.contains("smoke-test"));
 }
 
-/// On a virtual clock, a run depends only on its scenario, its seed, the program, and the phase of the kernel's timers,
-/// which differs by some tens of microseconds in a few boots.
+/// On a virtual clock, a run depends only on its scenario, its seed, the program, and the offset of the kernel's timer
+/// ticks from the clock, which differs by some tens of microseconds in a few boots.
 #[test]
 #[ignore = "it takes a quarter of an hour"]
 fn thirty_runs_on_the_virtual_clock_are_valid_and_within_50_microseconds() {

@@ -204,7 +204,7 @@ fn a_report_by_root_of_anothers_run_has_no_more_rights_than_its_owner() {
     assert!(out.stderr.contains("it is a symbolic link"), "{out:?}");
 }
 
-/// A user puts a link at every path in a run that root opens. Root must neither show nor change a target.
+/// A user puts a link at every path in a run that root opens. Root must neither show nor change the target of a link.
 #[test]
 fn no_file_of_anothers_run_leads_root_elsewhere() {
     let test = "no_file_of_anothers_run_leads_root_elsewhere";
@@ -271,7 +271,7 @@ fn no_file_of_anothers_run_leads_root_elsewhere() {
     }
 }
 
-/// A user puts a link at every path that root uses in that user's folder. Root must not change a target.
+/// A user puts a link at every path that root uses in that user's folder. Root must not change the target of a link.
 #[test]
 fn no_path_that_root_names_leads_through_anothers_link() {
     let test = "no_path_that_root_names_leads_through_anothers_link";

@@ -32,7 +32,7 @@ fn each_binding_has_its_let() {
 
 /// `let rows = table.iter();` followed by `let rows = rows.map(…);` gives two values one name, only to keep lines
 /// short. Better is one chain, which rustfmt breaks over lines, or a meaningful first name if the steps are separate
-/// for a reason. A comment between the two counts as such a reason.
+/// for a reason. A comment between the two lets counts as such a reason.
 #[test]
 fn a_chain_is_not_cut_to_fit_a_line() {
     let found = places(is_rebound);

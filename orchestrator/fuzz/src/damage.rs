@@ -5,7 +5,7 @@ use proptest::{collection::vec, prelude::*, sample::Index};
 /// Damage to a range of bytes in an input.
 #[derive(Clone, Debug)]
 pub enum Damage {
-    /// Replaces up to 40 bytes with one of the fixed replacements.
+    /// Replaces up to 40 bytes with one of the fixed replacements in `PARTS`.
     Replace(Index, Index, &'static [u8]),
     /// Flips one bit of one byte.
     Flip(Index, u8),

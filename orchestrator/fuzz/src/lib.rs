@@ -34,7 +34,8 @@ pub use damage::Damage;
 ///
 /// # Panics
 /// If `read` panics on an input, takes longer than [`LONGEST`] or more memory than [`MAX_MEMORY`] for it, or if more
-/// than [`MAX_MEMORY`] is still allocated at the end. Also if the corpus is empty or `read` refuses a member of it.
+/// than [`MAX_MEMORY`] is still allocated at the end. Also panics if the corpus is empty or `read` refuses a corpus
+/// member.
 pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> bool) {
     let corpus: Vec<&[u8]> = corpus.iter().map(AsRef::as_ref).collect();
     for (number, member) in corpus.iter().enumerate() {
@@ -78,7 +79,7 @@ pub fn fuzz<M: AsRef<[u8]>>(format: &str, corpus: &[M], read: impl Fn(&[u8]) -> 
     );
     assert!(
         kept <= MAX_MEMORY,
-        "{format}: {kept} bytes of memory are still held"
+        "{format}: {kept} bytes of memory are still allocated at the end"
     );
 }
 
@@ -99,7 +100,7 @@ fn keep(input: &[u8]) {
         });
         let path = PathBuf::from(folder).join(format!("{hash:016x}"));
         fs::write(&path, input).expect("the folder is writable");
-        eprintln!("fuzz: the input is in {}", path.display());
+        eprintln!("fuzz: the failing input is in {}", path.display());
     }
 }
 

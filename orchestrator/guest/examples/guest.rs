@@ -52,7 +52,7 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Box<dyn Error>> {
     let cwd = std::env::current_dir()?;
     let mut request = GuestRequest::new(Vec::new(), &cwd, console.as_ref())?;
     while let Some(option) = words.next_if(|word| word.to_string_lossy().starts_with("--")) {
-        let mut value = || words.next().ok_or("an option lacks its value");
+        let mut value = || words.next().ok_or("the last option lacks its value");
         match option.to_str() {
             Some("--virtual") => request.clock = Some(Clock::Virtual),
             Some("--real") => request.clock = Some(Clock::Real),
@@ -74,7 +74,10 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Box<dyn Error>> {
 }
 
 fn seconds(text: &OsString) -> Result<Duration, Box<dyn Error>> {
-    let seconds = text.to_str().ok_or("seconds must be a number")?.parse()?;
+    let seconds = text
+        .to_str()
+        .ok_or("a time-out must be a number of seconds")?
+        .parse()?;
     Ok(Duration::from_secs(seconds))
 }
 

@@ -28,7 +28,8 @@ pub(crate) struct Machine {
     /// Kernel messages that are printed on the console.
     pub messages: Messages,
     pub shares: Vec<SharedDir>,
-    /// File descriptor, inherited by QEMU, of the outbox's memory; `None` if the machine has no outbox.
+    /// File descriptor, inherited by QEMU, of the memory shared with the host as the guest's outbox; `None` if the
+    /// machine has no outbox.
     pub outbox: Option<RawFd>,
 }
 

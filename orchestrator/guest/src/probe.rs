@@ -191,7 +191,9 @@ const fn unfit(what: &'static str, message: String) -> GuestFinding {
 /// Checks that QEMU was built with 9p. If QEMU itself is missing, 9p does not count as missing.
 fn file_server() -> Result<String, GuestFinding> {
     match run_qemu(&["-device", "virtio-9p-pci,help"]) {
-        Err(message) if which::which(QEMU).is_ok() => Err(unfit("has no 9p file server", message)),
+        Err(message) if which::which(QEMU).is_ok() => {
+            Err(unfit("was built without a 9p file server", message))
+        }
         Err(_) => Ok("unknown, because the emulator is missing".to_owned()),
         Ok(_) => Ok("available in the emulator".to_owned()),
     }

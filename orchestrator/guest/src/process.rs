@@ -87,7 +87,7 @@ impl Drop for Qemu {
 }
 
 /// Sets up what the child process does between fork and exec: it keeps `files` open, restricts itself to the CPUs in
-/// `only`, takes `rights`, and asks to be killed when this thread ends.
+/// `only`, switches to the user and capabilities in `rights`, and asks to be killed when this thread ends.
 #[expect(unsafe_code, reason = "a hook between fork and exec has no safe form")]
 fn prepare_child(
     command: &mut Command,

@@ -183,7 +183,8 @@ fn window_size(of: impl std::os::fd::AsFd) -> Option<(u16, u16)> {
     (size.ws_col > 0).then_some((size.ws_col, size.ws_row))
 }
 
-/// Returns the memory of a guest whose command needs `command`, rounded up to whole GiB, at least [`DEFAULT_MEMORY`].
+/// Returns the memory of a guest whose command needs `command` bytes, rounded up to whole GiB, at least
+/// [`DEFAULT_MEMORY`].
 #[must_use]
 pub fn memory_for(command: Bytes) -> Bytes {
     let all = command.get().saturating_add(OWN_MEMORY);

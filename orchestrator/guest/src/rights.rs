@@ -106,8 +106,8 @@ struct LentDirectory {
 }
 
 impl Lent {
-    /// Gives directories, but not the entries that they already contain, to QEMU's user. Does nothing if this process
-    /// is not root, because QEMU then has this process's user.
+    /// Gives directories, but not their existing entries, to QEMU's user. Does nothing if this process is not root,
+    /// because QEMU then has this process's user.
     pub(crate) fn new(directories: &[PathBuf]) -> io::Result<Self> {
         let mut lent = Self(Vec::new());
         if nix::unistd::geteuid().is_root() {

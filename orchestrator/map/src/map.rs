@@ -50,7 +50,8 @@ pub trait Painter {
 }
 
 impl Map {
-    /// Returns the map of datacenters, given by half the width and height of their boxes, and of `links` between them.
+    /// Returns the map of datacenters and the `links` between them; `boxes` has half the width and height of each
+    /// datacenter.
     ///
     /// A line between columns is straight. A line within a column bends around the datacenters between its ends, to the
     /// right, or in the last column to the left, where the map has more space. Each further link between the same two

@@ -42,8 +42,8 @@ const PUBLISHED_MAX_DELAYS: [Value; 4] = [
 parameters! {
     /// LCMP's parameters.
     ///
-    /// `max_delay_ns` and `max_capacity_bps` are in paper units, because path costs are computed from the paper's
-    /// paths. Intervals are in paper time in a preset, and in emulated time in a plan.
+    /// `max_delay_ns` and `max_capacity_bps` are always at the paper's scale, because path costs are computed from the
+    /// paper's paths. Intervals are at the paper's scale in a preset, and after scaling in a plan.
     pub struct LcmpConfig(label) by preset = "LCMP" {
         /// Weight of the path cost C_path in the total cost (α, Eq. 1).
         alpha: u8 = 3 => {

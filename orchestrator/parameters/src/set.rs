@@ -87,8 +87,8 @@ pub struct Parameter {
     /// Value in the policy's publication; `None` if the publication gives no value, so that the default of the preset
     /// `paper` is this project's choice.
     pub published: Option<Published>,
-    /// True if scaling converts the parameter's value (a time, rate or size); false if a plan keeps it in paper
-    /// units.
+    /// True if scaling converts the parameter's value (a time, rate or size); false if a plan keeps the value at the
+    /// paper's scale.
     pub is_scaled: bool,
     /// True if `tune` may change the parameter while flows run.
     pub is_tunable: bool,
@@ -155,8 +155,8 @@ pub trait ParameterSet: Clone + Sized + 'static {
 
     /// Checks that every value is in its domain and that all values are consistent.
     ///
-    /// Domains are in paper units. A scaled parameter may be in emulated units, so the only check is that it is not
-    /// zero.
+    /// Domains are at the paper's scale. The value of a scaled parameter may already be scaled, so the only check is
+    /// that it is not zero.
     fn check(&self) -> Result<(), ParameterError> {
         for parameter in Self::PARAMETERS {
             match self.get(parameter.name) {
@@ -176,7 +176,8 @@ pub trait ParameterSet: Clone + Sized + 'static {
 pub type Conflict<S> = fn(&S) -> Option<ParameterError>;
 
 impl Parameter {
-    /// Checks that `value`, in paper units, is in the parameter's domain. The error names the value and the domain.
+    /// Checks that `value`, at the paper's scale, is in the parameter's domain. The error names the value and the
+    /// domain.
     pub fn check(&self, value: Value) -> Result<(), ParameterError> {
         if self.domain.contains(value) {
             return Ok(());
@@ -313,14 +314,14 @@ macro_rules! parameters {
         }
 
         impl $set {
-            /// Defaults of the preset `paper`, in paper units.
+            /// Defaults of the preset `paper`, at the paper's scale.
             pub const PAPER: Self = Self {
                 $($preset: $crate::set::Preset::Paper,)?
                 $($field: $paper,)*
                 $($($beside: $beside_default,)*)?
             };
 
-            /// Defaults of the preset `artifact`, in paper units.
+            /// Defaults of the preset `artifact`, at the paper's scale.
             pub const ARTIFACT: Self = Self {
                 $($preset: $crate::set::Preset::Artifact,)?
                 $($field: $crate::set::last!($paper $(, $artifact)?),)*
@@ -396,7 +397,8 @@ mod tests {
         checked.map_or_else(|error| error.names(), |()| [""; 2])
     }
 
-    /// A lab's plan has parameters in emulated units, which may lie outside a domain in paper units.
+    /// A lab's plan contains scaled parameters, which may lie outside a domain, because domains are at the paper's
+    /// scale.
     #[test]
     fn a_scaled_parameter_may_have_any_value_but_zero() {
         let dcqcn = |change: fn(&mut DcqcnConfig)| refused(DcqcnConfig::PAPER, change);
@@ -416,7 +418,7 @@ mod tests {
         assert_eq!(zero, ["byte_counter"; 2]);
     }
 
-    /// `max_delay` is in paper units in every plan, from 1 µs to one hour.
+    /// `max_delay` is at the paper's scale in every plan, from 1 µs to one hour.
     #[test]
     fn a_parameter_that_is_not_scaled_is_held_to_its_domain() {
         let lcmp = |max_delay| refused(LcmpConfig::PAPER, |set| set.max_delay_ns = max_delay);

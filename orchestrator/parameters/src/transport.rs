@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(Timer::from_value(Value::Word("bdp")), None);
     }
 
-    /// In paper units, a window is 64 B to 1 TB and a timer 100 ns to one hour.
+    /// At the paper's scale, a window is 64 B to 1 TB and a timer 100 ns to one hour.
     #[test]
     fn a_quantity_that_a_word_may_replace_has_bounds() {
         let declared = |name| {

@@ -44,9 +44,9 @@ pub enum PlanError {
          lengthen the traffic)"
     )]
     NothingMeasured {
-        /// Description of the window: its bounds in paper time.
+        /// Description of the window with its bounds, in paper time (before scaling).
         window: String,
-        /// Scheduled start of the last flow, in paper time.
+        /// Scheduled start of the last flow, in paper time (before scaling).
         last: Nanos,
     },
     /// File that the scenario names but whose text is not among [`Files`](lab_scenario::Files).
@@ -145,18 +145,18 @@ pub enum PlanError {
         /// Name of the host that is both source and destination.
         host: String,
     },
-    /// Quantity that becomes 0 when scaled to emulated units.
+    /// Quantity that becomes 0 when scaled for emulation.
     #[error("`{path}` is {paper}, which becomes 0 at a scale of {scale} (hint: {hint})")]
     Vanishes {
         /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Value before scaling, in paper units.
+        /// Value before scaling, with its unit.
         paper: String,
         /// Scale factor that applies to the value.
         scale: Ratio,
         hint: &'static str,
     },
-    /// Quantity that would change too much when rounded to whole emulated units.
+    /// Quantity that would change too much when scaled for emulation and rounded to a whole number.
     #[error(
         "`{path}` is {paper}, which at a scale of {scale} is rounded to {emulated} and changed by \
          more than 1/{tolerance} (hint: {hint})"
@@ -164,11 +164,11 @@ pub enum PlanError {
     Inexact {
         /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Value before scaling, in paper units.
+        /// Value before scaling, with its unit.
         paper: String,
         /// Scale factor that applies to the value.
         scale: Ratio,
-        /// Emulated value after rounding.
+        /// Value after scaling and rounding, with its unit.
         emulated: String,
         /// Inverse of the tolerated relative change: 100 means 1 %.
         tolerance: u64,
@@ -189,12 +189,12 @@ pub enum PlanError {
         /// Maximum number of next hops among which a switch can choose.
         max: usize,
     },
-    /// Quantity that exceeds 64 bits when scaled to emulated units.
+    /// Quantity that exceeds 64 bits when scaled for emulation.
     #[error("`{path}` is {paper}, which overflows at a scale of {scale} (hint: {hint})")]
     Overflows {
         /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
-        /// Value before scaling, in paper units.
+        /// Value before scaling, with its unit.
         paper: String,
         /// Scale factor that applies to the value.
         scale: Ratio,
@@ -235,22 +235,22 @@ pub enum PlanError {
     NoPolicies,
     /// Round trip for which even the longest transport time-out of a QP is too short.
     #[error(
-        "the longest round trip with full queues is {round_trip}, but a QP waits at most {max} \
+        "the longest round trip with full queues is {round_trip} after scaling, but a QP waits at most {max} for an ACK \
          (hint: lower `scale.time` or the buffers)"
     )]
     QpTimeout {
-        /// Longest emulated round trip with full queues.
+        /// Longest round trip with full queues, after scaling.
         round_trip: Nanos,
         /// Longest transport time-out of a QP.
         max: Nanos,
     },
     /// Requested retransmission time-out that exceeds the longest transport time-out of a QP.
     #[error(
-        "`transport.retransmit_timeout` is {requested} emulated, but a QP waits at most {max} (hint: lower \
+        "`transport.retransmit_timeout` is {requested} after scaling, but a QP waits at most {max} for an ACK (hint: lower \
          it or `scale.time`)"
     )]
     RequestedTimeout {
-        /// Requested time-out, scaled to emulated time.
+        /// Requested time-out, after scaling.
         requested: Nanos,
         /// Longest transport time-out of a QP.
         max: Nanos,

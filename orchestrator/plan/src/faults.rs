@@ -16,12 +16,13 @@ use crate::{
 /// A link change with its time, and the link's parameters after the change.
 pub(crate) struct PlannedFault {
     fault: FaultPlan,
-    /// Parameters of the link after the change, in paper units; `None` if the change cuts or repairs the link.
+    /// Parameters of the link after the change, before scaling for emulation; `None` if the change cuts or repairs the
+    /// link.
     paper: Option<LinkConfig>,
 }
 
-/// Returns the link changes by time, then by position in the scenario. A fault that names two datacenters changes every
-/// link between them.
+/// Returns the link changes, ordered by time, then by position in the scenario. A fault that names two datacenters
+/// changes every link between them.
 pub(crate) fn resolve(
     scenario: &Scenario,
     network: &Network,
@@ -76,7 +77,7 @@ pub(crate) fn with_path_costs(
 }
 
 impl PlannedFault {
-    /// Returns the emulated time of the change, relative to the repetition's start.
+    /// Returns the time of the change relative to the repetition's start, in emulated time (after scaling).
     pub const fn at(&self) -> Nanos {
         self.fault.at_ns
     }

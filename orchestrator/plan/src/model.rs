@@ -39,7 +39,7 @@ pub struct Plan {
     /// Lab slot on the machine. It selects the address block, routing tables and interface names that keep labs apart;
     /// see [`crate::address`]. 0 in records; a lab runs the plan [in its own slot](Plan::in_slot).
     pub slot: u8,
-    /// Factors by which paper units become emulated units.
+    /// Factors that convert the paper's rates, times and sizes to emulated ones.
     pub scale: Scale,
     /// Rationale of the scale; `None` if the scenario gives the factors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,9 +66,9 @@ pub struct Plan {
     pub transport: TransportPlan,
     /// Recording intervals, and the window of measured flows.
     pub measure: MeasurePlan,
-    /// Emulated age beyond which a switch's tables count as stale.
+    /// Age, in emulated time (after scaling), beyond which a switch's tables count as stale.
     pub max_table_age_ns: Nanos,
-    /// Link changes while flows run, by time.
+    /// Link changes while flows run, ordered by time.
     pub faults: Vec<FaultPlan>,
     /// Estimated cost of a run.
     pub estimate: Estimate,
@@ -90,7 +90,8 @@ impl Plan {
     }
 }
 
-/// Factors from paper to emulated units: `rate` for rates, `time` for times, and `size = rate · time` for sizes.
+/// Factors that convert the paper's quantities to emulated ones: `rate` for rates, `time` for times, and `size = rate ·
+/// time` for sizes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
     pub rate: Ratio,
@@ -202,15 +203,16 @@ pub struct Link {
     pub a: NodeId,
     /// Node at end `b`.
     pub b: NodeId,
-    /// Parameters of the link in paper units.
+    /// Parameters of the link at the paper's scale (before scaling for emulation).
     pub paper: WirePlan,
-    /// Parameters of the link in emulated units.
+    /// Parameters of the link after scaling for emulation.
     pub emu: WirePlan,
 }
 
 impl Link {
     /// Returns the packet limit of netem at a node with `role` on a link inside a DC, in frames of `frame` bytes. A
-    /// host's limit exceeds the windows of all its QPs together, because a host waits for its NIC and never drops.
+    /// host's limit exceeds the windows of all its QPs together, because a host waits for its NIC and never drops
+    /// packets.
     #[must_use]
     pub fn queue_packets(&self, role: Role, frame: Bytes) -> u32 {
         let wire = &self.emu;
@@ -222,7 +224,7 @@ impl Link {
         }
     }
 
-    /// Returns the emulated size in bytes of the egress queue at a node with `role`.
+    /// Returns the size of the egress queue at a node with `role`, in emulated bytes (after scaling).
     #[must_use]
     pub const fn queue_bytes(&self, role: Role) -> Bytes {
         match role {
@@ -240,9 +242,9 @@ const HOST_QUEUE_BYTES: Bytes = Bytes::new(1 << 30);
 pub struct Port {
     /// Node to which the port belongs.
     pub node: NodeId,
-    /// Interface name: at most 15 characters, and unique among all slots of the machine.
+    /// Interface name: at most 15 characters, and unique among all lab slots of the machine.
     pub interface: String,
-    /// MAC address, derived from the slot and the port id.
+    /// MAC address, derived from the lab slot and the port id.
     pub mac: Mac,
     /// Address of this link end, for routes and traceroute; on a host, this is the host's own address.
     pub addr: Ipv4Addr,
@@ -284,14 +286,14 @@ pub struct Candidate {
     pub port: PortId,
     /// Datacenter of the next hop.
     pub next_dc: DcId,
-    /// One-way delay of the path between the two DCI switches, in paper time.
+    /// One-way delay of the path between the two DCI switches, in paper time (before scaling).
     pub paper_delay_ns: Nanos,
-    /// Smallest capacity of a link on the path, in paper units.
+    /// Smallest capacity of a link on the path, before scaling.
     pub paper_bottleneck_bps: BitsPerSec,
-    /// Delay of the path's first link, in paper time; the artifact's delay score depends on this delay, not on the
-    /// whole path's.
+    /// Delay of the path's first link, in paper time (before scaling); the artifact's delay score depends on this
+    /// delay, not on the whole path's.
     pub paper_first_link_delay_ns: Nanos,
-    /// Capacity of the path's first link, in paper units; the artifact's capacity score depends on this capacity, not
+    /// Capacity of the path's first link, before scaling; the artifact's capacity score depends on this capacity, not
     /// on the bottleneck.
     pub paper_first_link_bps: BitsPerSec,
 }
@@ -301,8 +303,8 @@ pub struct Candidate {
 pub struct PolicyRun {
     /// Name of the policy in records and plots.
     pub label: String,
-    /// Policy with its parameters. Times are emulated, except `max_delay_ns`, which like `max_capacity_bps` is in paper
-    /// units.
+    /// Policy with its parameters. Times are emulated (after scaling), but `max_delay_ns` and `max_capacity_bps` are
+    /// not scaled.
     pub policy: PolicyPlan,
     /// Path cost C_path by switch, destination and candidate, in the order of [`Plan::switches`]; empty if the policy
     /// has no path costs.
@@ -344,9 +346,9 @@ pub struct Flow {
     pub repetition: u32,
     pub src: NodeId,
     pub dst: NodeId,
-    /// Size of the flow in paper units.
+    /// Size of the flow before scaling.
     pub paper_size_bytes: Bytes,
-    /// Start time relative to the repetition's start, in paper time.
+    /// Start time relative to the repetition's start, in paper time (before scaling).
     pub paper_start_ns: Nanos,
     /// Bytes that an engine transfers: `messages · message_bytes`, the scaled size rounded to whole messages.
     pub size_bytes: Bytes,
@@ -354,13 +356,14 @@ pub struct Flow {
     pub messages: u32,
     /// Size of each message in bytes.
     pub message_bytes: Bytes,
-    /// Start time relative to the repetition's start, emulated.
+    /// Start time relative to the repetition's start, in emulated time (after scaling).
     pub start_ns: Nanos,
-    /// Emulated round-trip time of one full packet and its ACK with empty queues, on the path with the least delay.
+    /// Round-trip time of one full packet and its ACK with empty queues, on the path with the least delay, in emulated
+    /// time (after scaling).
     pub base_rtt_ns: Nanos,
-    /// Emulated FCT of this flow alone, on the fastest path that the switches' tables allow.
+    /// FCT of this flow alone, on the fastest path that the switches' tables allow, in emulated time (after scaling).
     pub ideal_fct_ns: Nanos,
-    /// True if the flow comes from a list or a flow file, and so is not part of a workload's load.
+    /// True if the flow comes from a list in the scenario or a flow file, and so is not part of a workload's load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_listed: bool,
 }
@@ -401,7 +404,7 @@ pub struct Rdma {
     pub flow_deadline_ns: Nanos,
 }
 
-/// Recording intervals in emulated time, and the window of measured flows.
+/// Recording intervals in emulated time (after scaling), and the window of measured flows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct MeasurePlan {
     /// Time between two samples of the DCI switches' egress queues.
@@ -418,15 +421,16 @@ pub struct MeasurePlan {
 /// Window of scheduled starts; percentiles and comparisons include only flows that start in it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredWindow {
-    /// Earliest start of a measured flow, in paper time.
+    /// Earliest start of a measured flow, in paper time (before scaling).
     pub paper_from_ns: Nanos,
-    /// End of the window, in paper time: a flow that starts at or after it is not measured. `None` without an end.
+    /// End of the window, in paper time (before scaling): a flow that starts at or after it is not measured. `None`
+    /// without an end.
     pub paper_to_ns: Option<Nanos>,
 }
 
 impl MeasuredWindow {
-    /// Returns the ids of the measured flows among `flows`, a plan's flows. Ids are ordered by repetition and start, so
-    /// each repetition contributes at most one range.
+    /// Returns the ids of the measured flows among `flows`, which are all flows of a plan. Ids are ordered by
+    /// repetition and start, so each repetition contributes at most one range.
     #[must_use]
     pub fn ids(&self, flows: &[Flow]) -> Vec<Range<u32>> {
         let is_in = |flow: &&Flow| {
@@ -447,9 +451,9 @@ impl MeasuredWindow {
 /// Link change while flows run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct FaultPlan {
-    /// Time of the change relative to the repetition's start, emulated.
+    /// Time of the change relative to the repetition's start, in emulated time (after scaling).
     pub at_ns: Nanos,
-    /// Time of the change relative to the repetition's start, in paper time.
+    /// Time of the change relative to the repetition's start, in paper time (before scaling).
     pub paper_at_ns: Nanos,
     pub link: LinkId,
     pub change: FaultChange,
@@ -481,7 +485,7 @@ pub struct ScoredCandidate {
     pub buckets: u16,
 }
 
-/// Change that a fault makes to a link, in emulated units.
+/// Change that a fault makes to a link, with values after scaling.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultChange {
@@ -518,9 +522,9 @@ pub struct Estimate {
     pub span_ns: Nanos,
     /// Memory for queues, delay lines and processes, in bytes.
     pub memory_bytes: Bytes,
-    /// Maximum share of the reference guest's CPU that flows and samples need in any second, in percent.
+    /// Maximum share of the reference guest's CPU that flows and periodic sampling need in any second, in percent.
     pub forwarding_percent: u32,
-    /// Share of flows whose emulated size is under one packet, in percent.
+    /// Share of flows whose size after scaling is under one packet, in percent.
     pub sub_packet_flows_percent: u32,
     /// Longest serialisation time of a full packet divided by the shortest inter-DC delay, in percent.
     pub packet_vs_delay_percent: u32,

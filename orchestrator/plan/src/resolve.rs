@@ -47,7 +47,7 @@ impl PlanOptions {
     }
 }
 
-/// Resolves `scenario` into a plan for slot 0.
+/// Resolves `scenario` into a plan for lab slot 0.
 ///
 /// `source_text` is the text from which `scenario` was read; `files` contains the texts of the files that the scenario
 /// names, by their paths as written. The same arguments give the same plan on every machine.

@@ -13,7 +13,7 @@ use lab_units::{BitsPerSec, NodeId};
 /// Location, clock and engine of a run.
 #[derive(Clone, Debug)]
 pub struct RunSetting {
-    /// Release of this program's kernel, as `uname -r` prints it.
+    /// Release of the kernel on which this program runs, as `uname -r` prints it.
     pub kernel_release: String,
     /// Location of the run: this machine or a guest.
     pub location: Location,
@@ -138,8 +138,8 @@ fn fault_info(plan: &Plan, fault: &FaultPlan) -> FaultInfo {
     }
 }
 
-/// Returns a link's current rate in paper units: the scenario's rate, or the converted rate `emulated` if a fault has
-/// changed it.
+/// Returns a link's current rate at the paper's scale (before scaling for emulation): the scenario's rate, or
+/// `emulated`, converted, if a fault has changed the rate.
 pub(crate) fn paper_rate(paper: &PaperUnits, emulated: BitsPerSec, link: &Link) -> BitsPerSec {
     if emulated == link.emu.rate_bps {
         link.paper.rate_bps

@@ -4,8 +4,8 @@ use lab_plan::model::Plan;
 use lab_records::DcPath;
 use lab_units::{DcId, PortId};
 
-/// Hops in one direction of a flow: for each choice of a switch, the next datacenter and the first packet that went
-/// there.
+/// Hops in one direction of a flow: for each forwarding decision, the next datacenter and the first packet, by number,
+/// that went there.
 ///
 /// Fast failover, flow ageing and a full flow table may re-route an active flow, which then has several hops at a
 /// switch.

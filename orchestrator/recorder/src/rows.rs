@@ -60,14 +60,14 @@ impl RowBatch {
 #[derive(Debug)]
 pub struct RowMaker<'a> {
     pub plan: &'a Plan,
-    /// Factors for conversion to paper units.
+    /// Factors that convert emulated values to the paper's scale (before scaling).
     pub paper: PaperUnits,
     policy: &'a str,
     repetition: u32,
     generator: FlowGenerator<'a>,
     /// Emulated interval between queue samples; `None` if the policy does not sample queues.
     sample_interval: Option<Nanos>,
-    /// Paper time of each switch's latest row, and the switch's number of decisions until then.
+    /// Time of each switch's latest row, at the paper's scale, and the switch's number of decisions until then.
     switches: Vec<(Nanos, u64)>,
 }
 
@@ -82,7 +82,7 @@ pub struct FlowGenerator<'a> {
     pub semantics: Option<Semantics>,
 }
 
-/// Measured result of a flow.
+/// Measured result of a flow; times are emulated (after scaling).
 #[derive(Clone, Debug)]
 pub struct FlowResult {
     /// Measured start; the planned start if the flow never started.
@@ -102,7 +102,7 @@ pub struct FlowResult {
     pub ack_path: Option<DcPath>,
 }
 
-/// Decision of a DCI switch about a packet.
+/// Decision of a DCI switch about a packet; times are emulated (after scaling).
 #[derive(Clone, Copy, Debug)]
 pub struct SwitchDecision {
     /// Time of the decision.
@@ -121,7 +121,7 @@ pub struct SwitchDecision {
     pub trigger: Trigger,
     /// Rule by which the candidate was chosen.
     pub rule: Rule,
-    /// Age of the queue sample from which C_cong was computed, in emulated time.
+    /// Age of the queue sample from which C_cong was computed.
     pub signal_age: Nanos,
     /// Chosen egress port; `None` if the decision chose no port.
     pub chosen: Option<PortId>,
@@ -143,7 +143,7 @@ pub struct QpRate {
 /// Split that the traffic engineering controller installs at one switch for one destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Split {
-    /// Time of the controller's tick, at which the split is installed.
+    /// Time of the controller's tick, at which the split is installed, in emulated time (after scaling).
     pub time: Nanos,
     /// Datacenter of the switch.
     pub dc: DcId,

@@ -10,12 +10,12 @@ use crate::{BusyLink, FlowFields, LinkRates, RunInfo};
 /// and ends at the first counter sample that is not earlier than the last flow's start or, without such a sample, at
 /// the last sample.
 ///
-/// A direction's use is the mean over the repetitions. All flows must be added before the first counter.
+/// A link direction's use is the mean over the repetitions. All flows must be added before the first counter sample.
 #[derive(Clone, Debug, Default)]
 pub struct ArrivalUse {
     /// Start of the last flow, by repetition.
     last_starts: BTreeMap<u32, Nanos>,
-    /// Byte counters at the end of the measured time, by direction and repetition.
+    /// Byte counters at the end of the measured time, by link direction and repetition.
     counters: BTreeMap<DirectionName, BTreeMap<u32, Counter>>,
 }
 
@@ -50,7 +50,7 @@ impl ArrivalUse {
         }
     }
 
-    /// Adds a sample of a direction's byte counter; samples must come in order of time.
+    /// Adds a sample of a link direction's byte counter; samples must come in order of time.
     pub fn counter(&mut self, repetition: u32, direction: [&str; 3], time: Nanos, bytes: Bytes) {
         let Some(&last_start) = self.last_starts.get(&repetition) else {
             return;
@@ -63,7 +63,8 @@ impl ArrivalUse {
         }
     }
 
-    /// Returns the use of each sampled direction, ordered by link and direction; `info` gives the links' rates.
+    /// Returns the use of each link direction with a sample, ordered by link and direction; `info` gives the links'
+    /// rates.
     #[must_use]
     pub fn uses(&self, info: &RunInfo) -> Vec<DirectionUse> {
         let of = |(direction, counters): (&DirectionName, &BTreeMap<u32, Counter>)| {
@@ -81,7 +82,7 @@ impl ArrivalUse {
         self.counters.iter().filter_map(of).collect()
     }
 
-    /// Returns the busiest direction; `None` without a sample after time zero.
+    /// Returns the busiest link direction; `None` without a counter sample after time zero.
     #[must_use]
     pub fn busiest(&self, info: &RunInfo) -> Option<BusyLink> {
         let busiest = self

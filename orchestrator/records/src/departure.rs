@@ -4,12 +4,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Parameter whose value differs from the publication or, where the publication gives no value, from our reading of it.
+/// Policy parameter whose value differs from the policy's publication or, where the publication gives no value, from
+/// our reading of the publication.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Departure {
     /// Name of the parameter, as in scenarios.
     pub parameter: String,
-    /// Value of the parameter in paper units.
+    /// Value of the parameter at the paper's scale (before scaling for emulation), with its unit.
     pub value: String,
     /// Value that the parameter would have without the departure.
     #[serde(flatten)]
@@ -20,7 +21,7 @@ pub struct Departure {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reference {
-    /// Value that the publication gives.
+    /// Value that the policy's publication gives.
     Paper(String),
     /// Our default, for a parameter for which the publication gives no value.
     OurReading(String),

@@ -24,7 +24,8 @@ use crate::{
 /// - 1: runs of the kernel engine
 /// - 2: simulated runs: `semantics` of flows, `tx_packets` and `marks` of links, `pfc.csv`, `story.csv`
 /// - 3: `switches.csv`, `ports.csv`
-/// - 5: `certificate.csv`, the grade of a verdict, and the figures that decide the grade
+/// - 5: `certificate.csv` (measured rate and delay of each link), the grade of a verdict, and the figures that decide
+///   the grade
 /// - 6: `rates.csv`, and the flow tables in the evidence
 /// - 7: a code, a figure and its bound as the reason of a verdict
 /// - 8: `deviations` with a code and a number for each count of switches and hosts, instead of the sentences in
@@ -32,8 +33,8 @@ use crate::{
 /// - 9: no sentences in the verdict; warnings about a ranking are computed from the evidence
 pub const FORMAT_VERSION: u32 = 9;
 
-/// Oldest format that this lcmp-lab can read. In it, counts of switches and hosts are sentences; all other keys and
-/// columns that a reader needs are the same as in [`FORMAT_VERSION`].
+/// Oldest format that this lcmp-lab can read. In that format, counts of switches and hosts are sentences; all other
+/// keys and columns that a reader needs are the same as in [`FORMAT_VERSION`].
 pub const OLDEST_FORMAT: u32 = 7;
 
 /// File with the facts of a run and its outcome.
@@ -66,7 +67,8 @@ pub const MAX_RUN_FILE: u64 = 16 << 20;
 /// Maximum size of [`PLAN_FILE`] in bytes, twice the need of a million flows.
 pub const MAX_PLAN: u64 = 1 << 30;
 
-/// Maximum size of any other text file in bytes; [`INPUTS_FILE`] with four inputs of the maximum size still fits.
+/// Maximum size of text files other than [`RUN_FILE`] and [`PLAN_FILE`], in bytes; [`INPUTS_FILE`] with four inputs of
+/// the maximum size still fits.
 pub const MAX_TEXT: u64 = 256 << 20;
 
 /// Name of the symbolic link to the newest run, beside the run directories.

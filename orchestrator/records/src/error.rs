@@ -42,13 +42,13 @@ pub enum RecordsError {
         own: u32,
     },
     /// A `run.json` that cannot be parsed or written.
-    #[error("`{}` does not describe a run", path.display())]
+    #[error("`{}` is not a valid description of a run", path.display())]
     Json {
         path: PathBuf,
         source: serde_json::Error,
     },
     /// A `plan.json` that is not a plan.
-    #[error("`{}` is not a plan: line {}", path.display(), source.line())]
+    #[error("`{}` is not a plan: error in line {}", path.display(), source.line())]
     Plan {
         path: PathBuf,
         source: serde_json::Error,
@@ -56,9 +56,10 @@ pub enum RecordsError {
     /// A row that cannot be written.
     #[error("cannot write a row to `{}`", path.display())]
     Write { path: PathBuf, source: csv::Error },
-    /// A Parquet copy of a table that cannot be written or read.
+    /// A Parquet copy of a table that cannot be read or written.
     #[error(
-        "`{}` is not a Parquet table (hint: remove it if the table's `.csv` is beside it; else run the scenario again)",
+        "cannot read or write the Parquet table `{}` (hint: remove it if the table's `.csv` is beside it; else run \
+         the scenario again)",
         path.display()
     )]
     Parquet { path: PathBuf, source: ParquetError },
@@ -88,7 +89,7 @@ impl RecordsError {
         }
     }
 
-    /// Returns the kind of the underlying I/O error; `None` if the cause is another one.
+    /// Returns the kind of the underlying I/O error; `None` if the cause is not an I/O error.
     #[must_use]
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
         match self {

@@ -41,7 +41,7 @@ pub struct OfferedLoad {
 pub struct ListedFlows {
     /// Number of flows.
     pub flows: u64,
-    /// Sum of the flows' sizes in paper units.
+    /// Sum of the flows' sizes at the paper's scale, in bytes.
     pub bytes: Bytes,
 }
 
@@ -108,7 +108,7 @@ pub struct FlowTables {
     pub decisions: u64,
     /// Number of counted decisions that have no row in `decisions.csv`; 0 in the simulator, which loses no rows.
     pub unrecorded: u64,
-    /// Maximum number of decisions per second of paper time at one switch, between two rows.
+    /// Maximum number of decisions per second of paper time at one switch, between successive rows in `switches.csv`.
     pub peak_decisions_per_s: u64,
     /// Number of decisions made because a flow's port was dead.
     pub failovers: u64,
@@ -207,7 +207,8 @@ pub struct LcmpCounts {
     pub path: Option<Changed>,
     /// Decisions that would change with `beta` = 0, without C_cong; `None` if `beta` is 0.
     pub congestion: Option<Changed>,
-    /// Flows with another path than under the run's LCMP policy with `beta` = 0; `None` if the run has no such policy.
+    /// Number of flows whose path differs from the path under the run's LCMP policy with `beta` = 0; `None` if the run
+    /// has no such policy.
     pub against_rm_beta: Option<PathDifference>,
 }
 
@@ -251,8 +252,8 @@ pub struct HashCounts {
     /// Probability that a fair hash gives a larger chi-square value; `None` if no destination has several next hops, or
     /// if no decision could be tested.
     pub p_value: Option<f64>,
-    /// Number of decisions in the first repetition that the chi-square test leaves out. Even pooled, their destinations
-    /// have fewer than two groups of next hops with five expected decisions each.
+    /// Number of decisions in the first repetition that the chi-square test leaves out: even after next hops are
+    /// pooled, the decisions' destinations have fewer than two groups with at least five expected decisions.
     #[serde(default)]
     pub untested: u64,
 }

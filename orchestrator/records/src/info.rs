@@ -56,7 +56,7 @@ pub struct RunInfo {
     /// Faults by time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultInfo>,
-    /// Inaccuracy that results from packets that are not scaled.
+    /// Inaccuracy that results because packet sizes are not scaled.
     pub granularity: Granularity,
     /// Warnings of the plan.
     pub warnings: Vec<String>,
@@ -129,7 +129,7 @@ pub struct DcInfo {
     pub legacy: bool,
 }
 
-/// Inter-DC link of a scenario, in paper units.
+/// Inter-DC link of a scenario, at the paper's scale (before scaling for emulation).
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct LinkInfo {
     /// Name of the link, such as `dc1-dc2`.
@@ -161,7 +161,7 @@ pub struct FaultInfo {
     pub rate_bps: Option<BitsPerSec>,
 }
 
-/// Inaccuracy that results from packets that are not scaled.
+/// Inaccuracy that results because packet sizes are not scaled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Granularity {
     /// Percentage of flows whose emulated size is less than one packet.

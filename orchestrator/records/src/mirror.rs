@@ -35,7 +35,7 @@ impl fmt::Debug for Mirror {
     }
 }
 
-/// File of a table that passes all written bytes to a mirror as well.
+/// Open file of a table; all bytes written to the file also go to a mirror.
 #[derive(Debug)]
 pub(crate) struct TableFile {
     name: &'static str,

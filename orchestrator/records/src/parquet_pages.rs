@@ -102,7 +102,7 @@ impl Header {
             Ok(())
         } else {
             Err(refused(&format!(
-                "a page of {} bytes announces {} bytes and {} values, more than it can have",
+                "a page of {} bytes announces {} uncompressed bytes and {} values, more than it can have",
                 self.packed, self.unpacked, self.values
             )))
         }
@@ -138,7 +138,7 @@ fn check_encoding(encoding: u64) -> Result<(), ParquetError> {
     }
 }
 
-/// Skips a structure that consists of numbers, texts and booleans.
+/// Skips a Thrift structure that consists of numbers, texts and booleans.
 fn skip<R: Read>(input: &mut R) -> Result<(), ParquetError> {
     let mut fields = Fields::of(input);
     while let Some((_, kind)) = fields.next()? {

@@ -44,9 +44,10 @@ pub struct Asked {
 pub struct PolicySettings {
     /// Label of the policy.
     pub policy: String,
-    /// Parameters as in `plan.json`, with emulated times.
+    /// Parameters as in `plan.json`, with times after scaling for emulation.
     pub parameters: serde_json::Value,
-    /// Parameters in paper units; empty if the policy has none, and in records of earlier versions.
+    /// Parameters at the paper's scale (before scaling for emulation); empty if the policy has no parameters, and in
+    /// records of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ParameterValue>,
     /// Parameters that differ from the publication; empty in records of earlier versions.
@@ -59,14 +60,14 @@ pub struct PolicySettings {
 pub struct ParameterValue {
     /// Name of the parameter, as in scenarios.
     pub parameter: String,
-    /// Value in paper units, with its unit.
+    /// Value at the paper's scale (before scaling for emulation), with its unit.
     pub value: String,
-    /// Value that the engine used; `None` if scaling does not change it.
+    /// Value after scaling, which the engine used; `None` if scaling does not change the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulated: Option<String>,
 }
 
-/// Formats the parameter with its paper and emulated values, such as `sample_interval 1 ms (10 ms emulated)`.
+/// Formats the parameter with its values before and after scaling, such as `sample_interval 1 ms (10 ms emulated)`.
 impl fmt::Display for ParameterValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.parameter, self.value)?;

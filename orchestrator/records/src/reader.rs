@@ -172,7 +172,7 @@ impl RunDir {
         })
     }
 
-    /// Calls `visit` for every flow, with the file's path, the batch, the row's index in it, and the fields.
+    /// Calls `visit` for every flow, with the file's path, the batch, the row's index in the batch, and the fields.
     fn read_flows(
         &self,
         columns: &[Column],
@@ -257,7 +257,7 @@ impl RunDir {
     }
 }
 
-/// Fails for a plan of another format and for a `plan.json` that is not a plan; a run without a plan is accepted.
+/// Fails if `plan.json` is not a plan, or is in a format other than this program's; accepts a run without a plan.
 fn check_plan(run_dir: &Path) -> Result<(), RecordsError> {
     let check = |found| format::check(&run_dir.join(PLAN_FILE), found, PLAN_FORMAT);
     match directory::read_plan::<PlanHead>(run_dir) {

@@ -31,7 +31,7 @@ pub struct RunEnd {
     pub retransmissions: BTreeMap<String, Retransmissions>,
     /// Warnings of the engine during the run.
     pub warnings: Vec<String>,
-    /// Problems that the engine reports and that rows do not show; each is a reason not to trust the results.
+    /// Problems that the engine reports and that the tables do not show; each is a reason not to trust the results.
     pub problems: Vec<String>,
     /// True if the user interrupted the run, so that missing flows are expected.
     #[serde(default)]
@@ -95,7 +95,7 @@ pub struct Retransmissions {
     /// Number of times that a sender went back to a lost packet, for any reason.
     pub go_backs: u64,
     /// Number of go-backs that a retransmission time-out caused. In the lab, this number is a lower bound: SoftRoCE
-    /// counts the NACKs that receivers sent, and a go-back beyond their number was a time-out.
+    /// counts the NACKs that receivers sent, and go-backs in excess of the NACKs were time-outs.
     pub timeouts: u64,
 }
 

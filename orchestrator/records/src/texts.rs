@@ -76,7 +76,7 @@ fn index(position: u32) -> usize {
     usize::try_from(position).unwrap_or(usize::MAX)
 }
 
-/// Index in place of a missing value.
+/// Index that marks a row without a value.
 const ABSENT: u32 = u32::MAX;
 
 #[cfg(test)]

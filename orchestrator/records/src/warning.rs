@@ -198,7 +198,7 @@ const MIN_OFFERED: f64 = 0.8;
 /// Minimum share of the workloads' duration in which flows must start.
 const MIN_COVERED: f64 = 0.9;
 
-/// Use of the busiest link below which flows hardly share links.
+/// Utilisation of the busiest link below which flows hardly share links.
 const MIN_UTILISATION: f64 = 0.05;
 
 /// Share of runs with fair hashes in which a warning wrongly calls a hash unfair.

@@ -13,7 +13,7 @@
 //! often levels change, and it depends on a linear algebra library. A nightly history has tens of values and is
 //! analysed as a whole.
 
-/// Change of level in a history.
+/// Change of the mean level in a series of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
     /// Index of the first value at the new level.
@@ -50,7 +50,8 @@ pub fn change_points(values: &[f64]) -> Vec<ChangePoint> {
         .collect()
 }
 
-/// Returns the start of every segment except the first.
+/// Returns the start index of each segment except the first, in the segmentation with the lowest cost: squared
+/// deviations from the segment means, plus `penalty` for each change.
 fn segments(sums: &Sums, count: usize, penalty: f64) -> Vec<usize> {
     // For each `end`: the least cost of the first `end` values, and the start of their last segment.
     let mut best = vec![(-penalty, 0); count + 1];
@@ -86,7 +87,8 @@ fn segments(sums: &Sums, count: usize, penalty: f64) -> Vec<usize> {
     starts
 }
 
-/// Cumulative sums of the values and of their squares.
+/// Cumulative sums of the values' deviations from the first value, and of their squares; the first entry stores the
+/// first value instead.
 struct Sums(Vec<(f64, f64)>);
 
 impl Sums {
@@ -185,8 +187,8 @@ mod tests {
         assert_eq!(change_points(&noisy(&[(60, 3.0)])), []);
     }
 
-    /// Returns the share of `histories` in which a change is found. Each history has `nights` normal values of variance
-    /// 1; values from index `at` on are higher by `step`.
+    /// Returns the share of `histories` random histories in which a change is found. Each history has `nights` normal
+    /// values of variance 1; values from index `at` on are higher by `step`.
     fn share(seed: u64, histories: u32, nights: usize, at: usize, step: f64) -> f64 {
         let mut noise = Noise::new(seed);
         let found = (0..histories).filter(|_| {
@@ -197,8 +199,8 @@ mod tests {
         f64::from(u32::try_from(found.count()).unwrap()) / f64::from(histories)
     }
 
-    /// With a probability of 1 %, 40 of 4,000 histories are expected to have a change, and 60 or more occur once in
-    /// 1,000 seeds.
+    /// At a false-alarm rate of 1 %, 40 of 4,000 histories are expected to have a change; 60 or more would occur for
+    /// one seed in 1,000.
     #[test]
     fn noise_has_a_change_in_at_most_one_of_a_hundred_histories_of_any_length() {
         for nights in [4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60] {
@@ -207,7 +209,7 @@ mod tests {
         }
     }
 
-    /// Expected shares of histories in which the step is found, from a simulation outside this crate: 0.68 for 12
+    /// Expected shares of histories in which a step of 3 σ is found, from a simulation outside this crate: 0.68 for 12
     /// nights, 0.87 for 15, 0.98 for 20, 1 for 30 and more.
     #[test]
     fn a_step_of_three_deviations_in_the_middle_is_found() {

@@ -54,7 +54,7 @@ pub fn check(expectation: &Expectation, samples: &Samples) -> Check {
     }
 }
 
-/// Verdict on an assertion, its two sides (`None` if undefined), and the reason.
+/// Verdict on an assertion, the values of its two sides (`None` if undefined), and the reason for the verdict.
 type Judged = (Judgement, [Option<f64>; 2], String);
 
 fn unknown_value(reason: &str) -> Judged {
@@ -73,7 +73,9 @@ fn compare(
     };
     let sides = [left, right].map(|side| values.value(side, &SlowdownSeries::pooled));
     let [Some(a), Some(b)] = sides else {
-        return unknown_value("a value in the assertion is undefined");
+        return unknown_value(
+            "a side of the assertion has no finite value, as after a division by 0",
+        );
     };
     let numbers = [Some(a), Some(b)];
     let sides = format!("left {}, right {}", short(a), short(b));
@@ -87,7 +89,7 @@ fn compare(
         return (
             verdict,
             numbers,
-            format!("{sides}, in this draw of arrivals"),
+            format!("{sides}, in a single repetition, so without an interval"),
         );
     }
     let differences: Option<Vec<f64>> = (0..draws)
@@ -97,7 +99,7 @@ fn compare(
         })
         .collect();
     let Some(Interval { low, high }) = differences.and_then(|it| student(a - b, &it)) else {
-        let none = format!("{sides}; undefined in some repetitions");
+        let none = format!("{sides}; no interval, because a side is undefined in some repetitions");
         return (Judgement::Inconclusive, numbers, none);
     };
     let holds = [low, high].map(|difference| relation_holds(relation, difference));
@@ -108,7 +110,7 @@ fn compare(
     };
     let interval = if low < high {
         format!(
-            ", left minus right {} [{}, {}]",
+            ", left minus right {}, 95 % interval [{}, {}]",
             short(a - b),
             short(low),
             short(high)
@@ -129,8 +131,8 @@ fn relation_holds(relation: Relation, difference: f64) -> bool {
     }
 }
 
-/// Returns true if the relation holds inside the interval of the difference but at neither end: `==`, if the interval
-/// contains zero.
+/// Returns true if the relation holds inside the 95 % interval of left minus right but at neither end: `==`, if the
+/// interval contains zero.
 fn is_between(relation: Relation, low: f64, high: f64) -> bool {
     relation == Relation::Equal && low < 0.0 && high > 0.0
 }
@@ -218,8 +220,8 @@ impl<'a> AssertionValues<'a> {
     }
 }
 
-/// Returns a count or maximum over `policies`, which has no uncertainty; `None` for a percentile, which needs one
-/// policy.
+/// Returns a metric that is a count or a maximum over `policies`; `None` for a percentile or mean, which applies to a
+/// single policy.
 fn fixed(metric: Metric, policies: &[PolicySamples]) -> Option<f64> {
     let sum = |of: fn(&PolicySamples) -> u64| Some(float(policies.iter().map(of).sum()));
     match metric {
@@ -237,7 +239,8 @@ fn fixed(metric: Metric, policies: &[PolicySamples]) -> Option<f64> {
     }
 }
 
-/// Checks that flows between two datacenters send data through a third, and reports how many do.
+/// Checks that at least `share` of the flows from one datacenter to another send data through the datacenter `via`, and
+/// reports how many do.
 fn uses(
     policy: Option<&str>,
     [from, to, via]: [&String; 3],
@@ -267,7 +270,7 @@ fn uses(
             _ => Judgement::Fail,
         });
         details.push(format!(
-            "{}: {crossing} of {} flows",
+            "{}: {crossing} of {} flows via {via}",
             policy.policy,
             known.len()
         ));
@@ -361,7 +364,7 @@ mod tests {
             ("path(dc8,dc1) uses dc8", Judgement::Inconclusive),
         ] {
             let detail = assert_verdict(&samples, text, expected);
-            assert!(!detail.contains("in this draw"), "{text}: {detail}");
+            assert!(!detail.contains("single repetition"), "{text}: {detail}");
         }
     }
 
@@ -404,7 +407,10 @@ mod tests {
             ("unfinished == 1", Judgement::Pass),
         ] {
             let detail = assert_verdict(&samples, text, expected);
-            assert!(detail.ends_with(", in this draw of arrivals"), "{detail}");
+            assert!(
+                detail.ends_with(", in a single repetition, so without an interval"),
+                "{detail}"
+            );
         }
     }
 }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Samples;
 
-/// Name of a gated percentile of a policy, such as `lcmp.p99`.
+/// Name of a percentile of a policy's slowdowns that the gate checks, such as `lcmp.p99`.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct Gauge(pub String);
@@ -30,11 +30,13 @@ pub struct Gauge(pub String);
 pub struct GaugeChange {
     /// Number of repetitions that both runs have.
     pub repetitions: usize,
-    /// Mean difference of the logarithms of the slowdowns; positive if the current run is slower.
+    /// Mean over the repetitions of the difference in log slowdown, current run minus baseline; positive if the current
+    /// run is slower.
     pub mean: f64,
     /// Largest mean that noise can explain, as a logarithm; `None` for a single repetition.
     pub limit: Option<f64>,
-    /// Further increase above `limit`, as a logarithm, from which a true change is detected in nine of ten cases.
+    /// Distance above `limit`, as a logarithm: a true increase of `limit` plus `margin` is detected in nine of ten
+    /// cases.
     pub margin: f64,
 }
 
@@ -78,8 +80,8 @@ pub const fn gauges_of(policies: usize) -> usize {
 }
 
 impl GaugeChange {
-    /// Returns the change of a gauge, given its difference in each repetition and the number of gauges in the suite;
-    /// `None` without repetitions.
+    /// Returns a gauge's change, given each repetition's difference in log slowdown and the number of gauges in the
+    /// suite; `None` without repetitions.
     #[must_use]
     pub fn of(differences: &[f64], gauges: usize) -> Option<Self> {
         let exceeded_by_chance = |rate: f64| student_margin(differences, 1.0 - rate);
@@ -93,9 +95,9 @@ impl GaugeChange {
 
     /// Returns the verdict on the change.
     ///
-    /// An increase over the limit fails. A change passes if a true change of [`MIN_EFFECT`] would exceed it in nine
-    /// of ten cases; otherwise it is inconclusive. A single repetition does not show the noise, so it passes only if
-    /// no value is slower.
+    /// An increase over the limit fails. A change passes if a true change of [`MIN_EFFECT`] would exceed it in nine of
+    /// ten cases; otherwise it is inconclusive. A single repetition gives no estimate of the noise, so the change
+    /// passes only if the slowdown did not increase.
     #[must_use]
     pub fn verdict(&self) -> Judgement {
         // If both runs repeat exactly, the limit is 0, and any increase above rounding counts.
@@ -111,11 +113,12 @@ impl GaugeChange {
     fn sentence(&self) -> String {
         match self.limit {
             None => {
-                "one repetition does not show the noise (hint: set `repetitions:` for the case)"
+                "a single repetition gives no estimate of the noise (hint: set `repetitions:` for the case)"
                     .to_owned()
             }
             Some(limit) => format!(
-                "mean of {} repetitions; noise explains up to +{:.2} %, a true +{:.1} % is detected",
+                "mean of {} repetitions; noise explains up to +{:.2} %; a true increase of {:.1} % is \
+                 detected in nine of ten cases",
                 self.repetitions,
                 limit.exp_m1() * 100.0,
                 (limit + self.margin).exp_m1() * 100.0
@@ -179,8 +182,8 @@ const PERCENTS: [u32; 2] = [50, 99];
 /// Probability that a suite without any true change raises a false alarm.
 pub const FALSE_ALARMS: f64 = 0.01;
 
-/// Accepted rate of each kind of miss: a true increase by the stated detectable size that does not fail, and a true
-/// increase by [`MIN_EFFECT`] that passes.
+/// Accepted rate of each kind of miss: a true increase by the detectable size (`limit` plus `margin`) that does not
+/// fail, and a true increase by [`MIN_EFFECT`] that passes.
 const MISSED: f64 = 0.1;
 
 /// Relative increase in slowdown that the gate must be able to exclude before a change passes.

@@ -7,7 +7,7 @@ use lab_reports::{
 
 use crate::{CaseOutcome, SuiteOutcome};
 
-/// Returns the outcome of a suite as a table in which checks that do not pass come first.
+/// Returns the outcome of a suite as a Markdown table in which checks that do not pass come first.
 #[must_use]
 pub fn markdown(outcome: &SuiteOutcome) -> String {
     let mut rows: Vec<_> = outcome

@@ -38,7 +38,7 @@ impl CaseOutcome {
 }
 
 impl SuiteOutcome {
-    /// Returns the judgement of all [checks](Self::checks).
+    /// Returns the worst judgement among all [checks](Self::checks).
     #[must_use]
     pub fn verdict(&self) -> Judgement {
         Judgement::of(&self.checks())

@@ -56,7 +56,7 @@ impl Samples {
         })
     }
 
-    /// Returns the flows of a policy.
+    /// Returns the flows of the policy with this label; `None` if the run has no such policy.
     #[must_use]
     pub fn policy(&self, label: &str) -> Option<&PolicySamples> {
         self.policies.iter().find(|it| it.policy == label)

@@ -71,7 +71,7 @@ pub fn page(suite: &str, series: &[GaugeSeries<'_>], version: &str) -> String {
             p.note {
                 "Geometric means over repetitions of each policy's percentiles of FCT slowdown, one value \
                  for each run of the suite. A vertical line is a change of level (PELT on logarithms, \
-                 penalty 16 σ²): noise alone shows one in at most 1 % of histories."
+                 penalty 16 σ²): noise alone causes one in at most 1 % of histories."
             }
         }
         main {

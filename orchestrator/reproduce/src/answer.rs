@@ -17,8 +17,9 @@ impl Answer for Report {
         self
     }
 
-    /// Returns a check for each claim and each of the sources `simulated` and `fair`, inconclusive if the runs cannot
-    /// decide the claim. Also returns an inconclusive check for each coefficient of figure 6 that cannot be decided.
+    /// Returns a check for each claim and each of the sources `simulated` and `fair`; a check is inconclusive if the
+    /// runs cannot decide the claim. Also returns an inconclusive check for each coefficient of figure 6 that cannot be
+    /// decided.
     fn checks(&self) -> Vec<Check> {
         let of_claim = |claim| {
             let simulated = [Source::Simulated, Source::Fair].into_iter();

@@ -101,9 +101,10 @@ pub struct Case {
     pub name: &'static str,
     /// File name of the scenario, without its extension.
     pub scenario: &'static str,
-    /// Pair of datacenters whose flows count, in both directions; `None` if all flows count.
+    /// Pair of datacenters whose flows are evaluated, in both directions; `None` to evaluate all flows.
     pub pair: Option<[&'static str; 2]>,
-    /// Paths within the artifact: the published flows, and the routing table if one was published.
+    /// File paths within the artifact: of the published flows, and of the routing table if one was published; `None` to
+    /// draw the flows at random.
     pub flows: Option<(&'static str, Option<&'static str>)>,
     /// Policies that LCMP is compared with, by their labels under the authors' semantics.
     pub against: &'static [&'static str],

@@ -33,14 +33,14 @@ pub struct Claim {
     pub sentence: &'static str,
     /// Figures that the claim is based on.
     pub figures: &'static [Figure],
-    /// Rule that selects the comparisons.
+    /// Rule that selects and judges the comparisons.
     pub rule: ClaimRule,
 }
 
 /// Rule that selects and judges the comparisons of a claim.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ClaimRule {
-    /// Compares p50 and p99 of the slowdowns separately, in every case that the text mentions and against every
+    /// Compares p50 and p99 of the slowdowns separately, in every case that the paper's text mentions and against every
     /// baseline.
     Slowdowns,
     /// Compares the imbalance and the largest utilisation of the links separately, against every baseline.
@@ -143,7 +143,7 @@ impl ClaimVerdict {
     }
 }
 
-/// Verdict on a claim by the values of one source, with its reasons.
+/// Verdict on a claim by the values of one source (published, simulated, emulated or fair), with reasons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judged {
     pub verdict: ClaimVerdict,
@@ -191,8 +191,9 @@ enum RequiredChange {
 }
 
 impl RequiredChange {
-    /// Returns the changes required for p50 and p99, given the row of the paper's text for the policy; `None` for a
-    /// percentile that the row does not mention. Without a row, p50 and p99 must both fall by [`MIN_CHANGE`].
+    /// Returns the changes required for p50 and p99, given the row of changes that the paper's text states for the
+    /// policy; `None` for a percentile that the row does not mention. Without a row, p50 and p99 must both fall by
+    /// [`MIN_CHANGE`].
     fn by_text(stated: Option<&TextRow>) -> [Option<Self>; 2] {
         let Some(row) = stated else {
             return [Some(Self::Lower(MIN_CHANGE)); 2];
@@ -262,8 +263,8 @@ impl BaselineComparison {
 }
 
 impl Claim {
-    /// Judges the claim by the values of `source`, where a case without values is `None`. Returns `None` if the claim
-    /// is not compared with the policies of `against`.
+    /// Judges the claim by the values of `source`; `cases` lists each case with its values, `None` if the source has no
+    /// values for it. Returns `None` if the claim is not compared with the policies of `against`.
     #[must_use]
     pub fn judge(
         &self,

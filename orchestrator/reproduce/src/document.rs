@@ -272,7 +272,8 @@ fn number(value: Option<f64>) -> String {
     }
 }
 
-/// Lists the causes of differences over 5 % in a case, each after the names of the values that it explains.
+/// Lists the causes of differences over 5 % between simulated and published values in a case, each after the names of
+/// the values that it explains.
 fn causes(case: &CaseReport) -> Vec<(String, &str)> {
     let mut causes: Vec<(String, &str)> = Vec::new();
     for cell in &case.cells {
@@ -296,7 +297,7 @@ fn origin(report: &Report) -> String {
     text += if is_clean(&settings.commit) {
         "."
     } else {
-        ", dirty: files differed from the commit, so it does not identify the program that wrote the report."
+        "; the build was dirty: files differed from the commit, so the commit does not identify the program that wrote the report."
     };
     let runs = || report.cases.iter().flat_map(|case| case.runs.values());
     let all: BTreeSet<_> = runs().map(|run| &run.run).collect();
@@ -312,7 +313,8 @@ fn origin(report: &Report) -> String {
     text
 }
 
-/// Returns true if the name of a build's commit has no suffix: no file differed from the commit.
+/// Returns true if the commit name of a build has no suffix such as `+changes`, that is, no tracked file differed from
+/// the commit.
 fn is_clean(commit: &str) -> bool {
     commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -418,7 +420,7 @@ fn span(low: Option<f64>, high: Option<f64>) -> String {
     .replace('-', "−")
 }
 
-/// Returns the two table rows of a stated change: p50 in the median bin and P99 in the worst bin.
+/// Returns the two table rows for a change that the paper's text states: p50 in the median bin, p99 in the worst bin.
 fn text_rows(row: &TextReport) -> [[String; 6]; 2] {
     let stated = &row.stated;
     let ends = [
@@ -468,7 +470,7 @@ fn fidelity_line(row: &FidelityReport) -> String {
         (Some(found), _) => format!("{found:.4} between the lab and the simulator"),
         (None, Some(reason)) => format!("cannot tell: {reason}"),
         (None, None) => {
-            "cannot tell: no lab run exists (hint: --engine kernel makes it)".to_owned()
+            "cannot tell: no lab run exists (hint: `--engine kernel` makes one)".to_owned()
         }
     };
     format!(

@@ -418,10 +418,10 @@ mod tests {
         assert!(found.iter().all(|bin| [bin.p50, bin.p99] == [2.0, 2.0]));
     }
 
-    /// The ratios of the three repetitions are 0.4, 0.5 and 0.625. Their logarithms are −0.9163, −0.6931 and −0.4700,
-    /// so s is 0.2231, and the half width is 4.3027 · 0.2231 / √3 = 0.5543. Over all flows, a bin's p50 is the middle
-    /// ratio, 0.5, and its p99 the largest, 0.625. So the intervals are 0.5 · e^∓0.5543 − 1, which is −0.713 and
-    /// −0.130, and 0.625 · e^∓0.5543 − 1, which is −0.641 and +0.088.
+    /// The slowdown ratios `other` ÷ `base` of the three repetitions are 0.4, 0.5 and 0.625. Their logarithms are
+    /// −0.9163, −0.6931 and −0.4700, so s is 0.2231, and the half width is 4.3027 · 0.2231 / √3 = 0.5543. Over all
+    /// flows, a bin's p50 is the middle ratio, 0.5, and its p99 the largest, 0.625. So the intervals are 0.5 ·
+    /// e^∓0.5543 − 1, which is −0.713 and −0.130, and 0.625 · e^∓0.5543 − 1, which is −0.641 and +0.088.
     #[test]
     fn an_interval_is_students_over_the_repetitions_around_the_change_of_all_flows() {
         let base = flows(3, |_| 10.0);

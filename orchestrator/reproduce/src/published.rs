@@ -174,7 +174,8 @@ impl Published {
         rows.find(|row| row.base == base)
     }
 
-    /// Returns the first known cause for a policy's difference from the published values in a case.
+    /// Returns the first known cause why a policy's simulated values differ from the published ones in a case; `None`
+    /// if no cause is known.
     #[must_use]
     pub fn cause(&self, figure: &str, case: &str, policy: &str, is_drawn: bool) -> Option<&str> {
         let traffic = if is_drawn { "drawn" } else { "published" };

@@ -92,7 +92,7 @@ pub struct Cell {
     pub values: BTreeMap<Source, f64>,
     /// Relative difference of the simulated from the published value; `None` if either value is missing.
     pub difference: Option<f64>,
-    /// Cause of a difference over 5 %; `None` if the difference is smaller.
+    /// Cause of a difference over 5 %, or `not known`; `None` if the difference is smaller or a value is missing.
     pub cause: Option<String>,
 }
 
@@ -132,8 +132,8 @@ pub struct FidelityReport {
 }
 
 impl Report {
-    /// Creates the report and judges the claims; `fidelity` has the coefficients for p50 and p99, or the reason why
-    /// they cannot be decided; `None` if no lab run exists and none was requested.
+    /// Creates the report and judges the claims; `fidelity` has the Pearson coefficients for p50 and p99, or the reason
+    /// why they cannot be decided; `None` if no lab run exists and none was requested.
     #[must_use]
     pub fn new(
         settings: Settings,
@@ -184,7 +184,7 @@ impl Report {
         }
     }
 
-    /// Returns the published and found p50 and p99 for the figure `reproduction`.
+    /// Returns the published p50 and p99, and those found in runs, for the figure `reproduction`.
     #[must_use]
     pub fn series(&self) -> Vec<Series> {
         let mut all: BTreeMap<(Source, String, String), Vec<(f64, f64)>> = BTreeMap::new();

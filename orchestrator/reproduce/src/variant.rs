@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::catalogue::Case;
 
-/// Origin of the values of a case.
+/// Source of a case's values, a column in the report.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -118,7 +118,7 @@ pub fn derive(name: &str, text: &str, variant: &Variant<'_>) -> Result<String, M
     }
 }
 
-/// Modifications made so far.
+/// Modifications of a scenario made so far.
 #[derive(Default)]
 struct Done {
     is_in_flows: bool,

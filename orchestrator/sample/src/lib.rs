@@ -12,7 +12,8 @@ use lab_records::{
 };
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
-/// Middle datacenters of sample runs with six routes: name, rate in Gbit/s, and one-way delay in ms of both links.
+/// Transit datacenters of sample runs with six routes: name, and for each of two links the rate in Gbit/s and the
+/// one-way delay in ms.
 pub const ROUTES: [(&str, u64, u64); 6] = [
     ("dc2", 200, 25),
     ("dc3", 200, 250),
@@ -89,7 +90,7 @@ pub fn link(a: &str, b: &str, gbit: u64, delay_ms: u64) -> LinkInfo {
     }
 }
 
-/// Returns the byte counter of the link's direction from `a` to `b`, 0 at time 0.
+/// Returns a sample of the byte counter for the link direction from `a` to `b`: 0 bytes at time 0.
 #[must_use]
 pub fn counter(link: &LinkInfo, policy: &str) -> LinkRow {
     LinkRow {
@@ -154,7 +155,8 @@ pub fn end() -> RunEnd {
     }
 }
 
-/// Returns the certificate of a link direction, 100 Mbit/s and 50 ms, whose measured values equal the required ones.
+/// Returns the link certificate of a direction with 100 Mbit/s and 50 ms: its measured rate, delay and buffer equal the
+/// planned ones.
 #[must_use]
 pub fn certified(from: &str, to: &str) -> CertifiedRow {
     let rate: BitsPerSec = "100 Mbit".parse().expect("a rate");

@@ -34,8 +34,8 @@ pub const REPETITIONS: u32 = 1;
 /// Default scale: chosen automatically to fit the capacity of the machine or guest that runs the lab.
 pub const SCALE: ScaleSpec = ScaleSpec::Auto;
 
-/// Default traffic generator: the largest RoCE MTU, which gives the fewest packets, and DSCP 26 with ECT(0), a class
-/// that RoCE networks commonly treat as lossless and ECN-capable.
+/// Default settings of the traffic generator: the largest RoCE MTU, which gives the fewest packets, and DSCP 26 with
+/// ECT(0), a class that RoCE networks commonly treat as lossless and ECN-capable.
 pub const GENERATOR: Generator = Generator {
     tool: Tool::SendBw,
     mtu: 4096,
@@ -51,6 +51,6 @@ pub const MEASURE: Measure = Measure {
     switches: Nanos::from_millis(100),
 };
 
-/// Default maximum age of a switch's tables: a thousand of LCMP's sample intervals. An agent on a busy machine is never
-/// that late, and if an agent stops, its switch does not use old queue samples for longer.
+/// Default maximum age of a switch's tables and queue samples: a thousand of LCMP's sample intervals. An agent on a
+/// busy machine is never that late; if an agent stops, its switch stops using old samples after this time.
 pub const MAX_TABLE_AGE: Nanos = Nanos::from_millis(1_000);

@@ -52,7 +52,7 @@ pub enum Claim {
         to: String,
         /// Datacenter through which the flows' data must pass.
         via: String,
-        /// Minimum share of the flows that take the path; 1 if the assertion gives none.
+        /// Minimum share of the flows that take the path; 1 if the assertion does not give a share.
         share: f64,
     },
 }
@@ -271,7 +271,7 @@ fn product(input: &mut &str) -> ModalResult<Expr> {
     chain(factor, operator).parse_next(input)
 }
 
-/// Returns a parser for expressions of kind `of` that are joined by `operator` and evaluated from left to right.
+/// Returns a parser for a chain of operands, which `of` parses, joined by `operator` and evaluated from left to right.
 fn chain<'i>(
     mut of: impl FnMut(&mut &'i str) -> ModalResult<Expr>,
     operator: impl Parser<&'i str, Operator, winnow::error::ErrMode<winnow::error::ContextError>>,

@@ -9,7 +9,7 @@ use lab_units::{Bytes, Nanos, Ratio};
 pub const MAX_SCENARIO_BYTES: usize = 1 << 20;
 /// Maximum size in bytes of a flow size distribution or a flow file; a flow file with [`MAX_FLOWS`] rows fits.
 pub const MAX_FILE_BYTES: usize = 64 << 20;
-/// Maximum number of problems shown at once; more of them would hide the first ones.
+/// Maximum number of problems of a scenario that an error lists; a longer list would hide the first problems.
 pub const MAX_PROBLEMS: usize = 20;
 /// Maximum number of YAML nodes after expansion of aliases, because a short text with aliases can expand without bound.
 pub const MAX_YAML_NODES: usize = 250_000;
@@ -27,7 +27,7 @@ pub const MAX_REPETITIONS: u32 = 1_000;
 
 /// Maximum number of datacenters; the switch program's tables have a row for each datacenter.
 pub const MAX_DCS: usize = 64;
-/// Maximum length of a datacenter name: of an interface name's 15 characters, the plan needs seven.
+/// Maximum length of a datacenter name: an interface name has at most 15 characters, and the plan needs seven of them.
 pub const MAX_DC_NAME: usize = 8;
 /// Pattern of datacenter names. They have no dash, because a dash joins the datacenters of a path in records
 /// (`dc1-dc4-dc8`) and a datacenter and its node in namespace names (`dc1-h1`).
@@ -52,8 +52,8 @@ pub const MAX_CDF_POINTS: usize = 10_000;
 /// Maximum offered load, as a multiple of capacity. Above it, links are always full and results no longer differ.
 pub const MAX_LOAD: u64 = 4;
 
-/// Returns the message about the load `load`, written as `text`, with the bounds and a hint; `None` if it is within the
-/// bounds.
+/// Returns the permitted range, as text with a hint, if `load` is outside that range; otherwise `None`. `text` is the
+/// load as written.
 #[must_use]
 pub fn beyond_load(load: Ratio, text: &str) -> Option<String> {
     let whole = |number| Ratio::new(number, 1).expect("one is not zero");

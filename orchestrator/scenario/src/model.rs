@@ -47,8 +47,8 @@ impl Scenario {
         sweeps.max_by_key(|sweep| sweep.len()).unwrap_or_default()
     }
 
-    /// Returns the scenario for one run at `load`. The load replaces the load of the workloads with a sweep or, if
-    /// there is none, of all workloads. The scenario's name gets the load in percent as a suffix.
+    /// Returns the scenario for one run at `load`. `load` replaces the load of the workloads that have a sweep or, if
+    /// no workload has one, of all workloads. The scenario's name gets the load in percent as a suffix.
     #[must_use]
     pub fn at_load(mut self, load: Ratio) -> Self {
         let has_sweep = !self.sweep().is_empty();
@@ -306,7 +306,7 @@ impl Repetitions {
     }
 }
 
-/// Factors by which paper quantities become emulated ones: rates by `rate`, times by `time`, sizes by their product.
+/// Scale factors from the paper's quantities to emulated quantities: rates × `rate`, times × `time`, sizes × both.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub enum ScaleSpec {
     /// Factors that are chosen to fit the capacity of the machine or guest that runs the lab.
@@ -340,7 +340,7 @@ pub struct Measure {
     pub switches: Nanos,
 }
 
-/// Change of an inter-DC link at a time, which counts from the earliest possible flow start.
+/// Change of an inter-DC link at a given time after the earliest possible flow start.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Fault {
     pub at: Nanos,
@@ -359,10 +359,10 @@ pub enum FaultSpec {
     Set {
         /// Name of the parameter, such as `rate`.
         parameter: &'static str,
-        /// New value, in paper units.
+        /// New value, at the paper's scale (before scaling for emulation).
         value: Value,
     },
 }
 
-/// Texts of the files that a scenario names, by their paths as written.
+/// Contents of the files to which a scenario refers, by path as written in the scenario.
 pub type Files = BTreeMap<String, String>;

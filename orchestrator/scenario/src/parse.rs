@@ -59,8 +59,8 @@ pub fn value_line(text: &str, path: &str) -> Option<usize> {
     Some(SourceText { name: "", text }.location(range).line)
 }
 
-/// Returns a problem with the text `message`, located at the value at the YAML path `path`, which names a file. `text`
-/// is the scenario's text, and `source_name` its name in errors.
+/// Returns a problem with the text `message` at the YAML path `path`, whose value is the path of a file. `text` is the
+/// scenario's text, and `source_name` its name in errors.
 #[must_use]
 pub fn problem_of_file(
     source_name: &str,

@@ -28,10 +28,10 @@ pub fn schema() -> Value {
 #[must_use]
 pub fn reference() -> String {
     let mut text = "# Parameters\n\n\
-                    Made from the declarations in `orchestrator/parameters`; values are paper units. \
-                    `tune` changes a tunable parameter while flows run. The column `publication` has the \
-                    value that the paper of the policy gives; where it gives none, the default of the \
-                    preset `paper` is our reading.\n"
+                    Made from the declarations in `orchestrator/parameters`; values are at the paper's scale \
+                    (before scaling for emulation). `tune` changes a tunable parameter while flows run. The \
+                    column `publication` has the value in the policy's paper; where that paper has none, \
+                    the default of the preset `paper` is our interpretation.\n"
         .to_owned();
     links(&mut text);
     set::<LcmpConfig>(&mut text, "policies[].lcmp`, `rm-alpha`, `rm-beta");

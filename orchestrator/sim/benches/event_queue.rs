@@ -101,7 +101,7 @@ impl Queue for Quaternary {
     }
 }
 
-/// The simulator's tournament tree; the index in a key is its slot.
+/// The simulator's tournament tree; the index in a key is the key's slot in the tree.
 struct Tree(Tournament);
 
 impl Queue for Tree {

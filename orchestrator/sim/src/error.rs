@@ -58,7 +58,7 @@ pub enum SimError {
          (hint: give it at least 1 ns)"
     )]
     NoDelay { link: String },
-    /// Linear program of traffic engineering without a solution; it ends the simulation.
+    /// Traffic engineering's linear program that could not be solved; the simulation ends.
     #[error(transparent)]
     Engineering(#[from] lab_te::TeError),
     #[error("the weights of the policy cannot be used: {0}")]

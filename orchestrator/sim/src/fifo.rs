@@ -31,7 +31,7 @@ impl WirePacket {
     }
 }
 
-/// Distance in packets at which packets are prefetched: a cache line holds two.
+/// Distance from the front at which a packet is prefetched, in packets; a cache line holds two packets.
 const AHEAD: usize = 3;
 
 const SLOTS: usize = 32;

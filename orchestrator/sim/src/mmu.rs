@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 
 use crate::{packet::CLASSES, semantics::SemanticsRules};
 
-/// Shared buffer of one switch, with its occupancy by ingress port and class.
+/// Shared buffer of one switch, with its occupancy by ingress port and traffic class.
 #[derive(Clone, Debug)]
 pub struct Mmu<S> {
     ports: Vec<Ingress>,

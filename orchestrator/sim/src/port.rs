@@ -211,8 +211,8 @@ impl Port {
         u8::try_from(among.trailing_zeros()).ok()
     }
 
-    /// Returns the class to serve next in a NIC's own queue, which holds answers. A pause applies to SoftRoCE's packets
-    /// while they are in the pacer, before this queue, so answers are still sent.
+    /// Returns the class to serve next in a NIC's own queue, which contains answers such as ACKs. A pause applies to
+    /// SoftRoCE's packets while they are in the pacer, before this queue, so answers are still sent.
     #[inline]
     #[must_use]
     pub fn next_answer<S: SemanticsRules>(&self) -> Option<u8> {
@@ -255,8 +255,8 @@ impl Port {
         self.wire.arrival(first, time)
     }
 
-    /// Decides randomly whether a packet is marked, given `queue_bytes`, the length of the queue behind it or in front
-    /// of it.
+    /// Decides randomly whether a packet is marked with ECN, given `queue_bytes`, the length of the queue behind it or
+    /// in front of it.
     #[inline]
     pub fn marks_packet(&mut self, queue_bytes: u64) -> bool {
         let Some(point) = self.congestion else {

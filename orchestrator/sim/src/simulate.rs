@@ -19,7 +19,8 @@ pub struct Job<'p> {
     pub policy: usize,
     /// Repetition, from 0.
     pub repetition: u32,
-    /// Order of next hops with equal hop counts, from a routing table; `None` for the default order of the semantics.
+    /// Order of next hops with equal hop counts, from a routing table; `None` for the default order under the plan's
+    /// semantics, the paper's or the artifact's.
     pub order: Option<&'p NextHopOrder>,
 }
 

@@ -16,7 +16,7 @@ use crate::time::SimTime;
 /// TE controller, shared by the partitions of all datacenters.
 #[derive(Debug)]
 pub struct TeController {
-    /// Virtual time between two ticks.
+    /// Virtual time between two ticks of the controller.
     pub interval: SimTime,
     /// Rows of each switch, indexed by datacenter; a row has a destination datacenter and the ports towards it.
     rows: Vec<Vec<(u32, Vec<u32>)>>,
@@ -26,7 +26,7 @@ pub struct TeController {
 #[derive(Debug)]
 struct State {
     controller: Controller,
-    /// First error of the solver, after which no more tables are computed.
+    /// First error of the solver, after which no more bucket tables are computed.
     failure: Option<TeError>,
 }
 

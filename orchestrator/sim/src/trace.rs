@@ -33,8 +33,8 @@ pub enum TraceEvent {
     RateSample(RateSample),
     /// Arrival of a PFC frame.
     Pfc(PfcSignal),
-    /// Egress port through which a flow leaves a datacenter: for its first packet, and for the first packet on each new
-    /// port.
+    /// Egress port through which a flow leaves a datacenter: recorded for the flow's first packet, and for the first
+    /// packet on each new port.
     Hop(Hop),
     /// Event of a flow that the trace filter includes.
     Flow(FlowEvent),
@@ -94,7 +94,7 @@ pub struct DecisionEvent {
 /// Hash buckets for one destination that traffic engineering has installed at a DCI switch.
 #[derive(Clone, Debug)]
 pub struct SplitEvent {
-    /// Virtual time of the tick.
+    /// Virtual time of the controller tick at which the buckets were installed.
     pub at: SimTime,
     /// Datacenter of the switch.
     pub dc: u32,
@@ -126,7 +126,7 @@ pub struct QueueSample {
     pub port: u32,
     /// Number of queued bytes.
     pub bytes: u64,
-    /// LCMP's levels at its last sample.
+    /// LCMP's congestion levels of the port at the last queue sample.
     pub levels: Levels,
 }
 

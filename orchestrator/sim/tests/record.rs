@@ -163,7 +163,8 @@ fn rates_of_queue_pairs_are_recorded_under_dcqcn_alone() {
     );
 }
 
-/// dc1 and dc4 have two next hops each, and decide for the three flows that start there.
+/// The switches of dc1 and dc4 have two next hops each, and make the decisions for the three flows that start in their
+/// datacenters.
 #[test]
 fn a_flow_without_a_decision_of_its_sources_switch_is_counted() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -202,7 +203,7 @@ fn rows_of_a_lab_in_another_slot_give_the_same_evidence() {
 
 /// A flow of 6.25 MB starts every millisecond for 8 ms, which offers half of 100 Gbit/s. Five flows start before the
 /// time limit of 5 ms, and offer the same load: 31.25 MB in 5 ms are 50 Gbit/s. The start of the fifth flow determines
-/// the covered share of the 8 ms.
+/// the fraction of the 8 ms that the run covers.
 #[test]
 fn a_cut_run_offers_the_load_of_the_workloads_flows_that_started() {
     let text = "
@@ -511,7 +512,7 @@ transport: { retransmit_timeout: 50 ms }
         assert_eq!(outcomes[0].reason, reason);
         let flows: Vec<FlowRow> = rows(folder.path());
         assert_eq!(flows[0].status, FlowStatus::Failed);
-        let said = "its QP gave up at 400 ms: 7 retries got no answer";
+        let said = "the flow's QP gave up at 400 ms: 7 retries got no answer";
         assert!(flows[0].reason.starts_with(said), "{}", flows[0].reason);
     }
 }

@@ -5,7 +5,7 @@ use core::{fmt, str::FromStr};
 
 /// Error for a text that is not one of an enum's words.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{text}` is not {expected} (hint: words are {words})")]
+#[error("`{text}` is not {expected} (hint: allowed values are {words})")]
 pub struct ParseKindError {
     text: String,
     expected: &'static str,
@@ -92,7 +92,7 @@ kind! {
 }
 
 kind! {
-    /// Kernel that carries a lab's packets, and its clock; the two determine the lab's capacity.
+    /// Kernel that carries a lab's packets, with the kernel's clock; kernel and clock determine the lab's capacity.
     #[derive(Default)]
     Place: "a place where labs run" {
         /// A guest under software emulation, on the virtual clock.
@@ -108,7 +108,7 @@ kind! {
 }
 
 impl Place {
-    /// Returns the clock of labs that run at this place.
+    /// Returns the clock of labs that run on this kernel.
     #[must_use]
     pub const fn clock(self) -> Clock {
         match self {
@@ -137,7 +137,8 @@ kind! {
         /// 64-bit arithmetic, unique flow keys, the plan's buffers, RoCEv2 headers, and parameters as published.
         #[default]
         Paper = "paper",
-        /// Behaviour of the authors' NS-3 code, including its integer wraps, aliases, headers and parameters.
+        /// Behaviour of the authors' NS-3 code, including its integer overflows, flow keys that collide, header sizes and
+        /// parameters.
         Artifact = "artifact",
     }
 }
@@ -208,7 +209,7 @@ mod tests {
         let error = "cpu".parse::<Clock>().unwrap_err().to_string();
         assert_eq!(
             error,
-            "`cpu` is not a clock (hint: words are virtual, real)"
+            "`cpu` is not a clock (hint: allowed values are virtual, real)"
         );
     }
 

@@ -148,7 +148,7 @@ impl Grammar {
     }
 }
 
-/// Declares a quantity type whose text form is the module's `GRAMMAR`.
+/// Declares a quantity type whose text form is the `GRAMMAR` of the module that invokes the macro.
 macro_rules! quantity {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*

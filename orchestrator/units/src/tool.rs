@@ -3,8 +3,8 @@
 use crate::kinds::kind;
 
 kind! {
-    /// Program that transfers a flow from its source to its destination. The word of a perftest program is its name in
-    /// `PATH`.
+    /// Program that transfers a flow from its source to its destination. A perftest program is written as the name of
+    /// its executable.
     #[derive(Default)]
     Tool: "a program that generates flows" {
         /// Two-sided sends; the client sleeps until completion events arrive.

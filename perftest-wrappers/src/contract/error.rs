@@ -24,7 +24,7 @@ pub enum JobError {
     /// InfiniBand has no path MTU of this size.
     #[error("flow {flow}: path MTU {mtu}; it must be 256, 512, 1024, 2048 or 4096")]
     PathMtu { flow: FlowId, mtu: u32 },
-    /// The QP time-out does not fit in its five bits.
+    /// The exponent of the QP time-out does not fit in its five-bit field.
     #[error("flow {flow}: QP time-out exponent {timeout}; it must be at most {MAX_QP_TIMEOUT}")]
     QpTimeout { flow: FlowId, timeout: u8 },
     /// perftest would parse the device name as an option.
@@ -83,7 +83,7 @@ pub enum HandshakeError {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportError {
-    /// No line of the output is a number.
+    /// No line of the client's output is a number.
     #[error(
         "the client exited without error but printed no bandwidth (its last line is `{last_line}`)"
     )]
@@ -91,10 +91,10 @@ pub enum ReportError {
         /// Last line of the client's output.
         last_line: String,
     },
-    /// More than one line of the output is a number.
+    /// More than one line of the client's output is a number.
     #[error("the client printed two bandwidths, `{first}` and `{second}`")]
     TwoBandwidths { first: String, second: String },
-    /// The number cannot be a bandwidth.
+    /// The number that the client printed cannot be a bandwidth.
     #[error(
         "the client reported a bandwidth of `{value}` MiB/s, which is impossible (hint: perftest needs a stable TSC; boot a guest with tsc=reliable clocksource=tsc)"
     )]
@@ -103,17 +103,17 @@ pub enum ReportError {
         value: String,
     },
     /// The bandwidth that the client sent to its server differs from the bandwidth that it printed.
-    #[error("the client reported {exchanged} to its server but printed {printed}")]
+    #[error("the client reported a bandwidth of {exchanged} to its server but printed {printed}")]
     Disagree {
         /// Bandwidth that the client sent to its server.
         exchanged: Bandwidth,
         /// Bandwidth that the client printed.
         printed: Bandwidth,
     },
-    /// The FCT is longer than the time until the completion marker.
+    /// The FCT computed from the reported bandwidth is longer than the time from the start to the completion marker.
     #[error(
-        "the client reported an FCT of {fct}, but its last completion came within {bound} (hint: \
-         is the CPU's clock rate in /proc/cpuinfo that of its TSC?)"
+        "the client reported an FCT of {fct}, but its last completion came within {bound} of the start \
+         (hint: check that the CPU's clock rate in /proc/cpuinfo is the rate of its TSC)"
     )]
     Impossible {
         /// FCT computed from the reported bandwidth.

@@ -31,7 +31,7 @@ pub enum FctSource {
     Completion,
 }
 
-/// First externally visible action of a client after its last completion.
+/// First externally visible action of a perftest client after its last completion.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct CompletionMarker {
     /// Kind of the observed action.
@@ -54,12 +54,12 @@ pub enum MarkerKind {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bandwidth {
-    /// Printed value, exact as decimal text; never zero.
+    /// Bandwidth that the client printed, exact as decimal text; never zero.
     Printed {
         /// Bandwidth in millionths of a MiB per second.
         micro_mib_per_sec: u64,
     },
-    /// Exchanged value: a double in MiB per second, finite and positive.
+    /// Bandwidth that the client sent to its server: a double in MiB per second, finite and positive.
     Exchanged {
         /// Bit pattern of the double.
         bits: u64,

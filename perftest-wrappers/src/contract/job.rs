@@ -21,8 +21,8 @@ pub struct Endpoint {
     pub rdma_device: String,
     /// Index of the GID that the device sends from; on an rxe device, index 1 is the IPv4 address.
     pub gid_index: u8,
-    /// Path of the process's network namespace; `None` is the caller's own namespace. Its loopback interface, which
-    /// the handshake uses, must be up.
+    /// Path of the process's network namespace; `None` is the caller's own namespace. The namespace's loopback
+    /// interface, which the handshake uses, must be up.
     pub netns: Option<PathBuf>,
 }
 
@@ -66,7 +66,7 @@ impl FlowJob {
         Bytes::new(self.message_bytes.get().saturating_mul(messages))
     }
 
-    /// Returns the end at which the process of `side` runs.
+    /// Returns the flow's endpoint at which the process of `side` runs.
     #[must_use]
     pub fn endpoint(&self, side: Side) -> &Endpoint {
         if self.tool.source_side() == side {
@@ -76,7 +76,7 @@ impl FlowJob {
         }
     }
 
-    /// Checks the values without running perftest.
+    /// Checks the job's values without running perftest.
     ///
     /// # Errors
     /// Returns the first value that perftest would reject.

@@ -12,7 +12,7 @@ use super::{
     fct::{Bandwidth, CompletionMarker, Fct},
 };
 
-/// Outcome of one flow; every job has one.
+/// Outcome of one flow job, whether the flow finished or not.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct FlowOutcome {
     /// Id of the flow: its position in the plan's schedule.
@@ -27,7 +27,8 @@ pub struct FlowOutcome {
     pub server_qp: Option<QpAddress>,
     /// Bandwidth as reported by perftest; `None` if the client did not report.
     pub bandwidth: Option<Bandwidth>,
-    /// First externally visible action of the client after its last completion, an upper bound of the FCT.
+    /// First externally visible action of the client after its last completion. The action's time is an upper bound of
+    /// the FCT.
     pub marker: Option<CompletionMarker>,
     /// Last part of the client's output.
     pub stdout_tail: String,
@@ -64,7 +65,7 @@ pub enum Status {
     Unparsable { error: ReportError },
     /// The processes did not become ready.
     NotReady { error: HandshakeError },
-    /// The start message could not be sent.
+    /// The message that starts the client's data could not be sent.
     NotStarted { reason: String },
     /// The data was delivered, but the client did not send its report.
     NoReport {
@@ -183,10 +184,15 @@ impl fmt::Display for Status {
                     write!(f, ": {message}")
                 }
             }
-            Self::WorkRequest { side, error } => write!(f, "the {side}'s work request: {error}"),
+            Self::WorkRequest { side, error } => write!(
+                f,
+                "a verbs call or work request of the {side} failed: {error}"
+            ),
             Self::Unparsable { error } => error.fmt(f),
             Self::NotReady { error } => error.fmt(f),
-            Self::NotStarted { reason } => write!(f, "cannot start the client's data: {reason}"),
+            Self::NotStarted { reason } => {
+                write!(f, "cannot send the start message to the client: {reason}")
+            }
             Self::NoReport { within } => {
                 write!(
                     f,

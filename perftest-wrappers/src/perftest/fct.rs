@@ -65,12 +65,13 @@ impl Fct {
         time.saturating_sub(self.time) <= allowed && self.time.saturating_sub(time) <= allowed
     }
 
-    /// Returns true if the resolution is worse than 1/10,000 of the time, or worse than the error of a marker.
+    /// Returns true if the resolution is worse than 1/10,000 of the FCT, or worse than the error of a completion
+    /// marker.
     fn is_coarse(self) -> bool {
         self.resolution.get() > self.time.get() / COARSE || self.resolution > MARKER_SPREAD
     }
 
-    /// Limits the time to `bound`; fails if the time minus its resolution exceeds `bound`.
+    /// Limits the FCT to `bound`; fails if the time minus its resolution exceeds `bound`.
     fn over_by(self, bound: Nanos) -> Result<Self, ReportError> {
         if self.time.saturating_sub(self.resolution) > bound {
             let fct = self.time;
@@ -82,7 +83,7 @@ impl Fct {
         })
     }
 
-    /// Returns the time that the marker indicates, limited to the bounds that the printed bandwidth implies.
+    /// Returns the FCT that the completion marker indicates, limited to the bounds that the printed bandwidth implies.
     fn refined(self, marker: CompletionMarker) -> Self {
         let low = self.time.saturating_sub(self.resolution);
         let high = self.time.saturating_add(self.resolution);
@@ -98,7 +99,7 @@ impl Fct {
 }
 
 impl MarkerKind {
-    /// Returns the usual time from a small flow's last completion to its marker.
+    /// Returns the usual time from a small flow's last completion to its completion marker.
     const fn lag(self) -> Nanos {
         match self {
             Self::Stopped => COMPUTE_PERIOD,
@@ -210,7 +211,7 @@ mod tests {
     }
 
     proptest! {
-        /// The true time of every flow is within the bounds that the printed bandwidth implies.
+        /// The true FCT of every flow is within the bounds that the printed bandwidth implies.
         #[test]
         fn the_true_time_is_within_the_resolution(
             size in 5_u64..1_000_000_000,

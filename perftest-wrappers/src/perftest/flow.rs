@@ -172,7 +172,7 @@ impl ReadyFlow {
         }
     }
 
-    /// Forwards bytes in both directions until the client stops or ends, or the server fails.
+    /// Forwards bytes between client and server until the client stops or ends, or the server fails.
     async fn until_halt(&mut self) -> (Side, Halt) {
         let mut client_sends = true;
         let mut server_sends = true;

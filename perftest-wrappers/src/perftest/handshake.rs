@@ -126,7 +126,8 @@ impl Handshake {
         known(&self.client) && known(&self.server)
     }
 
-    /// Returns the number, from 1, of the exchange of QP addresses in which the gate holds back the server's reply.
+    /// Returns the 1-based number of the QP address exchange in which the gate, the TCP proxy between client and
+    /// server, holds back the server's reply.
     fn last_exchange(&self) -> u32 {
         match self.tool {
             _ if !self.version_is_known() => 1,
@@ -168,7 +169,7 @@ enum Keys {
     Line(QpAddress),
     /// The bytes are the beginning of a key line.
     Unfinished,
-    /// The bytes are not a key line.
+    /// The bytes are neither a key line nor the beginning of one.
     Not,
 }
 
@@ -256,8 +257,8 @@ mod tests {
         }
     }
 
-    /// Runs a handshake in which both sides take turns; returns the number of QP address exchanges until it was ready,
-    /// and its result.
+    /// Runs a handshake in which both sides take turns; returns the number of QP address exchanges until the handshake
+    /// was ready, and the resulting [`ReadyPair`].
     fn run(tool: Tool, version: &str) -> (u32, ReadyPair) {
         let mut handshake = begun(tool, version);
         for message in SHORT {

@@ -52,7 +52,7 @@ pub(crate) struct Peer {
 #[derive(Debug)]
 pub(crate) struct Connection(TcpStream);
 
-/// Launcher, namespace and command of one process.
+/// Inputs for the start of one process: launcher thread, network namespace and command.
 struct Spawner<'a> {
     launcher: &'a Launcher,
     netns: Netns,
@@ -61,7 +61,8 @@ struct Spawner<'a> {
 }
 
 impl PairStarter {
-    /// Opens the namespaces of all `jobs` and starts the launcher.
+    /// Opens the network namespaces of all `jobs` and starts the launcher, the thread that starts the perftest
+    /// processes.
     pub(crate) fn new(jobs: &[FlowJob], options: &Options) -> Result<Self, SessionError> {
         let mut namespaces = BTreeMap::new();
         for end in jobs.iter().flat_map(|job| [&job.src, &job.dst]) {
@@ -90,10 +91,12 @@ impl PairStarter {
             self.spawner(job.endpoint(Side::Client), &client),
             self.spawner(job.endpoint(Side::Server), &server),
         );
-        let mut pair = self.in_time("its processes to connect", launch).await?;
+        let mut pair = self
+            .in_time("the flow's processes to connect", launch)
+            .await?;
         let shake = pair.shake_hands(job.tool);
         match self
-            .in_time("its processes to exchange QP addresses", shake)
+            .in_time("the flow's processes to exchange QP addresses", shake)
             .await
         {
             Ok(ready) => Ok((pair, ready)),
@@ -204,7 +207,8 @@ impl Peer {
 }
 
 impl Connection {
-    /// Returns the next bytes from the process; `None` once the process has closed its end. The future is cancel-safe.
+    /// Returns the next bytes from the process; `None` once the process has closed the connection. The future is
+    /// cancel-safe.
     pub(crate) async fn receive(&mut self) -> Option<Vec<u8>> {
         let mut buffer = vec![0; 1024];
         match self.0.read(&mut buffer).await {
@@ -220,7 +224,7 @@ impl Connection {
         self.0.write_all(bytes).await
     }
 
-    /// Returns a duplicate of the connection for another thread; both are non-blocking.
+    /// Returns a duplicate of the connection for another thread; original and duplicate are non-blocking.
     pub(crate) fn share(&self) -> io::Result<OwnedFd> {
         self.0.as_fd().try_clone_to_owned()
     }
@@ -310,7 +314,7 @@ fn socket(what: &'static str) -> impl Fn(io::Error) -> Status {
 }
 
 /// Returns a port that has no listener. perftest takes a port number instead of a socket, so another process may bind
-/// the port in the meantime. The server then fails, and the outcome of the flow records it.
+/// the port in the meantime. The server then fails, and the outcome of the flow records the failure.
 fn free_port() -> io::Result<u16> {
     Ok(listen()?.local_addr()?.port())
 }

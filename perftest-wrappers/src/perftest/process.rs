@@ -76,7 +76,7 @@ impl Launcher {
     }
 }
 
-/// Network namespace that is held open; without a file, the caller's own namespace.
+/// Network namespace that is held open; `None`: the caller's own namespace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Netns(Option<Arc<File>>);
 
@@ -183,7 +183,7 @@ impl Process {
         }
     }
 
-    /// Arranges that the process is stopped once it computes in user mode.
+    /// Arms a performance counter that stops the process by `SIGSTOP` once the process computes in user mode.
     pub(crate) fn stop_on_compute(&mut self, stops: &StopListener) -> io::Result<()> {
         if let Some(id) = self.id() {
             self.stop = Some((StopOnCompute::arm(id)?, stops.stop_of(id)));

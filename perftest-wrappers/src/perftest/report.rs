@@ -11,7 +11,7 @@ use crate::contract::{Bandwidth, FlowJob, ReportError};
 /// Parses the single bandwidth in the output of a client under `--output=bandwidth`.
 ///
 /// # Errors
-/// The output has no such line, two such lines, or a number that is not a bandwidth.
+/// The output has no line with a bandwidth, has two such lines, or has a number that is not a bandwidth.
 pub fn parse(stdout: &str) -> Result<Bandwidth, ReportError> {
     let mut lines = stdout.lines().map(str::trim).filter(|line| is_number(line));
     let Some(first) = lines.next() else {
@@ -34,8 +34,8 @@ pub fn parse(stdout: &str) -> Result<Bandwidth, ReportError> {
         })
 }
 
-/// Parses the average bandwidth in the bytes that the client of a write or read test sends after its run; `None` if
-/// the bytes are not such a message of this flow.
+/// Parses the average bandwidth in the bytes that the client of a write or read test sends after the transfer; `None`
+/// if the bytes are not such a message of this flow.
 #[must_use]
 pub fn exchanged(closing: &[u8], job: &FlowJob) -> Option<Bandwidth> {
     let word = |index: usize| {

@@ -87,8 +87,8 @@ impl Session {
         Aborter(self.abort.clone())
     }
 
-    /// Starts each flow at its time after `t0` and waits for all flows. Returns the outcomes in the order of the
-    /// jobs.
+    /// Starts each flow at its scheduled start, counted from `t0`, and waits for all flows. Returns the outcomes in the
+    /// order of the jobs.
     ///
     /// # Errors
     /// The kernel refuses to create the start trigger's thread; no flow was started in this case.

@@ -51,7 +51,10 @@ impl StartTrigger {
             .spawn(move || {
                 // With this priority, no flow starts late because another flow's client calibrates its clock.
                 if let Err(error) = run_first() {
-                    tracing::debug!(%error, "cannot set real-time priority; flows may start late");
+                    tracing::debug!(
+                        %error,
+                        "cannot set real-time priority of the thread that starts flows; flows may start late"
+                    );
                 }
                 for flow in schedule {
                     match sleep_until(flow.at, &timer, &stopped) {

@@ -71,7 +71,7 @@ pub(crate) const fn status_hint(status: i32) -> &'static str {
              is shorter than the round trip"
         }
         // IBV_WC_RNR_RETRY_EXC_ERR
-        13 => "the receiver had not posted a receive",
+        13 => "the receiver had not posted a receive request",
         _ => "see the kernel's log, `dmesg`",
     }
 }

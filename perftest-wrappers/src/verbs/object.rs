@@ -68,7 +68,7 @@ impl<T, P> Drop for Object<T, P> {
         if errno != 0 {
             let call = self.call;
             let error = io::Error::from_raw_os_error(errno.abs());
-            tracing::warn!(call, %error, "an RDMA object stays open until the process ends");
+            tracing::warn!(call, %error, "cannot close an RDMA object, which stays open until the process ends");
             return;
         }
         // SAFETY: the parents are dropped only here, and are not used afterwards.

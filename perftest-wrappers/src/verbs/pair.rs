@@ -96,7 +96,7 @@ impl ConnectedPair {
             ..QpAttr::default()
         };
         if let Err(error) = self.src.modify(&mut attributes, sys::QP_STATE) {
-            tracing::debug!(%error, "a queue pair is destroyed without being stopped first");
+            tracing::debug!(%error, "cannot stop a queue pair before it is destroyed");
         }
     }
 }

@@ -164,7 +164,8 @@ impl Runner {
         }
     }
 
-    /// Returns the next instant at which there is work: the next start if the flow's pair exists, or the next deadline.
+    /// Returns the next instant at which there is work: the next flow start if that flow's queue pairs exist, or the
+    /// next deadline.
     fn next_instant(&self) -> Option<MonotonicTime> {
         let start = (!self.ready.is_empty()).then(|| self.scheduled(self.next));
         let deadline = self.deadlines.front().map(|(at, _)| *at);
@@ -307,7 +308,7 @@ impl Runner {
         self.ready.clear();
     }
 
-    /// Records the outcome of a flow and requests the destruction of its pair.
+    /// Records the outcome of a flow and requests the destruction of the flow's queue pairs.
     fn end(&mut self, index: usize, running: Option<Running>, status: Status) {
         let addresses = running.as_ref().map(|running| running.pair.addresses());
         let outcome = FlowOutcome {

@@ -80,8 +80,8 @@ impl Session {
         Aborter(Arc::clone(&self.waker))
     }
 
-    /// Starts each flow at its time after `t0` and waits for all flows. Returns the outcomes in the order of the
-    /// starts.
+    /// Starts each flow at its scheduled time after `t0` and waits for all flows. Returns the outcomes in the order of
+    /// the scheduled starts.
     ///
     /// # Errors
     /// The kernel refuses to create a thread or timer, or a device fails as a whole.
@@ -120,7 +120,10 @@ impl Session {
             .spawn(move || {
                 // With this priority, no flow starts late because another thread computes.
                 if let Err(error) = crate::priority::run_first() {
-                    tracing::debug!(%error, "cannot set real-time priority; flows may start late");
+                    tracing::debug!(
+                        %error,
+                        "cannot set real-time priority of the thread that starts flows; flows may start late"
+                    );
                 }
                 // The call fails only if the session was dropped.
                 let _ = ended.send(runner.run());
@@ -194,14 +197,14 @@ fn check(jobs: &[FlowJob]) -> Result<(), VerbsError> {
         if !(1..=MAX_MESSAGES).contains(&job.messages) {
             let count = job.messages;
             return Err(problem(format!(
-                "{count} messages; the number must be 1 to {MAX_MESSAGES}"
+                "the flow has {count} messages; it must have 1 to {MAX_MESSAGES}"
             )));
         }
         if !job::PATH_MTUS.contains(&job.path_mtu) {
             return Err(problem(format!("path MTU {}", job.path_mtu)));
         }
         if !seen.insert(job.flow) {
-            return Err(problem("occurs twice in the schedule".to_owned()));
+            return Err(problem("the flow occurs twice in the schedule".to_owned()));
         }
     }
     Ok(())

@@ -67,7 +67,7 @@ async fn a_silent_peer_times_out_and_other_flows_run() {
     let rows = session.run(MonotonicTime::now()).await.unwrap();
     assert_eq!(
         rows[0].status.to_string(),
-        "no handshake within 15 s (waiting for its processes to exchange QP addresses)"
+        "no handshake within 15 s (waiting for the flow's processes to exchange QP addresses)"
     );
     assert!(rows[1].status.fct().is_some());
 }

@@ -74,7 +74,8 @@ fn number(text: &str) -> u32 {
     text.parse().expect("a number")
 }
 
-/// Writes both runs, measures their reports and the artifact's analysis script, and prints the table.
+/// Writes a run without decisions and a run with decisions, measures the report on each and the artifact's analysis
+/// script on the first, and prints the table.
 fn table(flows: u32) -> ExitCode {
     let folder = tempfile::tempdir().expect("a folder");
     println!("{flows} flows of each of {} policies:", POLICIES.len());

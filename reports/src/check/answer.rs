@@ -15,21 +15,21 @@ use crate::{
 
 /// Answer of a command that judges runs, such as `compare`.
 pub trait Answer {
-    /// Label of the page's path on a terminal.
+    /// Label in front of the page's path on a terminal.
     const PAGE: &'static str = "page";
 
     /// True if [`text`](Self::text) states the checks that do not pass; otherwise the command writes them to standard
     /// error.
     const STATES_CHECKS: bool;
 
-    /// Returns the values that `--json` prints beside the judgement.
+    /// Returns the values that `--json` prints in addition to the judgement.
     fn values(&self) -> impl Serialize;
 
     /// Returns the checks, the worst of which is the judgement of the answer.
     fn checks(&self) -> Vec<Check>;
 
-    /// Returns a sentence, without its full stop, for each kind of data that is left out of the comparison although no
-    /// check is inconclusive for it.
+    /// Returns a sentence, without its full stop, for each kind of data that the comparison leaves out and that no
+    /// inconclusive check reports.
     fn omissions(&self) -> Vec<String> {
         Vec::new()
     }
@@ -59,7 +59,7 @@ pub trait PageAnswer: Answer {
         let undecided = checks.filter(|check| check.grade == Judgement::Inconclusive);
         let doubts = undecided.map(|check| check.reason).chain(self.omissions());
         Banner::bad(
-            "Not everything could be compared, or a run is not clean.",
+            "Not everything could be compared, or there are reasons to distrust a run.",
             doubts.collect(),
         )
     }

@@ -55,7 +55,7 @@ impl Check {
         }
     }
 
-    /// Returns an inconclusive check with a reason to distrust a run.
+    /// Returns an inconclusive check whose reason explains why a run cannot be trusted.
     #[must_use]
     pub fn not_clean(reason: String) -> Self {
         Self::inconclusive(CLEAN_RUN, reason)
@@ -81,7 +81,7 @@ impl Check {
 }
 
 impl Judgement {
-    /// Returns the worst grade of `checks`; a pass if there are none.
+    /// Returns the worst judgement of `checks`; a pass if there are no checks.
     #[must_use]
     pub fn of(checks: &[Check]) -> Self {
         checks

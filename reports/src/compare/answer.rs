@@ -28,7 +28,9 @@ impl Answer for Comparison {
             let run = against.run.clone();
             let policies = against.in_one_run.clone().into_iter();
             policies.map(move |policy| {
-                format!("{policy} is in only one of A and {run} and is not compared")
+                format!(
+                    "policy {policy} is in only one of the runs A and {run}, and is not compared"
+                )
             })
         };
         self.against.iter().flat_map(of_run).collect()

@@ -141,11 +141,11 @@ pub fn are_of_two_engines<'a>(runs: impl IntoIterator<Item = &'a RunFacts>) -> b
 /// Form in which policy parameters are compared; it must be available in the records of all runs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum PolicyText {
-    /// All parameters, in paper units.
+    /// All parameters, with values at the paper's scale.
     Values,
-    /// All parameters as in the plan, with emulated times.
+    /// All parameters as in the plan, where times are emulated (after scaling).
     Planned,
-    /// Only the parameters that depart from the publication.
+    /// Only the parameters that depart from the policy's publication.
     Departures,
 }
 

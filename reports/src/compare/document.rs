@@ -146,8 +146,8 @@ fn percentiles(against: &Against) -> Table {
         .with(against.policies.iter().map(row))
 }
 
-/// Returns a table with the per-flow slowdown ratios, if both runs have the same flows, and with the paper's
-/// reductions.
+/// Returns a table with the per-flow slowdown ratios, if both runs have the same flows, and with the paper's reductions
+/// (changes over flow-size bins).
 fn reductions(against: &Against) -> Table {
     const PAIRED: &str = "each flow with itself";
     const REDUCTION: &str = "as the paper reduces";
@@ -218,12 +218,13 @@ fn bins(bins: &[BinChange], run: &str) -> Table {
 }
 
 /// Note below a table with per-flow slowdown ratios.
-const FASTER: &str = "Faster and slower: by more than 1 %. δ is Cliff's delta; effect sizes have the bounds of Romano \
-                      and others.";
+const FASTER: &str = "Faster and slower: by more than 1 %. δ is Cliff's delta; the bounds of effect sizes are those of \
+                      Romano et al.";
 
-/// Note below a table with the paper's reductions.
-const REDUCED: &str = "As the paper reduces: over 20 size bins, the median of the changes of the bins' medians, and \
-                       the largest change of a bin's P99. Ranks and bins are those of the authors' scripts.";
+/// Note below a table with the paper's reductions (changes over flow-size bins).
+const REDUCED: &str = "Reductions as in the paper: over 20 bins of flow sizes, the median of the changes of the bins' \
+                       median slowdowns, and the largest change of a bin's P99 slowdown. Percentile ranks and bins \
+                       are those of the authors' scripts.";
 
 #[cfg(test)]
 mod tests {

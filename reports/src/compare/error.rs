@@ -11,7 +11,7 @@ pub enum CompareError {
     Report(#[from] ReportError),
     /// The plans of the runs differ in aspects that `--differs` does not name.
     #[error(
-        "the runs are of different plans{} (hint: {}`--differs {}` if this is meant)",
+        "the plans of the runs differ:{} (hint: {}`--differs {}` if the difference is intended)",
         lines(differences),
         if *two_engines { FIDELITY } else { "" },
         names(differences)

@@ -19,11 +19,11 @@ use crate::{
 /// Draws the figure of changes by flow size: writes it as PNG into `dir`, and returns its SVG text.
 pub fn draw(comparison: &Comparison, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
     let figure = points(comparison);
-    let caption = "Relative change of p50 and p99 of the slowdowns in each bin of flow sizes, at the \
-                   bin's largest size: above zero the other run is slower. The axis is linear up to \
-                   ±0.01 % and logarithmic beyond. Bins have about equally many flows. There are \
-                   20 bins as in the paper, or fewer, so that each has the flows that the percentile \
-                   needs in each run.";
+    let caption = "Relative change, against the first run, of p50 and p99 of the slowdowns in each bin of flow \
+                   sizes, drawn at the largest flow size in the bin: above zero, the compared run is slower \
+                   than the first. The axis is linear up to ±0.01 % and logarithmic beyond. Bins have about \
+                   equally many flows. There are 20 bins as in the paper, or fewer, so that each bin has enough \
+                   flows in each run for the percentile.";
     Ok(vec![Captioned {
         title: "Changes by flow size".into(),
         caption: figure.missing().is_none().then(|| caption.into()),

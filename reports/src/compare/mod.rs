@@ -204,9 +204,9 @@ fn name(index: usize) -> String {
 }
 
 /// Note on a comparison of runs from both engines.
-const TWO_ENGINES: &str = "One run is of the kernel engine and one of the simulator, and all values are in paper units: a \
-                           change is a difference of the engines, not of policies. `lcmp-lab fidelity KERNEL SIM` shows \
-                           how far they agree, flow by flow.";
+const TWO_ENGINES: &str = "One run is from the kernel engine and the other from the simulator, and all values are at the paper's \
+                           scale: a change is a difference between the engines, not between policies. `lcmp-lab \
+                           fidelity KERNEL SIM` shows how far the engines agree, flow by flow.";
 
 #[cfg(test)]
 mod tests {
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
     use crate::testing::{self, TestRun};
 
-    /// Returns a run of LCMP, given its `sample_interval` in paper units and as emulated in the lab.
+    /// Returns a run of LCMP, given its `sample_interval` at the paper's scale and as emulated in the lab.
     fn run(engine: EngineInfo, [paper, emulated]: [&str; 2]) -> TestRun {
         let interval = ParameterValue {
             parameter: "sample_interval".to_owned(),
@@ -262,8 +262,8 @@ mod tests {
         runs.map(|run| run.dir.path().to_owned())
     }
 
-    /// The interval in the lab is ten times the scenario's. In paper units, the parameters are equal, and scales are
-    /// not compared, so the engine is the only difference.
+    /// The interval in the lab is ten times the scenario's. At the paper's scale, the parameters are equal, and scales
+    /// are not compared, so the engine is the only difference.
     #[test]
     fn two_engines_are_compared_in_the_papers_units() {
         let kernel = run(EngineInfo::Kernel, ["1 ms", "10 ms"]);
@@ -272,15 +272,15 @@ mod tests {
         let error = compare(&runs, &[]).unwrap_err().to_string();
         assert_eq!(
             error,
-            "the runs are of different plans\n  engine: kernel | sim, semantics paper, none (hint: \
+            "the plans of the runs differ:\n  engine: kernel | sim, semantics paper, none (hint: \
              `lcmp-lab fidelity KERNEL SIM` shows how far two engines agree, flow by flow; `--differs engine` if \
-             this is meant)"
+             the difference is intended)"
         );
         let compared = compare(&runs, &[Aspect::Engine]).unwrap();
         assert!(compared.against[0].is_of_two_engines);
         let notes = compared.against[0].notes().join(" ");
         assert!(
-            notes.contains("a difference of the engines, not of policies"),
+            notes.contains("a difference between the engines, not between policies"),
             "{notes}"
         );
 

@@ -10,25 +10,25 @@ use crate::{
     stats::{self, Change, Pair, Paired, PaperReductions, Slowdowns, Statistic},
 };
 
-/// Comparison of one policy in two runs. Changes are computed only if both runs are valid, so that every scheduled flow
-/// finished.
+/// Comparison of one policy in two runs. Changes are computed only if both runs are valid; in a valid run, every
+/// scheduled flow finished.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyComparison {
     /// Label of the policy.
     pub policy: String,
     /// Number of flows that did not finish in each run.
     pub unfinished: [u64; 2],
-    /// Slowdowns in the first run; `None` if no flow finished.
+    /// Flow slowdowns in the first run; `None` if no flow finished.
     pub base: Option<Slowdowns>,
-    /// Slowdowns in the other run; `None` if no flow finished.
+    /// Flow slowdowns in the second run; `None` if no flow finished.
     pub other: Option<Slowdowns>,
-    /// Changes of p50, p99 and mean; `None` if a run is not valid.
+    /// Changes of the p50, p99 and mean slowdown from the first run to the second; `None` if a run is not valid.
     pub change: Option<Change>,
-    /// Per-flow slowdown ratios between the runs; `None` if the runs schedule different flows, or too few of them.
+    /// Per-flow slowdown ratios between the runs; `None` if the runs schedule different flows, or too few flows.
     pub paired: Option<Paired>,
-    /// Changes computed by the paper's methods.
+    /// Slowdown changes, computed by the paper's methods.
     pub paper: Option<PaperReductions>,
-    /// Changes of p50 and p99 by flow size.
+    /// Changes of the p50 and p99 slowdown by flow size.
     pub bins: Vec<BinChange>,
 }
 
@@ -41,18 +41,18 @@ pub struct BinChange {
     pub upper_bytes: u64,
     /// Number of flows in the bin in each run.
     pub flows: [usize; 2],
-    /// Value of the percentile in each run.
+    /// Slowdown at the percentile in each run.
     pub slowdown: [f64; 2],
 }
 
 impl BinChange {
-    /// Returns the relative change from the first run to the other.
+    /// Returns the relative change of the slowdown from the first run to the second.
     pub fn change(&self) -> f64 {
         self.slowdown[1] / self.slowdown[0] - 1.0
     }
 }
 
-/// Flows of one policy in one run.
+/// Slowdowns of the flows of one policy in one run.
 struct Played {
     /// Sorted slowdowns of the finished flows, by repetition.
     repetitions: Vec<Vec<f64>>,
@@ -135,7 +135,7 @@ pub fn compare(
     comparison
 }
 
-/// Returns the slowdowns of each flow in both runs, by repetition, for one policy.
+/// Returns the pair of slowdowns that each flow has in the two runs, by repetition, for one policy.
 fn pairs(flows: &Flows, policy: usize) -> Vec<Vec<Pair>> {
     let pairs: Vec<[&Recorded; 2]> = flows
         .pairs()
@@ -153,8 +153,8 @@ fn pairs(flows: &Flows, policy: usize) -> Vec<Vec<Pair>> {
         .collect()
 }
 
-/// Returns the percentiles of both runs in each size bin in which both have enough flows. Each run is a list of flow
-/// sizes and slowdowns.
+/// Returns the slowdown percentiles of both runs in each size bin in which both runs have enough flows. Each run is a
+/// list of flow sizes and slowdowns.
 fn bins(runs: [&Vec<(u64, f64)>; 2]) -> Vec<BinChange> {
     let mut sizes: Vec<Bytes> = runs
         .into_iter()

@@ -24,7 +24,7 @@ struct ScheduledNode {
     name: String,
 }
 
-/// Scheduled flow. Sizes and times are in paper units, because emulated ones are rounded.
+/// Scheduled flow. Sizes and times are at the paper's scale, because values scaled for emulation are rounded.
 #[derive(Deserialize)]
 struct ScheduledFlow {
     repetition: u32,

@@ -5,7 +5,7 @@ use maud::Markup;
 use super::{medium::Medium, table::Table};
 use crate::figures::Captioned;
 
-/// Answer of a command, in the form that pages, terminal texts and Markdown files are made from.
+/// Output of a command, from which HTML pages, terminal texts and Markdown files are rendered.
 pub struct Document<'a> {
     /// Title, without the name of the program.
     pub title: String,
@@ -40,12 +40,12 @@ pub enum Block<'a> {
     Table(Medium, Table),
     /// Terms with their values, one term per line, shown only in the given medium.
     Facts(Medium, Vec<(String, Vec<String>)>),
-    /// Verdict that a reader must see first. In a terminal, the program prints it on standard error, so documents omit
-    /// it.
+    /// Verdict that a reader must see first. Terminal texts omit the banner, because the program prints it on standard
+    /// error.
     Banner(Banner),
     /// Charts with captions; shown only on pages.
     Figures(&'a [Captioned]),
-    /// Markup that scripts fill or change; shown only on pages.
+    /// HTML markup that scripts fill or change; shown only on pages.
     Html(Markup),
     /// Title and file name of a picture; shown only on pages.
     Picture(String, String),

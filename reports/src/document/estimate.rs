@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Cell {
-    /// Returns the cell of a slowdown statistic; `at_least` marks the value as a lower bound.
+    /// Returns the table cell for a slowdown statistic and its interval; `at_least` marks the value as a lower bound.
     pub fn level(estimate: Option<Estimate>, at_least: bool) -> Self {
         let Some(Estimate { value, interval }) = estimate else {
             return Self::none();
@@ -24,8 +24,8 @@ impl Cell {
         }
     }
 
-    /// Returns the cell of a change of `statistic` over `flows` flows. The cell calls the change better or worse only
-    /// if `is_ranked`.
+    /// Returns the table cell for a change of `statistic`, computed from `flows` flows. The cell calls the change
+    /// better or worse only if `is_ranked`.
     pub fn change(
         estimate: Option<Estimate>,
         flows: usize,

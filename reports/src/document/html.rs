@@ -46,7 +46,7 @@ impl Section<'_> {
 }
 
 impl Block<'_> {
-    /// Returns the block; its figures have their files in `folder`, which ends with a slash or is empty.
+    /// Returns the block as HTML, with links to figure files in `folder`, which ends with a slash or is empty.
     pub(crate) fn html(&self, folder: &str) -> Markup {
         match self {
             Self::Heading(medium, text) if medium.is_on_page() => html! { h3 { (text) } },
@@ -133,7 +133,7 @@ impl Table {
         }
     }
 
-    /// Groups the shown columns: neighbours with the same group title share an entry.
+    /// Groups the shown columns: adjacent columns with the same group title form one group.
     fn groups(&self, shown: &[usize]) -> Vec<(Option<&'static str>, Vec<usize>)> {
         shown
             .chunk_by(|&a, &b| self.columns[a].group == self.columns[b].group)

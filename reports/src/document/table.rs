@@ -58,7 +58,7 @@ impl Table {
         }
     }
 
-    /// Returns a table of texts: the first `left` columns have names, all others numbers.
+    /// Returns a table of texts: the first `left` columns contain names, all other columns numbers.
     pub fn of<const N: usize>(
         heads: [&str; N],
         left: usize,

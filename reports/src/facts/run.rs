@@ -116,8 +116,8 @@ impl RunFacts {
         self.truncated.borrow_mut().insert(R::FILE, truncated);
     }
 
-    /// Returns the verdict that the run ended with, corrected for rows that were lost since from the tables read so
-    /// far.
+    /// Returns the verdict that was stored when the run ended, corrected for rows that have been lost since then in the
+    /// tables read so far.
     ///
     /// Commands that use several runs (`fidelity`, `compare`, `regress`, `reproduce`) use this verdict: they read a few
     /// columns of the measured flows, which do not give the counts of all flows.

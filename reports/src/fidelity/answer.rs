@@ -30,7 +30,9 @@ impl Answer for FidelityComparison {
         }
         let alone = self.fidelity.in_one_run.iter();
         alone
-            .map(|(policy, run)| format!("{policy} is only in the {run} and is not compared"))
+            .map(|(policy, run)| {
+                format!("policy {policy} was run only in the {run} and is not compared")
+            })
             .collect()
     }
 

@@ -21,7 +21,7 @@ pub struct Bounds {
     pub min_paths: Vec<PolicyBound>,
     /// Minimum Pearson coefficient of slowdowns.
     pub min_pearson: Vec<PolicyBound>,
-    /// Minimum share of the plan's flows that finished in both runs. If any bound is given, it defaults to 1.
+    /// Minimum share of the plan's flows that finished in both runs. If any bound is given, this minimum defaults to 1.
     pub min_compared: Vec<PolicyBound>,
 }
 
@@ -151,7 +151,7 @@ impl Bounds {
             ),
             new(
                 "min-paths",
-                "share of flows on the same paths",
+                "share of flows on the same paths in both runs",
                 Min,
                 &self.min_paths,
                 Agreement::path_share,

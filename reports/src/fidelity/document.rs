@@ -102,16 +102,16 @@ fn agreement(fidelity: &Fidelity) -> Vec<Block<'static>> {
         .max()
         .unwrap_or(0);
     let mut note = format!(
-        "ΔFCT is relative to the FCT in the {}; percentiles by the nearest-rank rule. Spearman's ranks are the mean \
-         rank for equal slowdowns. By size: the coefficient of each policy's p50 and p99 slowdowns over {} of flow \
-         sizes, as in the paper's Figure 6, which gives 0.95 and 0.97. A dash is a coefficient of values that do not \
-         vary.",
+        "ΔFCT is relative to the FCT in the {}; percentiles by the nearest-rank rule. In Spearman's coefficient, equal \
+         slowdowns get their mean rank. By size: Pearson's coefficient of each policy's p50 and p99 slowdowns over {} \
+         of flow sizes, as in the paper's Figure 6, which gives 0.95 and 0.97. A dash: the values do not vary, so the \
+         coefficient is undefined.",
         fidelity.runs[0].name,
         show::counted(bins, "bin")
     );
     if fidelity.all.unknown_paths > 0 {
         note += &format!(
-            " Flows whose path is unknown in one run count as on different paths: {}.",
+            " Number of flows that count as on different paths because a path is unknown in one run: {}.",
             fidelity.all.unknown_paths
         );
     }
@@ -211,9 +211,9 @@ fn links(fidelity: &Fidelity) -> Vec<Block<'static>> {
     }
     let [first, second] = &fidelity.runs;
     let note = format!(
-        "The directions with the longest queues, up to {MAX_DIRECTIONS} of each policy, over all repetitions: the {} \
-         first and the {} second, with the change under them. Queues are those of the samples, until the later run's \
-         last flow ended: between samples they may have been longer.",
+        "Link directions with the longest queues, up to {MAX_DIRECTIONS} per policy, over all repetitions. Each cell \
+         has the value of the {}, then of the {}, and the relative change below. Queue lengths are samples taken \
+         until the later run's last flow ended; between samples, queues may have been longer.",
         first.name, second.name
     );
     let mut blocks = vec![
@@ -225,7 +225,7 @@ fn links(fidelity: &Fidelity) -> Vec<Block<'static>> {
         let flows = show::counted(pair.flows, "flow");
         let counts = both(pair.cnps, text::number, "CNPs");
         let text = format!(
-            "{}: {counts} for the {flows} whose rates were sampled",
+            "{}: {counts} for the {flows} whose rates both runs sampled",
             pair.policy
         );
         Block::Text(Medium::Any, text + &in_brackets(pair.cnps) + ".")
@@ -273,8 +273,8 @@ fn worst(fidelity: &Fidelity) -> Vec<Block<'static>> {
     }
     let [first, second] = &fidelity.runs;
     let note = format!(
-        "Largest |ΔFCT| ÷ FCT of all policies. Of two values side by side the first is of the {}. A bottleneck is the \
-         link of least rate on the data's path.",
+        "Flows with the largest |ΔFCT| ÷ FCT among all policies. Of two values side by side, the first is from the {}. \
+         A bottleneck is the link with the lowest rate on the data's path.",
         first.name
     );
     let columns = [

@@ -28,7 +28,7 @@ pub enum FidelityError {
         second: String,
     },
     /// A bound names a policy that is not compared.
-    #[error("a bound names policy `{policy}`, the runs have {known}")]
+    #[error("a bound names policy `{policy}`, but the compared policies are {known}")]
     UnknownPolicy {
         /// Policy that the bound names.
         policy: String,

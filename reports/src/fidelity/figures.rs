@@ -69,9 +69,9 @@ impl Drawn<'_> {
             guide: Guide::Diagonal,
         };
         let caption = format!(
-            "Each flow that finished in both runs, logarithmic: its slowdown in the {} and in the \
-             {}. Flows that look alike share a dot; flows on another path are drawn over the \
-             others.",
+            "Each flow that finished in both runs, on logarithmic axes: its slowdown in the {} and in \
+             the {}. Flows at the same point share a dot; flows that took different paths in the two \
+             runs are drawn on top.",
             self.names[0], self.names[1]
         );
         self.captioned(&figure, "FCT slowdown of each flow", caption)
@@ -95,8 +95,8 @@ impl Drawn<'_> {
             guide: Guide::Zero,
         };
         let caption = format!(
-            "FCT in the {1} less FCT in the {0}, ÷ FCT in the {0}, of each flow that finished in \
-             both: above zero it is slower in the {1}. The axis is linear up to ±0.01 % and \
+            "FCT in the {1} minus FCT in the {0}, divided by the FCT in the {0}, of each flow that \
+             finished in both runs: above zero, the flow is slower in the {1}. The axis is linear up to ±0.01 % and \
              logarithmic beyond.",
             self.names[0], self.names[1]
         );
@@ -138,12 +138,12 @@ impl Drawn<'_> {
             guide: Guide::Diagonal,
         };
         let caption = "Nearest-rank p50 and p99 of each policy's slowdowns in each bin of flow sizes, \
-                       as in the paper's Figure 6. Bins have about equally many flows; there are the \
-                       paper's 20, or as many as have ten flows of each policy.";
+                       as in the paper's Figure 6. Each bin has about the same number of flows; there are \
+                       20 bins as in the paper, or fewer if a bin would have fewer than ten flows.";
         self.captioned(&figure, "FCT slowdown by flow size", caption.into())
     }
 
-    /// Returns a panel for each policy, with those of its flows for which `at` returns a point.
+    /// Returns a panel for each policy, with the policy's flows for which `at` returns a point.
     fn panels(&self, at: impl Fn([&Recorded; 2]) -> Option<(f64, f64)>) -> Vec<DotPanel> {
         let other_path = self.flows.policies.len();
         let panel = |(policy, label): (usize, &String)| {
@@ -185,7 +185,7 @@ impl Drawn<'_> {
             radius: 1.8,
         });
         let other = DotStyle {
-            label: "on another path in the other run (data or acknowledgements)".into(),
+            label: "took different paths in the two runs (data or acknowledgements)".into(),
             color: INK,
             marker: Marker::Diamond,
             radius: 2.6,

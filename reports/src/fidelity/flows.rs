@@ -18,12 +18,13 @@ pub struct PolicyFlowKey {
     pub id: u64,
 }
 
-/// Record of a flow in one run, in paper units. Hosts and paths are numbers of texts in [`Names`].
+/// Record of a flow in one run, at the paper's scale (before scaling for emulation). Hosts and paths are numbers of
+/// texts in [`Names`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recorded {
     /// Key of the flow.
     pub key: PolicyFlowKey,
-    /// Numbers of the sending and the receiving host.
+    /// Numbers, in [`Names`], of the sending and the receiving host.
     pub hosts: [u32; 2],
     /// Flow size, bytes.
     pub size: u64,
@@ -37,9 +38,9 @@ pub struct Recorded {
     pub ideal_fct: u64,
     /// FCT divided by ideal FCT; `None` if the flow did not finish.
     pub slowdown: Option<f64>,
-    /// Number of the data's path; `None` if the path is unknown.
+    /// Number, in [`Names`], of the data's path; `None` if the path is unknown.
     pub path: Option<u32>,
-    /// Number of the acknowledgements' path; `None` if the path is unknown.
+    /// Number, in [`Names`], of the acknowledgements' path; `None` if the path is unknown.
     pub ack_path: Option<u32>,
 }
 

@@ -47,12 +47,12 @@ impl Drawn<'_> {
             ..self.strips("direction", megabytes, (&over_time.grid, largest))
         };
         let mut caption =
-            "Longest sample of each egress queue in each interval, of both runs in their \
-                           first repetition; one scale for each strip."
+            "Longest sample of each link direction's egress queue in each time interval, in the \
+                           first repetition of both runs; each link direction has its own scale."
                 .to_owned();
         if left_out > 0 {
             let left_out = text::count(left_out, "direction");
-            caption += &format!(" {left_out} with shorter queues are left out.");
+            caption += &format!(" Left out: {left_out} with shorter queues.");
         }
         self.captioned(&figure, "Queues over time", caption)
     }
@@ -80,13 +80,13 @@ impl Drawn<'_> {
             ..self.strips("flow", gigabits, (&over_time.grid, mean))
         };
         let mut caption =
-            "Rate that congestion control allows the flow's queue pair, R_C, mean of the \
-                           samples of each interval, of both runs in their first repetition."
+            "Rate R_C that congestion control allows the flow's queue pair: mean of the samples in \
+                           each time interval, in the first repetition of both runs."
                 .to_owned();
         if left_out > 0 {
             let left_out = text::count(left_out, "flow");
             caption +=
-                &format!(" {left_out} of later policies or with higher flow numbers are left out.");
+                &format!(" Left out: {left_out} of later policies or with higher flow numbers.");
         }
         self.captioned(&figure, "Rates over time", caption)
     }
@@ -108,7 +108,7 @@ impl Drawn<'_> {
     }
 }
 
-/// Returns a series with a line per run, which `line` extracts; the line is empty if the run has no such subject.
+/// Returns a series with one line per run, made by `line`; the line of a run that is `None` is empty.
 fn series<T>(label: String, runs: [Option<&T>; 2], line: impl Fn(&T) -> &Line) -> Series {
     let lines = runs.map(|run| run.map_or_else(Vec::new, |run| line(run).clone()));
     Series::new(label, "", lines.into())

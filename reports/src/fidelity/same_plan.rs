@@ -93,7 +93,7 @@ fn is_same_start(pair: [&Recorded; 2], scales: [ScaleInfo; 2]) -> bool {
     first.abs_diff(second) <= rounded
 }
 
-/// Converts an emulated quantity to paper units.
+/// Converts an emulated quantity to the paper's scale (before scaling for emulation).
 fn paper(scale: Ratio, emulated: u64) -> u64 {
     scale
         .inverse()

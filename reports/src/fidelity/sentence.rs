@@ -5,8 +5,8 @@ use lab_units::{Bytes, Nanos};
 use super::side::{Bottleneck, FlowSide};
 use crate::text;
 
-/// Describes how and why a flow differs, in one sentence. Of two values next to each other, the first is from the first
-/// run.
+/// Describes how and why a flow differs between two runs, in one sentence. Of two values next to each other, the first
+/// is from the first run.
 pub fn explain(difference: f64, sides: &[FlowSide; 2], names: [&str; 2]) -> String {
     let clauses = [
         Some(paths(sides, names)),
@@ -84,7 +84,7 @@ fn queues(sides: &[FlowSide; 2]) -> Option<String> {
     };
     let [first, second] = sides.each_ref().map(longest);
     Some(format!(
-        "longest egress queue on its path {} and {} its start",
+        "longest egress queue on the flow's path: {} and {} the flow's start",
         first?, second?
     ))
 }
@@ -101,18 +101,18 @@ fn sharing(sides: &[FlowSide; 2]) -> Option<String> {
     let is_same = first.other_flows == second.other_flows;
     Some(match (link(first) == link(second), is_same) {
         (true, true) => format!(
-            "{} on its bottleneck {} while it ran, in both",
+            "{} on the flow's bottleneck {} during the flow, in both",
             flows(first),
             link(first)
         ),
         (true, false) => format!(
-            "{} and {} on its bottleneck {} while it ran",
+            "{} and {} on the flow's bottleneck {} during the flow",
             first.other_flows,
             flows(second),
             link(first)
         ),
         (false, _) => format!(
-            "{} on its bottleneck {} and {} on {} while it ran",
+            "{} on the flow's bottleneck {} and {} on {} during the flow",
             flows(first),
             link(first),
             second.other_flows,
@@ -137,7 +137,7 @@ fn drops(sides: &[FlowSide; 2], names: [&str; 2]) -> Option<String> {
     let drops = sides.iter().zip(names).filter_map(|(side, name)| {
         let packets = counted(side.drops)?;
         Some(format!(
-            "{packets} dropped on its path meanwhile in the {name}"
+            "{packets} dropped on the flow's path during the flow in the {name}"
         ))
     });
     joined(drops)

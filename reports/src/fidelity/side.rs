@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::flows::Recorded;
 
-/// Facts of a flow in one run, in paper units.
+/// Facts of a flow in one run, at the paper's scale (before scaling for emulation).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowSide {
     /// Actual start, ns.
@@ -21,7 +21,8 @@ pub struct FlowSide {
     pub lateness_ns: Option<u64>,
     /// Link of the lowest rate on the data's path, the first if several have this rate; `None` if the path is unknown.
     pub bottleneck: Option<Bottleneck>,
-    /// Samples of the egress queues on the data's path, near the flow's start; queues without samples are left out.
+    /// Sample of each egress queue on the data's path, nearest in time to the flow's start; queues without samples are
+    /// left out.
     pub queues: Vec<Queue>,
     /// Number of packets, of any flow, dropped on the data's path while the flow ran; `None` if drops were not
     /// recorded.

@@ -61,7 +61,8 @@ impl CrossedLinks {
     }
 }
 
-/// Returns, for each flow, the samples of the egress queues on its path that are nearest to its start.
+/// Returns, for each flow, one sample of each egress queue on the flow's path: the one nearest in time to the flow's
+/// start.
 pub fn queues(run: &RunFacts, placed: &[Placed<'_>]) -> Result<Vec<Vec<Queue>>, RecordsError> {
     let wanted = CrossedLinks::new(placed);
     let of_hops = |placed: &Placed<'_>| vec![None::<Sample>; placed.hops.len()];

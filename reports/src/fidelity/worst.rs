@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{error::ReportError, facts::RunFacts};
 
-/// Flow whose FCTs differ much between two runs, in paper units.
+/// Flow whose FCT differs much between two runs; values are at the paper's scale (before scaling for emulation).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorstFlow {
     /// Label of the policy.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// Data of the figure `around-faults`: sending rates of switches next to faults.
+/// Data of the figure `around-faults`: rates at which a switch with a faulty link sends on each of its links.
 pub struct AroundFaults {
     /// Label and colour of each link.
     pub links: Vec<(String, RGBColor)>,

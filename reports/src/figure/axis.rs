@@ -197,7 +197,10 @@ impl TimeUnit {
 
     /// Returns the title of an axis in this unit.
     pub fn axis_title(&self) -> String {
-        format!("time from the start ({}, paper)", self.name)
+        format!(
+            "time since the repetition's start ({}, paper scale)",
+            self.name
+        )
     }
 }
 

@@ -21,7 +21,7 @@ pub struct SizePanels {
     pub name: &'static str,
     /// Label and style of each policy.
     pub policies: Vec<(String, Style)>,
-    /// Legend text of each policy's parameters; empty if none departs from the publication.
+    /// Legend text of each policy's parameters that differ from its publication; empty if no parameter differs.
     pub parameters: Vec<String>,
     pub panels: Vec<SizePanel>,
 }
@@ -43,7 +43,8 @@ pub struct SizeBin {
     pub flows: usize,
     /// Number of flows in the bin that finished.
     pub finished: usize,
-    /// Value of the percentile; `None` if the bin has too few flows for it, or if it lies among the unfinished flows.
+    /// Value of the percentile; `None` if the bin has too few flows for the percentile, or if the percentile falls on
+    /// an unfinished flow.
     pub value: Option<f64>,
 }
 
@@ -71,7 +72,7 @@ impl Figure for SizePanels {
         if bins().all(|bin| bin.finished == 0) {
             return Some("no flow finished".into());
         }
-        let table = "the table of results has the percentiles";
+        let table = "the percentiles are in the table of results";
         if self.panels.iter().all(|it| it.upper.len() < 2) {
             return Some(format!("all flows have about the same size: {table}"));
         }
@@ -84,9 +85,11 @@ impl Figure for SizePanels {
             return None;
         }
         if bins().any(|bin| bin.flows >= fewest) {
-            return Some("too few flows finished in every bin".into());
+            return Some("too few flows finished in every size bin".into());
         }
-        Some(format!("no bin has {fewest} flows of a policy: {table}"))
+        Some(format!(
+            "no size bin has {fewest} flows of one policy: {table}"
+        ))
     }
 
     fn height(&self) -> f64 {
@@ -201,7 +204,8 @@ impl SizePanel {
             .collect()
     }
 
-    /// Returns an axis with one position for each bin. Bins are labelled with their largest size where there is space.
+    /// Returns an axis with one position for each bin. Bins are labelled with their largest flow size where the label
+    /// fits.
     fn size_axis(&self, width: f64) -> Result<Axis, DrawError> {
         let labels: Vec<String> = self.upper.iter().map(|&size| text::size(size)).collect();
         let mut widest: f64 = 0.0;
@@ -271,11 +275,11 @@ mod tests {
         let unfinished = panels(1_000, 900).missing();
         assert_eq!(
             unfinished.as_deref(),
-            Some("too few flows finished in every bin")
+            Some("too few flows finished in every size bin")
         );
         let missing = panels(19, 0).missing().unwrap();
         assert!(
-            missing.starts_with("no bin has 20 flows of a policy"),
+            missing.starts_with("no size bin has 20 flows of one policy"),
             "{missing}"
         );
     }

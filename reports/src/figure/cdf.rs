@@ -31,7 +31,7 @@ pub struct Cdf<'a> {
 pub struct Curve<'a> {
     /// Label of the policy.
     pub policy: String,
-    /// Legend text of the policy's parameters; empty if none departs from the publication.
+    /// Legend text of the policy's parameters that differ from its publication; empty if no parameter differs.
     pub parameters: String,
     /// Style of the policy.
     pub style: Style,
@@ -201,7 +201,7 @@ const RIGHT: f64 = 24.0;
 /// Maximum number of evenly spaced ranks that a curve draws; more would not be visible.
 const MAX_RANKS: usize = 1_000;
 
-/// Number of slowest flows that a curve draws in any case.
+/// Number of slowest flows that a curve always draws, in addition to the evenly spaced ranks.
 const MAX_SLOWEST: usize = 50;
 
 /// Opacity of an interval's band, from 0 to 1.

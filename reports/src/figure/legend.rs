@@ -25,7 +25,7 @@ pub struct Legend {
 /// Entry of a legend.
 pub struct Entry {
     pub color: RGBColor,
-    /// Symbol of the data.
+    /// Symbol of the data, such as a line or a marker.
     pub key: Key,
     pub label: String,
 }

@@ -42,9 +42,10 @@ pub struct PairPanel {
 /// Slowdowns of the flows from one datacenter to another.
 #[derive(Clone, Copy)]
 pub struct PairCell {
-    /// Median; `None` if there are too few flows, or if it lies among the unfinished flows.
+    /// Median slowdown; `None` if there are too few flows, or if the median falls on an unfinished flow.
     pub p50: Option<f64>,
-    /// 99th percentile; `None` if there are too few flows, or if it lies among the unfinished flows.
+    /// 99th percentile of the slowdowns; `None` if there are too few flows, or if the percentile falls on an unfinished
+    /// flow.
     pub p99: Option<f64>,
     /// Largest slowdown; `None` if a flow did not finish.
     pub max: Option<f64>,

@@ -38,7 +38,7 @@ pub struct Points {
     pub x_title: String,
     /// Title of the vertical axis, with its unit.
     pub y_title: String,
-    /// Line on which all dots would lie if the runs were equal.
+    /// Line on which all dots would lie if the two compared results were equal.
     pub guide: Guide,
 }
 
@@ -70,7 +70,7 @@ pub struct DotStyle {
     pub radius: f64,
 }
 
-/// Line on which all dots would lie if the runs were equal.
+/// Line on which all dots would lie if the two compared results were equal.
 #[derive(Clone, Copy, Debug)]
 pub enum Guide {
     /// Equal values on both axes.

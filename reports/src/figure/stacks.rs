@@ -21,7 +21,7 @@ pub struct Stacks {
     pub name: &'static str,
     /// Label and colour of each route; the last entry is for all other flows.
     pub routes: Vec<(String, RGBColor)>,
-    /// Panels, each with the index of its line in every layer and the label of its policy.
+    /// Panels, one per policy: index of the policy's line in every layer, and label of the policy.
     pub panels: Vec<(usize, String)>,
     /// Layers from bottom to top, one per route.
     pub layers: Vec<Series>,

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{error::DrawError, frames::TimeGrid, series::Series, text};
 
-/// Data of a figure of strips that share a time axis.
+/// Data of a figure of strips: line plots, one above the other, that share a time axis.
 #[derive(Clone)]
 pub struct Strips {
     /// Name of the figure's files.
@@ -46,8 +46,9 @@ pub struct Strips {
 }
 
 impl Strips {
-    /// Returns the strips of `series`, whose lines are `lines`. The narrow intervals of `grid` are merged in pairs by
-    /// `merge`. `columns` are the names of the series and the lines in the figure's CSV.
+    /// Returns a figure with one strip per element of `series`, each with the lines `lines`. `merge` combines the
+    /// values of each pair of neighbouring intervals of `grid` into one value. `columns` are the names of the series
+    /// and the lines in the figure's CSV.
     pub fn new(
         columns: [&'static str; 2],
         lines: Vec<(String, Style)>,
@@ -228,7 +229,7 @@ const AXIS: f64 = 40.0;
 /// Height of the axis below a strip that is not the last, logical pixels.
 const BELOW: f64 = 4.0;
 
-/// Number of narrow intervals that are merged into one.
+/// Number of intervals of the time grid that are merged into one.
 const MERGED: usize = 2;
 
 /// Largest number of strips in a figure.

@@ -44,13 +44,14 @@ pub type Plotted = Result<Option<Captioned>, ReportError>;
 pub struct Draw<'a> {
     run: &'a Run,
     policies: Vec<(String, Style)>,
-    /// Number of flows in first repetitions that ended after the last narrow interval of the grid.
+    /// Number of flows in first repetitions that ended after the last narrow interval of the time grid, where the time
+    /// axis ends.
     ended_later: usize,
     figures_dir: &'a Path,
 }
 
 impl<'a> Draw<'a> {
-    /// Returns the means to draw figures of `run` into `figures_dir`.
+    /// Prepares to draw the figures of `run` into `figures_dir`.
     pub fn new(run: &'a Run, figures_dir: &'a Path) -> Self {
         let policies = &run.flows.policies;
         let end = run.grid.edge(run.grid.narrow_len());
@@ -98,7 +99,7 @@ impl Draw<'_> {
             _ => " Bands are 95 % intervals, Student's t over the repetitions.",
         };
         let mut caption = format!(
-            "Share of each policy's scheduled flows whose FCT slowdown is at most the value below. \
+            "Share of each policy's scheduled flows whose FCT slowdown is at most the value on the x axis. \
              Further left is better; 1 is a flow alone on the fastest path in the routing tables.{band}"
         );
         if figure.curves.iter().any(|curve| !curve.flows.is_finished()) {
@@ -128,7 +129,7 @@ impl Draw<'_> {
         let [p50, p99] = &self.run.flows.bins;
         let mut caption = format!(
             "Nearest-rank percentiles in bins of flow sizes with about equal numbers of flows: p50 in \
-             {}, p99 in {}, so that each bin has the flows that its percentile needs. The smallest \
+             {}, p99 in {}, so that each bin has enough flows for its percentile. The smallest \
              flow has {}. Markers of the same bin are side by side. {}",
             text::count(p50.upper().len(), "bin"),
             text::count(p99.upper().len(), "bin"),
@@ -151,7 +152,7 @@ impl Draw<'_> {
             panels: panels.into(),
         };
         let mut caption = format!(
-            "The same percentiles in bins with edges at 1, 2 and 5 times powers of ten, so that small \
+            "Nearest-rank p50 and p99 in bins of flow sizes with edges at 1, 2 and 5 times powers of ten, so that small \
              and large flows are shown whatever their number. {}",
             least_flows()
         );
@@ -246,7 +247,8 @@ impl Draw<'_> {
         self.captioned(&figure, "Paths taken", caption)
     }
 
-    /// Returns the number of flows that crossed each link under a policy, and their share of all bytes.
+    /// Returns the number of flows that crossed each link under a policy, and the share of all bytes that crossed the
+    /// link.
     fn uses_of_links(&self, policy: usize) -> Vec<(u64, f64)> {
         let flows = &self.run.flows;
         let shares = flows.routes(policy);
@@ -313,14 +315,14 @@ impl Draw<'_> {
             text::time(self.run.last_start)
         );
         if self.run.info.repetitions > 1 {
-            caption += " The use of a direction is the mean of the repetitions.";
+            caption += " The utilisation of a link direction is the mean over the repetitions.";
         }
         if figure.is_overfull() {
             caption += " More than 100 % is impossible: a counter, a capacity or a time is wrong.";
         }
         if figure.left_out > 0 {
             caption += &format!(
-                " The {} with the least use are omitted.",
+                " The {} with the lowest utilisation are omitted.",
                 text::count(figure.left_out, "link")
             );
         }
@@ -345,7 +347,7 @@ const FEW_PAIRS: usize = 2;
 /// Maximum number of flows per policy for which the timeline is drawn, because each flow has a bar of its own.
 const MAX_BARS: usize = 100;
 
-/// Returns the panel of a percentile, by policy and size bin.
+/// Returns the panel of the figure for one percentile of slowdowns, by policy and size bin.
 fn size_panel(slowdowns: &[Vec<Population<'_>>], bins: &SizeBins, percent: u32) -> SizePanel {
     let of_policy = |policy: &Vec<Population<'_>>| {
         policy

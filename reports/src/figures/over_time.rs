@@ -50,8 +50,8 @@ impl Draw<'_> {
             has_legend: true,
         };
         let mut caption = "Each flow from its start to the sender's completion, coloured by the \
-                           route of its data, either direction; its acknowledgements may come back \
-                           over another."
+                           route of its data, in either direction; its acknowledgements may come back \
+                           over another route."
             .to_owned();
         caption += self.about_routes();
         caption += self.run.about_rerouted();
@@ -73,7 +73,7 @@ impl Draw<'_> {
         figure.max = sums.max().max(1.0);
         let mut caption =
             "Flows between start and the sender's completion, coloured by the route of \
-                           their data, either direction."
+                           their data, in either direction."
                 .to_owned();
         caption += self.about_routes();
         caption += self.run.about_rerouted();
@@ -116,7 +116,7 @@ impl Draw<'_> {
         self.captioned(&figure, "Paths over time", caption)
     }
 
-    /// Returns the panels of flows by route, in which each `count` intervals of the grid are merged into one.
+    /// Returns the panels of flows by route, in which every `count` intervals of the time grid are merged into one.
     fn stacks(&self, layers: Vec<Series>, count: usize, merge: fn(&[f64]) -> f64) -> Stacks {
         let Run { grid, flows, .. } = self.run;
         let merged = |layer: Series| layer.merged(grid, count, merge);
@@ -144,15 +144,16 @@ impl Draw<'_> {
             is_share: true,
             ..self.strips("direction", shown, mean)
         };
-        let mut caption = "Bytes carried ÷ bytes that fit, in each direction of a link, between \
-                           samples; one scale for each strip."
-            .to_owned();
+        let mut caption =
+            "Bytes carried ÷ bytes that the link could carry, in each direction of a \
+                           link, between samples; each strip has its own scale."
+                .to_owned();
         caption += &left_out;
         caption += &self.beyond();
         self.captioned(&figure, "Links over time", caption)
     }
 
-    /// Plots the queues of the link directions with the longest queues over time.
+    /// Plots the egress queues over time, for the link directions with the longest queues.
     pub fn queues_over_time(&self) -> Plotted {
         let queues = series::queues(self.run);
         let megabytes = queues.series.into_iter().map(|one| one.per(1e6));
@@ -164,8 +165,8 @@ impl Draw<'_> {
             ..self.strips("direction", shown, largest)
         };
         let mut caption =
-            "Longest sample of each egress queue in each interval; one scale for each \
-                           strip. Between samples a queue may have been longer: the table has the \
+            "Longest sample of each egress queue in each interval; each strip has \
+                           its own scale. Between samples a queue may have been longer: the table has the \
                            maxima that ports counted, where the engine counts them."
                 .to_owned();
         caption += &left_out;
@@ -186,7 +187,7 @@ impl Draw<'_> {
         }
     }
 
-    /// Plots the rates of QPs over time, and their fairness; `None` without congestion control.
+    /// Plots the rates of QPs over time, and their fairness (Jain's index); `None` without congestion control.
     pub fn rates_over_time(&self) -> Plotted {
         let rates = &self.run.rates;
         if rates.is_empty() {
@@ -234,7 +235,8 @@ impl Draw<'_> {
         self.captioned(&figure, "Rates over time", caption)
     }
 
-    /// Plots the rates that the switches next to faults sent around the faults; `None` without faults.
+    /// Plots the rates at which the switches next to faulty links sent, shortly before and after the faults; `None`
+    /// without faults.
     pub fn around_faults(&self) -> Plotted {
         if self.run.faults().next().is_none() {
             return Ok(None);
@@ -338,7 +340,8 @@ impl Draw<'_> {
     }
 }
 
-/// Returns the series with the largest `weight`, at most [`MAX_STRIPS`], and a sentence about the omitted directions.
+/// Returns the link directions with the largest `weight`, at most [`MAX_STRIPS`], and a caption sentence about the
+/// omitted directions.
 fn largest_of(mut series: Vec<Series>, weight: impl Fn(&Series) -> f64) -> (Vec<Series>, String) {
     series.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     let max = series.first().map_or(0.0, &weight);
@@ -357,11 +360,11 @@ fn largest_of(mut series: Vec<Series>, weight: impl Fn(&Series) -> f64) -> (Vec<
     (series, left_out)
 }
 
-/// Number of grid intervals that are merged into one in the figure of flows in flight.
+/// Number of time-grid intervals that are merged into one in the figure of flows in flight.
 const IN_FLIGHT_MERGED: usize = 2;
 
-/// Number of grid intervals that are merged into one in the figure of paths.
+/// Number of time-grid intervals that are merged into one in the figure of paths over time.
 const SHARES_MERGED: usize = 4;
 
-/// Share of the largest weight below which a direction gets no strip.
+/// Share of the largest weight at or below which a link direction is omitted from a figure.
 const NEGLIGIBLE: f64 = 0.02;

@@ -2,11 +2,11 @@
 
 use lab_records::{FlowFields, FlowRow};
 
-/// Chosen flows of one policy: the worst flows, and an evenly spaced sample.
+/// Flows of one policy that the report page lists: the worst flows, and an evenly spaced sample.
 pub struct Chosen {
     worst: Vec<FlowRow>,
     sample: Vec<FlowRow>,
-    /// Slowdown below which a flow is certainly not among the worst.
+    /// Slowdown below which a flow is certainly not among the worst flows.
     threshold: f64,
     seen: usize,
     /// Spacing of the sample: one in `every` flows is kept.
@@ -34,7 +34,8 @@ impl Chosen {
         }
     }
 
-    /// Adds a flow if it may be among those kept; only then is its row parsed. `badness` is the flow's [`badness`].
+    /// Adds a flow, and only then parses its row, if the flow belongs to the sample or may be among the worst.
+    /// `badness` is the flow's [`badness`].
     pub fn add<E>(
         &mut self,
         badness: f64,

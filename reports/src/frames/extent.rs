@@ -21,13 +21,13 @@ impl Extent {
         Self(vec![PolicyExtent::default(); policies])
     }
 
-    /// Adds a flow to the repetition ends and arrivals of its policy.
+    /// Updates the repetition ends and the arrival times of a policy with one of its flows.
     pub fn flow(&mut self, policy: usize, flow: FlowFields<'_>) {
         self.0[policy].ends.flow(flow);
         self.0[policy].arrivals.flow(flow);
     }
 
-    /// Reads the counters of links; all flows must have been added before.
+    /// Reads the links' counters over time; all flows must have been added before.
     pub fn read_counters(&mut self, run: &RunFacts) -> Result<(), ReportError> {
         let policies = &run.info().policies;
         run.visit_batches::<LinkRow, ReportError>(&COLUMNS, |batch| {
@@ -64,7 +64,7 @@ impl Extent {
         ends.max().unwrap_or_default()
     }
 
-    /// Returns the use of each link direction under a policy while flows start; `info` has the rates of links.
+    /// Returns the utilisation of each link direction under a policy while flows start; `info` has the rates of links.
     pub fn uses(&self, policy: usize, info: &RunInfo) -> Vec<DirectionUse> {
         self.0[policy].arrivals.uses(info)
     }

@@ -33,8 +33,8 @@ pub struct Flows {
     pub counts: Vec<FlowCounts>,
     /// Counts of all flows, measured or not, under each policy.
     pub recorded: Vec<FlowCounts>,
-    /// Flows that the page lists: the worst flows and a sample of each policy, at most [`MAX_SHOWN`] in total, sorted
-    /// by policy, repetition and number.
+    /// Flows that the report page lists: the worst flows and a sample of each policy, at most [`MAX_SHOWN`] in total,
+    /// sorted by policy, repetition and number.
     pub shown: Vec<FlowRow>,
     /// Largest delay of a flow's start against its schedule; `None` if no flow started.
     pub max_lateness: Option<Nanos>,
@@ -46,9 +46,9 @@ pub struct Flows {
     pub log_bins: SizeBins,
     /// Names of the routes by route number; routes on which flows began come first.
     pub route_names: Vec<String>,
-    /// Number of routes on which flows began.
+    /// Number of routes on which flows began; these routes have the lowest numbers.
     first_routes: usize,
-    /// Ends of the repetitions, and use of links while flows start.
+    /// End of each repetition, and utilisation of links while flows start.
     pub extent: Extent,
     /// Sending and receiving datacenter of each pair, by the pair's number.
     pairs: Vec<(String, String)>,
@@ -69,13 +69,13 @@ pub struct Span {
     pub route: Option<u32>,
 }
 
-/// Reader that collects flows row by row.
+/// Reader that collects the flows of a run row by row.
 struct Reader<'a> {
     info: &'a RunInfo,
     flows: Flows,
     routes: RouteNumbers<'a>,
     pairs: Pairs,
-    /// Flows that the page lists, by policy.
+    /// Flows that the report page lists, by policy.
     chosen: Vec<Chosen>,
     unfinished: Unfinished,
     /// Index of the policy of the last row; the next row usually has the same policy.
@@ -119,13 +119,13 @@ impl Flows {
         Ok(reader.finish())
     }
 
-    /// Returns policy, repetition and number of each flow that the page lists.
+    /// Returns policy, repetition and number of each flow that the report page lists.
     pub fn shown_keys(&self) -> BTreeSet<FlowKey> {
         let key = |row: &FlowRow| (row.policy.clone(), row.repetition, row.flow_id.0);
         self.shown.iter().map(key).collect()
     }
 
-    /// Returns the hosts of a flow, such as `dc1/h1 → dc2/h1`; `None` if the page does not list it.
+    /// Returns the hosts of a flow, such as `dc1/h1 → dc2/h1`; `None` if the report page does not list the flow.
     pub fn hosts(&self, flow: FlowId) -> Option<String> {
         let row = self.shown.iter().find(|row| row.flow_id == flow)?;
         Some(format!("{} → {}", row.src_host, row.dst_host))
@@ -394,7 +394,7 @@ impl Reader<'_> {
     }
 }
 
-/// Maximum number of flows that the page lists with their decisions; more would make the page large.
+/// Maximum number of flows that the report page lists with their decisions; more would make the page too large.
 pub const MAX_SHOWN: usize = 3_000;
 
 #[cfg(test)]

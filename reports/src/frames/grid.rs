@@ -53,7 +53,7 @@ impl TimeGrid {
         self.narrow * index.min(NARROW) as u64 + self.wide * wide
     }
 
-    /// Returns the edges of the narrow intervals, of which each `count` are merged into one.
+    /// Returns the edges of the intervals that result from merging every `count` narrow intervals into one.
     pub fn merged_edges(&self, count: usize) -> impl Iterator<Item = Nanos> {
         let edges = (0..=NARROW).step_by(count);
         edges.map(|edge| Nanos::new(self.edge(edge)))

@@ -19,7 +19,7 @@ pub struct Pairs {
 }
 
 impl<'a> RouteNumbers<'a> {
-    /// Returns an empty table, which maps paths to routes by `routes`.
+    /// Returns an empty table, which looks up the route of each path in `routes`.
     pub fn new(routes: &'a Routes) -> Self {
         Self {
             routes,

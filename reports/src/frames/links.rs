@@ -45,12 +45,12 @@ pub struct Links {
     pub uses: Vec<LinkUse>,
     /// Values of all link directions over time, sorted by link, direction and policy.
     pub over_time: Vec<DirectionSeries>,
-    /// Counters of the links next to the run's faults.
+    /// Counters of all links at a switch next to a fault: at each faulty link, the switch with more links.
     pub around_faults: Vec<LinkSeries>,
 }
 
-/// Reads the tables of links and queues: totals, series in the intervals of `grid`, and series next to the run's
-/// faults. `ports` has the longest queues that ports recorded.
+/// Reads the tables of links and queues: totals, series in the intervals of `grid`, and link series at switches next to
+/// a fault. `ports` has the maximum queue length of each port.
 pub fn links(run: &RunFacts, grid: &TimeGrid, ports: &[PortTotal]) -> Result<Links, ReportError> {
     let around = SeriesQuery::new(run.info());
     let around = |frame| around.apply(frame);

@@ -40,8 +40,8 @@ pub use unfinished::Unfinished;
 /// Reads the named columns of `R`'s table and reduces them with each of `queries`.
 ///
 /// A query is applied to every batch, and again to the concatenated results of several batches. Its result must
-/// therefore have the columns of its input, and reducing parts first must not change the result, as is true of filters,
-/// maxima and sums. The column [`ROWS`] is 1 in every row that is read, so its sum is the number of rows.
+/// therefore have the columns of its input, and reducing parts first must not change the result, which holds for
+/// filters, maxima and sums. The column [`ROWS`] is 1 in every row that is read, so its sum is the number of rows.
 pub fn reduce<R: Row, const N: usize>(
     run: &RunFacts,
     columns: &[&str],

@@ -127,7 +127,7 @@ impl PolicyFlows {
     }
 }
 
-/// Converts a number to an index.
+/// Converts a number to `usize`, to index a vector.
 pub fn index(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -47,7 +47,7 @@ pub fn counters_over_time(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
         .agg(largest)
 }
 
-/// Reduces queue samples to the largest in each interval of `grid`.
+/// Reduces queue samples to the longest queue in each interval of `grid`.
 pub fn queues_over_time(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
     of_first_repetition(grid, rows)
         .group_by([POLICY, "switch", "to_dc", "repetition", INTERVAL].map(col))
@@ -59,7 +59,8 @@ fn of_first_repetition(grid: &TimeGrid, rows: LazyFrame) -> LazyFrame {
         .with_columns([grid.index_of("time_ns").alias(INTERVAL)])
 }
 
-/// Returns the series of the reduced tables, sorted by link, direction and policy; `info` has the rates of links.
+/// Returns the time series of link directions from the reduced counters and queue samples, sorted by link, direction
+/// and policy; `info` has the links' rates.
 pub fn over_time(
     info: &RunInfo,
     grid: &TimeGrid,

@@ -14,10 +14,10 @@ use crate::facts::RunFacts;
 /// Key of a port: node and interface.
 type PortName = (String, String);
 
-/// Pauses of all ports under one policy.
+/// PFC pauses of all ports under one policy.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Pauses {
-    /// Number of pause frames.
+    /// Number of PFC pause frames.
     pub count: u64,
     /// Total time for which each port was paused, over all priorities and repetitions. A pause that no resume ends adds
     /// no time, because the table does not contain the end of the run.
@@ -28,7 +28,7 @@ pub struct Pauses {
     pub endless: BTreeSet<PortName>,
 }
 
-/// Reads the pauses under each policy; policies without pauses are omitted.
+/// Reads the PFC pauses under each policy; policies without pauses are omitted.
 pub fn pauses(run: &RunFacts, grid: &TimeGrid) -> Result<BTreeMap<String, Pauses>, RecordsError> {
     let mut policies: BTreeMap<String, Pauses> = BTreeMap::new();
     let mut since: BTreeMap<(String, u32, PortName, u8), Nanos> = BTreeMap::new();

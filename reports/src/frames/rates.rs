@@ -17,7 +17,7 @@ pub type FlowRates = BTreeMap<FlowId, RateSeries>;
 /// Rate over time of one flow's sending QP.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RateSeries {
-    /// Mean of the samples in each narrow interval of a run's grid, bit/s; `None` without a sample.
+    /// Mean of the samples in each narrow interval of a run's [`TimeGrid`], bit/s; `None` without a sample.
     pub means: Vec<Option<f64>>,
     /// Number of CNPs that the sender had received by the last sample.
     pub cnps: u64,

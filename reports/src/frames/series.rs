@@ -29,8 +29,8 @@ pub struct Counter {
     pub bytes: u64,
 }
 
-/// Filter for the counters that show the effect of faults. For each faulty link, these are the counters of the switch
-/// at the end with more links, which can send over other links instead.
+/// Filter for the link counters that show the effect of faults. Of the two switches at a faulty link, it selects the
+/// switch with more links, which can re-route over its other links.
 pub struct SeriesQuery {
     dcs: Vec<String>,
     until: Nanos,
@@ -99,8 +99,8 @@ pub fn series(rows: &DataFrame) -> PolarsResult<Vec<LinkSeries>> {
     Ok(series.collect())
 }
 
-/// Keeps every 2^n-th counter, with the smallest n that leaves fewer than [`MAX_COUNTERS`]. No bytes are lost: counters
-/// never decrease, so a kept counter includes the bytes of the omitted ones before it.
+/// Keeps every 2^n-th counter value, with the smallest n that leaves fewer than [`MAX_COUNTERS`]. No bytes are lost:
+/// counters never decrease, so a kept value includes the bytes of the omitted values before it.
 fn thinned(counters: impl ExactSizeIterator<Item = Counter>) -> Vec<Counter> {
     let mut every = 1;
     while counters.len() / every >= MAX_COUNTERS {
@@ -138,8 +138,9 @@ fn end_with_more_links<'a>(link: &'a LinkInfo, links: &[LinkInfo]) -> &'a String
     }
 }
 
-/// Returns the start and end of the time that shows the effect of `faults`. The margin before the first and after the
-/// last fault is the time between these two or the time before the first, whichever is longer.
+/// Returns the start and end of the time that shows the effect of `faults`. The time before the first fault and after
+/// the last fault is as long as the longer of two periods: from the first to the last fault, and from the start of the
+/// repetition to the first fault.
 pub fn time_around(faults: &[FaultInfo]) -> (Nanos, Nanos) {
     let times = faults.iter().map(|fault| fault.time_ns);
     let (Some(first), Some(last)) = (times.clone().min(), times.max()) else {
@@ -149,7 +150,7 @@ pub fn time_around(faults: &[FaultInfo]) -> (Nanos, Nanos) {
     (first.saturating_sub(around), last.saturating_add(around))
 }
 
-/// Maximum number of counters in a series, twice as many as a figure can show.
+/// Upper bound on the number of counter values in a series, twice as many as a figure can show.
 const MAX_COUNTERS: usize = 800;
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::{error::ReportError, facts::RunFacts};
 /// Key of a flow: policy, repetition and flow number.
 pub type FlowKey = (String, u32, u32);
 
-/// Decision of a DCI switch on a chosen flow.
+/// Decision of a DCI switch on a flow that the report page lists.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Decision {
     /// Time from the start of the repetition, ns.
@@ -28,15 +28,16 @@ pub struct Decision {
 /// Decisions that a report page shows.
 #[derive(Default)]
 pub struct Stories {
-    /// Decisions on each chosen flow, in order of time.
+    /// Decisions on each listed flow, in order of time.
     pub of_flows: BTreeMap<FlowKey, Vec<Decision>>,
     /// Policies that compute costs: at least one of their decisions has a cost other than 0.
     pub scored: BTreeSet<String>,
-    /// Number of repeated decisions in each interval of the first repetition, by policy.
+    /// Number of repeated decisions (by failover or flow ageing) in each interval of the first repetition, by policy.
     pub again: BTreeMap<String, Vec<u32>>,
 }
 
-/// Reads the decisions on `flows`. The table is read by columns, because few of its rows concern these flows.
+/// Reads the routing decisions for `flows`. The table is read column by column, and only the few rows of these flows are
+/// built.
 pub fn stories(
     run: &RunFacts,
     flows: &BTreeSet<FlowKey>,

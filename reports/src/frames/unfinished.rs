@@ -7,9 +7,10 @@ use crate::text;
 
 /// Facts about a run that bound the slowdowns of its unfinished flows.
 pub struct Unfinished {
-    /// Paper time of `--until`, up to which unfinished flows had been running; `None` if it is unknown.
+    /// Time limit `--until`, in the paper's time, up to which unfinished flows had been running; `None` if it is
+    /// unknown.
     until: Option<Nanos>,
-    /// Number of scheduled and measured flows under each policy.
+    /// Number of scheduled flows in the measured window, under each policy.
     scheduled: u64,
     /// Paper time divided by emulated time.
     time: Ratio,
@@ -39,7 +40,8 @@ impl Unfinished {
         if slowdown > 1.0 { slowdown } else { 1.0 }
     }
 
-    /// Returns the number of a policy's scheduled and measured flows that have no row, if `recorded` of them have one.
+    /// Returns how many of a policy's scheduled flows in the measured window have no row, if `recorded` of these flows
+    /// have one.
     pub fn unrecorded(&self, recorded: usize) -> usize {
         let scheduled = usize::try_from(self.scheduled).unwrap_or(usize::MAX);
         scheduled.saturating_sub(recorded)

@@ -53,7 +53,7 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
             }))
             @if info.scale.rate != Ratio::ONE || info.scale.time != Ratio::ONE {
                 (fact("scale", &format!(
-                    "rates × {}, times × {} in the lab; all values here are the paper's unless \
+                    "rates × {}, times × {} in the lab; all values here are at the paper's scale unless \
                      marked emulated",
                     info.scale.rate, info.scale.time
                 )))
@@ -65,7 +65,7 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
     }
 }
 
-/// Describes the times at which flows start and end; if some did not finish, the time that the run covers.
+/// Describes the times at which flows start and end; if some flows did not finish, the time that the run covers.
 fn times(run: &Run) -> String {
     let flows = &run.flows;
     let counts = run.flows.total();
@@ -92,7 +92,7 @@ fn faults(run: &Run) -> String {
     let later = run.info.faults.len() - run.faults().count();
     if later > 0 {
         faults.push(format!(
-            "{} after the run's end",
+            "{} planned after the run's end",
             counted(later as u64, "change")
         ));
     }
@@ -112,8 +112,8 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// Flows start at 0, 3 and 8 ms. The run is cut at 4 ms, after the first flow has finished and before a link fails.
-    /// The link has carried 50 MB, which is its capacity in 4 ms at 100 Gbit/s.
+    /// Flows start at 0, 3 and 8 ms. The run is cut at 4 ms, after the first flow has finished and before the planned
+    /// failure of a link. The link has carried 50 MB, which is its capacity in 4 ms at 100 Gbit/s.
     #[test]
     fn a_cut_run_covers_the_time_until_its_end() {
         let millis = Nanos::from_millis;
@@ -148,7 +148,7 @@ mod tests {
             times(&run),
             "the last flow starts at 3 ms; the run ends at 4 ms with flows under way: 1, never started: 1"
         );
-        assert_eq!(faults(&run), "1 change after the run's end");
+        assert_eq!(faults(&run), "1 change planned after the run's end");
         let ends: Vec<_> = run.flows.spans(0).iter().map(|it| it.end).collect();
         assert_eq!(ends, [millis(1), millis(4)]);
         let last = run.grid.edge(run.grid.len());

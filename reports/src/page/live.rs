@@ -76,7 +76,7 @@ pub fn scripts(run: &Run) -> Result<Markup, ReportError> {
 struct Data {
     /// Starts of the intervals, followed by the end of the last one, ms.
     edges: Vec<f64>,
-    /// Start of the last flow, ms; `focus` is the end of the narrow intervals, ms.
+    /// Start of the last flow, ms. The next field, `focus`, is the end of the narrow intervals, ms.
     last: f64,
     focus: f64,
     policies: Vec<Policy>,
@@ -101,11 +101,12 @@ struct Policy {
 struct Chart {
     title: &'static str,
     unit: Unit,
-    /// True if each series is of a link direction.
+    /// True if each series describes a link direction.
     is_of_direction: bool,
     /// Factor by which values are multiplied before they are rounded to integers.
     parts: f64,
-    /// Values by subject, policy and interval; a policy's line is `None` if all its values are zero.
+    /// Values by subject (route or link direction, or the whole network), policy and interval; a policy's line is
+    /// `None` if all its values are zero.
     series: Vec<Vec<Option<Vec<Option<u64>>>>>,
 }
 
@@ -330,5 +331,5 @@ fn whole(value: f64) -> u64 {
     whole
 }
 
-/// Maximum number of directions: more would make a large page.
+/// Maximum number of link directions with charts; more directions would make the page large.
 const MAX_DIRECTIONS: usize = 40;

@@ -86,7 +86,7 @@ fn banner(summary: &Summary) -> Markup {
         @if summary.verdict == Grade::Valid {
             div.banner role="status" {
                 p.answer { (summary.headline) }
-                p { "Every scheduled flow finished, and every figure of the run is within its bound." }
+                p { "Every scheduled flow finished, and every measured value of the run is within its bound." }
                 @if !summary.unexercised.is_empty() {
                     p { "Warnings about the ranking:" }
                     ul { @for warning in &summary.unexercised { li { (warning) } } }
@@ -96,7 +96,7 @@ fn banner(summary: &Summary) -> Markup {
             div.banner.bad role="alert" {
                 strong {
                     @match summary.verdict {
-                        Grade::Invalid => "Invalid run: these numbers are not those of the scenario.",
+                        Grade::Invalid => "Invalid run: these results do not represent the scenario.",
                         _ => "Doubtful run: do not trust these numbers before you know why.",
                     }
                 }

@@ -16,7 +16,7 @@ use crate::{
 
 /// Quantity over time.
 pub struct Quantity {
-    /// Name with its unit; without a unit if each value is shown with its own.
+    /// Name with its unit; without a unit if each value is shown with its own unit.
     pub title: &'static str,
     pub unit: Unit,
     /// Series for the network, each route or each link direction (the busiest first), with a line per policy.
@@ -64,7 +64,7 @@ pub fn again(run: &Run) -> Quantity {
     let line = |policy| again(policy).map_or_else(Vec::new, |counts| known(counts));
     let lines = run.flows.policies.iter().map(line);
     Quantity::of_network(
-        "flows decided again per interval",
+        "repeated routing decisions per interval",
         Unit::Count,
         lines.collect(),
     )

@@ -2,7 +2,7 @@
 
 use crate::{frames::TimeGrid, text::to_float};
 
-/// Values of one policy or run in the intervals of a grid: `None` where unknown, empty without data.
+/// Values of one policy or run in the intervals of a time grid: `None` where unknown, empty without data.
 pub type Line = Vec<Option<f64>>;
 
 /// Values over time of one route, link direction or flow, or of the whole network, with a line per policy or run.

@@ -35,7 +35,7 @@ impl Estimate {
         }
     }
 
-    /// Returns the meaning of a relative change in slowdown; `None` without an interval.
+    /// Returns the meaning of this estimate of a relative change in slowdown; `None` without an interval.
     #[must_use]
     pub fn meaning(&self) -> Option<Meaning> {
         let Interval { low, high } = self.interval?;
@@ -125,11 +125,12 @@ impl Intervals {
             }
             Self::Welch => {
                 "Brackets are 95 % intervals over the repetitions, each of which is another draw of \
-                 arrivals: Student's t, and of changes Welch's, as the runs have different flows."
+                 arrivals: Student's t for values and, because the two runs have different flows, \
+                 Welch's t for changes."
             }
             Self::OneDraw => {
-                "These are values within this draw of arrivals, and another draw may say otherwise: \
-                 `--repetitions N` gives 95 % intervals over N draws."
+                "These values are from a single draw of the flow arrivals; `--repetitions N` gives 95 % \
+                 intervals over N draws."
             }
         }
     }
@@ -184,7 +185,7 @@ pub fn slowdowns(repetitions: &[Vec<f64>], unfinished: &[f64]) -> Option<Slowdow
 /// side has fewer flows than the statistic needs ([`Statistic::min_values`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// Number of flows on each side; the smaller one if they differ.
+    /// Number of flows on each side; the smaller number if they differ.
     pub flows: usize,
     pub p50: Option<Estimate>,
     pub p95: Option<Estimate>,
@@ -211,8 +212,8 @@ pub fn change_between(base: &[Vec<f64>], other: &[Vec<f64>]) -> Change {
     })
 }
 
-/// Returns the changes. `interval` computes the interval around the logarithm of a ratio, from the logarithms of both
-/// sides' replicates.
+/// Returns the changes of all statistics from `base` to `other`. `interval` computes the interval around the logarithm
+/// of a ratio, from the logarithms of both sides' replicates.
 fn change_by(
     base: &[Vec<f64>],
     other: &[Vec<f64>],

@@ -11,7 +11,7 @@ use lab_units::{
 use super::NO_CHOICE;
 use crate::text::about_percent;
 
-/// Describes a policy's counts: its mechanism, samples and failovers.
+/// Describes the counts that show a policy at work: its mechanism, queue samples and failovers.
 pub fn policy(evidence: &PolicyEvidence) -> String {
     let mut parts = vec![mechanism(&evidence.mechanism)];
     parts.extend(evidence.sampling.iter().map(sampling));
@@ -19,7 +19,8 @@ pub fn policy(evidence: &PolicyEvidence) -> String {
     parts.join("; ")
 }
 
-/// Returns the reason why failovers have a lab time next to the paper time; `None` if no failover has a lab time.
+/// Returns a note on why failovers show lab time next to paper time (lab time ÷ time factor); `None` if no failover has
+/// a lab time.
 pub fn failover_note(evidence: &Evidence) -> Option<&'static str> {
     let failovers = evidence
         .policies
@@ -27,16 +28,16 @@ pub fn failover_note(evidence: &Evidence) -> Option<&'static str> {
         .flat_map(|policy| &policy.failovers);
     let mut spans = failovers.filter_map(|failover| failover.span);
     spans.any(|span| span.lab_ns.is_some()).then_some(
-        "Failover: cutting a link and noticing it take the kernel time that no scale factor \
-         stretches, so paper time, which is lab time divided by the time factor, makes this \
-         part of a failover look shorter; the wait for a flow's next packet is scaled.",
+        "Failover: the kernel needs the same time to cut a link and to detect the cut at every scale. \
+         Paper time (lab time divided by the time factor) therefore understates this part of a \
+         failover; the wait for a flow's next packet is scaled.",
     )
 }
 
 fn sampling(counts: &Sampling) -> String {
     let late = commas(counts.late_samples);
     let samples = counted(counts.samples, "sample");
-    let mut sentence = format!("{late} of {samples} of queues late");
+    let mut sentence = format!("{late} of {samples} of queue lengths taken late");
     if counts.decisions > 0 {
         let stale = commas(counts.stale);
         let decisions = counted(counts.decisions, "decision");
@@ -62,7 +63,11 @@ pub fn tables(counts: &FlowTables) -> String {
         (counts.expired, "idle flow", " removed"),
         (counts.failovers, "failover", ""),
         (counts.fallbacks, "decision", " by a fallback rule"),
-        (counts.stale, "decision", " on stale tables or signals"),
+        (
+            counts.stale,
+            "decision",
+            " with stale tables or queue samples",
+        ),
         (counts.restarts, "restart", " of agents"),
         (counts.unrecorded, "decision", " without a row"),
     ] {
@@ -158,7 +163,10 @@ fn lcmp(counts: &LcmpCounts) -> String {
         );
     }
     if counts.unexplained > 0 {
-        sentence += &format!("; {} not explained", commas(counts.unexplained));
+        sentence += &format!(
+            "; {} decisions not explained by the records",
+            commas(counts.unexplained)
+        );
     }
     sentence
 }
@@ -191,7 +199,7 @@ fn hash(counts: &HashCounts) -> String {
             }
         };
         sentence += &format!(
-            ", shares within {} of their buckets' shares (chi-square{tested}: p {p_value})",
+            ", each next hop's share of decisions within {} of its share of buckets (chi-square{tested}: p {p_value})",
             about_percent(counts.largest_difference)
         );
     } else if counts.untested > 0 {
@@ -280,7 +288,7 @@ mod tests {
             })
         };
         insta::assert_snapshot!(counts(None, 42), @"42 decisions over 4 of 4 next hops, too few decisions to test the spread");
-        insta::assert_snapshot!(counts(Some(1.0), 2), @"42 decisions over 4 of 4 next hops, shares within 2.1 % of their buckets' shares (chi-square of 40 decisions: p 1.00)");
+        insta::assert_snapshot!(counts(Some(1.0), 2), @"42 decisions over 4 of 4 next hops, each next hop's share of decisions within 2.1 % of its share of buckets (chi-square of 40 decisions: p 1.00)");
     }
 
     #[test]
@@ -309,13 +317,13 @@ mod tests {
             stale: 20,
             overdue_ns: Nanos::new(13_400),
         };
-        insta::assert_snapshot!(sampling(&counts), @"10 of 1,000 samples of queues late, 20 of 2,000 decisions used a sample older than its interval, by 13.4 µs at most");
+        insta::assert_snapshot!(sampling(&counts), @"10 of 1,000 samples of queue lengths taken late, 20 of 2,000 decisions used a sample older than its interval, by 13.4 µs at most");
         let buckets = Sampling {
             decisions: 0,
             stale: 0,
             ..counts
         };
-        insta::assert_snapshot!(sampling(&buckets), @"10 of 1,000 samples of queues late");
+        insta::assert_snapshot!(sampling(&buckets), @"10 of 1,000 samples of queue lengths taken late");
     }
 
     #[test]
@@ -338,7 +346,7 @@ mod tests {
             restarts: 6,
             ..quiet
         };
-        insta::assert_snapshot!(tables(&busy), @"flow tables: 12,345 packets forwarded by their flow's entry, 67 decisions (at most 400/s at a switch), at most 40 flows in a table, 4 flows evicted, 5 idle flows removed, 1 failover, 2 decisions by a fallback rule, 3 decisions on stale tables or signals, 6 restarts of agents, 7 decisions without a row");
+        insta::assert_snapshot!(tables(&busy), @"flow tables: 12,345 packets forwarded by their flow's entry, 67 decisions (at most 400/s at a switch), at most 40 flows in a table, 4 flows evicted, 5 idle flows removed, 1 failover, 2 decisions by a fallback rule, 3 decisions with stale tables or queue samples, 6 restarts of agents, 7 decisions without a row");
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn reason(reason: &Reason) -> String {
     let busiest = |what: &str| {
         let share = exact_percent(value);
         let bound = bound();
-        format!("{share} {what} in a second while flows ran, bound {bound}")
+        format!("{share} {what} in the worst second while flows ran, bound {bound}")
     };
     match reason.code {
         ReasonCode::DidNotEnd => {
@@ -41,12 +41,16 @@ pub fn reason(reason: &Reason) -> String {
         ),
         ReasonCode::EngineProblem => subject.to_owned(),
         ReasonCode::UncertifiedLinks => format!(
-            "uncertified: {} of links out of bounds; {subject}",
-            of("direction")
+            "links not certified: {} measured out of bounds; {subject}",
+            of("link direction")
         ),
         ReasonCode::LateFlows => format!("{} launched late", of("flow")),
         ReasonCode::LateSamples => {
-            format!("{} of queues late, bound {}", of("sample"), bound())
+            format!(
+                "{} of queue lengths taken late, bound {}",
+                of("sample"),
+                bound()
+            )
         }
         ReasonCode::BusyGuest => format!(
             "the guest's CPU was busy for {} of the flows' time, bound {}",
@@ -58,7 +62,7 @@ pub fn reason(reason: &Reason) -> String {
             counted(count, "time")
         ),
         ReasonCode::LateWakeups => format!(
-            "{} of the watchdog late, bound {}, by {subject} at most",
+            "{} of the watchdog late (by {subject} at most), bound {}",
             of("wake-up"),
             bound()
         ),
@@ -85,21 +89,25 @@ pub fn reason(reason: &Reason) -> String {
             counted(count, "time")
         ),
         ReasonCode::AlteredLab if reason.value.is_some() => {
-            format!("changed while flows ran: {} more", commas(count))
+            format!(
+                "interfaces or queues changed while flows ran: {} more",
+                commas(count)
+            )
         }
-        ReasonCode::AlteredLab => format!("changed while flows ran: {subject}"),
+        ReasonCode::AlteredLab => format!("interface or queue changed while flows ran: {subject}"),
         ReasonCode::UnpinnedDecisions => at(
             "decision",
-            "whose flow was not pinned: the flow table was full",
+            "that created no flow-table entry: the table was full",
         ),
         ReasonCode::StaleDecisions => at(
             "decision",
-            "by hash over all live next hops: tables or signals were stale",
+            "by hash over all live next hops: tables or queue samples were stale",
         ),
         ReasonCode::LostDecisionRecords => at("decision record", "lost: the ring buffer was full"),
         ReasonCode::LostMessages => at(
             "message",
-            "of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)",
+            "from the agent lost: more than 16 MiB of messages waited to be read (hint: set longer \
+             intervals under `measure`)",
         ),
         ReasonCode::IncompleteReports => format!(
             "{subject}: the agent ended before it sent its last reports: counters and decisions are missing"
@@ -117,11 +125,12 @@ pub fn reason(reason: &Reason) -> String {
         ReasonCode::ReorderedByPacer => at("packet", "left the pacer out of order"),
         ReasonCode::UnsentCnps => at("CNP", "that could not be sent"),
         ReasonCode::UnrecordedPauses => at("pause", "not recorded"),
-        ReasonCode::UndecidedFlows => {
-            at("flow", "finished without a decision by the source's switch")
-        }
+        ReasonCode::UndecidedFlows => at(
+            "flow",
+            "finished without a recorded decision by the source's switch",
+        ),
         ReasonCode::UnrecordedDecisions => format!(
-            "{subject}: {} without a row, bound {} (hint: agents lose reports that are not read in time; use \
+            "{subject}: {} without a row in the records, bound {} (hint: agents lose reports that are not read in time; use \
              a less busy machine, or longer intervals under `measure`)",
             of("decision"),
             reason.bound.unwrap_or_default()
@@ -174,7 +183,7 @@ mod tests {
             ),
             (
                 Reason::count(ReasonCode::UndecidedFlows, 1).of("lcmp"),
-                "lcmp: 1 flow finished without a decision by the source's switch",
+                "lcmp: 1 flow finished without a recorded decision by the source's switch",
             ),
         ] {
             assert_eq!(super::reason(&reason), sentence);

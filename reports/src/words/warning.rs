@@ -14,7 +14,7 @@ pub fn warning(warning: &Warning) -> String {
             requested,
             offered,
         }) => format!(
-            "load: `{dc}` offers {} where the workload asks for {}",
+            "load: `{dc}` offers {} of its capacity where the workload requests {}",
             about_percent(*offered),
             about_percent(*requested)
         ),
@@ -22,7 +22,9 @@ pub fn warning(warning: &Warning) -> String {
             "load: flows start in the first {} of the duration",
             about_percent(*covered)
         ),
-        Warning::NoOverlap { policy } => format!("{policy}: no two flows were under way at once"),
+        Warning::NoOverlap { policy } => {
+            format!("{policy}: no two flows were in flight at the same time")
+        }
         Warning::LittleUse { policy, link } => {
             let BusyLink {
                 from_dc,
@@ -30,12 +32,12 @@ pub fn warning(warning: &Warning) -> String {
                 utilisation,
             } = link;
             format!(
-                "{policy}: the busiest link, {from_dc} to {to_dc}, was used to {} while flows started",
+                "{policy}: the busiest link, {from_dc} to {to_dc}, had a utilisation of {} while flows started",
                 about_percent(*utilisation)
             )
         }
         Warning::LateSamples { policy, sampling } => format!(
-            "{policy}: {} of {} of queues ({}) were late by an interval or more: the CPU was too slow for them",
+            "{policy}: {} of {} of queue lengths ({}) were late by an interval or more: the CPU was too slow for them",
             commas(sampling.late_samples),
             counted(sampling.samples, "sample"),
             about_percent(to_float(sampling.late_samples) / to_float(sampling.samples.max(1)))
@@ -59,7 +61,7 @@ fn silent(silence: Silence) -> String {
             "use candidates whose delays or rates differ more, or a `max_delay` that gives them different scores",
         ),
         Silence::OneNextHop { decisions } => format!(
-            "all {} took one next hop: this run does not test the spread of flows",
+            "all {} chose the same next hop: this run does not test the spread of flows",
             counted(decisions, "decision")
         ),
         Silence::UnfairHash { p_value } => format!(

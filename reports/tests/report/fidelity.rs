@@ -295,7 +295,7 @@ fn a_bound_that_names_a_policy_stands_in_place_of_the_others() {
     let error = unknown.checks(&fidelity).expect_err("no such policy");
     assert_eq!(
         error.to_string(),
-        "a bound names policy `wcmp`, the runs have ecmp, lcmp"
+        "a bound names policy `wcmp`, but the compared policies are ecmp, lcmp"
     );
 }
 

@@ -38,8 +38,8 @@ fn the_page_fits_its_window_and_no_label_overlaps_another() {
     }
 }
 
-/// Returns a page that shows `page` in a frame of each width and collects their findings, because a browser window has
-/// a minimum width.
+/// Returns a page that shows `page` in a frame of each width and collects the frames' findings, because a browser
+/// window has a minimum width.
 fn in_frames(page: &str) -> String {
     let frame = |width: &u32| {
         format!("<iframe src=\"{page}\" style=\"width:{width}px;height:1000px;border:0\"></iframe>")

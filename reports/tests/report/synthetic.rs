@@ -14,9 +14,9 @@ use lab_sample as sample;
 use lab_sample::ROUTES;
 use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
 
-/// Paper size divided by emulated size.
+/// Flow size at the paper's scale divided by emulated flow size.
 const SIZE_SCALE: u64 = 200;
-/// Emulated time divided by paper time.
+/// Emulated time divided by time at the paper's scale.
 const TIME_SCALE: u64 = 10;
 
 /// Synthetic run, which tests change and then write.
@@ -154,7 +154,7 @@ fn end() -> RunEnd {
     }
 }
 
-/// Returns the certificate rows for both directions of a link.
+/// Returns the link certificate rows (measured and planned values) for both directions of a link.
 fn certified(link: &LinkInfo) -> [CertifiedRow; 2] {
     let rate = link.rate_bps.get() / (SIZE_SCALE * TIME_SCALE);
     let delay = link.delay_ns.get() * TIME_SCALE;

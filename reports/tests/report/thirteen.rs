@@ -10,7 +10,7 @@ use lab_units::{Bytes, FlowId, Nanos, Ratio};
 
 use crate::synthetic::{Random, Synthetic, link_rows};
 
-/// Labels of the policies, and the number of shortest routes that flows choose from under each one.
+/// Labels of the policies, and the number of shortest routes that flows choose from under each policy.
 const POLICIES: [(&str, u64); 5] = [
     ("ecmp", 4),
     ("lcmp", 1),

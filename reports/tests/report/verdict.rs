@@ -28,7 +28,7 @@ fn judge(change: impl FnOnce(&mut RunInfo, &mut RunEnd, &mut FlowCounts)) -> Ver
     Verdict::of(&info, Some(&end), &counts)
 }
 
-/// Asserts that the verdict has this grade and a single reason, whose text contains `words`.
+/// Asserts that the verdict has this grade and a single reason, and that the text of the reason contains `words`.
 #[track_caller]
 fn assert_reason(verdict: &Verdict, grade: Grade, words: &str) {
     assert_eq!(verdict.grade, grade, "{verdict:?}");
@@ -39,7 +39,7 @@ fn assert_reason(verdict: &Verdict, grade: Grade, words: &str) {
     }
 }
 
-/// Asserts a figure's grades for three values: within its bound, beyond it, and far beyond it.
+/// Asserts the grades of a measured quantity for three values: within its bound, beyond it, and far beyond it.
 #[track_caller]
 fn assert_grades<T: Copy>(
     words: &str,
@@ -154,21 +154,25 @@ fn flows_launched_late() {
 
 #[test]
 fn samples_of_queues_late() {
-    assert_grades("of queues late", [1, 2, 51], |end, late_samples| {
-        end.evidence.policies.push(PolicyEvidence {
-            policy: "lcmp".to_owned(),
-            met: Met::default(),
-            mechanism: Mechanism::Unknown { decisions: 1 },
-            sampling: Some(Sampling {
-                samples: 100,
-                late_samples,
-                ..Sampling::default()
-            }),
-            tables: None,
-            failovers: Vec::new(),
-            undecided: 0,
-        });
-    });
+    assert_grades(
+        "of queue lengths taken late",
+        [1, 2, 51],
+        |end, late_samples| {
+            end.evidence.policies.push(PolicyEvidence {
+                policy: "lcmp".to_owned(),
+                met: Met::default(),
+                mechanism: Mechanism::Unknown { decisions: 1 },
+                sampling: Some(Sampling {
+                    samples: 100,
+                    late_samples,
+                    ..Sampling::default()
+                }),
+                tables: None,
+                failovers: Vec::new(),
+                undecided: 0,
+            });
+        },
+    );
 }
 
 #[test]
@@ -185,7 +189,7 @@ fn flows_that_no_switch_decided_make_a_run_doubtful() {
                 undecided,
             });
         });
-        let words = "lcmp: 1 flow finished without a decision by the source's switch";
+        let words = "lcmp: 1 flow finished without a recorded decision by the source's switch";
         assert_reason(&verdict, grade, words);
     }
 }
@@ -208,7 +212,7 @@ fn lost_rows_of_decisions_make_a_run_doubtful() {
                 undecided: 0,
             });
         });
-        let words = "lcmp: 2 of 9 decisions without a row, bound 0";
+        let words = "lcmp: 2 of 9 decisions without a row in the records, bound 0";
         assert_reason(&verdict, grade, words);
     }
 }
@@ -301,7 +305,10 @@ fn queues_that_were_changed_while_flows_ran_make_a_run_invalid() {
     assert_reason(&verdict, Grade::Invalid, found);
     let verdict = judge(|_, end, _| end.conduct.altered = vec![found.to_owned(); 7]);
     let last = verdict.reasons.last().map(words::reason);
-    assert_eq!(last.as_deref(), Some("changed while flows ran: 2 more"));
+    assert_eq!(
+        last.as_deref(),
+        Some("interfaces or queues changed while flows ran: 2 more")
+    );
     assert_eq!(verdict.reasons.len(), 6);
 }
 
@@ -360,12 +367,12 @@ fn deviations_of_switches_and_hosts_are_doubtful() {
         (
             ReasonCode::UnpinnedDecisions,
             1_u32,
-            "1 decision whose flow was not pinned: the flow table was full",
+            "1 decision that created no flow-table entry: the table was full",
         ),
         (
             ReasonCode::StaleDecisions,
             3,
-            "3 decisions by hash over all live next hops: tables or signals were stale",
+            "3 decisions by hash over all live next hops: tables or queue samples were stale",
         ),
         (
             ReasonCode::LostDecisionRecords,
@@ -375,7 +382,8 @@ fn deviations_of_switches_and_hosts_are_doubtful() {
         (
             ReasonCode::LostMessages,
             1,
-            "1 message of the agent lost: over 16 MiB waited to be read (hint: set longer intervals under `measure`)",
+            "1 message from the agent lost: more than 16 MiB of messages waited to be read (hint: set longer \
+             intervals under `measure`)",
         ),
         (
             ReasonCode::IncompleteReports,
@@ -422,7 +430,8 @@ fn deviations_of_switches_and_hosts_are_doubtful() {
     }
 }
 
-/// The numbers are correct, but they hardly suffice to rank policies.
+/// If flows start only in the first 25 % of the workload's duration, the results are correct, but they hardly suffice
+/// to rank policies.
 #[test]
 fn a_workload_that_was_not_offered_leaves_a_run_valid_and_is_named() {
     let mut warnings = Vec::new();
@@ -468,7 +477,11 @@ fn links_out_of_their_bounds() {
     ] {
         let links = Certification::of(&[sample::certified("dc8", "dc1"), row]);
         let verdict = judge(|_, end, _| end.conduct.links = Some(links));
-        assert_reason(&verdict, grade, "1 of 2 directions of links out of bounds");
+        assert_reason(
+            &verdict,
+            grade,
+            "1 of 2 link directions measured out of bounds",
+        );
     }
 }
 

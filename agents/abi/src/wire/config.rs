@@ -25,9 +25,9 @@ pub struct AgentConfig {
     /// Id of the switch in the plan; also the seed of its flow hash.
     pub switch_id: u32,
     pub policy: PolicyConfig,
-    /// Ratio of emulated time to paper time.
+    /// Ratio of time in the lab to time at the paper's scale.
     pub time_scale: Ratio,
-    /// Ratio of emulated bytes to paper bytes.
+    /// Ratio of bytes in the lab to bytes at the paper's scale.
     pub size_scale: Ratio,
     /// Ports of the switch, including those towards the hosts.
     pub ports: Vec<PortConfig>,
@@ -39,7 +39,8 @@ pub struct AgentConfig {
     /// full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_buffer: Option<SharedBufferConfig>,
-    /// Start time on the agent's clock; timers are due at whole intervals before and after it.
+    /// Start of the run on the agent's clock; every timer is due at whole multiples of its interval before and after
+    /// this time.
     pub start_ns: Nanos,
     /// Interval between two samples of the queues, for policies that use congestion signals.
     pub sample_interval_ns: Nanos,
@@ -54,7 +55,7 @@ pub struct AgentConfig {
     pub demand_interval_ns: Option<Nanos>,
     /// Interval between two runs of the flow-cache garbage collection.
     pub gc_interval_ns: Nanos,
-    /// Time without a packet after which a flow's entry is removed from the table.
+    /// Time without a packet after which a flow's entry is removed from the flow table.
     pub idle_timeout_ns: Nanos,
     /// Maximum age of the congestion signals; if they are older, LCMP hashes over all live candidates. `null`: no
     /// limit.
@@ -144,18 +145,18 @@ pub struct PortConfig {
     pub is_queue_sampled: bool,
     /// False: the port counts as dead regardless of the state of its link.
     pub is_enabled: bool,
-    /// Emulated rate of the port's link.
+    /// Rate of the port's link, after scaling.
     pub rate_bps: BitsPerSec,
-    /// Emulated size limit of the egress queue.
+    /// Size limit of the egress queue, after scaling.
     pub buffer_bytes: Bytes,
     /// Thresholds for marking packets in the queue; `null`: packets are not marked.
     pub ecn: Option<EcnConfig>,
-    /// The port's part of the shared buffer; `null`: the switch has no shared buffer.
+    /// Limits of the port in the shared buffer; `null`: the switch has no shared buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ingress: Option<IngressConfig>,
 }
 
-/// Emulated sizes of a switch's shared buffer.
+/// Sizes of a switch's shared buffer, after scaling.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedBufferConfig {
@@ -163,16 +164,16 @@ pub struct SharedBufferConfig {
     pub bytes: Bytes,
     /// Size of the part that all ports share, without the ports' reserves and headrooms.
     pub shared_bytes: Bytes,
-    /// Lowest rate that any port towards another datacenter has during the run, including changes of its link.
+    /// Lowest rate of any port towards another datacenter during the run, including rate changes by faults.
     pub lowest_rate_bps: BitsPerSec,
 }
 
-/// An ingress port's part of the switch's shared buffer.
+/// Limits of an ingress port in the switch's shared buffer.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct IngressConfig {
-    /// Emulated size of the headroom for packets in flight when a pause is sent; 0: the port drops packets instead of
-    /// pausing.
+    /// Size, after scaling, of the headroom for packets in flight when a pause is sent; 0: the port drops packets
+    /// instead of pausing.
     pub headroom_bytes: Bytes,
     /// Exponent of the port's share of the shared buffer: at most 2^-`threshold_shift` times the free bytes.
     pub threshold_shift: u32,
@@ -180,16 +181,16 @@ pub struct IngressConfig {
     pub is_from_host: bool,
 }
 
-/// ECN marking of queued packets: no packet up to `k_min`, every packet above `k_max`, and in between a share that
+/// ECN marking of queued packets: no packet up to `k_min`, every packet above `k_max`, and in between a fraction that
 /// grows linearly to `p_max`.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct EcnConfig {
-    /// Emulated queue length up to which no packet is marked.
+    /// Queue length, after scaling, up to which no packet is marked.
     pub k_min: Bytes,
-    /// Emulated queue length above which every packet is marked.
+    /// Queue length, after scaling, above which every packet is marked.
     pub k_max: Bytes,
-    /// Share of packets marked at `k_max`.
+    /// Fraction of packets marked at `k_max`.
     pub p_max: Ratio,
 }
 

@@ -29,9 +29,9 @@ pub enum AgentCommand {
     SetLink {
         /// Port through which the switch sends on the link.
         port: PortId,
-        /// Emulated rate of the link after the change.
+        /// New rate of the link, after scaling.
         rate_bps: BitsPerSec,
-        /// Emulated size limit of the egress queue.
+        /// New size limit of the egress queue, after scaling.
         buffer_bytes: Bytes,
         /// Thresholds for marking packets; `null`: packets are not marked.
         ecn: Option<EcnConfig>,

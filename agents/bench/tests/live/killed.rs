@@ -149,7 +149,7 @@ fn a_switch_outlives_its_agent_by_netlink_as_well() -> Result {
     a_switch_outlives_its_agent(AttachMode::Netlink)
 }
 
-/// Returns the number of flows that `decisions` send through P1.
+/// Returns the number of flows that `decisions` send through port P1.
 fn on_p1(decisions: &[DecisionReport]) -> usize {
     let ports = decisions.iter().map(|decision| decision.port);
     ports.filter(|&port| port == P1).count()

@@ -27,10 +27,10 @@ use nix::{
     },
 };
 
-/// Emulated rate of both links.
+/// Emulated rate of each of the switch's two links, bit/s.
 pub(crate) const RATE_BPS: u64 = 2_000_000;
 
-/// Emulated size limit of both links' queues, bytes.
+/// Emulated size limit of the queue at each of the switch's two links, bytes.
 ///
 /// A packet counts against its socket's send buffer while it waits in the switch, so the queue must be smaller than
 /// that buffer: otherwise no single sender could fill the queue.
@@ -48,7 +48,7 @@ const PAYLOAD: usize = 32;
 const ROCE: u16 = 4791;
 
 /// Size of the receive buffer, which holds all packets of a test because one thread both sends and receives. The
-/// default buffer holds about 280 packets, 40 ms at the rate of both links.
+/// default buffer holds about 280 packets, which arrive within 40 ms at the total rate of the switch's two links.
 const RECEIVE_BUFFER: usize = 8 << 20;
 
 /// Prints that the running test is skipped; its name is taken from the thread.

@@ -238,5 +238,5 @@ fn an_own_program_decides() -> Result {
     })
 }
 
-/// Maximum age of the tables, far longer than sending a few packets takes.
+/// Maximum age of the switch's destination tables in these tests, far longer than sending a few packets takes.
 const MAX_AGE: Nanos = Nanos::from_millis(5_000);

@@ -29,7 +29,7 @@ const REDIRECTED: u32 = 7;
 
 const WRITE_MIDDLE: u8 = 0x07;
 
-/// Loaded programs, with one NIC and room for one QP.
+/// Loaded eBPF programs of a host with one NIC and room for one QP.
 struct Host {
     ebpf: Ebpf,
 }
@@ -160,7 +160,7 @@ fn packet(opcode: u8) -> Vec<u8> {
     packet
 }
 
-/// Returns a QP that has `ticket` and whose rate permits the next packet at `due`.
+/// Returns a QP whose rate permits the next packet at `due`, with the pacing ticket `ticket`.
 fn qp(due: u64, ticket: u64) -> PacedQp {
     PacedQp {
         point: ReactionPoint {

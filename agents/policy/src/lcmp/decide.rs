@@ -178,8 +178,8 @@ mod tests {
         }
     }
 
-    /// Costs 30, 60, 60 and 90: the boundary falls between the two candidates of cost 60; half-strict keeps only the
-    /// first.
+    /// Costs 30, 60, 60 and 90: the boundary falls between the two candidates of cost 60; the rule `half-strict` keeps
+    /// only the first of these two.
     #[test]
     fn the_rule_of_the_half_is_a_parameter() {
         let kept_by = |keep, paths: &[u8]| {

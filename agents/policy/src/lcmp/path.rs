@@ -6,8 +6,8 @@ use super::{LEVEL_SCORES, LEVELS, LcmpConfig, MAX_DELAY_SHIFT, Preset, saturate}
 
 /// Returns C_path (Eq. 2): min((w_dl·delayScore + w_lc·linkCapScore) >> S_path, 255).
 ///
-/// `delay` is the sum of the path's one-way delays and `capacity` its lowest link rate, in paper units. (The authors'
-/// code uses only the path's first link; a plan for the preset `artifact` passes the values of that link.)
+/// `delay` is the sum of the path's one-way delays and `capacity` its lowest link rate, at the paper's scale. (The
+/// authors' code uses only the path's first link; a plan for the preset `artifact` passes the values of that link.)
 #[must_use]
 pub fn path_score(delay: Nanos, capacity: BitsPerSec, config: &LcmpConfig) -> u8 {
     let weighted = u32::from(config.w_dl) * u32::from(delay_score(delay, config))

@@ -6,8 +6,8 @@ use super::{LcmpConfig, PortThresholds, Preset, saturate};
 
 /// State of a port between samples: 24 bytes, as the paper counts (Sec. 4).
 ///
-/// For the trend, a queue saturates at 32 bits (4.3 GB), and so does the trend itself; the queue level uses the full
-/// queue length. The authors' code reaches neither bound in any run.
+/// For the trend, the queue length saturates at 32 bits (4.3 GB), and so does the trend itself; the queue level uses
+/// the full queue length. The authors' code reaches neither bound in any run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PortState {
     queue_cur: u32,
@@ -26,15 +26,15 @@ pub struct Levels {
     pub queue: u8,
     /// T: level of the queue's growth.
     pub trend: u8,
-    /// D: penalty for the time for which the queue has been full.
+    /// D: level of the duration counter, which samples raise at the high-water mark and lower at the low-water mark.
     pub duration: u8,
     /// C_cong: congestion cost, fused from Q, T and D.
     pub congestion: u8,
 }
 
 impl Levels {
-    /// Computes the levels of a port from its `queue_level`, its `trend` in bytes per interval, and the number of
-    /// samples for which the queue has been full.
+    /// Computes the levels of a port from its `queue_level`, its `trend` in bytes per interval, and its duration
+    /// counter, which samples raise at the high-water mark and lower at the low-water mark.
     #[must_use]
     pub fn of(
         queue_level: u8,
@@ -356,7 +356,8 @@ mod tests {
         assert_eq!(settled, Some(0), "-1 - (-1 >> 3) is 0");
     }
 
-    /// `>>` shifts arithmetically: a byte less is -1, not 0, and seven bytes more are 0.
+    /// `>>` shifts arithmetically: shrinking by one byte changes the trend by -1, not 0, and growing by seven bytes by
+    /// 0.
     #[test]
     fn the_trend_rounds_towards_minus_infinity() {
         let after = |from: u64, to: u64| {

@@ -4,21 +4,23 @@ use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use super::{LEVEL_SCORES, LEVELS, LcmpConfig, Preset};
 
-/// Rate and buffer of a port, in the units in which its queue is observed: paper units, or a lab's emulated units.
+/// Rate and buffer of a port, at the scale at which its queue is observed: the paper's (before scaling), or a lab's
+/// (after scaling).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PortProvision {
     /// Rate of the port's link.
     pub rate: BitsPerSec,
     /// Size limit of the egress queue.
     pub buffer: Bytes,
-    /// Observed length of 1 ms of paper time, the trend interval in `artifact`.
+    /// Duration, on the clock of the observer, of 1 ms at the paper's scale; the trend interval in `artifact`.
     pub millisecond: Nanos,
-    /// Ratio of observed bytes to paper bytes; only `artifact` uses it, because its buffer size is a constant.
+    /// Ratio of observed bytes to bytes at the paper's scale; only `artifact` uses it, because its buffer size is a
+    /// constant.
     pub size_scale: Ratio,
 }
 
 impl PortProvision {
-    /// Returns the provisioning of a port that is observed in paper units.
+    /// Returns the provisioning of a port that is observed at the paper's scale.
     #[must_use]
     pub const fn paper_units(rate: BitsPerSec, buffer: Bytes) -> Self {
         Self {
@@ -29,7 +31,7 @@ impl PortProvision {
         }
     }
 
-    /// Returns the provisioning of a port in a scaled lab, with `rate` and `buffer` in emulated units.
+    /// Returns the provisioning of a port in a scaled lab, with `rate` and `buffer` given after scaling.
     #[must_use]
     pub fn emulated(rate: BitsPerSec, buffer: Bytes, time_scale: Ratio, size_scale: Ratio) -> Self {
         Self {
@@ -52,15 +54,15 @@ pub struct PortThresholds {
 impl PortThresholds {
     /// Computes the thresholds of a port.
     ///
-    /// Queue level i of N begins at buffer·i/N. The buffer is `level_buffer` if that is set, otherwise the port's
-    /// own. `artifact` assumes a 5 GB buffer for every port and stores the products in 32 bits, so that the last
-    /// level wraps and begins at 205,032,704 B.
+    /// Queue level i of N begins at buffer·i/N. The buffer is `level_buffer` if that is set, otherwise the port's own.
+    /// `artifact` assumes a 5 GB buffer for every port and stores the products in 32 bits, so that the last level wraps
+    /// and begins at 205,032,704 B.
     ///
     /// Trend level i begins at rate/8/1000·(i+1)/N bytes per millisecond. A trend, which is the growth in one sample
     /// interval, is compared with that rate times the interval: `sample_interval`, or 1 ms in `artifact`. The product
     /// scales with bytes, so a scaled lab has the same levels.
     ///
-    /// Times and sizes in `config` are in the units in which the port's queue is observed.
+    /// Times and sizes in `config` are at the scale at which the port's queue is observed.
     #[must_use]
     pub fn new(port: &PortProvision, config: &LcmpConfig) -> Self {
         let tenth = |buffer: u64, index: u64| {
@@ -128,7 +130,7 @@ fn highest(is_reached: impl Fn(usize) -> bool) -> u8 {
         .map_or(0, |index| LEVEL_SCORES[index])
 }
 
-/// Trend interval in `artifact`, in paper time.
+/// Trend interval in `artifact`, at the paper's scale.
 const MILLISECOND: Nanos = Nanos::from_millis(1);
 
 /// Buffer that the authors' code assumes for every port: 5 GB.

@@ -4,7 +4,8 @@ use core::fmt;
 
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
-/// Next hop with the properties that a user-defined policy can use, in paper units.
+/// Next hop with the properties that a user-defined policy can use, at the paper's scale (before scaling for
+/// emulation).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct NextHop {
     /// One-way end-to-end delay of the path.

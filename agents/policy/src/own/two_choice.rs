@@ -62,10 +62,10 @@ mod tests {
         }));
     }
 
-    /// The hash modulo the number of next hops selects the first next hop; the quotient selects the second among the
-    /// others, counted from the one after the first. With three next hops, six hashes select each pair in both orders;
-    /// with two next hops, two hashes do. A queue at the first next hop makes the policy choose the second, which
-    /// reveals the second's index.
+    /// The hash modulo the number of next hops selects the first next hop; the quotient selects the second next hop
+    /// among the remaining ones, counted from the first one's successor. Six hashes cover every ordered pair of three
+    /// next hops; two hashes cover those of two next hops. A queue at the first next hop makes the policy choose the
+    /// second, so that the test observes the index of the second.
     #[test]
     fn remainder_and_quotient_of_the_hash_select_two_next_hops() {
         for (count, hash, first, second) in [

@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Agent {
-    /// Iterates until the controller disconnects or stops the agent, then detaches the program.
+    /// Runs the event loop until the controller disconnects or stops the agent, then detaches the program.
     pub(super) fn serve(
         mut self,
         signals: &Signals,
@@ -81,7 +81,7 @@ impl Agent {
         Ok(true)
     }
 
-    /// Makes the controller's socket wake the agent when it is writable, but only while messages wait.
+    /// Makes the controller's socket wake the agent when it is writable, but only while unsent messages wait.
     fn watch_writability(&mut self, controller: &ControllerConnection) -> Result<(), SwitchdError> {
         let is_waiting = controller.is_waiting();
         if is_waiting == self.wants_to_write {
@@ -177,8 +177,8 @@ impl Agent {
 
     /// Revives the ports that the kernel marked dead and whose links are up again by now.
     ///
-    /// The agent does not notice a link that goes down and up between two readings. A link that goes down after the
-    /// reading wakes the agent again.
+    /// The agent does not notice a link that goes down and up between two readings of the link states. A link that goes
+    /// down after the reading wakes the agent again.
     fn revive_ports(&self) {
         for slot in 0..self.config.ports.len() {
             if self.ports.is_alive(slot) && !self.program.table.is_alive(slot) {
@@ -287,7 +287,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Reports the flows that were removed from the table, and stores the numbers of removed flows for the next agent.
+    /// Reports the flows that were removed from the table, and stores how many were, so that an agent that replaces this
+    /// one continues the counts.
     fn report_gone(
         &mut self,
         gone: Vec<(FlowKey, FlowEntry)>,

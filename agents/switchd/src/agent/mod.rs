@@ -33,7 +33,8 @@ struct Agent {
     /// Configuration to which all commands from the controller have been applied.
     config: ValidAgentConfig,
     slots: Slots,
-    /// Declared before the program, so that on an error the program is detached before it is unloaded.
+    /// Program's attachments to the ports' interfaces; declared before the program, so that on an error the program is
+    /// detached before it is unloaded.
     attached: Attached,
     program: Program,
     qdiscs: Qdiscs,
@@ -55,7 +56,7 @@ struct Agent {
     adopted: Option<u64>,
 }
 
-/// Periodic work of an agent.
+/// Timers of an agent's periodic work.
 struct Timers {
     sample: Periodic,
     records: Periodic,

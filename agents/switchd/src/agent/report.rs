@@ -112,7 +112,7 @@ impl Agent {
         controller.send(&AgentMessage::Flows(rows.into_iter().map(report).collect()));
     }
 
-    /// Sends the demands since the previous report to the controller.
+    /// Sends the demands (bytes sent to each destination) since the previous report to the controller.
     pub(super) fn send_demands(
         &mut self,
         now: Nanos,

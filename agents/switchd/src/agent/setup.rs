@@ -123,8 +123,8 @@ impl Timers {
         })
     }
 
-    /// Returns the timers for `config`, due from `until` on, or from one interval before the start if that is earlier
-    /// than `until`.
+    /// Returns the timers for `config`, each first due at a multiple of its interval: from `until` on, or from one
+    /// interval before the run's start if that is earlier.
     pub(super) fn resting(config: &AgentConfig, until: Nanos) -> Self {
         let start = config.start_ns;
         Self::of(config, |interval| {

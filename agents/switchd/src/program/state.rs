@@ -156,9 +156,9 @@ fn a_queue_keeps_its_bytes_at_another_rate() {
 
 /// The sent packet brings its port to 6,000 B beyond the reserve of 4,096 B. Of 40,000 B, 11,000 B are free, because
 /// the other port has 24,000 B. The 6,000 B are more than half of the free bytes, so the packet goes to the headroom,
-/// and leaves in the third slot. The sender may resume when 5,000 + 3,072 B are at most half of the free bytes, that is
-/// when the other port has 5,144 B fewer. The other port loses 2,000 B in each slot, the 20,000 B of its headroom
-/// first: in ten slots, and then in three more.
+/// and leaves in the third slot of the calendar queue. The sender may resume when 5,000 + 3,072 B are at most half of
+/// the free bytes, that is when the other port has 5,144 B fewer. The other port loses 2,000 B in each slot, the 20,000
+/// B of its headroom first: in ten slots, and then in three more.
 #[test]
 fn a_pause_lasts_until_the_other_ports_headroom_has_left_too() {
     let Some((mut program, mut table)) = with_one_port("headrooms") else {

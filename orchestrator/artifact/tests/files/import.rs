@@ -23,7 +23,7 @@ fn a_scenario_says_what_the_files_say() {
     insta::assert_snapshot!(text);
 }
 
-/// The plan must have exactly the nodes and links of the file.
+/// The plan must have exactly the nodes and links of the topology file.
 #[test]
 fn the_plan_is_the_topology() {
     let file = TopologyFile::parse("topology.txt", &data("topology.txt")).unwrap();
@@ -102,7 +102,7 @@ fn datacenters_of_sixteen_hosts_refer_to_the_file() {
     assert_eq!(plan.nodes[plan.flows[0].dst.index()].name, "dc2/h2");
 }
 
-/// Each change of the topology must be rejected with an error.
+/// Each of these changes makes the topology file invalid and must be rejected with an error.
 #[test]
 fn what_no_scenario_can_say_is_refused_at_its_line() {
     let changes = [
@@ -134,7 +134,7 @@ fn what_no_scenario_can_say_is_refused_at_its_line() {
     insta::assert_snapshot!(said);
 }
 
-/// Memory for the stated number of nodes must be allocated only if the links name that many nodes.
+/// Memory for the number of nodes that a topology file states must be allocated only if the links name that many nodes.
 #[test]
 fn a_count_of_the_file_is_held_against_its_rows() {
     for nodes in ["4294967295", "60000000"] {

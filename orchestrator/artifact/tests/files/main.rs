@@ -4,7 +4,7 @@
 mod import;
 mod published;
 
-/// Returns the text of a file in `data`.
+/// Returns the text of a file in the folder `data`.
 fn data(name: &str) -> String {
     let path = format!("{}/tests/files/data/{name}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).expect("the test's file")

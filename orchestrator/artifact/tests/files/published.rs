@@ -84,7 +84,7 @@ fn the_thirteen_datacenters_are_a_scenario() {
     assert_eq!(sizes, (13, 299, 4_398));
 }
 
-/// At each DCI switch, the table must have the plan's next hops, in the table's own order.
+/// At each DCI switch, the published routing table must list the same next hops as the plan; their order may differ.
 #[test]
 fn the_published_routing_table_has_the_plans_next_hops() {
     let Some(directory) = beside(

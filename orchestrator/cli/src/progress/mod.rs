@@ -125,7 +125,8 @@ impl Progress {
         self.write(format!("{text}\n").as_bytes());
     }
 
-    /// Ends the progress and returns the phases with their durations; empty in a guest, whose host has them.
+    /// Ends the progress and returns the phases with their durations; empty in a guest, because the host records the
+    /// phases.
     pub fn finish(&mut self) -> Vec<Phase> {
         self.end_phase(false);
         if let Output::Screen(screen) = &self.output {

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-/// Numbers of expected and of ended flow runs, which are all assumed to take the same time.
+/// Numbers of expected and ended runs of the flows, one per policy and repetition, all assumed to take the same time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Remaining {
     expected: u32,
     done: u32,
-    /// Time at which the first run began; `None` before it.
+    /// Time at which the first run of the flows began; `None` before that time.
     since: Option<Instant>,
     /// Time at which the latest run ended; `None` before the first end.
     last: Option<Instant>,

@@ -42,9 +42,8 @@ pub fn import(arguments: &ImportArgs) -> Outcome {
     caller::write_to(arguments.output.as_deref(), &loaded.text)
 }
 
-/// Returns the scenario made from `topology`, `flows` and `routes`. The latter two are paths, each with the name that
-/// the scenario uses for it.
-/// Fails on a file that cannot be read or parsed, with exit code 2.
+/// Returns the scenario made from `topology`, `flows` and `routes`. `flows` and `routes` are each a path and the name
+/// that the scenario uses for the file. Fails with exit code 2 if a file cannot be read or parsed.
 pub fn loaded(
     topology: &Path,
     (flows, flows_name): (&Path, &str),
@@ -75,9 +74,8 @@ pub fn loaded(
     })
 }
 
-/// Returns the order of equal-cost next hops, read from the routing table that the scenario of `plan` names; `None`
-/// without a table.
-/// Fails on a table that cannot be parsed or applied to the plan, with exit code 2.
+/// Returns the order of equal-cost next hops, read from the routing table that the scenario of `plan` names; `None` if
+/// the scenario names no table. Fails with exit code 2 if the table cannot be parsed or applied to the plan.
 pub fn order(loaded: &Loaded, plan: &Plan) -> Result<Option<NextHopOrder>, Failure> {
     let Some(name) = &loaded.scenario.transport.routes else {
         return Ok(None);
@@ -89,7 +87,8 @@ pub fn order(loaded: &Loaded, plan: &Plan) -> Result<Option<NextHopOrder>, Failu
     }))
 }
 
-/// Returns a scenario name for a file: its name with only letters, digits and `-`.
+/// Returns a scenario name for a file: the file's name without extension, in lower case, with `-` for each character
+/// that is not a letter or digit.
 pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let name: String = stem

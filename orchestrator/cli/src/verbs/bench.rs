@@ -56,7 +56,7 @@ fn bench_lab(arguments: &BenchArgs, global: &Global) -> Outcome {
     let mut times: Vec<UpDown> = Vec::new();
     for _ in 0..arguments.repeat.max(1) {
         let reservation =
-            Reservation::acquire(&lab, &loaded.scenario.name).during("make a lab to measure")?;
+            Reservation::acquire(&lab, &loaded.scenario.name).during("create a lab to measure")?;
         let plan = plan.clone().in_slot(reservation.slot());
         let options = LowerOptions {
             lab: lab.clone(),
@@ -114,7 +114,7 @@ struct DecisionTimes {
 
 fn bench_decision(json: bool) -> Outcome {
     let selftest = lab_switchd::selftest(SELFTEST_CASES, SELFTEST_SEED)
-        .during("compare the switch program with its reference")?;
+        .during("compare the switch program with its reference implementation")?;
     let cost = lab_bench::decision(CANDIDATES, RUNS).during("measure decisions")?;
     let new_flows = cost.new_flow.iter();
     if json {
@@ -132,7 +132,7 @@ fn bench_decision(json: bool) -> Outcome {
         return Ok(Exit::Pass);
     }
     print(&format!(
-        "the switch program and its reference agree on {} of {} packets",
+        "the switch program and its reference implementation agree on {} of {} packets",
         selftest.packets - selftest.mismatches,
         selftest.packets
     ));
@@ -142,7 +142,7 @@ fn bench_decision(json: bool) -> Outcome {
     rows.push(("pinned flow".to_owned(), cost.hit));
     rows.push(("packet passed on".to_owned(), cost.passed));
     print(&format!(
-        "{} candidates, {} packets each:",
+        "{} candidates, {} packets of each kind:",
         cost.candidates, cost.runs
     ));
     for (name, cost) in rows {
@@ -222,7 +222,7 @@ fn bench_forwarding(arguments: &BenchArgs, json: bool) -> Outcome {
             let percent = 100 * times.kernel_ns / ns.max(1);
             print(&format!(
                 "  {name:<36} {ns:>5} ns a packet, {kilo_packets:>5} k packets/s, {}.{:02} x the \
-                 kernel's",
+                 kernel's rate",
                 percent / 100,
                 percent % 100
             ));
@@ -263,11 +263,11 @@ fn bench_failover(arguments: &BenchArgs, json: bool) -> Outcome {
         print_json(&rows);
         return Ok(Exit::Pass);
     }
-    print("from the cut to the flow's first packet on the other port:");
+    print("time from the failure of a flow's port to the flow's first packet on the other port:");
     for row in rows {
         print(&format!(
             "  {}, {:>6} flows pinned: {:>5} us median of {} rounds, {:>5} us the longest; {} packets \
-             lost, of one sent every {} us",
+             lost, with one packet sent every {} us",
             row.cut,
             row.flows,
             row.median_ns / 1_000,

@@ -106,7 +106,7 @@ fn text(packed: &Packed<'_>) -> String {
     )
 }
 
-/// Converts an error of packing or unpacking; a rejected bundle is a usage error.
+/// Converts an error of packing or unpacking to a failure; a rejected bundle is a usage error.
 pub fn failure(error: BundleError) -> Failure {
     if error.is_of_machine() {
         Failure::of(&error)

@@ -12,27 +12,27 @@ use crate::{
     terminal::{note, print, print_json},
 };
 
-/// Answer of a verb that judges, for `--json`.
+/// Result of a command that checks runs, for `--json`.
 #[derive(Serialize)]
 struct Answered<'a, V> {
-    /// Values that the verb computed.
+    /// Values that the command computed.
     #[serde(flatten)]
     values: V,
     /// Judgement of all checks.
     verdict: Judgement,
     /// Exit code of the process.
     exit: u8,
-    /// Reasons of the checks that do not hold, and sentences on data that are not compared.
+    /// Reasons of the checks that do not hold, and sentences on data that were not compared.
     reasons: Vec<&'a str>,
     /// All checks, including those that hold.
     checks: &'a [Check],
-    /// Path of the HTML page; `None` if the verb writes no page.
+    /// Path of the HTML page; `None` if the command writes no page.
     #[serde(skip_serializing_if = "Option::is_none")]
     page: Option<&'a Path>,
 }
 
-/// Writes an answer's page into `asked`, or else into a subfolder of the `first` run's directory. Then prints the
-/// answer and returns the exit code of its checks.
+/// Writes an answer's HTML page into the directory `asked` or, if that is `None`, into a subfolder of the run directory
+/// `first`. Then prints the answer and returns the exit code that its checks imply.
 pub fn write_and_conclude<A: PageAnswer>(
     answer: &A,
     asked: Option<&Path>,
@@ -50,7 +50,7 @@ pub fn write_and_conclude<A: PageAnswer>(
     conclude(answer, Some(&written.during(action)?.html), json)
 }
 
-/// Prints an answer, whose page is at `page`, and returns the exit code of its checks.
+/// Prints an answer and the path of its HTML page, if any, and returns the exit code that the answer's checks imply.
 pub fn conclude<A: Answer>(answer: &A, page: Option<&Path>, json: bool) -> Outcome {
     let checks = answer.checks();
     let omissions = answer.omissions();
@@ -82,7 +82,7 @@ pub fn conclude<A: Answer>(answer: &A, page: Option<&Path>, json: bool) -> Outco
     Ok(exit)
 }
 
-/// Returns the line on a check that does not hold; `None` for a check that holds.
+/// Returns the line that reports a check that does not hold; `None` for a check that holds.
 fn line(check: &Check) -> Option<String> {
     let heading = match check.grade {
         Judgement::Pass => return None,

@@ -12,12 +12,12 @@ use crate::{
     terminal::{note, print, print_json},
 };
 
-/// Result of a coverage study, for `--json`.
+/// Result of a study of how often confidence intervals contain the true value, for `--json`.
 #[derive(Serialize)]
 struct Output<'a> {
     #[serde(flatten)]
     coverage: &'a Coverage,
-    /// Smallest share of intervals that contain the true value, over all rows.
+    /// Share of confidence intervals that contain the true value, the minimum over all rows of the table.
     least_held: f64,
     /// `fail` if `least_held` is below `--min`, else `pass`.
     verdict: Exit,
@@ -54,8 +54,8 @@ pub fn coverage(arguments: &CoverageArgs, global: &Global) -> Outcome {
     }
     if exit == Exit::Failed {
         note(&format!(
-            "in one row, only {} of the intervals contain the true value, fewer than {} (hint: more \
-             repetitions)",
+            "in one row of the table, only {} of the confidence intervals contain the true value, fewer than {} \
+             (hint: more repetitions)",
             percent(least),
             percent(min),
         ));
@@ -76,7 +76,7 @@ fn failure(error: &CoverageError) -> Failure {
     }
 }
 
-/// Returns the table of a coverage study, with an explanation of its columns.
+/// Returns the table of a coverage study, with an explanation of the table's columns.
 fn text(coverage: &Coverage) -> String {
     let first = coverage.rows.first().map_or("", |row| &row.policy);
     let heads = [
@@ -93,7 +93,7 @@ fn text(coverage: &Coverage) -> String {
     let mut rows = vec![heads.map(str::to_owned)];
     rows.extend(coverage.rows.iter().map(row));
     let mut text = format!(
-        "{}: {} groups of {} of {} repetitions\n",
+        "{}: {} groups, each of {} of the {} repetitions\n",
         coverage.scenario, coverage.groups, coverage.repetitions, coverage.of
     );
     text += &show::table(0, sides(2), &rows);

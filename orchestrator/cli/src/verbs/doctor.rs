@@ -46,8 +46,8 @@ pub fn doctor(arguments: &DoctorArgs, global: &Global) -> Outcome {
     })
 }
 
-/// Measures the capacity of this kernel or of a guest, as `place` selects, and prints it. Nothing is stored: only
-/// `--scale-for` makes a plan fit a measured capacity.
+/// Measures the capacity of this kernel or of a guest, as `place` selects, and prints it. The capacity is not stored; a
+/// plan fits it only if `--scale-for` states it.
 fn measure(place: &PlaceArgs, global: &Global) -> Outcome {
     let measurement = measure::measure(place, None, global)?;
     terminal::show(global.json, &measurement, measure::text)
@@ -178,7 +178,7 @@ pub fn provision(arguments: &ProvisionArgs) -> Outcome {
 /// Provisioning script of the repository, included so that the program alone can install everything.
 const SCRIPT: &str = include_str!("../../../../vagrant/provision.sh");
 
-/// Name of the script in its own messages.
+/// Name of the provisioning script in the script's messages.
 const NAME: &str = "lcmp-lab provision";
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub fn run(arguments: &ExplainArgs, json: bool) -> Outcome {
     })
 }
 
-/// Plans the scenario without scaling, so that all quantities are in paper units.
+/// Plans the scenario without scaling, so that all quantities are at the paper's scale.
 fn plan(arguments: &ExplainArgs) -> Result<Plan, Failure> {
     let loaded = load::load(&arguments.scenario)?;
     let options = PlanOptions {
@@ -67,7 +67,7 @@ fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>
         .collect();
     all.ok_or_else(|| {
         Failure::usage(format_args!(
-            "the switch of `{}` makes no decision for `{}`, which is the same datacenter or has no \
+            "the switch of `{}` makes no decision for `{}`, because that is the same datacenter or has no \
              hosts",
             arguments.from, arguments.to
         ))
@@ -117,7 +117,8 @@ fn neighbours(plan: &Plan, from: DcId) -> BTreeSet<DcId> {
     others.map(|node| plan.nodes[node.index()].dc).collect()
 }
 
-/// Warns of each neighbour that the user gave a state for but that is not a candidate, so that its state has no effect.
+/// Warns of each neighbour in `asked` that is not a candidate next hop from `from` to `to`: the state that the user
+/// gave for the neighbour's queue or link has no effect.
 fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = DcId>) {
     let row = plan.switches[from.index()].towards(to);
     let Some(row) = row else { return };
@@ -128,7 +129,7 @@ fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = 
     {
         let name = |dc: DcId| &plan.dcs[dc.index()].name;
         note(&format!(
-            "warning: `{}` is not a next hop from `{}` to `{}`: its state has no effect",
+            "warning: `{}` is not a next hop from `{}` to `{}`: the state given for it has no effect",
             name(dc),
             name(from),
             name(to),
@@ -136,11 +137,12 @@ fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = 
     }
 }
 
-/// Parses the state of a queue at `from`, such as `dc6=600MB:20MB:40` (bytes, trend, samples over the threshold).
+/// Parses the state of a queue at `from`, such as `dc6=600MB:20MB:40` (queued bytes, trend, number of samples over the
+/// threshold).
 fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Failure> {
     let Some((name, state)) = text.split_once('=') else {
         return Err(Failure::usage(format_args!(
-            "`{text}` is not a queue (hint: write it like `dc6=600MB`)"
+            "`{text}` is not a queue state (hint: write it like `dc6=600MB`)"
         )));
     };
     Ok((
@@ -149,7 +151,9 @@ fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Fail
     ))
 }
 
-/// Returns the flow between the given hosts; hosts that are not given default to the first ones with such a flow.
+/// Returns the flow between the hosts that `arguments` name. The default source is the first host of `from` or, if
+/// `from` has no hosts, of a datacenter whose flows to `to` pass `from`; the default destination is the first host of
+/// `to`.
 fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<FlowTuple, Failure> {
     let asked = |name: &Option<String>| name.as_deref().map(|name| host(plan, name)).transpose();
     let src = asked(&arguments.src)?;

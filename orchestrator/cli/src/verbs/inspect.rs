@@ -50,7 +50,7 @@ fn checked(arguments: &ScenarioArgs, plan: &Plan, json: bool) -> Outcome {
     };
     show(json, &checked, |checked| {
         format!(
-            "{}: sound{}; {} flows, policies {}; about {} of guest CPU and {} of the lab's time for each policy",
+            "{}: sound{}; {} flows, policies {}; about {} of guest CPU time and {} of lab time per policy",
             arguments.scenario.display(),
             match checked.warnings.len() {
                 0 => String::new(),

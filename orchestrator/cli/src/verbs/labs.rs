@@ -68,7 +68,7 @@ pub fn exec(arguments: &ExecArgs, global: &Global) -> Outcome {
         // If the owner was killed at its first step, the journal has no nodes yet.
         Some(status) if status.state == LabState::Dead && status.switches == 0 => {
             Err(Failure::environment(format_args!(
-                "lab `{lab}` is dead (hint: `lcmp-lab down {lab}`)"
+                "lab `{lab}` is dead: its owner process has ended (hint: `lcmp-lab down {lab}`)"
             )))
         }
         Some(status) if status.location == Location::Guest => exec_in_guest(&status, arguments),
@@ -82,7 +82,7 @@ fn exec_here(lab: &LabName, arguments: &ExecArgs) -> Outcome {
         lab::node_command(lab, &arguments.node, &arguments.command).map_err(enter_failure)?;
     if ready.runs_in_root() {
         note(&format!(
-            "`{}` is an RDMA host, which is in the root namespace: the command runs there",
+            "`{}` is an RDMA host in the root namespace, so the command runs in the root namespace",
             arguments.node
         ));
     }
@@ -135,7 +135,7 @@ fn unreachable_hint(error: &io::Error) -> &'static str {
         io::ErrorKind::PermissionDenied => {
             " (hint: the lab belongs to another user; run as that user or as root)"
         }
-        io::ErrorKind::NotFound => " (hint: its guest has not started yet; try again)",
+        io::ErrorKind::NotFound => " (hint: the lab's guest has not started yet; try again)",
         _ => "",
     }
 }

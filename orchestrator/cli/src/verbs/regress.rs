@@ -34,12 +34,12 @@ use crate::{
     terminal::note,
 };
 
-/// Outcome of a suite, and level changes in the suite's history.
+/// Outcome of a suite, and level changes (change points) in the history of its measurements.
 #[derive(Serialize)]
 struct Regressed {
     #[serde(flatten)]
     outcome: SuiteOutcome,
-    /// Level changes in the suite's history, one sentence each.
+    /// Level changes (change points) in the suite's history, one sentence each.
     changes: Vec<String>,
 }
 
@@ -170,7 +170,8 @@ impl Loaded {
         })
     }
 
-    /// Returns a wanted run for each case. Ended runs are not reused, because a suite tests the program that runs it.
+    /// Returns the run to perform for each case. Ended runs are not reused, because a suite tests the program that runs
+    /// it.
     fn wanted(&self) -> Vec<Wanted> {
         let cases = self.suite.cases.iter().zip(&self.cases);
         let wanted = cases.map(|(case, loaded)| {
@@ -292,24 +293,25 @@ fn tag(suite: &Suite, case: &Case) -> String {
     format!("case:{}/{}", suite.name, case.name)
 }
 
-/// Returns the checks against a baseline; if it cannot be compared, one inconclusive check with the reason.
+/// Returns the checks of a run against its baseline run; if the baseline cannot be compared, one inconclusive check
+/// with the reason.
 fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<Check> {
     let no_baseline =
         |detail: &str| vec![Check::inconclusive("against baseline", detail.to_owned())];
     match baseline {
         None => no_baseline("the baseline has no run of this case"),
         Some(base) if !base.doubts.is_empty() => no_baseline(&format!(
-            "the baseline is not clean: {}",
+            "the baseline run cannot be trusted: {}",
             base.doubts.join("; ")
         )),
         Some(base) if base.info.scenario_hash != samples.info.scenario_hash => {
-            no_baseline("the baseline has another version of the scenario")
+            no_baseline("the baseline run has a different version of the scenario")
         }
         Some(base) if base.info.seed != samples.info.seed => {
-            no_baseline("the baseline has another seed")
+            no_baseline("the baseline run has a different seed")
         }
         Some(base) if base.info.repetitions != samples.info.repetitions => {
-            no_baseline("the baseline has another number of repetitions")
+            no_baseline("the baseline run has a different number of repetitions")
         }
         Some(base) => gate(gauges, &base, samples),
     }
@@ -336,7 +338,7 @@ fn keep_history(
     suite: &str,
     rows: &[HistoryRow],
 ) -> Result<(Vec<String>, PathBuf), Failure> {
-    let action = format!("keep the history in `{}`", dir.display());
+    let action = format!("update the history in `{}`", dir.display());
     history::append(dir, rows).during(&action)?;
     let rows = history::read(dir).during(&action)?;
     let series = trend::series(suite, &rows);

@@ -71,7 +71,7 @@ fn check_artifact(dir: Option<&Path>, asked: &[&Case]) -> Result<(), Failure> {
     let shown = dir.display();
     if !dir.is_dir() {
         return Err(Failure::usage(format_args!(
-            "`--artifact {shown}`: there is no such directory (hint: leave it out to use random flows)"
+            "`--artifact {shown}`: there is no such directory (hint: leave out `--artifact` to use random flows)"
         )));
     }
     let published: BTreeSet<&str> = asked
@@ -86,17 +86,17 @@ fn check_artifact(dir: Option<&Path>, asked: &[&Case]) -> Result<(), Failure> {
     if missing.len() == published.len() {
         return Err(Failure::usage(format_args!(
             "`--artifact {shown}` has none of the published flows, such as `{first}` (hint: name the folder of the \
-             authors' repository, or leave it out to use random flows)"
+             authors' repository, or leave out `--artifact` to use random flows)"
         )));
     }
     note(&format!(
-        "warning: `--artifact {shown}` lacks `{}`: these cases use random flows",
+        "warning: `--artifact {shown}` lacks `{}`: cases with a missing file use random flows",
         missing.join("`, `")
     ));
     Ok(())
 }
 
-/// Returns the command line without paths of this machine, which the report quotes.
+/// Returns the command line for the report, without paths of this machine.
 fn command(arguments: &ReproduceArgs) -> String {
     let figures = arguments.figures.iter().map(|word| match word {
         FigureArg::All => "all",
@@ -149,23 +149,23 @@ fn write(report: &Report, dir: &Path) -> Result<PathBuf, Failure> {
     Ok(page)
 }
 
-/// Run that provides the values of a case from one source.
+/// Run that provides the values of a case from one source, a simulation or the lab.
 struct RunChoice {
     case: &'static Case,
     source: Source,
     played: Played,
-    /// Wanted run, or the reason why no run is available.
+    /// Run to reuse or perform, or the reason why no run is available.
     wanted: Result<Wanted, String>,
 }
 
 /// Runs of the reproduction, reused or performed by this process.
 struct ReproductionRuns<'a> {
     arguments: &'a ReproduceArgs,
-    /// Folder that has the paper's scenarios.
+    /// Folder with the paper's scenarios.
     scenarios: PathBuf,
     engine: Engine,
     batch: RunBatch<Here<'a>>,
-    /// Wanted lab runs of the testbed scenario, by load such as `0.3`.
+    /// Lab runs of the testbed scenario to reuse or perform, by load such as `0.3`.
     testbed: BTreeMap<&'static str, Wanted>,
 }
 
@@ -228,7 +228,7 @@ impl<'a> ReproductionRuns<'a> {
         Ok(runs)
     }
 
-    /// Returns the names of the artifact's flow file and, if it exists, routing table of a case; `None` without an
+    /// Returns the names of a case's flow file and, if it exists, routing table in the artifact; `None` without an
     /// artifact or a flow file.
     fn published_flows(&self, case: &Case) -> Option<(&'static str, Option<&'static str>)> {
         let dir = self.arguments.artifact.as_ref()?;
@@ -237,8 +237,8 @@ impl<'a> ReproductionRuns<'a> {
         Some((Some(flows).filter(is_there)?, routes.filter(is_there)))
     }
 
-    /// Returns the simulation to use for a case. With `--quick`, an ended run of the whole duration is reused; if there
-    /// is none, a short one with random flows is wanted. Fails on a scenario that cannot be modified or planned.
+    /// Returns the simulation to use for a case. With `--quick`, that is an ended run of the full duration if one
+    /// exists, else a short run with random flows. Fails if the scenario cannot be modified or planned.
     fn simulated(&self, case: &'static Case, source: Source) -> Result<RunChoice, Failure> {
         let mut variant = Variant {
             is_fair: source == Source::Fair,
@@ -261,13 +261,13 @@ impl<'a> ReproductionRuns<'a> {
             wanted: if is_made {
                 Ok(wanted)
             } else {
-                Err("no run exists (hint: --engine sim makes it)".to_owned())
+                Err("no simulation run exists (hint: --engine sim makes it)".to_owned())
             },
         })
     }
 
-    /// Returns the wanted simulation of a case's scenario, modified by `variant`. Published flows are read from the
-    /// artifact.
+    /// Returns the simulation to reuse or perform: a case's scenario, modified by `variant`. Published flows are read
+    /// from the artifact.
     fn wanted(&self, case: &Case, variant: &Variant<'_>) -> Result<Wanted, Failure> {
         let path = self.scenarios.join(format!("{}.yaml", case.scenario));
         let text = load::read_text(&path, limits::MAX_SCENARIO_BYTES)?;
@@ -302,7 +302,7 @@ impl<'a> ReproductionRuns<'a> {
         }
     }
 
-    /// Returns the wanted lab run of a case, or the reason why there is none.
+    /// Returns the lab run to reuse or perform for a case, or the reason why no run is available.
     fn wanted_of_lab(&self, case: &Case) -> Result<Wanted, String> {
         let Some(load) = case.lab_load else {
             let beyond = case.figure.beyond_lab();
@@ -313,7 +313,7 @@ impl<'a> ReproductionRuns<'a> {
         if self.batch.found(wanted).is_some() {
             Ok(wanted.clone())
         } else if self.engine != Engine::Kernel {
-            Err("no lab run exists (hint: --engine kernel makes it)".to_owned())
+            Err("no lab run exists (hint: `--engine kernel` makes one)".to_owned())
         } else if self.arguments.quick {
             let reason =
                 "the lab cannot run with a tenth of the duration (hint: leave out --quick)";
@@ -323,8 +323,9 @@ impl<'a> ReproductionRuns<'a> {
         }
     }
 
-    /// Returns the correlations of p50 and p99 between the lab's Figure 5 run at 30 % load and its simulation, as in
-    /// Figure 6, or the reason why they are unknown; `None` if the lab run neither exists nor may be performed.
+    /// Returns the correlations of p50 and p99 slowdowns between the lab's Figure 5 run at 30 % load and the simulation
+    /// of that run, as in Figure 6, or the reason why the correlations are unknown; `None` if the lab run neither
+    /// exists nor may be performed.
     fn fidelity(&mut self) -> Result<Option<Result<[f64; 2], String>>, Failure> {
         let case = CASES.iter().find(|case| case.lab_load == Some("0.3"));
         let wanted = case.and_then(|case| self.wanted_of_lab(case).ok());
@@ -336,7 +337,7 @@ impl<'a> ReproductionRuns<'a> {
             let compared = fidelity::compare(&kernel, &simulated);
             let all = compared.map_err(|error| with_causes(&error))?.fidelity.all;
             let both = all.pearson_of_p50.zip(all.pearson_of_p99);
-            let known = both.ok_or("the slowdowns do not vary over the bins of sizes")?;
+            let known = both.ok_or("the slowdowns do not vary over the bins of flow sizes")?;
             Ok(known.into())
         };
         Ok(Some(message_of_failed(runs)?.and_then(correlations)))
@@ -368,7 +369,7 @@ fn testbed_at(scenarios: &Path, load: &str) -> Result<RunRequest, Failure> {
     })
 }
 
-/// Returns the result with a failure reduced to its message, which the page shows. Fails after an interruption.
+/// Reduces a failure in `answer` to its message, which the page shows. Fails after an interruption.
 fn message_of_failed<T>(answer: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
     match answer {
         Err(failure) if is_interrupted() => Err(failure),

@@ -23,7 +23,7 @@ struct FlowRecords {
     flow: FlowRow,
     /// Decisions of DCI switches on the flow, in order of time.
     decisions: Vec<ShownDecision>,
-    /// Events of the flow in order of time; empty if the run recorded no events.
+    /// Events of the flow in order of time; empty if the run did not record the flow's events.
     story: Vec<StoryRow>,
 }
 
@@ -69,7 +69,7 @@ pub fn report(arguments: &ReportArgs, global: &Global) -> Outcome {
             lab_records::directory::RUN_FILE
         )));
     }
-    caller::become_owner(&run).during("take the rights of the run's owner")?;
+    caller::become_owner(&run).during("switch to the rights of the run's owner")?;
     run_dir::conclude(&run, global, String::new)
 }
 
@@ -136,8 +136,8 @@ fn unknown(run: &RunDir, arguments: &FlowArgs) -> Failure {
             "the run has no policy `{policy}`; it has {policies}"
         )),
         _ => Failure::usage(format_args!(
-            "`{}` has no flow {}: {} are numbered from 0 (a flow without a row had not started when \
-             the run ended)",
+            "`{}` has no flow {}: its {} flows are numbered from 0 (a flow without a row had not started \
+             when the run ended)",
             arguments.run.display(),
             arguments.id,
             info.scheduled_flows,
@@ -226,7 +226,7 @@ fn policy(records: &FlowRecords) -> String {
     let acks = show(&flow.ack_path);
     let _ = writeln!(
         text,
-        "  {end}\n  data by {data}, acknowledgements by {acks}"
+        "  {end}\n  data path {data}, path of acknowledgements {acks}"
     );
     for choice in &records.decisions {
         text.push('\n');

@@ -54,7 +54,7 @@ fn copy(folder: &Path) -> Outcome {
     let action = format!("copy the scenarios into `{}`", folder.display());
     if folder.exists() {
         return Err(Failure::usage(format_args!(
-            "`{}` exists (hint: name a new folder)",
+            "`{}` already exists (hint: name a new folder)",
             folder.display()
         )));
     }

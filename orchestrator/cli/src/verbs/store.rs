@@ -78,7 +78,7 @@ fn tag(run: &Path, add: &[String], remove: &[String], global: &Global) -> Outcom
         )));
     }
     let path = find(run, global)?;
-    caller::become_owner(&path).during("take the rights of the run's owner")?;
+    caller::become_owner(&path).during("switch to the rights of the run's owner")?;
     let mut tags = listing::tags(&path).map_err(|error| Failure::records(&error))?;
     tags.extend(add.iter().cloned());
     tags.retain(|tag| !remove.contains(tag));
@@ -92,7 +92,7 @@ fn delete(runs: &[PathBuf], filter: &RunFilter, all: bool, global: &Global) -> O
     let entries = match runs {
         [] if filter.is_empty() && !all => {
             return Err(Failure::usage(
-                "no runs given (hint: RUN…, a filter with `--yes`, or `--all --yes`)",
+                "no runs given (hint: name runs, or give a filter with `--yes`, or `--all --yes`)",
             ));
         }
         [] => matching(filter, global)?,
@@ -171,7 +171,7 @@ impl StoreRow {
         }
     }
 
-    /// Returns true if the run matches the filter. For a run that cannot be read, only its tags count.
+    /// Returns true if the run matches the filter. For a run that cannot be read, only its tags are compared.
     fn matches(&self, filter: &RunFilter) -> bool {
         let facts = self.facts.as_ref();
         let is = |holds: &dyn Fn(&Facts) -> bool| facts.is_some_and(holds);

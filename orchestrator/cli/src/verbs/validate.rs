@@ -32,7 +32,7 @@ use crate::{
     terminal::note,
 };
 
-/// Agreement of one policy's simulation with the published output.
+/// Agreement of one policy's simulation with the artifact's published output.
 struct PolicyAgreement {
     label: &'static str,
     flows: Agreement,
@@ -119,7 +119,7 @@ impl Files<'_> {
     }
 }
 
-/// Returns the plan of Figure 1, and the order of equal-cost next hops from the artifact's routing table.
+/// Returns the plan of the paper's Figure 1, and the order of equal-cost next hops from the artifact's routing table.
 fn plan(files: &Files<'_>) -> Result<(Plan, Option<NextHopOrder>), Failure> {
     let loaded = artifact::loaded(
         &files.path(TOPOLOGY),
@@ -145,7 +145,7 @@ fn simulate(job: Job<'_>, label: &str, arguments: &ValidateArgs) -> Result<Repla
     note(&format!("{label:>10}  {} flows", job.plan.flows.len()));
     replay::replay(job, &options, &mut |progress| {
         note(&format!(
-            "{label:>10}  {}/{} flows after {}",
+            "{label:>10}  {}/{} flows finished after {}",
             progress.work.finished,
             progress.flows,
             about(since.elapsed())
@@ -180,7 +180,7 @@ fn compare(
     Ok(compared.collect())
 }
 
-/// Returns the comparison as JSON.
+/// Returns a policy's comparison with the artifact as JSON.
 fn to_json(policy: &PolicyAgreement) -> Value {
     let flows = &policy.flows;
     let links = policy.links.iter().map(|link| {
@@ -236,7 +236,7 @@ fn checks(policy: &PolicyAgreement) -> Vec<Check> {
             "standalone",
             flows.same_standalone,
             format!(
-                "the standalone FCT of {} flows is not the published one",
+                "the standalone FCT of {} flows differs from the published one",
                 flows.published.saturating_sub(flows.same_standalone)
             ),
         ),
@@ -262,7 +262,7 @@ fn checks(policy: &PolicyAgreement) -> Vec<Check> {
     });
     let links = links.iter().map(|link| {
         let reason = format!(
-            "link {}-{} carries {:.2} %, published {:.2} %",
+            "link {}-{} is used to {:.2} %, but the published average is {:.2} %",
             link.between[0], link.between[1], link.simulated, link.published
         );
         check(
@@ -285,16 +285,16 @@ fn number(flows: usize) -> f64 {
 const LINKS_HEADING: &str =
     "  average link utilisation, with 1 Gbit = 2^30 bit as in the published averages:\n";
 
-/// Maximum of |ΔFCT| / FCT for half of the flows.
+/// Maximum of |ΔFCT| / FCT, the relative difference from the published FCT, for half of the flows.
 const P50: f64 = 1e-3;
 
-/// Maximum of |ΔFCT| / FCT for 99 % of the flows.
+/// Maximum of |ΔFCT| / FCT, the relative difference from the published FCT, for 99 % of the flows.
 const P99: f64 = 0.03;
 
 /// Name of the checks of links.
 const LINK_CHECK: &str = "link";
 
-/// Maximum relative difference of a link's average utilisation.
+/// Maximum relative difference between simulated and published average utilisation of a link.
 const LINK: f64 = 0.01;
 
 #[cfg(test)]

@@ -7,14 +7,14 @@ use nix::{
     unistd::Pid,
 };
 
-/// Verb that is attacked, and the kernel that its lab runs on.
+/// Subcommand that is attacked, and the kernel on which the attacked lab runs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum AttackedLab {
     /// `up` in a guest.
     Guest,
     /// `bench lab` on this kernel.
     Kernel,
-    /// `up` on the kernel of a guest that the campaign boots, which has all modules of a lab.
+    /// `up` on the kernel of a guest that the campaign boots; this kernel has all modules that a lab needs.
     Native,
 }
 
@@ -37,8 +37,8 @@ pub enum Victim {
     Machine,
     /// `down` for a lab whose owner was killed before.
     Down,
-    /// Process that owns the lab. After its death, foreign processes take one of the lab's names, so that `down` is
-    /// incomplete, and then the inodes that `down` frees.
+    /// Process that owns the lab. After this process is dead, a foreign namespace takes the name of one of the lab's
+    /// namespaces, so that `down` is incomplete; then foreign namespaces take the inode numbers that `down` frees.
     Names,
 }
 
@@ -49,14 +49,15 @@ pub struct Attack {
     pub number: u64,
     pub victim: Victim,
     pub fault: ProcessFault,
-    /// Time of the attack, in thousandths of the undisturbed run's duration or, if `is_in_flows`, flow count.
+    /// Time of the attack, in thousandths of the undisturbed run's duration or, if `is_in_flows`, the run's flow count.
     pub moment: u64,
-    /// True to measure the time of the attack in flows shown as ended, because no flow ends during most of a run.
+    /// True to measure the time of the attack in flows that the progress display shows as ended, because no flow ends
+    /// during most of a run.
     pub is_in_flows: bool,
 }
 
 impl Attack {
-    /// Generates attack number `number` on a lab at `place`.
+    /// Generates attack number `number` on the kind of lab `place`.
     pub fn draw(place: AttackedLab, number: u64, seed: u64) -> Self {
         let salt = match place {
             AttackedLab::Guest => 0,

@@ -69,17 +69,17 @@ impl Drop for Decoy {
     }
 }
 
-/// Foreign processes in namespaces that have a name or an inode of a dead lab. They are ended when this value is
-/// dropped.
+/// Foreign processes in network namespaces that reuse a name or an inode number of a dead lab. They are ended when this
+/// value is dropped.
 #[derive(Default)]
 pub struct Strangers {
     processes: Vec<Child>,
-    /// Name of one of the lab's namespaces that a foreign namespace has taken; `None` before that.
+    /// Name of one of the lab's namespaces that a foreign namespace has taken; `None` until one has.
     netns: Option<String>,
 }
 
 impl Strangers {
-    /// Creates a foreign namespace with a process under one of the lab's names.
+    /// Creates a foreign namespace, with a process in it, under the name of one of the lab's namespaces.
     pub fn take_name(&mut self, lab: &str) {
         let Some(name) = made(lab).into_iter().find(|name| is_netns(name)) else {
             return;
@@ -92,8 +92,8 @@ impl Strangers {
         self.netns = Some(name);
     }
 
-    /// Creates as many network namespaces as the lab had, each with a process; the kernel reuses the freed inodes for
-    /// them.
+    /// Creates as many network namespaces as the lab had, each with a process; the kernel reuses the inode numbers of
+    /// the lab's removed namespaces for them.
     pub fn take_inodes(&mut self, lab: &str) {
         for _ in made(lab) {
             let mut stranger = Command::new("unshare");

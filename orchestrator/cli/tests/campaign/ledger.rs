@@ -12,13 +12,13 @@ use super::attack::{Attack, AttackedLab};
 /// Damage that an attack caused to a run.
 #[derive(Clone, Debug, Default)]
 pub struct Harm {
-    /// Number of flows that were shown as ended before the attack.
+    /// Number of flows that the progress display showed as ended before the attack.
     pub shown: u64,
-    /// Number of flows that have a row after the attack.
+    /// Number of flows that have a row in the records after the attack.
     pub kept: u64,
-    /// Objects of the lab that remained.
+    /// Objects of the lab that remained after its removal.
     pub left: Vec<String>,
-    /// Reason why the run directory cannot be read.
+    /// Reason why the run directory cannot be read; `None` if it can.
     pub unreadable: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl Harm {
     }
 }
 
-/// Results so far. If a file is given, each result is also appended to it as a line.
+/// Results of the attacks so far. If a file is given, each result is also appended to it as a line.
 #[derive(Debug, Default)]
 pub struct Ledger {
     results: Vec<(AttackedLab, u64, String, Harm)>,
@@ -47,7 +47,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Returns the results in a file, to which later ones are appended. The file need not exist.
+    /// Returns the results in a file, to which later results are appended. The file need not exist.
     pub fn go_on(file: PathBuf) -> Self {
         let text = fs::read_to_string(&file).unwrap_or_default();
         let results = text.lines().filter_map(parse).collect();

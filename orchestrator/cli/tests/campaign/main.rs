@@ -48,8 +48,8 @@ fn a_few_attacks_lose_no_row_and_leave_nothing() {
     judge(&ledger, seed());
 }
 
-/// Environment variables: `LCMP_LAB_ATTACKS` is the number of attacks on guests (default 100); there are as many on
-/// labs on this kernel, and a fifth as many on labs on a guest's kernel. `LCMP_LAB_SEED` is the seed (1).
+/// Environment variables: `LCMP_LAB_ATTACKS` is the number of attacks on guests (default 100); the same number is made
+/// on labs on this kernel, and a fifth of it on labs on a guest's kernel. `LCMP_LAB_SEED` is the seed (1).
 /// `LCMP_LAB_LEDGER` is a file for the results, from which a later campaign continues.
 #[test]
 #[ignore = "it takes an hour"]

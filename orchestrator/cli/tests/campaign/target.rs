@@ -236,7 +236,7 @@ impl Target {
         left
     }
 
-    /// Counts the rows that are left, and reads the run with the verbs that a user would call.
+    /// Counts the rows that remain in the records, and reads the run with the subcommands that a user would call.
     fn read(&self, results: &Path, harm: &mut Harm) {
         let runs = fs::read_dir(results)
             .unwrap()
@@ -368,7 +368,7 @@ fn scenario_text() -> String {
     )
 }
 
-/// Number of flows per policy in a run in a guest. Progress is shown after each quarter of them.
+/// Number of flows per policy in a run in a guest. Progress is shown after each quarter of the flows.
 const FLOWS: u64 = 160;
 
 /// Number of policies in a run in a guest.

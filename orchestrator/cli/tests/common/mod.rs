@@ -49,8 +49,8 @@ pub fn copy_program(folder: &Path) {
 /// ID of the user and of the group `nobody`.
 pub const NOBODY: u32 = 65_534;
 
-/// Returns a command of the program in `folder`, with an empty environment, so that its output depends on neither the
-/// terminal nor the user.
+/// Returns a command that runs the program's copy in `folder` with an empty environment, so that the output depends on
+/// neither the terminal nor the user.
 pub fn command_in(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"));
     command
@@ -61,7 +61,7 @@ pub fn command_in(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a command of the program in the root of the workspace, with its run directories in `results`.
+/// Runs `lcmp-lab` with `arguments` in the workspace's root; run directories are created in `results`.
 pub fn lcmp_lab(results: &Path, arguments: &[&str]) -> Outcome {
     let output = Command::new(env!("CARGO_BIN_EXE_lcmp-lab"))
         .current_dir(root())

@@ -12,7 +12,8 @@ use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 use super::error::InsideError;
 use crate::wire::{CONTROL_PORT, STDERR_PORT, STDOUT_PORT};
 
-/// Removes the files of the serial ports, and withholds some capabilities from all programs that start from now on.
+/// Removes the device files of the serial ports to the host, and withholds some capabilities from all programs that
+/// start from now on.
 pub(super) fn set_apart() -> Result<(), InsideError> {
     for port in [STDOUT_PORT, STDERR_PORT, CONTROL_PORT] {
         fs::remove_file(Path::new(port)).map_err(InsideError::port(port))?;

@@ -44,7 +44,7 @@ pub fn host_waits() -> io::Result<u64> {
     Ok(virtio_interrupts(&interrupts))
 }
 
-/// Sums the interrupts of all virtio devices, which in a guest are only file systems.
+/// Sums the interrupts of all virtio devices; the only virtio devices of a guest are file systems.
 fn virtio_interrupts(interrupts: &str) -> u64 {
     let lines = interrupts.lines().filter(|line| line.contains(" virtio"));
     lines

@@ -34,9 +34,10 @@ use crate::{
 /// Running command, with the pipes of its output.
 pub(crate) struct Running {
     pid: Pid,
-    /// Pipe for standard output; `None` if that is a terminal on the host, and the command then writes to the serial
-    /// port. The same holds for `stderr`.
+    /// Pipe for standard output; `None` if the host's standard output is a terminal, because the command then writes to
+    /// the serial port directly.
     stdout: Option<ChildStdout>,
+    /// Pipe for standard error; `None` if the host's standard error is a terminal.
     stderr: Option<ChildStderr>,
 }
 
@@ -76,19 +77,20 @@ impl Running {
             .chain(self.stderr.iter().map(AsFd::as_fd))
     }
 
-    /// Reads once from each readable pipe and forwards the bytes.
+    /// Reads once from each readable output pipe and forwards the bytes to the serial ports.
     pub(crate) fn forward_available(&mut self, ports: &mut Ports) -> Result<(), InsideError> {
         forward(&mut self.stdout, &mut ports.stdout).map_err(InsideError::port(STDOUT_PORT))?;
         forward(&mut self.stderr, &mut ports.stderr).map_err(InsideError::port(STDERR_PORT))
     }
 
-    /// Forwards all output until the pipes are closed.
+    /// Forwards all output to the serial ports until the pipes are closed.
     pub(crate) fn forward_rest(&mut self, ports: &mut Ports) -> Result<(), InsideError> {
         forward_all(&mut self.stdout, &mut ports.stdout).map_err(InsideError::port(STDOUT_PORT))?;
         forward_all(&mut self.stderr, &mut ports.stderr).map_err(InsideError::port(STDERR_PORT))
     }
 
-    /// Forwards all output that is in the pipes now. Pipes to which other processes may still write stay open.
+    /// Forwards all output that is in the pipes now to the serial ports. Pipes to which other processes may still write
+    /// stay open.
     pub(crate) fn forward_pending(&mut self, ports: &mut Ports) -> Result<(), InsideError> {
         while self.pipes().any(is_readable) {
             self.forward_available(ports)?;
@@ -101,7 +103,7 @@ impl Running {
         signal_group(self.pid, number);
     }
 
-    /// Returns the leader of the command's process group.
+    /// Returns the process id of the command, which leads its process group.
     pub(crate) const fn pid(&self) -> Pid {
         self.pid
     }
@@ -161,7 +163,7 @@ pub(crate) fn environment(request: &InnerRequest) -> Vec<(String, String)> {
     environment
 }
 
-/// Forwards the bytes of one read if the pipe is readable; closes a pipe that has ended.
+/// Forwards the bytes of one read to `port` if the pipe is readable; closes a pipe that has ended.
 fn forward<R: Read + AsFd>(pipe: &mut Option<R>, port: &mut File) -> io::Result<()> {
     let Some(open) = pipe else { return Ok(()) };
     if !is_readable(open.as_fd()) {
@@ -181,7 +183,7 @@ fn is_readable(pipe: BorrowedFd<'_>) -> bool {
     uninterrupted(|| Ok(poll(&mut ready, PollTimeout::ZERO)?)).is_ok_and(|count| count > 0)
 }
 
-/// Forwards the bytes of a pipe until its end.
+/// Forwards the bytes of a pipe to `port` until the pipe's end.
 fn forward_all<R: Read>(pipe: &mut Option<R>, port: &mut File) -> io::Result<()> {
     let Some(mut open) = pipe.take() else {
         return Ok(());

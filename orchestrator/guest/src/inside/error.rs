@@ -9,7 +9,7 @@ use thiserror::Error;
 pub(crate) enum InsideError {
     #[error("file `{}`: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
-    #[error("mount of `{what}` at `{}`: {source}", at.display())]
+    #[error("cannot mount `{what}` at `{}`: {source}", at.display())]
     Mount {
         what: String,
         at: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) enum InsideError {
         what: &'static str,
         source: io::Error,
     },
-    #[error("command `{}` in `{}`: {source}", command.display(), cwd.display())]
+    #[error("cannot start command `{}` in directory `{}`: {source}", command.display(), cwd.display())]
     Command {
         command: PathBuf,
         cwd: PathBuf,

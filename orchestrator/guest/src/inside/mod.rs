@@ -81,14 +81,14 @@ fn run() -> Result<(), InsideError> {
     }
 }
 
-/// Sends the last message after all output has left the guest.
+/// Sends the init's last message to the host, after all output has left the guest.
 fn send_last(ports: &mut Ports, message: &ToHost) -> Result<(), InsideError> {
     ports.drain()?;
     ports.send(message)?;
     ports.drain()
 }
 
-/// Reads the request and removes its file, which contains the init's secret.
+/// Reads the host's request and removes the request's file, which contains the init's secret.
 fn take_request() -> Result<InnerRequest, InsideError> {
     let path = Path::new(GUEST_DIR).join(REQUEST_FILE);
     std::fs::read(&path)

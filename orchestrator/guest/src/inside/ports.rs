@@ -39,7 +39,7 @@ impl Ports {
         })
     }
 
-    /// Sets the window size of the output ports to that of the host's terminal, given as columns and rows.
+    /// Sets the window size of the output ports to `size`: columns and rows of the host's terminal.
     pub(crate) fn resize(&self, size: (u16, u16)) -> Result<(), InsideError> {
         for port in [&self.stdout, &self.stderr] {
             tcsetwinsize(port, window_size(size)).map_err(InsideError::kernel("terminal size"))?;

@@ -91,7 +91,7 @@ impl ExecSessions {
         }
     }
 
-    /// Returns the files of all sessions that must be polled.
+    /// Returns the file descriptors to poll for all sessions.
     pub(crate) fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
         self.running.values().flat_map(ExecSession::poll_fds)
     }
@@ -230,7 +230,7 @@ impl ExecSession {
         }
     }
 
-    /// Returns true if the window allows more output to be sent.
+    /// Returns true if more output may be sent: fewer bytes are unacknowledged than the window allows.
     const fn has_room(&self) -> bool {
         self.unacked < OUTPUT_WINDOW
     }

@@ -191,8 +191,8 @@ fn heartbeat() -> io::Result<TimerFd> {
     Ok(timer)
 }
 
-/// Period of the heartbeat in seconds of guest time: long enough to cost hardly any CPU time, short enough for the
-/// host's silence time-out under slow emulation.
+/// Period of the heartbeat in seconds of guest time: long enough to cost hardly any CPU time, short enough that the
+/// host's time-out for missing heartbeats does not expire under slow emulation.
 const HEARTBEAT_SECONDS: i64 = 10;
 
 const CLOCKSOURCE_FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";

@@ -33,7 +33,7 @@ pub(crate) enum TrialError {
     NoOutput,
     #[error("the guest started no program within {} s", BOOT_TIMEOUT.as_secs())]
     TooSlow,
-    #[error("the guest's machine ended early{}", quoted(messages))]
+    #[error("the guest's virtual machine ended early{}", quoted(messages))]
     Ended { messages: String },
     #[error(transparent)]
     Io(#[from] io::Error),

@@ -36,7 +36,7 @@ impl Incoming {
         if count > self.shared.capacity() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "the guest has damaged its outbox",
+                "the guest has written invalid positions into its outbox, the ring buffer in shared memory",
             ));
         }
         let mut bytes = vec![0; count];

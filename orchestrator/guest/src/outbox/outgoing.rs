@@ -15,7 +15,7 @@ use super::{DEVICE_BYTES, shared::Shared};
 pub struct Outbox {
     shared: Shared,
     written: u64,
-    /// Bytes for which the ring has no space yet.
+    /// Bytes that wait in this process because the ring has no space for them yet.
     backlog: Vec<u8>,
 }
 

@@ -131,8 +131,9 @@ impl Shared {
     }
 }
 
-/// Offsets in bytes of the positions, each in a separate cache line.
+/// Offset in bytes of the position `written`; `written` and `taken` are in separate cache lines.
 const WRITTEN_AT: usize = 0;
+/// Offset in bytes of the position `taken`.
 const TAKEN_AT: usize = 64;
 
 /// Offset in bytes of the ring, which begins after the first page.

@@ -6,7 +6,7 @@ use lab_guest::{cache::Kernel, rights::GUEST_USER};
 
 use crate::guest::{Guest, stderr};
 
-/// Tests all properties that can be checked in a single boot.
+/// Tests all properties of a command in the guest that can be checked in a single boot.
 #[test]
 fn a_command_runs_as_if_it_ran_here() {
     Guest::test(|guest| {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lab_records::{CertifiedRow, LinkBounds};
 
-/// Observations about the machine while its links were measured.
+/// Observations about the machine while the lab's links were measured.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Disturbance {
     /// Maximum lateness of the measurement's own wake-ups.

@@ -9,17 +9,17 @@ use super::{
     socket::{Arrival, SMALLEST},
 };
 
-/// Frames that a direction's queue accepted: their send times in ns, by sequence number.
+/// Frames that the queue of a link direction accepted: send times in ns, by sequence number.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Sent {
     pub probes: Vec<u64>,
     pub train: Vec<u64>,
-    /// Time of the first frame that the queue refused, and the number of the train's frames that it accepted before;
-    /// `None` if it refused no frame.
+    /// Time of the first frame that the queue refused, and the number of the train's frames that the queue had accepted
+    /// by then; `None` if it refused no frame.
     pub refused: Option<(u64, usize)>,
     /// True if the train was meant to fill the queue.
     pub is_fill: bool,
-    /// Number of frames on the link that the measurement did not send.
+    /// Number of frames on the link that are not the measurement's own.
     pub foreign: u64,
 }
 
@@ -30,7 +30,7 @@ impl Sent {
     }
 }
 
-/// Returns the certificate of a direction. The problems in the row do not state their likely causes yet.
+/// Returns the certificate row of a link direction: measurements, bounds and problems, not yet with likely causes.
 pub(super) fn certify(
     direction: &LinkDirection<'_>,
     sent: &Sent,

@@ -113,7 +113,7 @@ fn add(row: &mut CertifiedRow, loss: &Loss) {
 struct Measurement<'a> {
     /// Sockets of all ports, in the order of the ports' numbers.
     sockets: Vec<ProbeSocket>,
-    /// Frames that each direction has accepted.
+    /// Frames that the queue of each link direction has accepted.
     sent: Vec<Sent>,
     /// Maximum lateness of the measurement's wake-ups so far.
     latest: Duration,
@@ -121,7 +121,7 @@ struct Measurement<'a> {
 }
 
 impl Measurement<'_> {
-    /// Sends the probes of all directions one after the other, so that no probe waits for another probe.
+    /// Sends the probes of all link directions one after the other, so that no probe waits for another probe.
     fn send_probes(&mut self, directions: &[LinkDirection<'_>]) -> Result<(), LabErrorKind> {
         let mut slot = Instant::now();
         for sequence in 0..PROBES {
@@ -204,7 +204,7 @@ impl Measurement<'_> {
     }
 
     /// Waits until all frames have arrived or the time of the latest possible arrival has passed; returns the arrivals
-    /// of each direction.
+    /// of each link direction.
     fn receive(
         &mut self,
         directions: &[LinkDirection<'_>],
@@ -286,22 +286,22 @@ fn clock_error(before: &Clocks, after: &Clocks) -> Option<String> {
         let drift = drift / 1_000;
         let span = span / 1_000;
         return Some(format!(
-            "the clock deviated from its hardware by {drift} µs in {span} µs, bound 0.1 % (likely cause: a \
-             clock that is being corrected, or faulty hardware)"
+            "the monotonic clock deviated from the hardware clock by {drift} µs in {span} µs, bound 0.1 % \
+             (likely cause: a clock that is being corrected, or faulty hardware)"
         ));
     }
     let jump = after.jump_since(before);
     (jump > MAX_JUMP).then(|| {
         format!(
-            "the wall clock jumped by {} µs while links were measured, bound {} µs (likely cause: it \
-             was set)",
+            "the wall clock jumped by {} µs while links were measured, bound {} µs (likely cause: the \
+             clock was set)",
             jump / 1_000,
             MAX_JUMP / 1_000
         )
     })
 }
 
-/// Number of probes in each direction.
+/// Number of delay probes in each link direction.
 const PROBES: u32 = 5;
 
 /// Time between two probes. If all delays are whole multiples of this time, as delays in whole milliseconds are, no two

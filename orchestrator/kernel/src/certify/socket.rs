@@ -30,7 +30,7 @@ pub(super) struct ProbeSocket {
 /// Arrival of a frame at the socket's port.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Arrival {
-    /// Sequence number of the frame within its direction.
+    /// Sequence number of the frame within its link direction.
     pub sequence: u32,
     /// Time of the arrival, ns.
     pub at: u64,

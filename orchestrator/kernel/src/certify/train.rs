@@ -6,7 +6,7 @@ use lab_units::{Bytes, Nanos};
 
 use super::direction::LinkDirection;
 
-/// Train of frames that is sent in one direction.
+/// Train of frames that is sent in one link direction to measure rate and queue capacity.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Train {
     /// Number of frames that the queue must accept, so that the rate after the burst can be measured.

@@ -48,7 +48,11 @@ pub(crate) fn findings() -> Vec<Finding> {
             kind: kind @ LabErrorKind::Rule { .. },
             ..
         })) => return vec![about.fail(kind.to_string())],
-        Err(error) => return vec![about.warn(format!("unknown: the trial failed: {error}"))],
+        Err(error) => {
+            return vec![about.warn(format!(
+                "unknown, because sending test datagrams failed: {error}"
+            ))];
+        }
     };
     let finding = match &trial.loss {
         None => about.ok(format!(
@@ -83,7 +87,7 @@ fn trial() -> Result<Trial, TrialError> {
     let losses = certify::losses(&lab, &deliveries)?;
     let connections = Connections::read();
     for error in lab.down() {
-        tracing::warn!(%error, "an object of the doctor's lab remains");
+        tracing::warn!(%error, "cannot remove an object of the doctor's lab");
     }
     Ok(Trial {
         sent: deliveries.iter().map(|it| it.offered).sum(),

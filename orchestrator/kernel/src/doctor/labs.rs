@@ -24,13 +24,16 @@ pub(super) fn existing<'a>(labs: impl Iterator<Item = (&'a LabName, LabState)> +
     };
     let dead = in_state(LabState::Dead);
     if let [first, ..] = dead.as_slice() {
-        let finding = LABS.warn(format!("no process owns `{}` any more", dead.join("`, `")));
+        let finding = LABS.warn(format!(
+            "no process owns lab `{}` any more",
+            dead.join("`, `")
+        ));
         return finding.with_fix(format!("lcmp-lab down {first}"));
     }
     let unreadable = in_state(LabState::Unreadable);
     if let [first, ..] = unreadable.as_slice() {
         let finding = LABS.warn(format!(
-            "the journal of `{}` cannot be read",
+            "the journal of lab `{}` cannot be read",
             unreadable.join("`, `")
         ));
         return finding.with_fix(format!("lcmp-lab down --forget {first}"));
@@ -43,19 +46,19 @@ pub(super) fn existing<'a>(labs: impl Iterator<Item = (&'a LabName, LabState)> +
     })
 }
 
-/// Checks that a slot is free. A lab in a guest also takes a slot on this machine, under which its name and run are
-/// registered.
+/// Checks that at least one of the [`SLOTS`] slots, each with an address block, is free. A lab in a guest also reserves
+/// a slot on this machine, under which the lab's name and run are registered.
 pub(super) fn slots(free: Result<usize, ReservationError>) -> Finding {
     let why = "10.0.0.0/8 is divided into blocks, and each lab takes one block";
     let about = Requirement("address blocks", why);
     match free {
         Ok(0) => {
-            let what = format!("all {SLOTS} are in use by labs or by this machine");
+            let what = format!("all {SLOTS} blocks are in use by labs or by this machine");
             about
                 .fail(what)
                 .with_fix("lcmp-lab status; ip -4 addr; ip rule")
         }
-        Ok(free) => about.ok(format!("{free} of {SLOTS} are free")),
+        Ok(free) => about.ok(format!("{free} of {SLOTS} blocks are free")),
         Err(error) => about.fail(error.to_string()),
     }
 }

@@ -27,10 +27,10 @@ pub(super) fn open_files(hard: u64) -> Finding {
     );
     let namespaces = hard.saturating_sub(OTHER_FILES) / FILES_PER_NAMESPACE;
     if namespaces >= NAMESPACES {
-        return about.ok(format!("up to {hard} per process"));
+        return about.ok(format!("up to {hard} files per process"));
     }
     let needed = OTHER_FILES + FILES_PER_NAMESPACE * NAMESPACES;
-    let what = format!("up to {hard} per process, enough for {namespaces} namespaces");
+    let what = format!("up to {hard} files per process, enough for {namespaces} namespaces");
     let finding = match namespaces {
         0..SMALLEST_LAB => about.fail(what),
         _ => about.warn(what),
@@ -60,7 +60,7 @@ pub(super) fn processes(free: u64) -> Finding {
         "processes",
         "a flow needs two processes, and a DCI switch needs one",
     );
-    let what = format!("{free} more can be started");
+    let what = format!("{free} more processes can be started");
     match free {
         0..FEW_PROCESSES => about.fail(what).with_fix(RAISE_PROCESSES),
         FEW_PROCESSES..MANY_PROCESSES => about.warn(what).with_fix(RAISE_PROCESSES),
@@ -85,7 +85,7 @@ pub(super) fn connections(connections: Connections) -> Finding {
     );
     let flows = connections.free_flows();
     let max = connections.max;
-    let what = format!("up to {max}, enough for {flows} flows per policy");
+    let what = format!("up to {max} connections, enough for {flows} flows per policy");
     if flows >= FLOWS {
         return about.ok(what);
     }

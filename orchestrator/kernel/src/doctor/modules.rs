@@ -44,7 +44,7 @@ pub(super) fn finding(before: &LoadedModules) -> Option<Finding> {
 
 fn what(modules: &[String]) -> String {
     let names = modules.join("`, `");
-    let mut text = format!("`{names}` were loaded, and stay loaded after `down`");
+    let mut text = format!("the modules `{names}` were loaded, and stay loaded after `down`");
     if modules.iter().any(|module| module == "rdma_rxe") {
         text +=
             "; while `rdma_rxe` is loaded, SoftRoCE occupies UDP port 4791 of the whole machine";

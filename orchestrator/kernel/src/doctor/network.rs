@@ -51,8 +51,8 @@ pub(super) fn loopback(up: bool) -> Finding {
     }
 }
 
-/// Reports the machine's own addresses in 10.0.0.0/8. They do no harm: 10.0.0.0/8 is divided into 16 blocks, and a lab
-/// uses a block without such addresses, or else routes by rules that no other traffic matches.
+/// Reports the machine's own addresses in 10.0.0.0/8. Such addresses do no harm: 10.0.0.0/8 is divided into 16 blocks,
+/// and a lab uses a block without them, or else routes by rules that no other traffic matches.
 pub(super) fn addresses_of_labs(own: &[String]) -> Finding {
     let about = Requirement("addresses", "each lab takes a sixteenth of 10.0.0.0/8");
     about.ok(match own {

@@ -48,7 +48,7 @@ pub fn probe_host_placement() -> Result<HostPlacement, ProbeError> {
     Ok(hosts)
 }
 
-/// Returns the finding about the placement, and the placement itself if it could be determined.
+/// Returns the finding about the namespace for hosts' NICs, and the placement itself if it could be determined.
 pub(super) fn finding() -> (Finding, Option<HostPlacement>) {
     let why = "before Linux 7.1 (f1327abd6abe), SoftRoCE sends only from the root namespace";
     let about = Requirement("hosts", why);
@@ -64,7 +64,7 @@ pub(super) fn finding() -> (Finding, Option<HostPlacement>) {
     }
 }
 
-/// Determines the placement by a trial, and returns it with the reason.
+/// Determines the namespace for hosts' NICs by a trial flow, and returns the placement with the reason.
 fn probe() -> Result<(HostPlacement, String), ProbeError> {
     Ok(match sandbox::run(try_flow)?? {
         Ok(()) => {
@@ -97,7 +97,7 @@ fn try_flow() -> Result<Result<(), String>, ProbeError> {
     // A flow that did not use the link was not sent from inside the namespace.
     let used = hosts.iter().try_for_each(|&host| has_sent(&mut lab, host));
     for error in lab.down() {
-        tracing::warn!(%error, "an object of the doctor's lab remains until its thread ends");
+        tracing::warn!(%error, "an object of the doctor's lab remains until the doctor's thread ends");
     }
     Ok(sent.and(used))
 }
@@ -160,7 +160,7 @@ async fn flow(lab: &Lab, hosts: &[NodeId]) -> Result<Status, String> {
         .run(MonotonicTime::now())
         .await
         .map_err(|error| error.to_string())?;
-    let row = rows.pop().ok_or("the trial flow has no outcome")?;
+    let row = rows.pop().ok_or("the trial flow ended without a result")?;
     Ok(row.status)
 }
 
@@ -200,7 +200,7 @@ mod tests {
     fn only_a_timeout_is_worth_another_attempt() {
         let timeout = HandshakeError::TimedOut {
             seconds: 60,
-            waiting_for: "its processes to connect".to_owned(),
+            waiting_for: "the flow's processes to connect".to_owned(),
         };
         let closed = HandshakeError::Closed { side: Side::Client };
         let failed = Status::Failed {

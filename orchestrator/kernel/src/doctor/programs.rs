@@ -67,7 +67,10 @@ pub(super) fn perftest((tool, probed): (Tool, Probed)) -> Finding {
 
 /// Checks for the file that tells libibverbs the name of the SoftRoCE driver.
 fn driver() -> Finding {
-    let about = Requirement("libibverbs", "flows fail without its SoftRoCE driver");
+    let about = Requirement(
+        "libibverbs",
+        "flows fail without the SoftRoCE driver of libibverbs",
+    );
     if Path::new("/etc/libibverbs.d/rxe.driver").exists() {
         return about.ok("the SoftRoCE driver is installed");
     }

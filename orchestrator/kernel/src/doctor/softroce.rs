@@ -22,12 +22,12 @@ pub fn softroce(release: &str) -> Vec<Finding> {
 fn tasks(version: Version) -> Finding {
     let about = Requirement(
         "SoftRoCE tasks",
-        "flow timing differs between the two kinds of kernel",
+        "flow timing differs between tasklets and workqueues",
     );
     about.ok(if version < WORKQUEUES {
-        "tasklets run them in softirqs, as before Linux 6.5"
+        "tasklets run the tasks in softirqs, as before Linux 6.5"
     } else {
-        "workqueues run them in threads, which may wait for a CPU, as since Linux 6.5 (9b4b7c1f9f54)"
+        "workqueues run the tasks in threads, which may wait for a CPU, as since Linux 6.5 (9b4b7c1f9f54)"
     })
 }
 

@@ -25,7 +25,8 @@ use crate::{
     step::{DeviceChange, Parent, Qdisc, QdiscAt, Step},
 };
 
-/// Tries every feature and returns the findings. A feature whose required feature is missing is left out.
+/// Tries every kernel feature that a lab needs and returns the findings. A feature that depends on a missing feature is
+/// left out.
 pub(super) fn findings() -> Vec<Finding> {
     match sandbox::run(try_all) {
         Ok(Ok(results)) => results
@@ -42,7 +43,7 @@ pub(super) fn findings() -> Vec<Finding> {
 
 type Results = BTreeMap<Feature, Result<(), StepCause>>;
 
-/// Applies those steps of a two-host lab that need a feature, and returns the result of each feature's trial.
+/// Applies those steps of a two-host lab that need a kernel feature, and returns the result of each feature's trial.
 fn try_all() -> Result<Results, StepCause> {
     let TwoHosts {
         reservation,
@@ -79,14 +80,14 @@ fn try_all() -> Result<Results, StepCause> {
         }
     }
     for error in lab.down() {
-        tracing::warn!(%error, "an object of the doctor's lab remains until its thread ends");
+        tracing::warn!(%error, "an object of the doctor's lab remains until the doctor's thread ends");
     }
     Ok(results)
 }
 
-/// Tries a feature and, if that fails, tries again after loading its modules. Does nothing if the feature, or a feature
-/// that it requires, is already known to be missing. The first error is kept, because only that error reports missing
-/// modules.
+/// Tries a feature and, if that fails, tries again after loading the feature's modules. Does nothing if the feature, or
+/// a feature that it requires, is already known to be missing. If the modules cannot be loaded, the result is the error
+/// of the first trial.
 fn attempt(
     results: &mut Results,
     feature: Feature,
@@ -179,14 +180,14 @@ fn is_unknown(feature: Feature, cause: &StepCause) -> bool {
     }
 }
 
-/// Returns true if a program uses a UDP port.
+/// Returns true if a program uses the UDP port `port`.
 fn is_taken(port: u16) -> bool {
     let bound = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port));
     bound.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
 }
 
-/// Loads modules if the modules of this kernel are on disk; returns true if all of them were loaded. A feature may be
-/// present without its modules if it is built in.
+/// Loads modules if this kernel's module directory exists; returns true if all of `modules` were loaded. A feature that
+/// is built into the kernel works without its modules.
 fn load(modules: &[&str]) -> bool {
     if !modules_directory().is_dir() {
         return false;
@@ -208,7 +209,7 @@ fn load(modules: &[&str]) -> bool {
     }
 }
 
-/// Returns the command that installs the missing modules or boots a kernel that has them.
+/// Returns the command that installs the missing modules, or that brings labs up in a guest whose kernel has them.
 fn modules_fix() -> String {
     let system = fs::read_to_string("/etc/os-release").unwrap_or_default();
     if modules_directory().is_dir() && is_ubuntu(&system) {
@@ -216,7 +217,8 @@ fn modules_fix() -> String {
         format!("apt-get install linux-modules-extra-{}", release())
     } else if release().contains("-cloud-") {
         // Debian's kernel for clouds has neither SoftRoCE nor netem.
-        "apt-get install linux-image-amd64, and boot it; or lcmp-lab up --guest SCENARIO".to_owned()
+        "apt-get install linux-image-amd64, then boot that kernel; or lcmp-lab up --guest SCENARIO"
+            .to_owned()
     } else {
         "lcmp-lab up --guest SCENARIO".to_owned()
     }

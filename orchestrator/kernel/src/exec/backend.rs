@@ -23,15 +23,15 @@ use crate::{
 /// Interface of the kernel that applies a step. Steps with the same backend and namespace are applied together.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Backend {
-    /// Files in `/proc/sys`, written on a thread in the namespace.
+    /// Files in `/proc/sys`, written on a thread in the step's namespace.
     Inside,
     /// Netlink messages, sent in a batch.
     Messages,
-    /// The ethtool ioctl of interfaces.
+    /// Ethtool ioctl that disables an interface's offloads.
     Ioctl,
     /// Netlink messages to the RDMA subsystem.
     Rdma,
-    /// A mount of `/sys` that shows the namespace.
+    /// Files in a mount of `/sys` that shows the step's namespace.
     Sysfs,
     /// Machine-wide sysctls, written under the machine's lock.
     Machine,
@@ -66,7 +66,7 @@ impl Backend {
     }
 }
 
-/// Writes sysctls of the namespace in which the calling thread is.
+/// Writes sysctls in the calling thread's namespace.
 pub(super) fn write_sysctls(steps: &[Step]) -> Result<(), StepError> {
     each(steps, |step| match step {
         Step::Sysctl {
@@ -86,7 +86,7 @@ pub(super) fn disable_offloads(handle: &NetnsHandle, steps: &[Step]) -> Result<(
     })
 }
 
-/// Creates RDMA devices in the namespace in which the calling thread is.
+/// Creates RDMA devices in the calling thread's namespace.
 pub(super) fn add_rdma_devices(steps: &[Step]) -> Result<(), StepError> {
     let mut socket = Socket::rdma().map_err(|error| failed(&steps[0], error))?;
     each_change(steps, |dev, change| match change {
@@ -95,7 +95,8 @@ pub(super) fn add_rdma_devices(steps: &[Step]) -> Result<(), StepError> {
     })
 }
 
-/// Loads and pins a step's host programs. Their interfaces are in the root namespace, whose handle is `handle`.
+/// Loads and pins a step's eBPF host programs. `handle` is the root namespace, where the interfaces of the programs
+/// are.
 pub(super) fn load_programs(
     handle: &mut NetnsHandle,
     programs: &HostPrograms,
@@ -160,7 +161,7 @@ fn steering_file(dev: &str) -> String {
     format!("/sys/class/net/{dev}/queues/rx-0/rps_cpus")
 }
 
-/// Calls `work` with each interface change until a call fails.
+/// Calls `work` with each interface change; stops at the first error.
 fn each_change(
     steps: &[Step],
     mut work: impl FnMut(&str, &DeviceChange) -> Result<(), StepCause>,
@@ -269,7 +270,7 @@ fn sysctl_path(key: &str) -> PathBuf {
 }
 
 fn changed_by_kernel(found: &str) -> io::Error {
-    io::Error::other(format!("the kernel set it to `{found}`"))
+    io::Error::other(format!("the kernel changed the written value to `{found}`"))
 }
 
 /// Flags with which a request creates an object but never replaces one.

@@ -29,7 +29,7 @@ pub enum StepCause {
     /// A system call or a file access failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A host program cannot be loaded or opened.
+    /// An eBPF host program cannot be loaded or opened.
     #[error(transparent)]
     Host(Box<HostError>),
     #[error("there is no interface `{dev}`")]
@@ -109,7 +109,7 @@ impl fmt::Display for Hint<'_> {
     }
 }
 
-/// Calls `work` with each step until a call fails.
+/// Calls `work` with each step; stops at the first error.
 pub(super) fn each(
     steps: &[Step],
     mut work: impl FnMut(&Step) -> Result<(), StepCause>,
@@ -131,8 +131,8 @@ pub enum UndoError {
     #[error("`{undo}` failed: {error}")]
     Step { undo: String, error: NetlinkError },
     #[error(
-        "the journal of lab `{lab}` has format {found}; this program supports {FORMAT} (hint: take it \
-         down with the program that made it)"
+        "the journal of lab `{lab}` has format {found}; this program supports {FORMAT} (hint: take the lab \
+         down with the version of lcmp-lab that created it)"
     )]
     Format { lab: LabName, found: u32 },
     #[error("cannot remove namespace `{name}`: {error}")]
@@ -142,7 +142,7 @@ pub enum UndoError {
     #[error("process {pid} of the lab did not end")]
     Process { pid: i32 },
     #[error(
-        "process {pid} is in another control group than the journal states (`{}`), so it is left running",
+        "process {pid} is in control group `{}`, not in the one that the journal states, so it is left running",
         cgroup.trim_end()
     )]
     OtherCgroup { pid: i32, cgroup: String },
@@ -151,7 +151,7 @@ pub enum UndoError {
 }
 
 impl UndoError {
-    /// Returns true if the object does not belong to the lab, so that another attempt would be pointless.
+    /// Returns true if the object does not belong to the lab, so that another attempt to remove it would be pointless.
     pub(super) const fn is_left(&self) -> bool {
         matches!(self, Self::NotOurs { .. } | Self::OtherCgroup { .. })
     }

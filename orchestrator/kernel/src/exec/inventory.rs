@@ -11,7 +11,8 @@ use crate::{
     step::{Rule, Step, Undo, Veth},
 };
 
-/// Objects that must be undone: the journal lists them as created or about to be created, and not as undone.
+/// Objects of a lab that must still be removed: the journal lists them as created or about to be created, and not as
+/// undone.
 #[derive(Default)]
 pub(super) struct Inventory<'a> {
     pub processes: Vec<&'a Process>,
@@ -30,7 +31,7 @@ pub(super) struct Inventory<'a> {
 
 /// Values of a machine-wide sysctl before and after the lab raised it.
 pub(super) struct Sysctl<'a> {
-    /// Value before any lab raised it.
+    /// Value before any lab raised the sysctl.
     pub before: &'a str,
     /// Value that this lab wrote.
     pub ours: &'a str,

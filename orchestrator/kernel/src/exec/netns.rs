@@ -172,8 +172,8 @@ pub(crate) fn inside_with_sysfs<T: Send>(
     inside(netns, || own_sysfs().map(|()| work()))?
 }
 
-/// Mounts a `/sys` that shows the calling thread's namespace, for this thread alone. `/sys/fs` remains that of the
-/// machine, because pinned BPF objects are there.
+/// Mounts a `/sys` that shows the calling thread's namespace, for this thread alone. `/sys/fs` still shows the
+/// machine's mount, which contains pinned BPF objects.
 pub(crate) fn own_sysfs() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     let none = None::<&str>;
@@ -197,7 +197,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     if_found(fs::remove_file(path)).map(drop)
 }
 
-/// Use of a namespace's name.
+/// State of a namespace's name, a file in `/run/netns`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Name {
     /// There is no file with this name.
@@ -208,7 +208,7 @@ pub(crate) enum Name {
     Netns(NetnsId),
 }
 
-/// Returns the current use of a namespace's name.
+/// Returns the current state of a namespace's name.
 pub(crate) fn state(name: &NetnsName) -> Name {
     let path = path(name);
     let is_netns = statfs(&path).is_ok_and(|found| found.filesystem_type() == NSFS_MAGIC);

@@ -66,7 +66,7 @@ pub(super) fn end(inventory: &Inventory<'_>) -> Ended {
     }
 }
 
-/// Returns the lab's namespaces that still have their names.
+/// Returns the lab's namespaces that are still mounted under their names.
 fn mounted(inventory: &Inventory<'_>) -> BTreeSet<NetnsId> {
     let mounted = inventory
         .namespaces

@@ -26,15 +26,15 @@ use crate::{
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 struct Record {
     sysctls: BTreeMap<String, Raised>,
-    /// Labs that need the directory of namespaces; empty if the directory existed before all labs.
+    /// Labs that need the directory of namespaces, `/run/netns`; empty if the directory existed before all labs.
     netns_directory: Vec<LabName>,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 struct Raised {
-    /// Value before any lab raised it.
+    /// Value before any lab raised the sysctl.
     before: String,
-    /// Value that the latest lab wrote.
+    /// Value that the latest lab wrote to the sysctl.
     ours: String,
     /// Labs that need the raised value.
     labs: Vec<LabName>,
@@ -77,8 +77,8 @@ pub(crate) fn raise(
     write_sysctl(key, &wanted, false)
 }
 
-/// Releases a lab's share of a sysctl; the last lab restores the original value. The caller must hold the machine's
-/// lock.
+/// Ends a lab's use of a raised sysctl; after the last lab, the original value is restored. The caller must hold the
+/// machine's lock.
 pub(crate) fn release(lab: &LabName, key: &str) -> io::Result<()> {
     let mut record = Record::read()?;
     let Some(raised) = record.sysctls.get_mut(key) else {
@@ -110,8 +110,8 @@ pub(crate) fn need_netns_directory(lab: &LabName, journal: &mut Journal) -> io::
     Ok(())
 }
 
-/// Releases a lab's share of the directory of namespaces; if no other lab needs the directory and it is empty, it is
-/// removed. The caller must hold the machine's lock.
+/// Ends a lab's use of the directory of namespaces; removes the directory if no other lab needs it and it is empty. The
+/// caller must hold the machine's lock.
 pub(crate) fn release_netns_directory(lab: &LabName) -> io::Result<()> {
     let mut record = Record::read()?;
     if !record.netns_directory.contains(lab) {
@@ -149,7 +149,7 @@ impl Record {
             .or_else(|damage| Self::recover(&damage))
     }
 
-    /// Renames a damaged record and rebuilds it from the labs' journals.
+    /// Renames the damaged file of the record, and rebuilds the record from the labs' journals.
     fn recover(damage: &io::Error) -> io::Result<Self> {
         let mut record = Self::default();
         for lab in journal::labs()? {
@@ -168,14 +168,14 @@ impl Record {
         record.write()?;
         tracing::warn!(
             "`{}` was damaged ({damage}): it is rebuilt from the labs' journals, and the damaged file is kept as `{}` \
-             (hint: compare the sysctls in both, then remove it)",
+             (hint: compare the sysctls in both files, then remove the damaged one)",
             path().display(),
             aside.display()
         );
         Ok(record)
     }
 
-    /// Adds the shared state that a lab uses according to its journal; a lab of an earlier boot uses none.
+    /// Adds the shared state that a lab uses according to its journal; ignores a lab of an earlier boot.
     fn add(&mut self, lab: &LabName, contents: &Contents) -> io::Result<()> {
         let boot_id = process::boot_id()?;
         if contents.head().is_none_or(|head| head.boot_id != boot_id) {
@@ -202,7 +202,7 @@ impl Record {
         Ok(())
     }
 
-    /// Replaces the record atomically, or removes it if it is empty.
+    /// Replaces the record's file atomically, or removes the file if the record is empty.
     fn write(&self) -> io::Result<()> {
         if *self == Self::default() {
             return if_found(fs::remove_file(path()))
@@ -214,7 +214,7 @@ impl Record {
     }
 }
 
-/// Returns a function that adds the path of the file to an error.
+/// Returns a function that adds `path` to an error.
 fn at(path: &Path) -> impl Fn(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
 }
@@ -223,7 +223,7 @@ fn path() -> PathBuf {
     journal::base().join("shared")
 }
 
-/// Returns the path of the temporary file for the next record.
+/// Returns the path of the temporary file to which a new record is written before it replaces the current one.
 fn next_path() -> PathBuf {
     path().with_extension("next")
 }

@@ -28,10 +28,10 @@ fn is_unloaded_module() -> bool {
     is_module && !Path::new("/sys/module/nf_tables").exists()
 }
 
-/// Parses a listing in JSON format.
+/// Parses the ruleset that `nft --json list ruleset` prints.
 pub(super) fn parse(listing: &[u8]) -> Result<Chains, String> {
     let listing: Listing = serde_json::from_slice(listing)
-        .map_err(|error| format!("the listing of `nft` cannot be read: {error}"))?;
+        .map_err(|error| format!("the rules that `nft` listed cannot be parsed: {error}"))?;
     let mut chains = Chains::default();
     for object in &listing.nftables {
         if let Some(listed) = &object.chain {

@@ -69,7 +69,7 @@ impl Contents {
             serde_json::from_slice(line).map_err(|error| {
                 let text = match other_format(line) {
                     Some(format) => format!(
-                        "`{}` has format {format}; this version reads format {FORMAT}",
+                        "`{}` has format {format}; this version of lcmp-lab reads format {FORMAT}",
                         path.display()
                     ),
                     None => format!("`{}` line {number}: {error}", path.display()),

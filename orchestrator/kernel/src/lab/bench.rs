@@ -22,7 +22,7 @@ pub struct UpDown {
     /// Number of virtual links, that is pairs of interfaces.
     pub links: usize,
     pub steps: usize,
-    /// Time to apply the steps and to read the result back.
+    /// Time to apply the steps and to read the kernel's state back.
     pub up: Duration,
     /// Time to undo the steps.
     pub down: Duration,
@@ -46,7 +46,7 @@ pub fn bench_up_down(
     if !left.is_empty() {
         let kind = LabErrorKind::Io {
             what: "down",
-            error: io::Error::other("some objects could not be removed"),
+            error: io::Error::other("some objects of the lab could not be removed"),
         };
         return Err(LabError { kind, left });
     }

@@ -178,6 +178,6 @@ fn remove(path: &std::path::Path) -> io::Result<()> {
     }
 }
 
-/// Time of waiting after which a message is logged.
+/// Time of waiting for the owner to end after which a message is logged.
 const SILENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(50);

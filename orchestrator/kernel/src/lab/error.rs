@@ -24,14 +24,18 @@ pub struct LabError {
 pub enum LabErrorKind {
     #[error(transparent)]
     Step(#[from] StepError),
-    #[error("the kernel's state differs from the steps: {}", list(differences))]
+    #[error(
+        "the kernel's state differs from the state that the lab's steps create: {}",
+        list(differences)
+    )]
     Differs { differences: Vec<Drift> },
     #[error(
         "{what} `{name}` already exists and does not belong to this lab (hint: `--lab NAME` makes a lab of another name)"
     )]
     Exists { what: &'static str, name: String },
     #[error(
-        "the plan is for slot {plan} and lab `{lab}`, but the reservation is for slot {slot} and lab `{reserved}`"
+        "the plan is for lab `{lab}` in address slot {plan}, but the reservation \
+         is for lab `{reserved}` in address slot {slot}"
     )]
     OtherReservation {
         plan: u8,
@@ -54,7 +58,7 @@ pub enum LabErrorKind {
          {flows} (hint: `{fix}`)"
     )]
     Connections { flows: u64, room: u64, fix: String },
-    #[error("RDMA device `{device}` has no RoCE v2 GID for {addr}")]
+    #[error("RDMA device `{device}` has no RoCE v2 GID for address {addr}")]
     NoGid {
         device: String,
         addr: std::net::Ipv4Addr,
@@ -86,7 +90,7 @@ impl fmt::Display for LabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.fmt(f)?;
         for error in &self.left {
-            write!(f, "; an object remains: {error}")?;
+            write!(f, "; an object of the lab remains: {error}")?;
         }
         Ok(())
     }

@@ -113,12 +113,13 @@ impl Lab {
         wait_for_gids(&self.plan, &self.options)
     }
 
-    /// Fails if a rule of the machine, for example one added since the lab came up, diverts packets of the lab's hosts.
+    /// Fails if a routing rule of the machine, for example one added since the lab came up, diverts packets of the
+    /// lab's hosts.
     pub(crate) fn check_rules(&self) -> Result<(), LabErrorKind> {
         rules::check(&self.plan, &self.options)
     }
 
-    /// Returns the machine's rule that diverts packets of the lab's hosts; `None` if no rule does.
+    /// Returns the machine's routing rule that diverts packets of the lab's hosts; `None` if no rule does.
     pub(crate) fn taking_rule(&self) -> Result<Option<TakingRule>, LabErrorKind> {
         rules::taking(&self.plan, &self.options)
     }

@@ -28,7 +28,7 @@ pub enum EnterError {
     },
     #[error("no command given (hint: `lcmp-lab exec NODE -- CMD`)")]
     NoCommand,
-    #[error("lab `{lab}` runs in a guest")]
+    #[error("lab `{lab}` runs in a guest, so this kernel has none of its nodes")]
     InGuest { lab: LabName },
     #[error("cannot enter `{node}`: {error}{}", journal::hint(error))]
     Enter { node: String, error: io::Error },

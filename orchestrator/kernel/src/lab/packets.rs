@@ -18,7 +18,7 @@ use crate::{
 pub(crate) struct Losses {
     /// Packets that queueing disciplines dropped because a queue was full, or as random loss that the plan specifies.
     pub emulated: u64,
-    /// Packets dropped by the delay lines of links for which the plan has no loss.
+    /// Packets dropped by the netem delay lines of links for which the plan has no loss.
     pub unasked: u64,
     /// Packets dropped elsewhere: in CPU backlogs, in veths, and on receive.
     pub outside: u64,
@@ -39,7 +39,7 @@ pub(crate) struct RecoveryCounts {
 struct Dev {
     /// True if a fault causes the interface to lose packets.
     is_faulty: bool,
-    /// True if the interface is the delay line of a link for which the plan has no loss.
+    /// True if the interface is the netem delay line of a link for which the plan has no loss.
     is_lossless_line: bool,
 }
 

@@ -42,10 +42,10 @@ fn check_pacer(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> 
     match (options.clock, options.hosts) {
         (Clock::Virtual, HostPlacement::RootNamespace) => Ok(()),
         (Clock::Real, _) => Err(LabErrorKind::CongestionControl {
-            why: "its programs rely on a single CPU with exact timers",
+            why: "DCQCN's programs rely on a single CPU with exact timers",
         }),
         (Clock::Virtual, HostPlacement::OwnNamespace) => Err(LabErrorKind::CongestionControl {
-            why: "its pacer is in the root namespace, but each host is in its own namespace",
+            why: "DCQCN's pacer is in the root namespace, but each host of this lab is in a namespace of its own",
         }),
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     process::{self, ProcessId},
 };
 
-/// Name and slot of a lab that has no objects yet, recorded in its journal. Dropping the reservation
+/// Name and slot (address block) of a lab that has no objects yet, recorded in its journal. Dropping the reservation
 /// releases both.
 #[derive(Debug)]
 pub struct Reservation {
@@ -48,7 +48,10 @@ pub enum ReservationError {
         status.owner_command.as_deref().unwrap_or_default(),
     )]
     Kept { status: Box<Status> },
-    #[error("lab `{lab}` is dead and cannot be removed: {}", list(errors))]
+    #[error(
+        "the owner of lab `{lab}` has died, but the lab cannot be removed: {}",
+        list(errors)
+    )]
     Remains {
         lab: LabName,
         errors: Vec<UndoError>,
@@ -68,8 +71,8 @@ pub enum ReservationError {
 }
 
 impl Reservation {
-    /// Reserves a lab on this kernel. A dead lab of the same name is removed first; a live or kept lab of that name is
-    /// an error. Also fails if all slots are in use or the machine's network cannot be read.
+    /// Reserves a lab on this kernel. A lab of the same name whose owner has died is removed first; a live or kept lab
+    /// of that name is an error. Also fails if all slots are in use or the machine's network cannot be read.
     pub fn acquire(lab: &LabName, scenario: &str) -> Result<Self, ReservationError> {
         Self::acquire_on(Location::Here, lab, scenario)
     }
@@ -121,7 +124,7 @@ impl Reservation {
         &self.lab
     }
 
-    /// Returns the slot for which the plan must be relabelled.
+    /// Returns the slot (address block) for which the plan must be relabelled.
     #[must_use]
     pub const fn slot(&self) -> u8 {
         self.slot

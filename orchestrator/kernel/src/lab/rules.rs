@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Fails if a rule of the machine diverts packets of the lab's hosts; the error contains the rule.
+/// Fails if a policy routing rule of the machine diverts packets of the lab's hosts; the error contains the rule.
 pub(super) fn check(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorKind> {
     match taking(plan, options)? {
         Some(rule) => Err(LabErrorKind::Rule {
@@ -37,7 +37,7 @@ pub(super) fn check(plan: &Plan, options: &LowerOptions) -> Result<(), LabErrorK
     }
 }
 
-/// Returns the first rule that diverts packets of the lab's hosts; `None` if no rule does.
+/// Returns the machine's first policy routing rule that diverts packets of the lab's hosts; `None` if no rule does.
 pub(super) fn taking(
     plan: &Plan,
     options: &LowerOptions,
@@ -226,9 +226,9 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// Routes of a machine. Table 7 has a default route; 8 has a route to 10.0.0.0/8; 9 has a default route and a throw
-    /// route for 10.0.0.0/8; 10 has a route to the machine's own network; 11 has a default route that refuses packets,
-    /// and a route to 10.0.0.0/8.
+    /// Routes of a machine. Table 7 has a default route; table 8 has a route to 10.0.0.0/8; table 9 has a default route
+    /// and a throw route for 10.0.0.0/8; table 10 has a route to the machine's own network; table 11 has a default
+    /// route that refuses packets, and a route to 10.0.0.0/8.
     fn routes() -> Vec<KernelRoute> {
         let route = |table, addr: &str, len, (throws, is_unicast): (bool, bool)| KernelRoute {
             table,

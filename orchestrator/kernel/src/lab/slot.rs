@@ -7,7 +7,7 @@ use lab_plan::{
 
 use crate::netlink::{NetlinkError, Socket, dump};
 
-/// Objects in the root namespace with which a slot could conflict.
+/// Objects in the root namespace with which a lab slot (addresses, tables, rules, names) could conflict.
 #[derive(Debug, Default)]
 pub(crate) struct InUse {
     pub slots: Vec<u8>,

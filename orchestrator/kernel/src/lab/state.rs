@@ -70,8 +70,8 @@ impl Lab {
         state
     }
 
-    /// Returns a table of the QPs in the last repetition, with their state, their counters, and the marked packets that
-    /// their receivers counted; `None` without congestion control.
+    /// Returns a table of the QPs that the lab's last repetition created, with their state, their counters, and the
+    /// marked packets that their receivers counted; `None` without congestion control.
     fn paced_qps(&self) -> Option<String> {
         let read = |maps: &HostMaps| {
             let receivers: BTreeMap<_, _> = maps.receivers()?.into_iter().collect();
@@ -182,7 +182,7 @@ const STATE_FILES: [&str; 3] = ["lab-qdiscs.txt", "lab-links.txt", "lab-sysctls.
 /// Name of the record file for QPs with congestion control.
 const QPS_FILE: &str = "lab-qps.csv";
 
-/// Columns of [`QPS_FILE`]. Rates and sizes are those of the emulated lab, not converted to the paper's.
+/// Columns of [`QPS_FILE`]. Rates and sizes are emulated values (after scaling), not at the paper's scale.
 const QPS_HEAD: &str = "src,dst,dest_qp,rate_bps,target_bps,alpha_q30,cnps,packets,bytes,rounds,max_parked,out_of_order,marked,cnps_sent";
 
 /// Directory of the kernel's network settings.

@@ -135,11 +135,11 @@ impl Lab {
         self.record(&Entry::Process(Process { id, cgroup }))
     }
 
-    /// Measures both directions of every link with the lab's clock, and compares the figures with `bounds`.
+    /// Measures every link in both directions by the lab's clock, and compares the measured values with `bounds`.
     ///
     /// # Errors
-    /// If the measurement fails or the caller cancels. A link outside its bounds is not an error, but a row with a
-    /// problem.
+    /// If the measurement fails or the caller cancels. A measurement outside `bounds` is not an error, but recorded as
+    /// a problem in the link's row.
     pub fn certify(
         &mut self,
         bounds: &LinkBounds,
@@ -148,7 +148,7 @@ impl Lab {
         certify::measure(self, bounds, cancel)
     }
 
-    /// Reads the kernel's state back and returns the differences from the plan. Waits for carriers for up to
+    /// Reads the kernel's state back and returns the differences from the plan. Waits for the links' carriers for up to
     /// `patience`.
     pub(crate) fn differences(&mut self, patience: Duration) -> Result<Vec<Drift>, LabErrorKind> {
         let steps = lower(&self.plan, &self.options);

@@ -8,7 +8,7 @@ use lab_units::{LinkId, PortId};
 use super::{Layout, LowerOptions, link};
 use crate::step::{DeviceChange, QdiscAt, Step};
 
-/// Reason why a fault cannot be lowered.
+/// Reason why a fault cannot be translated into kernel steps.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum FaultError {
     #[error(
@@ -72,7 +72,7 @@ pub fn lower_repair(plan: &Plan, options: &LowerOptions) -> Vec<Step> {
 }
 
 /// Returns the steps for a plan's interfaces and queues, with the parameters that result from the injected `faults`.
-/// They are compared with the kernel's state after flows have run.
+/// The steps are compared with the kernel's state after flows have run.
 ///
 /// # Errors
 /// If a fault is on a link inside a datacenter.

@@ -12,7 +12,7 @@ use lab_units::{Bytes, LinkId, Mac, NodeId, PortId};
 use super::{Clock, HostPlacement, LowerOptions};
 use crate::{journal, step::Namespace};
 
-/// Plan with its lowering options, and the names that follow from both.
+/// Plan with the options for its translation into kernel steps, and the object names that follow from plan and options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout<'a> {
     pub plan: &'a Plan,
@@ -53,7 +53,7 @@ impl<'a> Layout<'a> {
         (0..).map(LinkId).zip(&self.plan.links)
     }
 
-    /// Returns the ports of the links that run through the fiber, which are the inter-DC links.
+    /// Returns the ports of the inter-DC links, which run through the fiber, the namespace of the delay lines.
     pub fn fiber_ports(&self) -> impl Iterator<Item = PortId> + use<'a> {
         let links = self.links();
         let inter_dc = links.filter(|(_, link)| link.kind == LinkKind::InterDc);
@@ -81,13 +81,13 @@ impl<'a> Layout<'a> {
         Namespace::Named(self.options.lab.netns(FIBER))
     }
 
-    /// Returns the name of the interface in the fiber that faces the port of a DCI switch.
+    /// Returns the name of the interface that faces the port of a DCI switch in the fiber, the delay lines' namespace.
     pub fn fiber_dev(&self, port: PortId) -> String {
         format!("f{}", port.0)
     }
 
-    /// Returns the MAC address of the interface in the fiber that faces a port: the port's address with one more bit
-    /// set.
+    /// Returns the MAC address of the interface that faces a port in the fiber, the delay lines' namespace: the port's
+    /// address with one more bit set.
     pub fn fiber_mac(&self, port: PortId) -> Mac {
         let Mac(mut bytes) = self.port(port).mac;
         bytes[1] |= FIBER_MAC_BIT;
@@ -111,17 +111,17 @@ impl<'a> Layout<'a> {
         dcqcn.filter(|_| self.options.delay_lines)
     }
 
-    /// Returns the name of the interface through which packets enter the pacer.
+    /// Returns the name of the interface through which packets enter the pacer, which limits QPs to DCQCN's rates.
     pub fn pacer_dev(&self) -> String {
         format!("l{:x}pacer", self.plan.slot)
     }
 
-    /// Returns the name of the interface through which packets leave the pacer.
+    /// Returns the name of the interface through which packets leave the pacer, which limits QPs to DCQCN's rates.
     pub fn gate_dev(&self) -> String {
         format!("l{:x}gate", self.plan.slot)
     }
 
-    /// Returns the directory in the lab's BPF file system in which the host programs are pinned.
+    /// Returns the directory in the lab's BPF file system in which the hosts' BPF programs are pinned.
     pub fn host_directory(&self) -> PathBuf {
         journal::bpf_directory(&self.options.lab).join("host")
     }
@@ -135,8 +135,8 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Name of the fiber as a node. No real node can have this name: names of datacenters are shorter, and names of other
-/// nodes end with a number.
+/// Node name of the fiber, the namespace of the delay lines. No real node can have this name: names of datacenters are
+/// shorter, and names of other nodes end with a number.
 pub(crate) const FIBER: &str = "delay-lines";
 
 /// Bit of the second byte that is clear in the MAC address of every port; see [`address::mac`].

@@ -80,8 +80,8 @@ pub(super) fn ends(layout: &Layout<'_>, node: &Node, steps: &mut Vec<Step>) {
     }
 }
 
-/// Appends the steps for the fibers. Each end of a fiber forwards the packets that it receives to the other end, after
-/// the fiber's delay.
+/// Appends the steps for the fibers, the delay lines of inter-DC links. Each end of a fiber forwards the packets that
+/// it receives to the other end, after the fiber's delay.
 pub(super) fn fiber(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     let netns = layout.fiber();
     let fibers = layout.fiber_ports();
@@ -145,8 +145,8 @@ pub(crate) fn egress(
     [Some(first), marking].into_iter().flatten()
 }
 
-/// Returns the `red` qdisc that marks packets below the shaper of a legacy switch. The bytes that wait at the fiber are
-/// subtracted from the qdisc's thresholds and limit.
+/// Returns the `red` qdisc that marks packets below the shaper of a legacy switch. The bytes that wait in the delay
+/// line's `netem` are subtracted from the qdisc's thresholds and limit.
 ///
 /// With probability p, `red` marks one packet after every 1 to 1/p packets, uniformly distributed, and so marks a share
 /// of 2p/(1 + p). The plan specifies the share p; probability p/2 gives the share p/(1 + p/2), which is close.
@@ -166,8 +166,8 @@ fn red(layout: &Layout<'_>, shaper: &Tbf, ecn: &EcnConfig) -> Red {
     }
 }
 
-/// Returns the size of the buffer that the plan gives a node for a link, in bytes, in addition to the packet that is
-/// being sent.
+/// Returns the size of the buffer that the plan assigns to a node for a link, in bytes, in addition to the packet that
+/// is being sent.
 pub(crate) fn buffer(layout: &Layout<'_>, link: &Link, node: &Node) -> Bytes {
     match link.kind {
         LinkKind::InterDc => layout.plan.transport.queue_limit(&link.emu),

@@ -4,7 +4,7 @@ use lab_units::Clock;
 
 use crate::name::LabName;
 
-/// Inputs of lowering in addition to the plan.
+/// Inputs, besides the plan, for its translation into kernel steps.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LowerOptions {
     /// Name of the lab, which is part of its namespaces' names.
@@ -21,7 +21,7 @@ pub struct LowerOptions {
 }
 
 impl LowerOptions {
-    /// Returns the options with which `plan --steps` lowers a plan.
+    /// Returns the options with which `plan --steps` translates a plan into the steps that it prints.
     #[must_use]
     pub const fn shown(lab: LabName) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl LowerOptions {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostPlacement {
-    /// All NICs are in the root namespace, behind policy routing; there, the rxe of every release can send.
+    /// All NICs are in the root namespace, behind policy routing; the rxe of every kernel release can send from there.
     RootNamespace,
     /// Each NIC is in a namespace of its own, for kernels whose rxe can send from there.
     OwnNamespace,

@@ -25,7 +25,7 @@ use crate::step::{
     DeviceChange, Fq, HostPrograms, Namespace, NicRate, Parent, Qdisc, QdiscAt, Step, Veth, VethEnd,
 };
 
-/// Appends the step that creates the veth pair of the pacer.
+/// Appends the step that creates the veth pair of the pacer, which limits QPs to DCQCN's rates.
 pub(super) fn pair(layout: &Layout<'_>, steps: &mut Vec<Step>) {
     if layout.dcqcn().is_none() {
         return;
@@ -143,7 +143,7 @@ fn max_flows(plan: &Plan) -> u32 {
     u32::try_from(max).unwrap_or(u32::MAX)
 }
 
-/// Minimum time until the pacer checks a parked packet again; a longer timer interval of DCQCN replaces it.
+/// Minimum time until the pacer checks a held packet again; DCQCN's timer interval applies instead if it is longer.
 /// Measurements showed that a shorter time costs CPU time and does not increase rates sooner.
 const HORIZON: Nanos = Nanos::from_millis(5);
 

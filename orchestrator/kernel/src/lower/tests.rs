@@ -66,9 +66,9 @@ fn other_congestion_controls_have_no_pacer() {
     }
 }
 
-/// Three frames of 4,190 B (12,570 B) wait at the fiber and are subtracted from the buffer (620 kB) and from the
-/// thresholds (40 kB and 160 kB). At p = 1/10, `red` marks after 1 to 10 packets, 5.5 on average, so it marks 18 %,
-/// near the plan's 20 %; at p = 1/5 it would mark after 1 to 5 packets, or 33 %.
+/// Three frames of 4,190 B (12,570 B) wait in the delay line's `netem` and are subtracted from the buffer (620 kB) and
+/// from the thresholds (40 kB and 160 kB). At p = 1/10, `red` marks after 1 to 10 packets, 5.5 on average, so it marks
+/// 18 %, near the plan's 20 %; at p = 1/5 it would mark after 1 to 5 packets, or 33 %.
 #[test]
 fn a_legacy_switch_marks_by_a_qdisc() {
     let options = options(HostPlacement::RootNamespace, Clock::Virtual);

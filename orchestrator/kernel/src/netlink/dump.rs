@@ -28,7 +28,7 @@ pub(crate) struct Interface {
     pub queue_len: u32,
     pub group: u32,
     pub veth: bool,
-    /// Administrative state: true if the interface is set up.
+    /// Administrative state: true if the interface was set to `up`.
     pub up: bool,
     /// Operational state: true if both ends of the link are up.
     pub running: bool,

@@ -50,7 +50,7 @@ pub(crate) enum Match {
 /// Action that the kernel takes for packets that a rule matches.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum KernelRuleAction {
-    /// The table is looked up; routes with prefixes of at most `suppressed` bits do not count.
+    /// The table is looked up; routes with prefixes of at most `suppressed` bits are ignored.
     Lookup { table: u32, suppressed: Option<u8> },
     /// The lookup continues at the rule with this priority.
     Goto(u32),

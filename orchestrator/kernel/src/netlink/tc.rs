@@ -194,7 +194,8 @@ fn header(index: u32, parent: Parent, handle: Handle) -> Tcmsg {
     header
 }
 
-/// Returns a `struct tc_mirred` that redirects packets: index, capab, action, refcnt, bindcnt, eaction, ifindex.
+/// Returns a `struct tc_mirred` that redirects packets to the interface `to`; its fields are index, capab, action,
+/// refcnt, bindcnt, eaction, ifindex.
 fn egress_redirect(to: u32) -> Vec<u8> {
     let words = [0, 0, TC_ACT_STOLEN, 0, 0, TCA_EGRESS_REDIR, to];
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// tbf is left out, because the kernel converts the size of its bucket to ticks.
+    /// This test omits tbf, because the kernel converts the size of its bucket to ticks.
     #[test]
     fn the_kernel_lists_a_discipline_as_it_was_sent() {
         let mut wire = testing::wire("100 Mbit", "25 ms", "620 kB");

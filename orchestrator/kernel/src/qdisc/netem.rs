@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// 100 Mbit/s are 12,500,000 B/s, and half of 2^32 is 2^31.
+    /// The rate, 100 Mbit/s, is 12,500,000 B/s; the loss, 1/2, is 2^31 in units of 2^-32.
     #[test]
     fn a_delay_line_does_what_its_link_does() {
         let mut wire = testing::wire("100 Mbit", "25 ms", "620 kB");

@@ -218,7 +218,7 @@ mod tests {
         ValidAgentConfig::try_from(config).expect("the configuration is valid");
     }
 
-    /// Only faults on the switch's own links to other datacenters count: links 0 and 1. Link 4 leads to the switch's
+    /// Only faults on the switch's own links to other datacenters count (links 0 and 1); link 4 leads to the switch's
     /// host.
     #[test]
     fn the_lowest_rate_is_that_of_a_fault_on_a_link_to_another_datacenter() {

@@ -271,8 +271,8 @@ impl Drop for Process {
     }
 }
 
-/// Returns the directory in a lab's `pins` for the maps of a datacenter's agent. The prefix keeps the directory from
-/// colliding with other entries of `pins`, such as the maps of hosts.
+/// Returns the subdirectory of a lab's `pins` directory in which the maps of a datacenter's agent are pinned. The
+/// prefix keeps the directory from colliding with other entries of `pins`, such as the maps of hosts.
 fn pins_of(pins: &Path, dc: &str) -> PathBuf {
     pins.join(format!("switch-{dc}"))
 }

@@ -72,10 +72,12 @@ pub(super) fn of_changes(
     config: &AgentConfig,
     changes: &[ParameterChange],
 ) -> Result<(Vec<AgentCommand>, Tuned), String> {
-    let parameters = config
-        .policy
-        .congestion()
-        .ok_or_else(|| format!("the policy of `{}` has no parameters to tune", config.dc))?;
+    let parameters = config.policy.congestion().ok_or_else(|| {
+        format!(
+            "the policy of the switch in `{}` has no parameters to tune",
+            config.dc
+        )
+    })?;
     let parameters = changed(parameters, changes)?;
     let tuned = tunable(&parameters);
     if changes.is_empty() {

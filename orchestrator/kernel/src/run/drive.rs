@@ -32,12 +32,12 @@ pub(super) struct RunningRepetition<'a> {
     pub(super) repetition: Repetition<'a>,
     pub(super) agents: Vec<SwitchAgent>,
     pub(super) inputs: UnboundedReceiver<Input>,
-    /// Sending end of `inputs`; agents and flows get clones of this sender.
+    /// Sender for the channel `inputs`; agents and flows get clones of this sender.
     sender: UnboundedSender<Input>,
     setup: RepetitionSetup<'a>,
-    /// Value of [`Runner::host_waits`] when the latest flow was delivered. Later waits do not count, because perftest's
-    /// clients then write their reports. Verbs flows write no reports, so for them the value at the session's end
-    /// suffices.
+    /// Number of times that this kernel had waited for its host ([`Runner::host_waits`]) when the latest flow was
+    /// delivered. Later waits do not count, because perftest's clients then write their reports. Verbs flows write no
+    /// reports, so for them the value at the session's end suffices.
     waits_at_delivery: u64,
 }
 
@@ -169,7 +169,8 @@ impl Runner<'_> {
         Ok(Some(counts))
     }
 
-    /// Chooses the start of the repetition's time. On a virtual clock, sleeps until shortly before the start.
+    /// Chooses the start of the repetition, from which flows and records count their time. On a virtual clock, sleeps
+    /// until shortly before the start.
     async fn start_time(
         &mut self,
         running: &mut RunningRepetition<'_>,
@@ -250,7 +251,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Runs the flows, and handles all inputs until every flow has its row.
+    /// Runs the flows, and handles all inputs until a row has been written for every flow.
     async fn run_flows(
         &mut self,
         session: FlowSession,
@@ -416,7 +417,8 @@ impl Runner<'_> {
         running: &mut RunningRepetition<'_>,
     ) -> Result<Tuned, String> {
         let agent = running.agents.iter_mut().find(|agent| agent.name() == dc);
-        let agent = agent.ok_or_else(|| format!("`{dc}` has no agent in this run"))?;
+        let agent =
+            agent.ok_or_else(|| format!("datacenter `{dc}` has no switch agent in this run"))?;
         let at = (running.setup.policy, agent.switch());
         let faults = running.repetition.injected();
         let (commands, tuned) =

@@ -31,7 +31,7 @@ pub enum RunError {
     Verbs(#[from] VerbsError),
     #[error(transparent)]
     Lab(#[from] LabErrorKind),
-    /// The switches' maps cannot be pinned.
+    /// The BPF file system in which the switches' maps are pinned cannot be mounted.
     #[error("cannot mount a BPF file system for the lab: {0}")]
     Pins(io::Error),
     /// The socket for `lcmp-lab tune` cannot be opened.
@@ -43,16 +43,16 @@ pub enum RunError {
     /// A fault cannot be applied.
     #[error(transparent)]
     Fault(#[from] FaultError),
-    /// Rows cannot be written.
+    /// Rows of the records cannot be written.
     #[error(transparent)]
     Records(#[from] RecordsError),
     /// The run's inputs cannot be recorded.
     #[error("cannot record the run's inputs: {0}")]
     Inputs(io::Error),
-    /// The phase of the kernel's timers cannot be read.
-    #[error("cannot read the phase of the kernel's timers: {0}")]
+    /// The kernel's timer tick, with which the start of a repetition is aligned, cannot be read.
+    #[error("cannot read the kernel's timer tick: {0}")]
     Clock(io::Error),
-    /// The machine cannot be watched while flows run.
+    /// The watchdog, which measures CPU load and clock jumps while flows run, cannot be started.
     #[error("cannot start the watchdog: {0}")]
     Watchdog(io::Error),
     /// A host has no RDMA device.

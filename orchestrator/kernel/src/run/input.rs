@@ -29,7 +29,7 @@ pub(super) enum Input {
     Agent(DcId, AgentEvent),
     /// A flow caused an event.
     Flow(Event),
-    /// The repetition's time starts at this instant.
+    /// The repetition starts at this instant, from which flows and records count their time.
     Start(MonotonicTime),
     /// The plan's next fault has been injected.
     Fault,
@@ -51,7 +51,7 @@ pub(super) enum Input {
     Stop,
     /// No further events from agents or flows will come.
     Drained,
-    /// The pauses of the hosts' NICs were read.
+    /// The PFC pauses of the hosts' NICs were read.
     Pauses {
         pauses: Vec<PauseRecord>,
         /// Port of each NIC, by interface index.
@@ -76,7 +76,7 @@ pub(super) struct Ending {
     pub at: MonotonicTime,
     pub before: Readings,
     pub after: Readings,
-    /// Figures that the watchdog collected; `None` on a virtual clock.
+    /// Figures on CPU load and clock jumps that the watchdog collected; `None` on a virtual clock.
     pub watch: Option<Watch>,
     /// Counters of the host programs; `None` without congestion control.
     pub hosts: Option<HostCounts>,

@@ -71,7 +71,7 @@ pub struct Runner<'a> {
     /// Writer for a recording of the run's inputs, from which a test can replay the run; usually `None`.
     pub inputs: Option<&'a mut dyn io::Write>,
     /// Function that returns how often this kernel has waited for its host. Each wait may make a guest's virtual clock
-    /// jump, so there should be no waits between a start and the last delivery.
+    /// jump, so there should be no waits between the start of a repetition and its last delivery.
     pub host_waits: &'a dyn Fn() -> u64,
     /// Function that returns the CPU time that this kernel has used so far; `None` outside a guest.
     pub guest_cpu: &'a dyn Fn() -> Option<GuestCpu>,
@@ -82,7 +82,8 @@ impl Runner<'_> {
     /// Runs every repetition of every policy.
     ///
     /// # Errors
-    /// If an agent, the lab or the records fail, or the run is cancelled. A failed flow is a row, not an error.
+    /// If an agent, the lab or the records fail, or the run is cancelled. A failed flow is recorded in its row and is
+    /// not an error.
     pub async fn run(&mut self) -> Result<RunReport, RunError> {
         let mut report = RunReport::default();
         let pin_dir = self.lab.bpf_directory().map_err(RunError::Pins)?;

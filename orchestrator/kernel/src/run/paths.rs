@@ -18,7 +18,7 @@ pub(super) struct PinnedPaths<'a> {
     plan: &'a Plan,
     tool: Tool,
     hops: BTreeMap<FlowDirection, Pinned>,
-    /// Flows by direction; a flow is added once its QPs are known.
+    /// Flow to which each direction (data or acknowledgements) belongs; a flow is added once its QPs are known.
     flows: BTreeMap<FlowDirection, FlowId>,
 }
 
@@ -71,7 +71,8 @@ impl<'a> PinnedPaths<'a> {
         }
     }
 
-    /// Adds a decision; returns the flow that it is for, if the flow is in the schedule.
+    /// Adds a routing decision of the switch in `dc`; returns the flow that the decision is for, if the flow is in the
+    /// schedule.
     pub(super) fn decide(&mut self, dc: DcId, report: &DecisionReport) -> Option<FlowId> {
         let direction = FlowDirection {
             src: report.src_ip,
@@ -247,8 +248,8 @@ mod tests {
     }
 
     /// Each of the flow's five messages of 10,000 B has ten packets: nine with 1,024 B and one with 784 B. Packets 0 to
-    /// 22 go over DC2, which is 2 · 10,000 + 3 · 1,024 = 23,072 B, and later packets over DC3. The first PSN is two
-    /// below the 24-bit wrap. A retransmission of packet 12 does not change DC3's share.
+    /// 22 (2 · 10,000 + 3 · 1,024 = 23,072 B) go over DC2, and later packets over DC3. The first PSN is two below the
+    /// 24-bit wrap. A retransmission of packet 12 does not change DC3's share.
     #[test]
     fn bytes_of_a_re_routed_flow_are_counted_by_its_sequence_numbers() {
         let mut plan = plan();

@@ -54,7 +54,8 @@ pub(super) struct Repetition<'a> {
     injected: usize,
     /// Selection of flows whose rates are recorded; `None` without congestion control.
     sampled_rates: Option<SampledRates>,
-    /// Outcomes of flows that have ended but have no row yet, because decisions about them are still missing.
+    /// Outcomes of flows that have ended but have no row yet, because routing decisions for these flows are still
+    /// missing.
     waiting: BTreeMap<FlowId, FlowOutcome>,
     agents: usize,
     ready_agents: usize,
@@ -64,8 +65,7 @@ pub(super) struct Repetition<'a> {
     complete_agents: BTreeSet<DcId>,
     /// True once the agents were asked to end.
     is_ending: bool,
-    /// Datacenters that the rows of unfinished flows name, because their switches dropped packets without a live
-    /// candidate.
+    /// Datacenters whose switches dropped packets without a live candidate, as the rows of unfinished flows report.
     unreachable: BTreeSet<DcId>,
 }
 
@@ -228,7 +228,7 @@ impl<'a> Repetition<'a> {
         self.injected += 1;
     }
 
-    /// Returns the record of a change that was made at `at`.
+    /// Returns the record of a tuning or an agent restart that happened at `at`.
     fn change(&self, kind: ChangeKind, at: MonotonicTime, text: String) -> LiveChange {
         LiveChange {
             kind,
@@ -504,7 +504,7 @@ mod tests {
         repetition
     }
 
-    /// Returns a repetition whose two agents are ready, whose flow is connected, and whose time has started.
+    /// Returns a repetition whose two agents are ready, whose flow is connected, and whose clock has started.
     fn started(plan: &Plan) -> Repetition<'_> {
         let mut repetition = repetition(plan);
         handle(&mut repetition, ready(0, None)).unwrap();
@@ -519,8 +519,8 @@ mod tests {
         repetition
     }
 
-    /// Returns the end of a repetition at `at`, during which 15 packets were sent and the kernel waited twice for its
-    /// host.
+    /// Returns the last input of a repetition that ended at `at`, during which 15 packets were sent and the kernel
+    /// waited twice for its host.
     fn ending(at: MonotonicTime) -> Input {
         let readings = |packets, host_waits| Readings {
             packets,

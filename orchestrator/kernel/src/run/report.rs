@@ -31,12 +31,13 @@ pub enum RunEvent {
     FlowsEnd,
 }
 
-/// Report of a run, which supplements its rows.
+/// Figures and warnings about a run that its rows do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct RunReport {
     /// Number of flows whose start was later than planned by more than a hundredth of their round-trip time.
     pub late_launches: u64,
-    /// Figures about the lab and its machine while flows ran; figures of single links are not included.
+    /// Figures about the lab and its machine while flows ran, by which the run is judged; figures of single links are
+    /// not included.
     pub conduct: Conduct,
     /// Retransmissions by policy; empty if SoftRoCE does not count them.
     pub retransmissions: BTreeMap<String, Retransmissions>,
@@ -55,8 +56,8 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// Returns the record of the run's end. Phases, certified links and problems are left empty, because the report
-    /// does not contain them.
+    /// Returns the record of the run's end. Phases and problems are left empty, because the report does not contain
+    /// them.
     #[must_use]
     pub fn end(self, ended_at: UtcTime, evidence: Evidence) -> RunEnd {
         RunEnd {
@@ -92,8 +93,8 @@ impl RunReport {
         sum.available_ns = more(sum.available_ns, before.available_ns, after.available_ns);
     }
 
-    /// Adds the losses between two readings under `policy`; `reroutes` is the number of decisions in that time that
-    /// re-routed flows.
+    /// Adds the packet losses and retransmissions counted between two readings under `policy`; `reroutes` is the number
+    /// of decisions in that time that re-routed flows.
     pub(super) fn add_losses(
         &mut self,
         policy: &str,
@@ -112,8 +113,8 @@ impl RunReport {
         recovery.reroutes += reroutes;
     }
 
-    /// Adds the differences from the plan that were found after the repetition called `title`. A difference that
-    /// persists is reported only once.
+    /// Adds the differences between the lab's kernel objects and the plan that were found after the repetition called
+    /// `title`. A difference that persists is reported only once.
     pub(super) fn add_altered(&mut self, title: &str, differences: &[String]) {
         let altered = &mut self.conduct.altered;
         for difference in differences {
@@ -197,8 +198,8 @@ impl RunReport {
     }
 }
 
-/// Returns a sentence about `place` for each non-zero count. An entry of `counts` consists of a count, its noun, and
-/// the rest of the sentence.
+/// Returns a sentence for each non-zero count, beginning with `place`: the repetition and the switch. An entry of
+/// `counts` consists of a count, its noun, and the rest of the sentence.
 fn sentences(place: &str, counts: &[(u64, &str, &str)]) -> impl Iterator<Item = String> {
     counts
         .iter()

@@ -29,7 +29,7 @@ use super::paths::{FlowPaths, PinnedPaths};
 #[derive(Debug)]
 pub(super) struct ReportRows<'a> {
     rows: RowMaker<'a>,
-    /// Start of the repetition's time; `u64::MAX` ns until the start is known.
+    /// Start of the repetition's clock; `u64::MAX` ns until the start is known.
     start: MonotonicTime,
     paths: PinnedPaths<'a>,
     /// Keys of the sending QPs whose rates are recorded, by running flow.
@@ -70,7 +70,7 @@ impl SwitchSamples {
 }
 
 impl<'a> ReportRows<'a> {
-    /// Creates the converter for a repetition whose time has not started.
+    /// Creates the converter for a repetition whose clock has not started.
     pub(super) fn new(plan: &'a Plan, policy: &'a str, repetition: u32, tool: Tool) -> Self {
         let generator = FlowGenerator {
             program: tool.name(),
@@ -89,12 +89,12 @@ impl<'a> ReportRows<'a> {
         }
     }
 
-    /// Sets the start of the repetition's time.
+    /// Sets the start of the repetition's clock.
     pub(super) const fn start_at(&mut self, start: MonotonicTime) {
         self.start = start;
     }
 
-    /// Returns the paper time between the repetition's start and `at`; zero if `at` is before the start.
+    /// Returns the time at the paper's scale between the repetition's start and `at`; zero if `at` is before the start.
     pub(super) fn paper_time(&self, at: MonotonicTime) -> Nanos {
         self.rows.paper.time(at.since(self.start))
     }
@@ -343,7 +343,7 @@ impl<'a> ReportRows<'a> {
             .link(time, now.port, self.rate_at(now.port, time), counters)
     }
 
-    /// Returns the emulated rate at `time` of the link at `port`, which follows from the plan and its faults.
+    /// Returns the emulated rate of the link at `port` at `time`, computed from the plan and its faults.
     fn rate_at(&self, port: PortId, time: Nanos) -> BitsPerSec {
         let wires = self.rows.plan.wires();
         wires
@@ -417,9 +417,9 @@ mod tests {
         assert_eq!((&*row.policy, row.repetition), ("lcmp", 2));
     }
 
-    /// With a rate scale of 1/2,000, the 10 Mbit/s that a fault sets are 20 Gbit/s in paper units, in both directions,
-    /// and also after a cut and its repair, which change no rate. Before the fault, and on another link, the rate is
-    /// the plan's paper rate, 100 Mbit/s.
+    /// At a rate scale of 1/2,000, a fault that sets a link to 10 Mbit/s sets it to 20 Gbit/s at the paper's scale, in
+    /// both directions. A later cut and its repair do not change this rate. Before the fault, and on another link, the
+    /// rate is the plan's rate at the paper's scale, 100 Mbit/s.
     #[test]
     fn a_links_rate_is_the_one_in_force() {
         let mut plan = plan();

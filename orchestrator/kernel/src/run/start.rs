@@ -18,7 +18,7 @@ use lab_units::Nanos;
 
 use crate::lower::Clock;
 
-/// Start of a repetition's time, and the agents' rest before it.
+/// Start of a repetition's clock, and the end of the agents' rest (suspended periodic work) before that start.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Start {
     /// Instant from which flows, samples and records count.
@@ -82,7 +82,11 @@ struct Tick {
 impl Tick {
     /// Reads the time and the jiffies of a recent timer tick.
     fn read() -> io::Result<Self> {
-        let missing = || io::Error::other(format!("`{TIMER_LIST}` has no time or no jiffies"));
+        let missing = || {
+            io::Error::other(format!(
+                "`{TIMER_LIST}` does not contain the current time and the jiffies"
+            ))
+        };
         let read = |_| Self::parse(&fs::read_to_string(TIMER_LIST)?).ok_or_else(missing);
         let ticks: Vec<Self> = (0..READINGS).map(read).collect::<io::Result<_>>()?;
         Self::undisturbed(ticks).ok_or_else(missing)
@@ -139,7 +143,7 @@ const LONG_PERIOD: u64 = 512_000;
 /// Minimum time before the start for work that is still in progress: 20 s in jiffies.
 const MARGIN: u64 = 5_000;
 
-/// Time between the end of the agents' rest and the start, enough for at least one sample: 1 s in jiffies.
+/// Time between the end of the agents' rest and the start, enough for at least one queue sample: 1 s in jiffies.
 const VIRTUAL_LEAD: u64 = 250;
 
 /// Minimum time before the start on the real clock, in which agents receive the start command.

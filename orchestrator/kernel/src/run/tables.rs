@@ -7,7 +7,8 @@ use super::AgentError;
 /// Checks that the tables that an agent read back are those of its configuration.
 ///
 /// # Errors
-/// If a destination's candidates, or their order, path costs or buckets, differ, or if a port lacks the program.
+/// If a destination's candidates, or their order, path costs or buckets, differ, or if the switch program is not
+/// attached to a port.
 pub(super) fn check(config: &AgentConfig, ready: &Ready) -> Result<(), AgentError> {
     let differences = differences(config, ready);
     if differences.is_empty() {
@@ -25,7 +26,7 @@ fn differences(config: &AgentConfig, ready: &Ready) -> Vec<String> {
     let ports = u32::try_from(config.ports.len()).unwrap_or(u32::MAX);
     if ready.ports != ports {
         differences.push(format!(
-            "the program is attached at {} of {ports} ports",
+            "the switch program is attached at {} of {ports} ports",
             ready.ports
         ));
     }
@@ -40,7 +41,7 @@ fn differences(config: &AgentConfig, ready: &Ready) -> Vec<String> {
             .map_or(&[][..], |row| &row.candidates);
         if found != wanted.candidates {
             differences.push(format!(
-                "destination {}/{}: wanted {}, found {}",
+                "destination {}/{}: wanted candidates {}, found {}",
                 wanted.addr,
                 wanted.prefix_len,
                 show(&wanted.candidates),
@@ -53,7 +54,12 @@ fn differences(config: &AgentConfig, ready: &Ready) -> Vec<String> {
 
 /// Formats candidates as text, each with its port, C_path and number of buckets.
 fn show(candidates: &[CandidateConfig]) -> String {
-    let show = |it: &CandidateConfig| format!("{} ({}, {})", it.port, it.c_path, it.buckets);
+    let show = |it: &CandidateConfig| {
+        format!(
+            "port {} (C_path {}, buckets {})",
+            it.port, it.c_path, it.buckets
+        )
+    };
     let shown: Vec<String> = candidates.iter().map(show).collect();
     if shown.is_empty() {
         "no candidate".to_owned()
@@ -89,15 +95,15 @@ mod tests {
         let breaks: [(Break, &str); 5] = [
             (
                 |ready| ready.tables[0].candidates.reverse(),
-                "wanted 0 (10, 1), 2 (30, 1), found 2",
+                "wanted candidates port 0 (C_path 10, buckets 1), port 2 (C_path 30, buckets 1), found port 2",
             ),
             (
                 |ready| ready.tables[0].candidates[0].c_path = 77,
-                "found 0 (77, 1)",
+                "found port 0 (C_path 77, buckets 1)",
             ),
             (
                 |ready| ready.tables[0].candidates[0].port = lab_units::PortId(4),
-                "found 4 (10, 1)",
+                "found port 4 (C_path 10, buckets 1)",
             ),
             (|ready| drop(ready.tables.remove(0)), "found no candidate"),
             (|ready| ready.ports -= 1, "program is attached at"),

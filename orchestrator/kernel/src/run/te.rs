@@ -17,18 +17,19 @@ use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 pub(super) struct TeController<'a> {
     plan: &'a Plan,
     interval: Nanos,
-    /// Start of the repetition's time; `u64::MAX` ns until the start is known.
+    /// Start of the repetition's clock; `u64::MAX` ns until the start is known.
     start: MonotonicTime,
     controller: Controller,
     /// Provisioned capacity of the directed link that leaves through each port; `None` for links inside a datacenter.
     capacities: Vec<Option<BitsPerSec>>,
     /// Datacenters whose switches have an agent.
     agents: BTreeSet<DcId>,
-    /// Number of the latest interval for which an agent has reported.
+    /// Number of the latest demand interval for which an agent has reported.
     tick: u64,
-    /// Number of the open window; intervals in which no agent reports have no window.
+    /// Number of the current measurement window, which collects the demand reports of one interval; intervals without
+    /// reports have no window.
     window: u64,
-    /// Datacenters that have reported in the open window.
+    /// Datacenters that have reported in the current measurement window.
     reported: BTreeSet<DcId>,
 }
 
@@ -56,7 +57,7 @@ impl<'a> TeController<'a> {
         })
     }
 
-    /// Sets the start of the repetition's time.
+    /// Sets the start of the repetition's clock.
     pub(super) const fn start_at(&mut self, start: MonotonicTime) {
         self.start = start;
     }
@@ -73,7 +74,7 @@ impl<'a> TeController<'a> {
     }
 
     /// Handles the demand report of a datacenter's agent; returns the commands that install new buckets if the report
-    /// ends a window.
+    /// ends a measurement window.
     ///
     /// # Errors
     /// If the solver finds no solution.
@@ -174,7 +175,7 @@ mod tests {
     type Commands = Vec<(DcId, AgentCommand)>;
 
     const INTERVAL: Nanos = Nanos::from_millis(1_000);
-    /// Start of the repetition's time, deliberately not a multiple of the interval.
+    /// Start of the repetition's clock, deliberately not a multiple of the interval.
     const START: MonotonicTime = MonotonicTime::from_nanos(44_300_000_000);
     const ALL: [u32; 4] = [0, 1, 2, 3];
 

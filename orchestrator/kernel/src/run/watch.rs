@@ -52,7 +52,8 @@ impl Watchdog {
     }
 }
 
-/// Adds a repetition's figures to the figures of earlier repetitions: counts are summed, and the worst shares are kept.
+/// Adds a repetition's figures to the figures of earlier repetitions: counts are summed, and the largest lateness and
+/// the largest shares of CPU time are kept.
 pub(super) fn add(sum: &mut Option<Watch>, watch: Watch) {
     let Some(sum) = sum else {
         *sum = Some(watch);

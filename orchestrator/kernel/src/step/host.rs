@@ -22,9 +22,9 @@ pub struct HostPrograms {
     pub pfc: bool,
     /// Capacity in QPs, both for the map of senders and for the map of receivers.
     pub qps: u32,
-    /// Parameters of DCQCN, in emulated units.
+    /// Parameters of DCQCN, after scaling.
     pub dcqcn: DcqcnConfig,
-    /// Minimum time until the pacer checks a held packet again.
+    /// Minimum time until the pacer checks a held packet again, unless a timer interval of DCQCN is longer.
     pub horizon: Nanos,
 }
 

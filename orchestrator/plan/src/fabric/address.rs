@@ -25,7 +25,7 @@ use lab_units::{DcId, Mac, NodeId, PortId};
 
 use crate::model::{Prefix, Role};
 
-/// Number of lab slots on a machine: at most 16 labs exist at once.
+/// Number of lab slots (address blocks for one lab each) on a machine: at most 16 labs exist at once.
 pub const SLOTS: u8 = 1 << SLOT_BITS.count_ones();
 
 /// Maximum number of datacenters in a lab: 256 address blocks, minus the one for ends of inter-DC links.
@@ -228,7 +228,7 @@ const fn in_dc(dc: DcId, number: u32) -> Ipv4Addr {
 const SLOT_PREFIX_LEN: u8 = 12;
 const _: () = assert!(
     SLOT_BITS == 0x00f0_0000,
-    "a slot is the four bits before the datacenter"
+    "a slot is the four address bits before the datacenter's bits"
 );
 
 /// Number of addresses in a datacenter's block, a /20.

@@ -51,7 +51,7 @@ impl Network {
             .filter(move |port| self.neighbour(*port).role == role)
     }
 
-    /// Returns the sum of the rates of the links at `ports`, in paper bits per second.
+    /// Returns the total rate of the links at `ports`, in bits per second at the paper's scale.
     pub fn rate_of(&self, ports: impl Iterator<Item = PortId>) -> u64 {
         ports
             .map(|port| self.link(port.link()).paper.rate_bps.get())

@@ -12,15 +12,18 @@ use crate::{
     table_paths::TablePaths,
 };
 
-/// States of the network during a run; a new state (epoch) begins with each change of a link's rate or delay.
+/// States of the network during a run; a new period with a constant state (epoch) begins with each change of a link's
+/// rate or delay.
 pub(crate) struct Networks {
     /// Network state of each epoch, with the emulated time at which the epoch begins; the first begins at 0.
     epochs: Vec<(Nanos, Network)>,
-    /// Computed networks with each link's best rate and delay over a range of epochs, by the first and the last epoch.
+    /// Cache of networks in which each link has its best (maximum) rate and best (minimum) delay over a range of
+    /// epochs; the key is the first and the last epoch.
     best: BTreeMap<(usize, usize), Combined>,
 }
 
-/// Network with each link's best rate and delay over a range of epochs, and the paths between hosts in it.
+/// Network with each link's best (maximum) rate and best (minimum) delay over a range of epochs, and the paths between
+/// hosts in it.
 struct Combined {
     network: Network,
     paths: Paths,

@@ -47,8 +47,7 @@ fn add_in_dc(network: &mut Network, dc: usize, further: &[usize]) -> Result<(), 
         let count = further[host.index()];
         if count >= usize::from(address::MAX_HOST_ADDRS) {
             let object = format!("host `{}`", network.node(host).name);
-            let what =
-                "addresses to send its flows from, one for each 16,383 flows to the same host";
+            let what = "source addresses (every 16,383 flows to the same host need one)";
             let max = address::MAX_HOST_ADDRS.into();
             return Err(too_many(object, what, count + 1, max));
         }
@@ -56,7 +55,7 @@ fn add_in_dc(network: &mut Network, dc: usize, further: &[usize]) -> Result<(), 
     }
     if used > usize::try_from(address::MAX_HOSTS).unwrap_or(usize::MAX) {
         let object = format!("datacenter `{}`", network.dcs[dc].name);
-        let what = "addresses of hosts, one for each 16,383 flows from a host to the same host";
+        let what = "host addresses (every 16,383 flows between the same two hosts need one)";
         return Err(too_many(object, what, used, address::MAX_HOSTS));
     }
     let mut numbers = 1 + u32::try_from(hosts.len()).unwrap_or(u32::MAX)..;

@@ -9,6 +9,6 @@ use crate::capacity::Capacity;
 pub struct AutoScale {
     /// Capacity of the machine that runs the plan, within which the scale must stay.
     pub capacity: Capacity,
-    /// Bounds that the scale exceeds, each as a sentence with its consequence.
+    /// Bounds on fidelity and run time that the scale does not meet, one sentence each.
     pub costs: Vec<String>,
 }

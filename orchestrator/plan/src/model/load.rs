@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct LoadPlan {
     /// Longest duration of a workload, in paper time; zero without workloads.
     pub paper_duration_ns: Nanos,
-    /// Start of the last workload flow in paper time, the earliest over all repetitions.
+    /// Start of the last workload flow in paper time, the minimum over all repetitions.
     pub paper_last_start_ns: Nanos,
     /// Number of arrivals that the workloads sample within their durations, over all repetitions.
     pub arrivals: u64,
@@ -44,7 +44,7 @@ pub struct SenderLoad {
 pub struct ListedFlows {
     /// Number of listed flows.
     pub flows: u64,
-    /// Sum of the flows' sizes, in paper units.
+    /// Sum of the flows' sizes at the paper's scale, in bytes.
     pub paper_bytes: Bytes,
 }
 

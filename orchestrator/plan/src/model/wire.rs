@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 
 use crate::frame;
 
-/// Parameters of a link, and the packet limit of its delay line, which follows from them. Dereferences to `parameters`.
+/// Parameters of a link, and the packet limit of its delay line, which is computed from the parameters. Dereferences to
+/// `parameters`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
 pub struct WirePlan {
     #[serde(flatten)]
@@ -85,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    /// The keys have kept their order since the first plan format.
+    /// The keys of a link in `plan.json` have kept their order since the first plan format.
     #[test]
     fn a_link_is_written_in_the_order_of_its_declaration_and_read_again() {
         let marking = LinkConfig {

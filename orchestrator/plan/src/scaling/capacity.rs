@@ -58,11 +58,11 @@ pub struct MeasuredLoad {
 }
 
 impl Capacity {
-    /// Returns the default capacity of `place`.
+    /// Returns the default capacity of `place`: this machine or a kind of guest, each with a clock.
     ///
     /// The two emulated guests were measured on two cores of a server, the guest on the real clock while ten other
-    /// processes were busy. The defaults of the two other places are cautious guesses; `--scale-for` can name a
-    /// measured capacity instead.
+    /// processes were busy. The defaults of the two other places are cautious guesses; `--scale-for` accepts a measured
+    /// capacity instead.
     ///
     /// The wall-clock times of the emulated guest on the virtual clock were fitted to runs of `8dc` and of
     /// `paper/testbed` at three loads, with 1,740 to 6,635 flows per policy and repetition, on two cores. In these
@@ -180,8 +180,8 @@ impl Default for Capacity {
 impl FromStr for Capacity {
     type Err = ParseCapacityError;
 
-    /// Parses the name of a place, which stands for its default capacity, or a measured capacity in the form that
-    /// [`Self::argument`] returns.
+    /// Parses the name of a place, such as `guest-virtual`, which stands for the place's default capacity, or a
+    /// measured capacity in the form that [`Self::argument`] returns.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let Some((place, times)) = text.split_once(':') else {
             return Ok(Self::default_of(text.parse()?));
@@ -233,16 +233,17 @@ pub enum ParseCapacityError {
     /// A time is zero or longer than 10 s.
     #[error("a capacity's time is {time}; it must be 1 ns to {MAX_TIME}")]
     Time { time: Nanos },
-    /// The number of times does not match the clock of the place: two on the real clock, four on the virtual clock.
+    /// The number of durations in the capacity does not match the place's clock: two on the real clock, four on the
+    /// virtual clock.
     #[error(
-        "the number of times for `{place}` is {given}, expected `{place}:{form}` (hint: `lcmp-lab doctor --measure` \
-         prints it)"
+        "wrong number of durations ({given}) in the capacity, expected `{place}:{form}` (hint: \
+         `lcmp-lab doctor --measure` prints it)"
     )]
     Count {
         place: Place,
-        /// Number of times in the text.
+        /// Number of durations in the text.
         given: usize,
-        /// Names of the expected times, as the message shows them.
+        /// Names of the expected durations, as the message shows them.
         form: &'static str,
     },
 }
@@ -401,8 +402,8 @@ mod tests {
         let refusal = |text: &str| text.parse::<Capacity>().unwrap_err().to_string();
         assert_eq!(
             refusal("guest-virtual:15us,382us"),
-            "the number of times for `guest-virtual` is 2, expected `guest-virtual:HOP,FLOW,HOP_WALL,FLOW_WALL` (hint: \
-             `lcmp-lab doctor --measure` prints it)"
+            "wrong number of durations (2) in the capacity, expected `guest-virtual:HOP,FLOW,HOP_WALL,FLOW_WALL` \
+             (hint: `lcmp-lab doctor --measure` prints it)"
         );
         assert!(refusal("here:4us").contains("`here:HOP,FLOW`"));
         assert_eq!(

@@ -225,7 +225,7 @@ const fn flow_memory(tool: Tool) -> u64 {
     }
 }
 
-/// Returns the maximum number of concurrent flows if each takes [`SLOWDOWN`] times its ideal FCT.
+/// Returns the maximum number of concurrent flows if each flow takes [`SLOWDOWN`] times its ideal FCT.
 fn max_concurrent(flows: &[Flow]) -> u64 {
     let mut max = 0;
     for repetition in flows.chunk_by(|a, b| a.repetition == b.repetition) {
@@ -287,7 +287,8 @@ const PROCESS_MEMORY: u64 = 12_000_000;
 /// Memory of a verbs flow's two queue pairs, in bytes.
 const PAIR_MEMORY: u64 = 100_000;
 
-/// Memory per byte of a queued packet: buffer sizes are powers of two, so up to twice the packet.
+/// Maximum memory per byte of a queued packet: buffer sizes are powers of two, so a buffer has up to twice the packet's
+/// size.
 const PACKET_OVERHEAD: u64 = 2;
 
 /// Assumed slowdown of a flow under load.

@@ -4,8 +4,8 @@ use lab_units::{BitsPerSec, Bytes, Nanos, Ratio};
 
 use crate::model::Scale;
 
-/// Factors from emulated to paper units, the inverses of a plan's [`Scale`]. Results are rounded to the nearest whole
-/// unit.
+/// Factors that convert emulated quantities back to the paper's scale: the inverses of a plan's [`Scale`]. Results are
+/// rounded to the nearest whole unit.
 #[derive(Clone, Copy, Debug)]
 pub struct PaperUnits {
     rate: Ratio,
@@ -25,7 +25,7 @@ impl PaperUnits {
         }
     }
 
-    /// Converts a duration, or a time from the repetition's start, to paper time.
+    /// Converts a duration, or a time from the repetition's start, to the paper's time scale.
     #[must_use]
     pub fn time(&self, emulated: Nanos) -> Nanos {
         Nanos::new(self.time.scale_nearest(emulated.get()))
@@ -36,7 +36,7 @@ impl PaperUnits {
         Bytes::new(self.size.scale_nearest(emulated.get()))
     }
 
-    /// Converts a rate to paper units; a rate that would become zero or overflow is returned unchanged.
+    /// Converts an emulated rate to the paper's scale; a rate that would become zero or overflow is returned unchanged.
     #[must_use]
     pub fn rate(&self, emulated: BitsPerSec) -> BitsPerSec {
         BitsPerSec::new(self.rate.scale_nearest(emulated.get())).unwrap_or(emulated)

@@ -74,8 +74,8 @@ impl Scale {
         nearest(path, paper.get(), paper, self.time, TIME_HINT).map(Nanos::new)
     }
 
-    /// Scales `paper`, a value of `parameter`, by the factor for rates, times or sizes; a parameter that stays in paper
-    /// units is returned unchanged.
+    /// Scales `paper`, a value of `parameter`, by the factor for rates, times or sizes; a parameter that is not scaled
+    /// is returned unchanged.
     ///
     /// # Errors
     /// Fails if the value becomes zero, overflows, or changes noticeably by rounding.

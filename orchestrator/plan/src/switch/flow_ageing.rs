@@ -7,7 +7,8 @@ use lab_units::{Bytes, Ratio};
 use crate::model::{Candidate, PolicyPlan};
 
 /// Returns the numbers of sent bytes at which flow ageing re-routes a flow over `candidates` with `hops` links each;
-/// `size` is the number of emulated bytes per paper byte. Returns an empty list under a policy without flow ageing.
+/// `size` is the number of emulated bytes per byte at the paper's scale. Returns an empty list under a policy without
+/// flow ageing.
 #[must_use]
 pub fn size_thresholds<'a>(
     policy: &PolicyPlan,
@@ -30,7 +31,7 @@ pub fn size_thresholds<'a>(
     ages.as_slice().iter().map(threshold).collect()
 }
 
-/// Returns the smallest number of emulated bytes that represents at least `paper` bytes.
+/// Returns the smallest number of emulated bytes that represents at least `paper`, a size at the paper's scale.
 fn first_reaching(paper: Bytes, size: Ratio) -> Bytes {
     let product = u128::from(paper.get()) * u128::from(size.numerator());
     let emulated = product.div_ceil(u128::from(size.denominator()));
@@ -63,8 +64,8 @@ mod tests {
         }
     }
 
-    /// A path of 10 ms at 40 Gbit/s and one of 20 ms at 100 Gbit/s cost the same at 83.3 MB. With the quantum, they
-    /// count as equal from 1 % below to 1 % above: 82,500,000 B to 84,166,667 B.
+    /// A path of 10 ms at 40 Gbit/s and one of 20 ms at 100 Gbit/s cost the same at 83.3 MB. Costs that differ by at
+    /// most UCMP's quantum count as equal, here from 1 % below to 1 % above: 82,500,000 B to 84,166,667 B.
     #[test]
     fn emulated_thresholds_are_the_papers_times_the_scale_of_sizes() {
         let candidates = [candidate(10, "40 Gbit"), candidate(20, "100 Gbit")];

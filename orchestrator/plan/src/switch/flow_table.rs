@@ -5,8 +5,8 @@ use lab_units::Nanos;
 
 use crate::model::{Plan, PolicyPlan};
 
-/// Capacity of a switch's flow table, and the emulated intervals at which flows are removed from the table: at
-/// multiples of these intervals after the run's start.
+/// Capacity of a switch's flow table, and the intervals, after scaling, at which flows are removed from the table.
+/// Removals happen at multiples of these intervals after the run's start.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FlowTablePlan {
     /// Maximum number of flows after each eviction.

@@ -7,10 +7,11 @@ use lab_units::show::{about_bytes, about_time};
 
 use crate::{error::PlanError, model::Scale};
 
-/// Name of a parameter whose default depends on the topology, with that default in emulated units.
+/// Name of a parameter whose default depends on the topology, with that default after scaling.
 pub(crate) type DerivedDefault = (&'static str, Value);
 
-/// Resolves `settings` at the YAML path `path` into emulated parameters; `preset` applies if the settings name none.
+/// Resolves `settings` at the YAML path `path` into parameters after scaling; `preset` applies if the settings do not
+/// name a preset.
 ///
 /// An unset parameter gets its value from `derived` if the preset is `paper`, else the preset's value.
 pub(crate) fn resolve<S: ParameterSet>(
@@ -56,12 +57,12 @@ fn refused(path: &str, error: ParameterError) -> PlanError {
     }
 }
 
-/// Lists the parameters of `set` that `preset` uses, names with values, in one line.
+/// Lists the parameters of `set` that `preset` uses, as names and values on one line.
 pub(crate) fn list<S: ParameterSet>(set: &S, preset: Preset) -> String {
     named(set, preset, |_| true)
 }
 
-/// Lists like [`list`], but only parameters whose value differs from the preset's value in paper units.
+/// Lists the parameters of `set` whose value differs from the preset's value before scaling, in the form of [`list`].
 pub(crate) fn departures<S: ParameterSet>(set: &S, preset: Preset) -> String {
     let default = S::preset(preset);
     named(set, preset, |name| set.get(name) != default.get(name))

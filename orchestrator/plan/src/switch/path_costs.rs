@@ -37,7 +37,7 @@ impl<'a> PathCosts<'a> {
         }
     }
 
-    /// Sets the `rate` and `delay` of `link`, in paper units, and returns the table rows that change.
+    /// Sets the `rate` and `delay` of `link`, at the paper's scale, and returns the table rows that change.
     pub fn provision(
         &mut self,
         link: LinkId,
@@ -94,8 +94,8 @@ fn scored(policy: &PolicyPlan, row: &Destination) -> Vec<ScoredCandidate> {
     .collect()
 }
 
-/// Returns each candidate's port and the two numbers on which the policy's decisions depend, so that rows can be
-/// compared.
+/// Returns each candidate's port and two numbers on which the policy's decisions depend (such as the path's delay and
+/// capacity), so that rows can be compared.
 fn decision_inputs(policy: &PolicyPlan, candidates: &[ScoredCandidate]) -> Vec<(PortId, u64, u64)> {
     let rows = candidates.iter();
     let path = |row: &ScoredCandidate, preset| {

@@ -1,7 +1,7 @@
 //! Shared buffers of switches under priority flow control, and switches whose buffer is too small for their headrooms.
 
-/// Buffer bytes that the paper's semantics reserve per port and class, and the number of bytes by which a port must be
-/// below its share of the buffer for its pause to end. A lab's switches use the same values.
+/// Buffer bytes that the paper's semantics reserve per port and class, and the number of bytes below its pause
+/// threshold at which a paused port resumes. Switches in a lab use the same values.
 pub use lab_abi::pfc::{RESERVE_BYTES, RESUME_OFFSET_BYTES};
 use lab_units::{BitsPerSec, Bytes, Nanos, NodeId};
 
@@ -152,8 +152,8 @@ pub struct LossyPort {
 }
 
 /// Returns the switches that have ports without headroom, which drop packets despite PFC. Headrooms that exceed the
-/// buffer are removed one by one, the largest first. The result is empty under the artifact's semantics, where the
-/// remaining buffer wraps around instead.
+/// buffer are removed one by one, the largest first. The result is empty under the artifact's semantics, where the size
+/// of the remaining buffer wraps around below zero instead.
 #[must_use]
 pub fn overcommitted(
     nodes: &[Node],

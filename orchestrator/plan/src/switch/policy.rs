@@ -34,7 +34,8 @@ pub(crate) struct Inputs<'a> {
     pub files: &'a Files,
 }
 
-/// Resolves the policies `specs`, whose labels are distinct; if `wanted` is given, only those with a label in it.
+/// Resolves the policies `specs`, whose labels are distinct; if `wanted` is given, only the policies whose label it
+/// contains.
 pub(crate) fn runs(
     specs: &[PolicySpec],
     wanted: Option<&[String]>,
@@ -129,7 +130,8 @@ fn buckets(switches: &[Switch], policy: &PolicyPlan) -> Vec<Vec<Vec<u16>>> {
     of_destinations(switches, |row| buckets_of(policy, row))
 }
 
-/// Returns the number of hash buckets of each candidate for a destination, in force until demands have been measured.
+/// Returns each candidate's number of hash buckets for a destination, as installed at the start of a run; traffic
+/// engineering replaces these numbers once it has measured demands.
 pub(crate) fn buckets_of(policy: &PolicyPlan, row: &Destination) -> Vec<u16> {
     let paths: Vec<_> = row
         .candidates
@@ -202,7 +204,10 @@ fn known_own(path: &str, spec: &OwnSpec) -> Result<String, PlanError> {
         path: format!("{path}.name"),
         what: "policy",
         name: spec.name.clone(),
-        hint: format!(" (hint: compiled in are `{}`)", names.join("`, `")),
+        hint: format!(
+            " (hint: the policies compiled in are `{}`)",
+            names.join("`, `")
+        ),
     })
 }
 
@@ -245,12 +250,12 @@ fn table_parameters(path: &str, inputs: &Inputs<'_>) -> Result<LcmpConfig, PlanE
     Ok(parameters)
 }
 
-/// Returns LCMP's idle timeout: five times the longest base RTT, emulated, and at least one second.
+/// Returns LCMP's idle timeout: five times the longest base RTT after scaling, and at least one second.
 fn idle_timeout(trips: RoundTrips) -> Nanos {
     Nanos::new(trips.base.get().saturating_mul(5)).max(Nanos::from_millis(1_000))
 }
 
-/// Returns the maximum rate of an inter-DC link in paper units, LCMP's `max_capacity`.
+/// Returns the maximum rate of an inter-DC link at the paper's scale, LCMP's `max_capacity`.
 fn largest_rate(network: &Network) -> BitsPerSec {
     let inter_dc = network
         .links

@@ -76,12 +76,12 @@ fn hosts(flow: &Flow) -> (NodeId, NodeId) {
     (flow.src.min(flow.dst), flow.src.max(flow.dst))
 }
 
-/// First number that rxe gives to a flow's queue pair. Numbers start at 16 (`RXE_MIN_QP_INDEX`), the device's
-/// management QP. A host creates QPs in the order of its flows.
+/// First number that rxe gives to a flow's queue pair. Number 16 (`RXE_MIN_QP_INDEX`) is the device's management QP. A
+/// host creates QPs in the order of its flows.
 const FIRST_QP: u64 = 17;
 
 /// Returns the UDP source port of two queue pairs without a flow label: the product of their numbers, folded to a
-/// label.
+/// 20-bit flow label, from which the port follows.
 fn port_of_qps(local: u64, remote: u64) -> u16 {
     let product = local.wrapping_mul(remote);
     let product = product ^ (product >> 20);
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// Returns the number of flows whose data or ACKs have the five-tuple of another flow's data or ACKs.
+    /// Returns the number of flows whose data or ACKs have the same five-tuple as another flow's data or ACKs.
     fn repeated(tool: Tool, flows: &[Flow]) -> usize {
         let flows: Vec<&Flow> = flows.iter().collect();
         let mut tuples = BTreeSet::new();

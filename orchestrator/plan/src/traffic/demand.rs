@@ -54,11 +54,11 @@ pub fn mean_demands(scenario: &Scenario) -> Result<Vec<MeanDemand>, PlanError> {
     Ok(means.into_iter().map(mean).collect())
 }
 
-/// Traffic demand of one workload at one sending host, in paper units.
+/// Traffic demand of one workload at one sending host, at the paper's scale (before scaling for emulation).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Demand {
     pub host: NodeId,
-    /// Destination datacenters, each with the same share of the flows.
+    /// Destination datacenters, each of which gets the same share of the host's flows.
     pub to: Vec<DcId>,
     /// Rate that counts as a load of 1, in bits per second.
     pub full_bps: u64,

@@ -7,7 +7,7 @@ use lab_units::{Bytes, Nanos, NodeId};
 
 use crate::{error::PlanError, model::Role, network::Network};
 
-/// Flow before scaling: hosts, size and start in paper units.
+/// Flow before scaling: hosts, and size and start at the paper's scale.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Draft {
     pub src: NodeId,
@@ -58,8 +58,8 @@ pub(crate) fn listed(
 
 /// Reads the flows of `file`, a flow file of the artifact.
 ///
-/// The file numbers hosts from 0, with 16 hosts per datacenter. Its first flows start at 2 s, which is subtracted from
-/// all starts.
+/// The file numbers hosts from 0, with 16 hosts per datacenter. 2 s, the start of the first flows in the artifact's
+/// files, are subtracted from all starts unless a flow starts earlier.
 pub(crate) fn from_file(
     network: &Network,
     path: &str,

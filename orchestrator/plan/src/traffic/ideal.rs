@@ -43,7 +43,7 @@ pub struct Transfer {
     pub message_bytes: Bytes,
 }
 
-/// Returns the links along `ports`, with emulated rates and delays.
+/// Returns the links along `ports`, with emulated rates and delays (after scaling).
 pub(crate) fn hops(network: &Network, ports: &[PortId]) -> Vec<Hop> {
     let hop = |port: &PortId| {
         let wire = &network.link(port.link()).emu;

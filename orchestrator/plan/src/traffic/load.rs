@@ -15,8 +15,8 @@ use crate::{
     schedule::Drafted,
 };
 
-/// Computes the requested and the offered load of `scenario`'s workloads, given their flows in `drafted`. The result's
-/// concurrency is zero.
+/// Computes the requested and the offered load of `scenario`'s workloads, given their flows in `drafted`. Leaves the
+/// result's concurrency at zero; the caller fills it in once flows have ideal FCTs.
 pub(crate) fn of_drafts(
     scenario: &Scenario,
     repetitions: u32,
@@ -93,7 +93,7 @@ fn offered(network: &Network, drafted: &Drafted) -> BTreeMap<DcId, Bytes> {
     bytes
 }
 
-/// Returns the start of a repetition's last workload flow, the minimum over the repetitions.
+/// Returns the minimum, over all repetitions, of the repetition's last workload-flow start.
 fn last_start(drafted: &Drafted) -> Nanos {
     let mut last: BTreeMap<u32, Nanos> = BTreeMap::new();
     for (repetition, draft) in drafted.flows.iter().filter(|(_, draft)| !draft.is_listed) {

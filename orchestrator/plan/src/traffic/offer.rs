@@ -12,7 +12,7 @@ use crate::{
 pub(crate) struct Offer {
     pub repetition: u32,
     pub start: Nanos,
-    /// Time from the first to the last packet at the path's rate; zero for a burst.
+    /// Time from the first to the last packet at the path's rate; zero if the flow sends all packets in one burst.
     pub span: Nanos,
     pub data_packets: u64,
     pub packet_hops: u64,
@@ -37,7 +37,7 @@ impl Offer {
         }
     }
 
-    /// Returns the offer with its start multiplied by `time`.
+    /// Returns the offer with its start multiplied by the time factor `time`.
     pub fn stretched(&self, time: Ratio) -> Self {
         Self {
             start: Nanos::new(time.scale_nearest(self.start.get())),
@@ -55,7 +55,8 @@ pub(crate) struct Costs {
     pacing: Nanos,
     /// Busy time for a flow's two end points, from creation to removal.
     flow: Nanos,
-    /// Busy time for a flow's end points while flows run; 0 for perftest, whose processes start before flows run.
+    /// Busy time for a flow's end points while flows run; 0 for perftest, whose processes already exist when the first
+    /// flow starts.
     flow_in_time: Nanos,
     /// Busy time per wake-up of an agent or a recorder.
     pub wake_up: Nanos,
@@ -116,7 +117,7 @@ impl Costs {
         }
     }
 
-    /// Returns the time for which an offer's packets keep the machine busy.
+    /// Returns the time for which the packets of `offer` keep the machine busy.
     fn packets(&self, offer: &Offer) -> Nanos {
         let hops = saturating_times(self.hop, offer.packet_hops);
         hops.saturating_add(saturating_times(self.pacing, offer.paced_packets))
@@ -142,8 +143,8 @@ pub(crate) fn peak_percent(offers: &[Offer], costs: &Costs) -> u32 {
     percent(peak.unwrap_or(0), WINDOW.get())
 }
 
-/// Work offered until `time`, and the rate of work from then on. `done` is in units of 2^−32 ns, `rate` in these units
-/// per ns.
+/// Work (busy time) offered until `time`, and the rate of work from then on. `done` is in units of 2^−32 ns, `rate` in
+/// these units per ns.
 #[derive(Clone, Copy, Default)]
 struct OfferedWork {
     time: u64,
@@ -157,7 +158,7 @@ impl OfferedWork {
     }
 }
 
-/// Returns the maximum work within any [`WINDOW`] of one repetition, in ns.
+/// Returns the maximum work (busy time) within any [`WINDOW`] of one repetition, in ns.
 fn peak(offers: &[Offer], costs: &Costs) -> u64 {
     // Sort key: the time, and at equal times starts before ends, so that the rate is never negative.
     let change = |offer: &Offer, is_end: bool| {
@@ -205,7 +206,7 @@ fn peak(offers: &[Offer], costs: &Costs) -> u64 {
     u64::try_from(most >> 32).unwrap_or(u64::MAX)
 }
 
-/// Returns the maximum work within any of `windows`, whose starts and ends never decrease.
+/// Returns the maximum work (in 2^−32 ns of busy time) within any of `windows`, whose starts and ends never decrease.
 fn most_within(steps: &[OfferedWork], windows: impl Iterator<Item = (u64, u64)>) -> u128 {
     let cursor = || {
         let mut next = 0;
@@ -240,8 +241,8 @@ pub(crate) fn count(items: usize) -> u64 {
     u64::try_from(items).unwrap_or(u64::MAX)
 }
 
-/// CPU time of one perftest process, most of it to calibrate its clock. Measured: 0.25 s. A flow of `smoke`, with two
-/// processes, took 0.4 to 0.7 s of wall-clock time in the emulated guest.
+/// CPU time of one perftest process, most of it to calibrate its clock. Measured: 0.25 s. A flow of the scenario
+/// `smoke`, with two processes, took 0.4 to 0.7 s of wall-clock time in the emulated guest.
 pub(crate) const PROCESS_CPU: Nanos = Nanos::from_millis(250);
 
 /// CPU time of a data packet in its host's pacer: the measured time for a packet's whole path was 62 µs without

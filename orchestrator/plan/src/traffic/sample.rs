@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// If these numbers changed, every recorded schedule would change.
+    /// If these first random numbers changed, the schedule of every recorded run would no longer be reproducible.
     #[test]
     fn the_first_draws_are_pinned() {
         let mut stream = Stream::named(name(0, "dc1/h1"));

@@ -177,7 +177,7 @@ impl FlowInputs<'_> {
 
 /// Model of the sender from which a flow's ideal FCT is computed.
 enum Sender {
-    /// The authors' sender; the ideal FCT is the standalone FCT.
+    /// Sender of the artifact, the authors' simulator; the ideal FCT is the standalone FCT.
     Artifact { payload: u32 },
     /// A QP with the RC (reliable connection) transport.
     Rc { tool: Tool, path_mtu: u32 },
@@ -218,8 +218,8 @@ fn read<'a>(
     }
 }
 
-/// Returns the number and the size of the messages that carry a flow of `paper` bytes. No message exceeds rxe's maximum
-/// size; a perftest flow has at least five messages, the fewest that perftest accepts.
+/// Returns the number and the size of the messages that carry a flow of `paper` bytes before scaling. No message
+/// exceeds rxe's maximum size; a perftest flow has at least five messages, the fewest that perftest accepts.
 pub(crate) fn messages(scale: Ratio, paper: Bytes, tool: Tool) -> (u32, Bytes) {
     let min = if tool == Tool::Verbs { 1 } else { MESSAGES };
     let scaled = u128::from(paper.get()) * u128::from(scale.numerator());
@@ -233,7 +233,7 @@ pub(crate) fn messages(scale: Ratio, paper: Bytes, tool: Tool) -> (u32, Bytes) {
     )
 }
 
-/// Returns the emulated size of a flow of `paper` bytes that fits into a single message.
+/// Returns the emulated size of a flow of `paper` bytes (before scaling) that fits into a single message.
 fn one_message(scale: Ratio, paper: Bytes) -> Bytes {
     Bytes::new(scale.scale_nearest(paper.get()).max(1))
 }

@@ -24,7 +24,8 @@ use crate::{
 /// Bytes of headers in the artifact's packets.
 pub const HEADERS: u64 = 48;
 
-/// Base RTT and bottleneck of a host pair, from which standalone FCTs are computed.
+/// Base RTT and bottleneck of a host pair, from which the artifact computes standalone FCTs (of a flow alone in the
+/// network).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Standalone {
     /// Round trip of a full packet and its ACK, with empty queues.
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(standalone.bottleneck.to_string(), "25 Gbit");
     }
 
-    /// The rows are from the output that the authors published for Figure 1.
+    /// The expected rows are from the output that the authors published for Figure 1.
     #[test]
     fn published_flows_alone() {
         let standalone = Standalone::of(&path(), 1_000);

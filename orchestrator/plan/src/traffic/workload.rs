@@ -20,7 +20,7 @@ use crate::{
     sample::{Stream, StreamName, float, nearest},
 };
 
-/// A workload of the scenario in one repetition.
+/// Inputs for sampling a workload of the scenario in one repetition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampling<'a> {
     pub seed: u64,
@@ -39,7 +39,8 @@ pub(crate) struct Sampled {
     pub arrivals: usize,
 }
 
-/// Samples the flows of `workload`. Fails if more than `room` flows are kept, the number that still fits into the plan.
+/// Samples the flows of `workload`. Fails if more than `room` flows are kept, the number of flows for which the plan
+/// still has room.
 pub(crate) fn sample(
     network: &Network,
     workload: &Workload,
@@ -95,7 +96,7 @@ fn arrivals(
 
 /// Keeps `wanted` of the flows, in the order of their starts.
 ///
-/// Of Poisson arrivals, every subset of that size is equally likely (selection sampling: Knuth, TAOCP 2, 3.4.2,
+/// Of Poisson arrivals, every subset with `wanted` flows is equally likely (selection sampling: Knuth, TAOCP 2, 3.4.2,
 /// algorithm S), so that the kept flows are Poisson arrivals with a lower rate. Even arrivals are kept at equal
 /// distances, starting with a random one.
 fn thin(

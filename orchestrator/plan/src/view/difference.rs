@@ -8,7 +8,7 @@ use crate::model::Plan;
 
 impl Plan {
     /// Returns the first difference between the [inputs](Plan::inputs) of two plans, in alphabetical order of keys.
-    /// Returns `None` if the plans describe the same run; slots are ignored.
+    /// Returns `None` if the plans describe the same run; lab slots (address blocks) are ignored.
     #[must_use]
     pub fn difference(self, other: Self) -> Option<String> {
         let [own, other] = [self, other].map(|plan| plan.inputs().in_slot(0));

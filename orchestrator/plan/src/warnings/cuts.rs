@@ -14,8 +14,8 @@ use crate::model::{Candidate, FaultChange, Warning};
 /// Candidate for a destination: the switch's datacenter, the destination and the next datacenter.
 type Unseen = (DcId, DcId, DcId);
 
-/// Returns a warning for each time span in which live candidates at the first switch of data or ACKs lead to a cut
-/// further on.
+/// Returns a warning for each time span in which the first switch of data or ACKs has live candidates whose path is cut
+/// beyond the switch's own link.
 pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
     let pairs = pairs(inspection);
     let mut down: BTreeSet<LinkId> = BTreeSet::new();
@@ -123,9 +123,9 @@ fn sentence(
         None => (format!("from {since} on"), "for good"),
     };
     format!(
-        "{span} no first switch sees the cut of {}: under every policy, flows (also new ones) are still sent from \
-         {}{more}, and packets are lost at the cut {repair} (hint: a switch sees only its own links; cut the first \
-         link, too, to make flows fail over)",
+        "{span} no source datacenter's switch detects the cut of {}: under every policy, flows (also new ones) are \
+         still sent from {}{more}, and packets are lost at the cut {repair} (hint: a switch detects only cuts of its \
+         own links; cut the first link, too, to make flows fail over)",
         cut.join(" and "),
         named.join(", "),
     )

@@ -34,12 +34,12 @@ pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
         .map(|&index| inspection.scenario.faults[index].at)
         .min()?;
     let (when, verb) = match late.len() {
-        1 => (format!("at {first}"), "finds"),
-        _ => (format!("from {first} on"), "find"),
+        1 => (format!("at {first}"), "affects"),
+        _ => (format!("from {first} on"), "affect"),
     };
     let text = format!(
-        "{} {when} {verb} no active flow: the last flow would have ended by {} (hint: set `at` earlier, or lengthen \
-         the traffic)",
+        "{} {when} {verb} no flow: the last flow would have ended by {} (hint: set `at` earlier, or lengthen the \
+         traffic)",
         named(inspection, &late),
         about_time(end),
     );

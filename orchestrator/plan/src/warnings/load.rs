@@ -35,8 +35,8 @@ pub(super) fn short(inspection: &Inspection<'_>) -> Option<Warning> {
         format!("the workload has few large flows by chance{also} (hint: a longer `duration`)")
     };
     let text = format!(
-        "`{}` offers {} % of its capacity where the workload asks for {} %: {why}; differences between policies \
-         that need load do not appear",
+        "`{}` offers {} % of its capacity where the workload asks for {} %: {why}; policies that \
+         differ only under load look alike",
         inspection.network.dcs[worst.dc.index()].name,
         worst.offered_percent(),
         worst.requested_percent(),
@@ -44,7 +44,7 @@ pub(super) fn short(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("low-load", text))
 }
 
-/// Returns a warning if all flows start in the first 90 % of the duration.
+/// Returns a warning if all flows start in the first 90 % of the workloads' duration.
 pub(super) fn early_end(inspection: &Inspection<'_>) -> Option<Warning> {
     let load = inspection.load;
     load.ends_early().then(|| {

@@ -126,7 +126,7 @@ fn rxe_window(inspection: &Inspection<'_>) -> Option<Warning> {
     let text = format!(
         "{} of {} flows are longer than the {} packets that a SoftRoCE QP has in flight at most: \
          over a round trip of {} such a flow gets {} kbit/s at best (the largest has {max} \
-         packets; hint: a `scale` of sizes {} times smaller fits all)",
+         packets; hint: a `scale` that makes sizes {} times smaller fits all flows)",
         over.len(),
         inspection.flows.len(),
         frame::RXE_WINDOW_PACKETS,
@@ -188,7 +188,7 @@ fn generator_load(inspection: &Inspection<'_>) -> Option<Warning> {
     (max > PERFTEST_FLOWS && inspection.rdma.tool != Tool::Verbs).then(|| {
         let cpu = offer::PROCESS_CPU.get().saturating_mul(2 * max);
         let text = format!(
-            "{max} flows are {} perftest processes, which take {} of CPU by themselves (hint: \
+            "{max} flows are {} perftest processes, which take {} of CPU time by themselves (hint: \
              perftest is for tens of flows; set `generator: verbs`)",
             2 * max,
             about_time(Nanos::new(cpu)),
@@ -208,12 +208,12 @@ fn long_run(inspection: &Inspection<'_>) -> Option<Warning> {
         // Starting two processes per flow dominates the cost at any scale; idle time costs nothing on a virtual clock.
         (Tool::SendBw | Tool::WriteBw | Tool::ReadBw, Clock::Virtual) => "set `generator: verbs`",
         (Tool::Verbs, Clock::Virtual) => {
-            "make fewer packets by a smaller factor of rates, `--scale RATE,TIME`"
+            "send fewer packets with a smaller rate factor, `--scale RATE,TIME`"
         }
-        (_, Clock::Real) => "shorten it by a smaller factor of times, `--scale RATE,TIME`",
+        (_, Clock::Real) => "shorten the run with a smaller time factor, `--scale RATE,TIME`",
     };
     let text = format!(
-        "the flows of all policies take about {} at {}, more than a day (hint: {remedy}, or have fewer flows by \
+        "the flows of all policies take about {} on `{}`, more than a day (hint: {remedy}, or have fewer flows by \
          `max_flows` or a shorter `duration`)",
         about_time(wall),
         place.name(),

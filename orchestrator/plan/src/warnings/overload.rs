@@ -189,7 +189,7 @@ impl Load<'_> {
         }
     }
 
-    /// Returns the offered rate divided by the capacity, in hundredths, rounded up.
+    /// Returns the offered rate divided by the capacity as text with two decimals, rounded up.
     fn times(&self) -> String {
         let hundredths = (u128::from(self.offered) * 100).div_ceil(u128::from(self.carried.max(1)));
         format!("{}.{:02}", hundredths / 100, hundredths % 100)

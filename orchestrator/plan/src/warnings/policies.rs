@@ -22,8 +22,8 @@ pub(super) fn not_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
     policies
         .map(|(label, why)| {
             let text = format!(
-                "policy `{label}`{}: the kernel engine does not run `own`: {why} (hint: the simulator \
-                 does, `lcmp-lab sim`; `--policies` chooses among the others)",
+                "policy `{label}`{}: the kernel engine does not run `own`: {why} (hint: run it with \
+                 `lcmp-lab sim`, or select other policies with `--policies`)",
                 line_of_key(inspection, label, "own"),
             );
             warning("policy-not-in-kernel", text)
@@ -60,7 +60,7 @@ pub(super) fn artifact_in_kernel(inspection: &Inspection<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Returns a warning for each policy that sets a parameter which only the other preset uses.
+/// Returns a warning for each LCMP policy that sets a parameter which only the other of LCMP's two presets uses.
 pub(super) fn unused_parameters(inspection: &Inspection<'_>) -> Vec<Warning> {
     let lcmp = inspection
         .policies
@@ -95,7 +95,7 @@ fn line_of_key(inspection: &Inspection<'_>, label: &str, key: &str) -> String {
     })
 }
 
-/// Returns the first parameter that only the other preset uses and whose value is not the default.
+/// Returns the first parameter of `config` that its preset does not use and whose value is not the default.
 fn unused(config: &LcmpConfig) -> Option<(&'static Parameter, Value)> {
     let default = LcmpConfig::preset(config.preset);
     let mut others = LcmpConfig::PARAMETERS

@@ -29,9 +29,9 @@ pub(super) fn short_queues(inspection: &Inspection<'_>) -> Option<Warning> {
         Some(_) => "DCQCN reacts a round trip later",
     };
     let text = format!(
-        "{} of {} inter-DC links have egress queues that hold less than the link itself; \
-         {reaction}, so bursts can overflow the queues and cause retransmissions (`{}`: {} of buffer, {} under \
-         way; hint: raise `buffer`)",
+        "{} of {} inter-DC links have egress queues that are smaller than the data in flight on the link; \
+         {reaction}, so bursts can overflow the queues and cause retransmissions (`{}`: {} of buffer, {} in \
+         flight; hint: raise `buffer`)",
         short.len(),
         inter_dc.count(),
         first.name,
@@ -87,9 +87,9 @@ pub(super) fn capped_ecn(inspection: &Inspection<'_>) -> Option<Warning> {
     let link = inspection.network.links.iter().find(is_capped)?;
     let wire = &link.emu;
     let text = format!(
-        "`{}` has a `k_max` of {} emulated, which takes more than {} to send, the longest waiting time that a switch \
-         program can measure, so thresholds above {} count as this size (hint: lower `k_min` and `k_max`; the \
-         simulator takes any)",
+        "`{}` has a `k_max` of {} after scaling, which takes more than {} to send, the longest waiting time that a \
+         switch program can measure, so thresholds above {} count as this size (hint: lower `k_min` and `k_max`; the \
+         simulator has no such limit)",
         link.name,
         about_bytes(wire.ecn?.k_max),
         about_time(max),

@@ -11,12 +11,12 @@ pub(super) fn not_simulated(inspection: &Inspection<'_>) -> Option<Warning> {
     let ignored = [
         (
             "generator.traffic_class",
-            "its switches mark packets of every class",
+            "simulated switches mark packets of every class",
             scenario.generator.traffic_class != defaults::GENERATOR.traffic_class,
         ),
         (
             "max_table_age",
-            "its tables and samples do not expire",
+            "simulated tables and samples do not expire",
             scenario.max_table_age != defaults::MAX_TABLE_AGE,
         ),
     ];

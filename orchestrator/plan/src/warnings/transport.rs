@@ -155,8 +155,8 @@ pub(super) fn capped_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
     let rate = nic.emu.rate_bps.get();
     (rate > MAX_RATE_BPS).then(|| {
         let text = format!(
-            "`{}` has {}, but DCQCN's implementation supports rates up to {}, so no QP sends faster (hint: a slower \
-             `host_link`, or another `cc`)",
+            "`{}` has a rate of {}, but DCQCN's implementation supports rates up to {}, so no QP sends faster (hint: a \
+             slower `host_link`, or another `cc`)",
             nic.name,
             about_rate(rate),
             about_rate(MAX_RATE_BPS),
@@ -187,7 +187,7 @@ pub(super) fn inert_dcqcn(inspection: &Inspection<'_>) -> Option<Warning> {
         let text = format!(
             "{qps} QPs have at most {} in flight (SoftRoCE's windows of {} packets), but even `{}`, which has the \
              lowest threshold, marks only from {} on, so DCQCN has no effect (hint: more flows at once, or a `scale` \
-             of smaller sizes)",
+             that makes sizes smaller)",
             about_bytes(windows),
             frame::RXE_WINDOW_PACKETS,
             link.name,
@@ -266,7 +266,7 @@ pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
             format!("{} towards `{}`", about_bytes(port.headroom), link.name)
         });
         format!(
-            "`{}`, {} emulated for {}, of which {}",
+            "`{}` has {} after scaling but needs {}, of which {}",
             switch.name,
             about_bytes(found.buffer),
             about_bytes(found.needed),
@@ -293,8 +293,8 @@ pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
 pub(super) fn scaled_artifact(inspection: &Inspection<'_>) -> Option<Warning> {
     let is_artifact = inspection.transport.semantics == Semantics::Artifact;
     (is_artifact && *inspection.scale != Scale::PAPER).then(|| {
-        let text = "`semantics: artifact` wraps around at fixed numbers, which scaled quantities do not reach (hint: \
-                    run it unscaled)";
+        let text = "integers of `semantics: artifact` wrap around at fixed values, which scaled quantities do not \
+                    reach (hint: run it unscaled)";
         warning("artifact-scaled", text.to_owned())
     })
 }

@@ -61,7 +61,7 @@ fn the_flows_are_the_kernels() {
     assert_eq!(drawn(&simulated(&text, false)), drawn(&common::plan(&text)));
 }
 
-/// Other tests check the formulas; this one checks which formula a plan uses.
+/// Other tests check the formulas for ideal FCTs; this test checks which formula a plan uses.
 #[test]
 fn ideals_are_the_authors_where_the_semantics_is() {
     let text = common::scenario_text("8dc-fabric.yaml").replace("40 Gbit", "25 Gbit");
@@ -100,7 +100,8 @@ fn nothing_of_the_kernel_is_warned_of() {
     );
 }
 
-/// `sim --scaled` has as many repetitions as the lab, because `fidelity` compares the two runs flow by flow.
+/// `sim --scaled` has as many repetitions as the lab, because `fidelity` compares the simulation with the lab's run
+/// flow by flow.
 #[test]
 fn an_engine_repeats_as_often_as_the_scenario_gives_it() {
     let text = common::scenario_text("smoke.yaml") + "\nrepetitions: { lab: 2, sim: 3 }\n";

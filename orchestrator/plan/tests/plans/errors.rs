@@ -74,7 +74,7 @@ fn a_host_of_a_flow_file_that_the_topology_lacks() {
     );
 }
 
-/// The parser rejects these names first; this check is for scenarios built by a program.
+/// The parser already rejects unknown names; the planner's own check is for scenarios built by a program.
 #[test]
 fn names_that_nothing_has() {
     let (scenario, files) = common::read(&common::scenario_text("fabric.yaml"));

@@ -65,8 +65,8 @@ fn shape() -> impl Strategy<Value = Shape> {
 }
 
 prop_compose! {
-    /// Generates two datacenters with hosts and further ones of any shape, connected as a random tree with additional
-    /// links.
+    /// Generates two datacenters with hosts and further datacenters of any shape, connected as a random tree with
+    /// additional links.
     fn sketch()(
         more in prop::collection::vec(shape(), 0..7),
         parents in prop::collection::vec(any::<prop::sample::Index>(), 8),

@@ -75,7 +75,7 @@ fn every_figures_plan_in_a_line() {
     insta::assert_snapshot!(lines);
 }
 
-/// `check` plans for the kernel engine, although these scenarios are made for the simulator.
+/// `check` plans for the kernel engine, although the scenarios of the paper's figures are made for the simulator.
 #[test]
 fn every_figure_can_be_checked() {
     for name in names() {

@@ -105,7 +105,7 @@ fn the_table_shows_what_departs_from_the_preset() {
     insta::assert_snapshot!(policies);
 }
 
-/// The parser rejects these values first; this check is for scenarios built by a program.
+/// The parser already rejects values out of range; the planner's own check is for scenarios built by a program.
 #[test]
 fn parameters_that_do_not_fit_are_refused() {
     let (mut scenario, files) = common::read(&common::scenario_text("smoke.yaml"));

@@ -122,7 +122,7 @@ fn a_policy_that_is_not_compiled_in_is_refused_with_those_that_are() {
     let error = common::try_plan(&text, &lab_plan::PlanOptions::default());
     assert_eq!(
         error.unwrap_err().to_string(),
-        "`policies[0].own.name`: there is no policy `two-choices` (hint: compiled in are \
+        "`policies[0].own.name`: there is no policy `two-choices` (hint: the policies compiled in are \
          `delay-only`, `two-choice`, `template`)"
     );
 }

@@ -24,8 +24,8 @@ fn auto_finds_the_finest_scale_the_guest_carries() {
     assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
 }
 
-/// Sizes are scaled by rate factor times time factor, so FCTs in paper units do not depend on the rate factor, except
-/// that packets are not scaled.
+/// Sizes are scaled by rate factor times time factor, so FCTs at the paper's scale do not depend on the rate factor,
+/// except that packets are not scaled.
 #[test]
 fn ideal_fct_in_paper_time_hardly_depends_on_the_scale() {
     let fine = scaled("{ rate: 1/20, time: 1 }").unwrap();

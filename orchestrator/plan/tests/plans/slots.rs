@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::common;
 
-/// Plans of the testbed, indexed by slot.
+/// Plans of the testbed, indexed by lab slot (block of addresses and interface names).
 static PLANS: LazyLock<Vec<Plan>> = LazyLock::new(|| {
     let plan = common::plan(&common::scenario_text("8dc.yaml"));
     (0..SLOTS).map(|slot| plan.clone().in_slot(slot)).collect()

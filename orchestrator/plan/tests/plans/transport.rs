@@ -246,7 +246,7 @@ fn dcqcn_without_effect_is_warned_of() {
     assert!(!is_said("cc: none", 3));
 }
 
-/// 240 kB become 12 kB when scaled, less than three packets (12.5 kB).
+/// A marking threshold of 240 kB is 12 kB after scaling, less than three packets (12.5 kB).
 #[test]
 fn marks_from_a_packet_on_are_warned_of() {
     let is_said = |cc: &str, k_min: &str| {

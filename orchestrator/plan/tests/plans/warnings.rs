@@ -131,7 +131,7 @@ fn a_cut_beyond_the_first_switch() {
     let found = of_faults(far);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].0, "unseen-cut");
-    insta::assert_snapshot!(found[0].1, @"from 20 ms to 40 ms no first switch sees the cut of `dc2-dc4`: under every policy, flows (also new ones) are still sent from `dc1` to `dc4` via `dc2`, and packets are lost at the cut until then (hint: a switch sees only its own links; cut the first link, too, to make flows fail over)");
+    insta::assert_snapshot!(found[0].1, @"from 20 ms to 40 ms no source datacenter's switch detects the cut of `dc2-dc4`: under every policy, flows (also new ones) are still sent from `dc1` to `dc4` via `dc2`, and packets are lost at the cut until then (hint: a switch detects only cuts of its own links; cut the first link, too, to make flows fail over)");
 }
 
 /// While both links of a path are cut, each end detects its own cut. dc1's link is repaired 10 ms before dc4's, or is
@@ -147,15 +147,13 @@ fn cuts_that_the_ends_see_and_repairs_that_they_do_not() {
     let apart = together.replace("40 ms, link: [dc2", "50 ms, link: [dc2");
     let found = of_faults(&format!("{both}, {apart}"));
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(
-        found[0]
-            .1
-            .starts_with("from 40 ms to 50 ms no first switch sees the cut of `dc2-dc4`")
-    );
+    assert!(found[0].1.starts_with(
+        "from 40 ms to 50 ms no source datacenter's switch detects the cut of `dc2-dc4`"
+    ));
     // ACKs go from dc4 to dc1.
     let near = of_faults("{ at: 20 ms, link: [dc1, dc2], down: true }");
-    let said = "from 20 ms on no first switch sees the cut of `dc1-dc2`: under every policy, flows (also new ones) \
-                are still sent from `dc4` to `dc1` via `dc2`, and packets are lost at the cut for good";
+    let said = "from 20 ms on no source datacenter's switch detects the cut of `dc1-dc2`: under every policy, flows \
+                (also new ones) are still sent from `dc4` to `dc1` via `dc2`, and packets are lost at the cut for good";
     assert!(near[0].1.starts_with(said), "{near:?}");
 }
 
@@ -303,7 +301,7 @@ fn a_run_of_more_than_a_day() {
     );
     // A packet takes 120 µs per link, so 2.2 · 10^9 packets take 73 h.
     let long = verbs.replace("rate: 1/6000", "rate: 1/3");
-    assert!(of_code("long-run", warnings(&long))[0].contains("smaller factor of rates"));
+    assert!(of_code("long-run", warnings(&long))[0].contains("smaller rate factor"));
 }
 
 /// Only a lab's switches use the traffic class, and only its agents' samples expire.
@@ -323,9 +321,9 @@ fn settings_that_the_simulator_has_no_rule_for() {
     assert_eq!(
         ignored(more),
         [format!(
-            "the simulator ignores `generator.traffic_class` (line {first}), as its switches mark packets of \
-             every class, and `max_table_age` (line {second}), as its tables and samples do not expire (hint: the \
-             lab, `lcmp-lab up`, supports them)"
+            "the simulator ignores `generator.traffic_class` (line {first}), as simulated switches mark \
+             packets of every class, and `max_table_age` (line {second}), as simulated tables and samples do not \
+             expire (hint: the lab, `lcmp-lab up`, supports them)"
         )]
     );
     let of_the_lab = of_code("simulator-ignored", warnings(&format!("{text}{more}")));

@@ -8,7 +8,7 @@ use lab_units::{Nanos, Ratio};
 /// Failover decisions under one policy, grouped by link cut.
 pub(super) struct Failovers {
     cuts: Vec<Failover>,
-    /// Factor from paper time to the lab's emulated time; `None` in the simulator.
+    /// Factor from time at the paper's scale to the lab's emulated time; `None` in the simulator.
     lab_time: Option<Ratio>,
 }
 
@@ -35,7 +35,7 @@ impl Failovers {
         }
     }
 
-    /// Adds a decision, if a dead port was the reason for it.
+    /// Counts a decision for the latest link cut before it, if a dead port was the reason for the decision.
     pub fn decide(&mut self, row: &DecisionRow) {
         if row.reason != Trigger::Failover.reason(Rule::Hash) {
             return;

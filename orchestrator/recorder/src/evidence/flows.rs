@@ -20,12 +20,12 @@ pub(super) struct Flows {
     links: Vec<Vec<(usize, usize)>>,
 }
 
-/// Flow that started, with its end and path.
+/// Flow that started, with its end time and path.
 struct Seen {
     repetition: u32,
     id: u32,
     start: Nanos,
-    /// End of the flow; `None` if the flow did not finish and so counts as active until its repetition ends.
+    /// Time at which the flow ended; `None` if it did not finish and so counts as active until its repetition ends.
     end: Option<Nanos>,
     /// Index of the flow's path; `None` if the path is unknown.
     path: Option<usize>,

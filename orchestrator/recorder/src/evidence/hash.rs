@@ -21,7 +21,7 @@ pub(super) struct Shares {
     choices: BTreeMap<(usize, usize), HashedHops>,
 }
 
-/// Next datacenters for one destination, in the table's order.
+/// Next datacenters for one destination, in the order of the switch's candidates; further chosen ones come last.
 #[derive(Default)]
 struct HashedHops(Vec<HopShare>);
 
@@ -31,7 +31,7 @@ struct HopShare {
     next: String,
     buckets: u64,
     chosen: u64,
-    /// Number of decisions in the first repetition; the chi-square test uses only these.
+    /// Number of decisions in the first repetition that chose this datacenter; the chi-square test uses only these.
     tested: u64,
 }
 
@@ -313,7 +313,7 @@ mod tests {
     ];
 
     /// Returns the counts of a run with up to 12 destinations and up to 60 decisions for each. In `biased` of 100
-    /// decisions, the hash takes the first next hop.
+    /// decisions, the hash selects the first next hop.
     fn small_run(random: &mut Pcg64Mcg, biased: u64) -> HashCounts {
         let mut below = |bound: u64| random.next_u64() % bound;
         let count = 1 + below(12);

@@ -60,7 +60,7 @@ impl<'a> Replay<'a> {
         compare(&mut self.congestion, &self.without_congestion);
     }
 
-    /// Returns the counts, without `against_rm_beta`, the comparison with rm-beta.
+    /// Returns the counts, without `against_rm_beta`, the comparison with LCMP without C_cong (rm-beta).
     pub fn counts(&self) -> LcmpCounts {
         LcmpCounts {
             decisions: self.decisions,
@@ -82,9 +82,9 @@ fn is_own_rule(reason: &str) -> bool {
 /// Reconstructs a recorded decision: its candidates and the flow's hash. The hash is `None` if it does not lead to the
 /// recorded choice. Returns `None` if the recorded costs and kept candidates do not follow from `config`.
 ///
-/// A record does not say which ports were up. If the decision does not follow with all ports up, a port counts as dead
-/// if it was dropped although it costs less than a kept candidate. A dropped port whose cost equals the largest kept
-/// cost is dead if the rule keeps ties; otherwise it may be up and beyond the kept half, so both cases are tried.
+/// A record does not state which ports were up. If the decision does not follow with all ports up, a port counts as
+/// dead if it was dropped although it costs less than a kept candidate. A dropped port whose cost equals the largest
+/// kept cost is dead if the rule keeps ties; otherwise it may be up and beyond the kept half, so both cases are tried.
 fn replayed(
     row: &DecisionRow,
     seed: u32,

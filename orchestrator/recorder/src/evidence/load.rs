@@ -14,7 +14,8 @@ pub(super) struct Load {
     repetitions: BTreeMap<u32, Started>,
 }
 
-/// Started workload flows of one repetition. Sizes and times are from the plan, in paper units.
+/// Started workload flows of one repetition. Sizes and times are from the plan, at the paper's scale (before scaling
+/// for emulation).
 #[derive(Default)]
 struct Started {
     /// Bytes of these flows, by sending datacenter.
@@ -54,7 +55,8 @@ impl Load {
 }
 
 impl Started {
-    /// Returns the time over which the repetition's flows offer their load; the repetition ends at `end`.
+    /// Returns the time span over which the repetition's flows offer their load; the workloads last `duration`, and the
+    /// repetition ends at `end`.
     fn time(&self, duration: Nanos, end: Nanos) -> Nanos {
         if self.is_cut {
             duration.min(end)

@@ -50,7 +50,8 @@ use self::{
     undecided::Undecided,
 };
 
-/// Computes the evidence for a run of `plan`, from the rows in the run directory `run`.
+/// Computes the evidence that a run of `plan` exercised each policy's mechanism, from the rows in the run directory
+/// `run`.
 ///
 /// # Errors
 /// If a table cannot be read.
@@ -65,14 +66,15 @@ pub fn evidence(plan: &Plan, run: &Path) -> Result<Evidence, RecordsError> {
     Ok(witness.evidence())
 }
 
-/// Collector of a run's evidence, row by row. Flows must be added before links, and splits before decisions.
+/// Collector of a run's evidence, row by row. Rows of flows must be added before rows of links, and traffic-engineering
+/// splits before decisions.
 struct Witness<'a> {
     plan: &'a Plan,
     info: &'a RunInfo,
     policies: Vec<PolicyWitness<'a>>,
 }
 
-/// Collector of the evidence for one policy.
+/// Collector of the evidence for one policy's mechanism.
 struct PolicyWitness<'a> {
     run: &'a PolicyRun,
     flows: Flows,

@@ -8,18 +8,18 @@ use lab_units::Nanos;
 /// Counts of queue samples under one policy.
 #[derive(Default)]
 pub(super) struct QueueSamples {
-    /// Latest counts of each switch, by repetition and switch name: samples, and late samples.
+    /// Latest counts of each switch, by repetition and switch name: all queue samples, and late ones.
     switches: BTreeMap<(u32, String), (u64, u64)>,
     decisions: u64,
     stale: u64,
-    /// Sampling interval in paper time; `None` if the policy does not sample queues.
+    /// Sampling interval at the paper's scale; `None` if the policy does not sample queues.
     interval: Option<Nanos>,
     overdue: Nanos,
 }
 
 impl QueueSamples {
-    /// Creates empty counts for a policy with this sampling interval in paper time; `None` if it does not sample
-    /// queues.
+    /// Creates empty counts for a policy with the sampling interval `interval` at the paper's scale; `None` if the
+    /// policy does not sample queues.
     pub fn new(interval: Option<Nanos>) -> Self {
         Self {
             interval,
@@ -35,7 +35,7 @@ impl QueueSamples {
         }
     }
 
-    /// Adds a decision, if it was based on a queue sample.
+    /// Counts a decision that was based on a queue sample; ignores other decisions.
     pub fn decide(&mut self, row: &DecisionRow) {
         let (Some(age), Some(interval)) = (row.signal_age_ns, self.interval) else {
             return;

@@ -7,7 +7,7 @@ use lab_units::Nanos;
 
 use super::share::count;
 
-/// Splits that traffic engineering installed under one policy.
+/// Splits (hash buckets per next hop) that traffic engineering installed under one policy.
 #[derive(Default)]
 pub(super) struct Splits {
     /// Buckets in force, by repetition, switch and destination; no entry before the first split.
@@ -20,7 +20,7 @@ pub(super) struct Splits {
 }
 
 impl Splits {
-    /// Adds a split; `provisioned` returns the buckets that were in force before the first one.
+    /// Adds a split; `provisioned` returns the buckets that were in force before the first split.
     pub fn add(&mut self, row: &SplitRow, provisioned: impl FnOnce() -> Option<Vec<u16>>) {
         let key = (row.repetition, row.switch.clone(), row.to_dc.clone());
         let before = self.tables.remove(&key).or_else(provisioned);
@@ -55,7 +55,7 @@ impl Splits {
     }
 }
 
-/// Returns true if both lists of buckets give every next hop the same share.
+/// Returns true if every next hop has the same share of the hash buckets in both lists.
 fn is_alike(one: &[u16], other: &[u16]) -> bool {
     let sum = |buckets: &[u16]| buckets.iter().map(|&it| u64::from(it)).sum::<u64>();
     let all = sum(one);

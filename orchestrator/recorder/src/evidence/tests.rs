@@ -324,7 +324,7 @@ fn rows_name_the_datacenters_of_their_ports() {
     assert_eq!((pause.node.as_str(), pause.peer.as_str()), ("dc1", "dc2"));
 }
 
-/// Before the first split, the two links of 100 Gbit/s have equal shares.
+/// Before the first split, the two links of 100 Gbit/s have equal shares of the hash buckets.
 #[test]
 fn a_first_split_is_compared_with_the_shares_that_the_switch_began_with() {
     let plan = with_policies("policy", "te-100ms");

@@ -23,7 +23,8 @@ impl Undecided {
         }
     }
 
-    /// Adds a decision by the switch of `dc` for a flow's data.
+    /// Processes a decision by the switch of `dc` for a flow's data: if `dc` is the flow's source, the flow is no
+    /// longer undecided.
     pub fn decide(&mut self, plan: &Plan, dc: DcId, repetition: u32, flow: u32) {
         let flow_of_plan = &plan.flows[FlowId(flow).index()];
         if plan.nodes[flow_of_plan.src.index()].dc == dc {

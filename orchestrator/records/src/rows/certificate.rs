@@ -5,7 +5,8 @@ use lab_units::{BitsPerSec, Nanos};
 use super::row;
 
 row! {
-    /// Link direction as the scenario requires it and as it was measured before the first flow, in emulated units.
+    /// Rate, delay and queue of a link direction: required by the scenario, and measured before the first flow. Rates
+    /// and delays are after scaling for emulation.
     pub struct CertifiedRow in "certificate.csv", required: false {
         /// Name of the link, such as `dc1-dc2` or `dc1-dc1/h1`.
         pub link: String,
@@ -15,8 +16,8 @@ row! {
         pub to: String,
         /// Rate that the scenario requires.
         pub emu_rate_bps: BitsPerSec,
-        /// Rate at which a train of frames arrived, not counting the shaper's initial burst; empty if too few frames
-        /// arrived.
+        /// Rate at which a train of back-to-back frames arrived, not counting the shaper's initial burst; empty if too
+        /// few frames arrived.
         pub emu_measured_rate_bps: Option<BitsPerSec>,
         /// Maximum permitted difference between required and measured rate.
         pub emu_rate_bound_bps: BitsPerSec,
@@ -37,7 +38,7 @@ row! {
         pub measured_queue_packets: Option<u64>,
         /// Maximum permitted difference between required and measured queue length.
         pub queue_bound_packets: u64,
-        /// Number of frames sent, probes and train together.
+        /// Number of frames sent: delay probes and the train of back-to-back frames together.
         pub sent: u64,
         /// Number of frames that did not arrive.
         pub lost: u64,
@@ -45,7 +46,7 @@ row! {
         pub disordered: u64,
         /// Number of frames on the link that did not belong to the measurement.
         pub foreign: u64,
-        /// Values outside their bounds, with the likely cause; empty if the direction is certified.
+        /// Values outside their bounds, with the likely cause; empty if all values are within their bounds.
         pub problem: Option<String>,
     }
 }

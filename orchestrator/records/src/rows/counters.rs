@@ -21,7 +21,7 @@ row! {
         pub to_dc: String,
         /// Bytes carried since the repetition's start, with headers and ACKs.
         pub tx_bytes: Bytes,
-        /// `tx_bytes` in emulated bytes, as counted.
+        /// `tx_bytes` as counted, in emulated bytes (after scaling).
         pub emu_tx_bytes: Bytes,
         /// Capacity of the link direction at the time of the sample.
         pub rate_bps: BitsPerSec,
@@ -52,7 +52,7 @@ row! {
         pub to_dc: String,
         /// Number of bytes in the queue.
         pub backlog_bytes: Bytes,
-        /// `backlog_bytes` in emulated bytes, as measured.
+        /// `backlog_bytes` as measured, in emulated bytes (after scaling).
         pub emu_backlog_bytes: Bytes,
         /// Queue level Q, from the queue length, 0 to 255. This level and the next three fields are 0 if the policy
         /// does not sample queues.
@@ -70,9 +70,9 @@ row! {
     /// State and counters of a DCI switch with an agent at one time; counters start at 0 in each repetition.
     ///
     /// Both engines write this table. The agent of a simulated switch is never killed and its tables are never stale,
-    /// so `restarts` and `stale` are 0. The simulator pins a flow only at switches with several candidates; with the
-    /// artifact's semantics it pins every flow, including flows to the switch's own spines. The kernel engine pins
-    /// every flow to another datacenter.
+    /// so `restarts` and `stale` are 0. The simulator creates flow-table entries only at switches with several
+    /// candidates; with the artifact's semantics, for every flow, including flows to the switch's own spines. The
+    /// kernel engine creates an entry for every flow to another datacenter.
     pub struct SwitchRow in "switches.csv", required: false {
         /// Label of the policy.
         pub policy: String,
@@ -86,7 +86,7 @@ row! {
         pub occupancy: u64,
         /// Number of decisions: for the first packet of a flow, and for re-routing an active flow.
         pub decisions: u64,
-        /// Number of decisions since the previous row, per second of paper time.
+        /// Number of decisions since the previous row, per second of paper time (before scaling).
         pub decisions_per_s: u64,
         /// Number of decisions made because a flow's port was dead.
         pub failovers: u64,
@@ -124,7 +124,7 @@ row! {
         pub flow_id: FlowId,
         /// Current rate R_C of DCQCN's reaction point.
         pub rate_bps: BitsPerSec,
-        /// `rate_bps` in emulated units.
+        /// `rate_bps` after scaling for emulation.
         pub emu_rate_bps: BitsPerSec,
         /// Target rate R_T of DCQCN's reaction point.
         pub target_bps: BitsPerSec,
@@ -154,11 +154,11 @@ row! {
         pub rate_bps: BitsPerSec,
         /// Bytes sent, with headers and ACKs.
         pub tx_bytes: Bytes,
-        /// `tx_bytes` in emulated bytes, as counted.
+        /// `tx_bytes` as counted, in emulated bytes (after scaling).
         pub emu_tx_bytes: Bytes,
         /// Number of packets sent.
         pub tx_packets: u64,
-        /// Number of packets marked with ECN.
+        /// Number of packets that the port marked with ECN.
         pub marks: u64,
         /// Number of packets dropped: at a full egress queue, at a link that was down, on the wire, or on arrival
         /// because the switch's buffer was full.

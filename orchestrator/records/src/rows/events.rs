@@ -33,7 +33,7 @@ row! {
         /// 1 if the queue sample was older than the policy's sampling interval, else 0; empty if the policy does not
         /// sample queues.
         pub stale_signals: Option<u8>,
-        /// Next datacenter of each candidate.
+        /// Next datacenter on the path through each candidate.
         pub candidates: List<String>,
         /// Path cost C_path of each candidate.
         pub c_path: List<u8>,
@@ -41,9 +41,9 @@ row! {
         pub c_cong: List<u8>,
         /// Total cost C of each candidate.
         pub cost: List<u32>,
-        /// 1 for each candidate that was kept for the choice, 0 for each that was dropped.
+        /// 1 for each candidate from which the hash chose, 0 for each that was excluded.
         pub kept: List<u8>,
-        /// Next datacenter of the chosen candidate; empty if no candidate was chosen.
+        /// Next datacenter on the path through the chosen candidate; empty if no candidate was chosen.
         pub chosen: Option<String>,
     }
 }
@@ -63,7 +63,7 @@ row! {
         pub switch: String,
         /// Destination datacenter.
         pub to_dc: String,
-        /// Next datacenter of each candidate.
+        /// Next datacenter on the path through each candidate.
         pub next_dcs: List<String>,
         /// Number of hash buckets of each candidate.
         pub buckets: List<u16>,

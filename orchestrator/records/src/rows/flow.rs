@@ -22,7 +22,7 @@ row! {
         pub policy: String,
         /// Congestion control of the sender; `none` for plain SoftRoCE.
         pub cc: String,
-        /// Semantics of the simulated network; empty for the kernel engine.
+        /// Semantics of the simulated network, the paper's or the artifact's; empty for the kernel engine.
         pub semantics: Option<Semantics>,
         /// Sending host.
         pub src_host: String,
@@ -53,17 +53,18 @@ row! {
         pub reason: String,
         /// Program that generated the flow, such as `ib_write_bw`.
         pub generator: String,
-        /// Actual start minus scheduled start, emulated; empty if the flow never started.
+        /// Actual start minus scheduled start, in emulated time (after scaling); empty if the flow never started.
         pub launch_lateness_ns: Option<Nanos>,
-        /// Number of bytes that were transferred, emulated.
+        /// Number of bytes that were transferred, after scaling.
         pub emu_size_bytes: Bytes,
-        /// Start time, relative to the repetition's start, emulated; the scheduled start if the flow never started.
+        /// Start time relative to the repetition's start, in emulated time (after scaling); the scheduled start if the
+        /// flow never started.
         pub emu_start_ns: Nanos,
-        /// FCT in emulated time, as measured; empty if the flow did not finish.
+        /// FCT as measured, in emulated time (after scaling); empty if the flow did not finish.
         pub emu_fct_ns: Option<Nanos>,
-        /// Ideal FCT in emulated time.
+        /// Ideal FCT in emulated time (after scaling).
         pub emu_ideal_fct_ns: Nanos,
-        /// Maximum error of the measured FCT, in emulated time; empty if unknown.
+        /// Maximum error of the measured FCT, in emulated time (after scaling); empty if unknown.
         pub emu_fct_resolution_ns: Option<Nanos>,
     }
 }
@@ -78,7 +79,7 @@ pub struct FlowFields<'a> {
     pub flow_id: FlowId,
     /// Label of the policy.
     pub policy: &'a str,
-    /// Semantics of the simulated network; `None` for the kernel engine.
+    /// Semantics of the simulated network, the paper's or the artifact's; `None` for the kernel engine.
     pub semantics: Option<Semantics>,
     /// Datacenter of the sending host.
     pub src_dc: &'a str,
@@ -98,11 +99,11 @@ pub struct FlowFields<'a> {
     pub path: Option<&'a str>,
     /// Outcome of the flow.
     pub status: FlowStatus,
-    /// Actual start minus scheduled start, emulated; `None` if the flow never started.
+    /// Actual start minus scheduled start, in emulated time (after scaling); `None` if the flow never started.
     pub launch_lateness_ns: Option<Nanos>,
-    /// Ideal FCT in emulated time.
+    /// Ideal FCT in emulated time (after scaling).
     pub emu_ideal_fct_ns: Nanos,
-    /// Maximum error of the measured FCT, in emulated time; `None` if unknown.
+    /// Maximum error of the measured FCT, in emulated time (after scaling); `None` if unknown.
     pub emu_fct_resolution_ns: Option<Nanos>,
 }
 

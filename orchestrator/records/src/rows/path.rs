@@ -21,7 +21,7 @@ row! {
         pub path: DcPath,
         /// Bytes of the flow's data that were sent on this path. A retransmitted byte counts once, on its first path.
         pub sent_bytes: Bytes,
-        /// `sent_bytes` in emulated units.
+        /// `sent_bytes` after scaling for emulation.
         pub emu_sent_bytes: Bytes,
     }
 }

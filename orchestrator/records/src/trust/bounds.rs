@@ -6,7 +6,7 @@ use lab_units::{BitsPerSec, Clock, Nanos};
 use super::{code::ReasonCode, grade::Grade};
 use crate::Location;
 
-/// Bounds on the measurement of a link.
+/// Bounds on the measured rates and delays of a link, relative to the plan.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LinkBounds {
     /// Maximum error of a one-way delay shorter than 10 ms.
@@ -19,8 +19,8 @@ impl LinkBounds {
     /// Returns the bounds for the links of a lab with this location and clock.
     ///
     /// On the virtual clock, a probe waits only while the CPU handles other packets, 15 µs per packet. On this
-    /// machine's real clock, the minimum delay of the probes is as exact, but single probes may wait for a CPU. In a
-    /// guest on the real clock, probes may also wait for a CPU of the host, so both bounds are larger.
+    /// machine's real clock, the probes' minimum delay is as exact as on the virtual clock, but single probes may wait
+    /// for a CPU. In a guest on the real clock, probes may also wait for a CPU of the host, so both bounds are larger.
     #[must_use]
     pub const fn of(location: Location, clock: Clock) -> Self {
         let (delay_floor, spread) = match (location, clock) {
@@ -34,8 +34,8 @@ impl LinkBounds {
         }
     }
 
-    /// Returns the maximum error of a one-way delay: 0.5 %, but at least `delay_floor`. LCMP's delay score has 256
-    /// steps, so 0.5 % changes the score by about one step.
+    /// Returns the maximum error of the planned one-way delay `asked`: 0.5 %, but at least `delay_floor`. LCMP's delay
+    /// score has 256 steps, so 0.5 % changes the score by about one step.
     #[must_use]
     pub fn delay(&self, asked: Nanos) -> Nanos {
         Nanos::new(asked.get() / 200).max(self.delay_floor)
@@ -47,8 +47,8 @@ impl LinkBounds {
         self.spread
     }
 
-    /// Returns the maximum error of the rate `asked`: 1 %, the smallest change of a slowdown that reports treat as a
-    /// difference.
+    /// Returns the maximum error of the planned rate `asked`: 1 %, the smallest change of a slowdown that reports treat
+    /// as a difference.
     #[must_use]
     pub fn rate(&self, asked: BitsPerSec) -> BitsPerSec {
         BitsPerSec::new(asked.get() / 100).unwrap_or(asked)
@@ -57,8 +57,8 @@ impl LinkBounds {
     /// Maximum error of a queue's limit, in frames: one frame may be leaving the queue while the next one arrives.
     pub const QUEUE_PACKETS: u64 = 1;
 
-    /// Maximum number of frames on a link that the measurement did not send. Before the flows, no program of the lab
-    /// sends any, but a daemon of the machine may announce itself on a host's interface.
+    /// Maximum number of frames on a link that are not the measurement's own. The lab sends no other frames before the
+    /// flows start, but a daemon of the machine may announce itself on a host's interface.
     pub const FOREIGN_PACKETS: u64 = 8;
 }
 
@@ -80,8 +80,8 @@ pub const LATE_LAUNCHES: Bound = Bound::new(0.0, 0.1);
 /// has no meaning.
 pub const LATE_SAMPLES: Bound = Bound::new(0.01, 0.5);
 
-/// Bounds on the share of the CPU in use while flows ran, on the virtual clock. Above the first bound, packets wait
-/// while the CPU handles other packets; near full use, the lab was slower than its own clock.
+/// Bounds on the share of the guest's CPU in use while flows ran, on the virtual clock. Above the lower bound, packets
+/// wait while the CPU handles other packets; near full use, the lab was slower than its own clock.
 pub const GUEST_CPU: Bound = Bound::new(0.9, 0.98);
 
 /// Bounds on the share of all CPU time in use, in the busiest second, on real clocks. Softirqs forward packets without
@@ -92,8 +92,8 @@ pub const BUSY_SECOND: Bound = Bound::new(0.9, 0.995);
 /// lasts milliseconds, longer than a sampling interval.
 pub const STEAL: Bound = Bound::new(0.02, 0.2);
 
-/// Bounds on the share of one CPU's time in softirqs, in its busiest second. Above the first bound, `ksoftirqd` handles
-/// packets, which waits for the CPU like any process.
+/// Bounds on the share of one CPU's time in softirqs, in its busiest second. Above the lower bound, packets are handled
+/// by `ksoftirqd`, which waits for the CPU like any process.
 pub const SOFTIRQ: Bound = Bound::new(0.8, 0.98);
 
 /// Bounds on the mean number of tasks per CPU that waited for a CPU while flows ran; each waits for the time slices of
@@ -131,7 +131,7 @@ impl Bound {
         Self { doubtful, invalid }
     }
 
-    /// Returns the grade of a run with the figure `value`.
+    /// Returns the grade (valid, doubtful or invalid) of a run with the figure `value`.
     pub(super) fn grade(self, value: f64) -> Grade {
         if value > self.invalid {
             Grade::Invalid
@@ -144,8 +144,8 @@ impl Bound {
 }
 
 impl ReasonCode {
-    /// Returns the bounds on the figure of this code; `None` for a fact without a figure, and for a code whose grade
-    /// other facts decide.
+    /// Returns the bounds on the figure of this reason code; `None` for a fact without a figure, and for a code that is
+    /// graded by something other than its figure.
     #[must_use]
     pub const fn bound(self) -> Option<Bound> {
         match self {

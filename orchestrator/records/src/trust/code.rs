@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Declares an enum of codes, each with its name.
+/// Declares an enum of reason codes, each with its name in `run.json`.
 macro_rules! codes {
     ($($(#[$doc:meta])* $code:ident = $name:literal,)*) => {
         /// Kind of a reason not to trust a run.
@@ -31,26 +31,27 @@ codes! {
     DidNotEnd = "did-not-end",
     /// Number of flows that did not finish.
     UnfinishedFlows = "unfinished-flows",
-    /// Scheduled flows without a row; the figure is the number of flows that have a row.
+    /// Scheduled flows without a row in `flows.csv`; the figure is the number of flows that have a row.
     UnrecordedFlows = "unrecorded-flows",
     /// Number of flows that were faster than their ideal FCT.
     ImpossibleSlowdowns = "impossible-slowdowns",
-    /// Problem that the engine reports; in [`OLDEST_FORMAT`], also a sentence with a switch's or host's count.
+    /// Problem that the engine reports; in records of [`OLDEST_FORMAT`], also a deviation of a switch or host, as a
+    /// sentence.
     ///
     /// [`OLDEST_FORMAT`]: crate::directory::OLDEST_FORMAT
     #[serde(alias = "switch-counts")]
     EngineProblem = "engine-problem",
-    /// Number of link directions with values outside the bounds of their certificate.
+    /// Number of link directions whose measured rate, delay or buffer is outside its bounds.
     UncertifiedLinks = "uncertified-links",
     /// Number of flows that started late.
     LateFlows = "late-flows",
     /// Number of queue samples that were taken late.
     LateSamples = "late-samples",
-    /// Share of its CPU time that the guest used while flows ran.
+    /// Share of the guest's CPU time that was in use while flows ran.
     BusyGuest = "busy-guest",
     /// Number of times that the guest waited for its host.
     HostWaits = "host-waits",
-    /// Number of late wake-ups of the watchdog.
+    /// Number of late wake-ups of the watchdog, which monitors CPUs and clocks.
     LateWakeups = "late-wakeups",
     /// Sum of the wall clock's jumps, in nanoseconds.
     ClockJump = "clock-jump",
@@ -60,7 +61,7 @@ codes! {
     StolenCpus = "stolen-cpus",
     /// Share of one CPU's time in softirqs, in its busiest second.
     Softirqs = "softirqs",
-    /// Mean number of waiting tasks per CPU.
+    /// Mean number of tasks per CPU that waited for a CPU.
     WaitingTasks = "waiting-tasks",
     /// Number of packets dropped outside the emulated queues.
     DroppedOutside = "dropped-outside",
@@ -68,7 +69,7 @@ codes! {
     DroppedUnasked = "dropped-unasked",
     /// Number of retransmissions that no emulated loss explains.
     UnexplainedRetries = "unexplained-retries",
-    /// Interface or queue that was changed while flows ran or, after the first five, the number of further ones.
+    /// Interface or queue that was changed while flows ran; after the first five, the number of further changed ones.
     AlteredLab = "altered-lab",
     /// Number of decisions whose flow could not be pinned because the flow table was full; such a flow gets a decision
     /// for every packet.
@@ -93,7 +94,7 @@ codes! {
     ReorderedByPacer = "reordered-by-pacer",
     /// Number of CNPs that a host could not send.
     UnsentCnps = "unsent-cnps",
-    /// Number of pauses of hosts that were not recorded.
+    /// Number of PFC pauses of hosts that were not recorded.
     UnrecordedPauses = "unrecorded-pauses",
     /// Number of finished flows for which the switch of their source datacenter recorded no decision.
     UndecidedFlows = "undecided-flows",

@@ -10,7 +10,8 @@ use crate::CertifiedRow;
 /// about losses despite PFC exist.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conduct {
-    /// Summary of the links' certificate; `None` if the links were not measured.
+    /// Summary of the link certificate (measured rate, delay and buffer of each link direction); `None` if the links
+    /// were not measured.
     pub links: Option<Certification>,
     /// Number of times that the guest waited for its host while flows ran; each wait may have made the virtual clock
     /// jump.
@@ -28,7 +29,8 @@ pub struct Conduct {
     /// listed once, for the repetition in which it was found first.
     #[serde(default)]
     pub altered: Vec<String>,
-    /// Deviations of switches and hosts from what they should do, with their counts.
+    /// Deviations of switches and hosts from policy, congestion control or PFC, and losses of their records, with
+    /// counts.
     #[serde(alias = "switches")]
     pub deviations: Vec<Deviation>,
     /// Recovery from loss (of SoftRoCE; in the simulator, of hosts with PFC) and counts that can explain it; `None` if
@@ -85,16 +87,18 @@ impl From<ReadDeviation> for Deviation {
     }
 }
 
-/// Summary of a lab's certificate, whose rows are in `certificate.csv`.
+/// Summary of a lab's link certificate: the measured rate, delay and buffer of each link direction, listed in
+/// `certificate.csv`.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Certification {
     /// Number of measured link directions.
     pub directions: u64,
     /// Number of measured link directions with a value outside its bounds.
     pub out_of_bounds: u64,
-    /// True if a direction exceeds [`LINK_FACTOR`] times a bound, or lost more than half of its frames.
+    /// True if a link direction differs from the plan by more than [`LINK_FACTOR`] times a bound, or lost more than
+    /// half of its frames.
     pub is_another_network: bool,
-    /// First problem and its direction, as text; `None` if all directions are certified.
+    /// First link direction with a value out of bounds and the problem, as text; `None` if all are within their bounds.
     pub first: Option<String>,
 }
 
@@ -151,7 +155,7 @@ impl Conduct {
 }
 
 impl Certification {
-    /// Summarises the certificate that consists of `rows`.
+    /// Summarises the link certificate `rows`, which has one row per link direction.
     #[must_use]
     pub fn of(rows: &[CertifiedRow]) -> Self {
         let out = || rows.iter().filter(|row| row.problem.is_some());
@@ -168,8 +172,8 @@ impl Certification {
     }
 }
 
-/// Returns true if a direction differs from the required one by more than [`LINK_FACTOR`] times a bound, or lost more
-/// than half of its frames.
+/// Returns true if a link direction differs from the plan by more than [`LINK_FACTOR`] times a bound, or lost more than
+/// half of its frames.
 fn is_another(row: &CertifiedRow) -> bool {
     let far = |measured: u64, asked: u64, bound: u64| {
         measured.abs_diff(asked) > LINK_FACTOR.saturating_mul(bound)

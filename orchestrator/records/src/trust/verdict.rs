@@ -13,7 +13,7 @@ use crate::{ChangeKind, FlowCounts, RunEnd, RunInfo};
 /// Verdict on a run: a grade that says how far the results can be trusted, with the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Worst grade of all reasons; valid without reasons.
+    /// Worst grade of all reasons; `Valid` if there are no reasons.
     pub grade: Grade,
     /// Reasons not to trust the run.
     pub reasons: Vec<Reason>,
@@ -78,7 +78,7 @@ impl Verdict {
         }
     }
 
-    /// Judges the numbers of flows; missing flows get the grade `cut_short`.
+    /// Judges the numbers of flows; a run that did not end or lacks flows gets the grade `cut_short`.
     fn judge_flows(
         &mut self,
         info: &RunInfo,
@@ -182,8 +182,8 @@ impl Verdict {
         }
     }
 
-    /// Judges flows without a decision and decisions without a row. FCTs are right nevertheless, but paths, next hops'
-    /// shares and decision counts do not cover all flows.
+    /// Judges flows without a decision and decisions without a row in `decisions.csv`. FCTs are right nevertheless, but
+    /// paths, next hops' shares and decision counts do not cover all flows.
     fn judge_decisions(&mut self, end: &RunEnd) {
         for policy in &end.evidence.policies {
             let undecided = Reason::count(ReasonCode::UndecidedFlows, policy.undecided);

@@ -4,7 +4,8 @@ use lab_records::{Certification, CertifiedRow};
 use lab_sample as sample;
 use lab_units::{BitsPerSec, Nanos};
 
-/// Returns true if the certificate of one direction, modified by `change`, shows another network than the required one.
+/// Returns true if the certificate of a link direction (measured against required values), modified by `change`, shows
+/// a network other than the required one.
 fn is_another(change: impl FnOnce(&mut CertifiedRow)) -> bool {
     let mut row = sample::certified("dc1", "dc8");
     change(&mut row);
@@ -14,8 +15,8 @@ fn is_another(change: impl FnOnce(&mut CertifiedRow)) -> bool {
     links.is_another_network
 }
 
-/// The direction has 100 Mbit/s, 50 ms and a queue of 150 frames, with bounds of 1 Mbit/s, 250 µs and one frame. Each
-/// case changes one value, by ten times its bound or more.
+/// The certificate requires 100 Mbit/s, 50 ms and a queue of 150 frames, with bounds of 1 Mbit/s, 250 µs and one frame.
+/// Each case changes one value, by ten times its bound or more.
 #[test]
 fn one_figure_far_out_of_its_bound_makes_another_network() {
     let rate = |bps| is_another(|row| row.emu_measured_rate_bps = BitsPerSec::new(bps));

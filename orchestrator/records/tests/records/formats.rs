@@ -30,7 +30,7 @@ fn fixture(format: u32) -> PathBuf {
     formats.join(format.to_string())
 }
 
-/// Returns a copy of the run in `format` that a test may change.
+/// Returns a copy of the fixture run in format `format`, which a test may change.
 fn copy(format: u32) -> TempDir {
     let copy = tempfile::tempdir().expect("a directory");
     for (name, bytes) in files(&fixture(format)) {

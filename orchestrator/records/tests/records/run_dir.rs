@@ -208,7 +208,7 @@ fn a_plan_that_is_no_plan_is_refused_with_its_line() {
         fs::write(writer.dir().join("plan.json"), plan).expect("a plan");
         let error = RunDir::open(writer.dir()).unwrap_err();
         let text = error.to_string();
-        let place = format!("plan.json` is not a plan: line {line}");
+        let place = format!("plan.json` is not a plan: error in line {line}");
         assert!(text.ends_with(&place), "{plan:?}: {text}");
     }
 }

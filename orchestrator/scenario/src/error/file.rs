@@ -25,7 +25,8 @@ pub enum CdfError {
         before: String,
     },
     #[error(
-        "the first percentage is `{found}`; it must be 0 (hint: add the row `0,0`, or one with the least size and 0)"
+        "the first percentage is `{found}`; it must be 0 (hint: add the row `0,0`, or a row with the least size and \
+         percentage 0)"
     )]
     Start { found: String },
     #[error("the last percentage is `{found}`; it must be 100")]
@@ -34,7 +35,7 @@ pub enum CdfError {
     Points { found: usize },
     #[error("the file has more than {} points", limits::MAX_CDF_POINTS)]
     TooManyPoints,
-    #[error("the largest size is 0 B; it must be at least 1 B")]
+    #[error("the largest flow size is 0 B; it must be at least 1 B")]
     Empty,
 }
 

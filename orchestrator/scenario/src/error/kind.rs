@@ -75,7 +75,7 @@ pub enum ProblemKind {
     Ratio(#[from] ParseRatioError),
     #[error(transparent)]
     Expectation(#[from] ParseExpectationError),
-    #[error("two cases have the name `{name}`")]
+    #[error("two cases of the suite have the name `{name}`")]
     TwoCases { name: String },
     #[error(
         "the assertion names `{name}`, which is not a {what} of the scenario (hint: there are {})",
@@ -165,10 +165,12 @@ pub enum ProblemKind {
         from: String,
         unreachable: Vec<String>,
     },
-    #[error("`k_max` is {k_max}, above the queue's {buffer}, so that the queue never reaches it")]
+    #[error(
+        "`k_max` is {k_max}, above the queue's size of {buffer}, so the queue never reaches `k_max`"
+    )]
     EcnAboveBuffer { k_max: Bytes, buffer: Bytes },
 
-    #[error("the window ends at {to} but must end after its start at {from}")]
+    #[error("the window of measured flows ends at {to} but must end after its start at {from}")]
     EmptyWindow { from: Nanos, to: Nanos },
 
     // Problems with traffic.
@@ -176,7 +178,7 @@ pub enum ProblemKind {
     NoHosts { name: String },
     #[error("all-to-all traffic needs two datacenters with hosts, but there are {found}")]
     TooFewSenders { found: usize },
-    #[error("both ends are in `{dc}`, but traffic must go to another datacenter")]
+    #[error("source and destination are both in `{dc}`, but traffic must go to another datacenter")]
     SameDc { dc: String },
     #[error("`{from}` sends to `{to}` twice, first on line {first_line} (hint: add up the loads)")]
     DuplicatePair {
@@ -220,7 +222,9 @@ pub enum ProblemKind {
     },
     #[error(
         "{error}{}",
-        unset.map_or_else(String::new, |key| format!(" (hint: `{key}` still has the preset's value; set both)"))
+        unset.map_or_else(String::new, |key| {
+            format!(" (hint: `{key}` still has the preset's value; set both parameters)")
+        })
     )]
     Parameter {
         error: ParameterError,
@@ -234,7 +238,9 @@ pub enum ProblemKind {
     NotOfPreset { key: &'static str, preset: Preset },
 
     // Problems with the scale.
-    #[error("`{missing}` is missing: a scale needs both factors (hint: or write `scale: auto`)")]
+    #[error(
+        "`{missing}` is missing: a scale needs the factors `rate` and `time` (hint: or write `scale: auto`)"
+    )]
     HalfScale { missing: &'static str },
 
     // Problems with faults.
@@ -255,7 +261,7 @@ pub enum ProblemKind {
     FlowFile(#[from] FlowFileError),
 }
 
-/// Kind of object that a name denotes, for messages about its characters.
+/// Kind of object that a name denotes, for messages about the name's characters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum NameOf {
     /// Name of a scenario or a policy.
@@ -274,7 +280,9 @@ impl NameOf {
 
     const fn hint_about(self, character: char) -> &'static str {
         match (self, character) {
-            (Self::Dc, '-') => " (hint: dashes join datacenters to paths, `dc1-dc2`)",
+            (Self::Dc, '-') => {
+                " (hint: dashes separate the datacenters of a path, as in `dc1-dc2`)"
+            }
             _ => self.hint(),
         }
     }

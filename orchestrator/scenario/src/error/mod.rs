@@ -58,7 +58,8 @@ impl ScenarioErrors {
         render(self, &Renderer::styled())
     }
 
-    /// Returns `Ok` if `findings` is empty; otherwise fails with the first problems in the order of the text.
+    /// Returns `Ok` if `findings` is empty; otherwise fails with the first [`limits::MAX_PROBLEMS`] findings in the
+    /// order of the text.
     pub(crate) fn check<K: Into<ProblemKind>>(
         source: SourceText<'_>,
         mut findings: Vec<Finding<K>>,

@@ -37,17 +37,17 @@ impl<'a> LinePart<'a> {
         &self.source.text[self.range.clone()]
     }
 
-    /// Returns the part's text, shortened for a message.
+    /// Returns the text of the row or field, shortened for a message.
     pub fn excerpt(&self) -> String {
         excerpt(self.text())
     }
 
-    /// Splits the part into fields at commas.
+    /// Splits the row into fields at commas.
     pub fn comma_fields(&self) -> Vec<Self> {
         self.fields(self.text().split(',').map(str::trim))
     }
 
-    /// Splits the part into fields at whitespace.
+    /// Splits the row into fields at whitespace.
     pub fn blank_fields(&self) -> Vec<Self> {
         self.fields(self.text().split_whitespace())
     }
@@ -57,7 +57,7 @@ impl<'a> LinePart<'a> {
         parts.map(field).collect()
     }
 
-    /// Returns a problem of kind `kind` at this part.
+    /// Returns a problem of kind `kind` at this row or field.
     pub fn finding<K>(&self, kind: K) -> Finding<K> {
         let range = self.range.clone();
         Finding { range, kind }

@@ -15,7 +15,7 @@ pub struct Settings {
     /// Name of the policy in records and plots; `None` for its default label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Values by parameter name, in paper units.
+    /// Values by parameter name, at the paper's scale (before scaling for emulation).
     pub values: BTreeMap<&'static str, Value>,
 }
 

@@ -18,8 +18,8 @@ pub struct TransportSpec {
 }
 
 impl TransportSpec {
-    /// Returns the value that the scenario sets for the parameter `name`, in paper units; `None` if the scenario does
-    /// not set the parameter.
+    /// Returns the value that the scenario sets for the parameter `name`, at the paper's scale (before scaling for
+    /// emulation); `None` if the scenario does not set the parameter.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<Value> {
         self.settings.values.get(name).copied()

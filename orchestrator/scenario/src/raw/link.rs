@@ -33,7 +33,8 @@ impl SetsParameters for HostWire {
 
     keys!(HostWire);
 
-    /// Returns the parameter's description without its default, which differs between tiers.
+    /// Returns the parameter's description without its default, which differs between links inside a datacenter and
+    /// links between datacenters.
     fn describe(parameter: &Parameter) -> String {
         let tiers = [defaults::LEAF_SPINE, defaults::SPINE_DCI];
         let default = defaults::HOST_LINK.get(parameter.name);
@@ -103,7 +104,7 @@ impl SetsParameters for Link {
 #[serde(deny_unknown_fields)]
 #[schemars(extend("minProperties" = 3, "maxProperties" = 3))]
 pub struct Fault {
-    /// Time of the change, from the earliest possible flow start.
+    /// Time of the change, counted from the earliest possible flow start.
     pub at: Text<Nanos>,
     /// Names of the link's two datacenters.
     #[schemars(length(min = 2, max = 2))]

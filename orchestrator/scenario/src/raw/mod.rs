@@ -54,8 +54,9 @@ pub struct Scenario {
     /// Policies to compare, in the order of their runs.
     #[schemars(length(min = 1, max = limits::MAX_POLICIES))]
     pub policies: At<Vec<At<WordOr<PolicyName, Policy>>>>,
-    /// Scale from paper to emulated quantities: both factors, or `auto`, the finest scale that fits the capacity of the
-    /// machine or guest that runs the lab. `sim` without `--scaled` uses all quantities as written.
+    /// Scale from the paper's quantities to emulated ones: the factors `rate` and `time`, or `auto`, the finest scale
+    /// that fits the capacity of the machine or guest that runs the lab. `sim` without `--scaled` uses all quantities
+    /// as written.
     #[serde(default)]
     #[schemars(extend("default" = "auto"))]
     pub scale: Maybe<At<WordOr<AutoScale, Scale>>>,
@@ -71,11 +72,12 @@ pub struct Scenario {
     /// Traffic generator and QP settings: `perftest`, `verbs`, or a mapping.
     #[serde(default)]
     pub generator: Maybe<At<WordOr<GeneratorWord, Generator>>>,
-    /// Recording intervals and the window of measured flows, in paper time.
+    /// Recording intervals and the window of measured flows, at the paper's scale (before scaling for emulation).
     #[serde(default)]
     pub measure: Maybe<Measure>,
-    /// Maximum age of a DCI switch's tables and queue samples, in paper time. If they are older, the switch hashes new
-    /// flows over all candidates. In the simulator, tables and samples do not expire.
+    /// Maximum age of a DCI switch's tables and queue samples, at the paper's scale (before scaling for emulation). If
+    /// they are older, the switch hashes new flows over all candidates. In the simulator, tables and samples do not
+    /// expire.
     #[serde(default)]
     #[schemars(extend("default" = defaults::MAX_TABLE_AGE.to_string()))]
     pub max_table_age: Maybe<Text<Nanos>>,
@@ -93,14 +95,14 @@ pub struct Scenario {
     pub expect: Maybe<At<Vec<Text<Expectation>>>>,
 }
 
-/// Factors by which paper quantities become emulated ones. Sizes are scaled by the product of both factors.
+/// Factors that convert the paper's quantities to emulated ones. Sizes are scaled by the product of both factors.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("required" = ["rate", "time"]))]
 pub struct Scale {
-    /// Emulated rate / paper rate, such as `1/2000`.
+    /// Emulated rate divided by the paper's rate, such as `1/2000`.
     pub rate: Maybe<Text<Ratio>>,
-    /// Emulated time / paper time, such as `10`.
+    /// Emulated time divided by the paper's time, such as `10`.
     pub time: Maybe<Text<Ratio>>,
 }
 
@@ -173,7 +175,7 @@ pub struct Generator {
     pub traffic_class: Maybe<Text<u8>>,
 }
 
-/// Recording intervals and the window of measured flows, in paper time.
+/// Recording intervals and the window of measured flows, at the paper's scale (before scaling for emulation).
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Measure {

@@ -166,13 +166,14 @@ impl<S: ParameterSet> JsonSchema for Parameters<S> {
         }
         let has_defaults = S::PARAMETERS.iter().any(|it| !it.is_required);
         let defaults = if has_defaults {
-            "; those left out keep their default"
+            "; parameters left out keep their default"
         } else {
             ""
         };
         let mut schema = json_schema!({
             "description": format!(
-                "{}'s parameters{defaults}. Times, rates and sizes are paper units.",
+                "{}'s parameters{defaults}. Times, rates and sizes are at the paper's scale, before \
+                 scaling for emulation.",
                 S::TITLE,
             ),
             "type": "object",
@@ -215,7 +216,8 @@ fn preset_schema(is_policy: bool) -> Schema {
 fn label_schema() -> Schema {
     json_schema!({
         "type": "string",
-        "description": "Name in records and plots instead of the policy's own, to distinguish variants of a policy.",
+        "description": "Name in records and plots instead of the policy's own name, to distinguish variants of a \
+                        policy.",
         "pattern": limits::NAME_PATTERN,
         "maxLength": limits::MAX_LABEL,
     })
@@ -260,8 +262,8 @@ fn described<S: ParameterSet>(parameter: &Parameter) -> String {
             format!(" Default: {paper} (preset `paper`), {artifact} (preset `artifact`).")
         }
         (Some(paper), Some(_)) => format!(" Default: {paper}."),
-        (Some(default), None) => format!(" Preset `paper` alone; default: {default}."),
-        (None, Some(default)) => format!(" Preset `artifact` alone; default: {default}."),
+        (Some(default), None) => format!(" Only in preset `paper`; default: {default}."),
+        (None, Some(default)) => format!(" Only in preset `artifact`; default: {default}."),
         (None, None) => String::new(),
     };
     format!("{}{default}", parameter.doc.trim())

@@ -18,10 +18,10 @@ use crate::{
     yaml::{Maybe, Text, Word},
 };
 
-/// Policy with parameters: exactly one of its keys.
+/// Policy with parameters: a mapping whose single key selects the policy.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Keys of the mapping, with their values; valid if there is exactly one.
+    /// Keys of the mapping, each with its value; a valid policy has exactly one key.
     pub bodies: Vec<(&'static str, PolicyBody)>,
 }
 
@@ -122,7 +122,7 @@ impl JsonSchema for Policy {
         add(OWN.0, OWN.1, generator.subschema_for::<Own>());
         add(EBPF.0, EBPF.1, generator.subschema_for::<Text<String>>());
         json_schema!({
-            "description": "Policy with parameters: exactly one of its keys.",
+            "description": "Policy with parameters: a mapping whose single key selects the policy.",
             "type": "object",
             "properties": properties,
             "additionalProperties": false,
@@ -137,7 +137,7 @@ impl JsonSchema for Policy {
 #[serde(deny_unknown_fields)]
 pub struct NoParameters {}
 
-/// Word that names a policy, which then has its default parameters.
+/// Policy given by its name alone, with default parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyName(pub &'static lab_policy::BuiltInPolicy);
 
@@ -182,10 +182,10 @@ pub struct Trained {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Own {
-    /// Name of the policy in the program.
+    /// Name under which the policy is compiled into this program.
     #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_LABEL))]
     pub name: Text<String>,
-    /// Name in records and plots.
+    /// Name of the policy in records and plots.
     #[serde(default)]
     #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_LABEL))]
     pub label: Maybe<Text<String>>,

@@ -10,7 +10,7 @@ use crate::{
     yaml::{At, Maybe, OneOrMany, Scalar, Text, WordOr, scalar::words},
 };
 
-/// Source of flows: exactly one of its keys.
+/// Source of flows: a mapping with exactly one of the keys `workload`, `flows` and `flow_file`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
@@ -43,7 +43,7 @@ pub struct Workload {
     #[serde(default)]
     #[schemars(extend("default" = LoadBase::default()))]
     pub load_base: Maybe<Text<LoadBase>>,
-    /// Distribution of the gaps between a source's flows: `poisson` (exponential) or `even`.
+    /// Distribution of the gaps between a sending host's flow starts: `poisson` (exponential) or `even`.
     #[serde(default)]
     #[schemars(extend("default" = Arrivals::default()))]
     pub arrivals: Maybe<Text<Arrivals>>,

@@ -14,8 +14,9 @@ use super::{
 };
 use crate::yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words};
 
-/// Transport of hosts and switches, in paper units. The kernel engine supports `retransmit_timeout` and `cc: dcqcn`,
-/// and with DCQCN also `pfc` and `dci_buffer`; it warns about other keys.
+/// Transport of hosts and switches, with values at the paper's scale (before scaling for emulation). The kernel engine
+/// supports `retransmit_timeout` and `cc: dcqcn`, and with DCQCN also `pfc` and `dci_buffer`; it warns about other
+/// keys.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transport {
@@ -53,7 +54,7 @@ impl SetsParameters for Transport {
     }
 }
 
-/// Word that names a congestion control, which then has its default parameters.
+/// Congestion control given by its name alone, with default parameters.
 #[derive(Clone, Copy, Debug)]
 pub enum CcName {
     None,
@@ -73,7 +74,7 @@ words! {
     }
 }
 
-/// Congestion control with parameters: exactly one of its keys.
+/// Congestion control with parameters: a mapping whose single key selects the congestion control.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]

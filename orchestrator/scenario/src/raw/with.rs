@@ -25,7 +25,7 @@ pub struct With<P> {
 
 /// Own keys of a mapping that also sets parameters.
 pub trait SetsParameters: DeserializeOwned + JsonSchema {
-    /// Parameter set to which the parameters belong.
+    /// Parameter set to which the mapping's parameters belong.
     type Set: ParameterSet;
 
     /// Own keys of the mapping: those that messages list before the parameters, and those that messages list after the
@@ -79,7 +79,7 @@ pub fn in_order<P: SetsParameters>() -> Vec<&'static str> {
     before.chain(names).chain(after).collect()
 }
 
-/// Returns the description of `parameter`, followed by `default`.
+/// Returns the description of `parameter`, followed by its default if `default` is given.
 pub(super) fn with_default(parameter: &Parameter, default: Option<String>) -> String {
     let default = default.map(|it| format!(" Default: {it}."));
     format!("{}{}", parameter.doc.trim(), default.unwrap_or_default())

@@ -65,7 +65,7 @@ pub(super) fn check<S: ParameterSet>(
     }
 }
 
-/// Adds the problem that two values are inconsistent, at the first of them that the scenario sets.
+/// Adds the problem that two parameters' values are inconsistent, at the first of the two that the scenario sets.
 fn conflict(context: &mut Context<'_>, range: &Range<usize>, texts: &Texts, error: ParameterError) {
     let [first, second] = error.names();
     let (range, unset) = match (texts.of(first), texts.of(second)) {

@@ -47,7 +47,7 @@ impl Check<'_> {
         check.found.is_empty()
     }
 
-    /// Returns true if a keyword accepts `value`. Violations in nested values are added separately.
+    /// Returns true if a schema keyword accepts `value`. Violations in nested values are added separately.
     fn holds(
         &mut self,
         keyword: &str,

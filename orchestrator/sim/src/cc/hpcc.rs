@@ -241,8 +241,8 @@ impl Hpcc {
     }
 }
 
-/// Returns a link's utilisation: the bytes sent between two ACKs' telemetry, plus the shorter queue in these, each as a
-/// share of the link's capacity. Returns `None` if no time has passed.
+/// Returns a link's utilisation between two ACKs' telemetry; `None` if no time has passed. It is the throughput divided
+/// by the link's rate, plus the shorter queue divided by the link's bandwidth-delay product (rate · base RTT).
 fn used(passage: &Passage, line: BitsPerSec, full_window: u64) -> Option<f64> {
     if passage.ticks == 0 {
         return None;

@@ -112,7 +112,7 @@ pub struct Timely {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum RateChange {
     Raise,
-    /// Raise by δ, even after many raises in a row; not counted as a raise in a row.
+    /// Additive increase by δ because the RTT is below `T_low`; does not count towards hyperactive increase.
     RaiseLittle,
     /// Multiplication of the rate by this factor, from 0 to 1.
     Cut(f64),

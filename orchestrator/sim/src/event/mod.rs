@@ -14,7 +14,7 @@ use crate::time::SimTime;
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[repr(u8)]
 pub enum EventKind {
-    /// Fault, by its index in the partition's list.
+    /// Fault, identified by its index in the partition's list of faults.
     Fault,
     /// Arrival, at a port, of the packet at the head of its incoming wire.
     Arrive,
@@ -88,9 +88,9 @@ pub struct Event {
 /// Scheduled events, by time, then kind, then index. This order does not depend on the order of scheduling, so results
 /// do not depend on the number of threads.
 ///
-/// Of the packets on a wire, only the first is in the queue. Each port has one arrival and one wake-up, each with a
-/// slot in a tournament. All other events are timers in a heap, with time, kind and index in one number. There are
-/// thousands of timers, and about one expires per million packets.
+/// Of the packets on a wire, only the first has an arrival event in the queue. Each port has one arrival and one
+/// wake-up, each with a slot in a [`Tournament`]. All other events are timers in a heap, with time, kind and index in
+/// one number. There are thousands of timers, and about one expires per million packets.
 pub struct EventQueue {
     packets: Tournament,
     first_port: u32,

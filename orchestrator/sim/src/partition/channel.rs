@@ -59,7 +59,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Removes and returns the packets in all channels since the last call.
+    /// Removes and returns the packets sent to other partitions since the last call, by channel; channels without
+    /// packets are left out.
     pub fn take_channels(&mut self) -> impl Iterator<Item = Channel> {
         let full = |channel: &&mut Channel| !channel.batches.is_empty();
         self.channels

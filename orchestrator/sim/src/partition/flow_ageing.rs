@@ -36,7 +36,7 @@ impl FlowAgeing {
         self.thresholds[to_dc as usize] = thresholds(candidates, &self.config);
     }
 
-    /// Counts a packet of a flow to `to_dc`; returns true if the flow crosses a size threshold with it.
+    /// Counts a packet of a flow to `to_dc`; returns true if the flow crosses a size threshold with this packet.
     pub fn count(&mut self, key: u64, to_dc: u32, bytes: u32) -> bool {
         let sent = self.sent.entry(key).or_default();
         let before = self.paper.size(*sent).get();

@@ -227,7 +227,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         &mut self.ports[(port - self.first_port) as usize]
     }
 
-    /// Traces `event` of `flow`, if any flow is traced.
+    /// Traces `event` of `flow` at `node`, if the trace filter selects the flow.
     #[inline]
     fn trace_flow(&mut self, flow: u32, node: u32, event: StoryEvent) {
         if *self.filter != TraceFilter::None {

@@ -102,12 +102,12 @@ impl<'w> Recorder<'w> {
             ),
             (EndReason::Until, false) => (
                 FlowStatus::NotReady,
-                format!("it should have started at {start}, but the time limit was {end}"),
+                format!("the flow should have started at {start}, but the time limit was {end}"),
             ),
             // A QP with a time-out continues until it finishes or fails, so an unfinished flow here has no time-out.
             (EndReason::Stuck | EndReason::Finished, _) => (
                 FlowStatus::TimedOut,
-                "one of its packets was lost and is not retransmitted (hint: set transport.retransmit_timeout)"
+                "a packet of the flow was lost and is not retransmitted (hint: set transport.retransmit_timeout)"
                     .to_owned(),
             ),
         };
@@ -130,8 +130,8 @@ impl<'w> Recorder<'w> {
             HostProfile::Rnic => (
                 FlowStatus::Failed,
                 format!(
-                    "its QP gave up at {}: {MAX_TIMEOUTS} retries got no answer (hint: was its path cut? each retry \
-                     waits for transport.retransmit_timeout)",
+                    "the flow's QP gave up at {}: {MAX_TIMEOUTS} retries got no answer (hint: was the flow's path cut? \
+                     each retry waits for transport.retransmit_timeout)",
                     self.rows.paper_time(at)
                 ),
             ),

@@ -159,7 +159,7 @@ impl<'w> EventRows<'w> {
         Some(self.rows.decision(&decision, ports(), scores))
     }
 
-    /// Returns a decision as a row of its flow's story.
+    /// Returns a decision as a row of the flow's story (the trace of the flow's events).
     pub fn decided(&self, event: &DecisionEvent, chosen: Option<String>) -> StoryRow {
         let node = self.rows.dc(DcId(event.dc));
         StoryRow {
@@ -275,7 +275,7 @@ impl<'w> EventRows<'w> {
         }
     }
 
-    /// Converts a virtual time to paper time.
+    /// Converts a virtual time to the paper's scale (before scaling for emulation).
     pub fn paper_time(&self, at: SimTime) -> Nanos {
         self.rows.paper.time(at.nanos_trunc())
     }

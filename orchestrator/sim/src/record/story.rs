@@ -23,12 +23,12 @@ impl Stories {
         self.open.insert(flow, row)
     }
 
-    /// Ends the story of `flow` and returns its last row; `None` if it has none.
+    /// Ends the story (event trace) of `flow` and returns the last row; `None` if the story has no row.
     pub fn end(&mut self, flow: u32) -> Option<StoryRow> {
         self.open.remove(&flow)
     }
 
-    /// Ends all stories and returns their last rows.
+    /// Ends the stories (event traces) of all flows and returns their last rows.
     pub fn end_all(&mut self) -> impl Iterator<Item = StoryRow> {
         std::mem::take(&mut self.open).into_values()
     }

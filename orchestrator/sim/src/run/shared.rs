@@ -39,7 +39,7 @@ pub(super) struct PartitionSlot<'w, S: SemanticsRules, C: CongestionControl> {
 /// Status that a partition publishes at an exchange.
 #[derive(Clone, Copy, Default)]
 pub(super) struct PartitionStatus {
-    /// Time of the partition's next event.
+    /// Time of the partition's next event; [`SimTime::MAX`] if no event is scheduled.
     pub next: SimTime,
     /// True if any event that can send packets is scheduled.
     pub has_work: bool,

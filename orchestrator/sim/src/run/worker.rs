@@ -110,8 +110,8 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
         }
     }
 
-    /// Processes all events before `horizon`. The busiest partitions come first, so that no thread starts a large one
-    /// when the others are done.
+    /// Processes all events before `horizon`. The busiest partitions come first, so that no thread starts a large
+    /// partition when the other threads are done.
     fn advance(&self, horizon: SimTime, statuses: &[PartitionStatus]) {
         let shared = self.shared;
         let mut order: Vec<usize> = (0..statuses.len()).collect();

@@ -15,7 +15,7 @@ pub struct Identities {
     pub flows: Vec<FlowIdentity>,
     /// Hash seed of each node, indexed by the plan's node id.
     pub hash_seeds: Vec<u32>,
-    /// Largest bandwidth-delay product in bytes, to which windows are proportional.
+    /// Largest bandwidth-delay product in bytes, to which the QPs' windows are proportional.
     pub largest_window: u64,
     /// Base RTT that the congestion control of every QP uses; `None` if each QP uses the base RTT of its flow.
     pub common_base_rtt: Option<SimTime>,

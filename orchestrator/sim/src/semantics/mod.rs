@@ -47,16 +47,16 @@ pub trait SemanticsRules: Copy + Send + Sync + 'static {
     const RATE_MOVES_NEXT: bool;
 
     /// True if a NIC whose QPs must all wait sleeps until the earliest pacing time of any QP, even of those that wait
-    /// for their window. It does not sleep if that time has passed. Only an arriving packet or a new flow wakes it
+    /// for their window. The NIC does not sleep if that time has passed. Only an arriving packet or a new flow wakes it
     /// earlier.
     const NIC_OVERSLEEPS: bool;
 
     /// True if a QP keeps its position in its NIC's scheduler until an iteration finds the QP finished.
     ///
-    /// In the artifact, `RdmaEgressQueue::GetNextQindex` removes finished QPs only when it passes one, and corrects
-    /// `m_rrlast` only if it serves a QP. The order of packets matters, because the first packet decides for all flows
-    /// with the same key: with this rule, all flows of Figure 1 under UCMP take the published paths; without it, eight
-    /// do not.
+    /// In the artifact, `RdmaEgressQueue::GetNextQindex` removes finished QPs only when its search passes one, and
+    /// corrects `m_rrlast` only if it serves a QP. The order of packets matters, because the first packet decides for
+    /// all flows with the same key: with this rule, all flows of Figure 1 under UCMP take the published paths; without
+    /// it, eight do not.
     const SCHEDULER_KEEPS_QPS: bool;
 
     /// True if hosts have SoftRoCE devices; see [`rxe`].

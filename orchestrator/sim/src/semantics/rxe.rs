@@ -33,7 +33,7 @@ use crate::time::SimTime;
 /// unacknowledged one by `RXE_MAX_UNACKED_PSNS` = 128, so 129 packets can be in flight.
 pub const MAX_UNACKED: u32 = 129;
 
-/// Number of packets without an ACK request after which the next packet has one. A counter from 0 must exceed
+/// Number of packets without an ACK request after which the next packet requests an ACK. A counter from 0 must exceed
 /// `RXE_MAX_PKT_PER_ACK` = 64, so every 66th packet of a long message is acknowledged.
 pub const MAX_NOT_ACKED: u32 = 65;
 

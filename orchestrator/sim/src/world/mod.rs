@@ -55,7 +55,7 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub trained: Option<TrainedPolicy>,
     /// QPs whose rates are recorded; `None` if no rates are recorded.
     pub sampled_rates: Option<SampledRates>,
-    /// Factors from emulated to paper units, for the records.
+    /// Factors that convert emulated values to the paper's scale, for the records.
     pub paper: PaperUnits,
     /// Path costs that change at faults, in the order of the faults.
     pub path_cost_updates: Vec<PathCostUpdate>,

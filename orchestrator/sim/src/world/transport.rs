@@ -33,7 +33,7 @@ pub struct Transport {
     pub timer: Option<RetransmitTimer>,
     /// Time from its start after which an unfinished flow is aborted, for [`HostProfile::Rxe`].
     pub flow_deadline: SimTime,
-    /// Rule that gives the maximum number of unacknowledged bytes.
+    /// Rule for a QP's maximum number of unacknowledged bytes.
     pub window: Window,
     /// True if switches pause their neighbours (PFC) rather than drop packets.
     pub pfc: bool,

@@ -4,11 +4,11 @@ use lab_records::StoryEvent;
 
 use crate::lab::simulate_text;
 
-/// Returns a scenario in which eight 100 Gbit/s hosts send 150 MB each, less than a window, into a link of 10 Gbit/s.
-/// Much later, one host sends a single packet.
+/// Returns a scenario in which eight 100 Gbit/s hosts send 150 MB each, less than their windows, into a link of 10
+/// Gbit/s. Much later, one host sends a single packet.
 ///
-/// The headrooms exceed the buffer, so that gigabytes seem to be free in the artifact. So PFC pauses no host, and the
-/// queue reaches the device's limit of 1,000 MiB.
+/// The PFC headrooms exceed the shared buffer. The artifact's 32-bit subtraction then wraps to gigabytes of apparently
+/// free space, so PFC pauses no host, and the queue reaches the port's limit of 1,000 MiB.
 fn overflow(semantics: &str) -> String {
     let flows: Vec<String> = (1..=8)
         .map(|host| format!("{{ from: dc1/h{host}, to: dc2/h1, size: 150 MB }}"))
@@ -56,8 +56,9 @@ fn under_the_papers_semantics_hosts_are_paused_instead() {
     assert_eq!(run.count(8, StoryEvent::Marked), 0);
 }
 
-/// Simulates a flow to dc4's host `first`, which fills the queue of one of two equal candidates, and a decision 1 ms
-/// later. Returns the index of the filled candidate, and the C_cong of both candidates in the later decision.
+/// Simulates LCMP with two equal candidates: a flow to dc4's host `first` fills the queue of one candidate, and a
+/// second flow is decided 1 ms later. Returns the index of the filled candidate, and the congestion cost C_cong of each
+/// candidate in the later decision.
 fn observed(first: u32) -> (usize, [u8; 2]) {
     let run = simulate_text(&format!(
         "
@@ -85,9 +86,10 @@ transport: {{ semantics: artifact }}
     (first.chosen, [congestion(0), congestion(1)])
 }
 
-/// After a millisecond, 11.25 MB are queued and the trend is an eighth of the growth, 1.406 MB, in the highest level,
-/// which starts at 1.25 MB per millisecond. The switch samples all ports once per candidate. So if the second candidate
-/// has the full queue, its trend has decayed by one more step, to 1.230 MB, the next lower level.
+/// After a millisecond, 11.25 MB are queued and the trend (smoothed queue growth) is an eighth of that, 1.406 MB per
+/// millisecond, in the highest trend level, which starts at 1.25 MB per millisecond. The switch samples all ports once
+/// per candidate. So if the second candidate has the full queue, its trend has decayed by one more step, to 1.230 MB
+/// per millisecond, in the next lower level.
 #[test]
 fn the_monitor_observes_once_for_each_candidate() {
     // The queue level is 25, the second lowest: (2 · 25 + 255) >> 2 and (2 · 25 + 229) >> 2.

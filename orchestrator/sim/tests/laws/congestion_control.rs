@@ -5,7 +5,8 @@ use lab_sim::EndReason;
 
 use crate::lab::{MICRO, MILLI, Run, pair, simulate_text};
 
-/// Simulates two 1 GB flows that share a link; the second flow starts 5 ms after the first.
+/// Simulates two 1 GB flows that share a link under congestion control `cc`; the second flow starts 5 ms after the
+/// first.
 fn late_comer(cc: &str) -> Run {
     simulate_text(&format!(
         "
@@ -159,8 +160,8 @@ transport: { cc: dcqcn, pfc: true }
     }
 }
 
-/// The round trip takes 10.005 ms. With thresholds of 11 ms and more, TIMELY keeps the line rate; with an upper
-/// threshold of 9 ms, it cuts the rate at every segment.
+/// The round trip takes 10.005 ms. With round-trip thresholds of 11 ms and more, TIMELY keeps the line rate; with an
+/// upper threshold of 9 ms, it cuts the rate at every segment.
 #[test]
 fn timelys_round_trip_is_the_paths() {
     let changes = |thresholds: &str| {
@@ -174,8 +175,9 @@ fn timelys_round_trip_is_the_paths() {
     assert!(changes("t_low: 8 ms, t_high: 9 ms") > 0);
 }
 
-/// A round trip of 5.000005 s is above the threshold of 4 s. From line rate on, each segment multiplies the rate by 1 −
-/// 0.8 · (1 − 4 / 5) = 0.84. Cut to 32 bits of nanoseconds, the round trip would be 0.705 s, below the lower threshold.
+/// A round trip of 5.000005 s is above TIMELY's upper threshold of 4 s. From line rate on, each segment multiplies the
+/// rate by 1 − 0.8 · (1 − 4 / 5) = 0.84. Cut to 32 bits of nanoseconds, the round trip would be 0.705 s, below the
+/// lower threshold.
 #[test]
 fn timelys_round_trip_may_take_seconds() {
     let transport = "transport: { cc: { timely: { t_low: 1 s, t_high: 4 s, min_rtt: 5 s } } }";
@@ -233,9 +235,9 @@ fn a_path_that_no_flow_takes_does_not_change_hpcc() {
 }
 
 /// The flow from h1 takes the path over dc2, is cut off there at 90 ms and moves to the path over dc3. That path has as
-/// many switches and is idle, but its ports have sent 400 MB for h2 before, while dc2 was cut off. HPCC must not take
-/// the difference between the two paths' counters for traffic: its rate stays near its target, 95 % of the link, after
-/// the first telemetry of the new path arrives (one round trip of 8 ms).
+/// many switches and is idle, but its ports sent 400 MB for h2 earlier, while dc2 was cut off (from 0 to 60 ms). HPCC
+/// must not take the difference between the two paths' counters for traffic: its rate stays near its target, 95 % of
+/// the link, after the first telemetry of the new path arrives (one round trip of 8 ms).
 #[test]
 fn hpcc_keeps_its_rate_on_an_idle_path_whose_ports_sent_much_before() {
     let flap = |at: u32, is_down: bool| {
@@ -270,13 +272,14 @@ faults: [{}]
     assert!(slowest >= Some(90_000_000_000), "{slowest:?} bit/s");
 }
 
-/// Two flows from dc1's hosts meet at the thirteenth switch, just before their receiver, and a 1 kB flow follows at 10
-/// ms.
+/// Two flows from dc1's hosts meet in the queue of the thirteenth switch, just before their receiver, and a 1 kB flow
+/// follows at 10 ms.
 ///
-/// T is 28 µs of delays in both directions plus the time to send a packet and its ACK on 14 links, less than 31 µs in
-/// total. Senders that see this switch's queue keep it near 0, so the short flow takes at most T and the time of a few
-/// packets (0.33 µs each). Senders that do not see it keep their initial window of B · T each. The path holds one of
-/// the two windows, and the other one stays in the queue, so the short flow takes another T, at least 28 µs, longer.
+/// HPCC's base round-trip time T is 28 µs of delays in both directions plus the time to send a packet and its ACK on 14
+/// links, less than 31 µs in total. Senders that see the thirteenth switch's queue in their telemetry keep it near 0,
+/// so the short flow takes at most T and the time of a few packets (0.33 µs each). Senders that do not see it keep
+/// their initial window of B · T (line rate times T) each. The path holds one of the two windows, and the other one
+/// stays in the queue, so the short flow takes another T, at least 28 µs, longer.
 #[test]
 fn hpcc_sees_the_last_of_thirteen_switches() {
     let dcs: Vec<String> = (1..=13)
@@ -325,8 +328,8 @@ transport: {{ cc: {cc} }}
     );
 }
 
-/// A link with 1 ms is cut from 5 to 20 ms, so no answer arrives after 5 ms, and DCTCP's time-out of 50 ms expires at
-/// 55 ms.
+/// A link with a delay of 1 ms is cut from 5 to 20 ms, so no ACK arrives after 5 ms, and DCTCP's time-out of 50 ms
+/// expires at 55 ms.
 ///
 /// Between 340 and 367 of the 400 MB are unacknowledged by then, because packets that left after 3 ms get no ACK. Slow
 /// start adds the payload of each packet, 4,096 of 4,154 B, per round trip of at most 2.1 ms. It raises the rate from

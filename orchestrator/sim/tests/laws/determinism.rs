@@ -21,7 +21,7 @@ struct Drawn {
     ring: Vec<Wire>,
     /// Chords of the ring from the first datacenter.
     chords: Vec<Wire>,
-    /// Flows: random numbers that select source, destination and host, the size in kB, and the start in microseconds.
+    /// Flows: three random numbers that select source, destination and host; the size in kB; the start in microseconds.
     flows: Vec<(usize, usize, usize, u32, u32)>,
     /// Faults, at most one per link: time in microseconds, link and kind.
     faults: Vec<(u32, usize, &'static str)>,
@@ -124,7 +124,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 }
 
 impl Drawn {
-    /// Returns the scenario as text.
+    /// Returns the scenario as YAML text.
     fn text(&self) -> String {
         let dcs = self.ring.len();
         let hosts = if self.has_fabric {

@@ -32,8 +32,8 @@ transport: {{ window: none }}
     )
 }
 
-/// Demands up to tick 1, at 10 ms, give the weights that are installed at tick 2. The flow at 15 ms gets the
-/// provisioned weights; the flow at 25 ms gets weights that avoid dc2's link.
+/// With a traffic-engineering interval of 10 ms, the demands up to 10 ms determine the weights installed at 20 ms. The
+/// flow at 15 ms gets the provisioned weights; the flow at 25 ms gets weights that avoid dc2's link.
 #[test]
 fn weights_are_one_interval_stale_and_avoid_the_busy_link() {
     let plan = plan(&crossing(""));
@@ -120,8 +120,9 @@ transport: {{ window: none }}
     )
 }
 
-/// UCMP's path cost d + α · h · f / c is 4 ms + 8 f / 100 Gbit/s via dc2, and 5 ms + 8 f / 200 Gbit/s via dc3; they are
-/// equal at 25,000,000 B. With the 6,019th packet of 4,154 B, the flow exceeds this size.
+/// UCMP's path cost d + α · h · f / c (delay, links, flow size, capacity) is 4 ms + 8 f / 100 Gbit/s via dc2. Via dc3,
+/// the cost is 5 ms + 8 f / 200 Gbit/s. Both costs are equal at 25,000,000 B. With the 6,019th packet of 4,154 B, the
+/// flow exceeds this size.
 #[test]
 fn a_flow_moves_with_the_packet_that_crosses_the_size_threshold() {
     let flows = "{ from: dc1/h1, to: dc4/h1, size: 40 MB }, \
@@ -193,8 +194,8 @@ fn the_users_own_policies_decide() {
     );
 }
 
-/// A policy with buckets keeps an entry for as long as a flow may run, as in the lab. With a deadline of 20 ms, the
-/// entry of a short flow at 0 ms has expired when another flow ends at 60 ms.
+/// Under a policy with buckets, a flow-table entry lives for as long as a flow may run (the flow deadline), as in the
+/// lab. With a deadline of 20 ms, the entry of a short flow at 0 ms has expired when another flow starts at 60 ms.
 #[test]
 fn entries_of_bucket_policies_expire_after_a_flows_deadline() {
     let flows = "{ from: dc1/h1, to: dc4/h1, size: 4 kB }, \

@@ -11,7 +11,7 @@ const END: u64 = 200 * MILLI;
 /// Bytes that the bottleneck can carry in a millisecond.
 const BYTES_PER_MILLI: u64 = 1_250_000;
 
-/// Simulates two flows over a link whose delay is `delay` microseconds and whose marking is `ecn`.
+/// Simulates two flows over a link whose delay is `delay` microseconds and whose ECN marking thresholds are `ecn`.
 fn two_flows(transport: &str, delay: u32, ecn: &str) -> Run {
     let text = format!(
         "
@@ -97,14 +97,14 @@ fn mean_rate(run: &Run, flow: u32) -> f64 {
     (sum + rate * (to - since) as f64) / (to - from) as f64 / 1e9
 }
 
-/// Asserts what all controllers have in common: the link is busy, and each flow gets half of it, to within 5 %.
+/// Asserts what all controllers must achieve: the link is busy, and each flow gets half of it, to within 5 %.
 fn assert_fair(measured: &Measured) {
     assert!((0.475..=0.525).contains(&measured.share), "{measured:?}");
     assert!(measured.utilisation >= 0.9, "{measured:?}");
 }
 
 /// DCQCN's fixed point is one queue length between the marking thresholds, at which both flows have the same rate (Zhu
-/// et al., "ECN or Delay", CoNEXT '16). The run has no window, as published.
+/// et al., "ECN or Delay", CoNEXT '16). The QPs send without a window, as in the publication.
 #[test]
 fn dcqcn_shares_the_link_and_keeps_the_queue_between_its_thresholds() {
     let measured = Measured::of(&two_flows("dcqcn, window: none", 10, RED));
@@ -123,9 +123,9 @@ fn hpcc_shares_the_link_with_next_to_no_queue() {
     assert!(measured.max_queue <= 2 * PACKET_BYTES, "{measured:?}");
 }
 
-/// DCTCP's longest queue is K plus one packet of each flow (Alizadeh et al., SIGCOMM '10, section 3.3), plus the packet
-/// in transmission. K is a seventh of the bandwidth-delay product of 255 kB, the minimum that keeps the link busy. The
-/// window is the bandwidth-delay product; without it, ACKs would not clock the rates.
+/// DCTCP's longest queue is the marking threshold K plus one packet of each flow (Alizadeh et al., SIGCOMM '10, section
+/// 3.3), plus the packet in transmission. K is a seventh of the bandwidth-delay product of 255 kB, the minimum that
+/// keeps the link busy. The window is the bandwidth-delay product; without it, ACKs would not clock the rates.
 #[test]
 fn dctcp_shares_the_link_and_keeps_the_queue_at_k() {
     let step = "k_min: 40 kB, k_max: 40 kB, p_max: 1";

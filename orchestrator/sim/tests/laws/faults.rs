@@ -57,9 +57,9 @@ faults: [{{ at: 10 ms, link: [dc1, dc2], delay: 1 ms }}{more}]
     ))
 }
 
-/// A packet of 1,000 B has 1,058 B on each of three links, 84.64 ns each, and its ACK takes 4.96 ns per link. One link
-/// has a delay of 1 ms, two have 1 µs. The round trip takes 2.004 ms, although 1,000 packets are still on the wire for
-/// 80 ms.
+/// A packet of 1,000 B takes 1,058 B on the wire and 84.64 ns on each of three links, and its ACK takes 4.96 ns per
+/// link. One link has a delay of 1 ms, two have 1 µs. The round trip takes 2.004 ms, although 1,000 packets are still
+/// on the wire for 80 ms.
 #[test]
 fn a_flow_after_a_shortening_does_not_wait_for_packets_on_the_old_way() {
     let run = shortened("100 ms", 1_000, (1_000, "20 ms"), "");
@@ -323,8 +323,8 @@ fn no_policy_sees_a_cut_beyond_the_first_switch() {
     }
 }
 
-/// dc1's packets towards the cut link find no next hop at dc2, and are counted at the port through which dc2 would have
-/// sent them.
+/// dc1's packets towards the cut link find no next hop at dc2, and are counted as drops at the port through which dc2
+/// would have sent them.
 #[test]
 fn packets_without_a_next_hop_count_at_the_dead_link() {
     let far = "{ at: 1 ms, link: [dc2, dc4], down: true }";
@@ -339,7 +339,8 @@ fn packets_without_a_next_hop_count_at_the_dead_link() {
     assert_eq!(dropping.collect::<Vec<_>>(), [(1, 3)]);
 }
 
-/// A switch without an agent does not pin flows; flows follow the hash over the links that are up.
+/// A switch without an agent has no flow table: its flows follow the hash over the links that are up, without
+/// decisions.
 #[test]
 fn a_legacy_switch_avoids_dead_links_without_deciding() {
     let down = "{ at: 3 ms, link: [dc1, dc2], down: true }, \

@@ -101,7 +101,8 @@ pub fn simulate_until(plan: &Plan, policy: usize, threads: usize, until: u64) ->
     simulate_job(Job::new(plan, policy, 0), threads, until)
 }
 
-/// Simulates a repetition of a plan's only policy, on one thread, for at most a minute of virtual time.
+/// Simulates the repetition with number `repetition` under a plan's only policy, on one thread, for at most a minute of
+/// virtual time.
 pub fn simulate_repetition(plan: &Plan, repetition: u32) -> Run {
     simulate_job(Job::new(plan, 0, repetition), 1, 60_000 * MILLI)
 }
@@ -204,7 +205,7 @@ impl Run {
         })
     }
 
-    /// Returns how often senders went back to a lost packet, and how often they did so at a time-out.
+    /// Returns how often senders went back to a lost packet (go-back-N), in total and because of a time-out.
     pub fn go_backs(&self) -> (u64, u64) {
         (self.outcome.work.go_backs, self.outcome.work.timeouts)
     }

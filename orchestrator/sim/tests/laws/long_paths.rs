@@ -35,8 +35,8 @@ transport: {{ {transport} }}
     run.end_of(0).expect("it finished")
 }
 
-/// 25 MB take 203 ms at 1 Gbit/s, and a round trip takes 1,000 ms. With the shorter path's window, 3.4 MB, the flow
-/// would take eight round trips.
+/// 25 MB take 203 ms at 1 Gbit/s, and a round trip takes 1,000 ms. With the shorter path's window, 3.4 MB, the flow on
+/// the longer path would take eight round trips.
 #[test]
 fn a_window_covers_the_longest_path_of_a_flow() {
     let free = on_the_long_path("window: none");
@@ -44,8 +44,8 @@ fn a_window_covers_the_longest_path_of_a_flow() {
     assert_eq!(on_the_long_path("window: bdp"), free);
 }
 
-/// HPCC's T is also the round trip of the longest path. It determines HPCC's own window and the weight of a
-/// measurement.
+/// HPCC's base round-trip time T is also the round trip of the longest path. T determines HPCC's own window and the
+/// weight of each telemetry measurement.
 #[test]
 fn hpccs_round_trip_is_that_of_the_longest_path() {
     let time = on_the_long_path("cc: hpcc");

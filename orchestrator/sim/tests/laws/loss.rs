@@ -13,7 +13,8 @@ fn run(packets: u64, transport: &str, faults: &str) -> Run {
     simulate_text(&pair(&format!("size: {} B", packets * 4_096), "", &more))
 }
 
-/// Faults that cut the link a millisecond after the only packet has left, and restore it before the sender's time-out.
+/// Faults that cut the link a millisecond after a flow's only packet has left, and restore it before the sender's
+/// time-out.
 const FLAP: &str = "{ at: 1 ms, link: [dc1, dc2], down: true }, \
                     { at: 2 ms, link: [dc1, dc2], up: true }";
 
@@ -119,9 +120,9 @@ fn a_gap_causes_one_nack_and_go_back_n() {
     assert_eq!(run.go_backs(), (1, 0));
 }
 
-/// Packets 0 to 14 of a 2 GB flow are lost on a link with 50 ms. Packet 15 triggers the NACK, which returns like an
-/// ACK. Meanwhile the sender sends 300,929 more packets, which the receiver ignores. The sender completes its current
-/// packet and starts again, so the FCT is the ideal FCT, 262.3 ms, plus a round trip of 100 ms.
+/// Packets 0 to 14 of a 2 GB flow are lost on a link with a delay of 50 ms. Packet 15 triggers the NACK, which returns
+/// like an ACK. Meanwhile the sender sends 300,929 more packets, which the receiver ignores. The sender completes its
+/// current packet and starts again, so the FCT is the ideal FCT, 262.3 ms, plus a round trip of 100 ms.
 #[test]
 fn a_gap_causes_one_nack_however_long_the_round_trip() {
     // Packet 14 begins to leave the switch at 5,984.8 ns, packet 15 at 6,317.12 ns.

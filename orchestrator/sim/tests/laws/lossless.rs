@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::lab::{plan, simulate};
 
 /// Randomly generated network of leaves with hosts, where each leaf is linked to every spine. Paths go up, then down,
-/// so that pauses cannot wait for each other in a cycle.
+/// so that PFC pauses cannot deadlock in a cycle.
 #[derive(Clone, Debug)]
 struct Drawn {
     seed: u32,
@@ -20,7 +20,7 @@ struct Drawn {
     links: Vec<(u32, u32)>,
     payload: u32,
     transport: String,
-    /// Bytes of buffer that each switch shares, beyond headrooms and reserves.
+    /// Bytes of each switch's buffer that its ports share, in addition to headrooms and reserves.
     shared: u32,
     /// Flows: random numbers that select source, destination and host, the size in bytes, and the start in nanoseconds.
     flows: Vec<(usize, usize, usize, u32, u32)>,

@@ -10,10 +10,10 @@ use crate::lab::{HOST_DELAY, MICRO, MILLI, PACKET, plan, simulate, simulate_text
 ///
 /// The switch's buffer holds the reserves of two ports, 2 · 8 · 4,096 B, the headroom of the host port, 25,000 B for a
 /// round trip of 2 µs and 3 · 4,154 B + 64 B, and 90,000 B to share. The long link's headroom, a bandwidth-delay
-/// product, is removed. The switch pauses the host once its port uses an eighth of the free shared bytes, 10,000 B.
-/// That is when four packets are in the buffer, 4 · 4,154 − 4,096 B. Packet i arrives at 1 µs + i · 332.32 ns, and one
-/// packet leaves for every two that arrive, so the first packet that finds three in the buffer is the seventh: 3,326.24
-/// ns. The pause of 64 B is sent in 5.12 ns and travels for 1 µs.
+/// product, does not fit into the buffer and is set to 0. The switch pauses the host once its port uses an eighth of
+/// the free shared bytes, 10,000 B. That is when four packets are in the buffer, 4 · 4,154 − 4,096 B. Packet i arrives
+/// at 1 µs + i · 332.32 ns, and one packet leaves for every two that arrive, so the first packet that finds three in
+/// the buffer is the seventh: 3,326.24 ns. The pause of 64 B is sent in 5.12 ns and travels for 1 µs.
 #[test]
 fn a_pause_is_sent_at_the_threshold_and_arrives_a_delay_later() {
     let run = simulate_text(
@@ -88,7 +88,7 @@ fn an_incast_loses_nothing_and_every_pause_ends() {
     }
 }
 
-/// PFC frames are never lost at random, because otherwise a host could stay paused forever.
+/// PFC frames are exempt from a link's random loss, because otherwise a host could stay paused forever.
 #[test]
 fn lossy_links_do_not_lose_the_end_of_a_pause() {
     let text = incast("retransmit_timeout: 1 ms").replace(

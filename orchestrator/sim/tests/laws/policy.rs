@@ -41,8 +41,8 @@ transport: {{ window: none, retransmit_timeout: 10 s }}
     )
 }
 
-/// LCMP keeps the better half of the candidates, here one, and a growing queue raises a candidate's cost. ECMP's hash
-/// ignores queues, so it sends some of the sixteen flows over each path.
+/// LCMP chooses among the cheaper half of the candidates, here one, and a growing queue raises a candidate's cost.
+/// ECMP's hash ignores queues, so it sends some of the sixteen flows over each path.
 #[test]
 fn lcmp_avoids_the_congested_candidate_and_ecmp_does_not() {
     let plan = plan(&busy_path("ecmp, lcmp", ""));
@@ -77,8 +77,8 @@ fn a_legacy_switch_forwards_without_decisions() {
     );
 }
 
-/// Idle flows are removed from the table, and the least recently seen flows are evicted at each sample if the table is
-/// over its capacity. After that, the table is within its capacity, and all flows finish.
+/// Idle flows are removed from a switch's flow table, and the least recently seen flows are evicted at each sample if
+/// the table is over its capacity. After that, the table is within its capacity, and all flows finish.
 #[test]
 fn a_flow_table_is_bounded() {
     let plan = plan(&busy_path(
@@ -122,8 +122,9 @@ fn decisions_of(run: &Run, dc: u32) -> u64 {
     run.decisions().filter(|event| event.dc == dc).count() as u64
 }
 
-/// Two hosts with 97 Gbit/s fill a link of 100 Gbit/s, whose queue grows at 94 % of its rate. So after 24 smoothed
-/// samples, the trend level T is ⌊255 · 9 / 10⌋ = 229, the level for 90 % to 100 %: 0.94 · (1 − (7/8)²⁴) > 0.9.
+/// Two hosts with 97 Gbit/s fill a link of 100 Gbit/s, whose queue grows at 94 % of the link's rate. So after 24
+/// smoothed samples, the trend level T is ⌊255 · 9 / 10⌋ = 229, the level for 90 % to 100 %: 0.94 · (1 − (7/8)²⁴) >
+/// 0.9.
 #[test]
 fn a_queues_trend_does_not_depend_on_the_sample_interval() {
     for interval in ["1 ms", "100 us", "10 us"] {

@@ -200,7 +200,7 @@ transport: { retransmit_timeout: 60 ms }
     assert_eq!(run.times_of(0, StoryEvent::TimedOut), [expiry]);
 }
 
-/// A retry count of 7 means no limit: the QP retries until the lab aborts the flow at its deadline.
+/// The QP's retry count of 7 means no limit: the QP retries until the lab aborts the flow at its deadline.
 #[test]
 fn a_flow_without_a_live_path_is_given_up_after_its_deadline() {
     let down = "faults: [{ at: 1 ms, link: [dc1, dc2], down: true }]\n\
@@ -325,7 +325,7 @@ transport: { cc: dcqcn, pfc: true, dci_buffer: 400 kB }
     assert!(ends[0].abs_diff(ends[1]) < 3 * 332_320_000, "{ends:?}");
 }
 
-/// A transport setting that rxe lacks makes the hosts hardware NICs.
+/// With a transport setting that rxe lacks, the simulated hosts are hardware NICs.
 #[test]
 fn a_scenario_that_asks_for_more_has_hardware_nics() {
     for transport in [

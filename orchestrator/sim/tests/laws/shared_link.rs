@@ -7,7 +7,7 @@ use crate::lab::{ACK, HOST_DELAY, MICRO, MILLI, PACKET, Run, simulate_text};
 /// Number of packets in each of the two flows.
 const PACKETS: u64 = 1_000;
 
-/// Simulates two flows of 1,000 packets each, which start together, over a link with the marking `ecn`.
+/// Simulates two flows of 1,000 packets each, which start together, over a link with the ECN marking `ecn`.
 fn two(ecn: &str) -> Run {
     simulate_text(&format!(
         "

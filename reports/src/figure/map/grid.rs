@@ -43,7 +43,7 @@ impl Grid {
         TITLE + self.row() * f64::from(self.layout.rows) + 12.0
     }
 
-    /// Returns the spacing of the panel whose upper edge is at `top`.
+    /// Returns the spacing of datacenters and labels in the panel whose upper edge is at `top`, logical pixels.
     pub fn spacing(&self, top: f64) -> Spacing {
         let last = f64::from(self.layout.columns.saturating_sub(1)).max(1.0);
         let side = if self.narrow { NARROW_SIDE } else { SIDE };
@@ -76,8 +76,9 @@ pub const TITLE: f64 = 30.0;
 const SIDE: f64 = 68.0;
 const NARROW_SIDE: f64 = 40.0;
 
-/// Height of a row, and of a row with a label between two datacenters, logical pixels.
+/// Height of a row without labels between datacenters, logical pixels.
 const ROW: f64 = 62.0;
+/// Height of a row with room for labels between datacenters, logical pixels.
 const TALL_ROW: f64 = 92.0;
 
 /// Maximum number of columns for which labels are wide.

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{error::DrawError, text};
 
-/// Data of the figure `paths`: a map of the network, with each link's use.
+/// Data of the figure `paths`: a map of the network, with the flows and bytes on each link.
 pub struct PathMap {
     pub dcs: Vec<DcInfo>,
     pub links: Vec<LinkInfo>,
@@ -45,7 +45,7 @@ pub struct Panel {
     pub known: u64,
     /// Number of flows with an unknown path.
     pub unknown: u64,
-    /// Number of flows and their share of all bytes on each link, both directions together.
+    /// Flow count and share of all bytes on each link, both directions together, in the order of [`PathMap::links`].
     pub uses: Vec<(u64, f64)>,
 }
 
@@ -150,7 +150,7 @@ fn draw_title<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, panel: &Panel, top: f
     let title = Lettering::new(TEXT, INK, HPos::Left, VPos::Center);
     let mut text = format!("{} ({}", panel.policy, counted(panel.known, "flow"));
     if panel.unknown > 0 {
-        text += &format!(", the path of {} more is not known", panel.unknown);
+        text += &format!(", path unknown for {} more", panel.unknown);
     }
     text.push(')');
     canvas.text(&text, (29.0, middle), title)

@@ -13,7 +13,7 @@ use crate::{
     text,
 };
 
-/// Question on single flows over time.
+/// Report section on single flows over time.
 pub const QUESTION: Question = Question {
     id: "flows",
     title: "What happened to single flows?",
@@ -33,7 +33,7 @@ pub const QUESTION: Question = Question {
     values: None,
 };
 
-/// Returns the table of the worst flows, which scripts replace by the table of all flows that the page lists.
+/// Returns the table of the worst flows, which the page's scripts replace by a table of all flows in the page.
 fn table(run: &Run) -> Markup {
     let all = run.flows.counts.iter().map(|counts| counts.flows).sum();
     let shown = &run.flows.shown;
@@ -46,13 +46,13 @@ fn table(run: &Run) -> Markup {
                 @if (shown.len() as u64) < all {
                     "The page has " (text::number(shown.len() as u64)) " of "
                     (counted(all, "flow"))
-                    ": the worst of each policy, and about as many picked evenly; all are in "
+                    ": the worst of each policy, and about as many at even intervals; all flows are in "
                 } @else {
-                    "All flows are here and in "
+                    "All flows are in this table and in "
                 }
                 code { "flows.csv" }
-                ". A row opens the flow's story: the candidates and the choice of every DCI switch, \
-                 and queues as sampled then. Without scripts, the table has the worst flows alone."
+                ". Click a row for the flow's story: the candidates and the choice of every DCI switch, \
+                 with the queue lengths sampled by then. Without scripts, the table lists only the worst flows."
             }
             input.search id="flow-search" type="search" hidden
                 placeholder="search: policy, host, path, status" aria-label="search flows";
@@ -61,7 +61,8 @@ fn table(run: &Run) -> Markup {
     }
 }
 
-/// Returns the worst flows of each policy, at most [`MAX_WORST`].
+/// Returns the flows of each policy that did not finish or have the largest slowdowns, at most [`MAX_WORST`] per
+/// policy.
 fn worst(run: &Run) -> Vec<&FlowRow> {
     let mut worst = Vec::new();
     for policy in &run.flows.policies {

@@ -7,20 +7,21 @@ use crate::{
     text,
 };
 
-/// Returns the certificate of the lab's links. If a direction is out of bounds, its problem is shown below it.
+/// Returns the link certificate: measured rate, delay and queue of each link direction against the plan. A column
+/// describes the measurements that are out of bounds, if any.
 pub fn blocks<'a>(rows: &[CertifiedRow]) -> Vec<Block<'a>> {
     if rows.is_empty() {
         let text = "The links were not measured.".to_owned();
         return vec![Block::Text(Medium::Page, text)];
     }
     let certified = rows.iter().filter(|row| row.problem.is_none()).count();
-    let directions_of_links = text::count(rows.len(), "direction");
+    let directions_of_links = text::count(rows.len(), "link direction");
     vec![
         Block::Text(
             Medium::Page,
             format!(
-                "{certified} of {directions_of_links} of links certified: measured before the first flow, by the \
-                 lab's own clock, and within the bounds."
+                "{certified} of {directions_of_links} certified: measured before the first flow, by the lab's own \
+                 clock, and within the bounds."
             ),
         ),
         Block::Table(Medium::Page, directions(rows)),
@@ -29,9 +30,9 @@ pub fn blocks<'a>(rows: &[CertifiedRow]) -> Vec<Block<'a>> {
 }
 
 const EXPLANATION: &str = "Each cell has the measured value and, below it, the planned value with the bound on the \
-                           difference. Values are emulated: the scenario's, multiplied by the scale. Queues are in \
-                           packets of the largest size and may differ by one; a queue without a measured value is \
-                           too long to be filled, so its limit is read back from the kernel.";
+                           difference. Values are emulated: the scenario's values multiplied by the scale. Queues \
+                           are in packets of the largest size and may differ by one packet; a queue without a \
+                           measured value is too long to be filled, so its limit is read back from the kernel.";
 
 fn directions(rows: &[CertifiedRow]) -> Table {
     let has_problem = rows.iter().any(|row| row.problem.is_some());

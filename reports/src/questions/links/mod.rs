@@ -16,7 +16,7 @@ use crate::{
     text,
 };
 
-/// Question on the use of links and queues.
+/// Report section on the use of links and queues.
 pub const QUESTION: Question = Question {
     id: "links",
     title: "How full were links and queues?",
@@ -53,8 +53,8 @@ fn blocks<'a>(inputs: &ReportInputs<'a>) -> Vec<Block<'a>> {
         blocks.push(heading("Ports with the longest queues"));
         blocks.push(table(ports(run)));
         let note = format!(
-            "Hosts' and switches' ports, {MAX_PORTS} of each policy. Ports count their maxima packet by packet: \
-             nothing falls between samples."
+            "Ports of hosts and switches, up to {MAX_PORTS} per policy. The longest queue is the maximum over all \
+             packets, not over samples."
         );
         blocks.push(Block::Note(Medium::Page, note));
     }
@@ -66,12 +66,11 @@ fn blocks<'a>(inputs: &ReportInputs<'a>) -> Vec<Block<'a>> {
 }
 
 fn about_carried(run: &Run) -> String {
-    let mut note = "Bytes that each direction carried in the whole run, headers and acknowledgements too, and \
-                    under them its longest egress queue and the packets that it ECN-marked and dropped, if any."
+    let mut note = "Bytes that each link direction carried in the whole run, including headers and acknowledgements; \
+                    below them, the longest egress queue and the packets marked with ECN and dropped, if any."
         .to_owned();
     if run.link_uses.iter().any(|one| one.is_peak_sampled) {
-        note +=
-            " Queues after ≥ are the longest sampled: between samples they may have been longer.";
+        note += " A queue length after ≥ is the longest sample: between samples, the queue may have been longer.";
     }
     note
 }

@@ -8,7 +8,7 @@ use crate::{
     text, words,
 };
 
-/// Question on whether the run exercised the policies that it ranks.
+/// Report section on whether the run exercised the policies that it ranks.
 pub const QUESTION: Question = Question {
     id: "mechanisms",
     title: "Did each policy's mechanism act?",
@@ -97,7 +97,7 @@ pub fn load(evidence: &Evidence) -> Option<String> {
         })
         .collect();
     parts.push(format!(
-        "starts cover {} of the duration",
+        "flow starts cover {} of the duration",
         text::percent(covered)
     ));
     if evidence.listed.flows > 0 {

@@ -6,7 +6,7 @@ mod shares;
 use super::Question;
 use crate::document::{Block, Medium};
 
-/// Question on the paths that flows took.
+/// Report section on the paths that flows took.
 pub const QUESTION: Question = Question {
     id: "paths",
     title: "Which paths did flows take?",

@@ -52,7 +52,7 @@ pub fn blocks<'a>(run: &Run) -> Vec<Block<'a>> {
         });
     let table = Table::new(columns).colored(policies).with(rows);
     let note = format!(
-        "Routes of the flows' data, either direction.{}",
+        "Routes of the flows' data, in either direction.{}",
         run.about_routes()
     );
     vec![

@@ -15,11 +15,11 @@ pub struct PathShares {
     routes: Vec<String>,
     /// Labels of the policies, each with its shares of bytes and flows on every route.
     policies: Vec<(String, Vec<(f64, f64)>)>,
-    /// True if some flows were re-routed and count on several routes.
+    /// True if some flows were re-routed and are counted on several routes.
     has_rerouted: bool,
 }
 
-/// Returns the shares on the routes of `run`.
+/// Returns each policy's shares of bytes and flows on the routes of `run`.
 pub fn of(run: &Run) -> PathShares {
     let flows = &run.flows;
     let mut routes: Vec<String> = Vec::new();
@@ -67,7 +67,7 @@ impl PathShares {
         }
         let mut blocks = self.table().unwrap_or_else(|| self.largest());
         if self.has_rerouted {
-            let note = "A flow that was re-routed counts on each path that it took, with the bytes that took it.";
+            let note = "A flow that was re-routed is counted on each path that it took, with the bytes sent on that path.";
             blocks.push(Block::Note(Medium::Terminal, note.to_owned()));
         }
         blocks
@@ -135,8 +135,8 @@ impl PathShares {
         ]
     }
 
-    /// Returns the ends that all routes share, and the routes without these ends; if the ends differ, `None` and the
-    /// whole routes.
+    /// Returns the first and last datacenter that all routes share, as in `dc1 to dc8`, and the routes without them; if
+    /// routes differ in these datacenters, `None` and the whole routes.
     fn short_names(&self) -> (Option<String>, Vec<String>) {
         let split = |route: &String| {
             let (first, rest) = route.split_once('-')?;

@@ -11,7 +11,7 @@ use crate::{
 
 /// Inputs that the headline is computed from.
 pub struct Headline<'a> {
-    /// Verdict on the run.
+    /// Verdict on the run: valid, doubtful or invalid.
     pub verdict: Grade,
     /// Reasons to distrust the run.
     pub reasons: &'a [Reason],
@@ -21,16 +21,16 @@ pub struct Headline<'a> {
     pub policies: &'a [PolicySummary],
     /// Sorted slowdowns of each policy's finished flows, by policy and repetition.
     pub slowdowns: &'a [Vec<Vec<f64>>],
-    /// True if the run has one draw of arrivals and therefore no intervals.
+    /// True if the run has one draw of arrivals and therefore no confidence intervals.
     pub is_one_draw: bool,
 }
 
-/// Ranking of the policies by one percentile.
+/// Ranking of the policies by one slowdown percentile.
 struct Ranking {
     name: &'static str,
     /// Indices of the policies, from the lowest value to the highest.
     order: Vec<usize>,
-    /// Indices of the policies, other than the lowest, that are not shown to be above it.
+    /// Indices of the other policies whose percentile is not shown to be above the lowest policy's.
     level: Vec<usize>,
 }
 
@@ -40,7 +40,7 @@ impl Headline<'_> {
     /// For a run that is not valid, the headline begins with the verdict and ranks no policy. If flows are too few for
     /// a percentile, the headline states the number needed. With one draw of arrivals, values only hold for this draw,
     /// and no policy is called better or worse. With several draws, a policy is called best only if, for every other
-    /// policy, the interval of the change shows that the other policy is worse.
+    /// policy, the confidence interval of the change shows that the other policy is worse.
     pub fn words(&self) -> String {
         if self.verdict != Grade::Valid {
             return self.not_valid();
@@ -67,7 +67,7 @@ impl Headline<'_> {
                 ""
             };
             let label = &self.policies[0].policy;
-            return format!("{label} alone, nothing to compare: {values}{draw}. {valid}");
+            return format!("{label} is the only policy, with slowdown {values}{draw}. {valid}");
         }
         let best = first.order[0];
         let mut parts = Vec::new();
@@ -144,7 +144,7 @@ impl Headline<'_> {
         let count = self.policies.len();
         let is_alone = |it: &&&Ranking| it.order[0] == policy && it.level.is_empty();
         if rankings.len() == 2 && rankings.iter().filter(is_alone).count() == 2 {
-            return format!("{best} of {count} on both");
+            return format!("{best} of {count} on both percentiles");
         }
         let place = |it: &&Ranking| {
             let name = it.name;
@@ -161,8 +161,8 @@ impl Headline<'_> {
         places.join(", ")
     }
 
-    /// Returns the sentence on the policies after the lowest; `None` if there are only two policies, or if the next one
-    /// is level with the lowest.
+    /// Returns the sentence on the policies after the lowest; `None` if there are only two policies, or if the
+    /// second-lowest policy is not shown to be above the lowest.
     fn next(&self, ranking: &Ranking) -> Option<String> {
         let next = *ranking.order.get(1).filter(|_| ranking.order.len() > 2)?;
         if ranking.level.contains(&next) {
@@ -216,8 +216,9 @@ impl Headline<'_> {
         }
     }
 
-    /// Returns true if the second policy of the pair is shown to be above the first. With several draws, the interval
-    /// of the change decides; with one draw, at least 1 % is needed, because smaller differences count as none.
+    /// Returns true if the second policy of the pair is shown to be above the first. With several draws, the confidence
+    /// interval of the change decides; with one draw, at least 1 % is needed, because smaller differences count as
+    /// none.
     fn is_above(&self, pair: [usize; 2], name: &str) -> bool {
         let change = self.change(pair, name);
         change.is_some_and(|it| match it.meaning() {
@@ -343,7 +344,7 @@ mod tests {
         .words()
     }
 
-    /// Returns the answer of a valid run, given p50 and p99 in each repetition of each policy.
+    /// Returns the headline of a valid run, given p50 and p99 in each repetition of each policy.
     fn ranked(policies: &[(&str, &[(f64, f64)])]) -> String {
         let policies: Vec<_> = policies
             .iter()
@@ -365,7 +366,7 @@ mod tests {
         ]);
         assert_eq!(
             found,
-            "lcmp: p99 58 % below ecmp's [52, 63], p50 60 % below [60, 60]; best of 3 on both. \
+            "lcmp: p99 58 % below ecmp's [52, 63], p50 60 % below [60, 60]; best of 3 on both percentiles. \
              rm-beta is second by p99. Valid."
         );
     }
@@ -393,8 +394,8 @@ mod tests {
         ]);
         assert_eq!(
             found,
-            "In this draw, lcmp: p99 60 % below ecmp's, p50 60 % below; lowest of 3 on both. Next by p99 are \
-             ecmp and wcmp, level with each other. Valid."
+            "In this draw, lcmp: p99 60 % below ecmp's, p50 60 % below; lowest of 3 on both percentiles. Next by p99 \
+             are ecmp and wcmp, level with each other. Valid."
         );
         assert!(!found.contains("better") && !found.contains("best"));
     }

@@ -8,7 +8,7 @@ mod terminal;
 pub use self::of_run::summary;
 use super::Question;
 
-/// Question on the ranking of the policies.
+/// Report section on the ranking of the policies.
 pub const QUESTION: Question = Question {
     id: "results",
     title: "Which policy is faster?",

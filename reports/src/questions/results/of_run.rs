@@ -11,7 +11,7 @@ use crate::{
     words,
 };
 
-/// Returns the summary of `run`.
+/// Returns the summary of `run`: headline, verdict with reasons, warnings, and each policy's slowdowns and changes.
 pub fn summary(run: &Run) -> Summary {
     let flows = &run.flows;
     let is_compared = run.verdict.is_valid();

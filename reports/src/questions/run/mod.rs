@@ -14,7 +14,7 @@ use crate::{
     text,
 };
 
-/// Question on the origin of the records.
+/// Report section on how the run was made.
 pub const QUESTION: Question = Question {
     id: "run",
     title: "How was the run made?",
@@ -29,7 +29,8 @@ pub const QUESTION: Question = Question {
 
 fn about_scale<'a>(run: &Run) -> Option<Block<'a>> {
     let scale = &run.info.scale;
-    let note = "Rates, times and sizes are the paper's. Those of the lab are marked: emulated, or by the lab's clock.";
+    let note = "Rates, times and sizes are at the paper's scale. Those of the lab are marked `emulated` or \
+                `by the lab's clock`.";
     let is_scaled = scale.rate != Ratio::ONE || scale.time != Ratio::ONE;
     is_scaled.then(|| Block::Note(Medium::Page, note.to_owned()))
 }
@@ -64,8 +65,8 @@ fn facts(run: &Run) -> Vec<Fact> {
         fact(
             "granularity",
             format!(
-                "{} % of flows are under one packet; a packet takes at most {} % of the shortest inter-DC delay \
-                 to send",
+                "{} % of flows are smaller than one packet; sending a packet takes at most {} % of the shortest \
+                 inter-DC delay",
                 granularity.sub_packet_flows_percent, granularity.packet_vs_delay_percent
             ),
         ),
@@ -151,8 +152,8 @@ pub fn semantics(semantics: Semantics) -> &'static str {
     }
 }
 
-/// Lists a policy's parameters in paper units, each followed by the lab's emulated value if the two differ. Records of
-/// an earlier lcmp-lab only have the plan's parameters, with emulated times.
+/// Lists a policy's parameters at the paper's scale, each followed by the lab's emulated (scaled) value if the two
+/// differ. Records of earlier lcmp-lab versions only have the plan's parameters, with emulated times.
 fn parameters(settings: &PolicySettings) -> String {
     if settings.values.is_empty() {
         return match &settings.parameters {
@@ -266,7 +267,7 @@ fn guest_cpu(cpu: GuestCpu, flows: u64) -> String {
     let share = text::to_float(cpu.busy_ns.get()) / text::to_float(cpu.available_ns.get().max(1));
     let a_flow = Nanos::new(cpu.busy_ns.get() / flows.max(1));
     format!(
-        "busy for {} of the lab's time while flows ran: {}, or {} per flow",
+        "CPU busy for {} of the lab's time while flows ran: {} of CPU time, or {} per flow",
         text::percent(share),
         text::time(cpu.busy_ns),
         text::time(a_flow),
@@ -302,7 +303,7 @@ fn exactness(run: &Run) -> Option<String> {
     let late = run
         .flows
         .max_lateness
-        .map(|late| format!("starts at most {} late", text::time(late)));
+        .map(|late| format!("flows start at most {} late", text::time(late)));
     let resolution = run
         .flows
         .max_resolution
@@ -350,7 +351,7 @@ mod tests {
     use super::*;
 
     /// Names of parameters in the plan end with a unit or `_percent`, which moves to the value. Records of this version
-    /// have values in paper units.
+    /// have values at the paper's scale.
     #[test]
     fn parameters_have_units_and_the_labs_are_marked() {
         let plan = json!({ "lcmp": {

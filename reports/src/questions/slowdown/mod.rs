@@ -2,7 +2,7 @@
 
 use super::Question;
 
-/// Question on the distributions of slowdowns.
+/// Report section on the distributions of slowdowns.
 pub const QUESTION: Question = Question {
     id: "slowdown",
     title: "Which flows gain, and which lose?",

@@ -49,7 +49,7 @@ fn rows(text: &mut String, rows: &RowBytes, paper: Counted) {
             format!("{} ports", paper.ports),
             format!("{} B", commas(paper.port_bytes)),
             format!(
-                "{} B and {} B",
+                "{} B in the agent, {} B in the table",
                 times(paper.ports, rows.port_state),
                 times(paper.ports, rows.port_row)
             ),
@@ -58,7 +58,7 @@ fn rows(text: &mut String, rows: &RowBytes, paper: Counted) {
             "a flow".to_owned(),
             format!("{FLOW_BYTES} B"),
             format!(
-                "{flow} B: a key of {} B, the whole 5-tuple, and {} B with counters",
+                "{flow} B: a key of {} B (the whole 5-tuple) and an entry of {} B with counters",
                 rows.flow_key, rows.flow_entry
             ),
         ],
@@ -76,7 +76,7 @@ fn rows(text: &mut String, rows: &RowBytes, paper: Counted) {
             "level and class tables".to_owned(),
             "a few dozen B".to_owned(),
             format!(
-                "{} B, and {} B of thresholds a port",
+                "{} B, and {} B of thresholds per port",
                 paper.table_bytes, rows.port_thresholds
             ),
         ],
@@ -142,10 +142,12 @@ fn operations(counted: &Counted) -> String {
 fn of_program(text: &mut String, program: &ProgramAccount) {
     let verified = match program.verified_instructions {
         Some(count) => format!(
-            "the verifier processed {} over all paths",
+            "the verifier processed {} instructions over all paths",
             commas(count.into())
         ),
-        None => "this kernel does not report how many the verifier processed".to_owned(),
+        None => {
+            "this kernel does not report how many instructions the verifier processed".to_owned()
+        }
     };
     let _ = writeln!(
         text,

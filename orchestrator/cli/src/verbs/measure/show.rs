@@ -12,7 +12,7 @@ use super::measurement::Measurement;
 pub fn text(measurement: &Measurement) -> String {
     let capacity = &measurement.capacity;
     let head = format!(
-        "{}, Linux {}: verbs flows that start at once, over {} links and two switches\n",
+        "{}, Linux {}: RDMA flows that start at once, over {} links and two switches\n",
         capacity.place, measurement.kernel_release, measurement.links
     );
     let loads = &measurement.loads;
@@ -72,7 +72,7 @@ fn costs(measurement: &Measurement) -> String {
         _ => "",
     };
     format!(
-        "CPU{whose}: {} a flow, {} a packet and link, {} a GB\n",
+        "CPU time{whose}: {} per flow, {} per packet and link, {} per GB\n",
         about_time(flow),
         about_time(hop),
         about_time(gigabyte)
@@ -85,7 +85,7 @@ fn wall(measurement: &Measurement) -> String {
     match capacity.place.clock() {
         Clock::Real => String::new(),
         Clock::Virtual => format!(
-            "; wall clock: {} a flow, {} a packet and link",
+            "; wall clock: {} per flow, {} per packet and link",
             about_time(capacity.flow_wall_ns),
             about_time(capacity.hop_wall_ns)
         ),

@@ -19,7 +19,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Estimates the simulation of `plan` until `until`; `None` until the last flow has ended.
+    /// Estimates the cost of simulating `plan` until the time `until`; `None`: until the last flow has ended.
     pub fn of(plan: &Plan, until: Option<SimTime>) -> Result<Self, Failure> {
         let estimates = (0..plan.repetitions).map(|n| RepetitionCost::of(plan, n, until));
         Ok(Self {
@@ -42,14 +42,14 @@ impl Budget {
         let available = available_memory();
         if self.memory() > available {
             return Err(Failure::environment(format_args!(
-                "{}, and this machine has {} free (hint: {HINT})",
+                "{}, but this machine has only {} of free memory (hint: {HINT})",
                 self.words(),
                 lab_units::show::about_bytes(available),
             )));
         }
         if self.time() > MAX_TIME {
             return Err(Failure::usage(format_args!(
-                "{}, more than the maximum of {} (hint: {HINT})",
+                "{}; the maximum duration is {} (hint: {HINT})",
                 self.words(),
                 about_hours(MAX_TIME),
             )));
@@ -102,10 +102,10 @@ fn about_hours(time: Duration) -> String {
     }
 }
 
-const HINT: &str = "--until, fewer flows: `duration`, `load` or `max_flows`";
+const HINT: &str = "--until, or fewer flows by `duration`, `load` or `max_flows`";
 
-/// Speed of one thread, measured with records on a simulation as large as the paper's Figure 1; `reports/SPEED.md`
-/// names the machine.
+/// Speed of one thread that also writes records, measured on a simulation as large as the paper's Figure 1;
+/// `reports/SPEED.md` names the machine.
 const PACKET_HOPS_PER_SECOND: u64 = 9_000_000;
 
 /// Maximum estimated duration; a longer simulation is most often due to a mistake in the scenario.

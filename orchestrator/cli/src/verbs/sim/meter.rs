@@ -24,7 +24,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Returns a display that converts times to paper units by `scale`.
+    /// Returns a display that converts emulated times to the paper's scale by `scale`.
     pub fn new(scale: &Scale) -> Self {
         let now = Instant::now();
         Self {
@@ -65,7 +65,7 @@ impl Meter {
         let elapsed = now - self.since;
         let share = self.share(&progress);
         let message = format!(
-            "{} virtual, {}/{} flows, {} events/s, {}",
+            "{} virtual time, {}/{} flows, {} events/s, {}",
             self.paper(progress.now),
             progress.work.finished,
             progress.flows,
@@ -84,7 +84,7 @@ impl Meter {
     /// Replaces the progress of the ended job by a line with its totals.
     pub fn end(&self, outcome: &Outcome, took: Duration) {
         let text = format!(
-            "{:>10}  {}/{} flows in {}: {} virtual, {} events/s, {} packet-hops/s",
+            "{:>10}  {}/{} flows in {}: {} virtual time, {} events/s, {} packet-hops/s",
             self.name,
             outcome.work.finished,
             self.expected.flows,

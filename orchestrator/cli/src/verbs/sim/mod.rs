@@ -66,8 +66,8 @@ pub fn run_loaded(
     simulate(arguments, overrides, global, path, loaded)
 }
 
-/// Simulates a scenario without a sweep, which messages call `path`, and returns the run directory, which has no report
-/// yet.
+/// Simulates a scenario that has no sweep, and returns the run directory, which has no report yet. `path` is the
+/// scenario's name in messages.
 pub fn simulate(
     arguments: &SimArgs,
     overrides: &Overrides,
@@ -200,8 +200,12 @@ impl Simulation {
     /// Runs all jobs and writes the results into the run directory `dir`.
     fn run_in(&self, dir: &Path, plan_hash: &str, now: SystemTime) -> Result<(), Failure> {
         let stop = CancellationToken::new();
-        terminal::on_signal(&stop, "interrupted: keeping what is finished", "writing")
-            .during("listen to signals")?;
+        terminal::on_signal(
+            &stop,
+            "interrupted: keeping the rows written so far",
+            "writing",
+        )
+        .during("listen to signals")?;
         let since = Instant::now();
         let threads = self.options.threads;
         let setting = RunSetting::simulated(&self.plan, threads, run_dir::kernel_release());
@@ -353,7 +357,7 @@ fn failure(error: &RecordError) -> Failure {
     }
 }
 
-/// Converts a time in paper units to the simulator's emulated time.
+/// Converts a time at the paper's scale to the simulator's emulated time (after scaling).
 fn emulated(plan: &Plan, paper: Nanos) -> SimTime {
     Nanos::new(plan.scale.time.scale_nearest(paper.get())).into()
 }

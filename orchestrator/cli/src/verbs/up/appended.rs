@@ -14,7 +14,7 @@ use lab_records::{FlowRow, Row};
 
 use crate::{run_dir, terminal::note};
 
-/// Returns the message that `bytes` were appended to the table file `table`.
+/// Returns the message from guest to host for `bytes` that were appended to the table file `table`.
 pub(super) fn message(table: &str, bytes: &[u8]) -> Vec<u8> {
     let mut message = Vec::with_capacity(HEADER + table.len() + bytes.len());
     for count in [table.len(), bytes.len()] {

@@ -84,7 +84,7 @@ pub fn location(arguments: &UpArgs, machine: &MachineFacts) -> Result<RunLocatio
     }
 }
 
-/// Returns the failure of a machine that cannot run the lab, with the verb that needs no lab as an alternative.
+/// Returns the failure of a machine that cannot run the lab, with `lcmp-lab sim` as an alternative.
 fn cannot(arguments: &UpArgs, what: impl fmt::Display) -> Failure {
     let scenario = arguments.scenario.scenario.display();
     Failure::environment(format_args!(

@@ -17,14 +17,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::progress::nanos;
 
-/// Part of an `up`'s duration, in order of time.
+/// Part of the time that `lcmp-lab up` takes, in chronological order.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum UpPart {
     /// Start and end of the program and its guest: all time outside the other parts.
     Guest,
     /// Creation and removal of the lab.
     Lab,
-    /// Measurement of the links for the certificate.
+    /// Measurement of each link's rate, delay and buffer against the plan.
     Links,
     /// Start of agents and connections, before the flows of each policy and repetition.
     Agents,
@@ -53,7 +53,7 @@ impl UpPart {
         }
     }
 
-    /// Returns the part of an `up` to which a recorded phase belongs.
+    /// Returns the part of `lcmp-lab up` to which a recorded phase belongs.
     fn of(phase: &Phase) -> Self {
         match phase.name.as_str() {
             "links" => Self::Links,
@@ -64,7 +64,7 @@ impl UpPart {
     }
 }
 
-/// Duration of each part of an `up`.
+/// Duration of each part of `lcmp-lab up`.
 type Times = BTreeMap<UpPart, Nanos>;
 
 /// Estimated and actual durations, summed over earlier runs on one kernel or kind of guest. Each new run halves the
@@ -82,7 +82,7 @@ pub struct Experience {
     happened_ns: Nanos,
 }
 
-/// Estimated duration of an `up` that has not started.
+/// Estimated duration of an `lcmp-lab up` that has not started.
 #[derive(Debug)]
 pub struct DurationEstimate {
     /// Times estimated from the default costs, not corrected.
@@ -94,7 +94,8 @@ pub struct DurationEstimate {
 }
 
 impl DurationEstimate {
-    /// Estimates an `up` of `plan` at `place`, corrected by `experience`.
+    /// Estimates `lcmp-lab up` for `plan` on the kernel or kind of guest `place`, corrected by the earlier runs in
+    /// `experience`.
     pub fn new(plan: &Plan, place: Place, experience: &Experience) -> Self {
         let by_costs = by_costs(plan, place);
         let times = by_costs
@@ -116,9 +117,9 @@ impl DurationEstimate {
             .map(|(part, time)| format!("{} {}", part.name(), about_time(*time)))
             .collect();
         let basis = match self.runs {
-            0 => "estimated from the default costs of this place".to_owned(),
-            1 => "estimated from an earlier run at this place".to_owned(),
-            runs => format!("estimated from {runs} earlier runs at this place"),
+            0 => "estimated from default costs, without an earlier run".to_owned(),
+            1 => "estimated from an earlier run in the same environment".to_owned(),
+            runs => format!("estimated from {runs} earlier runs in the same environment"),
         };
         format!(
             "takes about {} in all, unless a policy overloads a path: {} ({basis})",
@@ -151,7 +152,7 @@ impl DurationEstimate {
     }
 }
 
-/// Actual duration of an `up` that has ended, by part.
+/// Actual duration of an `lcmp-lab up` that has ended, by part.
 #[derive(Debug)]
 pub struct Happened(Times);
 
@@ -248,8 +249,8 @@ struct Costs {
 }
 
 impl Costs {
-    /// Returns the default costs at `place`. The costs of emulated guests were fitted to runs on two cores; all others
-    /// are guesses, which the first run corrects.
+    /// Returns the default costs on the kernel or kind of guest `place`. The costs of emulated guests were fitted to
+    /// runs on two cores; all others are guesses, which the first run corrects.
     ///
     /// The table shows seconds, estimated and then actual, for each part of runs in the emulated guest. The flows are
     /// estimated by [`Capacity::default_of`]. Other programs ran during the first half of the testbed at load 30 %,
@@ -349,7 +350,7 @@ scale: { rate: 1/2000, time: 100 }
         let all = format!("takes about {} in all", about_time(Nanos::new(all)));
         assert!(sentence.starts_with(&all), "{sentence}");
         assert!(
-            sentence.ends_with("(estimated from the default costs of this place)"),
+            sentence.ends_with("(estimated from default costs, without an earlier run)"),
             "{sentence}"
         );
         assert!(sentence.contains("agents 28.8 s"), "{sentence}");
@@ -398,7 +399,7 @@ scale: { rate: 1/2000, time: 100 }
         assert!(
             second
                 .sentence()
-                .ends_with("(estimated from an earlier run at this place)")
+                .ends_with("(estimated from an earlier run in the same environment)")
         );
         experience.add(&second, &took(1));
         let third = DurationEstimate::new(&plan, place, &experience);
@@ -409,7 +410,7 @@ scale: { rate: 1/2000, time: 100 }
         assert!(
             third
                 .sentence()
-                .ends_with("(estimated from 2 earlier runs at this place)")
+                .ends_with("(estimated from 2 earlier runs in the same environment)")
         );
     }
 

@@ -160,7 +160,7 @@ impl Prepared {
         })
     }
 
-    /// Returns the number of rows in the flow table, 0 if it cannot be read.
+    /// Returns the number of rows in `flows.csv`, 0 if it cannot be read.
     fn flows(&self) -> usize {
         let flows = RunDir::open(&self.dir).and_then(|run| run.flows());
         flows.map_or(0, |flows| flows.rows.len())
@@ -187,7 +187,7 @@ impl Prepared {
             lab_records::parquet_table::remove_copied(&self.dir)
                 .during("remove what Parquet replaces")?;
             lab_records::stamp(&self.dir, now, observed.phases, observed.changes)
-                .during("write the times of the run's phases")?;
+                .during("record the durations of the run's phases")?;
             run_dir::make_latest(&self.dir)?;
             return Ok(self.dir.clone());
         }

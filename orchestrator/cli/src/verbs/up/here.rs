@@ -56,7 +56,7 @@ pub fn run(request: &Request, results: &Path) -> Result<PathBuf, Failure> {
 pub fn run_in_guest(guest: &GuestTask, plan: &Plan, dir: &Path) -> Outcome {
     fs::create_dir_all(STAGED_RECORDS).during(format_args!("make `{STAGED_RECORDS}`"))?;
     preload()?;
-    let outbox = Outbox::open().during("open the outbox of rows")?;
+    let outbox = Outbox::open().during("open the outbox that sends table rows to the host")?;
     let host = Host {
         dir,
         outbox: Arc::new(Mutex::new(outbox)),
@@ -74,7 +74,7 @@ pub fn run_in_guest(guest: &GuestTask, plan: &Plan, dir: &Path) -> Outcome {
 /// Run of a lab on this kernel.
 struct LabRun<'a> {
     task: &'a Task,
-    /// Plan for slot 0, whose addresses and names are changed to those of the lab's slot when the lab is created.
+    /// Plan for lab slot 0, whose addresses and names are changed to those of the lab's slot when the lab is created.
     plan: &'a Plan,
     plan_hash: &'a str,
     records: Records<'a>,
@@ -266,7 +266,7 @@ impl<'a> LabRun<'a> {
         })
     }
 
-    /// Measures every link of the lab and returns the rows of the certificate.
+    /// Measures the rate, delay and buffer of every link, and returns the rows of `certificate.csv`.
     fn certify(&self, lab: &mut Lab) -> Result<Vec<CertifiedRow>, Failure> {
         let bounds = LinkBounds::of(self.setting.location, self.setting.clock);
         lab.certify(&bounds, &self.cancel)
@@ -276,7 +276,8 @@ impl<'a> LabRun<'a> {
             })
     }
 
-    /// Fails if a link is out of its bounds, unless the user accepts that with `--uncertified`.
+    /// Fails if a link's measured rate, delay or buffer is out of its bounds, unless the user accepts that with
+    /// `--uncertified`.
     fn hold(&self, certificate: &[CertifiedRow], links: &Certification) -> Result<(), Failure> {
         let out: Vec<String> = certificate
             .iter()
@@ -294,7 +295,7 @@ impl<'a> LabRun<'a> {
         let shown = out.iter().take(MAX_LINKS);
         let more = out.len().saturating_sub(MAX_LINKS);
         let mut text = format!(
-            "{} of {} directions of links are out of their bounds:",
+            "{} of {} link directions have measured values out of bounds:",
             links.out_of_bounds, links.directions
         );
         text.extend(shown.map(|line| format!("\n  {line}")));
@@ -302,7 +303,9 @@ impl<'a> LabRun<'a> {
             text += &format!("\n  and {more} more");
         }
         if self.task.uncertified {
-            terminal::note(&format!("warning: the lab is not certified: {text}"));
+            terminal::note(&format!(
+                "warning: the lab does not match the scenario: {text}"
+            ));
             return Ok(());
         }
         Err(Failure::environment(format_args!(
@@ -478,7 +481,7 @@ pub fn preload() -> Result<(), Failure> {
         .filter(|path| path.exists())
         .collect();
     paths.push(env::current_exe().during("find this program")?);
-    inside::preload(&paths).during("read the programs of the run")?;
+    inside::preload(&paths).during("read the run's programs into the page cache")?;
     Ok(())
 }
 

@@ -177,7 +177,7 @@ fn run_at_place(
     ran.map_err(Failure::of_run)
 }
 
-/// Run whose flows have ended, before its report.
+/// Run whose flows have ended and whose report has not been written.
 struct Ran {
     /// Path of the run directory.
     dir: PathBuf,
@@ -185,7 +185,7 @@ struct Ran {
     kept: Option<Kept>,
 }
 
-/// Lab that stays up after its run, by where it runs.
+/// Lab that stays up after its run, by the kernel on which it runs.
 enum Kept {
     /// On this kernel.
     Here,

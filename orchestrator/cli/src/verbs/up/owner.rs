@@ -116,7 +116,7 @@ pub fn own(caller: i32, global: &Global) -> Outcome {
         return Err(Failure::environment("the caller has ended"));
     }
     let request = serde_json::from_reader(io::stdin().lock());
-    let request: Request = request.during("read the request of the caller")?;
+    let request: Request = request.during("read the run request from the calling `lcmp-lab up`")?;
     match guest::run_and_stay(&request, global, stay) {
         Ok(dir) => send(&RunResult::Ended(dir)),
         Err(failure) => {
@@ -162,6 +162,8 @@ fn send(result: &RunResult) {
         .and_then(|text| io::stdout().write_all(&text))
         .and_then(|()| io::stdout().flush());
     if let Err(error) = sent {
-        note(&format!("cannot send the result to the caller: {error}"));
+        note(&format!(
+            "cannot send the result of the run to the calling `lcmp-lab up`: {error}"
+        ));
     }
 }

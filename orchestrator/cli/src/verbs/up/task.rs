@@ -29,7 +29,7 @@ use crate::{
 pub struct Request {
     /// Options of the run that its plan does not contain.
     pub task: Task,
-    /// Plan for slot 0, whose addresses and names are changed to those of the lab's slot when the lab is created.
+    /// Plan for lab slot 0, whose addresses and names are changed to those of the lab's slot when the lab is created.
     pub plan: Plan,
     /// YAML text of the scenario.
     pub scenario: String,
@@ -46,7 +46,7 @@ pub struct Task {
     pub lab: LabName,
     /// True if the lab stays up after its flows.
     pub keep: bool,
-    /// True if flows run even if a link is out of its bounds.
+    /// True if flows run even if a link's measured rate, delay or buffer is out of its bounds.
     pub uncertified: bool,
     /// Absolute path of the scenario's folder; the paths of eBPF objects are relative to it.
     pub objects: PathBuf,

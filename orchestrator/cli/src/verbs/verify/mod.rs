@@ -37,11 +37,11 @@ struct Verified {
     sha256: String,
     /// Version and commit of the program that packed the bundle.
     packed_by: [String; 2],
-    /// Number of figures whose numbers were derived again.
+    /// Number of figures whose numbers were recomputed from the bundle's rows.
     figures: usize,
-    /// Stored numbers that differ from those derived from the rows.
+    /// Stored numbers that differ from the numbers recomputed from the bundle's rows.
     differences: Vec<Discrepancy>,
-    /// Comparison with a second run; `None` without `--rerun`.
+    /// Comparison of the bundle's run with a second run of its scenario; `None` without `--rerun`.
     rerun: Option<Rerun>,
     /// Manifest of the bundle.
     #[serde(skip)]
@@ -65,7 +65,8 @@ impl Answer for Verified {
         self
     }
 
-    /// Returns a check of the derived numbers and one of the second run, each with its differences as reasons.
+    /// Returns the checks that the stored numbers equal the recomputed ones and, with `--rerun`, that a second run
+    /// equals the bundle's run. Each difference is a failed check.
     fn checks(&self) -> Vec<Check> {
         let derived = self.differences.iter();
         let differences = derived
@@ -107,9 +108,9 @@ impl Answer for Verified {
         }
         text += match Judgement::of(&self.checks()) {
             Judgement::Pass if self.rerun.as_ref().is_some_and(|it| !it.is_exact()) => {
-                "verified: the same within the bounds"
+                "verified: both runs agree within the bounds"
             }
-            Judgement::Pass => "verified: all is the same",
+            Judgement::Pass => "verified: no difference",
             Judgement::Fail | Judgement::Inconclusive => "not verified",
         };
         text
@@ -132,7 +133,8 @@ fn same(code: &str, differences: Vec<String>) -> Vec<Check> {
     failed.collect()
 }
 
-/// Unpacks the bundle and derives its numbers. Removes the temporary folder before it returns.
+/// Unpacks the bundle, recomputes its numbers from its rows and, with `--rerun`, runs its scenario again. Removes the
+/// temporary folder before it returns.
 fn verified(arguments: &VerifyArgs, global: &Global) -> Result<Verified, Failure> {
     let path = &arguments.bundle;
     let unreadable = |error| Failure::usage(lab_files::failed(path, &error));

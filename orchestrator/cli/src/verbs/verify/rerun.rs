@@ -27,21 +27,22 @@ use crate::{
     programs,
 };
 
-/// Comparison of a second run with the first.
+/// Comparison of a second run with the bundle's run of the same scenario.
 #[derive(Serialize)]
 pub struct Rerun {
-    /// True if the second run agrees with the first.
+    /// True if the second run agrees with the bundle's run.
     pub agrees: bool,
-    /// First difference between the two plans; `None` if they are equal.
+    /// First difference between the plans of both runs; `None` if they are equal.
     plan: Option<String>,
     /// Differences between the rows of both runs, by table.
     tables: Vec<TableDifference>,
-    /// Bounds on FCTs and paths that the two runs exceed; empty for a simulation, whose rows must be equal.
+    /// Bounds on differences in FCTs and paths that the two runs exceed; empty for a simulation, whose rows must be
+    /// equal.
     broken: Vec<String>,
 }
 
 impl Rerun {
-    /// Returns the reasons why the second run does not agree with the first; empty if it agrees.
+    /// Returns the reasons why the second run does not agree with the bundle's run; empty if it agrees.
     pub fn differences(&self) -> Vec<String> {
         if self.agrees {
             return Vec::new();
@@ -60,7 +61,7 @@ impl Rerun {
     }
 }
 
-/// Runs the scenario of the unpacked run again and compares its plan and rows.
+/// Runs the unpacked run's scenario again, and compares the plans and rows of both runs.
 pub fn rerun(work: &WorkDir, global: &Global) -> Result<Rerun, Failure> {
     let kept = open(&work.at(KEPT))?;
     let global = Global {
@@ -111,8 +112,8 @@ fn once_more(kept: &RunDir) -> Result<RunRequest, Failure> {
     })
 }
 
-/// Returns the value of `--scale-for` for a capacity. The default capacity of another version is written as times, like
-/// a measured capacity.
+/// Returns the value of `--scale-for` for a capacity. A capacity that differs from this version's default is written as
+/// times, like a measured capacity.
 fn named(capacity: Capacity) -> String {
     let is_measured = capacity != Capacity::default_of(capacity.place);
     let named = Capacity {
@@ -122,8 +123,8 @@ fn named(capacity: Capacity) -> String {
     named.argument()
 }
 
-/// Returns the second run of `kept`'s scenario, to be performed with the same options. A simulation reads the scenario
-/// from memory, a lab run from files in `work`.
+/// Returns the second run to perform: `kept`'s scenario with the same options. A simulation reads the scenario from
+/// memory, a lab run from files in `work`.
 fn wanted(kept: &RunDir, work: &WorkDir) -> Result<Wanted, Failure> {
     let mut wanted = Wanted::new_run(kept.info().scenario.clone(), once_more(kept)?);
     match wanted.request.engine {
@@ -178,8 +179,8 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     for (name, bytes) in inputs {
         let path = inside(&base, &name).ok_or_else(|| {
             Failure::usage(format_args!(
-                "`{name}`, which the scenario names, is not a relative path inside the bundle: the kernel engine cannot read \
-                 it from the bundle"
+                "`{name}`, which the scenario names, is not a relative path inside the bundle: the kernel engine \
+                 cannot read it from the bundle"
             ))
         })?;
         files.push((path, bytes));
@@ -222,15 +223,15 @@ fn compare_plans(kept: &RunDir, again: &RunDir) -> Result<Option<String>, Failur
     let kept = plan(kept)?;
     let again = plan(again)?;
     let what = if kept.scenario_hash == again.scenario_hash {
-        "another plan of the same scenario"
+        "the second run has a different plan of the same scenario"
     } else {
-        "the plan has another scenario, or other files that the scenario names"
+        "the second run has a different scenario, or different files that the scenario names"
     };
     let difference = kept.difference(again);
     Ok(difference.map(|difference| format!("{what}: {difference}")))
 }
 
-/// Returns the failed checks of FCTs and paths, with the bounds for two runs of one scenario by the kernel engine.
+/// Returns the reasons why FCT and path checks fail, with the bounds for two kernel engine runs of one scenario.
 fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> {
     let bound = |text: &str| vec![text.parse().expect("a bound")];
     let bounds = Bounds {
@@ -247,7 +248,7 @@ fn broken_bounds(kept: &RunDir, again: &RunDir) -> Result<Vec<String>, Failure> 
     Ok(failed.map(|it| it.reason).collect())
 }
 
-/// Returns the comparison as text, one line for each kind of difference.
+/// Returns the comparison of the two runs as text, one line for each kind of difference.
 pub fn text(rerun: &Rerun) -> String {
     let mut text = String::new();
     let (same, others): (Vec<_>, Vec<_>) = rerun.tables.iter().partition(|it| it.is_same());
@@ -262,7 +263,7 @@ pub fn text(rerun: &Rerun) -> String {
         text += &format!("rerun: out of bounds: {one}\n");
     }
     if rerun.agrees && !rerun.is_exact() {
-        text += "rerun: FCTs and paths within the bounds of the kernel engine\n";
+        text += "rerun: FCTs and paths agree within the bounds of the kernel engine\n";
     }
     if let Some(plan) = &rerun.plan {
         text += &format!("rerun: {plan}\n");
@@ -272,7 +273,7 @@ pub fn text(rerun: &Rerun) -> String {
 
 fn difference(it: &TableDifference) -> String {
     format!(
-        "{}: of {} rows, {} differ, {} are missing and {} are new",
+        "{}: of {} rows, {} differ and {} are missing in the second run; {} are new",
         it.table,
         commas(it.rows.unwrap_or(0)),
         commas(it.changed),

@@ -113,7 +113,7 @@ impl Checker<'_> {
                 DeviceChange::Up => {
                     let state = |up, running| match (up, running) {
                         (true, true) => "up",
-                        (true, false) => "up, but the other end is not",
+                        (true, false) => "up, but the other end of its link is not",
                         (false, _) => "down",
                     };
                     let found = self

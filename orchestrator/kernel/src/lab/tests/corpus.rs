@@ -32,10 +32,11 @@ use crate::{
 struct InjectedFault {
     name: &'static str,
     inject: Inject,
-    /// Part of the text with which read-back rejects the lab; `None` if read-back cannot detect the fault.
+    /// Part of the text with which read-back, which compares kernel objects with the plan, rejects the lab; `None` if
+    /// it cannot detect the fault.
     differs: Option<&'static str>,
-    /// Part of the text with which the measurement rejects the lab; `None` if the measurement is not required to detect
-    /// the fault.
+    /// Part of the text with which the link measurement rejects the lab; `None` if this measurement is not required to
+    /// detect the fault.
     measured: Option<&'static str>,
 }
 
@@ -280,7 +281,12 @@ fn corpus() -> Vec<InjectedFault> {
             Some("other traffic on the link"),
         ),
         fault("wall clock set", Beside(set_clock), None, Some("the wall clock jumped")),
-        fault("clock 5 % fast", Beside(drift), None, Some("the clock deviated from its hardware")),
+        fault(
+            "clock 5 % fast",
+            Beside(drift),
+            None,
+            Some("the monotonic clock deviated from the hardware clock"),
+        ),
     ]
 }
 
@@ -329,7 +335,7 @@ fn a_clean_lab_is_certified() {
     whole_lab(|| accept_clean(3));
 }
 
-/// At 5 % loss, all of the 8 × 41 frames arrive in only one of 20 million labs.
+/// At 5 % loss, all of the 8 × 41 probe frames arrive in only one of 20 million labs.
 #[test]
 fn a_lab_whose_links_lose_packets_by_the_plan_is_certified() {
     whole_lab(|| {
@@ -368,7 +374,8 @@ fn a_lab_whose_packets_are_not_steered_differs_from_its_plan() {
     });
 }
 
-/// Brings up `count` labs, asserts that each is certified, and prints the largest errors that were measured.
+/// Brings up `count` labs, asserts that the links of each lab measure as planned, and prints the largest errors that
+/// were measured.
 fn accept_clean(count: u32) {
     let mut delay = 0;
     let mut spread = 0;
@@ -540,5 +547,5 @@ fn beside(work: impl FnOnce(&dyn Fn() -> bool) + Send + 'static) -> Box<dyn FnOn
     })
 }
 
-/// Result without any difference or problem.
+/// Empty list of differences or problems.
 const NONE: [String; 0] = [];

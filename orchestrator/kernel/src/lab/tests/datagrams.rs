@@ -22,7 +22,7 @@ struct Filter {
     program: &'static str,
     /// Shell commands that create the filter.
     make: &'static str,
-    /// Expected place of the loss, and name of the chain that drops the datagrams.
+    /// Expected texts: where the datagrams are lost, and which chain of the filter drops them.
     expected: [&'static str; 2],
 }
 

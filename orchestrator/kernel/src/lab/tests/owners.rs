@@ -206,7 +206,7 @@ fn a_damaged_journal_stops_no_other_lab_and_can_be_set_aside() {
         assert_eq!(states, [LabState::Unreadable, LabState::Live]);
         assert!(lab.down().is_empty());
         let error = down(&damaged, Live::Stop).unwrap_err().to_string();
-        let hint = "has format 99; this version reads format 3 (hint: `lcmp-lab down --forget LAB`";
+        let hint = "has format 99; this version of lcmp-lab reads format 3 (hint: `lcmp-lab down --forget LAB`";
         assert!(error.contains(hint), "{error}");
         let aside = forget(&damaged).unwrap();
         assert!(aside.join("journal").exists() && status().unwrap().is_empty());

@@ -5,7 +5,7 @@ use std::fs;
 use super::{left, up, without_a_trace};
 use crate::{journal, lower::HostPlacement, step::Step, testing};
 
-/// The record contains the sysctl values from before the first lab, and so do the labs' journals.
+/// The record of shared sysctls contains the values from before the first lab, and so do the labs' journals.
 #[test]
 fn a_damaged_record_is_made_again_and_restores_the_machine() {
     for damage in ["", "{", "{\"sysctls\":{}}", "[]"] {

@@ -139,7 +139,7 @@ fn a_later_process_with_the_id_of_one_of_the_labs_is_left_alone() {
         write(ProcessId { start, ..ids[0] }, cgroup).unwrap();
         write(ids[1], "0::/another\n".to_owned()).unwrap();
         let errors = left(down(&owned(), Live::Refuse).unwrap());
-        let named = format!("process {} is in another control group", ids[1].pid);
+        let named = format!("process {} is in control group `", ids[1].pid);
         assert!(
             errors.len() == 1 && errors[0].starts_with(&named),
             "{errors:?}"

@@ -256,7 +256,7 @@ fn an_agent_that_ends_with_a_cancelled_run_is_not_restarted() {
     });
 }
 
-/// Run of a lab whose switches forward plain packets.
+/// Run of a lab whose switches forward plain UDP packets instead of RDMA flows.
 struct LiveRun<'r, 'l> {
     runner: &'r mut Runner<'l>,
     running: RunningRepetition<'r>,

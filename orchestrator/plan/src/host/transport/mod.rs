@@ -14,7 +14,7 @@ pub use lab_parameters::{
     DcqcnConfig, DctcpConfig, HpccConfig, TimelyConfig, Timer, TransportConfig, Window,
 };
 
-/// Transport of hosts and buffers of switches, in emulated units. Dereferences to `parameters`.
+/// Transport of hosts and buffers of switches, scaled for emulation. Dereferences to `parameters`.
 ///
 /// The kernel engine uses rxe's transport instead, whose only congestion control is DCQCN ([`CcPlan::in_lab`]) and
 /// which supports PFC only with DCQCN ([`TransportPlan::has_pfc_in_lab`]).
@@ -26,7 +26,7 @@ pub struct TransportPlan {
     pub profile: HostProfile,
     /// Congestion control of every QP.
     pub cc: CcPlan,
-    /// Transport parameters, emulated, except that `payload_bytes` is not scaled. The window applies in addition to the
+    /// Transport parameters, scaled for emulation except `payload_bytes`. The window applies in addition to the
     /// congestion control's own limit.
     #[serde(flatten)]
     pub parameters: TransportConfig,
@@ -78,7 +78,7 @@ pub enum HostProfile {
     Rxe,
 }
 
-/// Congestion control of every QP, with its parameters in emulated units.
+/// Congestion control of every QP, with its parameters scaled for emulation.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CcPlan {
@@ -93,8 +93,8 @@ pub enum CcPlan {
 }
 
 impl CcPlan {
-    /// Returns DCQCN's parameters if this is the congestion control. Programs on a lab's hosts implement DCQCN, and
-    /// SoftRoCE has no other congestion control.
+    /// Returns the parameters if the congestion control is DCQCN; otherwise `None`. Programs on a lab's hosts implement
+    /// DCQCN, and SoftRoCE has no other congestion control.
     #[must_use]
     pub const fn in_lab(&self) -> Option<&DcqcnConfig> {
         match self {

@@ -27,7 +27,7 @@ pub(crate) struct Lab<'a> {
     pub follows_rxe: bool,
 }
 
-/// Resolves the scenario's `transport` into emulated quantities.
+/// Resolves the scenario's `transport` section into values scaled for emulation.
 pub(crate) fn resolve(scenario: &Scenario, lab: &Lab<'_>) -> Result<TransportPlan, PlanError> {
     let spec = &scenario.transport;
     let is_like_rxe = lab.follows_rxe && spec.semantics == Semantics::Paper;
@@ -100,7 +100,8 @@ pub(crate) fn profile(
     }
 }
 
-/// Returns the emulated rate below which a QP is never slowed; `None` if the lab's hosts have no congestion control.
+/// Returns the rate, scaled for emulation, below which congestion control never slows a QP; `None` if the lab's hosts
+/// have no congestion control.
 pub(crate) fn slowest_qp(
     spec: &TransportSpec,
     scale: &Scale,
@@ -125,7 +126,7 @@ pub(crate) fn payload(spec: &TransportSpec, generator: &Generator) -> u32 {
 
 const DCQCN_KEY: &str = "transport.cc.dcqcn";
 
-/// Resolves the congestion control `cc` and its parameters into emulated units.
+/// Resolves the congestion control `cc`, with its parameters scaled for emulation.
 fn congestion_control(
     lab: &Lab<'_>,
     cc: &CcSpec,

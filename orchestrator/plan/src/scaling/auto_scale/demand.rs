@@ -10,15 +10,16 @@ use crate::{
     schedule,
 };
 
-/// Properties of a scenario's flows and network that constrain an automatic scale, in paper units.
+/// Properties of a scenario's flows and network that constrain an automatic scale, at the paper's scale (before
+/// scaling).
 #[derive(Debug)]
 pub(super) struct Demand {
     /// Size of the largest flow.
     largest: Bytes,
     /// Bits of a full packet on the wire, headers included.
     packet_bits: u64,
-    /// Minimum over all host pairs of the slowest link's rate (bit/s) times the round trip (ns). For the pair with this
-    /// minimum, the ratio of a packet's serialisation time to the round trip is largest.
+    /// Minimum over all host pairs with flows of the slowest link's rate (bit/s) times the round trip (ns). For the
+    /// pair with this minimum, the ratio of a packet's serialisation time to the round trip is largest.
     least_product: u128,
     /// Shortest propagation round trip between two hosts with flows.
     pub round_trip: Nanos,
@@ -94,7 +95,7 @@ impl Demand {
         u64::try_from(share.unwrap_or(u128::MAX)).unwrap_or(u64::MAX)
     }
 
-    /// Returns the packets that each flow offers when sizes are scaled by `size`; starts are in paper time.
+    /// Returns the packets that each flow offers when sizes are scaled by `size`; flow starts are not scaled.
     pub fn offers(&self, inputs: &Inputs<'_>, size: Ratio) -> Vec<Offer> {
         let generator = &inputs.scenario.generator;
         let offers = inputs.drafts.iter().map(|(repetition, draft)| {

@@ -73,7 +73,7 @@ enum WaivableBound {
     Window,
 }
 
-/// Sets of waived bounds, in the order in which the search tries them; the first set is empty.
+/// Sets of bounds that are waived, in the order in which the search tries them; the first set is empty.
 const WAIVED: [&[WaivableBound]; 6] = [
     &[],
     &[WaivableBound::Duration],
@@ -137,9 +137,10 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns the scale with the largest sizes that meets all bounds except `waived`. If the duration is waived and no
-    /// scale meets it, returns the largest sizes among the scales with about the shortest run. Fails with the reason
-    /// why the last scale was rejected.
+    /// Returns the scale with the largest emulated flow sizes among those that meet all bounds not in `waived`. If the
+    /// bound on the duration is in `waived`, a scale that meets it is still preferred; if there is none, the scales whose
+    /// run is at most a tenth longer than the shortest one compete. Fails with the reason why the last scale was
+    /// rejected.
     fn finest(&self, waived: &[WaivableBound]) -> Result<Scale, &'static str> {
         let mut long: Vec<(Nanos, Scale)> = Vec::new();
         let mut refusal = "the largest flow exceeds SoftRoCE's window at every scale";

@@ -13,8 +13,8 @@ use crate::{
     paper_units::PaperUnits,
 };
 
-/// State of an egress queue, in paper units. Its text form is bytes, trend and number of full samples, as in `600 MB`,
-/// `600 MB:20 MB` or `600 MB:20 MB:40`.
+/// State of an egress queue, at the paper's scale (not scaled for emulation). The text form is bytes, trend and number
+/// of full samples, as in `600 MB`, `600 MB:20 MB` or `600 MB:20 MB:40`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct QueueState {
     /// Queued bytes.

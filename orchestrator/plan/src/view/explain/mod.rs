@@ -36,7 +36,7 @@ pub struct Question<'a> {
     pub dead: &'a [DcId],
 }
 
-/// Decision with its inputs and intermediate results. Quantities are in paper units.
+/// Decision with its inputs and intermediate results. Quantities are at the paper's scale (not scaled for emulation).
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Explanation {
     /// Name of the deciding switch's datacenter.

@@ -4,7 +4,7 @@ use lab_units::show::{about_bytes, paragraph, sides, table};
 
 use super::{Explained, Explanation};
 
-/// Renders the candidates in the table's order, with marks at kept and chosen ones.
+/// Renders the candidates in the table's order, with marks at candidates that were kept or chosen.
 #[must_use]
 pub fn render(explanation: &Explanation) -> String {
     let Explanation {

@@ -11,7 +11,7 @@ use crate::{
     rdma,
 };
 
-/// Renders the flows by pair of datacenters in paper units, then their load and the QP settings.
+/// Renders the flows by pair of datacenters at the paper's scale, then their load and the QP settings.
 pub(super) fn section(plan: &Plan) -> String {
     let mut pairs: BTreeMap<(DcId, DcId), Vec<&Flow>> = BTreeMap::new();
     let dc = |node: NodeId| plan.nodes[node.index()].dc;
@@ -34,7 +34,10 @@ pub(super) fn section(plan: &Plan) -> String {
     rows.extend(shown.map(|((from, to), flows)| pair_row(plan, *from, *to, flows)));
     let mut text = format!("Flows (paper units)\n{}", table(2, sides(2), &rows));
     if pairs.len() > MAX_PAIRS {
-        text.push_str(&format!("  … and {} more pairs\n", pairs.len() - MAX_PAIRS));
+        text.push_str(&format!(
+            "  … and {} more pairs of datacenters\n",
+            pairs.len() - MAX_PAIRS
+        ));
     }
     text.push_str(&load(plan));
     let rdma = &plan.rdma;

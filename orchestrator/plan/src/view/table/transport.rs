@@ -51,7 +51,7 @@ const RXE: &str = "SoftRoCE: no congestion control, 129 packets of a QP in fligh
 const PACED: &str = "SoftRoCE: 129 packets of a QP in flight, 65 of them in its pacer, ACKs on request, a \
                      NACK for each gap";
 
-/// Returns true if the transport is the default one, which a scenario without a section `transport` has.
+/// Returns true if the transport is the default one, which a scenario without a `transport` section has.
 fn is_plain(transport: &TransportPlan) -> bool {
     transport.semantics == Semantics::Paper
         && transport.cc == CcPlan::None

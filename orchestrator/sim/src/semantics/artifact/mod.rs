@@ -22,7 +22,7 @@ impl SemanticsRules for Artifact {
     /// Header bytes: PPP 14, IPv4 20, UDP 8, sequence number and time 6. Congestion controls add their own headers.
     const DATA_HEADER_BYTES: u32 = 48;
     const PAYLOAD_ALIGN: u32 = 1;
-    /// Header of 12 bytes after PPP, IPv4 and priority group, padded to the minimum Ethernet frame.
+    /// ACK size: a header of 12 bytes after PPP, IPv4 and priority group, padded to the minimum Ethernet frame.
     const ACK_BYTES: u32 = 60;
     /// Unused, because marks return in ACKs instead of CNPs.
     const CNP_BYTES: u32 = 60;
@@ -59,7 +59,8 @@ impl SemanticsRules for Artifact {
         u64::from(wraps::headroom(rate.get(), delay.nanos_trunc().get()))
     }
 
-    /// Subtracts the reserve of only one class per port, as the artifact does, although every class uses its own.
+    /// Subtracts the reserve of only one class per port, as the artifact does, although every class uses its own
+    /// reserve.
     fn shared_bytes(buffer: u64, headrooms: &[u64], _: u64) -> Option<u64> {
         Some(u64::from(wraps::shared(buffer, headrooms, RESERVE)))
     }

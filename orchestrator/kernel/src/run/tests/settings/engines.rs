@@ -20,12 +20,12 @@ use crate::{
     testing,
 };
 
-/// Engine, and units, with which a scenario runs.
+/// Engine that runs a scenario, and whether the scenario is scaled for emulation.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Mode {
-    /// Simulation in paper units, `lcmp-lab sim`.
+    /// Simulation at the paper's scale, `lcmp-lab sim`.
     Sim,
-    /// Simulation in scaled units, `lcmp-lab sim --scaled`.
+    /// Simulation after scaling, `lcmp-lab sim --scaled`.
     Scaled,
     /// The lab that `lcmp-lab up` starts, whose rates, times and sizes are scaled.
     Lab,
@@ -65,7 +65,8 @@ pub(super) struct Seen {
     pub warnings: Vec<Warning>,
 }
 
-/// Simulates the scenario `text`, or lowers it for the lab. If the scenario is refused, returns the error message.
+/// Simulates the scenario `text` or, in the mode `Lab`, derives the inputs of the kernel engine from it. If the
+/// scenario is refused, returns the error message.
 pub(super) fn run(text: &str, mode: Mode) -> Result<Seen, String> {
     let files = scenario::files();
     let read = lab_scenario::parse("scenario.json", text.as_bytes())

@@ -1,6 +1,6 @@
 //! One entry per key of a scenario: another value for the key, and a scenario in which the value has an effect.
 
-/// Key, another value for it, and a scenario in which that value has an effect.
+/// Test case: a scenario key, a changed value of the key, and a scenario in which the change has an effect.
 pub(super) struct Entry {
     /// Path of the key in the schema; braces list alternatives, as in `{lcmp,rm-beta}`, and each alternative is a
     /// separate key.
@@ -67,24 +67,24 @@ measure: { queues: 100 us, links: 200 us, switches: 200 us }
 scale: { rate: 1/10, time: 2 }
 ";
 
-/// Change that lists the flows of the diamond explicitly.
+/// Change that replaces the traffic of [`DIAMOND`] by explicitly listed flows.
 const LISTED: &[(&str, &str)] = &[(
     "traffic[].flows",
     r#"[{ "from": "dc1/h1", "to": "dc5/h1", "size": "1 MB", "start": "1 ms" },
         { "from": "dc1/h2", "to": "dc5/h2", "size": "1 MB", "start": "2 ms" }]"#,
 )];
 
-/// Faults that set the existing rates of two of the diamond's links, and so have no effect.
+/// Faults without effect: they set two links of [`DIAMOND`] to the rates that these links already have.
 const FAULTY: &[(&str, &str)] = &[(
     "faults",
     r#"[{ "at": "1 ms", "link": ["dc1", "dc2"], "rate": "10 Gbit" },
         { "at": "2 ms", "link": ["dc1", "dc3"], "rate": "4 Gbit" }]"#,
 )];
 
-/// Fault that makes the diamond's first link slower.
+/// Fault that makes the first link of [`DIAMOND`] slower.
 const SLOWER: &[(&str, &str)] = &[FAULTY[0], ("faults[].rate", "1 Gbit")];
 
-/// Fault that cuts the diamond's first link, and a fault that sets the link's rate while it is cut.
+/// Fault that cuts the first link of [`DIAMOND`], and a fault that sets the link's rate while it is cut.
 const CUT: &[(&str, &str)] = &[
     FAULTY[0],
     ("faults[].down", "true"),
@@ -146,7 +146,8 @@ scale: { rate: 1/10, time: 10 }
 
 const MARKS: &str = r#"{ "k_min": "20 kB", "k_max": "60 kB", "p_max": 0.5 }"#;
 
-/// Entries for all keys that have their own values, except [`super::DESCRIBING`] and keys that no engine reads.
+/// Entries for all scenario keys that take a value of their own, except [`super::DESCRIBING`] and keys that no engine
+/// reads.
 pub(super) const ENTRIES: &[Entry] = &[
     entry("seed", DIAMOND, "2"),
     entry("repetitions", DIAMOND, "2"),
@@ -468,7 +469,7 @@ const LCMP: &[(&str, &str)] = &[(
     r#"{ "sample_interval": "100 us", "max_delay": "8192 us" }"#,
 )];
 
-/// Changes with which flow-cache garbage collection finds idle flows while other flows run.
+/// Changes that let flow-cache garbage collection find idle flows while other flows run.
 const COLLECTING: &[(&str, &str)] = &[(
     "policies[].{lcmp,rm-alpha,rm-beta}",
     r#"{ "sample_interval": "100 us", "gc_interval": "1 ms", "idle_timeout": "1 ms" }"#,
@@ -481,14 +482,14 @@ const AUTHORS_LCMP: &[(&str, &str)] = &[(
 
 const TE: &[(&str, &str)] = &[("policies[].te", r#"{ "interval": "500 us" }"#)];
 
-/// Changes with which UCMP flows age at 500 kB (5 MB / α): from that size on, the path with 20 Gbit/s and 6 ms costs no
+/// Changes that make UCMP flows age at 500 kB (5 MB / α): from that size on, the path with 20 Gbit/s and 6 ms costs no
 /// more than the path with 10 Gbit/s and 2 ms.
 const UCMP: &[(&str, &str)] = &[
     ("policies[].ucmp", r#"{ "alpha": 10 }"#),
     ("traffic[].workload.sizes", "larger.csv"),
 ];
 
-/// Changes with which DCQCN recovers its rate while flows run.
+/// Changes that let DCQCN raise its rate again while flows run.
 const FAST: &[(&str, &str)] = &[(
     "transport.cc.dcqcn",
     r#"{ "increase_interval": "20 us", "byte_counter": "50 kB", "fast_recovery": 1 }"#,

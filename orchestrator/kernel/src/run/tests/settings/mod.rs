@@ -27,7 +27,7 @@ use self::{
     entries::{ENTRIES, Entry},
 };
 
-/// Outcome of giving a key another value.
+/// Outcome of changing a scenario key's value in one mode.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Outcome {
     /// The simulated rows change, or in lab mode what the kernel engine derives from the plan.
@@ -36,7 +36,7 @@ enum Outcome {
     Refused,
     /// A warning with this code states that the key has no effect.
     Warned(String),
-    /// The key applies only to other modes, as its description states.
+    /// The mode does not read the key, as the key's description in the schema states.
     Elsewhere,
     /// The key is only a name or label.
     Describes,
@@ -58,10 +58,10 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Outcomes for each key, with one outcome per mode in the order of [`Mode::ALL`].
+/// Outcomes by scenario key: one outcome per mode, in the order of [`Mode::ALL`].
 type Outcomes = BTreeMap<String, [Outcome; 3]>;
 
-/// Keys that only describe: they appear in titles, records and figures.
+/// Keys that are only names or labels: they appear in titles, records and figures.
 const DESCRIBING: &[&str] = &[
     "name",
     "description",
@@ -74,8 +74,8 @@ const DESCRIBING: &[&str] = &[
     "policies[].own.label",
 ];
 
-/// Keys that some modes do not read, including all keys below them. Each entry consists of the key, these modes, and
-/// the part of the key's description that states this.
+/// Keys that some modes do not read. Each entry consists of the key (which includes all keys below it), the modes that
+/// ignore it, and the words of its description that say so.
 const ELSEWHERE: &[(&str, &[Mode], &str)] = &[
     (
         "repetitions.lab",
@@ -224,7 +224,7 @@ fn outcomes() -> Outcomes {
 /// Results of runs, by scenario text and mode.
 type Runs<'a> = BTreeMap<(&'a str, Mode), Result<Seen, String>>;
 
-/// Runs every scenario once in every mode, in parallel on all CPUs.
+/// Runs every scenario text of `changes` once in every mode, in parallel on all CPUs.
 fn runs(changes: &[Change]) -> Runs<'_> {
     let texts: BTreeSet<&str> = changes
         .iter()
