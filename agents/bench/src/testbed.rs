@@ -217,6 +217,7 @@ impl Testbed {
             link_interval_ns: often,
             stats_interval_ns: often,
             demand_interval_ns: None,
+            actor: None,
             gc_interval_ns: Nanos::from_millis(60_000),
             idle_timeout_ns: Nanos::from_millis(60_000),
             stale_after_ns: None,

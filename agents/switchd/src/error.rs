@@ -15,6 +15,8 @@ use crate::{ObjectError, object::PROGRAM};
 pub enum SwitchdError {
     #[error("configuration: {0}")]
     Config(#[from] AgentConfigError),
+    #[error("the trained weights cannot be used: {0}")]
+    Weights(#[from] lab_redte::WeightsError),
     #[error("cannot connect to the controller at `{path}`")]
     Connect {
         path: String,

@@ -65,6 +65,7 @@ pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
         link_interval_ns: Nanos::from_millis(20),
         stats_interval_ns: Nanos::from_millis(100),
         demand_interval_ns: None,
+        actor: None,
         gc_interval_ns: Nanos::from_millis(1_000),
         idle_timeout_ns: Nanos::from_millis(5_000),
         stale_after_ns: Some(Nanos::from_millis(500)),

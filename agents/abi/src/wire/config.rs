@@ -53,6 +53,10 @@ pub struct AgentConfig {
     /// Interval between two messages about demands. `null`: demands are not counted, which saves a table lookup per
     /// packet.
     pub demand_interval_ns: Option<Nanos>,
+    /// Trained weights by which the agent itself changes the hash buckets at the end of every demand interval. `null`:
+    /// only the controller changes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<ActorConfig>,
     /// Interval between two runs of the flow-cache garbage collection.
     pub gc_interval_ns: Nanos,
     /// Time without a packet after which a flow's entry is removed from the flow table.
@@ -72,6 +76,32 @@ pub struct AgentConfig {
     pub pin_dir: Option<String>,
     /// How the program is attached to the ports.
     pub attach: AttachMode,
+}
+
+/// Trained weights of a switch, and the meaning of their inputs and outputs.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ActorConfig {
+    /// Text of a weight file with the switch's network alone.
+    pub weights: String,
+    /// Ports whose sent bytes are the first inputs; the demands of all destinations follow.
+    pub links: Vec<PortId>,
+    /// Destinations with a choice, in the order of the outputs.
+    pub heads: Vec<HeadConfig>,
+    /// Largest rate of an inter-DC link in the network, to which demands are relative.
+    pub largest_rate_bps: BitsPerSec,
+    /// Number of hash buckets that are divided among the candidates of a destination.
+    pub buckets: u16,
+}
+
+/// Destination with a choice.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeadConfig {
+    /// Index of the destination in [`AgentConfig::destinations`].
+    pub destination: usize,
+    /// Buckets of the candidates before the first decision, which apply again if no live candidate has a share.
+    pub provisioned: Vec<u16>,
 }
 
 /// Routing policy of a switch, reduced to the parameters that the switch program and its agent need.

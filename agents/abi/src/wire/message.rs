@@ -70,6 +70,8 @@ pub enum AgentMessage {
     Links(LinkReports),
     /// Bytes from the datacenter's hosts to each destination, sent every demand interval.
     Demands(Demands),
+    /// Hash buckets that the agent's trained weights have installed for new flows.
+    Splits(Splits),
     /// Decisions since the previous message of this kind, oldest first.
     Decisions(Vec<DecisionReport>),
     /// Change of a port's liveness.
@@ -126,6 +128,15 @@ pub struct BucketRow {
     /// Number of buckets per candidate, in the order of the configuration or the latest
     /// [`SetDestination`](AgentCommand::SetDestination).
     pub buckets: Vec<u16>,
+}
+
+/// Hash buckets that the agent has installed by itself.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Splits {
+    /// Time of the decision, which is the end of a demand interval.
+    pub time_ns: u64,
+    /// New buckets of the destinations with a choice.
+    pub rows: Vec<BucketRow>,
 }
 
 /// Traffic that the datacenter's hosts sent in one interval.

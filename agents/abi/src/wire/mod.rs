@@ -11,12 +11,13 @@ pub mod message;
 pub mod validate;
 
 pub use config::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig, IngressConfig,
-    LocalPrefix, OwnPolicy, PolicyConfig, PortConfig, SharedBufferConfig, SizeThresholdConfig,
+    ActorConfig, AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig,
+    HeadConfig, IngressConfig, LocalPrefix, OwnPolicy, PolicyConfig, PortConfig,
+    SharedBufferConfig, SizeThresholdConfig,
 };
 pub use message::{
     AgentCommand, AgentMessage, Attachment, BucketRow, CandidateReport, DecisionReport,
     DemandReport, Demands, FlowReport, LinkReport, LinkReports, PortLiveness, QueueReport, Queues,
-    Ready, Stats,
+    Ready, Splits, Stats,
 };
 pub use validate::{AgentConfigError, ValidAgentConfig};

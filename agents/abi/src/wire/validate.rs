@@ -6,7 +6,7 @@ use core::{net::Ipv4Addr, ops::Deref};
 use lab_units::{Bytes, PortId};
 
 use super::config::{
-    AgentConfig, CandidateConfig, DestinationConfig, MAX_INTERFACE_NAME, PortConfig,
+    AgentConfig, CandidateConfig, DestinationConfig, HeadConfig, MAX_INTERFACE_NAME, PortConfig,
     SizeThresholdConfig,
 };
 use crate::{
@@ -60,6 +60,8 @@ pub enum AgentConfigError {
     SizeThresholds { addr: Ipv4Addr, prefix_len: u8 },
     #[error("port {port} is not a port of the switch")]
     UnknownPort { port: PortId },
+    #[error("the actor has {problem}")]
+    Actor { problem: &'static str },
     #[error("the switch's policy has no weights or thresholds to change")]
     NoParameters,
     #[error("`{field}` is {value}; it must be {min} to {max}")]
@@ -104,10 +106,33 @@ impl AgentConfig {
         self.validate_ports()?;
         validate_prefix(self.local.addr, self.local.prefix_len)?;
         self.validate_destinations()?;
+        self.validate_actor()?;
         match self.policy.congestion() {
             None => Ok(()),
             Some(parameters) => Ok(parameters.validate()?),
         }
+    }
+
+    fn validate_actor(&self) -> Result<(), AgentConfigError> {
+        let Some(actor) = &self.actor else {
+            return Ok(());
+        };
+        let failed = |problem| Err(AgentConfigError::Actor { problem });
+        let is_port = |id: &PortId| self.ports.iter().any(|port| port.id == *id);
+        let fits = |head: &HeadConfig| {
+            let destination = self.destinations.get(head.destination);
+            destination.is_some_and(|it| it.candidates.len() == head.provisioned.len())
+        };
+        if self.demand_interval_ns.is_none() {
+            return failed("no demand interval");
+        }
+        if !actor.links.iter().all(is_port) {
+            return failed("an input from a port that the switch lacks");
+        }
+        if !actor.heads.iter().all(fits) {
+            return failed("buckets for other candidates than those of the destinations");
+        }
+        Ok(())
     }
 
     fn validate_numbers(&self) -> Result<(), AgentConfigError> {
@@ -330,6 +355,7 @@ pub(super) mod tests {
             link_interval_ns: Nanos::from_millis(100),
             stats_interval_ns: Nanos::from_millis(100),
             demand_interval_ns: None,
+            actor: None,
             gc_interval_ns: Nanos::from_millis(1000),
             idle_timeout_ns: Nanos::from_millis(5000),
             stale_after_ns: None,

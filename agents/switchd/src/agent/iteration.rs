@@ -4,7 +4,7 @@ use std::{net::Ipv4Addr, os::fd::AsFd};
 
 use lab_abi::{
     rows::{FlowEntry, FlowKey},
-    wire::{AgentCommand, AgentMessage},
+    wire::{AgentCommand, AgentMessage, Splits},
 };
 use lab_units::{Nanos, PortId};
 
@@ -226,7 +226,7 @@ impl Agent {
         if let Some(demands) = &mut self.timers.demands
             && demands.take(now) != Due::NotYet
         {
-            self.send_demands(now, controller)?;
+            self.end_demand_interval(now, controller)?;
         }
         if self.timers.flow_gc.take(now) != Due::NotYet {
             self.collect_idle_flows(now, controller)?;
@@ -249,6 +249,36 @@ impl Agent {
         self.sampler.take_in(now, &roots);
         self.sampler.publish(&self.program.table);
         self.samples += 1;
+        Ok(())
+    }
+
+    /// Lets the trained weights decide on the demands since the previous interval, or sends them to the controller.
+    fn end_demand_interval(
+        &mut self,
+        now: Nanos,
+        controller: &mut ControllerConnection,
+    ) -> Result<(), SwitchdError> {
+        let (since, demands) = self.take_demands(now)?;
+        let Some(actor) = &mut self.actor else {
+            self.send_demands(since, now, demands, controller);
+            return Ok(());
+        };
+        if now < self.config.start_ns {
+            return Ok(()); // No traffic is sent before the start.
+        }
+        self.sampler.take_in(now, &self.qdiscs.roots()?);
+        let counters = self.sampler.links(|_| None);
+        let slots = &self.slots;
+        let ports = &self.ports;
+        let is_live = |port| slots.of(port).is_some_and(|slot| ports.is_alive(slot));
+        let rows = actor.decide(&self.config, &counters, &demands, is_live);
+        let command = AgentCommand::SetBuckets(rows.clone());
+        self.config.apply(&command)?;
+        self.apply(&command, controller)?;
+        controller.send(&AgentMessage::Splits(Splits {
+            time_ns: now.get(),
+            rows,
+        }));
         Ok(())
     }
 

@@ -4,8 +4,10 @@
 //! - [`setup`][]: tables, first sample, attachment
 //! - [`iteration`][]: wake-ups, and the work that each of them causes
 //! - [`report`][]: messages to the controller
+//! - [`actor`][]: trained weights that change the hash buckets
 //! - [`demands`][]: bytes sent to each destination between two reports
 
+mod actor;
 mod demands;
 mod iteration;
 mod report;
@@ -25,6 +27,7 @@ use crate::{
     sampler::Sampler,
     wait::Sleeper,
 };
+use actor::SwitchActor;
 use demands::DemandMeter;
 pub use run::run;
 
@@ -48,6 +51,8 @@ struct Agent {
     flow_counts: FlowCounts,
     evictor: Evictor,
     demands: DemandMeter,
+    /// Trained weights; `None` if only the controller changes buckets.
+    actor: Option<SwitchActor>,
     /// Number of queue samples taken.
     samples: u64,
     /// Number of samples that began more than one interval late.

@@ -112,14 +112,20 @@ impl Agent {
         controller.send(&AgentMessage::Flows(rows.into_iter().map(report).collect()));
     }
 
-    /// Sends the demands (bytes sent to each destination) since the previous report to the controller.
-    pub(super) fn send_demands(
-        &mut self,
-        now: Nanos,
-        controller: &mut ControllerConnection,
-    ) -> Result<(), SwitchdError> {
+    /// Returns the time of the previous demand interval's end, and the bytes sent to each destination since.
+    pub(super) fn take_demands(&mut self, now: Nanos) -> Result<(Nanos, Vec<u64>), SwitchdError> {
         let sums = sums(self.config.destinations.len(), &self.program)?;
-        let (since, bytes) = self.demands.take(now, sums);
+        Ok(self.demands.take(now, sums))
+    }
+
+    /// Sends the demands (bytes sent to each destination) between `since` and `now` to the controller.
+    pub(super) fn send_demands(
+        &self,
+        since: Nanos,
+        now: Nanos,
+        bytes: Vec<u64>,
+        controller: &mut ControllerConnection,
+    ) {
         let report = |(row, bytes): (&DestinationConfig, u64)| DemandReport {
             addr: row.addr,
             prefix_len: row.prefix_len,
@@ -131,7 +137,6 @@ impl Agent {
             time_ns: now.get(),
             destinations: destinations.map(report).collect(),
         }));
-        Ok(())
     }
 
     /// Detaches the program and sends the last reports.
@@ -151,8 +156,9 @@ impl Agent {
         let occupancy = u64::try_from(rows.len()).unwrap_or(u64::MAX);
         self.flow_counts.update(&counters, occupancy);
         let mut stats = self.stats(counters, ended, controller);
-        if self.timers.demands.is_some() {
-            self.send_demands(ended, controller)?;
+        if self.timers.demands.is_some() && self.actor.is_none() {
+            let (since, demands) = self.take_demands(ended)?;
+            self.send_demands(since, ended, demands, controller);
         }
         self.send_flows(rows, controller);
         // Sending these reports may have dropped further messages.

@@ -9,7 +9,7 @@ use lab_abi::{
 use lab_units::Nanos;
 use nix::net::if_::if_nametoindex;
 
-use super::{Agent, Timers, demands::DemandMeter};
+use super::{Agent, Timers, actor::SwitchActor, demands::DemandMeter};
 use crate::{
     SwitchdError,
     attach::attach,
@@ -30,6 +30,7 @@ use crate::{
 pub(super) struct Setup {
     config: ValidAgentConfig,
     object: Cow<'static, [u8]>,
+    actor: Option<SwitchActor>,
     ifindexes: Vec<u32>,
     links: LinkWatch,
     ports: PortLiveness,
@@ -44,6 +45,11 @@ impl Setup {
             ports: PortLiveness::new(&config.ports, &interfaces()?),
             ifindexes: ifindexes(&config)?,
             object: object(&config)?,
+            actor: config
+                .actor
+                .as_ref()
+                .map(|actor| SwitchActor::new(&config, actor))
+                .transpose()?,
             links,
             config,
         })
@@ -107,6 +113,7 @@ impl Setup {
             flow_counts,
             evictor: Evictor::default(),
             demands,
+            actor: self.actor,
             samples: 0,
             late_samples: 0,
             adopted: is_inherited.then_some(found),

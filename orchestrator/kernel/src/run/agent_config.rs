@@ -1,8 +1,9 @@
 //! Configuration of a DCI switch's agent, which follows from the plan.
 
 use lab_abi::wire::{
-    AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig, IngressConfig,
-    LocalPrefix, OwnPolicy, PolicyConfig, PortConfig, SharedBufferConfig,
+    ActorConfig, AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig,
+    HeadConfig, IngressConfig, LocalPrefix, OwnPolicy, PolicyConfig, PortConfig,
+    SharedBufferConfig,
 };
 use lab_plan::{
     model::{Candidate, Link, LinkKind, Plan, PolicyPlan, PolicyRun, Switch, WirePlan},
@@ -57,8 +58,10 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
         stats_interval_ns: plan.measure.switches_ns,
         demand_interval_ns: match run.policy {
             PolicyPlan::Te(te) => Some(te.interval_ns),
+            PolicyPlan::Trained(ref trained) => Some(trained.interval_ns),
             _ => None,
         },
+        actor: actor(plan, run, switch_index),
         gc_interval_ns: table.gc_interval,
         idle_timeout_ns: table.idle_timeout,
         // Only decisions that depend on C_cong use queue samples, which become stale.
@@ -69,6 +72,35 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
         pin_dir: None,
         attach: AttachMode::Auto,
     }
+}
+
+/// Returns the trained weights of a switch; `None` if the policy has none, or the switch has no choice.
+fn actor(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Option<ActorConfig> {
+    let PolicyPlan::Trained(trained) = &run.policy else {
+        return None;
+    };
+    let (layout, weights) = trained.weights_of(plan, switch_index)?;
+    let inter_dc = plan
+        .links
+        .iter()
+        .filter(|link| link.kind == LinkKind::InterDc);
+    let head = |head: &lab_redte::Head| HeadConfig {
+        destination: head.row,
+        provisioned: (0..head.candidates)
+            .map(|index| run.buckets_of(switch_index, head.row, index))
+            .collect(),
+    };
+    Some(ActorConfig {
+        weights,
+        links: layout
+            .links
+            .iter()
+            .filter_map(|link| PortId::from_index(*link))
+            .collect(),
+        heads: layout.heads.iter().map(head).collect(),
+        largest_rate_bps: inter_dc.map(|link| link.emu.rate_bps).max()?,
+        buckets: trained.buckets,
+    })
 }
 
 /// Returns the configuration of a destination, given its candidates and their next hops.

@@ -230,14 +230,21 @@ impl SwitchAgent {
     /// # Errors
     /// If the command does not fit the switch.
     pub(super) fn send(&mut self, command: &AgentCommand) -> Result<(), AgentError> {
-        self.config
-            .apply(command)
-            .map_err(|source| AgentError::Config {
-                dc: self.name().to_owned(),
-                source,
-            })?;
+        self.note(command)?;
         self.write(command);
         Ok(())
+    }
+
+    /// Applies a command to the configuration from which a restarted agent starts, without sending it.
+    ///
+    /// # Errors
+    /// If the command does not fit the configuration.
+    pub(super) fn note(&mut self, command: &AgentCommand) -> Result<(), AgentError> {
+        let applied = self.config.apply(command);
+        applied.map_err(|source| AgentError::Config {
+            dc: self.name().to_owned(),
+            source,
+        })
     }
 
     fn write(&mut self, command: &AgentCommand) {

@@ -76,6 +76,16 @@ impl<'a> RunningRepetition<'a> {
         })
     }
 
+    /// Notes commands that agents have applied by themselves.
+    fn note(&mut self, commands: &[(DcId, AgentCommand)]) -> Result<(), AgentError> {
+        for (dc, command) in commands {
+            if let Some(agent) = self.agent(*dc) {
+                agent.note(command)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Sends each command to the agent of its datacenter.
     fn send(&mut self, commands: &[(DcId, AgentCommand)]) -> Result<(), AgentError> {
         for (dc, command) in commands {
@@ -469,6 +479,7 @@ impl Runner<'_> {
         }
         let effects = running.repetition.handle(input, report)?;
         running.send(&effects.commands)?;
+        running.note(&effects.applied)?;
         if let Some(dc) = effects.lost {
             self.restart(dc, running, report)?;
         }

@@ -78,6 +78,8 @@ pub(super) struct Effects {
     pub steps: Vec<String>,
     /// Commands to send, each with the datacenter of its agent.
     pub commands: Vec<(DcId, AgentCommand)>,
+    /// Commands that agents have applied by themselves, so that restarted agents start from their result.
+    pub applied: Vec<(DcId, AgentCommand)>,
     /// True if the input reported that all data of a flow was delivered.
     pub is_delivery: bool,
     /// Datacenter whose agent ended unexpectedly; `None` if no agent did.
@@ -378,6 +380,10 @@ impl<'a> Repetition<'a> {
                     effects.commands = te.report(dc, &demands)?;
                     effects.rows.splits = self.rows.splits(demands.time_ns, &effects.commands);
                 }
+            }
+            AgentMessage::Splits(splits) => {
+                effects.applied = vec![(dc, AgentCommand::SetBuckets(splits.rows))];
+                effects.rows.splits = self.rows.splits(splits.time_ns, &effects.applied);
             }
             AgentMessage::Error { message } => {
                 let dc = self.name(dc);

@@ -4,13 +4,15 @@ use std::fmt;
 
 use lab_parameters::{LcmpConfig, TeConfig, UcmpConfig};
 use lab_policy::{BucketPolicy, MAX_CANDIDATES, Path, ecmp, ucmp, wcmp};
-use lab_redte::{Actor, Weights, WeightsError};
+use lab_redte::{Actor, AgentLayout, Header, Layout, Weights, WeightsError};
 use lab_te::Topology;
 use lab_units::{BitsPerSec, Bytes, Nanos, Trainer};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
 };
+
+use super::Plan;
 
 /// Policy with its resolved parameters.
 ///
@@ -62,6 +64,24 @@ impl TrainedPlan {
     ) -> Result<Vec<Actor>, WeightsError> {
         Weights::decode(&self.weights)?.actors(topology, paper_capacities)
     }
+
+    /// Returns the inputs and outputs of a switch's actor, and the text of a weight file with its network alone; `None`
+    /// if the switch has no choice or no agent.
+    #[must_use]
+    pub fn weights_of(&self, plan: &Plan, switch: usize) -> Option<(AgentLayout, String)> {
+        let weights = Weights::decode(&self.weights).ok()?;
+        let agents = Layout::new(&plan.te_topology()).agents.into_iter();
+        let mut own = agents.zip(weights.networks);
+        let (layout, network) = own.find(|(layout, _)| layout.switch == switch)?;
+        let alone = Weights {
+            header: Header {
+                shapes: vec![network.shape().clone()],
+                ..weights.header
+            },
+            networks: vec![network],
+        };
+        Some((layout, alone.encode()))
+    }
 }
 
 /// User-defined eBPF switch program with its parameters.
@@ -106,8 +126,12 @@ impl PolicyPlan {
             Self::Own(_) => {
                 Some("a policy that is compiled into this program cannot run in a switch")
             }
-            Self::Trained(_) => Some("switch agents do not evaluate trained weights yet"),
-            Self::Buckets(_) | Self::Ucmp(_) | Self::Te(_) | Self::Lcmp(_) | Self::Ebpf(_) => None,
+            Self::Buckets(_)
+            | Self::Ucmp(_)
+            | Self::Te(_)
+            | Self::Trained(_)
+            | Self::Lcmp(_)
+            | Self::Ebpf(_) => None,
         }
     }
 }
