@@ -50,6 +50,11 @@ impl SwitchActor {
         })
     }
 
+    /// Returns the interval between two decisions.
+    pub(super) const fn interval(&self) -> Nanos {
+        self.interval
+    }
+
     /// Returns the buckets for new flows, from the counters of the ports and the `demands` of the interval that ends, by
     /// destination.
     pub(super) fn decide(

@@ -263,8 +263,10 @@ impl Agent {
             self.send_demands(since, now, demands, controller);
             return Ok(());
         };
-        if now < self.config.start_ns {
-            return Ok(()); // No traffic is sent before the start.
+        // No traffic is sent before the start, with whose tick the first interval begins.
+        let half = Nanos::new(actor.interval().get() / 2);
+        if now < self.config.start_ns.saturating_add(half) {
+            return Ok(());
         }
         self.sampler.take_in(now, &self.qdiscs.roots()?);
         let counters = self.sampler.links(|_| None);

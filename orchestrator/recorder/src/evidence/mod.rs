@@ -154,9 +154,10 @@ impl<'a> Witness<'a> {
     fn split(&mut self, row: &SplitRow) {
         let plan = self.plan;
         if let Some(policy) = self.policy(&row.policy) {
+            let is_local = matches!(policy.run.policy, PolicyPlan::Trained(_));
             policy
                 .splits
-                .add(row, || provisioned(plan, policy.run, row));
+                .add(row, is_local, || provisioned(plan, policy.run, row));
         }
     }
 

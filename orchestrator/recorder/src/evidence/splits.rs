@@ -1,4 +1,4 @@
-//! Splits that traffic engineering installed, and decisions after them.
+//! Splits that traffic engineering or trained weights installed, and decisions after them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,25 +7,36 @@ use lab_units::Nanos;
 
 use super::share::count;
 
-/// Splits (hash buckets per next hop) that traffic engineering installed under one policy.
+/// Splits (hash buckets per next hop) that were installed under one policy.
 #[derive(Default)]
 pub(super) struct Splits {
     /// Buckets in force, by repetition, switch and destination; no entry before the first split.
     tables: BTreeMap<(u32, String, String), Vec<u16>>,
-    /// Repetition and time of each installation of splits.
-    installed: BTreeSet<(u32, Nanos)>,
-    /// Repetition and time of each installation that changed a table.
-    changed: BTreeSet<(u32, Nanos)>,
+    /// Installations of splits.
+    installed: BTreeSet<Installation>,
+    /// Installations that changed a table.
+    changed: BTreeSet<Installation>,
     after_first: u64,
 }
 
+/// Repetition and time of an installation, and the switch if each switch decides for itself; else the installation is of
+/// all switches together.
+type Installation = (u32, Nanos, Option<String>);
+
 impl Splits {
-    /// Adds a split; `provisioned` returns the buckets that were in force before the first split.
-    pub fn add(&mut self, row: &SplitRow, provisioned: impl FnOnce() -> Option<Vec<u16>>) {
+    /// Adds a split; `is_local` tells whether each switch decides for itself, and `provisioned` returns the buckets that
+    /// were in force before the first split.
+    pub fn add(
+        &mut self,
+        row: &SplitRow,
+        is_local: bool,
+        provisioned: impl FnOnce() -> Option<Vec<u16>>,
+    ) {
         let key = (row.repetition, row.switch.clone(), row.to_dc.clone());
         let before = self.tables.remove(&key).or_else(provisioned);
-        let at = (row.repetition, row.time_ns);
-        self.installed.insert(at);
+        let switch = is_local.then(|| row.switch.clone());
+        let at = (row.repetition, row.time_ns, switch);
+        self.installed.insert(at.clone());
         if before.is_none_or(|before| !is_alike(&before, &row.buckets)) {
             self.changed.insert(at);
         }
@@ -39,9 +50,9 @@ impl Splits {
 
     /// Returns true if a split in this repetition had changed a table by `time`.
     fn is_after_first(&self, repetition: u32, time: Nanos) -> bool {
-        let of_repetition = (repetition, Nanos::ZERO)..(repetition + 1, Nanos::ZERO);
+        let of_repetition = (repetition, Nanos::ZERO, None)..(repetition + 1, Nanos::ZERO, None);
         let first = self.changed.range(of_repetition).next();
-        first.is_some_and(|&(_, first)| time >= first)
+        first.is_some_and(|(_, first, _)| time >= *first)
     }
 
     /// Returns the counts; `decisions` is the total number of decisions.
@@ -93,7 +104,7 @@ mod tests {
             split(0, 400, "dc4", [60, 40]),
             split(1, 200, "dc4", [50, 50]),
         ] {
-            splits.add(&row, provisioned);
+            splits.add(&row, false, provisioned);
         }
         let counts = splits.counts(9);
         assert_eq!((counts.installed, counts.changed), (4, 2));
@@ -103,7 +114,7 @@ mod tests {
     fn a_decision_follows_the_first_change_of_its_own_repetition() {
         let mut splits = Splits::default();
         for row in [split(0, 200, "dc4", [66, 33]), split(0, 300, "dc4", [1, 1])] {
-            splits.add(&row, || Some(vec![2, 1]));
+            splits.add(&row, false, || Some(vec![2, 1]));
         }
         let after =
             |repetition, millis| splits.is_after_first(repetition, Nanos::from_millis(millis));
