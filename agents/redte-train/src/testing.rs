@@ -171,6 +171,7 @@ pub(crate) fn all_to_all(problem: &Problem, burst: Option<u32>) -> Traffic {
                 row,
                 mean_bytes,
                 sizes: 0,
+                burst,
             };
             (0..rows.len()).map(source).collect::<Vec<_>>()
         };
@@ -179,7 +180,6 @@ pub(crate) fn all_to_all(problem: &Problem, burst: Option<u32>) -> Traffic {
     Traffic {
         loads: [0.3, 0.5, 0.8].map(sources).to_vec(),
         sizes: vec![websearch()],
-        burst,
     }
 }
 
@@ -213,11 +213,11 @@ pub(crate) fn diamond_data() -> Data {
         row: 0,
         mean_bytes: 500.0,
         sizes: 0,
+        burst: Some(3),
     };
     let traffic = Traffic {
         loads: vec![vec![source]],
         sizes: vec![Sizes::of(|_| Bytes::new(1))],
-        burst: Some(3),
     };
     let sampled = traffic.sample(&problem, 1, Split::Training, 0);
     Data::of_intervals(problem, Intervals(sampled.0[..100].to_vec()), 1).unwrap()

@@ -16,8 +16,6 @@ pub struct Traffic {
     pub loads: Vec<Vec<Source>>,
     /// Size distributions of the sources.
     pub sizes: Vec<Sizes>,
-    /// Length of a burst in intervals; `None` for steady rates.
-    pub burst: Option<u32>,
 }
 
 /// Flows of one workload from one datacenter to another.
@@ -31,6 +29,8 @@ pub struct Source {
     pub mean_bytes: f64,
     /// Index of the size distribution in [`Traffic::sizes`].
     pub sizes: usize,
+    /// Length of a burst in intervals; `None` for a steady rate.
+    pub burst: Option<u32>,
 }
 
 /// Size distribution of flows: sizes of equal probability.
@@ -112,7 +112,7 @@ impl Traffic {
             let mut random = Random::of(&[seed, number, position(load), position(index)]);
             let sizes = &self.sizes[source.sizes];
             let flows = source.mean_bytes / sizes.mean();
-            let mut modulation = Modulation::new(self.burst, &mut random);
+            let mut modulation = Modulation::new(source.burst, &mut random);
             for interval in &mut intervals {
                 let mean = flows * modulation.next(&mut random);
                 let cell = &mut interval[source.switch][source.row];
@@ -196,13 +196,13 @@ mod tests {
             row: 0,
             mean_bytes,
             sizes: 0,
+            burst,
         };
         Traffic {
             loads: [50_000.0, 100_000.0]
                 .map(|mean| vec![source(mean)])
                 .to_vec(),
             sizes: vec![sizes],
-            burst,
         }
     }
 

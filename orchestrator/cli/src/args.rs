@@ -149,9 +149,9 @@ machine. Ctrl-C keeps the flows that have finished; the run is then marked as in
 than an estimated day for all policies and repetitions (exit code 2).";
 
 const TRAIN_EXAMPLES: &str = "\
-Actors for bursts of 300 ms, by the gradient of the fluid model (seconds) and as published (minutes):
-  lcmp-lab train scenarios/13dc.yaml --bursts '300 ms' -o 13dc.redte
-  lcmp-lab train scenarios/13dc.yaml --bursts '300 ms' --trainer maddpg -o 13dc-maddpg.redte
+By the gradient of the fluid model (seconds), and as published (minutes):
+  lcmp-lab train scenarios/13dc.yaml -o 13dc.redte
+  lcmp-lab train scenarios/13dc.yaml --trainer maddpg -o 13dc-maddpg.redte
 
 Scores are the largest link utilisation over the optimum's, which knows each interval's demands in
 advance, on 300 intervals per load that no training saw. The same scenario, trainer, seed and steps
@@ -823,11 +823,6 @@ pub struct TrainArgs {
     /// Maximum number of steps [default: 1000 for `direct`, 15000 for `maddpg`]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub steps: Option<u64>,
-    /// Length of bursts, a multiple of 100 ms [default: steady rates]
-    ///
-    /// Every pair of datacenters sends 5.5 times its mean for a tenth of the time, and half its mean otherwise.
-    #[arg(long, value_name = "TIME", conflicts_with = "demands")]
-    pub bursts: Option<Nanos>,
     /// Demands of consecutive intervals instead of the workloads': CSV with the columns `interval,from,to,bytes`
     #[arg(long, value_name = "CSV")]
     pub demands: Option<PathBuf>,

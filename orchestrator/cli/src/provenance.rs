@@ -128,11 +128,14 @@ fn workload_text(workload: &Workload) -> String {
         Arrivals::Poisson => "Poisson arrivals",
         Arrivals::Even => "even arrivals",
     };
+    let bursts = workload
+        .bursts
+        .map_or_else(String::new, |length| format!(" in bursts of {length}"));
     let limit = workload
         .max_flows
         .map_or_else(String::new, |max| format!(", at most {max} flows"));
     format!(
-        "sizes of `{}`, {pairs}, load {} % of {base}, {arrivals} over {}{limit}",
+        "sizes of `{}`, {pairs}, load {} % of {base}, {arrivals}{bursts} over {}{limit}",
         workload.sizes,
         percent(workload.load),
         about_time(workload.duration),

@@ -156,6 +156,9 @@ pub struct Workload {
     pub sweep: Vec<Ratio>,
     pub load_base: LoadBase,
     pub arrivals: Arrivals,
+    /// Length of bursts; `None` if rates are steady.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bursts: Option<Nanos>,
     pub duration: Nanos,
     pub max_flows: Option<u32>,
 }

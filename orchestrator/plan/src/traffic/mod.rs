@@ -1,5 +1,6 @@
 //! Flows of a plan, and the FCT that each flow would have alone.
 
+pub(crate) mod bursts;
 pub(crate) mod connection;
 pub(crate) mod demand;
 pub(crate) mod drafts;

@@ -12,6 +12,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use lab_scenario::{Arrivals, SizeCdf, Workload, limits};
 use lab_units::Nanos;
 
+use super::bursts::{self, Bursts};
 use crate::{
     demand::{self, Demand},
     drafts::Draft,
@@ -75,6 +76,13 @@ fn arrivals(
     sampling: Sampling<'_>,
 ) -> Result<Vec<Draft>, PlanError> {
     let mut sources = sources(network, workload, sizes, sampling)?;
+    let bursts = workload.bursts.map(|length| {
+        let pairs = sources.iter().flat_map(|source| {
+            let from = network.node(source.demand.host).dc;
+            source.demand.to.iter().map(move |&to| (from, to))
+        });
+        Bursts::draw(network, pairs, (length, workload.duration), sampling)
+    });
     let mut drafts = Vec::new();
     let mut next: BinaryHeap<_> = (0..sources.len())
         .map(|index| Reverse((sources[index].next, index)))
@@ -87,7 +95,7 @@ fn arrivals(
             return Err(too_many(sampling));
         }
         let source = &mut sources[index];
-        drafts.push(source.draw(network, sizes, start));
+        drafts.extend(source.draw(network, sizes, start, bursts.as_ref()));
         source.advance(workload.arrivals);
         next.push(Reverse((source.next, index)));
     }
@@ -143,27 +151,43 @@ fn too_many(sampling: Sampling<'_>) -> PlanError {
 /// Sending host with the state of its arrival process.
 struct SendingHost {
     demand: Demand,
-    /// Mean gap between two flows in nanoseconds.
+    /// Mean gap between two flows in nanoseconds; with bursts, the gap while all destinations burst.
     gap: f64,
     /// Start of the host's next flow.
     next: Nanos,
     gaps: Stream,
     sizes: Stream,
     targets: Stream,
+    /// Choice of the flows that start between bursts.
+    lulls: Stream,
 }
 
 impl SendingHost {
-    fn draw(&mut self, network: &Network, sizes: &SizeCdf, start: Nanos) -> Draft {
+    /// Returns the flow that starts at `start`; `None` if its pair does not burst then and the flow is one of those that
+    /// only a burst has.
+    fn draw(
+        &mut self,
+        network: &Network,
+        sizes: &SizeCdf,
+        start: Nanos,
+        bursts: Option<&Bursts>,
+    ) -> Option<Draft> {
         let to = &self.demand.to;
         let dc = to[self.targets.below(to.len())];
+        let from = network.node(self.demand.host).dc;
+        if bursts.is_some_and(|bursts| !bursts.is_burst(from, dc, start))
+            && self.lulls.below(bursts::OVER_LULL) != 0
+        {
+            return None;
+        }
         let hosts = &network.dcs[dc.index()].hosts;
-        Draft {
+        Some(Draft {
             src: self.demand.host,
             dst: hosts[self.targets.below(hosts.len())],
             size: sizes.quantile(self.sizes.uniform()),
             start,
             is_listed: false,
-        }
+        })
     }
 
     fn advance(&mut self, arrivals: Arrivals) {
@@ -193,7 +217,8 @@ fn sources(
                 quantity,
             })
         };
-        let gap = mean_gap(&demand, sizes);
+        let factor = workload.bursts.map_or(1.0, |_| bursts::FACTOR);
+        let gap = mean_gap(&demand, sizes) / factor;
         let mut gaps = stream("gaps");
         let first = match workload.arrivals {
             Arrivals::Poisson => gaps.exponential(gap),
@@ -205,6 +230,7 @@ fn sources(
             gaps,
             sizes: stream("sizes"),
             targets: stream("targets"),
+            lulls: stream("lulls"),
             demand,
         }
     });

@@ -192,6 +192,10 @@ pub enum ProblemKind {
         "a scenario can have only one sweep, but this list of loads differs from the sweep on line {first_line}"
     )]
     OtherSweep { first_line: usize },
+    #[error(
+        "even arrivals have no bursts (hint: leave out `bursts`, or write `arrivals: poisson`)"
+    )]
+    BurstsOfEvenArrivals,
     #[error("`{found}` is not a host (hint: hosts are written like `dc1/h1`)")]
     NotAHost { found: String },
     #[error("there is no host `{host}`: `{dc}` has {}", host_range(*hosts))]

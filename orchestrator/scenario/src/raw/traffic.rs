@@ -47,6 +47,10 @@ pub struct Workload {
     #[serde(default)]
     #[schemars(extend("default" = Arrivals::default()))]
     pub arrivals: Maybe<Text<Arrivals>>,
+    /// Length of bursts. Each pair of datacenters has 5.5 times its mean rate for a tenth of the time, and half of it
+    /// otherwise; only with `poisson` arrivals. Default: steady rates.
+    #[serde(default)]
+    pub bursts: Maybe<Text<Nanos>>,
     /// Time span in which flows start, from the start of the run.
     pub duration: Text<Nanos>,
     /// Maximum number of flows. If there are more arrivals, a random subset over the whole duration is kept, which

@@ -82,13 +82,21 @@ fn workload(context: &mut Context<'_>, network: &IndexedTopology, raw: &raw::Wor
     });
     let duration = context.within(&raw.duration, limits::MIN_INTERVAL..=limits::MAX_DURATION);
     let loads = loads(context, &raw.load);
+    let arrivals = context.read_or(&raw.arrivals, Arrivals::default());
+    let bursts = raw.bursts.as_ref().and_then(|text| {
+        if arrivals == Arrivals::Even {
+            context.problem(&text.range(), ProblemKind::BurstsOfEvenArrivals);
+        }
+        context.within(text, limits::MIN_INTERVAL..=limits::MAX_DURATION)
+    });
     Workload {
         sizes: file(context, &raw.sizes),
         pairs: pairs(context, network, &raw.pairs),
         load: loads.first().copied().unwrap_or(Ratio::ONE),
         sweep: if raw.load.is_list { loads } else { Vec::new() },
         load_base: context.read_or(&raw.load_base, LoadBase::default()),
-        arrivals: context.read_or(&raw.arrivals, Arrivals::default()),
+        arrivals,
+        bursts,
         duration: duration.unwrap_or(Nanos::ZERO),
         max_flows,
     }

@@ -137,7 +137,7 @@ fn data(
             .map(|load| loaded.scenario.clone().at_load(*load))
             .collect(),
     };
-    let traffic = problem::traffic(loaded, &scenarios, plan, arguments.bursts)?;
+    let traffic = problem::traffic(loaded, &scenarios, plan)?;
     let data = Data::sample(problem, &traffic, arguments.seed, threads).map_err(of_data)?;
     let percent = sweep.iter().map(|load| load.scale_nearest(100));
     Ok((data, percent.collect()))

@@ -35,12 +35,8 @@ pub fn problem(plan: &Plan) -> Problem {
 
 /// Returns the traffic of the scenario's workloads at each of `scenarios`' loads.
 /// Fails on a scenario without workloads, with exit code 2.
-pub fn traffic(
-    loaded: &Loaded,
-    scenarios: &[Scenario],
-    plan: &Plan,
-    bursts: Option<Nanos>,
-) -> Result<Traffic, Failure> {
+pub fn traffic(loaded: &Loaded, scenarios: &[Scenario], plan: &Plan) -> Result<Traffic, Failure> {
+    let interval = TeConfig::DEFAULT.interval_ns;
     let mut sizes = Vec::new();
     let mut positions = BTreeMap::new();
     for (traffic, entry) in loaded.scenario.traffic.iter().enumerate() {
@@ -48,7 +44,8 @@ pub fn traffic(
             let text = loaded.files.get(&workload.sizes).map_or("", String::as_str);
             let cdf = SizeCdf::parse(&workload.sizes, text)
                 .map_err(|errors| Failure::scenario(&errors))?;
-            positions.insert(traffic, sizes.len());
+            let burst = workload.bursts.map(|length| intervals(length, interval));
+            positions.insert(traffic, (sizes.len(), burst.transpose()?));
             sizes.push(Sizes::of(|u| cdf.quantile(u)));
         }
     }
@@ -57,21 +54,17 @@ pub fn traffic(
             "the scenario has no workload to take demands from (hint: name a file of demands by `--demands`)",
         ));
     }
-    let interval = TeConfig::DEFAULT.interval_ns;
     let loads = scenarios.iter().map(|scenario| {
         let means = mean_demands(scenario).map_err(Failure::usage)?;
         let sources = means.iter().filter_map(|mean| {
-            let sizes = positions.get(&mean.traffic)?;
-            source(plan, mean, interval, *sizes)
+            let (sizes, burst) = positions.get(&mean.traffic)?;
+            source(plan, mean, interval, (*sizes, *burst))
         });
         Ok(sources.collect())
     });
     Ok(Traffic {
         loads: loads.collect::<Result<_, Failure>>()?,
         sizes,
-        burst: bursts
-            .map(|length| intervals(length, interval))
-            .transpose()?,
     })
 }
 
@@ -81,13 +74,19 @@ pub fn row_of(plan: &Plan, from: DcId, to: DcId) -> Option<usize> {
     switch.destinations.iter().position(|row| row.dc == to)
 }
 
-fn source(plan: &Plan, mean: &MeanDemand, interval: Nanos, sizes: usize) -> Option<Source> {
+fn source(
+    plan: &Plan,
+    mean: &MeanDemand,
+    interval: Nanos,
+    (sizes, burst): (usize, Option<u32>),
+) -> Option<Source> {
     let bytes = BitsPerSec::new(mean.bps).map_or(Bytes::ZERO, |rate| rate.bytes_in(interval));
     Some(Source {
         switch: mean.from.index(),
         row: row_of(plan, mean.from, mean.to)?,
         mean_bytes: bytes.get() as f64,
         sizes,
+        burst,
     })
 }
 
@@ -99,7 +98,7 @@ fn intervals(length: Nanos, interval: Nanos) -> Result<u32, Failure> {
         .filter(|count| *count > 0 && length.get().is_multiple_of(interval.get()))
         .ok_or_else(|| {
             Failure::usage(format_args!(
-                "`--bursts {length}`: it must be a multiple of {interval}"
+                "`bursts: {length}`: to train, it must be a multiple of the interval between two decisions, {interval}"
             ))
         })
 }
