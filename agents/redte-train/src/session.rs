@@ -392,11 +392,11 @@ mod tests {
         for (trainer, hash) in [
             (
                 Trainer::Direct,
-                "3b33f02df4628c2ca4c4372d3ea87f4b49dca1475929195ac6d634ea673bf224",
+                "f738763e9ba5bab91ebdc7ab013b603645103dcf3c3c4958488e3c40d99c9c42",
             ),
             (
                 Trainer::Maddpg,
-                "77a167f185462f13dd076458c770956fdbc1ce90cd652f735d5c571dd92fe862",
+                "a3b8ff4ce2bf1d29f60e598d0666b726dbae4674261eb3801e9abc1ef43a6a45",
             ),
         ] {
             for threads in [1, 2] {

@@ -75,6 +75,7 @@ traffic:
       arrivals: even
       duration: 31 ms
       max_flows: 32
+  - workload: { sizes: s.csv, pairs: all-to-all, load: 48%, duration: 49 ms, bursts: 47 ms }
   - flows: [{ from: dc1/h1, to: dc2/h20, size: 33 MB, start: 34 ms }]
   - flow_file: flows.txt
 policies: [ecmp]
