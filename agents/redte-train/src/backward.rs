@@ -1,6 +1,6 @@
 //! Derivatives of layers and networks.
 
-use lab_redte::{Activations, Dense, Network, dense::LEAK};
+use lab_redte::{Activations, Dense, Mlp, dense::LEAK};
 
 /// Adds the derivatives of a layer's parameters to `gradient`, for the derivatives `dy` of its outputs at the inputs `x`.
 pub(crate) fn parameters(layer: Dense, x: &[f32], dy: &[f32], gradient: &mut [f32]) {
@@ -30,7 +30,7 @@ pub(crate) fn leaky(y: &[f32], dy: &mut [f32]) {
 
 /// Adds the derivatives of a network's parameters to `gradient`, for the derivatives `dy` of its ratios.
 pub(crate) fn network(
-    network: &Network,
+    network: &Mlp,
     state: &[f32],
     activations: &Activations,
     dy: &[f32],
@@ -98,10 +98,10 @@ mod tests {
         let mut random = Random::of(&[3]);
         let mut draw =
             |count: usize| -> Vec<f32> { (0..count).map(|_| narrow(random.within(0.5))).collect() };
-        let own = Network::new(shape.clone(), draw(shape.parameters()));
+        let own = Mlp::new(shape.clone(), draw(shape.parameters()));
         let state = draw(4);
         let weights = draw(5);
-        let loss = |network: &Network| {
+        let loss = |network: &Mlp| {
             let ratios = network.forward(&state).ratios;
             let terms = ratios
                 .iter()

@@ -10,7 +10,7 @@ use crate::{
     scores,
     session::{Options, Session},
     testing::{all_to_all, diamond_data, problem_8dc, problem_13dc},
-    traffic::{Intervals, Split},
+    traffic::{DataSplit, Intervals},
 };
 
 /// Mean scores on one network under bursts of 300 ms, at 50 % load.
@@ -65,7 +65,7 @@ fn on_8_dcs_no_training_is_worse_than_wcmp_by_over_a_percent() {
 #[test]
 fn the_best_constant_split_is_the_linear_programs() {
     let problem = problem_8dc();
-    let sampled = all_to_all(&problem, Some(3)).sample(&problem, 1, Split::Training, 1);
+    let sampled = all_to_all(&problem, Some(3)).sample(&problem, 1, DataSplit::Training, 1);
     let data = Data::of_intervals(problem, Intervals(sampled.0[..60].to_vec()), THREADS).unwrap();
     let training = || data.training.iter().flatten();
     let best = constant::best(&data, 1).shares;

@@ -3,7 +3,7 @@
 //! Shares of several hops multiply, so that the best constant shares are not a linear program's solution; where only one
 //! hop has a choice they are, and a test compares the two.
 
-use lab_redte::{AgentLayout, Network, network};
+use lab_redte::{AgentLayout, Mlp, network};
 
 use crate::{
     adam::Adam,
@@ -24,7 +24,7 @@ pub(crate) struct Constant {
 
 impl Constant {
     /// Returns networks whose outputs are the split in every state: all parameters are zero but the last biases.
-    pub fn networks(&self, data: &Data) -> Vec<Network> {
+    pub fn networks(&self, data: &Data) -> Vec<Mlp> {
         let agents = data.layout.agents.iter().zip(&self.logits);
         let network = |(agent, logits): (&AgentLayout, &Vec<f32>)| {
             let shape = agent.shape();
@@ -32,7 +32,7 @@ impl Constant {
             let biases = first.parameters() + second.parameters();
             let mut parameters = vec![0.0; shape.parameters()];
             parameters[biases..biases + logits.len()].copy_from_slice(logits);
-            Network::new(shape, parameters)
+            Mlp::new(shape, parameters)
         };
         agents.map(network).collect()
     }

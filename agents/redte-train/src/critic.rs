@@ -21,8 +21,8 @@ pub(crate) struct Critic {
     layers: [Dense; 4],
 }
 
-/// Values of a critic's layers.
-pub(crate) struct Values {
+/// CriticValues of a critic's layers.
+pub(crate) struct CriticValues {
     first: Vec<f32>,
     /// Outputs of the second layer, then the joint action.
     joined: Vec<f32>,
@@ -69,7 +69,7 @@ impl Critic {
     }
 
     /// Evaluates a critic.
-    pub fn forward(&self, parameters: &[f32], state: &[f32], action: &[f32]) -> Values {
+    pub fn forward(&self, parameters: &[f32], state: &[f32], action: &[f32]) -> CriticValues {
         let [a, b, c, d] = self.parts(parameters);
         let [layer_a, layer_b, layer_c, layer_d] = self.layers;
         let mut first = vec![0.0; layer_a.outputs];
@@ -84,7 +84,7 @@ impl Critic {
         leaky(&mut third);
         let mut value = [0.0];
         layer_d.forward(d, &third, &mut value);
-        Values {
+        CriticValues {
             first,
             joined,
             third,
@@ -97,7 +97,7 @@ impl Critic {
         &self,
         parameters: &[f32],
         state: &[f32],
-        values: &Values,
+        values: &CriticValues,
         dy: f32,
         gradient: &mut [f32],
     ) {
@@ -119,14 +119,14 @@ impl Critic {
     }
 
     /// Returns the derivatives of the value by the joint action.
-    pub fn by_action(&self, parameters: &[f32], values: &Values) -> Vec<f32> {
+    pub fn by_action(&self, parameters: &[f32], values: &CriticValues) -> Vec<f32> {
         let third = self.third(parameters, values, 1.0);
         self.joined(parameters, &third)
             .split_off(self.layers[1].outputs)
     }
 
     /// Returns the derivatives before the third layer's activation.
-    fn third(&self, parameters: &[f32], values: &Values, dy: f32) -> Vec<f32> {
+    fn third(&self, parameters: &[f32], values: &CriticValues, dy: f32) -> Vec<f32> {
         let [_, _, _, d] = self.parts(parameters);
         let mut third = backward::inputs(self.layers[3], d, &[dy]);
         backward::leaky(&values.third, &mut third);

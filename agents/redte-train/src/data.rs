@@ -1,6 +1,6 @@
 //! Demands with their optima, for training and scores.
 
-use lab_redte::{Divisors, Layout, state};
+use lab_redte::{Divisors, TeamLayout, state};
 use lab_te::TeError;
 use lab_units::Bytes;
 
@@ -8,7 +8,7 @@ use crate::{
     fluid::Fluid,
     optimum, parallel,
     problem::Problem,
-    traffic::{Intervals, Split, Traffic},
+    traffic::{DataSplit, Intervals, Traffic},
 };
 
 /// Demands of one interval.
@@ -28,7 +28,7 @@ pub struct Interval {
 pub struct Data {
     pub problem: Problem,
     pub fluid: Fluid,
-    pub layout: Layout,
+    pub layout: TeamLayout,
     pub divisors: Divisors,
     pub training: Vec<Vec<Interval>>,
     pub validation: Vec<Vec<Interval>>,
@@ -65,7 +65,12 @@ impl Data {
                 traffic.sample(&problem, seed, split, load)
             })
         };
-        let traces = [Split::Training, Split::Validation, Split::HeldOut].map(all);
+        let traces = [
+            DataSplit::Training,
+            DataSplit::Validation,
+            DataSplit::HeldOut,
+        ]
+        .map(all);
         Self::new(problem, traces, threads)
     }
 
@@ -95,7 +100,7 @@ impl Data {
         traces: [Vec<Intervals>; 3],
         threads: usize,
     ) -> Result<Self, DataError> {
-        let layout = Layout::new(&problem.topology);
+        let layout = TeamLayout::new(&problem.topology);
         if layout.agents.is_empty() {
             return Err(DataError::NoChoice);
         }

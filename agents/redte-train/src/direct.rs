@@ -4,7 +4,7 @@
 //! propagated through the actors to their weights. Utilisations in the states are the actors' own, recomputed every
 //! [`Direct::PERIOD`] steps, and treated as constants.
 
-use lab_redte::Network;
+use lab_redte::Mlp;
 
 use crate::{
     adam::Adam,
@@ -19,7 +19,7 @@ use crate::{
 /// State of a training.
 #[derive(Clone, Debug)]
 pub(crate) struct Direct {
-    pub networks: Vec<Network>,
+    pub networks: Vec<Mlp>,
     optimisers: Vec<Adam>,
 }
 
@@ -33,7 +33,7 @@ impl Direct {
     /// Creates untrained actors.
     pub fn new(data: &Data, seed: u64) -> Self {
         let networks = team::initial(data, seed);
-        let adam = |network: &Network| Adam::new(RATE, network.parameters.len());
+        let adam = |network: &Mlp| Adam::new(RATE, network.parameters.len());
         Self {
             optimisers: networks.iter().map(adam).collect(),
             networks,
@@ -99,7 +99,7 @@ impl Direct {
 /// Returns the gradient of the batch's mean loss that `samples` contribute, by actor and parameter.
 fn gradient<'s>(
     data: &Data,
-    networks: &[Network],
+    networks: &[Mlp],
     provisioned: &[f64],
     samples: impl Iterator<Item = &'s Sample<'s>>,
 ) -> Vec<Vec<f32>> {

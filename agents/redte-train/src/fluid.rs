@@ -11,7 +11,7 @@
 
 use std::{cmp::Reverse, collections::BTreeSet, ops::Range};
 
-use lab_redte::Layout;
+use lab_redte::TeamLayout;
 use lab_te::quantise;
 
 use crate::problem::Problem;
@@ -24,7 +24,7 @@ pub struct Fluid {
     /// Numbers of each row's candidates.
     candidates: Vec<Range<usize>>,
     /// Rows in an order in which every row precedes the rows that it sends to.
-    steps: Vec<Step>,
+    steps: Vec<FluidStep>,
     /// Utilisation by a byte per interval, by link.
     per_byte: Vec<f64>,
     /// Candidates of each actor's heads, in the order of its outputs.
@@ -32,14 +32,14 @@ pub struct Fluid {
 }
 
 #[derive(Clone, Debug)]
-struct Step {
+struct FluidStep {
     row: usize,
-    hops: Vec<NextHop>,
+    hops: Vec<Branch>,
 }
 
 /// Next hop of a row.
 #[derive(Clone, Copy, Debug)]
-struct NextHop {
+struct Branch {
     candidate: usize,
     link: usize,
     /// Row for the same destination at the next hop; `None` at the destination.
@@ -88,12 +88,12 @@ impl Fluid {
             let at = switches[switch].iter().position(|row| row.to == to)?;
             Some(rows[switch].start + at)
         };
-        let step = |(number, row): (usize, &lab_te::NextHops)| Step {
+        let step = |(number, row): (usize, &lab_te::NextHops)| FluidStep {
             row: number,
             hops: candidates[number]
                 .clone()
                 .zip(&row.hops)
-                .map(|(candidate, hop)| NextHop {
+                .map(|(candidate, hop)| Branch {
                     candidate,
                     link: hop.link,
                     row: row_of(hop.next, row.to),
@@ -105,7 +105,7 @@ impl Fluid {
             .capacities
             .iter()
             .map(|rate| rate.map_or(0.0, |rate| 8.0 / (number_of(rate.get()) * seconds)));
-        let layout = Layout::new(&problem.topology);
+        let layout = TeamLayout::new(&problem.topology);
         let outputs = layout.agents.iter().map(|agent| {
             let heads = agent.heads.iter();
             heads
@@ -224,7 +224,7 @@ impl Fluid {
 }
 
 /// Orders rows by decreasing length of their longest path.
-fn ordered(mut steps: Vec<Step>) -> Vec<Step> {
+fn ordered(mut steps: Vec<FluidStep>) -> Vec<FluidStep> {
     let mut lengths = vec![0; steps.len()];
     // Next hops form no cycle, so one pass per hop of the longest path suffices.
     for _ in 0..steps.len() {

@@ -14,7 +14,7 @@
 //! the actors' errors as priority. The penalty of changed table entries is left out: its weight is not published.
 //! Exploration mixes a random split into the action with weight ε.
 
-use lab_redte::{Network, exp};
+use lab_redte::{Mlp, exp};
 
 use crate::{
     adam::Adam,
@@ -24,27 +24,27 @@ use crate::{
     number::{float, narrow},
     parallel,
     random::Random,
-    replay::Replay,
+    replay::ReplayBuffer,
     team,
 };
 
 /// State of a training.
 #[derive(Clone, Debug)]
 pub(crate) struct Maddpg {
-    agents: Vec<Agent>,
+    agents: Vec<ActorHeads>,
     critic: Critic,
     /// Links of each actor's destinations.
     sessions: Vec<Vec<Vec<usize>>>,
-    replay: Replay,
+    replay: ReplayBuffer,
     /// Joint state of the latest interval.
     state: Vec<f32>,
 }
 
 /// Actor with its critic, and the slowly following copies of both.
 #[derive(Clone, Debug)]
-struct Agent {
-    actor: Network,
-    target_actor: Network,
+struct ActorHeads {
+    actor: Mlp,
+    target_actor: Mlp,
     critic: Vec<f32>,
     target_critic: Vec<f32>,
     actor_optimiser: Adam,
@@ -73,9 +73,9 @@ impl Maddpg {
         let state: usize = actors.iter().map(|actor| actor.shape().inputs).sum();
         let action: usize = actors.iter().map(|actor| actor.shape().outputs()).sum();
         let critic = Critic::new(state, action);
-        let agent = |(index, actor): (u64, Network)| {
+        let agent = |(index, actor): (u64, Mlp)| {
             let parameters = critic.initial(&mut Random::of(&[seed, CRITICS, index]));
-            Agent {
+            ActorHeads {
                 actor_optimiser: Adam::new(ACTOR_RATE, actor.parameters.len()),
                 critic_optimiser: Adam::new(CRITIC_RATE, parameters.len()),
                 target_actor: actor.clone(),
@@ -90,7 +90,7 @@ impl Maddpg {
             links.filter(|links| !links.is_empty()).collect()
         });
         let mut maddpg = Self {
-            replay: Replay::new(2 * state + action + actors.len()),
+            replay: ReplayBuffer::new(2 * state + action + actors.len()),
             sessions: sessions.collect(),
             agents: (0..).zip(actors).map(agent).collect(),
             state: Vec::new(),
@@ -102,7 +102,7 @@ impl Maddpg {
     }
 
     /// Returns the actors.
-    pub fn actors(&self) -> Vec<Network> {
+    pub fn actors(&self) -> Vec<Mlp> {
         self.agents
             .iter()
             .map(|agent| agent.actor.clone())
@@ -196,7 +196,7 @@ impl Maddpg {
     }
 
     /// Returns an agent after it learnt from a batch, and the absolute error of every row.
-    fn agent_after(&self, index: usize, batch: &[Drawn<'_>]) -> (Agent, Vec<f32>) {
+    fn agent_after(&self, index: usize, batch: &[Drawn<'_>]) -> (ActorHeads, Vec<f32>) {
         let mut agent = self.agents[index].clone();
         let critic = &self.critic;
         let scale = 1.0 / narrow(float(BATCH));
@@ -214,8 +214,8 @@ impl Maddpg {
         }
         agent.critic_optimiser.step(&mut agent.critic, &gradient);
 
-        let outputs = |agent: &Agent| agent.actor.shape().outputs();
-        let inputs = |agent: &Agent| agent.actor.shape().inputs;
+        let outputs = |agent: &ActorHeads| agent.actor.shape().outputs();
+        let inputs = |agent: &ActorHeads| agent.actor.shape().inputs;
         let before = &self.agents[..index];
         let first_output: usize = before.iter().map(outputs).sum();
         let first_input: usize = before.iter().map(inputs).sum();

@@ -3,7 +3,7 @@
 use lab_te::Topology;
 use lab_units::{BitsPerSec, Nanos};
 
-/// Network with its control interval. Rates and times are in paper units.
+/// Mlp with its control interval. Rates and times are in paper units.
 #[derive(Clone, Debug)]
 pub struct Problem {
     pub topology: Topology,

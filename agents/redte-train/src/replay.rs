@@ -7,13 +7,13 @@ use crate::{
 
 /// Ring of the latest transitions, as rows of floats, so that a checkpoint has it all.
 #[derive(Clone, Debug)]
-pub(crate) struct Replay {
+pub(crate) struct ReplayBuffer {
     width: usize,
     rows: Vec<f32>,
     priorities: Vec<f32>,
 }
 
-impl Replay {
+impl ReplayBuffer {
     /// Creates an empty ring for rows of `width` floats.
     pub fn new(width: usize) -> Self {
         Self {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_oldest_rows_are_replaced() {
-        let mut replay = Replay::new(1);
+        let mut replay = ReplayBuffer::new(1);
         for step in 0..301_u16 {
             replay.push(u64::from(step), &[f32::from(step)]);
         }
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn rows_are_drawn_by_priority_and_weighted_against_it() {
-        let mut replay = Replay::new(1);
+        let mut replay = ReplayBuffer::new(1);
         replay.push(0, &[0.0]);
         replay.push(1, &[1.0]);
         replay.set_priority(0, 1.0);

@@ -1,7 +1,7 @@
 //! Scores of policies: the largest utilisation over the optimum's, on demands that no training saw.
 
 use lab_policy::redte;
-use lab_redte::Network;
+use lab_redte::Mlp;
 use lab_te::{Measurements, TeError, tables};
 use lab_units::Trainer;
 use serde::{Deserialize, Serialize};
@@ -65,12 +65,7 @@ pub fn baselines(
 
 /// Scores trained actors on `traces`.
 #[must_use]
-pub fn actors(
-    data: &Data,
-    networks: &[Network],
-    trainer: Trainer,
-    traces: &[Vec<Interval>],
-) -> Score {
+pub fn actors(data: &Data, networks: &[Mlp], trainer: Trainer, traces: &[Vec<Interval>]) -> Score {
     let by_load = traces.iter().map(|trace| {
         let visits = team::visits(data, networks, trace, Some(data.problem.buckets));
         let ratios = visits.iter().skip(LATEST - 1).map(|visit| visit.ratio);

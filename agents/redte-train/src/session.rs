@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab_redte::{
-    ContainerError, Header, Network, Weights, container,
+    ContainerError, Header, Mlp, Weights, container,
     fingerprint::{fingerprint, hash},
     weights::FORMAT,
 };
@@ -59,14 +59,14 @@ pub struct Session<'d> {
     data: &'d Data,
     options: Options,
     learner: Learner,
-    progress: Progress,
+    progress: TrainingProgress,
     /// Weights of the best validation.
-    best: Vec<Network>,
+    best: Vec<Mlp>,
 }
 
 /// Part of a training's state that is not floats.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-struct Progress {
+struct TrainingProgress {
     step: u64,
     /// Validations, in the order of their steps.
     curve: Vec<Validation>,
@@ -77,7 +77,7 @@ struct Progress {
 enum Learner {
     Direct(Direct),
     Maddpg(Box<Maddpg>),
-    Static(Vec<Network>),
+    Static(Vec<Mlp>),
 }
 
 /// Header of a checkpoint.
@@ -87,7 +87,7 @@ struct CheckpointHeader {
     format: u32,
     /// Hash of everything that the training depends on.
     training: String,
-    progress: Progress,
+    progress: TrainingProgress,
 }
 
 /// Reason why a training cannot go on from a checkpoint.
@@ -112,7 +112,7 @@ impl<'d> Session<'d> {
         };
         let mut session = Self {
             best: learner.actors(),
-            progress: Progress::default(),
+            progress: TrainingProgress::default(),
             learner,
             options,
             data,
@@ -174,7 +174,7 @@ impl<'d> Session<'d> {
     }
 
     fn has_ended(&self) -> bool {
-        let Progress { step, curve, best } = &self.progress;
+        let TrainingProgress { step, curve, best } = &self.progress;
         let patience = match self.learner {
             Learner::Direct(_) => PATIENCE,
             Learner::Maddpg(_) | Learner::Static(_) => usize::MAX,
@@ -247,7 +247,7 @@ impl<'d> Session<'d> {
 
     /// Returns the networks of the best validation.
     #[must_use]
-    pub fn best(&self) -> (&[Network], Option<Validation>) {
+    pub fn best(&self) -> (&[Mlp], Option<Validation>) {
         (&self.best, self.progress.best)
     }
 
@@ -304,7 +304,7 @@ impl<'d> Session<'d> {
 }
 
 impl Learner {
-    fn actors(&self) -> Vec<Network> {
+    fn actors(&self) -> Vec<Mlp> {
         match self {
             Self::Direct(direct) => direct.networks.clone(),
             Self::Maddpg(maddpg) => maddpg.actors(),

@@ -1,6 +1,6 @@
 //! All actors of a network.
 
-use lab_redte::{Activations, Network};
+use lab_redte::{Activations, Mlp};
 
 use crate::{
     data::{Data, Interval},
@@ -19,7 +19,7 @@ pub(crate) struct Visit {
 
 /// Returns actors with random weights: uniform within 1/√inputs in the hidden layers, and within ±3·10⁻³ in the heads, so
 /// that an untrained actor splits almost evenly (as published).
-pub(crate) fn initial(data: &Data, seed: u64) -> Vec<Network> {
+pub(crate) fn initial(data: &Data, seed: u64) -> Vec<Mlp> {
     let agents = (0_u64..).zip(&data.layout.agents);
     let networks = agents.map(|(index, agent)| {
         let shape = agent.shape();
@@ -34,7 +34,7 @@ pub(crate) fn initial(data: &Data, seed: u64) -> Vec<Network> {
             ));
         }
         parameters.extend(uniform(last.parameters(), HEAD_LIMIT, &mut random));
-        Network::new(shape, parameters)
+        Mlp::new(shape, parameters)
     });
     networks.collect()
 }
@@ -50,7 +50,7 @@ pub(crate) fn limit(inputs: usize) -> f64 {
 }
 
 /// Evaluates the actors.
-pub(crate) fn forward(networks: &[Network], states: &[Vec<f32>]) -> Vec<Activations> {
+pub(crate) fn forward(networks: &[Mlp], states: &[Vec<f32>]) -> Vec<Activations> {
     let pairs = networks.iter().zip(states);
     pairs
         .map(|(network, state)| network.forward(state))
@@ -89,7 +89,7 @@ pub(crate) fn of_ratios(data: &Data, by_candidate: &[f64]) -> Vec<Vec<f32>> {
 /// WCMP, and has no visit. If `buckets` is given, splits are rounded to that number of hash buckets.
 pub(crate) fn visits(
     data: &Data,
-    networks: &[Network],
+    networks: &[Mlp],
     trace: &[Interval],
     buckets: Option<u16>,
 ) -> Vec<Visit> {
@@ -125,7 +125,7 @@ pub(crate) fn over_optimum(utilisation: f64, interval: &Interval) -> f64 {
 }
 
 /// Returns the mean ratio of the actors over traces.
-pub(crate) fn score(data: &Data, networks: &[Network], traces: &[Vec<Interval>]) -> f64 {
+pub(crate) fn score(data: &Data, networks: &[Mlp], traces: &[Vec<Interval>]) -> f64 {
     let means = traces.iter().map(|trace| {
         let visits = visits(data, networks, trace, None);
         mean(&visits.iter().map(|visit| visit.ratio).collect::<Vec<_>>())

@@ -9,7 +9,7 @@ use crate::{
     data::Data,
     number::float,
     problem::Problem,
-    traffic::{Intervals, Sizes, Source, Split, Traffic},
+    traffic::{DataSplit, Intervals, Sizes, Source, Traffic},
 };
 
 /// Link of a scenario, in one direction.
@@ -219,6 +219,6 @@ pub(crate) fn diamond_data() -> Data {
         loads: vec![vec![source]],
         sizes: vec![Sizes::of(|_| Bytes::new(1))],
     };
-    let sampled = traffic.sample(&problem, 1, Split::Training, 0);
+    let sampled = traffic.sample(&problem, 1, DataSplit::Training, 0);
     Data::of_intervals(problem, Intervals(sampled.0[..100].to_vec()), 1).unwrap()
 }

@@ -60,7 +60,7 @@ impl Sizes {
 
 /// Use of demands in training.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Split {
+pub enum DataSplit {
     Training,
     /// Chooses the best weights, and ends a training that gets no better.
     Validation,
@@ -68,7 +68,7 @@ pub enum Split {
     HeldOut,
 }
 
-impl Split {
+impl DataSplit {
     /// Returns the number of intervals in each trace.
     #[must_use]
     pub const fn intervals(self) -> usize {
@@ -98,14 +98,14 @@ impl Intervals {
 impl Traffic {
     /// Samples the demands of a load, for one use.
     #[must_use]
-    pub fn sample(&self, problem: &Problem, seed: u64, split: Split, load: usize) -> Intervals {
+    pub fn sample(&self, problem: &Problem, seed: u64, split: DataSplit, load: usize) -> Intervals {
         let rows = problem.topology.rows().iter();
         let none: Vec<Vec<Bytes>> = rows.map(|rows| vec![Bytes::ZERO; rows.len()]).collect();
         let mut intervals = vec![none; split.intervals()];
         let (seed, number) = match split {
-            Split::Training => (seed, 1),
-            Split::Validation => (seed, 2),
-            Split::HeldOut => (0, 3),
+            DataSplit::Training => (seed, 1),
+            DataSplit::Validation => (seed, 2),
+            DataSplit::HeldOut => (0, 3),
         };
         let position = |index: usize| u64::try_from(index).unwrap_or(u64::MAX);
         for (index, source) in self.loads[load].iter().enumerate() {
@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn series(traffic: &Traffic, seed: u64, load: usize) -> Vec<f64> {
-        let intervals = traffic.sample(&diamond(), seed, Split::Training, load);
+        let intervals = traffic.sample(&diamond(), seed, DataSplit::Training, load);
         intervals
             .0
             .iter()
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn the_held_out_demands_are_the_same_for_every_seed() {
         let traffic = traffic(Some(3), Sizes::of(|u| Bytes::new(1 + (u >> 54))));
-        let held_out = |seed| traffic.sample(&diamond(), seed, Split::HeldOut, 0);
+        let held_out = |seed| traffic.sample(&diamond(), seed, DataSplit::HeldOut, 0);
         assert_eq!(held_out(1), held_out(2));
     }
 }

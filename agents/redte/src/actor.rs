@@ -4,7 +4,7 @@ use lab_te::quantise;
 
 use crate::{
     layout::AgentLayout,
-    network::Network,
+    network::Mlp,
     state::{Divisors, Observation},
 };
 
@@ -12,13 +12,13 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Actor {
     pub layout: AgentLayout,
-    pub network: Network,
+    pub network: Mlp,
     pub divisors: Divisors,
 }
 
-/// Decision of an actor, in force in the interval after the observed one.
+/// ActorDecision of an actor, in force in the interval after the observed one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Decision {
+pub struct ActorDecision {
     /// Inputs of the network.
     pub inputs: Vec<f32>,
     /// Shares of the candidates, by head.
@@ -28,7 +28,7 @@ pub struct Decision {
 impl Actor {
     /// Returns the decision for the measurements of an interval.
     #[must_use]
-    pub fn decide(&self, observation: &Observation<'_>) -> Decision {
+    pub fn decide(&self, observation: &Observation<'_>) -> ActorDecision {
         let inputs = observation.inputs(self.divisors);
         let ratios = self.network.forward(&inputs).ratios;
         let mut rest = ratios.as_slice();
@@ -37,7 +37,7 @@ impl Actor {
             rest = others;
             own.to_vec()
         });
-        Decision {
+        ActorDecision {
             ratios: heads.collect(),
             inputs,
         }
@@ -69,12 +69,12 @@ mod tests {
 
     use super::*;
     use crate::{
-        layout::{Layout, tests::square},
+        layout::{TeamLayout, tests::square},
         network::tests::network,
     };
 
     fn actor() -> Actor {
-        let layout = Layout::new(&square()).agents[0].clone();
+        let layout = TeamLayout::new(&square()).agents[0].clone();
         Actor {
             network: network(layout.shape().inputs, &layout.shape().heads),
             layout,
@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    fn decision(actor: &Actor) -> Decision {
+    fn decision(actor: &Actor) -> ActorDecision {
         let rate = BitsPerSec::new(1_000_000_000).unwrap();
         actor.decide(&Observation {
             interval: Nanos::from_millis(100),

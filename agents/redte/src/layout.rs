@@ -8,7 +8,7 @@ use crate::network::Shape;
 
 /// Actors of a topology.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Layout {
+pub struct TeamLayout {
     /// Actors in the order of their switches.
     pub agents: Vec<AgentLayout>,
 }
@@ -34,7 +34,7 @@ pub struct Head {
     pub candidates: usize,
 }
 
-impl Layout {
+impl TeamLayout {
     /// Returns the layout of `topology`: every switch with an agent acts if it has two candidates for any destination.
     #[must_use]
     pub fn new(topology: &Topology) -> Self {
@@ -100,7 +100,7 @@ pub(crate) mod tests {
 
     #[test]
     fn switches_with_a_choice_act() {
-        let layout = Layout::new(&square());
+        let layout = TeamLayout::new(&square());
         let head = |row| Head { row, candidates: 2 };
         let agent = |switch, links: &[usize], rows, head| AgentLayout {
             switch,
@@ -120,7 +120,7 @@ pub(crate) mod tests {
             rows.iter_mut().for_each(|row| row.is_alike = true);
             rows
         });
-        let layout = Layout::new(&Topology::new(rows.collect()));
+        let layout = TeamLayout::new(&Topology::new(rows.collect()));
         assert_eq!(layout.agents, []);
     }
 }

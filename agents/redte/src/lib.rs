@@ -39,12 +39,12 @@ pub mod shipped;
 pub mod state;
 pub mod weights;
 
-pub use actor::{Actor, Decision, buckets};
+pub use actor::{Actor, ActorDecision, buckets};
 pub use container::ContainerError;
 pub use dense::Dense;
 pub use exp::exp;
 pub use fingerprint::fingerprint;
-pub use layout::{AgentLayout, Head, Layout};
-pub use network::{Activations, Network, Shape};
+pub use layout::{AgentLayout, Head, TeamLayout};
+pub use network::{Activations, Mlp, Shape};
 pub use state::{Divisors, Observation};
 pub use weights::{Header, Weights, WeightsError};

@@ -57,13 +57,13 @@ pub struct Activations {
 
 /// Multi-layer perceptron with a softmax for every destination.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Network {
+pub struct Mlp {
     shape: Shape,
     /// Parameters of the layers, in order.
     pub parameters: Vec<f32>,
 }
 
-impl Network {
+impl Mlp {
     /// Creates a network.
     ///
     /// # Panics
@@ -125,7 +125,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// Returns a network with parameters from −1/4 to 1/4 that look random.
-    pub(crate) fn network(inputs: usize, heads: &[usize]) -> Network {
+    pub(crate) fn network(inputs: usize, heads: &[usize]) -> Mlp {
         let shape = Shape {
             inputs,
             heads: heads.to_vec(),
@@ -136,7 +136,7 @@ pub(crate) mod tests {
             f32::from(u16::try_from(state >> 16).unwrap()) / 131_072.0 - 0.25
         };
         let parameters = (0..shape.parameters()).map(draw).collect();
-        Network::new(shape, parameters)
+        Mlp::new(shape, parameters)
     }
 
     /// A layer of 9 inputs: 64 · 10, then 32 · 65, then ten candidates · 33.

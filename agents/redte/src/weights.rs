@@ -10,8 +10,8 @@ use crate::{
     actor::Actor,
     container::{self, ContainerError},
     fingerprint::fingerprint,
-    layout::Layout,
-    network::{Network, Shape},
+    layout::TeamLayout,
+    network::{Mlp, Shape},
     state::Divisors,
 };
 
@@ -47,7 +47,7 @@ pub struct Header {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     pub header: Header,
-    pub networks: Vec<Network>,
+    pub networks: Vec<Mlp>,
 }
 
 /// Reason why weights are refused.
@@ -103,7 +103,7 @@ impl Weights {
         let networks = header.shapes.iter().map(|shape| {
             let (own, others) = rest.split_at(shape.parameters());
             rest = others;
-            Network::new(shape.clone(), own.to_vec())
+            Mlp::new(shape.clone(), own.to_vec())
         });
         Ok(Self {
             networks: networks.collect(),
@@ -120,7 +120,7 @@ impl Weights {
         topology: &Topology,
         capacities: &[Option<BitsPerSec>],
     ) -> Result<Vec<Actor>, WeightsError> {
-        let layout = Layout::new(topology);
+        let layout = TeamLayout::new(topology);
         let is_own = layout.agents.iter().map(|agent| agent.shape()).eq(self
             .header
             .shapes
@@ -155,8 +155,8 @@ mod tests {
     }
 
     fn weights() -> Weights {
-        let shapes = Layout::new(&square()).agents;
-        let networks: Vec<Network> = shapes
+        let shapes = TeamLayout::new(&square()).agents;
+        let networks: Vec<Mlp> = shapes
             .iter()
             .map(|agent| network(agent.shape().inputs, &agent.shape().heads))
             .collect();

@@ -79,7 +79,7 @@ fn actor(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Option<ActorConfi
     let PolicyPlan::Trained(trained) = &run.policy else {
         return None;
     };
-    let (layout, weights) = trained.weights_of(plan, switch_index)?;
+    let (layout, weights) = trained.weights_of(&plan.te_topology(), switch_index)?;
     let inter_dc = plan
         .links
         .iter()

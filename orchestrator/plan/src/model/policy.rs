@@ -4,15 +4,13 @@ use std::fmt;
 
 use lab_parameters::{LcmpConfig, TeConfig, UcmpConfig};
 use lab_policy::{BucketPolicy, MAX_CANDIDATES, Path, ecmp, ucmp, wcmp};
-use lab_redte::{Actor, AgentLayout, Header, Layout, Weights, WeightsError};
+use lab_redte::{Actor, AgentLayout, Header, TeamLayout, Weights, WeightsError};
 use lab_te::Topology;
 use lab_units::{BitsPerSec, Bytes, Nanos, Trainer};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
 };
-
-use super::Plan;
 
 /// Policy with its resolved parameters.
 ///
@@ -66,11 +64,11 @@ impl TrainedPlan {
     }
 
     /// Returns the inputs and outputs of a switch's actor, and the text of a weight file with its network alone; `None`
-    /// if the switch has no choice or no agent.
+    /// if the switch has no choice or no agent. `topology` is that of the plan.
     #[must_use]
-    pub fn weights_of(&self, plan: &Plan, switch: usize) -> Option<(AgentLayout, String)> {
+    pub fn weights_of(&self, topology: &Topology, switch: usize) -> Option<(AgentLayout, String)> {
         let weights = Weights::decode(&self.weights).ok()?;
-        let agents = Layout::new(&plan.te_topology()).agents.into_iter();
+        let agents = TeamLayout::new(topology).agents.into_iter();
         let mut own = agents.zip(weights.networks);
         let (layout, network) = own.find(|(layout, _)| layout.switch == switch)?;
         let alone = Weights {

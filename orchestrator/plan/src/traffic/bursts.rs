@@ -1,4 +1,4 @@
-//! Bursts of a workload: every pair of datacenters has times with a multiple of its mean rate.
+//! Bursts of a workload: times at which two datacenters exchange a multiple of their mean rate.
 //!
 //! Time is divided into slots of one burst's length, which begin at a random phase of every pair. In each slot a pair
 //! bursts with probability 1/10. A bursting pair has 5.5 times its mean rate, another one half of it, so that the mean
@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 
 use lab_units::{DcId, Nanos};
 
-use super::workload::Sampling;
 use crate::{
     network::Network,
-    sample::{Stream, StreamName},
+    sample::{Sampling, Stream, StreamName},
 };
 
 /// Ratio of the rate in a burst to the mean rate.
@@ -26,10 +25,10 @@ const SLOTS_PER_BURST: usize = 10;
 /// Bursts of all pairs of a workload in one repetition.
 pub(crate) struct Bursts {
     length: Nanos,
-    pairs: BTreeMap<(DcId, DcId), Pair>,
+    pairs: BTreeMap<(DcId, DcId), BurstSlots>,
 }
 
-struct Pair {
+struct BurstSlots {
     /// End of the first slot.
     phase: Nanos,
     /// Bursts among the slots, in order of time.
@@ -54,7 +53,7 @@ impl Bursts {
                 host: &format!("{}-{}", name(from), name(to)),
                 quantity: "bursts",
             });
-            let pair = Pair {
+            let pair = BurstSlots {
                 phase: stream.phase(length.get() as f64),
                 is_burst: (0..slots)
                     .map(|_| stream.below(SLOTS_PER_BURST) == 0)
@@ -136,8 +135,8 @@ policies: [ecmp]
         assert!((0..10_000).any(|slot| at(1, 300 * slot) != at(2, 300 * slot)));
     }
 
-    /// Both hosts of dc1 send to dc2 for a tenth of the time with 11 times the rate that they have otherwise, and the mean
-    /// stays: 4 hosts with 20 % of 100 Gbit/s and flows of 1 MB start 2,500 flows per second each.
+    /// While dc1 bursts towards dc2, its hosts start 11 times as many flows as otherwise. The mean rate stays: with flows
+    /// of 1 MB, 20 % of 100 Gbit/s are 2,500 flows per second from each of the four hosts.
     #[test]
     fn flows_follow_the_bursts_and_keep_the_load() {
         let network = network();
@@ -145,7 +144,8 @@ policies: [ecmp]
         let lab_scenario::Traffic::Workload(workload) = &scenario.traffic[0] else {
             panic!("the scenario has a workload");
         };
-        let sizes = SizeCdf::parse("s.csv", "bytes,percent\n999999,0\n1000001,100\n").expect("one size");
+        let sizes =
+            SizeCdf::parse("s.csv", "bytes,percent\n999999,0\n1000001,100\n").expect("one size");
         let Sampled { drafts, .. } =
             sample(&network, workload, &sizes, SAMPLING, usize::MAX).expect("few enough");
         let expected = 4.0 * 2_500.0 * 60.0;

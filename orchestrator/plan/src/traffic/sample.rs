@@ -9,6 +9,17 @@ use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest, Sha256};
 
+/// Inputs for sampling a workload of the scenario in one repetition.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sampling<'a> {
+    pub seed: u64,
+    pub repetition: u32,
+    /// Index in the scenario's `traffic` list.
+    pub traffic: usize,
+    /// YAML path of the workload, such as `traffic[0]`.
+    pub path: &'a str,
+}
+
 /// Components of the name that identifies a stream of random numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamName<'a> {

@@ -12,9 +12,10 @@ use crate::{
     model::{Flow, Scale},
     network::Network,
     networks::Networks,
+    sample::Sampling,
     standalone::Standalone,
     transport::{self, HostProfile},
-    workload::{self, Sampling},
+    workload,
 };
 
 /// Flows of all repetitions before scaling, and the number of workload arrivals.

@@ -18,19 +18,8 @@ use crate::{
     drafts::Draft,
     error::PlanError,
     network::Network,
-    sample::{Stream, StreamName, float, nearest},
+    sample::{Sampling, Stream, StreamName, float, nearest},
 };
-
-/// Inputs for sampling a workload of the scenario in one repetition.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sampling<'a> {
-    pub seed: u64,
-    pub repetition: u32,
-    /// Index in the scenario's `traffic` list.
-    pub traffic: usize,
-    /// YAML path of the workload, such as `traffic[0]`.
-    pub path: &'a str,
-}
 
 /// Flows sampled for one repetition of a workload.
 pub(crate) struct Sampled {
