@@ -4,7 +4,7 @@ mod common;
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use lab_records::{DecisionRow, FlowRow, RunDir, SwitchRow, directory::LATEST};
+use lab_records::{DecisionRow, FlowRow, RunDir, SplitRow, SwitchRow, directory::LATEST};
 
 use self::common::{lcmp_lab, skips_without_a_lab};
 
@@ -181,6 +181,83 @@ fn more_flows_between_two_hosts_than_ports_are_decided_in_both_engines() {
         let rows = run.table::<DecisionRow>().unwrap().rows;
         assert_eq!(rows.iter().filter(|row| by_dc1(row)).count(), 16_400);
     }
+}
+
+/// Scenario with a wide and a narrow path between two datacenters, whose flows come in bursts.
+const TRAINED: &str = "
+name: trained
+topology:
+  dcs: [{ name: dc1, hosts: 2 }, { name: dc2 }, { name: dc3 }, { name: dc4, hosts: 2 }]
+  links:
+    - { between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc2, dc4], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc1, dc3], rate: 40 Gbit, delay: 10 ms }
+    - { between: [dc3, dc4], rate: 40 Gbit, delay: 10 ms }
+traffic:
+  - workload:
+      sizes: websearch.csv
+      pairs: [{ from: dc1, to: dc4, both_ways: true }]
+      load: 0.1
+      bursts: 100 ms
+      duration: 600 ms
+      max_flows: 400
+policies: [{ redte-direct: { weights: trained.redte } }]
+generator: verbs
+scale: { rate: 1/6000, time: 100 }
+";
+
+/// Buckets that the switches installed, by switch and number of the interval.
+fn splits(run: &RunDir) -> BTreeMap<(String, u64), Vec<u16>> {
+    let interval = 100_000_000;
+    let rows = run.table::<SplitRow>().unwrap().rows.into_iter();
+    let split = |row: SplitRow| {
+        // An agent wakes slightly after the end of an interval.
+        let number = row.time_ns.get() / interval;
+        ((row.switch, number), row.buckets.0)
+    };
+    rows.map(split).collect()
+}
+
+/// A switch agent and a simulated switch evaluate the same weights, to the bit, on counters that agree.
+#[test]
+fn kernel_and_simulator_install_the_same_splits() {
+    if skips_without_a_lab("kernel_and_simulator_install_the_same_splits") {
+        return;
+    }
+    let results = tempfile::tempdir().unwrap();
+    let at = |name: &str| results.path().join(name).to_str().unwrap().to_owned();
+    let sizes = common::root().join("scenarios/workloads/websearch.csv");
+    fs::copy(sizes, at("websearch.csv")).unwrap();
+    let training = TRAINED.replace("{ redte-direct: { weights: trained.redte } }", "ecmp");
+    fs::write(at("training.yaml"), training).unwrap();
+    let train = [
+        "train",
+        &at("training.yaml"),
+        "--policy",
+        "redte",
+        "--steps",
+        "60",
+    ];
+    let out = lcmp_lab(
+        results.path(),
+        &[&train[..], &["-o", &at("trained.redte")]].concat(),
+    );
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let runs = in_both_engines(results.path(), TRAINED, "engines-trained");
+    let [kernel, simulator] = runs.each_ref().map(splits);
+    let both = kernel
+        .iter()
+        .filter(|(key, _)| simulator.contains_key(*key));
+    assert!(both.clone().count() >= 10, "{kernel:?} {simulator:?}");
+    for (key, buckets) in both {
+        assert_eq!(simulator[key], *buckets, "{key:?}");
+    }
+    let distinct: std::collections::BTreeSet<_> = kernel.values().collect();
+    assert!(distinct.len() > 1, "the state has no effect: {kernel:?}");
+    let [kernel, simulator] = runs.map(|run| run.flows().unwrap().rows);
+    let same = kernel.iter().zip(&simulator);
+    let same = same.filter(|(a, b)| (&a.path, &a.ack_path) == (&b.path, &b.ack_path));
+    assert!(same.count() * 100 >= kernel.len() * 99);
 }
 
 /// Bounds on the agreement of both engines for one policy in `scenarios/8dc.yaml`, as stated in `reports/FIDELITY.md`.

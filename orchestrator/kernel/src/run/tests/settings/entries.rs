@@ -251,6 +251,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("traffic[].workload.load", DIAMOND, "20%"),
     entry("traffic[].workload.load_base", DIAMOND, "dci-egress"),
     entry("traffic[].workload.arrivals", DIAMOND, "even"),
+    entry("traffic[].workload.bursts", DIAMOND, "1 ms"),
     entry("traffic[].workload.duration", DIAMOND, "2 ms"),
     entry("traffic[].workload.max_flows", DIAMOND, "20"),
     entry("traffic[].flows[].from", DIAMOND, "dc2/h1").with(LISTED),
