@@ -204,7 +204,7 @@ fn changed_rows_are_found_by_a_second_run() {
         verified["rerun"]["plan"]
             .as_str()
             .unwrap()
-            .contains("another scenario")
+            .contains("different scenario")
     );
 }
 

@@ -76,7 +76,7 @@ fn ebpf_objects_are_checked_before_anything_is_created() {
     fs::write(folder.path().join("script.o"), "#!/bin/sh\n").unwrap();
     let expected = [
         "error: smoke.yaml: `policies[1].ebpf`: `missing.o` is not a switch program: cannot read it: No \
-         such file or directory (os error 2) (hint: the path is relative to the scenario, ",
+         such file or directory (os error 2) (hint: the path is relative to the scenario; ",
         "error: smoke.yaml: `policies[2].ebpf`: `script.o` is not a switch program: not a BPF object: ",
         "error: smoke.yaml: `policies[3].ebpf`: `bench.bpf.o` is not a switch program: no program \
          `switch_ingress` in the section `classifier` (hint: include switch.bpf.h",
@@ -171,8 +171,7 @@ fn explain_says_which_queue_changes_nothing() {
     assert_eq!(ask("dc8").stderr, "");
     let out = ask("dc2");
     assert_eq!(out.exit, Some(0), "{out:?}");
-    let expected =
-        "warning: `dc6` is not a next hop from `dc1` to `dc2`: its state has no effect\n";
+    let expected = "warning: `dc6` is not a next hop from `dc1` to `dc2`: the state given for it has no effect\n";
     assert_eq!(out.stderr, expected);
 }
 

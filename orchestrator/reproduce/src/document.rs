@@ -585,7 +585,10 @@ mod tests {
         assert_eq!(origin(&report), clean);
         report.settings.commit = "abc+changes".into();
         let found = origin(&report);
-        assert!(found.contains("commit abc+changes, dirty: "), "{found}");
+        assert!(
+            found.contains("commit abc+changes; the build was dirty: "),
+            "{found}"
+        );
         let others = "1 of the 1 runs are from another commit or a dirty build.";
         assert!(found.ends_with(others), "{found}");
     }

@@ -207,7 +207,7 @@ fn a_command_that_does_not_exist_is_named() {
         let text = stderr(&output);
         assert_eq!(output.status.code(), Some(3), "{text}");
         assert!(
-            text.contains("guest set-up: command `/nonexistent/program`"),
+            text.contains("guest set-up: cannot start command `/nonexistent/program`"),
             "{text}"
         );
     });

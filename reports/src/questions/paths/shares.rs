@@ -203,8 +203,8 @@ mod tests {
         ecmp    16 (33)  50 (33)  34 (33)
         ucmp   30 (100)   70 (2)  <1 (<1)
         lcmp  100 (100)        -        -
-        A flow that was re-routed counts on each path that it took, with the bytes that
-        took it.
+        A flow that was re-routed is counted on each path that it took, with the bytes
+        sent on that path.
         ");
     }
 

@@ -86,7 +86,7 @@ const ELSEWHERE: &[(&str, &[Mode], &str)] = &[
     (
         "scale",
         &[Mode::Sim],
-        "`sim` without `--scaled` uses all quantities as written",
+        "`sim` without `--scaled` uses all quantities",
     ),
     ("expect", &Mode::ALL, "which `lcmp-lab regress` checks"),
 ];
