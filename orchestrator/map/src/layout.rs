@@ -191,7 +191,8 @@ fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
     all
 }
 
-fn int(count: usize) -> u32 {
+/// Converts a count to 32 bits, the largest number if it has more.
+pub(crate) fn int(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 

@@ -3,8 +3,8 @@
 //! This is a crate of its own because a plan and a report, which do not depend on each other, draw the same map.
 //!
 //! Coordinates are abstract columns and rows in [`Layout`]. [`Map`] turns them into pixels by the caller's [`Spacing`],
-//! and the caller's [`Painter`] writes the output format. The same input gives the same map on every machine. Must not contain: I/O, text formats,
-//! randomness.
+//! and the caller's [`Painter`] writes the output format. The same input gives the same map on every machine. Must not
+//! contain: I/O, text formats, randomness.
 //!
 //! ```
 //! let testbed = [(0, 1), (0, 2), (1, 3), (2, 3)];

@@ -2,7 +2,7 @@
 
 use crate::{
     labels::{Area, Curve, Point, place_labels},
-    layout::Layout,
+    layout::{Layout, int},
 };
 
 /// Distances between the parts of a map, in pixels.
@@ -118,21 +118,17 @@ impl Spacing {
     /// lines are closer to the straight one.
     fn curve(&self, layout: &Layout, ends: (usize, usize), earlier: usize) -> Curve {
         let (from, to) = layout.hub_first(ends);
-        let apart = self.parallel * float(earlier);
+        let apart = self.parallel * f64::from(int(earlier));
         let bend = match layout.passed(from, to) {
             None => (0.0, apart),
             Some(0) => (layout.roomier_side(from) * apart, 0.0),
             Some(passed) => {
-                let around = self.around + self.further * float(passed - 1);
+                let around = self.around + self.further * f64::from(int(passed - 1));
                 (layout.roomier_side(from) * (around + apart), 0.0)
             }
         };
         Curve::new(self.place(layout, from), self.place(layout, to), bend)
     }
-}
-
-fn float(count: usize) -> f64 {
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]

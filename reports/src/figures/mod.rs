@@ -178,6 +178,10 @@ impl Draw<'_> {
 
     /// Plots slowdowns between datacenters; `None` if at most [`FEW_PAIRS`] pairs have flows.
     pub fn dc_pairs(&self) -> Plotted {
+        // Grouping millions of flows takes time, so it is not done for a matrix that would compare nothing.
+        if self.run.flows.pair_count() <= FEW_PAIRS {
+            return Ok(None);
+        }
         let panel = |(index, (policy, style)): (usize, &(String, Style))| {
             let pairs = self.run.flows.by_pair(index);
             let cell = |((source, sink), flows): ((&str, &str), Population<'_>)| {

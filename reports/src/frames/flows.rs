@@ -293,6 +293,11 @@ impl Flows {
         flows.filter(|flow| flow.has_started)
     }
 
+    /// Returns the number of datacenter pairs between which there are flows.
+    pub fn pair_count(&self) -> usize {
+        self.pairs.len()
+    }
+
     /// Returns the slowdowns of a policy's flows for each pair of datacenters.
     pub fn by_pair(&self, policy: usize) -> BTreeMap<(&str, &str), Population<'_>> {
         let of = &self.of_policies[policy];

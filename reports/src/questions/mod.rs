@@ -1,8 +1,8 @@
 //! Questions that the records of a run answer.
 //!
-//! A question is a folder of this module and a line in `QUESTIONS`. Its [`blocks`](Question::blocks) form a section
-//! of the run's page, and a part of the text at the run's end. Its [`figures`](Question::figures) are drawn first. Its [`values`](Question::values), if it has any, are
-//! under its key in `summary.json` and in the output of `--json`.
+//! A question is a folder of this module and a line in `QUESTIONS`. Its [`blocks`](Question::blocks) form a section of
+//! the run's page, and a part of the text at the run's end. Its [`figures`](Question::figures) are drawn first. Its
+//! [`values`](Question::values), if it has any, are under its key in `summary.json` and in the output of `--json`.
 //!
 //! - `question`: the question, and the inputs of a report
 //! - `results`: the policies' slowdowns and their changes; `slowdown`: slowdowns by flow size and by datacenter pair
