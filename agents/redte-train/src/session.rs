@@ -165,7 +165,7 @@ impl<'d> Session<'d> {
             Learner::Direct(direct) => direct.advance(self.data, seed, step, threads),
             Learner::Maddpg(maddpg) => maddpg.advance(self.data, seed, step, steps, threads),
             Learner::Static(networks) => {
-                *networks = constant::best(self.data, seed).networks(self.data)
+                *networks = constant::best(self.data, seed).networks(self.data);
             }
         }
         self.progress.step += self.period();
@@ -214,9 +214,9 @@ impl<'d> Session<'d> {
         container::encode(TITLE, &header, &floats)
     }
 
-    /// Returns the weights of the best validation, by a program of this version.
+    /// Returns the weights of the best validation, trained on the demands of `scenario` by a program of this version.
     #[must_use]
-    pub fn weights(&self, version: &str, scores: &[Score]) -> Weights {
+    pub fn weights(&self, scenario: &str, version: &str, scores: &[Score]) -> Weights {
         let data = self.data;
         let options = &self.options;
         let scores = scores
@@ -225,6 +225,7 @@ impl<'d> Session<'d> {
         Weights {
             header: Header {
                 format: FORMAT,
+                scenario: scenario.to_owned(),
                 topology: fingerprint(&data.problem.topology, &data.problem.capacities),
                 divisors: data.divisors,
                 shapes: self
@@ -380,7 +381,7 @@ mod tests {
     /// Returns the hash of the weights at the end of a training.
     fn trained(mut session: Session<'_>) -> String {
         while session.advance() {}
-        let text = session.weights("0.1.0", &[]).encode();
+        let text = session.weights("diamond", "0.1.0", &[]).encode();
         container::hash(&text).unwrap().to_owned()
     }
 
@@ -435,7 +436,7 @@ mod tests {
             by_load: vec![1.5],
             mean: 1.5,
         };
-        let bytes = session.weights("0.1.0", &[score]).encode();
+        let bytes = session.weights("diamond", "0.1.0", &[score]).encode();
         let weights = Weights::decode(&bytes).unwrap();
         let problem = &data.problem;
         let actors = weights

@@ -22,6 +22,8 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub struct Header {
     pub format: u32,
+    /// Name of the scenario whose demands it was trained on.
+    pub scenario: String,
     /// [`fingerprint()`] of the topology.
     pub topology: String,
     pub divisors: Divisors,
@@ -163,6 +165,7 @@ mod tests {
         Weights {
             header: Header {
                 format: FORMAT,
+                scenario: "square".to_owned(),
                 topology: fingerprint(&square(), &capacities()),
                 divisors: Divisors {
                     utilisation: 1.25,

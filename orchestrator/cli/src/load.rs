@@ -8,6 +8,7 @@ use std::{
 
 use lab_files::Links;
 use lab_plan::{Engine, Plan, PlanOptions};
+use lab_policy::ecmp;
 use lab_records::RunDir;
 use lab_scenario::{Files, PolicySpec, Repetitions, Scenario, did_you_mean, limits};
 use lab_switchd::{ObjectError, read_object};
@@ -34,12 +35,31 @@ pub struct Loaded {
 /// Reads a scenario and the files that it names. If there is no such file, `path` may name a built-in scenario.
 /// Fails on a file that cannot be read or parsed, with exit code 2.
 pub fn load(path: &Path) -> Result<Loaded, Failure> {
+    load_changed(path, |_| {})
+}
+
+/// Reads a scenario, as [`load`] does, without its policies with trained weights, whose files may not exist yet. Of a
+/// scenario with no other policies, the policy is ECMP.
+/// Fails on a file that cannot be read or parsed, with exit code 2.
+pub fn load_untrained(path: &Path) -> Result<Loaded, Failure> {
+    load_changed(path, |scenario| {
+        let policies = &mut scenario.policies;
+        policies.retain(|policy| !matches!(policy, PolicySpec::Trained(_)));
+        if policies.is_empty() {
+            policies.push(PolicySpec::Buckets(&ecmp::POLICY));
+        }
+    })
+}
+
+fn load_changed(path: &Path, change: impl FnOnce(&mut Scenario)) -> Result<Loaded, Failure> {
     let path = &locate(path);
     let name = path.display().to_string();
     let bytes = read_limited(path, limits::MAX_SCENARIO_BYTES)
         .map_err(|failure| with_near_name(path, failure))?;
     let base = path.parent().unwrap_or(Path::new(""));
-    loaded(&name, bytes, |named| base.join(named))
+    let mut scenario = parse(&name, &bytes)?;
+    change(&mut scenario);
+    with_files(scenario, &name, bytes, |named| base.join(named))
 }
 
 /// Adds a hint to the failure for a scenario that does not exist: a scenario with a similar name, or the verb that
@@ -96,6 +116,15 @@ pub fn loaded(
     place: impl Fn(&str) -> PathBuf,
 ) -> Result<Loaded, Failure> {
     let scenario = parse(name, &bytes)?;
+    with_files(scenario, name, bytes, place)
+}
+
+fn with_files(
+    scenario: Scenario,
+    name: &str,
+    bytes: Vec<u8>,
+    place: impl Fn(&str) -> PathBuf,
+) -> Result<Loaded, Failure> {
     let scenario_text = String::from_utf8(bytes).expect("a scenario that parses is UTF-8");
     let mut files = Files::new();
     for (path, named) in lab_scenario::named_files(&scenario) {

@@ -61,7 +61,7 @@ pub fn train(arguments: &TrainArgs, global: &Global) -> Outcome {
 fn learned(arguments: &TrainArgs, global: &Global) -> Outcome {
     terminal::heed_signals().during("handle signals")?;
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let loaded = load::load(&arguments.scenario)?;
+    let loaded = load::load_untrained(&arguments.scenario)?;
     let plan = plan(&loaded, &arguments.scenario)?;
     let (data, loads) = data(arguments, &loaded, &plan, threads)?;
     let options = Options {
@@ -78,7 +78,7 @@ fn learned(arguments: &TrainArgs, global: &Global) -> Outcome {
     run(&mut session, options.steps, &folder)?;
 
     let validation = scored(&data, &session, options, &data.validation)?;
-    let weights = session.weights(env!("CARGO_PKG_VERSION"), &validation);
+    let weights = session.weights(&plan.name, env!("CARGO_PKG_VERSION"), &validation);
     let file = weights.encode();
     caller::write(&arguments.output, file.as_bytes())
         .during(format_args!("write `{}`", arguments.output.display()))?;
