@@ -1,4 +1,7 @@
 //! Weights that are part of the program.
+//!
+//! Each file is the output of `lcmp-lab train scenarios/NAME.yaml --trainer TRAINER -o FILE`, with the scenario that its
+//! header names and otherwise the default options.
 
 use lab_units::Trainer;
 
@@ -15,4 +18,11 @@ pub fn find(trainer: Trainer, topology: &str) -> Option<&'static str> {
 }
 
 /// All weight files.
-pub const ALL: &[&str] = &[];
+pub const ALL: &[&str] = &[
+    include_str!("../weights/8dc.redte"),
+    include_str!("../weights/fig5-50.redte"),
+    include_str!("../weights/13dc.redte"),
+    include_str!("../weights/te.redte"),
+    include_str!("../weights/te.redte-direct"),
+    include_str!("../weights/te.static"),
+];

@@ -37,7 +37,7 @@ impl Entry {
 }
 
 /// Scenario with three paths of two links each between dc1 and dc5; queues decide between the first two paths.
-const DIAMOND: &str = "
+pub(super) const DIAMOND: &str = "
 name: diamond
 topology:
   defaults: { inter_dc: { buffer: 500 kB } }
@@ -275,6 +275,12 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("policies[].own.name", DIAMOND, "two-choice")
         .with(&[("policies[].own", r#"{ "name": "delay-only" }"#)]),
     entry("policies[].ebpf", DIAMOND, "mine.bpf.o"),
+    entry("policies[].redte.weights", DIAMOND, "maddpg-2")
+        .with(&[("policies[].redte", r#"{ "weights": "maddpg-1" }"#)]),
+    entry("policies[].redte-direct.weights", DIAMOND, "direct-2")
+        .with(&[("policies[].redte-direct", r#"{ "weights": "direct-1" }"#)]),
+    entry("policies[].static.weights", DIAMOND, "static-2")
+        .with(&[("policies[].static", r#"{ "weights": "static-1" }"#)]),
     entry("policies[].te.interval", DIAMOND, "1 ms").with(TE),
     entry("policies[].te.buckets", DIAMOND, "3").with(TE),
     entry("policies[].ucmp.alpha", DIAMOND, "5").with(UCMP),

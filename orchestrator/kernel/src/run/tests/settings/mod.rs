@@ -4,6 +4,7 @@
 //! - `keys`: keys of the JSON Schema
 //! - `entries`: another value for each key, in a scenario in which the value has an effect
 //! - `scenario`: scenarios, changed key by key
+//! - `weights`: weight files of policies that need one
 //! - `engines`: rows of a simulation, and everything that the kernel engine derives from a plan
 //! - `table`: the outcomes in [scenarios/README.md](../../../../../scenarios/README.md)
 
@@ -12,6 +13,7 @@ mod entries;
 mod keys;
 mod scenario;
 mod table;
+mod weights;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -71,6 +73,9 @@ const DESCRIBING: &[&str] = &[
     "policies[].rm-beta.label",
     "policies[].ucmp.label",
     "policies[].te.label",
+    "policies[].redte.label",
+    "policies[].redte-direct.label",
+    "policies[].static.label",
     "policies[].own.label",
 ];
 

@@ -3,6 +3,8 @@
 use lab_scenario::Files;
 use serde_json::{Map, Value};
 
+use super::weights;
+
 /// Returns the scenario `base` after giving each path in `changes` its new value.
 ///
 /// A path leads to a key, such as `topology.links[].rate`, where `[]` is the first item of a list and `[1]` the second.
@@ -89,8 +91,10 @@ pub(super) fn files() -> Files {
             "src_id,dst_id,next_hop_id\n5,3,8;7;6\n5,4,8;7;6\n",
         ),
     ];
-    named
+    let mut files: Files = named
         .into_iter()
         .map(|(name, text)| (name.to_owned(), text.to_owned()))
-        .collect()
+        .collect();
+    files.extend(weights::files(&files));
+    files
 }
