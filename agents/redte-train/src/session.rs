@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lab_redte::{
     ContainerError, Header, Mlp, Weights, container,
     fingerprint::{fingerprint, hash},
-    weights::FORMAT,
+    weights::{FORMAT, LAG},
 };
 use lab_units::Trainer;
 use serde::{Deserialize, Serialize};
@@ -234,7 +234,7 @@ impl<'d> Session<'d> {
                     .map(|network| network.shape().clone())
                     .collect(),
                 paper_interval_ns: data.problem.interval,
-                lag: 1,
+                lag: LAG,
                 trainer: options.trainer,
                 options: hyperparameters(options, data),
                 seed: options.seed,

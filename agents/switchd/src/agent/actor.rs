@@ -151,7 +151,7 @@ mod tests {
                 },
                 shapes: vec![shape.clone()],
                 paper_interval_ns: Nanos::from_millis(100),
-                lag: 1,
+                lag: weights::LAG,
                 trainer: Trainer::Direct,
                 options: BTreeMap::new(),
                 seed: 1,
