@@ -405,6 +405,11 @@ mod tests {
                 assert_eq!(trained(session), hash, "{trainer}, {threads} threads");
             }
         }
+        let best = [1, 2].map(|threads| {
+            let session = Session::new(&data, options(Trainer::Static, threads));
+            trained(session)
+        });
+        assert_eq!(best[0], best[1]);
     }
 
     #[test]
