@@ -214,7 +214,7 @@ impl<'d> Session<'d> {
         container::encode(TITLE, &header, &floats)
     }
 
-    /// Returns the weights of the best validation, trained on the demands of `scenario` by a program of this version.
+    /// Returns the best validation's weights, trained on the demands of `scenario` by a program of this version.
     #[must_use]
     pub fn weights(&self, scenario: &str, version: &str, scores: &[Score]) -> Weights {
         let data = self.data;
@@ -393,11 +393,15 @@ mod tests {
         for (trainer, hash) in [
             (
                 Trainer::Direct,
-                "f738763e9ba5bab91ebdc7ab013b603645103dcf3c3c4958488e3c40d99c9c42",
+                "d9849b561308b26b1200beeb9e1cc42f540b142dac561bc00decb42a18b1948b",
             ),
             (
                 Trainer::Maddpg,
-                "a3b8ff4ce2bf1d29f60e598d0666b726dbae4674261eb3801e9abc1ef43a6a45",
+                "6a41068b0f4af82dc524fdc59adb7ff65193405fceb0b9b8dfb2dea84b9eae8a",
+            ),
+            (
+                Trainer::Static,
+                "c1d27af4a052994dd84e16431e7ddc764f172ba0dc43e37c4648692588ae89b4",
             ),
         ] {
             for threads in [1, 2] {
@@ -405,11 +409,6 @@ mod tests {
                 assert_eq!(trained(session), hash, "{trainer}, {threads} threads");
             }
         }
-        let best = [1, 2].map(|threads| {
-            let session = Session::new(&data, options(Trainer::Static, threads));
-            trained(session)
-        });
-        assert_eq!(best[0], best[1]);
     }
 
     #[test]

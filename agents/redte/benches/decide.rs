@@ -10,7 +10,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use lab_redte::{Actor, AgentLayout, Divisors, Head, Mlp, Observation, buckets};
 use lab_units::{BitsPerSec, Bytes, Nanos};
 
-/// Switch, numbers of its links out and of its destinations, and candidates of each destination with a choice.
+/// Switch, its numbers of links out and destinations, and the candidates for each destination with a choice.
 const SWITCHES: [(&str, usize, usize, &[usize]); 3] = [
     ("dc1 of 8", 6, 7, &[6]),
     ("dc3 of 13", 6, 12, &[2, 4, 4]),

@@ -583,8 +583,8 @@ pub(super) mod tests {
 
     #[test]
     fn a_damaged_configuration_is_read_or_refused() {
-        let seeds = [config(), config_with_actor()];
-        let seeds = seeds.map(|seed| serde_json::to_vec(&seed).expect("a JSON form"));
+        let seeds = [config(), config_with_actor()]
+            .map(|config| serde_json::to_vec(&config).expect("a JSON form"));
         lab_fuzz::fuzz("agent's configuration", &seeds, |bytes| {
             let config = serde_json::from_slice::<AgentConfig>(bytes);
             config.is_ok_and(|config| ValidAgentConfig::try_from(config).is_ok())

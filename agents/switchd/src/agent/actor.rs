@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Returns the buckets of the ports 4 and 2 at the end of an interval of the run.
+    /// Returns the buckets of the ports 4 and 2 after the run's first interval.
     fn decide(
         actor: &mut SwitchActor,
         config: &AgentConfig,

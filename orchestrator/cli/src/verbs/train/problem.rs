@@ -206,12 +206,14 @@ policies: [ecmp, wcmp]
             let options = RunOptions::default();
             let outcome = simulate(Job::new(&plan, policy, 0), &options, &mut totals).unwrap();
             assert_eq!(outcome.reason, EndReason::Finished);
-            let measured = problem.capacities.iter().enumerate().map(|(port, rate)| {
-                let bytes_in = |rate: BitsPerSec| rate.bytes_in(problem.interval).get() as f64;
-                let sent = totals.sent.get(&port).map_or(0.0, |sent| *sent as f64);
-                rate.map_or(0.0, |rate| sent / bytes_in(rate))
-            });
-            let measured: Vec<f64> = measured.collect();
+            let utilisation = |(port, rate): (usize, &Option<BitsPerSec>)| {
+                let capacity = rate.map_or(f64::INFINITY, |rate| {
+                    rate.bytes_in(problem.interval).get() as f64
+                });
+                totals.sent.get(&port).map_or(0.0, |sent| *sent as f64) / capacity
+            };
+            let links = problem.capacities.iter().enumerate();
+            let measured: Vec<f64> = links.map(utilisation).collect();
             let near = |fluid: f64, measured: f64| (fluid - measured).abs() <= 0.03 * measured;
             for (port, (fluid, measured)) in loads.utilisations.iter().zip(&measured).enumerate() {
                 assert!(near(*fluid, *measured), "port {port}: {fluid} {measured}");
