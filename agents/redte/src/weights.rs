@@ -178,7 +178,7 @@ const TITLE: &str = "lcmp-lab redte weights";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{layout::tests::square, network::tests::network};
+    use crate::{layout::tests::square, network::tests::network, shipped};
 
     fn capacities() -> Vec<Option<BitsPerSec>> {
         (1..=8).map(BitsPerSec::new).collect()
@@ -217,6 +217,15 @@ mod tests {
     fn weights_are_read_as_they_were_written() {
         let text = weights().encode();
         assert_eq!(Weights::decode(&text).unwrap(), weights());
+    }
+
+    #[test]
+    fn every_file_of_the_program_is_readable_and_found() {
+        for text in shipped::ALL {
+            let header = Weights::decode(text).unwrap().header;
+            let found = shipped::find(header.trainer, &header.topology);
+            assert_eq!(found, Some(*text), "{header:?}");
+        }
     }
 
     #[test]
