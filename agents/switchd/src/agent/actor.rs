@@ -316,7 +316,7 @@ mod tests {
         const OTHER: &str = "another network";
         type Change = fn(&mut AgentConfig, &mut ActorConfig);
         let cases: [(Change, &str); 5] = [
-            (|_, actor| drop(actor.links.pop()), OTHER),
+            (|_, actor| actor.links.truncate(1), OTHER),
             (
                 |config, _| config.destinations.push(config.destinations[0].clone()),
                 OTHER,
