@@ -144,3 +144,41 @@ const PART: usize = 8;
 
 /// Name of the steps' random streams.
 const STEPS: u64 = 11;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::diamond_data;
+
+    /// With the share x on the narrow link of 2, a demand d uses x · d/2 of it, and the optimum is d/6: the loss is 3 · x.
+    /// The softmax's derivative is x · (1 − x), so at x = 1/2 the loss changes by 3/4 with each logit. A network of zeros
+    /// has no other gradient.
+    #[test]
+    fn the_gradient_is_that_of_the_hand_calculation() {
+        let data = diamond_data();
+        let mut networks = team::initial(&data, 1);
+        networks[0].parameters.fill(0.0);
+        let inputs = networks[0].shape().inputs;
+        let samples: Vec<Sample<'_>> = data.training[0][..32]
+            .iter()
+            .map(|interval| Sample {
+                interval,
+                states: vec![vec![0.5; inputs]],
+            })
+            .collect();
+        let [found] = gradient(&data, &networks, &data.provisioned(), samples.iter())
+            .try_into()
+            .unwrap();
+        let [first, second, last] = networks[0].shape().layers();
+        let biases = first.parameters() + second.parameters();
+        // Half a batch, whose mean is over the whole batch.
+        let expected = [-0.375, 0.375];
+        for (at, found) in found.iter().enumerate() {
+            let expected = match at.checked_sub(biases) {
+                Some(output) if output < last.outputs => expected[output],
+                _ => 0.0,
+            };
+            assert!((found - expected).abs() < 1e-5, "{at}: {found} {expected}");
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lab_redte::{
     ContainerError, Header, Mlp, Weights, container,
     fingerprint::{fingerprint, hash},
-    weights::FORMAT,
+    weights::{FORMAT, LAG},
 };
 use lab_units::Trainer;
 use serde::{Deserialize, Serialize};
@@ -214,7 +214,7 @@ impl<'d> Session<'d> {
         container::encode(TITLE, &header, &floats)
     }
 
-    /// Returns the weights of the best validation, trained on the demands of `scenario` by a program of this version.
+    /// Returns the best validation's weights, trained on the demands of `scenario` by a program of this version.
     #[must_use]
     pub fn weights(&self, scenario: &str, version: &str, scores: &[Score]) -> Weights {
         let data = self.data;
@@ -234,7 +234,7 @@ impl<'d> Session<'d> {
                     .map(|network| network.shape().clone())
                     .collect(),
                 paper_interval_ns: data.problem.interval,
-                lag: 1,
+                lag: LAG,
                 trainer: options.trainer,
                 options: hyperparameters(options, data),
                 seed: options.seed,
@@ -393,11 +393,15 @@ mod tests {
         for (trainer, hash) in [
             (
                 Trainer::Direct,
-                "f738763e9ba5bab91ebdc7ab013b603645103dcf3c3c4958488e3c40d99c9c42",
+                "d9849b561308b26b1200beeb9e1cc42f540b142dac561bc00decb42a18b1948b",
             ),
             (
                 Trainer::Maddpg,
-                "a3b8ff4ce2bf1d29f60e598d0666b726dbae4674261eb3801e9abc1ef43a6a45",
+                "6a41068b0f4af82dc524fdc59adb7ff65193405fceb0b9b8dfb2dea84b9eae8a",
+            ),
+            (
+                Trainer::Static,
+                "c1d27af4a052994dd84e16431e7ddc764f172ba0dc43e37c4648692588ae89b4",
             ),
         ] {
             for threads in [1, 2] {

@@ -138,3 +138,45 @@ const HEAD_LIMIT: f64 = 3e-3;
 
 /// Names of random streams.
 pub(crate) const INITIAL: u64 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::diamond_data;
+
+    /// The first interval has WCMP's split, 2 : 1, and the next ones that of the actor: here even.
+    #[test]
+    fn an_intervals_state_gives_the_next_intervals_split() {
+        let data = diamond_data();
+        let mut networks = initial(&data, 1);
+        networks[0].parameters.fill(0.0);
+        let trace = &data.training[0];
+        let visits = visits(&data, &networks, trace, None);
+        assert_eq!(visits.len(), trace.len() - 1);
+        for (at, visit) in visits.iter().enumerate() {
+            assert!((visit.ratio - 1.5).abs() < 1e-6, "{at}: {}", visit.ratio);
+            // In an interval, links 0 and 1 carry 4 and 2 bytes, and the largest link of the network 4.
+            let demand = trace[at].demands[0];
+            let shares = if at == 0 {
+                [2.0 / 3.0, 1.0 / 3.0]
+            } else {
+                [0.5; 2]
+            };
+            let expected = [
+                demand * shares[0] / 4.0 / data.divisors.utilisation,
+                demand * shares[1] / 2.0 / data.divisors.utilisation,
+                demand / 4.0 / data.divisors.demand,
+            ];
+            let [state] = visit.states.as_slice() else {
+                panic!("{visit:?}")
+            };
+            assert_eq!(state.len(), 3);
+            for (found, expected) in state.iter().zip(expected) {
+                assert!(
+                    (f64::from(*found) - expected).abs() < 1e-6,
+                    "{at}: {state:?}"
+                );
+            }
+        }
+    }
+}

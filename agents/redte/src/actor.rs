@@ -96,11 +96,10 @@ mod tests {
     }
 
     #[test]
-    fn equal_shares_are_ecmps_tables() {
+    fn a_network_of_zeros_splits_evenly() {
         let mut actor = actor();
         actor.network.parameters.fill(0.0);
-        let ratios = decision(&actor).ratios;
-        assert_eq!(buckets(&ratios[0], &[true; 2], &[1, 4], 100), [50, 50]);
+        assert_eq!(decision(&actor).ratios, [[0.5, 0.5]]);
     }
 
     /// The tables that both engines install, on every machine and at every level of optimisation.
@@ -115,6 +114,66 @@ mod tests {
         assert_eq!(bits, [0x3ef5_bd50, 0x3f05_2158], "{bits:x?}");
         let table = buckets(&decision.ratios[0], &[true; 2], &[1, 4], 100);
         assert_eq!(table, [48, 52]);
+    }
+
+    /// The shape of `dc3` in the 13-DC network. A program in another language, which rounds each operation to 32 bits in
+    /// the documented order, computed the bits and the tables.
+    #[test]
+    fn tables_of_a_large_switch_are_pinned_to_the_bit() {
+        let inputs: Vec<f32> = (0..18_u8).map(|at| f32::from(at) / 8.0).collect();
+        let ratios = network(18, &[2, 4, 4]).forward(&inputs).ratios;
+        let bits: Vec<u32> = ratios.iter().map(|ratio| ratio.to_bits()).collect();
+        let expected = [
+            0x3e9c_419a,
+            0x3f31_df33,
+            0x3eca_561c,
+            0x3e12_0f1e,
+            0x3e27_2b18,
+            0x3e99_0cc8,
+            0x3e72_0dd9,
+            0x3eee_7676,
+            0x3e07_1ec0,
+            0x3e29_e679,
+        ];
+        assert_eq!(bits, expected, "{bits:x?}");
+        let heads = [&ratios[..2], &ratios[2..6], &ratios[6..]];
+        let tables = heads.map(|head| buckets(head, &[true; 4][..head.len()], &[1; 4], 100));
+        let expected = [vec![31, 69], vec![40, 14, 16, 30], vec![24, 46, 13, 17]];
+        assert_eq!(tables, expected);
+    }
+
+    /// ECMP's shares, rounded to 100 buckets; the first candidates get the rest.
+    #[test]
+    fn equal_shares_are_ecmps_tables_for_any_number_of_candidates() {
+        let tables: [&[u16]; 8] = [
+            &[100],
+            &[50, 50],
+            &[34, 33, 33],
+            &[25; 4],
+            &[20; 5],
+            &[17, 17, 17, 17, 16, 16],
+            &[15, 15, 14, 14, 14, 14, 14],
+            &[13, 13, 13, 13, 12, 12, 12, 12],
+        ];
+        for expected in tables {
+            let count = expected.len();
+            let mut even = vec![0.0; count];
+            crate::network::softmax(&mut even);
+            let live = vec![true; count];
+            assert_eq!(buckets(&even, &live, &vec![1; count], 100), expected);
+        }
+    }
+
+    /// 41.7, 33.5 and 24.8 buckets: the two buckets that are left go to the third and the first candidate.
+    #[test]
+    fn buckets_do_not_depend_on_the_order_of_the_candidates() {
+        let mut ratios = [0.417, 0.335, 0.248];
+        let mut expected = [42, 33, 25];
+        for _ in 0..3 {
+            assert_eq!(buckets(&ratios, &[true; 3], &[1; 3], 100), expected);
+            ratios.rotate_left(1);
+            expected.rotate_left(1);
+        }
     }
 
     #[test]

@@ -163,7 +163,8 @@ pub(crate) mod tests {
         assert!((logits[0] - 0.5).abs() < 1e-7, "{logits:?}");
     }
 
-    /// If the last layer's weights are permuted within a head, the shares are permuted alike, to the bit.
+    /// If the last layer's weights are permuted within a head, the shares are permuted alike, up to rounding: the softmax
+    /// sums in the order of the candidates.
     #[test]
     fn permuted_weights_permute_the_ratios() {
         let original = network(4, &[3, 2]);
@@ -177,7 +178,6 @@ pub(crate) mod tests {
         let ratios = permuted.forward(&state).ratios;
         let mut expected = original.forward(&state).ratios;
         expected[..3].rotate_left(1);
-        // The softmax sums in the order of the candidates.
         for (ratio, expected) in ratios.iter().zip(&expected) {
             assert!((ratio - expected).abs() <= 1e-7, "{ratios:?} {expected:?}");
         }

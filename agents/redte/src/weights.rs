@@ -31,7 +31,7 @@ pub struct Header {
     pub shapes: Vec<Shape>,
     /// Interval of the control loop in paper time.
     pub paper_interval_ns: Nanos,
-    /// Number of intervals from the measured one to the one in which its buckets are in force.
+    /// Number of intervals from the measured one to the one in which its buckets are in force: [`LAG`].
     pub lag: u32,
     pub trainer: Trainer,
     /// Hyperparameters and sizes of the training data.
@@ -45,6 +45,20 @@ pub struct Header {
     pub scores: BTreeMap<String, f64>,
 }
 
+impl Header {
+    /// Returns the first value that no training has.
+    fn problem(&self) -> Option<&'static str> {
+        let divisors = [self.divisors.utilisation, self.divisors.demand];
+        if divisors.iter().any(|it| !it.is_finite() || *it <= 0.0) {
+            return Some("a divisor that is not a positive number");
+        }
+        if self.paper_interval_ns == Nanos::ZERO {
+            return Some("an interval of 0");
+        }
+        (self.lag != LAG).then_some("another lag than one interval")
+    }
+}
+
 /// Weights of all actors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
@@ -55,19 +69,31 @@ pub struct Weights {
 /// Reason why weights are refused.
 #[derive(Debug, thiserror::Error)]
 pub enum WeightsError {
-    #[error(transparent)]
+    #[error("{0} (hint: {hint})", hint = hint(.0))]
     File(#[from] ContainerError),
-    #[error("it has {found} weights, but its header says {expected}")]
+    #[error("its header has {problem} (hint: train again)")]
+    Header { problem: &'static str },
+    #[error("it has {found} weights, but its header says {expected} (hint: train again)")]
     Count { found: usize, expected: usize },
-    #[error("a weight is not finite")]
+    #[error("a weight is not finite (hint: train again)")]
     NotFinite,
     #[error(
         "it is for another network: graph, capacities or next hops differ (hint: train for this scenario, by \
          `lcmp-lab train`)"
     )]
     OtherTopology,
-    #[error("a divisor is not a positive number")]
-    Divisor,
+}
+
+/// Returns what to do about a file that cannot be read as weights.
+const fn hint(error: &ContainerError) -> &'static str {
+    match error {
+        ContainerError::OtherFile { .. } => "`lcmp-lab train` makes weight files",
+        ContainerError::Damaged => "copy it again, or train again",
+        ContainerError::Format { found, .. } if *found > FORMAT as u64 => {
+            "a newer version of this program wrote it"
+        }
+        ContainerError::Format { .. } | ContainerError::Header(_) => "train again",
+    }
 }
 
 impl Weights {
@@ -85,9 +111,8 @@ impl Weights {
     /// If the file is not a weight file, or one of another format; if it is truncated or damaged.
     pub fn decode(text: &str) -> Result<Self, WeightsError> {
         let (header, floats): (Header, _) = container::decode(TITLE, FORMAT, text)?;
-        let divisors = [header.divisors.utilisation, header.divisors.demand];
-        if divisors.iter().any(|it| !it.is_finite() || *it <= 0.0) {
-            return Err(WeightsError::Divisor);
+        if let Some(problem) = header.problem() {
+            return Err(WeightsError::Header { problem });
         }
         let expected = header
             .shapes
@@ -144,13 +169,16 @@ impl Weights {
 /// Version of the format, which [`Header::format`] has.
 pub const FORMAT: u32 = 1;
 
+/// Lag with which switches run the weights: buckets are in force in the interval after the measured one.
+pub const LAG: u32 = 1;
+
 /// First line of a weight file.
 const TITLE: &str = "lcmp-lab redte weights";
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{layout::tests::square, network::tests::network};
+    use crate::{layout::tests::square, network::tests::network, shipped};
 
     fn capacities() -> Vec<Option<BitsPerSec>> {
         (1..=8).map(BitsPerSec::new).collect()
@@ -173,7 +201,7 @@ mod tests {
                 },
                 shapes: networks.iter().map(|it| it.shape().clone()).collect(),
                 paper_interval_ns: Nanos::from_millis(100),
-                lag: 1,
+                lag: LAG,
                 trainer: Trainer::Direct,
                 options: BTreeMap::from([("learning rate".to_owned(), 1e-3)]),
                 seed: 1,
@@ -192,6 +220,15 @@ mod tests {
     }
 
     #[test]
+    fn every_file_of_the_program_is_readable_and_found() {
+        for text in shipped::ALL {
+            let header = Weights::decode(text).unwrap().header;
+            let found = shipped::find(header.trainer, &header.topology);
+            assert_eq!(found, Some(*text), "{header:?}");
+        }
+    }
+
+    #[test]
     fn another_topology_is_refused() {
         let actors = weights().actors(&square(), &capacities()).unwrap();
         assert_eq!(actors.len(), 2);
@@ -205,19 +242,123 @@ mod tests {
     }
 
     #[test]
-    fn weights_that_do_not_fit_the_header_are_refused() {
-        let refused = |change: fn(&mut Weights)| {
+    fn weights_that_no_training_makes_are_refused() {
+        type Change = fn(&mut Weights);
+        const DIVISOR: &str =
+            "its header has a divisor that is not a positive number (hint: train again)";
+        let cases: [(Change, &str); 9] = [
+            (
+                |it| drop(it.networks.pop()),
+                // Each switch's network has 2 outputs, and 4 or 3 inputs: 64 · 5 or 64 · 4, then 32 · 65 + 2 · 33.
+                "it has 2466 weights, but its header says 4868 (hint: train again)",
+            ),
+            (
+                |it| it.header.shapes[0].heads = vec![usize::MAX, 2],
+                "it has 4868 weights, but its header says 18446744073709551615 (hint: train again)",
+            ),
+            (
+                |it| it.networks[0].parameters[3] = f32::NAN,
+                "a weight is not finite (hint: train again)",
+            ),
+            (
+                |it| it.networks[1].parameters[0] = f32::NEG_INFINITY,
+                "a weight is not finite (hint: train again)",
+            ),
+            (|it| it.header.divisors.demand = 0.0, DIVISOR),
+            (|it| it.header.divisors.utilisation = -1.0, DIVISOR),
+            (
+                |it| it.header.paper_interval_ns = Nanos::ZERO,
+                "its header has an interval of 0 (hint: train again)",
+            ),
+            (
+                |it| it.header.lag = 2,
+                "its header has another lag than one interval (hint: train again)",
+            ),
+            (
+                |it| it.header.divisors.demand = f64::NAN,
+                "its header is not valid: invalid type: null, expected f64",
+            ),
+        ];
+        for (change, expected) in cases {
             let mut weights = weights();
             change(&mut weights);
-            Weights::decode(&weights.encode()).unwrap_err().to_string()
+            let error = Weights::decode(&weights.encode()).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}\n{expected}");
+        }
+    }
+
+    #[test]
+    fn files_that_cannot_be_read_have_a_hint() {
+        let text = weights().encode();
+        let format = |format| {
+            let mut weights = weights();
+            weights.header.format = format;
+            weights.encode()
         };
-        let count = refused(|it| drop(it.networks.pop()));
-        assert!(count.contains("weights, but its header says"), "{count}");
-        let number = refused(|it| it.networks[0].parameters[3] = f32::NAN);
-        assert_eq!(number, "a weight is not finite");
-        let divisor = refused(|it| it.header.divisors.demand = 0.0);
-        assert_eq!(divisor, "a divisor is not a positive number");
-        let format = refused(|it| it.header.format += 1);
-        assert!(format.contains("a newer version"), "{format}");
+        for (text, expected) in [
+            (
+                String::new(),
+                "it does not start with `lcmp-lab redte weights` (hint: `lcmp-lab train` makes weight files)",
+            ),
+            (
+                text[..text.len() / 2].to_owned(),
+                "it is truncated or damaged: its checksum does not match (hint: copy it again, or train again)",
+            ),
+            (
+                format(0),
+                "its format is 0, and this program reads format 1 (hint: train again)",
+            ),
+            (
+                format(2),
+                "its format is 2, and this program reads format 1 (hint: a newer version of this program wrote it)",
+            ),
+        ] {
+            assert_eq!(Weights::decode(&text).unwrap_err().to_string(), expected);
+        }
+    }
+
+    /// Returns a damaged file with the checksum that fits it, so that the reader looks past the checksum.
+    fn sealed(text: &str) -> String {
+        let body = text.rsplit_once("sha256 ").map_or(text, |(body, _)| body);
+        let hash = crate::fingerprint::hash(body);
+        format!("{body}sha256 {hash}\n")
+    }
+
+    #[test]
+    fn a_damaged_file_is_read_or_refused() {
+        let whole = weights().encode();
+        let mut small = weights();
+        small.header.shapes.clear();
+        small.networks.clear();
+        // Damage to the small file is mostly damage to its header.
+        lab_fuzz::fuzz("weights", &[whole, small.encode()], |bytes| {
+            let text = String::from_utf8_lossy(bytes);
+            let read = Weights::decode(&text);
+            let resealed = Weights::decode(&sealed(&text));
+            if let Ok(weights) = &resealed {
+                assert_eq!(&Weights::decode(&weights.encode()).unwrap(), weights);
+            }
+            read.is_ok()
+        });
+    }
+
+    /// A header may state any size, but memory is only taken for what the file has.
+    #[test]
+    fn a_header_of_huge_networks_takes_no_memory() {
+        for (inputs, heads) in [
+            (usize::MAX, vec![2]),
+            (4, vec![usize::MAX; 2]),
+            (usize::MAX / 64, vec![2]),
+            (1 << 40, vec![1 << 40; 1_000]),
+            (0, vec![]),
+        ] {
+            let mut weights = weights();
+            weights.header.shapes[0] = Shape { inputs, heads };
+            let text = weights.encode();
+            let (read, memory) = lab_fuzz::peak_of(|| Weights::decode(&text));
+            assert!(matches!(read, Err(WeightsError::Count { .. })), "{read:?}");
+            // Other tests run at the same time.
+            assert!(memory <= 64 << 20, "{memory}");
+        }
     }
 }

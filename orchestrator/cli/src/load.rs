@@ -130,7 +130,7 @@ fn with_files(
     for (path, named) in lab_scenario::named_files(&scenario) {
         let place = place(named);
         let text = read_text(&place, limits::MAX_FILE_BYTES).map_err(|failure| {
-            let message = failure.message + &missing_file_hint(&place, named);
+            let message = failure.message + &hint_about_file(&path, &place, named);
             let problem = lab_scenario::problem_of_file(name, &scenario_text, &path, message);
             Failure::scenario(&problem)
         })?;
@@ -148,24 +148,30 @@ fn with_files(
     })
 }
 
-/// Returns a hint about a missing file that a scenario names as `named`: the path is relative to the scenario, and a
-/// built-in file of the same name can be copied. The hint is empty if `place` exists.
-fn missing_file_hint(place: &Path, named: &str) -> String {
-    if place.symlink_metadata().is_ok() {
-        return String::new();
+/// Returns a hint about a file that cannot be read from `place` and that a scenario names at the YAML path `path` as
+/// `named`: a missing file's path is relative to the scenario, and a built-in file of the same name can be copied; weights
+/// can be trained. The hint is empty for other files that exist.
+fn hint_about_file(path: &str, place: &Path, named: &str) -> String {
+    let mut hints = Vec::new();
+    if place.symlink_metadata().is_err() {
+        hints.push("the path is relative to the scenario".to_owned());
+        let stem = Path::new(named).file_stem();
+        let mut built_in = builtin::files()
+            .map(|(path, _)| path)
+            .filter(|path| path.extension().is_some_and(|it| it == "csv"));
+        let copied = built_in.find(|path| path.file_stem() == stem);
+        hints.extend(copied.map(|path| {
+            let path = path.display();
+            format!("`lcmp-lab scenarios --copy DIR` writes DIR/{path}")
+        }));
     }
-    let stem = Path::new(named).file_stem();
-    let built_in = builtin::files().map(|(path, _)| path);
-    let copied = built_in
-        .filter(|path| path.extension().is_some_and(|it| it == "csv"))
-        .find(|path| path.file_stem() == stem)
-        .map_or_else(String::new, |path| {
-            format!(
-                "; `lcmp-lab scenarios --copy DIR` writes DIR/{}",
-                path.display()
-            )
-        });
-    format!(" (hint: the path is relative to the scenario{copied})")
+    if path.ends_with(".weights") {
+        hints.push("`lcmp-lab train` makes weight files".to_owned());
+    }
+    match hints.as_slice() {
+        [] => String::new(),
+        hints => format!(" (hint: {})", hints.join("; ")),
+    }
 }
 
 /// Parses a scenario, which messages call `name`, without reading the files that it names.
@@ -375,5 +381,87 @@ fn with_hint(error: &ObjectError) -> String {
         | ObjectError::NoProgram
         | ObjectError::NoMap { .. }
         | ObjectError::OtherMap { .. } => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    const TRAINED: &str = "
+name: trained
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 1 ms }]
+traffic: [{ flows: [{ from: dc1/h1, to: dc2/h1, size: 1 MB }] }]
+policies: [ecmp, redte: { weights: w.redte }]
+";
+
+    /// Returns the failure of planning a scenario in `folder` that names the weight file `w.redte`.
+    fn refused(folder: &Path) -> Failure {
+        let path = folder.join("trained.yaml");
+        fs::write(&path, TRAINED).unwrap();
+        let planned = load(&path)
+            .and_then(|loaded| resolve(&loaded, &path, &PlanOptions::default()).map(drop));
+        planned.unwrap_err()
+    }
+
+    #[test]
+    fn a_weight_file_that_cannot_be_read_is_a_usage_error_with_a_place_and_a_hint() {
+        type Make = fn(&Path);
+        let cases: [(Make, &str, &str, &str); 6] = [
+            (
+                |_| (),
+                "No such file",
+                "at `policies[1].redte.weights`",
+                "hint: the path is relative to the scenario; `lcmp-lab train` makes weight files",
+            ),
+            (
+                |path| fs::create_dir(path).unwrap(),
+                "is a directory",
+                "at `policies[1].redte.weights`",
+                "hint: `lcmp-lab train` makes weight files",
+            ),
+            (
+                |path| fs::File::create(path).unwrap().set_len(70_000_000).unwrap(),
+                "has more than the allowed 67108864 bytes",
+                "at `policies[1].redte.weights`",
+                "hint: `lcmp-lab train` makes weight files",
+            ),
+            (
+                |path| fs::write(path, [0x80, 2, 0x8a]).unwrap(),
+                "is not UTF-8",
+                "at `policies[1].redte.weights`",
+                "hint: `lcmp-lab train` makes weight files",
+            ),
+            (
+                |path| fs::write(path, "").unwrap(),
+                "does not start with",
+                "`policies[1].redte`: `w.redte`",
+                "hint: `lcmp-lab train` makes weight files",
+            ),
+            (
+                // The largest file that is read, all of it NUL characters.
+                |path| fs::File::create(path).unwrap().set_len(64 << 20).unwrap(),
+                "does not start with",
+                "`policies[1].redte`: `w.redte`",
+                "hint: `lcmp-lab train` makes weight files",
+            ),
+        ];
+        for (make, problem, place, hint) in cases {
+            let folder = tempfile::tempdir().unwrap();
+            make(&folder.path().join("w.redte"));
+            let began = Instant::now();
+            let failure = refused(folder.path());
+            let took = began.elapsed();
+            assert_eq!(failure.exit, Exit::Usage, "{failure:?}");
+            let message = &failure.message;
+            for part in [problem, place, hint] {
+                assert!(message.contains(part), "{part}: {message}");
+            }
+            assert!(took < Duration::from_secs(2), "{problem}: {took:?}");
+        }
     }
 }

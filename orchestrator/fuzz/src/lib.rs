@@ -3,7 +3,7 @@
 //! [`fuzz`] damages members of a corpus and feeds them to a reader, which must not panic, hang, or use memory out of
 //! proportion to its input. A failure is shrunk to the smallest damage that reproduces it.
 //!
-//! This is a crate rather than a module of each test, because ten crates test their readers with it. Its allocator,
+//! This is a crate rather than a module of each test, because many crates test their readers with it. Its allocator,
 //! which counts memory, is installed in each test that links it.
 //!
 //! The environment variable `LCMP_LAB_INPUTS` sets the number of inputs per reader (default 2,000). `LCMP_LAB_FAILED`

@@ -308,7 +308,7 @@ pub(super) mod tests {
     use lab_units::{BitsPerSec, Bytes, Mac, Nanos, Ratio};
 
     use super::*;
-    use crate::wire::{AttachMode, LocalPrefix, PolicyConfig};
+    use crate::wire::{ActorConfig, AttachMode, LocalPrefix, PolicyConfig};
 
     fn port(id: u32, interface: &str) -> PortConfig {
         PortConfig {
@@ -470,6 +470,92 @@ pub(super) mod tests {
         }
     }
 
+    /// Returns a configuration whose agent divides 100 buckets every 100 ms.
+    fn config_with_actor() -> AgentConfig {
+        AgentConfig {
+            demand_interval_ns: Some(Nanos::from_millis(100)),
+            actor: Some(ActorConfig {
+                weights: "weights".to_string(),
+                links: vec![PortId(2), PortId(0)],
+                heads: vec![HeadConfig {
+                    destination: 0,
+                    provisioned: vec![4],
+                }],
+                largest_rate_bps: BitsPerSec::new(200_000_000).expect("a rate above zero"),
+                buckets: 100,
+            }),
+            ..config()
+        }
+    }
+
+    #[test]
+    fn an_actor_that_does_not_fit_the_switch_is_refused() {
+        const PORT: &str = "the actor has an input from a port that the switch lacks";
+        const CANDIDATES: &str =
+            "the actor has buckets for other candidates than those of the destinations";
+        type Change = fn(&mut AgentConfig, &mut ActorConfig);
+        let cases: [(Change, Option<&str>); 11] = [
+            (|_, _| {}, None),
+            (|_, actor| actor.links.clear(), None),
+            (|_, actor| actor.heads.clear(), None),
+            (
+                |c, _| c.demand_interval_ns = None,
+                Some("the actor has no demand interval"),
+            ),
+            (
+                |c, _| c.demand_interval_ns = Some(Nanos::new(9_999)),
+                Some("`demand_interval_ns` is 9999; it must be 10000 to 18446744073709551615"),
+            ),
+            (|_, actor| actor.links.push(PortId(1)), Some(PORT)),
+            (|c, _| drop(c.ports.remove(0)), Some(PORT)),
+            (|_, actor| actor.heads[0].destination = 1, Some(CANDIDATES)),
+            (
+                |_, actor| actor.heads[0].provisioned.clear(),
+                Some(CANDIDATES),
+            ),
+            (
+                |_, actor| actor.heads[0].provisioned.push(1),
+                Some(CANDIDATES),
+            ),
+            (|c, _| c.destinations.clear(), Some(CANDIDATES)),
+        ];
+        for (at, (change, expected)) in cases.into_iter().enumerate() {
+            let mut config = config_with_actor();
+            let mut actor = config.actor.take().expect("an actor");
+            change(&mut config, &mut actor);
+            config.actor = Some(actor);
+            let refused = ValidAgentConfig::try_from(config).err();
+            let found = refused.map(|error| error.to_string());
+            assert_eq!(found.as_deref(), expected, "case {at}");
+        }
+    }
+
+    #[test]
+    fn an_actors_json_form_has_no_other_fields() {
+        assert!(
+            serde_json::to_value(config()).expect("a JSON form")["actor"].is_null(),
+            "an absent actor is left out"
+        );
+        let json = serde_json::to_value(config_with_actor()).expect("a JSON form");
+        let expected = serde_json::json!({
+            "weights": "weights",
+            "links": [2, 0],
+            "heads": [{ "destination": 0, "provisioned": [4] }],
+            "largest_rate_bps": 200_000_000,
+            "buckets": 100,
+        });
+        assert_eq!(json["actor"], expected);
+        let read = serde_json::from_value::<AgentConfig>(json.clone());
+        assert_eq!(read.ok(), Some(config_with_actor()));
+        for (path, field) in [("/actor", "lag"), ("/actor/heads/0", "ports")] {
+            let mut json = json.clone();
+            json.pointer_mut(path).expect("an object")[field] = 1.into();
+            let error = serde_json::from_value::<AgentConfig>(json).expect_err(field);
+            let expected = alloc::format!("unknown field `{field}`");
+            assert!(error.to_string().starts_with(&expected), "{error}");
+        }
+    }
+
     #[test]
     fn the_json_form_is_the_contract() {
         let json = serde_json::to_value(config()).expect("a JSON form");
@@ -497,8 +583,9 @@ pub(super) mod tests {
 
     #[test]
     fn a_damaged_configuration_is_read_or_refused() {
-        let json = serde_json::to_vec(&config()).expect("a JSON form");
-        lab_fuzz::fuzz("agent's configuration", &[json], |bytes| {
+        let seeds = [config(), config_with_actor()]
+            .map(|config| serde_json::to_vec(&config).expect("a JSON form"));
+        lab_fuzz::fuzz("agent's configuration", &seeds, |bytes| {
             let config = serde_json::from_slice::<AgentConfig>(bytes);
             config.is_ok_and(|config| ValidAgentConfig::try_from(config).is_ok())
         });

@@ -263,17 +263,15 @@ impl Agent {
             self.send_demands(since, now, demands, controller);
             return Ok(());
         };
-        // No traffic is sent before the start, with whose tick the first interval begins.
-        let half = Nanos::new(actor.interval().get() / 2);
-        if now < self.config.start_ns.saturating_add(half) {
-            return Ok(());
-        }
         self.sampler.take_in(now, &self.qdiscs.roots()?);
         let counters = self.sampler.links(|_| None);
         let slots = &self.slots;
         let ports = &self.ports;
         let is_live = |port| slots.of(port).is_some_and(|slot| ports.is_alive(slot));
-        let rows = actor.decide(&self.config, &counters, &demands, is_live);
+        let decision = actor.end_interval(now, &self.config, &counters, &demands, is_live);
+        let Some(rows) = decision else {
+            return Ok(());
+        };
         let command = AgentCommand::SetBuckets(rows.clone());
         self.config.apply(&command)?;
         self.apply(&command, controller)?;

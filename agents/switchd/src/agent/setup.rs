@@ -59,7 +59,12 @@ impl Setup {
     ///
     /// Takes over the flow table, counters and attachments of a killed agent.
     pub(super) fn start(self) -> Result<Agent, SwitchdError> {
-        let Self { config, ports, .. } = self;
+        let Self {
+            config,
+            ports,
+            mut actor,
+            ..
+        } = self;
         let entries = config.flow_table_entries;
         let pins = config
             .pin_dir
@@ -91,6 +96,10 @@ impl Setup {
         let started = now()?;
         let sampler = Sampler::new(&config, &self.ifindexes, started, &qdiscs.roots()?);
         sampler.publish(&program.table);
+        if let Some(actor) = &mut actor {
+            // Bytes of an earlier repetition, or of the agent that this one replaces, are no part of its first interval.
+            actor.take_sent(&sampler.links(|_| None));
+        }
         let demands = DemandMeter::start(started, config.destinations.len(), &program)?;
         let names = config.ports.iter().map(|port| port.interface.as_str());
         let indices = self.ifindexes.iter();
@@ -113,7 +122,7 @@ impl Setup {
             flow_counts,
             evictor: Evictor::default(),
             demands,
-            actor: self.actor,
+            actor,
             samples: 0,
             late_samples: 0,
             adopted: is_inherited.then_some(found),

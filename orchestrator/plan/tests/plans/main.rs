@@ -17,5 +17,6 @@ mod scenarios;
 mod slots;
 mod testbed;
 mod traffic;
+mod trained;
 mod transport;
 mod warnings;

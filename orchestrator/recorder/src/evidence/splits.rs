@@ -125,6 +125,28 @@ mod tests {
     }
 
     #[test]
+    fn switches_that_decide_for_themselves_count_one_by_one() {
+        let of_switch = |switch: &str, row: SplitRow| SplitRow {
+            switch: switch.to_owned(),
+            ..row
+        };
+        let rows = [
+            of_switch("dc1", split(0, 100, "dc4", [66, 33])),
+            of_switch("dc2", split(0, 100, "dc4", [50, 50])),
+            of_switch("dc1", split(0, 200, "dc4", [66, 33])),
+            of_switch("dc2", split(0, 200, "dc4", [50, 50])),
+        ];
+        for (is_local, expected) in [(true, (4, 1)), (false, (2, 1))] {
+            let mut splits = Splits::default();
+            for row in &rows {
+                splits.add(row, is_local, || Some(vec![2, 1]));
+            }
+            let counts = splits.counts(9);
+            assert_eq!((counts.installed, counts.changed), expected, "{is_local}");
+        }
+    }
+
+    #[test]
     fn another_number_of_next_hops_is_another_table() {
         assert!(is_alike(&[2, 1], &[66, 33]));
         assert!(!is_alike(&[2, 1], &[67, 33]));

@@ -18,3 +18,4 @@ mod policy;
 mod rxe;
 mod shared_link;
 mod single_flow;
+mod trained;
