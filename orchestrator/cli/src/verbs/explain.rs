@@ -8,7 +8,7 @@ use lab_plan::{
     model::LinkKind,
 };
 use lab_policy::FlowTuple;
-use lab_units::DcId;
+use lab_units::{BitsPerSec, DcId, Ratio};
 
 use crate::{
     args::ExplainArgs,
@@ -53,6 +53,16 @@ fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>
         .collect::<Result<Vec<_>, _>>()?;
     let asked = queues.iter().map(|(dc, _)| *dc).chain(dead.iter().copied());
     note_idle(plan, (from, to), asked);
+    let utilisations = arguments
+        .utilisations
+        .iter()
+        .map(|text| utilisation(plan, from, text))
+        .collect::<Result<Vec<_>, _>>()?;
+    let demands = arguments
+        .demands
+        .iter()
+        .map(|text| demand(plan, from, text))
+        .collect::<Result<Vec<_>, _>>()?;
     let flow = flow(plan, arguments, from, to)?;
     let question = |policy| Question {
         policy,
@@ -61,6 +71,8 @@ fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>
         flow,
         queues: &queues,
         dead: &dead,
+        utilisations: &utilisations,
+        demands: &demands,
     };
     let all: Option<Vec<Explanation>> = (0..plan.policies.len())
         .map(|policy| explain(plan, &question(policy)))
@@ -140,15 +152,46 @@ fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = 
 /// Parses the state of a queue at `from`, such as `dc6=600MB:20MB:40` (queued bytes, trend, number of samples over the
 /// threshold).
 fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Failure> {
-    let Some((name, state)) = text.split_once('=') else {
-        return Err(Failure::usage(format_args!(
-            "`{text}` is not a queue state (hint: write it like `dc6=600MB`)"
-        )));
-    };
+    let (name, state) = assignment(text, "queue state", "dc6=600MB")?;
     Ok((
         neighbour(plan, from, name)?,
         state.parse().map_err(Failure::usage)?,
     ))
+}
+
+/// Parses the utilisation of a link out of `from`, such as `dc6=40%`.
+fn utilisation(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, Ratio), Failure> {
+    let (name, share) = assignment(text, "utilisation", "dc6=40%")?;
+    Ok((
+        neighbour(plan, from, name)?,
+        share.parse().map_err(Failure::usage)?,
+    ))
+}
+
+/// Parses a demand of the hosts in `from`, such as `dc8=20Gbit`.
+fn demand(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, BitsPerSec), Failure> {
+    let (name, rate) = assignment(text, "demand", "dc8=20Gbit")?;
+    let to = dc(plan, name)?;
+    if plan.switches[from.index()].towards(to).is_none() {
+        return Err(Failure::usage(format_args!(
+            "`{}` has no demand to `{name}`, because that is the same datacenter or has no hosts",
+            plan.dcs[from.index()].name,
+        )));
+    }
+    Ok((to, rate.parse().map_err(Failure::usage)?))
+}
+
+/// Splits what an option gives for a datacenter into the datacenter's name and the value.
+fn assignment<'a>(
+    text: &'a str,
+    what: &str,
+    example: &str,
+) -> Result<(&'a str, &'a str), Failure> {
+    text.split_once('=').ok_or_else(|| {
+        Failure::usage(format_args!(
+            "`{text}` is not a {what} (hint: write it like `{example}`)"
+        ))
+    })
 }
 
 /// Returns the flow between the hosts that `arguments` name. The default source is the first host of `from` or, if

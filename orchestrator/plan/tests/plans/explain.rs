@@ -42,6 +42,8 @@ fn explained(
         },
         queues,
         dead,
+        utilisations: &[],
+        demands: &[],
     };
     explain(plan, &question).unwrap()
 }
@@ -159,6 +161,8 @@ fn a_datacenter_decides_nothing_for_itself_or_for_one_without_hosts() {
         },
         queues: &[],
         dead: &[],
+        utilisations: &[],
+        demands: &[],
     };
     assert_eq!(explain(&plan, &question(DcId(0))), None);
     assert_eq!(explain(&plan, &question(DcId(3))), None);
