@@ -28,7 +28,7 @@ pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance 
     }
 }
 
-/// Returns the parameters of a policy as in `plan.json`, with the hash of trained weights in place of the weights.
+/// Returns the parameters of a policy as in `plan.json`, but trained weights as their hash.
 fn parameters_of(policy: &PolicyPlan) -> serde_json::Value {
     let mut policy = policy.clone();
     if let PolicyPlan::Trained(trained) = &mut policy {
@@ -214,7 +214,11 @@ fn assumed(scenario: &Scenario) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use lab_plan::{Engine, PlanOptions};
+    use lab_redte::{Divisors, Header, Weights, weights::FORMAT};
+    use lab_units::{Nanos, Trainer};
 
     use super::*;
 
@@ -269,5 +273,47 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(paper(&lab[2]), paper(&sim[2]));
+    }
+
+    #[test]
+    fn trained_weights_are_recorded_as_their_hash_and_origin() {
+        let interval = Nanos::from_millis(100);
+        let weights = Weights {
+            header: Header {
+                format: FORMAT,
+                scenario: "8dc".to_owned(),
+                topology: String::new(),
+                divisors: Divisors {
+                    utilisation: 1.0,
+                    demand: 1.0,
+                },
+                shapes: Vec::new(),
+                paper_interval_ns: interval,
+                lag: 1,
+                trainer: Trainer::Direct,
+                options: BTreeMap::new(),
+                seed: 3,
+                steps: 440,
+                version: String::new(),
+                scores: BTreeMap::new(),
+            },
+            networks: Vec::new(),
+        };
+        let plan = TrainedPlan {
+            trainer: Trainer::Direct,
+            interval_ns: Nanos::from_millis(1_000),
+            buckets: 100,
+            weights: weights.encode(),
+        };
+        let hash = plan.hash();
+        let values = values_of_weights(&plan);
+        let text: Vec<String> = values.iter().map(ToString::to_string).collect();
+        let expected = format!(
+            "interval 100 ms (1 s emulated), buckets 100, trainer direct, training scenario 8dc, training seed 3, \
+             training steps 440, weights SHA-256 {hash}"
+        );
+        assert_eq!(text.join(", "), expected);
+        let parameters = parameters_of(&PolicyPlan::Trained(plan.clone()));
+        assert_eq!(parameters["trained"]["weights"], hash);
     }
 }

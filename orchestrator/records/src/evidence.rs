@@ -258,7 +258,7 @@ pub struct HashCounts {
     pub untested: u64,
 }
 
-/// Counts of splits that traffic engineering installed, and of decisions after them.
+/// Counts of the splits that a policy installed, and of the decisions after them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct SplitCounts {
     /// Number of intervals at whose end the controller installed splits; with trained weights, the sum over the switches.

@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, net::Ipv4Addr};
 
 use lab_abi::rows::ROCE_PORT;
 use lab_plan::{
-    Engine, Explanation, Node, Plan, PlanOptions, Question, QueueState, Role, explain,
-    model::LinkKind,
+    Engine, Explanation, Node, Plan, PlanOptions, PolicyPlan, PolicyRun, Question, QueueState,
+    Role, explain, model::LinkKind,
 };
 use lab_policy::FlowTuple;
 use lab_units::{BitsPerSec, DcId, Ratio};
@@ -63,6 +63,9 @@ fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>
         .iter()
         .map(|text| demand(plan, from, text))
         .collect::<Result<Vec<_>, _>>()?;
+    if !(utilisations.is_empty() && demands.is_empty()) {
+        note_untrained(plan);
+    }
     let flow = flow(plan, arguments, from, to)?;
     let question = |policy| Question {
         policy,
@@ -149,6 +152,14 @@ fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = 
     }
 }
 
+/// Warns if no policy decides by measurements of the interval before, so that the given ones have no effect.
+fn note_untrained(plan: &Plan) {
+    let is_trained = |run: &PolicyRun| matches!(run.policy, PolicyPlan::Trained(_));
+    if !plan.policies.iter().any(is_trained) {
+        note("warning: no policy has trained weights: utilisations and demands have no effect");
+    }
+}
+
 /// Parses the state of a queue at `from`, such as `dc6=600MB:20MB:40` (queued bytes, trend, number of samples over the
 /// threshold).
 fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Failure> {
@@ -182,11 +193,7 @@ fn demand(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, BitsPerSec), Fai
 }
 
 /// Splits what an option gives for a datacenter into the datacenter's name and the value.
-fn assignment<'a>(
-    text: &'a str,
-    what: &str,
-    example: &str,
-) -> Result<(&'a str, &'a str), Failure> {
+fn assignment<'a>(text: &'a str, what: &str, example: &str) -> Result<(&'a str, &'a str), Failure> {
     text.split_once('=').ok_or_else(|| {
         Failure::usage(format_args!(
             "`{text}` is not a {what} (hint: write it like `{example}`)"

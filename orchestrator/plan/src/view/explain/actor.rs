@@ -4,7 +4,7 @@ use lab_redte::{AgentLayout, Observation, buckets, state::share};
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 use serde::Serialize;
 
-use super::{Question, given, link_rate};
+use super::question::Question;
 use crate::{
     model::{Candidate, Destination, Plan, PolicyRun, TrainedPlan},
     paper_units::PaperUnits,
@@ -16,7 +16,7 @@ pub struct ActorInput {
     pub quantity: Quantity,
     /// Name of the datacenter to which the link leads or the demand goes.
     pub to: String,
-    /// Utilisation of the link, or demand as a share of the rate of the fastest inter-DC link.
+    /// Utilisation of the link, or the demand divided by the rate of the fastest inter-DC link.
     pub share: f64,
     /// Value that enters the network: `share` over the divisor of the training.
     pub input: f32,
@@ -85,7 +85,7 @@ pub(super) fn split(
     let measured = links.iter().chain(&demands);
     let ratios = &decision.ratios[head];
     let candidates = &plan.switches[switch].destinations[row].candidates;
-    let is_live = |candidate: &Candidate| !question.dead.contains(&candidate.next_dc);
+    let is_live = |candidate: &Candidate| question.is_alive(candidate.next_dc);
     let live: Vec<bool> = candidates.iter().map(is_live).collect();
     let provisioned: Vec<u16> = (0..candidates.len())
         .map(|place| run.buckets_of(switch, row, place))
@@ -108,13 +108,13 @@ fn links(
     let all = || destinations.iter().flat_map(|row| &row.candidates);
     let used = layout.links.iter().filter_map(|link| {
         let candidate = all().find(|it| it.port.index() == *link)?;
-        let rate = link_rate(plan, candidate);
+        let rate = plan.links[candidate.port.link().index()].paper.rate_bps;
         let carried = rate.bytes_in(interval).get();
-        let used = given(question.utilisations, candidate.next_dc);
+        let used = question.utilisation(candidate.next_dc);
         Some(Measurement {
             quantity: Quantity::Utilisation,
             to: candidate.next_dc,
-            bytes: Bytes::new(used.map_or(0, |used| used.scale_nearest(carried))),
+            bytes: Bytes::new(used.scale_nearest(carried)),
             rate,
         })
     });
@@ -132,7 +132,9 @@ fn demands(
     let demand = |row: &Destination| Measurement {
         quantity: Quantity::Demand,
         to: row.dc,
-        bytes: given(question.demands, row.dc).map_or(Bytes::ZERO, |it| it.bytes_in(interval)),
+        bytes: question
+            .demand(row.dc)
+            .map_or(Bytes::ZERO, |it| it.bytes_in(interval)),
         rate: largest_rate,
     };
     destinations.map(demand).collect()

@@ -2,14 +2,15 @@
 
 mod actor;
 mod levels;
+mod question;
 mod table;
 
 use lab_policy::{
-    Candidate as Seen, Decision, FlowTuple, LcmpConfig, ecmp, flow_hash,
+    Candidate as Seen, Decision, LcmpConfig, ecmp, flow_hash,
     lcmp::{self, delay_score, link_cap_score},
     own::{self, NextHop},
 };
-use lab_units::{BitsPerSec, Bytes, DcId, Nanos, Ratio};
+use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 use serde::Serialize;
 
 use crate::{
@@ -20,29 +21,8 @@ use crate::{
 
 pub use actor::{ActorInput, Quantity};
 pub use levels::QueueState;
+pub use question::Question;
 pub use table::render as render_explanation;
-
-/// Flow, switch and policy for which a decision is explained, with the states of links and queues.
-#[derive(Clone, Debug)]
-pub struct Question<'a> {
-    /// Index of the policy in [`Plan::policies`].
-    pub policy: usize,
-    /// Datacenter of the switch that decides.
-    pub from: DcId,
-    /// Destination datacenter of the flow.
-    pub to: DcId,
-    pub flow: FlowTuple,
-    /// States of the egress queues towards neighbouring datacenters; queues that are not listed are empty.
-    pub queues: &'a [(DcId, QueueState)],
-    /// Neighbouring datacenters to which the link is down.
-    pub dead: &'a [DcId],
-    /// Utilisations of the links to neighbouring datacenters in the interval before, which weights decide by; links that
-    /// are not listed are unused.
-    pub utilisations: &'a [(DcId, Ratio)],
-    /// Demands of the switch's own datacenter in the interval before, by destination; destinations that are not listed
-    /// have none.
-    pub demands: &'a [(DcId, BitsPerSec)],
-}
 
 /// Decision with its inputs and intermediate results. Quantities are at the paper's scale (not scaled for emulation).
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -171,12 +151,6 @@ fn apply_weights(
     Some(split.inputs)
 }
 
-/// Returns what is given for a datacenter; of several, the last.
-fn given<T: Copy>(list: &[(DcId, T)], dc: DcId) -> Option<T> {
-    let found = list.iter().rev().find(|(of, _)| *of == dc);
-    found.map(|(_, value)| *value)
-}
-
 fn before_decision(
     plan: &Plan,
     policy: &PolicyPlan,
@@ -184,7 +158,7 @@ fn before_decision(
     candidate: &Candidate,
 ) -> Explained {
     let via = candidate.next_dc;
-    let queue = given(question.queues, via).unwrap_or_default();
+    let queue = question.queue(via);
     let (delay, capacity) = match policy.lcmp() {
         Some(config) => policy::scored(candidate, config.preset),
         None => (candidate.paper_delay_ns, candidate.paper_bottleneck_bps),
@@ -213,7 +187,7 @@ fn before_decision(
         cost: 0,
         ratio: None,
         buckets: 1,
-        is_alive: !question.dead.contains(&via),
+        is_alive: question.is_alive(via),
         is_kept: false,
         is_chosen: false,
     }

@@ -107,7 +107,9 @@ fn by_weights(candidate: &Explained) -> [String; 6] {
         candidate.via.clone(),
         candidate.delay_ns.to_string(),
         candidate.capacity_bps.to_string(),
-        candidate.ratio.map_or_else(String::new, |ratio| format!("{ratio:.4}")),
+        candidate
+            .ratio
+            .map_or_else(String::new, |ratio| format!("{ratio:.4}")),
         candidate.buckets.to_string(),
         fate(candidate).to_owned(),
     ]

@@ -55,9 +55,9 @@ fn trained(plan: &TrainedPlan) -> String {
     let interval = plan.interval_ns;
     let buckets = match plan.trainer {
         Trainer::Static => format!("constant buckets, which replace WCMP's after {interval}"),
-        Trainer::Maddpg | Trainer::Direct => format!(
-            "buckets that each switch computes from its own measurements every {interval}"
-        ),
+        Trainer::Maddpg | Trainer::Direct => {
+            format!("buckets that each switch computes from its own measurements every {interval}")
+        }
     };
     let scenario = plan.header().map(|header| header.scenario);
     format!(
