@@ -17,6 +17,12 @@ impl Dense {
         self.inputs.saturating_add(1).saturating_mul(self.outputs)
     }
 
+    /// Returns the number of multiply-adds in an evaluation: one per weight.
+    #[must_use]
+    pub const fn multiply_adds(self) -> usize {
+        self.inputs.saturating_mul(self.outputs)
+    }
+
     /// Computes the outputs `y` for the inputs `x`.
     pub fn forward(self, parameters: &[f32], x: &[f32], y: &mut [f32]) {
         let (biases, weights) = parameters.split_at(self.outputs);

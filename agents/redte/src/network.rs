@@ -39,6 +39,12 @@ impl Shape {
     pub fn parameters(&self) -> usize {
         saturating_sum(self.layers().iter().map(|layer| layer.parameters()))
     }
+
+    /// Returns the number of multiply-adds in an evaluation; activations and softmaxes are not counted.
+    #[must_use]
+    pub fn multiply_adds(&self) -> usize {
+        saturating_sum(self.layers().iter().map(|layer| layer.multiply_adds()))
+    }
 }
 
 /// Returns a sum that does not overflow: a shape may be a file's.
@@ -139,10 +145,12 @@ pub(crate) mod tests {
         Mlp::new(shape, parameters)
     }
 
-    /// A layer of 9 inputs: 64 · 10, then 32 · 65, then ten candidates · 33.
+    /// A layer of 9 inputs: 64 · 10, then 32 · 65, then ten candidates · 33. Multiply-adds are as many without biases.
     #[test]
-    fn parameters_are_counted() {
-        assert_eq!(network(9, &[2; 5]).parameters.len(), 640 + 2_080 + 330);
+    fn parameters_and_multiply_adds_are_counted() {
+        let network = network(9, &[2; 5]);
+        assert_eq!(network.parameters.len(), 640 + 2_080 + 330);
+        assert_eq!(network.shape.multiply_adds(), 576 + 2_048 + 320);
     }
 
     #[test]

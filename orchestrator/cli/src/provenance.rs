@@ -3,7 +3,7 @@
 use std::env;
 
 use lab_parameters::{Parameter, ParameterSet, Preset, Value};
-use lab_plan::{Plan, PolicyPlan, PolicyRun};
+use lab_plan::{Plan, PolicyPlan, PolicyRun, TrainedPlan};
 use lab_records::{Asked, Departure, ParameterValue, PolicySettings, Provenance};
 use lab_scenario::{Arrivals, LoadBase, Pairs, PolicySpec, Scenario, Settings, Traffic, Workload};
 use lab_units::{Ratio, show::about_time};
@@ -14,7 +14,7 @@ use crate::departures::{departures, shown};
 pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance {
     let policies = plan.policies.iter().map(|run| PolicySettings {
         policy: run.label.clone(),
-        parameters: serde_json::to_value(&run.policy).expect("a policy is plain data"),
+        parameters: parameters_of(&run.policy),
         values: values_of(scenario, run),
         departures: departures_of(scenario, &run.label),
     });
@@ -26,6 +26,15 @@ pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance 
         assumed: assumed(scenario),
         asked: Some(asked),
     }
+}
+
+/// Returns the parameters of a policy as in `plan.json`, but trained weights as their hash.
+fn parameters_of(policy: &PolicyPlan) -> serde_json::Value {
+    let mut policy = policy.clone();
+    if let PolicyPlan::Trained(trained) = &mut policy {
+        trained.weights = trained.hash().to_owned();
+    }
+    serde_json::to_value(policy).expect("a policy is plain data")
 }
 
 /// Lists the parameters in which the policy `label` of `scenario` departs from its publication.
@@ -48,9 +57,35 @@ fn values_of(scenario: &Scenario, run: &PolicyRun) -> Vec<ParameterValue> {
         (Some(PolicySpec::Lcmp(settings)), PolicyPlan::Lcmp(used)) => values(settings, used),
         (Some(PolicySpec::Ucmp(settings)), PolicyPlan::Ucmp(used)) => values(settings, used),
         (Some(PolicySpec::Te(settings)), PolicyPlan::Te(used)) => values(settings, used),
+        (_, PolicyPlan::Trained(used)) => values_of_weights(used),
         (_, PolicyPlan::Ebpf(plan)) => values(&Settings::default(), &plan.parameters),
         _ => Vec::new(),
     }
+}
+
+/// Lists the parameters of a policy with trained weights, and the weights' origin.
+fn values_of_weights(used: &TrainedPlan) -> Vec<ParameterValue> {
+    let Some(header) = used.header() else {
+        return Vec::new();
+    };
+    let value = |parameter: &str, value: String| ParameterValue {
+        parameter: parameter.to_owned(),
+        value,
+        emulated: None,
+    };
+    let is_scaled = used.interval_ns != header.paper_interval_ns;
+    vec![
+        ParameterValue {
+            emulated: is_scaled.then(|| used.interval_ns.to_string()),
+            ..value("interval", header.paper_interval_ns.to_string())
+        },
+        value("buckets", used.buckets.to_string()),
+        value("trainer", used.trainer.to_string()),
+        value("training scenario", header.scenario),
+        value("training seed", header.seed.to_string()),
+        value("training steps", header.steps.to_string()),
+        value("weights", format!("SHA-256 {}", used.hash())),
+    ]
 }
 
 fn values<S: ParameterSet>(settings: &Settings, used: &S) -> Vec<ParameterValue> {
@@ -179,7 +214,11 @@ fn assumed(scenario: &Scenario) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use lab_plan::{Engine, PlanOptions};
+    use lab_redte::{Divisors, Header, Weights, weights::FORMAT};
+    use lab_units::{Nanos, Trainer};
 
     use super::*;
 
@@ -234,5 +273,47 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(paper(&lab[2]), paper(&sim[2]));
+    }
+
+    #[test]
+    fn trained_weights_are_recorded_as_their_hash_and_origin() {
+        let interval = Nanos::from_millis(100);
+        let weights = Weights {
+            header: Header {
+                format: FORMAT,
+                scenario: "8dc".to_owned(),
+                topology: String::new(),
+                divisors: Divisors {
+                    utilisation: 1.0,
+                    demand: 1.0,
+                },
+                shapes: Vec::new(),
+                paper_interval_ns: interval,
+                lag: 1,
+                trainer: Trainer::Direct,
+                options: BTreeMap::new(),
+                seed: 3,
+                steps: 440,
+                version: String::new(),
+                scores: BTreeMap::new(),
+            },
+            networks: Vec::new(),
+        };
+        let plan = TrainedPlan {
+            trainer: Trainer::Direct,
+            interval_ns: Nanos::from_millis(1_000),
+            buckets: 100,
+            weights: weights.encode(),
+        };
+        let hash = plan.hash();
+        let values = values_of_weights(&plan);
+        let text: Vec<String> = values.iter().map(ToString::to_string).collect();
+        let expected = format!(
+            "interval 100 ms (1 s emulated), buckets 100, trainer direct, training scenario 8dc, training seed 3, \
+             training steps 440, weights SHA-256 {hash}"
+        );
+        assert_eq!(text.join(", "), expected);
+        let parameters = parameters_of(&PolicyPlan::Trained(plan.clone()));
+        assert_eq!(parameters["trained"]["weights"], hash);
     }
 }

@@ -98,7 +98,9 @@ pub use connection::{Connection, MIN_SOURCE_PORT, connections};
 pub use demand::{MeanDemand, mean_demands};
 pub use error::PlanError;
 pub use estimate::{PlaceEstimate, estimate_at};
-pub use explain::{Explained, Explanation, Question, QueueState, explain, render_explanation};
+pub use explain::{
+    ActorInput, Explained, Explanation, Quantity, Question, QueueState, explain, render_explanation,
+};
 pub use flow_ageing::size_thresholds;
 pub use flow_table::FlowTablePlan;
 pub use graph::render_svg;

@@ -186,7 +186,7 @@ pub enum Mechanism {
         /// Number of decisions for the candidate with the least delay.
         least_delay: u64,
     },
-    /// Traffic engineering: splits that its controller installed.
+    /// Traffic engineering: splits that its controller, or each switch by its trained weights, installed.
     Splits(SplitCounts),
     /// Policy whose mechanism this program does not know.
     Unknown {
@@ -258,12 +258,12 @@ pub struct HashCounts {
     pub untested: u64,
 }
 
-/// Counts of splits that traffic engineering installed, and of decisions after them.
+/// Counts of the splits that a policy installed, and of the decisions after them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct SplitCounts {
-    /// Number of controller intervals at whose end a split was installed.
+    /// Number of intervals at whose end the controller installed splits; with trained weights, the sum over the switches.
     pub installed: u64,
-    /// Number of controller intervals whose split changed a switch's table.
+    /// Number of intervals, counted likewise, whose splits changed a switch's table.
     pub changed: u64,
     /// Number of decisions in all repetitions.
     pub decisions: u64,

@@ -81,13 +81,15 @@ pub fn policy_styles(policies: &[String]) -> Vec<Style> {
 }
 
 /// Colours of the policies that look the same in every report.
-const POLICIES: [(&str, RGBColor); 6] = [
+const POLICIES: [(&str, RGBColor); 8] = [
     ("lcmp", BLUE),
     ("ecmp", VERMILLION),
     ("te-100ms", GREEN),
     ("wcmp", PURPLE),
     ("ucmp", ORANGE),
     ("ucmp-artifact", SKY),
+    ("redte", WINE),
+    ("redte-direct", OLIVE),
 ];
 
 /// Returns the colour of each policy: its fixed colour if it has one, or else the next unused colour.

@@ -4,11 +4,11 @@ use std::{collections::BTreeSet, net::Ipv4Addr};
 
 use lab_abi::rows::ROCE_PORT;
 use lab_plan::{
-    Engine, Explanation, Node, Plan, PlanOptions, Question, QueueState, Role, explain,
-    model::LinkKind,
+    Engine, Explanation, Node, Plan, PlanOptions, PolicyPlan, PolicyRun, Question, QueueState,
+    Role, explain, model::LinkKind,
 };
 use lab_policy::FlowTuple;
-use lab_units::DcId;
+use lab_units::{BitsPerSec, DcId, Ratio};
 
 use crate::{
     args::ExplainArgs,
@@ -53,6 +53,19 @@ fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>
         .collect::<Result<Vec<_>, _>>()?;
     let asked = queues.iter().map(|(dc, _)| *dc).chain(dead.iter().copied());
     note_idle(plan, (from, to), asked);
+    let utilisations = arguments
+        .utilisations
+        .iter()
+        .map(|text| utilisation(plan, from, text))
+        .collect::<Result<Vec<_>, _>>()?;
+    let demands = arguments
+        .demands
+        .iter()
+        .map(|text| demand(plan, from, text))
+        .collect::<Result<Vec<_>, _>>()?;
+    if !(utilisations.is_empty() && demands.is_empty()) {
+        note_untrained(plan);
+    }
     let flow = flow(plan, arguments, from, to)?;
     let question = |policy| Question {
         policy,
@@ -61,6 +74,8 @@ fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>
         flow,
         queues: &queues,
         dead: &dead,
+        utilisations: &utilisations,
+        demands: &demands,
     };
     let all: Option<Vec<Explanation>> = (0..plan.policies.len())
         .map(|policy| explain(plan, &question(policy)))
@@ -137,18 +152,53 @@ fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = 
     }
 }
 
+/// Warns if no policy decides by measurements of the interval before, so that the given ones have no effect.
+fn note_untrained(plan: &Plan) {
+    let is_trained = |run: &PolicyRun| matches!(run.policy, PolicyPlan::Trained(_));
+    if !plan.policies.iter().any(is_trained) {
+        note("warning: no policy has trained weights: utilisations and demands have no effect");
+    }
+}
+
 /// Parses the state of a queue at `from`, such as `dc6=600MB:20MB:40` (queued bytes, trend, number of samples over the
 /// threshold).
 fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Failure> {
-    let Some((name, state)) = text.split_once('=') else {
-        return Err(Failure::usage(format_args!(
-            "`{text}` is not a queue state (hint: write it like `dc6=600MB`)"
-        )));
-    };
+    let (name, state) = assignment(text, "queue state", "dc6=600MB")?;
     Ok((
         neighbour(plan, from, name)?,
         state.parse().map_err(Failure::usage)?,
     ))
+}
+
+/// Parses the utilisation of a link out of `from`, such as `dc6=40%`.
+fn utilisation(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, Ratio), Failure> {
+    let (name, share) = assignment(text, "utilisation", "dc6=40%")?;
+    Ok((
+        neighbour(plan, from, name)?,
+        share.parse().map_err(Failure::usage)?,
+    ))
+}
+
+/// Parses a demand of the hosts in `from`, such as `dc8=20Gbit`.
+fn demand(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, BitsPerSec), Failure> {
+    let (name, rate) = assignment(text, "demand", "dc8=20Gbit")?;
+    let to = dc(plan, name)?;
+    if plan.switches[from.index()].towards(to).is_none() {
+        return Err(Failure::usage(format_args!(
+            "`{}` has no demand to `{name}`, because that is the same datacenter or has no hosts",
+            plan.dcs[from.index()].name,
+        )));
+    }
+    Ok((to, rate.parse().map_err(Failure::usage)?))
+}
+
+/// Splits what an option gives for a datacenter into the datacenter's name and the value.
+fn assignment<'a>(text: &'a str, what: &str, example: &str) -> Result<(&'a str, &'a str), Failure> {
+    text.split_once('=').ok_or_else(|| {
+        Failure::usage(format_args!(
+            "`{text}` is not a {what} (hint: write it like `{example}`)"
+        ))
+    })
 }
 
 /// Returns the flow between the hosts that `arguments` name. The default source is the first host of `from` or, if

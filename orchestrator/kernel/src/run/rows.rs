@@ -207,7 +207,7 @@ impl<'a> ReportRows<'a> {
         report.ports.iter().map(row).collect()
     }
 
-    /// Returns the rows for the traffic splits that the TE controller's commands install after a report at `time_ns`.
+    /// Returns the rows for the traffic splits that `commands` install after a report at `time_ns`.
     pub(super) fn splits(&self, time_ns: u64, commands: &[(DcId, AgentCommand)]) -> Vec<SplitRow> {
         let time = self.time(time_ns);
         let tables = commands.iter().filter_map(|(dc, command)| match command {

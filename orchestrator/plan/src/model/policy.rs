@@ -4,7 +4,7 @@ use std::fmt;
 
 use lab_parameters::{LcmpConfig, TeConfig, UcmpConfig};
 use lab_policy::{BucketPolicy, MAX_CANDIDATES, Path, ecmp, ucmp, wcmp};
-use lab_redte::{Actor, AgentLayout, Header, TeamLayout, Weights, WeightsError};
+use lab_redte::{Actor, AgentLayout, Header, TeamLayout, Weights, WeightsError, container};
 use lab_te::Topology;
 use lab_units::{BitsPerSec, Bytes, Nanos, Trainer};
 use serde::{
@@ -51,6 +51,18 @@ pub struct TrainedPlan {
 }
 
 impl TrainedPlan {
+    /// Returns the origin of the weights; `None` if they are damaged.
+    #[must_use]
+    pub fn header(&self) -> Option<Header> {
+        Some(Weights::decode(&self.weights).ok()?.header)
+    }
+
+    /// Returns the SHA-256 of the weights, in hexadecimal, from the last line of their file.
+    #[must_use]
+    pub fn hash(&self) -> &str {
+        container::hash(&self.weights).unwrap_or_default()
+    }
+
     /// Returns the actors of the switches that have a choice.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Memory and operations that a DCI switch needs for LCMP, counted as in the paper (Sec. 4).
+//! Memory and operations that a DCI switch needs for LCMP, counted as in the paper (Sec. 4), and for trained weights.
 //!
 //! ```text
 //! a port: 4 queueCur + 4 queuePrev + 4 trend + 4 durCnt + 8 lastSample = 24 B
@@ -6,11 +6,16 @@
 //! a path: 1 B of C_path
 //! a decision at m candidates: 15 m primitives, and m log₂ m comparisons to sort them
 //! ```
+//!
+//! Trained weights are evaluated once per interval, not per flow: a multiply-add for every weight that is not a bias, and
+//! an exponential for every output.
 
 use lab_policy::lcmp::LEVELS;
+use lab_redte::Shape;
+use lab_units::Nanos;
 use serde::Serialize;
 
-use crate::model::{LinkKind, Plan};
+use crate::model::{LinkKind, Plan, PolicyPlan, PolicyRun};
 
 /// Bytes of queue state per port.
 pub const PORT_BYTES: u64 = 24;
@@ -58,6 +63,36 @@ pub struct SwitchAccount {
     /// True if the switch runs no agent and so uses none of the counted memory and operations.
     pub is_legacy: bool,
     pub counted: Counted,
+}
+
+/// Memory and operations for the trained weights of a policy.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct TrainedAccount {
+    /// Label of the policy.
+    pub policy: String,
+    /// Interval between two evaluations, emulated.
+    pub interval_ns: Nanos,
+    /// Networks of the switches that have a choice.
+    pub networks: Vec<NetworkAccount>,
+}
+
+/// Memory and operations for the network of one switch.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct NetworkAccount {
+    /// Name of the switch's datacenter.
+    pub dc: String,
+    /// Number of inputs: links out and destinations.
+    pub inputs: usize,
+    /// Number of outputs: candidates of all destinations with a choice.
+    pub outputs: usize,
+    /// Number of weights and biases.
+    pub parameters: usize,
+    /// Bytes of the parameters, in the agent.
+    pub parameter_bytes: usize,
+    /// Multiply-adds of one evaluation.
+    pub multiply_adds: usize,
+    /// Exponentials of one evaluation.
+    pub exponentials: usize,
 }
 
 impl Counted {
@@ -115,6 +150,43 @@ pub fn account(plan: &Plan, flows: u32) -> Vec<SwitchAccount> {
         .collect()
 }
 
+/// Counts memory and operations for the plan's policies with trained weights.
+#[must_use]
+pub fn trained(plan: &Plan) -> Vec<TrainedAccount> {
+    let account = |run: &PolicyRun| {
+        let PolicyPlan::Trained(trained) = &run.policy else {
+            return None;
+        };
+        let actors = trained.actors(&plan.te_topology(), &plan.paper_te_capacities());
+        let networks = actors.ok()?.into_iter().map(|actor| NetworkAccount {
+            dc: plan.dcs[actor.layout.switch].name.clone(),
+            ..NetworkAccount::of(actor.network.shape())
+        });
+        Some(TrainedAccount {
+            policy: run.label.clone(),
+            interval_ns: trained.interval_ns,
+            networks: networks.collect(),
+        })
+    };
+    plan.policies.iter().filter_map(account).collect()
+}
+
+impl NetworkAccount {
+    /// Counts memory and operations for a network of the given shape, at a switch without a name.
+    fn of(shape: &Shape) -> Self {
+        let parameters = shape.parameters();
+        Self {
+            dc: String::new(),
+            inputs: shape.inputs,
+            outputs: shape.outputs(),
+            parameters,
+            parameter_bytes: parameters * size_of::<f32>(),
+            multiply_adds: shape.multiply_adds(),
+            exponentials: shape.outputs(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,5 +204,24 @@ mod tests {
     fn operations_grow_with_the_candidates() {
         let counts: Vec<u32> = (0..=8).map(operations).collect();
         assert_eq!(counts, [0, 15, 32, 49, 68, 86, 105, 124, 144]);
+    }
+
+    /// Nine inputs and ten candidates at layers of 64 and 32: 9 · 64 + 64 · 32 + 32 · 10 weights, 106 biases.
+    #[test]
+    fn a_network_is_counted_from_its_shape() {
+        let shape = Shape {
+            inputs: 9,
+            heads: vec![2; 5],
+        };
+        let expected = NetworkAccount {
+            dc: String::new(),
+            inputs: 9,
+            outputs: 10,
+            parameters: 3_050,
+            parameter_bytes: 12_200,
+            multiply_adds: 2_944,
+            exponentials: 10,
+        };
+        assert_eq!(NetworkAccount::of(&shape), expected);
     }
 }

@@ -51,6 +51,10 @@ fn shown(value: Option<&Value>) -> String {
         None => "absent".to_owned(),
         Some(Value::Object(_)) => "{…}".to_owned(),
         Some(Value::Array(_)) => "[…]".to_owned(),
+        Some(Value::String(text)) if text.len() > MAX_SHOWN => "\"…\"".to_owned(),
         Some(scalar) => scalar.to_string(),
     }
 }
+
+/// Maximum length of a text that is shown, bytes; weights are longer.
+const MAX_SHOWN: usize = 200;

@@ -1,12 +1,14 @@
 //! Tests that explanations agree with the hand calculation in `scenarios/explain-8dc.md`.
 
-use std::{fs, net::Ipv4Addr};
+use std::{collections::BTreeMap, fs, net::Ipv4Addr};
 
 use lab_plan::{
-    Engine, Explanation, Plan, PlanOptions, Question, QueueState, explain, render_explanation,
+    Engine, Explanation, Plan, PlanOptions, PolicyPlan, PolicyRun, Quantity, Question, QueueState,
+    TrainedPlan, explain, render_explanation,
 };
 use lab_policy::FlowTuple;
-use lab_units::DcId;
+use lab_redte::{Divisors, Header, Mlp, TeamLayout, Weights, fingerprint, weights::FORMAT};
+use lab_units::{BitsPerSec, DcId, Nanos, Ratio, Trainer};
 
 use crate::common;
 
@@ -32,8 +34,6 @@ fn explained(
             .iter()
             .position(|run| run.label == label)
             .unwrap(),
-        from: DcId(0),
-        to: DcId(7),
         flow: FlowTuple {
             src: address(0),
             dst: address(7),
@@ -42,8 +42,28 @@ fn explained(
         },
         queues,
         dead,
+        ..question(DcId(0), DcId(7))
     };
     explain(plan, &question).unwrap()
+}
+
+/// Returns a question about the first policy, for a flow without addresses in an idle network.
+fn question(from: DcId, to: DcId) -> Question<'static> {
+    Question {
+        policy: 0,
+        from,
+        to,
+        flow: FlowTuple {
+            src: Ipv4Addr::LOCALHOST,
+            dst: Ipv4Addr::LOCALHOST,
+            sport: 0,
+            dport: 0,
+        },
+        queues: &[],
+        dead: &[],
+        utilisations: &[],
+        demands: &[],
+    }
 }
 
 /// Returns a queue of 600 MB towards DC2 that grows by 20 MB per sample and has been full for 40 samples.
@@ -144,22 +164,124 @@ fn bucket_policies_are_explained_by_their_buckets() {
     assert!(render_explanation(&none).contains("no link is up"));
 }
 
+/// Adds a policy whose trained weights ignore their inputs: the first candidate gets twice the share of each other.
+fn with_weights(mut plan: Plan) -> Plan {
+    let topology = plan.te_topology();
+    let networks = TeamLayout::new(&topology).agents.into_iter().map(|agent| {
+        let shape = agent.shape();
+        let mut parameters = vec![0.0; shape.parameters()];
+        // The last layer's biases precede its weights.
+        let first = parameters.len() - shape.layers()[2].parameters();
+        parameters[first] = std::f32::consts::LN_2;
+        Mlp::new(shape, parameters)
+    });
+    let networks: Vec<Mlp> = networks.collect();
+    let interval = Nanos::from_millis(100);
+    let header = Header {
+        format: FORMAT,
+        scenario: "hand".to_owned(),
+        topology: fingerprint(&topology, &plan.paper_te_capacities()),
+        divisors: Divisors {
+            utilisation: 2.0,
+            demand: 0.25,
+        },
+        shapes: networks.iter().map(|it| it.shape().clone()).collect(),
+        paper_interval_ns: interval,
+        lag: 1,
+        trainer: Trainer::Direct,
+        options: BTreeMap::new(),
+        seed: 1,
+        steps: 1,
+        version: String::new(),
+        scores: BTreeMap::new(),
+    };
+    plan.policies.push(PolicyRun {
+        label: "weights".to_owned(),
+        policy: PolicyPlan::Trained(TrainedPlan {
+            trainer: Trainer::Direct,
+            interval_ns: interval,
+            buckets: 100,
+            weights: Weights { header, networks }.encode(),
+        }),
+        path_scores: Vec::new(),
+        buckets: Vec::new(),
+    });
+    plan
+}
+
+fn buckets(explanation: &Explanation) -> Vec<u16> {
+    explanation.candidates.iter().map(|it| it.buckets).collect()
+}
+
+/// The network of DC1 has the shares 2/7 and five times 1/7. Of 100 buckets, 98 are whole; the largest remainder is that
+/// of 2/7, and of the equal others the first gets the last bucket.
+#[test]
+fn trained_weights_are_explained_by_inputs_ratios_and_buckets() {
+    let plan = with_weights(plan());
+    let idle = explained(&plan, "weights", &[], &[]);
+    assert_eq!(buckets(&idle), [29, 15, 14, 14, 14, 14]);
+    let ratio = idle.candidates[0].ratio.unwrap();
+    assert!((ratio - 2.0 / 7.0).abs() < 1e-6, "{ratio}");
+    let inputs = idle.inputs.as_ref().unwrap();
+    assert_eq!(inputs.len(), 7);
+    assert!(inputs.iter().all(|it| it.input == 0.0));
+    let chosen = |explanation: &Explanation| {
+        let place = explanation.candidates.iter().position(|it| it.is_chosen);
+        explanation.candidates[place.unwrap()].buckets
+    };
+    assert!(chosen(&idle) > 0);
+
+    let dead = explained(&plan, "weights", &[], &[DcId(5)]);
+    assert_eq!(buckets(&dead), [0, 20, 20, 20, 20, 20]);
+    assert_eq!(chosen(&dead), 20);
+}
+
+/// A share of 40 % over the divisor 2, and 100 of 200 Gbit/s over the divisor 1/4.
+#[test]
+fn inputs_of_trained_weights_are_what_the_question_gives() {
+    let plan = with_weights(plan());
+    let question = Question {
+        policy: plan.policies.len() - 1,
+        utilisations: &[(DcId(5), Ratio::new(2, 5).unwrap())],
+        demands: &[(DcId(7), BitsPerSec::new(100_000_000_000).unwrap())],
+        ..question(DcId(0), DcId(7))
+    };
+    let explanation = explain(&plan, &question).unwrap();
+    let inputs = explanation.inputs.as_ref().unwrap().iter();
+    let used: Vec<_> = inputs
+        .filter(|it| it.share > 0.0)
+        .map(|it| (it.quantity, it.to.as_str(), it.share, it.input))
+        .collect();
+    let expected = [
+        (Quantity::Utilisation, "dc6", 0.4, 0.2),
+        (Quantity::Demand, "dc8", 0.5, 2.0),
+    ];
+    assert_eq!(used, expected);
+    let text = render_explanation(&explanation);
+    for line in [
+        "  utilisation      dc6  0.400  0.200\n",
+        "  demand           dc8  0.500  2.000\n",
+        "  dc6   10 ms   40 Gbit  0.2857       29  ",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn trained_weights_do_not_decide_where_there_is_no_choice() {
+    let plan = with_weights(plan());
+    let question = Question {
+        policy: plan.policies.len() - 1,
+        ..question(DcId(1), DcId(7))
+    };
+    let explanation = explain(&plan, &question).unwrap();
+    assert_eq!(explanation.inputs, None);
+    assert_eq!(explanation.candidates[0].ratio, None);
+}
+
 #[test]
 fn a_datacenter_decides_nothing_for_itself_or_for_one_without_hosts() {
     let plan = plan();
-    let question = |to| Question {
-        policy: 0,
-        from: DcId(0),
-        to,
-        flow: FlowTuple {
-            src: Ipv4Addr::LOCALHOST,
-            dst: Ipv4Addr::LOCALHOST,
-            sport: 0,
-            dport: 0,
-        },
-        queues: &[],
-        dead: &[],
-    };
-    assert_eq!(explain(&plan, &question(DcId(0))), None);
-    assert_eq!(explain(&plan, &question(DcId(3))), None);
+    assert_eq!(explain(&plan, &question(DcId(0), DcId(0))), None);
+    assert_eq!(explain(&plan, &question(DcId(0), DcId(3))), None);
 }

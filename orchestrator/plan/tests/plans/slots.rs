@@ -52,6 +52,8 @@ fn first_hop(plan: &Plan, policy: usize, packet: (DcId, DcId, FlowTuple)) -> Str
         flow,
         queues: &[],
         dead: &[],
+        utilisations: &[],
+        demands: &[],
     };
     let mut chosen = explain(plan, &question)
         .unwrap()

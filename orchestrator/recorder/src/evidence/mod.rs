@@ -5,7 +5,7 @@
 //! - `load`: load that the flows offered
 //! - `lcmp`: decisions recomputed without one cost
 //! - `hash`: test of the next hops' shares
-//! - `splits`: splits that traffic engineering installed
+//! - `splits`: splits that traffic engineering or trained weights installed
 //! - `sampling`: queue samples, and decisions based on old ones
 //! - `tables`: counters of flow tables, and decisions without a row
 //! - `undecided`: flows without a decision

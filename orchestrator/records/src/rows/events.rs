@@ -49,15 +49,15 @@ row! {
 }
 
 row! {
-    /// Hash buckets that traffic engineering installed at a DCI switch for one destination. Lists have one item per
-    /// candidate, all in the same order.
+    /// Hash buckets that traffic engineering or trained weights installed at a DCI switch for one destination. Lists
+    /// have one item per candidate, all in the same order.
     pub struct SplitRow in "splits.csv", required: false {
         /// Label of the policy.
         pub policy: String,
         /// Repetition, from 0.
         pub repetition: u32,
-        /// Time at which the controller installed the split, relative to the repetition's start; the same for all
-        /// switches in a controller interval.
+        /// Time at which the split was installed, relative to the repetition's start; with a controller, the same
+        /// for all switches.
         pub time_ns: Nanos,
         /// Name of the DCI switch.
         pub switch: String,

@@ -1,7 +1,7 @@
 //! Memory and operation counts that `account` shows.
 
 use lab_abi::rows::{CandidateRow, FlowEntry, FlowKey, PortRow};
-use lab_plan::account::{Counted, SwitchAccount};
+use lab_plan::account::{Counted, SwitchAccount, TrainedAccount};
 use lab_policy::lcmp::{PortState, PortThresholds};
 use lab_switchd::account::{MapAccount, ProgramAccount};
 use serde::Serialize;
@@ -13,6 +13,9 @@ pub struct Account {
     pub paper: Counted,
     /// Counts for each switch of the scenario, by the paper's rules.
     pub switches: Vec<SwitchAccount>,
+    /// Counts for the trained weights of each policy that has some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trained: Vec<TrainedAccount>,
     /// Bytes per table row in this implementation, by kind of row.
     pub rows: RowBytes,
     /// Maps of the switch program; per-CPU maps are counted for one CPU.

@@ -2,18 +2,23 @@
 
 use std::fmt::Write;
 
-use lab_plan::account::{Counted, FLOW_BYTES, PATH_BYTES, PORT_BYTES, PRIMITIVES_PER_CANDIDATE};
+use lab_plan::account::{
+    Counted, FLOW_BYTES, PATH_BYTES, PORT_BYTES, PRIMITIVES_PER_CANDIDATE, TrainedAccount,
+};
 use lab_switchd::account::{MapAccount, ProgramAccount};
 use lab_units::show::{Side, commas, sides, table};
 
 use super::counts::{Account, RowBytes};
 
-/// Returns the account as text: the paper's counts next to this program's, each switch, the eBPF maps and the switch
-/// program.
+/// Returns the account as text: the paper's counts next to this program's, each switch, trained weights, the eBPF maps
+/// and the switch program.
 pub fn text(account: &Account) -> String {
     let mut text = String::new();
     rows(&mut text, &account.rows, account.paper);
     switches(&mut text, account);
+    for account in &account.trained {
+        trained(&mut text, account);
+    }
     tables(&mut text, &account.tables);
     match (&account.program, &account.program_unknown) {
         (Some(program), _) => of_program(&mut text, program),
@@ -126,6 +131,41 @@ fn switches(text: &mut String, account: &Account) {
         table(2, columns, &rows),
         operations(&account.paper),
         account.paper.candidates
+    );
+}
+
+fn trained(text: &mut String, account: &TrainedAccount) {
+    let heads = [
+        "switch",
+        "inputs",
+        "outputs",
+        "parameters",
+        "bytes",
+        "multiply-adds",
+        "exponentials",
+    ];
+    let mut rows = vec![heads.map(str::to_owned)];
+    rows.extend(account.networks.iter().map(|network| {
+        let counts = [
+            network.inputs,
+            network.outputs,
+            network.parameters,
+            network.parameter_bytes,
+            network.multiply_adds,
+            network.exponentials,
+        ];
+        let [inputs, outputs, parameters, bytes, adds, exponentials] =
+            counts.map(|count| commas(count as u64));
+        let dc = network.dc.clone();
+        [dc, inputs, outputs, parameters, bytes, adds, exponentials]
+    }));
+    let _ = write!(
+        text,
+        "\nTrained weights of {} in the agents, counted from the networks' shapes; operations per evaluation, one every \
+         {}\n{}",
+        account.policy,
+        account.interval_ns,
+        table(2, sides(1), &rows)
     );
 }
 

@@ -1,10 +1,12 @@
 //! Explanation of one decision of a DCI switch: all candidates with their intermediate scores.
 
+mod actor;
 mod levels;
+mod question;
 mod table;
 
 use lab_policy::{
-    Candidate as Seen, Decision, FlowTuple, LcmpConfig, ecmp, flow_hash,
+    Candidate as Seen, Decision, LcmpConfig, ecmp, flow_hash,
     lcmp::{self, delay_score, link_cap_score},
     own::{self, NextHop},
 };
@@ -17,27 +19,13 @@ use crate::{
     table::policies,
 };
 
+pub use actor::{ActorInput, Quantity};
 pub use levels::QueueState;
+pub use question::Question;
 pub use table::render as render_explanation;
 
-/// Flow, switch and policy for which a decision is explained, with the states of links and queues.
-#[derive(Clone, Debug)]
-pub struct Question<'a> {
-    /// Index of the policy in [`Plan::policies`].
-    pub policy: usize,
-    /// Datacenter of the switch that decides.
-    pub from: DcId,
-    /// Destination datacenter of the flow.
-    pub to: DcId,
-    pub flow: FlowTuple,
-    /// States of the egress queues towards neighbouring datacenters; queues that are not listed are empty.
-    pub queues: &'a [(DcId, QueueState)],
-    /// Neighbouring datacenters to which the link is down.
-    pub dead: &'a [DcId],
-}
-
 /// Decision with its inputs and intermediate results. Quantities are at the paper's scale (not scaled for emulation).
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
     /// Name of the deciding switch's datacenter.
     pub from: String,
@@ -53,12 +41,15 @@ pub struct Explanation {
     pub rule: Option<&'static str>,
     /// True if the policy scores candidates; false if it hashes over buckets.
     pub is_scored: bool,
+    /// Inputs from which trained weights compute the buckets; `None` if no weights decide here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Vec<ActorInput>>,
     /// Candidates in the table's order: by one-way delay, then port.
     pub candidates: Vec<Explained>,
 }
 
 /// Candidate with its scores, and its role in the decision.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
     /// Name of the datacenter to which the candidate leads next.
     pub via: String,
@@ -84,6 +75,9 @@ pub struct Explained {
     pub c_cong: u8,
     /// Total cost C (Eq. 1).
     pub cost: u32,
+    /// Share of the flows by trained weights, before rounding to buckets; `None` if no weights decide here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f32>,
     /// Number of the candidate's hash buckets.
     pub buckets: u16,
     /// True if the candidate's link is up.
@@ -111,6 +105,7 @@ pub fn explain(plan: &Plan, question: &Question<'_>) -> Option<Explanation> {
             ..before_decision(plan, &run.policy, question, candidate)
         })
         .collect();
+    let inputs = apply_weights(plan, question, row, &mut explained);
     let hash = flow_hash(question.flow, switch.hash_seed);
     let decision = decide(&run.policy, &explained, hash, |place| {
         link_rate(plan, &switch.destinations[row].candidates[place])
@@ -131,8 +126,29 @@ pub fn explain(plan: &Plan, question: &Question<'_>) -> Option<Explanation> {
         hash,
         rule: decision.map(|decision| decision.rule.word()),
         is_scored: run.policy.lcmp().is_some(),
+        inputs,
         candidates: explained,
     })
+}
+
+/// Replaces the provisioned buckets by those of the policy's trained weights, and returns the weights' inputs; `None` if
+/// no weights decide here.
+fn apply_weights(
+    plan: &Plan,
+    question: &Question<'_>,
+    row: usize,
+    explained: &mut [Explained],
+) -> Option<Vec<ActorInput>> {
+    let run = &plan.policies[question.policy];
+    let PolicyPlan::Trained(trained) = &run.policy else {
+        return None;
+    };
+    let split = actor::split(plan, run, trained, question, row)?;
+    for (candidate, (ratio, buckets)) in explained.iter_mut().zip(split.candidates) {
+        candidate.ratio = Some(ratio);
+        candidate.buckets = buckets;
+    }
+    Some(split.inputs)
 }
 
 fn before_decision(
@@ -142,13 +158,7 @@ fn before_decision(
     candidate: &Candidate,
 ) -> Explained {
     let via = candidate.next_dc;
-    let queue = question
-        .queues
-        .iter()
-        .rev()
-        .find(|(dc, _)| *dc == via)
-        .map(|(_, queue)| *queue)
-        .unwrap_or_default();
+    let queue = question.queue(via);
     let (delay, capacity) = match policy.lcmp() {
         Some(config) => policy::scored(candidate, config.preset),
         None => (candidate.paper_delay_ns, candidate.paper_bottleneck_bps),
@@ -175,8 +185,9 @@ fn before_decision(
         d: levels.duration,
         c_cong: levels.congestion,
         cost: 0,
+        ratio: None,
         buckets: 1,
-        is_alive: !question.dead.contains(&via),
+        is_alive: question.is_alive(via),
         is_kept: false,
         is_chosen: false,
     }

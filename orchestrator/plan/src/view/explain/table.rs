@@ -1,8 +1,8 @@
 //! Text form of an explanation.
 
-use lab_units::show::{about_bytes, paragraph, sides, table};
+use lab_units::show::{Side, about_bytes, paragraph, sides, table};
 
-use super::{Explained, Explanation};
+use super::{ActorInput, Explained, Explanation, Quantity};
 
 /// Renders the candidates in the table's order, with marks at candidates that were kept or chosen.
 #[must_use]
@@ -15,16 +15,32 @@ pub fn render(explanation: &Explanation) -> String {
         hash,
         rule,
         is_scored,
+        inputs,
         candidates,
     } = explanation;
     let rule = rule.unwrap_or("no link is up");
     let head = format!("{from} to {to} under {policy}: hash {hash}, {rule}\n");
     let head = head + &paragraph("  ", parameters);
-    head + &if *is_scored {
-        candidate_table(SCORED, candidates, scored)
-    } else {
-        candidate_table(BUCKETS, candidates, in_buckets)
+    head + &match inputs {
+        Some(inputs) => input_table(inputs) + &candidate_table(RATIOS, candidates, by_weights),
+        None if *is_scored => candidate_table(SCORED, candidates, scored),
+        None => candidate_table(BUCKETS, candidates, in_buckets),
     }
+}
+
+/// Renders the inputs of trained weights.
+fn input_table(inputs: &[ActorInput]) -> String {
+    let mut rows = vec![["interval before", "to", "share", "input"].map(str::to_owned)];
+    rows.extend(inputs.iter().map(|it| {
+        let quantity = match it.quantity {
+            Quantity::Utilisation => "utilisation",
+            Quantity::Demand => "demand",
+        };
+        let share = format!("{:.3}", it.share);
+        let input = format!("{:.3}", it.input);
+        [quantity.to_owned(), it.to.clone(), share, input]
+    }));
+    table(2, [Side::Left, Side::Left, Side::Right, Side::Right], &rows)
 }
 
 fn candidate_table<const N: usize>(
@@ -79,6 +95,21 @@ fn in_buckets(candidate: &Explained) -> [String; 6] {
         candidate.delay_ns.to_string(),
         candidate.capacity_bps.to_string(),
         about_bytes(candidate.queue_bytes),
+        candidate.buckets.to_string(),
+        fate(candidate).to_owned(),
+    ]
+}
+
+const RATIOS: [&str; 6] = ["via", "delay", "capacity", "ratio", "buckets", "fate"];
+
+fn by_weights(candidate: &Explained) -> [String; 6] {
+    [
+        candidate.via.clone(),
+        candidate.delay_ns.to_string(),
+        candidate.capacity_bps.to_string(),
+        candidate
+            .ratio
+            .map_or_else(String::new, |ratio| format!("{ratio:.4}")),
         candidate.buckets.to_string(),
         fate(candidate).to_owned(),
     ]

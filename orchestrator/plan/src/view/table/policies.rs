@@ -2,10 +2,10 @@
 
 use lab_parameters::Preset;
 use lab_policy::{OwnPolicy, own};
-use lab_units::show::paragraph;
+use lab_units::{Trainer, show::paragraph};
 
 use crate::{
-    model::{Plan, PolicyPlan},
+    model::{Plan, PolicyPlan, TrainedPlan},
     parameters::{departures, list},
 };
 
@@ -37,11 +37,7 @@ pub(crate) fn describe(policy: &PolicyPlan) -> String {
              intervals ago; {}",
             list(config, Preset::Paper),
         ),
-        PolicyPlan::Trained(plan) => format!(
-            "5-tuple hash over buckets that each switch computes from its own measurements every {} with weights trained \
-             by {}",
-            plan.interval_ns, plan.trainer,
-        ),
+        PolicyPlan::Trained(plan) => trained(plan),
         PolicyPlan::Lcmp(config) => {
             let departures = departures(config, config.preset);
             let text = format!("preset {}; {departures}", config.preset);
@@ -53,4 +49,21 @@ pub(crate) fn describe(policy: &PolicyPlan) -> String {
         }
         PolicyPlan::Ebpf(plan) => format!("user-defined switch program, `{}`", plan.object),
     }
+}
+
+fn trained(plan: &TrainedPlan) -> String {
+    let interval = plan.interval_ns;
+    let buckets = match plan.trainer {
+        Trainer::Static => format!("constant buckets, which replace WCMP's after {interval}"),
+        Trainer::Maddpg | Trainer::Direct => {
+            format!("buckets that each switch computes from its own measurements every {interval}")
+        }
+    };
+    let scenario = plan.header().map(|header| header.scenario);
+    format!(
+        "5-tuple hash over {buckets}; weights trained by {} on `{}`, SHA-256 {:.12}",
+        plan.trainer,
+        scenario.unwrap_or_default(),
+        plan.hash(),
+    )
 }
