@@ -123,7 +123,13 @@ impl Case {
 /// Label of the policy that the claims concern.
 pub const LCMP: &str = "lcmp";
 
+/// Label of RedTE, of which the authors published neither values nor weights.
+pub const REDTE: &str = "redte";
+
 const BASELINES: &[&str] = &["ecmp", "ucmp-artifact"];
+
+/// Baselines of the figures that show RedTE, too.
+const BASELINES_AND_REDTE: &[&str] = &["ecmp", "ucmp-artifact", REDTE];
 
 const FIG1_FLOWS: Option<(&str, Option<&str>)> = Some((
     "traffic/traffic_WebSearch_8DC_fig1_rebuilt.txt",
@@ -144,6 +150,7 @@ const fn case(figure: Figure, name: &'static str, scenario: &'static str) -> Cas
 
 const fn testbed(name: &'static str, scenario: &'static str, load: &'static str) -> Case {
     Case {
+        against: BASELINES_AND_REDTE,
         lab_load: Some(load),
         ..case(Figure::Fig5, name, scenario)
     }
@@ -162,6 +169,7 @@ const fn large(
     Case {
         pair,
         flows: Some((flows, None)),
+        against: BASELINES_AND_REDTE,
         ..case(figure, name, scenario)
     }
 }
@@ -223,16 +231,23 @@ pub const CASES: &[Case] = &[
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::{fs, path::Path};
 
     use super::*;
 
     #[test]
-    fn every_scenario_exists_and_every_figure_but_the_fidelity_has_a_case() {
+    fn every_scenario_has_its_cases_policies_and_every_figure_but_the_fidelity_has_a_case() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/paper");
         for case in CASES {
             let file = folder.join(format!("{}.yaml", case.scenario));
-            assert!(file.is_file(), "{}: {}", case.title(), file.display());
+            let text = fs::read_to_string(file).unwrap();
+            let (_, policies) = text.split_once("\npolicies:\n").unwrap();
+            let mut against = case.against.iter();
+            assert!(
+                against.all(|base| policies.contains(base)),
+                "{}",
+                case.title()
+            );
         }
         for figure in Figure::ALL {
             let has_case = CASES.iter().any(|case| case.figure == figure);

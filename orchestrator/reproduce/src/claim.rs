@@ -10,18 +10,18 @@
 //! is possible if more than half of the comparisons are missing, or if some are missing and all others support the
 //! claim.
 //!
-//! A claim is judged against the policies that the paper names and publishes. Traffic engineering is a substitute for
-//! RedTE and has a separate verdict.
+//! A claim is judged against the policies whose values the authors published. RedTE runs with weights of our own,
+//! trained by the published method, because the authors' weights are not public, and has a separate verdict.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use crate::{
-    catalogue::{Case, Figure, LCMP},
+    catalogue::{Case, Figure, LCMP, REDTE},
     measured::CaseValues,
     published::{Published, TextRow},
-    variant::{Source, TE},
+    variant::Source,
 };
 
 /// Claim from the paper's artifact appendix.
@@ -164,10 +164,10 @@ pub struct Judged {
 /// Group of policies that LCMP is compared with.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Against {
-    /// The policies that the paper names and publishes.
-    Named,
-    /// Traffic engineering, the substitute for RedTE.
-    StandIn,
+    /// The policies whose values the authors published.
+    Published,
+    /// RedTE, which runs with weights of our own.
+    Redte,
 }
 
 /// Comparison of LCMP with another policy.
@@ -279,8 +279,8 @@ impl Claim {
                 let empty = CaseValues::default();
                 let values = values.unwrap_or(&empty);
                 compared(source, against, case)
-                    .into_iter()
-                    .flat_map(move |(base, label)| {
+                    .flat_map(move |base| {
+                        let label = source.label(base);
                         let stated = published.stated(case, base);
                         match self.rule {
                             ClaimRule::Slowdowns if !published.is_in_text(case) => Vec::new(),
@@ -296,18 +296,13 @@ impl Claim {
     }
 }
 
-/// Returns the policies that LCMP is compared with in a case: each policy's label under the authors' semantics, then
-/// its label in the runs of `source`.
-fn compared(source: Source, against: Against, case: &Case) -> Vec<(&'static str, &'static str)> {
-    match against {
-        Against::Named => case
-            .against
-            .iter()
-            .map(|&base| (base, source.label(base)))
-            .collect(),
-        Against::StandIn if source.has_stand_in(case) => vec![(REDTE, TE)],
-        Against::StandIn => Vec::new(),
-    }
+/// Returns the policies of `against` that LCMP is compared with in a case, by their labels under the authors' semantics.
+fn compared(source: Source, against: Against, case: &Case) -> impl Iterator<Item = &'static str> {
+    let bases = case.against.iter().copied();
+    bases.filter(move |base| match against {
+        Against::Published => *base != REDTE,
+        Against::Redte => *base == REDTE && source != Source::Published,
+    })
 }
 
 fn name(case: &Case, what: &str, label: &str) -> String {
@@ -469,9 +464,6 @@ pub fn signed_percent(change: f64) -> String {
     }
 }
 
-/// Name of the policy RedTE in the table of changes that the paper's text states.
-const REDTE: &str = "redte";
-
 /// Smallest relative change, 5 %, that supports or contradicts a claim.
 pub const MIN_CHANGE: f64 = 0.05;
 
@@ -503,7 +495,7 @@ mod tests {
             .map(|(case, values)| (*case, values.as_ref()))
             .collect();
         claim
-            .judge(Source::Published, Against::Named, &cases, &published)
+            .judge(Source::Published, Against::Published, &cases, &published)
             .unwrap()
     }
 
@@ -572,22 +564,11 @@ mod tests {
                     .collect();
                 let cases: Vec<_> = values.iter().map(|(case, it)| (*case, Some(it))).collect();
                 let judge = |against| claim.judge(source, against, &cases, &published);
-                let named = judge(Against::Named).unwrap();
-                assert_eq!(
-                    named.verdict,
-                    ClaimVerdict::Holds,
-                    "{}: {named:?}",
-                    claim.id
-                );
-                let has_redte = ["C1", "C6"].contains(&claim.id) && source == Source::Fair;
-                if has_redte {
-                    let stand_in = judge(Against::StandIn).unwrap();
-                    assert_eq!(
-                        stand_in.verdict,
-                        ClaimVerdict::Holds,
-                        "{}: {stand_in:?}",
-                        claim.id
-                    );
+                let judged = [Against::Published, Against::Redte].map(judge);
+                assert_eq!(judged[1].is_some(), ["C1", "C6"].contains(&claim.id));
+                for judged in judged.into_iter().flatten() {
+                    let id = claim.id;
+                    assert_eq!(judged.verdict, ClaimVerdict::Holds, "{id}: {judged:?}");
                 }
             }
         }
@@ -631,16 +612,16 @@ mod tests {
     }
 
     #[test]
-    fn traffic_engineering_has_no_part_in_a_claims_own_verdict() {
+    fn redte_has_no_part_in_a_claims_own_verdict() {
         let case = CASES
             .iter()
             .find(|case| case.title() == "fig5 30 %")
             .unwrap();
-        let against = |against| compared(Source::Fair, against, case);
-        let named = [("ecmp", "ecmp"), ("ucmp-artifact", "ucmp")];
-        assert_eq!(against(Against::Named), named);
-        assert_eq!(against(Against::StandIn), [("redte", "te-100ms")]);
-        assert_eq!(compared(Source::Simulated, Against::StandIn, case), []);
+        let of = |source, against| compared(source, against, case).collect::<Vec<_>>();
+        let published = of(Source::Simulated, Against::Published);
+        assert_eq!(published, ["ecmp", "ucmp-artifact"]);
+        assert_eq!(of(Source::Simulated, Against::Redte), [REDTE]);
+        assert!(of(Source::Published, Against::Redte).is_empty());
     }
 
     fn comparison(changes: &[Option<f64>]) -> BaselineComparison {

@@ -6,6 +6,7 @@ use lab_reports::document::{Block, Column, Document, Medium, NONE, Section, Tabl
 use lab_units::show;
 
 use crate::{
+    catalogue::REDTE,
     claim::{ClaimVerdict, Judged, signed_percent},
     measured::Measured,
     published::Quantity,
@@ -33,7 +34,11 @@ const TEXT_HEADS: [&str; 6] = ["figure", "against", "text", "simulated", "emulat
 /// Explanation below the heading of the table of stated changes.
 const TEXT_LEGEND: &str = "Changes under LCMP over a figure's cases, in percent, by the paper's methods: \
     p50 is the change of a bin's median, as the median over 20 bins of sizes; P99 is the change of a \
-    bin's P99 in the worst bin. In rows of redte, the column fair shows te-100ms.";
+    bin's P99 in the worst bin.";
+
+/// Note below the table of stated changes if it has rows of RedTE.
+const REDTE_NOTE: &str = "Rows of redte: flows arrive for 8 to 200 ms, so that RedTE's loop of 100 ms \
+    acts on them at most twice, and never in figures 7 and 8. Before its first decision, it splits flows by capacity.";
 
 /// Column heads of the table of values that the paper's text states.
 const STATEMENT_HEADS: [&str; 7] = [
@@ -58,11 +63,12 @@ const LEGEND: &str = "Values are FCT slowdowns as in the authors' analysis: mean
     Emulated: the lab's testbed on SoftRoCE under DCQCN, `testbed.yaml`, 4 + 4 hosts, random flows in both \
     directions, three repetitions, without PFC: its changes between policies can be compared with the published \
     ones, but its values cannot. Fair: the simulator with the paper's semantics, PFC and buffers, UCMP by its own \
-    cost (in the row ucmp-artifact), and te-100ms, a centralised controller that stands in for RedTE: verdicts \
-    against it are separate and do not count in the verdicts on the claims. LCMP's delay score saturates at 512 ms \
-    (524 ms in the column fair) in figures 1, 5, 10 and 11, where the paper has 32 or 64 ms; at 64 ms in figure \
-    9 and the testbed, and at 32 ms in figures 7 and 8. A run with one repetition is one draw of arrivals: how \
-    far its changes spread over draws is not known. A verdict based on doubtful runs is marked `?`, and its \
+    cost (in the row ucmp-artifact). RedTE (redte) runs with weights of our own, trained by the published method, \
+    since the authors' weights are not public: verdicts against it are separate and do not count in the verdicts \
+    on the claims. LCMP's delay score saturates at 512 ms (524 ms in the column fair) in figures 1, 5, 10 and 11, \
+    where the paper has 32 or 64 ms; at 64 ms in figure 9 and the testbed, and at 32 ms in figures 7 and 8. A run \
+    with one repetition is one draw of arrivals: how far its changes spread over draws is not known. A verdict \
+    based on doubtful runs is marked `?`, and its \
     reason names their cases; an invalid run has no values.";
 
 /// Explanation of `--quick` and of the mark `?`.
@@ -106,18 +112,22 @@ pub fn document(report: &Report) -> Document<'static> {
     let contradictions = Table::new([Column::names("figure")].into_iter().chain(heads)).with(
         contradictions.map(|row| [&row.figure, &row.text, &row.data].map(|it| it.as_str().into())),
     );
+    let has_redte = report.text.iter().any(|row| row.stated.base == REDTE);
+    let note = if has_redte { REDTE_NOTE } else { "" };
     let tables = [
-        ("Percentages of the text", TEXT_LEGEND, changes),
-        ("Values of the text", STATEMENT_LEGEND, values),
-        ("Text against data", "", contradictions),
+        ("Percentages of the text", TEXT_LEGEND, changes, note),
+        ("Values of the text", STATEMENT_LEGEND, values, ""),
+        ("Text against data", "", contradictions, ""),
     ];
     let titled = tables
         .into_iter()
-        .filter(|(.., table)| !table.is_empty())
-        .map(|(title, legend, table)| {
-            let legend = (!legend.is_empty()).then(|| Block::Text(Medium::Any, legend.to_owned()));
-            let table = Block::Table(Medium::Any, table);
-            Section::new(title, legend.into_iter().chain([table]).collect())
+        .filter(|(.., table, _)| !table.is_empty())
+        .map(|(title, legend, table, note)| {
+            let [legend, note] = [legend, note].map(|words| {
+                (!words.is_empty()).then(|| Block::Text(Medium::Any, words.to_owned()))
+            });
+            let table = Some(Block::Table(Medium::Any, table));
+            Section::new(title, [legend, table, note].into_iter().flatten().collect())
         });
     let sections = [Section::new("Claims", claims)].into_iter().chain(titled);
     let last = [Section::new("Values", cases(report)), runs(report)];
@@ -328,7 +338,7 @@ fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)> {
     })
 }
 
-/// Returns the rows of the verdict table; verdicts against traffic engineering have separate rows.
+/// Returns the rows of the verdict table; verdicts against RedTE have separate rows.
 fn claim_rows(report: &Report) -> Vec<[String; 5]> {
     let words = |judged: &Judged| {
         let is_weak = (judged.is_weak || !judged.doubtful.is_empty())
@@ -345,9 +355,9 @@ fn claim_rows(report: &Report) -> Vec<[String; 5]> {
         [name, a, b, c, d]
     };
     let rows = report.claims.iter().flat_map(|claim| {
-        let stand_in = (!claim.stand_in.is_empty())
-            .then(|| row(format!("{} {STAND_IN}", claim.id), &claim.stand_in));
-        [Some(row(claim.id.to_owned(), &claim.verdicts)), stand_in]
+        let redte = (!claim.redte.is_empty())
+            .then(|| row(format!("{} against {REDTE}", claim.id), &claim.redte));
+        [Some(row(claim.id.to_owned(), &claim.verdicts)), redte]
     });
     rows.flatten().collect()
 }
@@ -358,11 +368,11 @@ fn judgements(claim: &ClaimReport) -> impl Iterator<Item = (String, &Judged)> {
         .verdicts
         .iter()
         .map(|(source, judged)| (source.name().to_owned(), judged));
-    let stand_in = claim
-        .stand_in
+    let redte = claim
+        .redte
         .iter()
-        .map(|(source, judged)| (format!("{} {STAND_IN}", source.name()), judged));
-    verdicts.chain(stand_in)
+        .map(|(source, judged)| (format!("{} against {REDTE}", source.name()), judged));
+    verdicts.chain(redte)
 }
 
 /// Returns the table row of a value that the paper's text states.
@@ -482,9 +492,6 @@ fn fidelity_line(row: &FidelityReport) -> String {
 /// Folder of the figure beside the page.
 pub const FIGURES: &str = "figures";
 
-/// Label of verdicts against traffic engineering, the substitute for RedTE.
-const STAND_IN: &str = "te-100ms for RedTE";
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -565,7 +572,8 @@ mod tests {
         for part in [
             "Written by `lcmp-lab reproduce fig5` at commit abc. Values are",
             "| C1 | holds | holds partly | cannot tell | cannot tell |",
-            "| C1 te-100ms for RedTE | – | – | – | cannot tell |",
+            "| C1 against redte | – | cannot tell | cannot tell | cannot tell |",
+            "Rows of redte: flows arrive for 8 to 200 ms,",
             "- simulated: C_cong changed 0 of 7,064 decisions",
             "Not requested: fig7, fig8.",
             "| lcmp | p50 | 7.00 | 14.00 | +100.0 % | – | – |",

@@ -10,7 +10,7 @@ use crate::{
     claim::{Against, CLAIMS, Claim, Judged, MIN_CHANGE},
     measured::{Bin, CaseValues, Measured, Played},
     published::{Contradiction, Published, Quantity, StatementRow, TextRow},
-    variant::{Source, TE},
+    variant::Source,
 };
 
 /// Options that the report was made with.
@@ -63,8 +63,8 @@ pub struct ClaimReport {
     /// Figures that the claim is based on: first those requested, then those not requested.
     pub figures: [Vec<Figure>; 2],
     pub verdicts: BTreeMap<Source, Judged>,
-    /// Verdicts against traffic engineering, the substitute for RedTE.
-    pub stand_in: BTreeMap<Source, Judged>,
+    /// Verdicts against RedTE.
+    pub redte: BTreeMap<Source, Judged>,
 }
 
 /// Case of a figure with its values from all sources.
@@ -259,8 +259,8 @@ fn claim_report(
         sentence: claim.sentence,
         rule: claim.rule.words(),
         figures: [asked, others],
-        verdicts: verdicts(Against::Named),
-        stand_in: verdicts(Against::StandIn),
+        verdicts: verdicts(Against::Published),
+        redte: verdicts(Against::Redte),
     }
 }
 
@@ -277,9 +277,6 @@ fn case_report(runs: CaseRuns, published: &Published) -> CaseReport {
         Source::Published => Some(&stated),
         _ => runs.measured(source).map(|measured| &measured.values),
     };
-    let policies = [LCMP].into_iter().chain(case.against.iter().copied());
-    let has_te = values(Source::Fair).is_some_and(|it| it.slowdowns.contains_key(TE));
-    let policies: Vec<&str> = policies.chain(has_te.then_some(TE)).collect();
     let links: Vec<&String> = stated
         .utilisation
         .get(LCMP)
@@ -288,7 +285,7 @@ fn case_report(runs: CaseRuns, published: &Published) -> CaseReport {
         .collect();
     let simulated = runs.measured(Source::Simulated).map(|it| it.played);
     let mut cells = Vec::new();
-    for policy in policies {
+    for policy in [LCMP].into_iter().chain(case.against.iter().copied()) {
         let names = ["p50", "p99"]
             .into_iter()
             .chain(links.iter().map(|link| link.as_str()));

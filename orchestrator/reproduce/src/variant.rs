@@ -6,8 +6,6 @@
 
 use serde::Serialize;
 
-use crate::catalogue::Case;
-
 /// Source of a case's values, a column in the report.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -18,7 +16,7 @@ pub enum Source {
     Simulated,
     /// Kernel engine: a run in the lab.
     Emulated,
-    /// Simulator with the paper's semantics; UCMP uses its own cost, and traffic engineering stands in for RedTE.
+    /// Simulator with the paper's semantics; UCMP uses its own cost.
     Fair,
 }
 
@@ -42,21 +40,10 @@ impl Source {
     pub fn label(self, policy: &str) -> &str {
         match (self, policy) {
             (Self::Fair, "ucmp-artifact") => "ucmp",
-            (Self::Fair, "redte") => TE,
             (_, policy) => policy,
         }
     }
-
-    /// Returns true if runs of this source compare LCMP with traffic engineering, the substitute for RedTE, in the
-    /// case.
-    #[must_use]
-    pub fn has_stand_in(self, case: &Case) -> bool {
-        self == Self::Fair && case.against.contains(&"ucmp-artifact")
-    }
 }
-
-/// Label of traffic engineering, the substitute for RedTE.
-pub const TE: &str = "te-100ms";
 
 /// Modifications of a paper scenario.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
@@ -161,8 +148,6 @@ fn change(line: &str, variant: &Variant<'_>, lines: &mut Vec<String>, done: &mut
             }
             _ => line.to_owned(),
         });
-    } else if line == "  - ucmp-artifact" {
-        lines.extend(["  - ucmp".to_owned(), format!("  - {TE}")]);
     } else if let Some(fair) = fair_lcmp(line) {
         lines.push(fair);
         done.lcmp = true;
@@ -172,8 +157,10 @@ fn change(line: &str, variant: &Variant<'_>, lines: &mut Vec<String>, done: &mut
     }
 }
 
-/// Text replacements for the fair variant: PFC, which the paper's switches have, and the paper's buffer sizes.
-const FAIR: [(&str, &str); 3] = [
+/// Text replacements for the fair variant: UCMP by its own cost, PFC, which the paper's switches have, and the paper's
+/// buffer sizes.
+const FAIR: [(&str, &str); 4] = [
+    ("- ucmp-artifact", "- ucmp"),
     ("semantics: artifact", "semantics: paper, pfc: true"),
     (
         "inter_dc: { buffer: 1000 MiB }",
@@ -210,8 +197,8 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "# A header.\nname: fig1\n\ntraffic:\n  - workload:\n      load: 0.3\n      \
-        duration: 5 ms\n\npolicies:\n  - ecmp\n  - ucmp-artifact\n  - lcmp: { preset: artifact, \
-        max_delay: 512 ms, label: rm-beta }\n\ntransport: { semantics: artifact, cc: dcqcn }\n";
+        duration: 5 ms\n\npolicies:\n  - ecmp\n  - ucmp-artifact\n  - redte\n  - lcmp: { preset: \
+        artifact, max_delay: 512 ms, label: rm-beta }\n\ntransport: { semantics: artifact, cc: dcqcn }\n";
 
     #[test]
     fn published_flows_take_the_place_of_drawn_ones() {
@@ -223,8 +210,8 @@ mod tests {
         assert_eq!(
             text,
             "# fig1.yaml as `lcmp-lab reproduce` runs it.\nname: fig1\n\ntraffic:\n  - flow_file: \
-             traffic/a.txt\n\npolicies:\n  - ecmp\n  - ucmp-artifact\n  - lcmp: { preset: artifact, \
-             max_delay: 512 ms, label: rm-beta }\n\ntransport: { semantics: artifact, cc: dcqcn, \
+             traffic/a.txt\n\npolicies:\n  - ecmp\n  - ucmp-artifact\n  - redte\n  - lcmp: { preset: \
+             artifact, max_delay: 512 ms, label: rm-beta }\n\ntransport: { semantics: artifact, cc: dcqcn, \
              routes: routes.csv }\n"
         );
     }
@@ -240,7 +227,7 @@ mod tests {
         for line in [
             "name: fig1-fair-quick",
             "      duration: 500 us",
-            "  - ucmp\n  - te-100ms\n",
+            "  - ucmp\n  - redte\n",
             "  - lcmp: { max_delay: 524288 us, label: rm-beta }",
             "transport: { semantics: paper, pfc: true, cc: dcqcn }",
         ] {
