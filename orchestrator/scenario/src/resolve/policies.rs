@@ -9,7 +9,7 @@ use super::{context::Context, names, parameters, traffic};
 use crate::{
     error::ProblemKind,
     limits,
-    model::{EbpfSpec, OwnSpec, PolicySpec, Settings, TrainedSpec},
+    model::{EbpfSpec, OwnSpec, PolicySpec, Settings, TrainedSpec, WeightSource},
     raw::{self, POLICY_KEYS, PolicyBody, PolicyName},
     yaml::{At, WordOr},
 };
@@ -63,7 +63,7 @@ fn built_in(policy: &lab_policy::BuiltInPolicy, mut settings: Settings) -> Polic
         Mechanism::Splits => traffic_engineering(settings),
         Mechanism::Trained(trainer) => PolicySpec::Trained(TrainedSpec {
             trainer,
-            weights: None,
+            weights: WeightSource::Program,
             label: None,
         }),
         Mechanism::Scores => {
@@ -103,10 +103,7 @@ fn with_parameters(
         PolicyBody::Splits(raw) => traffic_engineering(policy_settings(context, range, raw)),
         PolicyBody::Trained(trainer, raw) => PolicySpec::Trained(TrainedSpec {
             trainer: *trainer,
-            weights: raw
-                .weights
-                .as_ref()
-                .map(|path| traffic::file(context, path)),
+            weights: weight_source(context, raw),
             label: raw.label.as_ref().map(|text| names::label(context, text)),
         }),
         PolicyBody::Scores(policy, raw) => {
@@ -132,6 +129,22 @@ fn with_parameters(
             PolicySpec::Ebpf(spec)
         }
     })
+}
+
+/// Returns the origin of a trained policy's weights.
+fn weight_source(context: &mut Context<'_>, raw: &raw::Trained) -> WeightSource {
+    match (raw.weights.as_ref(), raw.train.as_ref()) {
+        (None, None) => WeightSource::Program,
+        (Some(path), None) => WeightSource::File(traffic::file(context, path)),
+        (weights, Some(mode)) => {
+            if weights.is_some() {
+                context.problem(&mode.range(), ProblemKind::WeightsAndTrain);
+            }
+            context
+                .read(mode)
+                .map_or(WeightSource::Program, WeightSource::Trained)
+        }
+    }
 }
 
 /// Returns the policy UCMP. Without flow ageing, the default label is `min-delay`, because the policy then decides by
