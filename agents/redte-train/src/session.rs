@@ -230,7 +230,7 @@ impl<'d> Session<'d> {
         container::encode(TITLE, &header, &floats)
     }
 
-    /// Returns the weights of the best validation, trained on the demands of `scenario` by a program of this version.
+    /// Returns the best validation's weights, trained on the demands of `scenario` by a program of this version.
     #[must_use]
     pub fn weights(&self, scenario: &str, version: &str, scores: &[Score]) -> Weights {
         let data = self.data;
@@ -453,7 +453,8 @@ mod tests {
 
     #[test]
     fn a_key_depends_on_network_traffic_and_options_but_not_on_threads() {
-        let (problem, traffic) = (diamond(), diamond_traffic());
+        let problem = diamond();
+        let traffic = diamond_traffic();
         let options = options(Trainer::Direct, 1);
         let first = key(&problem, &traffic, &options);
         let threads = Options {

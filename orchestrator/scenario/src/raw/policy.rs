@@ -173,7 +173,7 @@ pub struct Trained {
     /// the scenario's inter-DC network.
     #[serde(default)]
     pub weights: Maybe<Text<String>>,
-    /// `auto`: weights that are trained on the scenario's workloads before the run, and kept for later runs.
+    /// `auto`: weights that are trained on the scenario's workloads before its first run, and kept for later runs.
     #[serde(default)]
     pub train: Maybe<Text<TrainMode>>,
     /// Name in records and plots.

@@ -181,4 +181,38 @@ mod tests {
             assert_eq!(built_in(policy, Settings::default()).label(), policy.word);
         }
     }
+
+    /// `named_files` lists what a loader reads: not the weights that are yet to be trained.
+    #[test]
+    fn weights_are_the_programs_of_a_file_or_trained() {
+        const SCENARIO: &str = include_str!("../../tests/errors/policy-training-unknown.yaml");
+        let spec = |written: &str| {
+            let text = SCENARIO.replace("redte: { train: always }", written);
+            let scenario = crate::parse("case.yaml", text.as_bytes()).unwrap();
+            let files = crate::files(&scenario).len();
+            let PolicySpec::Trained(spec) = scenario.policies[0].clone() else {
+                panic!("{written}");
+            };
+            (spec, files)
+        };
+        for (written, file, files, serialised) in [
+            ("redte", None, 0, "null"),
+            (
+                "redte: { weights: a.redte }",
+                Some("a.redte"),
+                1,
+                r#""a.redte""#,
+            ),
+            (
+                "static: { train: auto }",
+                Some("trained:static"),
+                0,
+                r#"{"train":"auto"}"#,
+            ),
+        ] {
+            let (spec, named) = spec(written);
+            assert_eq!((spec.file().as_deref(), named), (file, files), "{written}");
+            assert_eq!(serde_json::to_string(&spec.weights).unwrap(), serialised);
+        }
+    }
 }

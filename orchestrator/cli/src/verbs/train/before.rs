@@ -142,30 +142,37 @@ impl Trainings {
         Ok(String::new())
     }
 
-    /// Returns the estimated duration of all trainings that are not finished; `None` if there are none.
+    /// Returns the estimated duration of all trainings that are not finished, in whole seconds; `None` if there are
+    /// none.
     pub fn estimate(&self) -> Option<Nanos> {
-        let workloads = self.workloads.as_ref()?;
-        let times: Vec<Nanos> = self.missing.iter().map(|it| workloads.time(it)).collect();
-        (!times.is_empty()).then(|| {
-            let demands = estimate::demands(&workloads.problem, &workloads.traffic);
-            times.into_iter().sum::<Nanos>().saturating_add(demands)
-        })
+        let Workloads {
+            problem, traffic, ..
+        } = self.workloads.as_ref()?;
+        let steps = self
+            .missing
+            .iter()
+            .map(|it| estimate::steps(problem, &it.options));
+        let steps: Nanos = steps.sum();
+        let all = steps.saturating_add(estimate::demands(problem, traffic));
+        let seconds = Nanos::from_millis(1_000 * all.get().div_ceil(1_000_000_000));
+        (!self.missing.is_empty()).then_some(seconds)
     }
 
-    /// Prints each training, with its estimated duration, on standard error.
+    /// Prints the trainings, with their estimated duration, on standard error.
     pub fn announce(&self) {
-        let Some(workloads) = &self.workloads else {
+        let Some(time) = self.estimate() else {
             return;
         };
-        for training in &self.missing {
+        let policy = |training: &Training| {
             let Options { trainer, steps, .. } = training.options;
-            note(&format!(
-                "`{}` is trained before the first run: at most {} steps, about {}; the weights are kept for later runs",
-                redte::name(trainer),
-                commas(steps),
-                about_time(workloads.time(training)),
-            ));
-        }
+            format!("`{}` ({} steps)", redte::name(trainer), commas(steps))
+        };
+        let policies: Vec<String> = self.missing.iter().map(policy).collect();
+        note(&format!(
+            "before the first run, training of {} takes about {} at most; later runs reuse the weights",
+            policies.join(", "),
+            about_time(time),
+        ));
     }
 
     /// Trains the missing weights. A second call trains nothing.
@@ -233,10 +240,6 @@ impl Workloads {
             env!("CARGO_PKG_VERSION"),
             self.name
         ))
-    }
-
-    fn time(&self, training: &Training) -> Nanos {
-        estimate::steps(&self.problem, &training.options)
     }
 }
 
@@ -471,7 +474,8 @@ seed: 1
     #[test]
     fn a_training_goes_on_from_the_checkpoint_of_an_interrupted_one() {
         let scenario = SCENARIO.replace("static", "redte-direct");
-        let (first, second) = (Case::new(), Case::new());
+        let first = Case::new();
+        let second = Case::new();
         let (loaded, mut whole) = first.load(&scenario, &[]);
         whole.finish().unwrap();
         let whole = whole.add_to(loaded).files["trained:redte-direct"].clone();

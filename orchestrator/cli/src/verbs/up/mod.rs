@@ -97,6 +97,7 @@ fn run_and_report(
         kernel_lacks,
         |request| {
             inspect::warn_of_place(&request.plan, place);
+            trainings.announce();
             note(&format!("{}: {}", request.plan.name, estimate.sentence()));
             let since = Instant::now();
             let request = request.trained((arguments, global), loaded, trainings)?;
