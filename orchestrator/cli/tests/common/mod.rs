@@ -108,7 +108,10 @@ pub fn interrupt_when(mut command: Command, is_time: impl Fn() -> bool) -> Outco
     let child = command.spawn().unwrap();
     let since = Instant::now();
     while !is_time() {
-        assert!(since.elapsed() < Duration::from_secs(300), "nothing to interrupt");
+        assert!(
+            since.elapsed() < Duration::from_secs(300),
+            "nothing to interrupt"
+        );
         thread::sleep(Duration::from_millis(10));
     }
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();

@@ -244,8 +244,8 @@ impl Workloads {
 }
 
 impl Training {
-    /// Trains, and keeps the weights in `cache`; returns the text of the weights. `data` has the demands once they are
-    /// sampled. If another process trains the same weights, waits for it.
+    /// Returns the text of the weights, trained here or, meanwhile, by another process. `data` has the demands once they
+    /// are sampled.
     fn text(
         &self,
         workloads: &Workloads,
@@ -254,9 +254,22 @@ impl Training {
     ) -> Result<String, Failure> {
         let folder = cache.folder(&self.key)?;
         let _lock = locked(&folder.join(LOCK))?;
-        if let Some(text) = cache.find(&self.key) {
-            return Ok(text);
-        }
+        let text = match cache.find(&self.key) {
+            Some(text) => text,
+            None => self.new_text(workloads, data, &folder)?,
+        };
+        // A folder that stays does no harm.
+        let _ = fs::remove_dir_all(&folder);
+        Ok(text)
+    }
+
+    /// Trains in `folder`, and keeps the weights next to it; returns the text of the weights.
+    fn new_text(
+        &self,
+        workloads: &Workloads,
+        data: &mut Option<Data>,
+        folder: &Path,
+    ) -> Result<String, Failure> {
         let Workloads {
             name,
             problem,
@@ -266,15 +279,13 @@ impl Training {
             Some(data) => data,
             None => data.insert(training::sampled(problem.clone(), traffic, self.options)?),
         };
-        let session = training::trained(data, self.options, &folder)?;
+        let session = training::trained(data, self.options, folder)?;
         let text = training::weights(data, &session, self.options, name)?
             .0
             .encode();
         let path = folder.with_extension(EXTENSION);
         draft::replace(&path, text.as_bytes())
             .during(format_args!("write `{}`", path.display()))?;
-        // Without it, a later training of these weights finds only that they are kept.
-        let _ = fs::remove_dir_all(&folder);
         Ok(text)
     }
 }
