@@ -16,9 +16,11 @@ use crate::{
     direct::{self, Direct},
     maddpg::{self, Maddpg},
     number::float,
+    problem::Problem,
     replay,
     scores::Score,
     team,
+    traffic::{DataSplit, Traffic},
 };
 
 /// Options of a training.
@@ -42,6 +44,20 @@ impl Options {
             Trainer::Static => constant::STEPS,
         }
     }
+}
+
+/// Returns the hash of everything that a training on the demands of `traffic` depends on, which needs neither the
+/// demands nor their optima. Trainings with the same key have the same weights, to the bit.
+#[must_use]
+pub fn key(problem: &Problem, traffic: &Traffic, options: &Options) -> String {
+    let loads = traffic.loads.len();
+    let intervals = [DataSplit::Training, DataSplit::Validation].map(|it| loads * it.intervals());
+    hash(&format!(
+        "{REVISION}|{}|{}|{:?}|{problem:?}|{traffic:?}",
+        options.trainer,
+        options.seed,
+        hyperparameters(options, intervals),
+    ))
 }
 
 /// Validation of a training.
@@ -236,7 +252,7 @@ impl<'d> Session<'d> {
                 paper_interval_ns: data.problem.interval,
                 lag: LAG,
                 trainer: options.trainer,
-                options: hyperparameters(options, data),
+                options: hyperparameters(options, intervals(data)),
                 seed: options.seed,
                 steps: self.progress.best.map_or(0, |best| best.step),
                 version: version.to_owned(),
@@ -289,7 +305,7 @@ impl<'d> Session<'d> {
             options.trainer,
             options.seed,
             options.steps,
-            hyperparameters(options, data),
+            hyperparameters(options, intervals(data)),
         ))
     }
 
@@ -314,10 +330,13 @@ impl Learner {
     }
 }
 
-/// Returns the hyperparameters and the sizes of the training data, by name.
-fn hyperparameters(options: &Options, data: &Data) -> BTreeMap<String, f64> {
-    let intervals =
-        |traces: &[Vec<crate::data::Interval>]| float(traces.iter().map(Vec::len).sum());
+/// Returns the numbers of intervals for training and for validation, over all loads.
+fn intervals(data: &Data) -> [usize; 2] {
+    [&data.training, &data.validation].map(|traces| traces.iter().map(Vec::len).sum())
+}
+
+/// Returns the hyperparameters and the numbers of intervals for training and for validation, by name.
+fn hyperparameters(options: &Options, [training, validation]: [usize; 2]) -> BTreeMap<String, f64> {
     let count = |number: u64| float(usize::try_from(number).unwrap_or(usize::MAX));
     let own: &[(&str, f64)] = match options.trainer {
         Trainer::Direct => &[
@@ -342,8 +361,8 @@ fn hyperparameters(options: &Options, data: &Data) -> BTreeMap<String, f64> {
     };
     let shared = [
         ("steps", count(options.steps)),
-        ("training intervals", intervals(&data.training)),
-        ("validation intervals", intervals(&data.validation)),
+        ("training intervals", float(training)),
+        ("validation intervals", float(validation)),
     ];
     let all = own.iter().copied().chain(shared);
     all.map(|(name, value)| (name.to_owned(), value)).collect()
@@ -353,6 +372,10 @@ fn hyperparameters(options: &Options, data: &Data) -> BTreeMap<String, f64> {
 /// end.
 pub const PATIENCE: usize = 20;
 
+/// Version of the arithmetic of samples, optima and trainers. A change that alters weights raises it, so that weights
+/// which are kept for a [`key`] are trained again.
+const REVISION: u32 = 1;
+
 /// First line of a checkpoint.
 const TITLE: &str = "lcmp-lab redte training";
 
@@ -361,8 +384,10 @@ const CHECKPOINT_FORMAT: u32 = 1;
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use crate::testing::diamond_data;
+    use crate::testing::{diamond, diamond_data, diamond_traffic};
 
     fn options(trainer: Trainer, threads: usize) -> Options {
         let steps = match trainer {
@@ -386,7 +411,7 @@ mod tests {
     }
 
     /// The same weights on every machine and at every level of optimisation: a change of these hashes makes all weight
-    /// files unreproducible.
+    /// files unreproducible, and raises [`REVISION`].
     #[test]
     fn a_training_repeats_to_the_bit() {
         let data = diamond_data();
@@ -428,6 +453,39 @@ mod tests {
             let error = Session::resume(&data, other, &checkpoint).unwrap_err();
             assert!(error.to_string().contains("another training"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_key_depends_on_network_traffic_and_options_but_not_on_threads() {
+        let problem = diamond();
+        let traffic = diamond_traffic();
+        let options = options(Trainer::Direct, 1);
+        let first = key(&problem, &traffic, &options);
+        let threads = Options {
+            threads: 2,
+            ..options
+        };
+        assert_eq!(key(&problem, &traffic, &threads), first);
+        let mut busier = traffic.clone();
+        busier.loads[0][0].mean_bytes += 1.0;
+        let mut slower = problem.clone();
+        slower.capacities.reverse();
+        let keys = BTreeSet::from([
+            key(&problem, &traffic, &Options { seed: 8, ..options }),
+            key(
+                &problem,
+                &traffic,
+                &Options {
+                    steps: 61,
+                    ..options
+                },
+            ),
+            key(&problem, &traffic, &self::options(Trainer::Static, 1)),
+            key(&problem, &busier, &options),
+            key(&slower, &traffic, &options),
+            first,
+        ]);
+        assert_eq!(keys.len(), 6);
     }
 
     #[test]

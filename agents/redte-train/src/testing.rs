@@ -205,9 +205,15 @@ fn websearch() -> Sizes {
     })
 }
 
-/// Returns the data of [`diamond`], under bursty flows of one byte from DC 0.
+/// Returns the data of [`diamond`] under [`diamond_traffic`].
 pub(crate) fn diamond_data() -> Data {
     let problem = diamond();
+    let sampled = diamond_traffic().sample(&problem, 1, DataSplit::Training, 0);
+    Data::of_intervals(problem, Intervals(sampled.0[..100].to_vec()), 1).unwrap()
+}
+
+/// Returns bursty flows of one byte from DC 0 of [`diamond`].
+pub(crate) fn diamond_traffic() -> Traffic {
     let source = Source {
         switch: 0,
         row: 0,
@@ -215,10 +221,8 @@ pub(crate) fn diamond_data() -> Data {
         sizes: 0,
         burst: Some(3),
     };
-    let traffic = Traffic {
+    Traffic {
         loads: vec![vec![source]],
         sizes: vec![Sizes::of(|_| Bytes::new(1))],
-    };
-    let sampled = traffic.sample(&problem, 1, DataSplit::Training, 0);
-    Data::of_intervals(problem, Intervals(sampled.0[..100].to_vec()), 1).unwrap()
+    }
 }

@@ -38,17 +38,19 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
     load_changed(path, |_| {})
 }
 
-/// Reads a scenario, as [`load`] does, without its policies with trained weights, whose files may not exist yet. Of a
-/// scenario with no other policies, the policy is ECMP.
+/// Reads a scenario, as [`load`] does, without its policies with trained weights, whose files may not exist yet.
 /// Fails on a file that cannot be read or parsed, with exit code 2.
 pub fn load_untrained(path: &Path) -> Result<Loaded, Failure> {
-    load_changed(path, |scenario| {
-        let policies = &mut scenario.policies;
-        policies.retain(|policy| !matches!(policy, PolicySpec::Trained(_)));
-        if policies.is_empty() {
-            policies.push(PolicySpec::Buckets(&ecmp::POLICY));
-        }
-    })
+    load_changed(path, leave_out_trained)
+}
+
+/// Removes the policies with trained weights. If the scenario has no other policies, its policy becomes ECMP.
+pub fn leave_out_trained(scenario: &mut Scenario) {
+    let policies = &mut scenario.policies;
+    policies.retain(|policy| !matches!(policy, PolicySpec::Trained(_)));
+    if policies.is_empty() {
+        policies.push(PolicySpec::Buckets(&ecmp::POLICY));
+    }
 }
 
 fn load_changed(path: &Path, change: impl FnOnce(&mut Scenario)) -> Result<Loaded, Failure> {
@@ -258,13 +260,6 @@ pub fn each_run(
         }
     }
     Ok(gravest)
-}
-
-/// Reads a scenario and plans it for a lab.
-/// Fails on a scenario that cannot be read or planned, with exit code 2.
-pub fn plan(arguments: &ScenarioArgs) -> Result<Plan, Failure> {
-    let loaded = load(&arguments.scenario)?.first_run(&arguments.overrides);
-    plan_loaded(&loaded, arguments)
 }
 
 /// Plans a loaded scenario for a lab.

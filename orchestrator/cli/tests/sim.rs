@@ -14,7 +14,9 @@ use lab_artifact::{ids, published};
 use lab_records::{FlowRow, FlowStatus, RunDir};
 use tempfile::TempDir;
 
-use self::common::{Outcome, command_in, interrupt_at_flows, root, write_long_scenario};
+use self::common::{
+    Outcome, command_in, interrupt_at_flows, interrupt_when, root, write_long_scenario,
+};
 
 /// Working directory of the tested commands.
 struct Bench(TempDir);
@@ -305,6 +307,58 @@ fn an_interrupted_simulation_keeps_finished_flows_and_names_policies_not_begun()
     assert_eq!(finished + interrupted, flows.len());
     assert!(flows.iter().all(|flow| flow.policy == "ecmp"));
     assert!(run.0.join("report.html").is_file());
+}
+
+const TRAINED: &str = "
+name: trained
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2 }, { name: dc3 }, { name: dc4, hosts: 1 }]
+  links:
+    - { between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc1, dc3], rate: 40 Gbit, delay: 5 ms }
+    - { between: [dc2, dc4], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc3, dc4], rate: 40 Gbit, delay: 5 ms }
+traffic:
+  - workload: { sizes: sizes.csv, pairs: all-to-all, load: 0.3, duration: 10 ms }
+policies: [redte-direct: { train: auto }]
+scale: { rate: 1/2000, time: 100 }
+";
+
+#[test]
+fn an_interrupted_training_leaves_no_weights_and_goes_on_in_the_next_run() {
+    let bench = Bench::new();
+    bench.write("trained.yaml", TRAINED);
+    bench.write("sizes.csv", "bytes,percent\n1000,0\n1000000,100\n");
+    let cache = bench.0.path().join("cache/weights");
+    let sim = || {
+        let mut command = bench.command(&["sim", "trained.yaml"]);
+        command.env("LCMP_LAB_CACHE", bench.0.path().join("cache"));
+        command
+    };
+    let entries = || {
+        let entries = fs::read_dir(&cache).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let out = interrupt_when(sim(), || {
+        entries().iter().any(|it| it.join("lock").exists())
+    });
+    assert_eq!(out.exit, Some(4), "{out:?}");
+    assert!(out.stderr.contains("goes on from there"), "{out:?}");
+    let left = entries();
+    assert!(left.len() == 1 && left[0].is_dir(), "{left:?}");
+
+    let out: Outcome = sim().output().unwrap().into();
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    assert!(out.stderr.contains("goes on at step 10\n"), "{out:?}");
+    let kept = entries();
+    assert!(kept.len() == 1 && kept[0].is_file(), "{kept:?}");
+    let inputs = bench.latest().0.join("inputs.json");
+    let inputs = fs::read_to_string(inputs).unwrap();
+    assert!(inputs.contains("\"trained:redte-direct\""), "{inputs}");
+
+    let out: Outcome = sim().output().unwrap().into();
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    assert!(!out.stderr.contains("training"), "{out:?}");
 }
 
 #[test]

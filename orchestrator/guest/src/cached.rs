@@ -51,7 +51,9 @@ fn write(dir: &Path, file: &str, json: &str) -> io::Result<()> {
     draft::replace(&dir.join(file), json.as_bytes())
 }
 
-fn directories(cache: &Path) -> Vec<PathBuf> {
+/// Returns the directories for cache files: `cache`, then the user's cache directory.
+#[must_use]
+pub fn directories(cache: &Path) -> Vec<PathBuf> {
     let of_home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
     let user = env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)

@@ -59,8 +59,8 @@ pub enum PlanError {
     },
     /// Policy with trained weights, of which the program has none for the scenario's inter-DC network.
     #[error(
-        "`{path}`: the program has no weights for this inter-DC network (hint: make some with `lcmp-lab train SCENARIO \
-         --trainer {trainer} -o FILE`, and name them with `weights: FILE`)"
+        "`{path}`: the program has no weights for this inter-DC network (hint: write `train: auto`; or make some with \
+         `lcmp-lab train SCENARIO --trainer {trainer} -o FILE`, and name them with `weights: FILE`)"
     )]
     NoWeights {
         /// YAML path of the policy.

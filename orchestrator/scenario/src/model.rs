@@ -2,7 +2,7 @@
 //!
 //! Defaults are constants in [`crate::defaults`], limits are constants in [`crate::limits`].
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use lab_parameters::Value;
 pub use lab_parameters::{EcnConfig, LinkConfig};
@@ -261,9 +261,50 @@ impl PolicySpec {
 pub struct TrainedSpec {
     /// Trainer that must have made the weights.
     pub trainer: Trainer,
-    /// Path of the weight file as written, relative to the scenario; `None` for the program's own weights.
-    pub weights: Option<String>,
+    pub weights: WeightSource,
     pub label: Option<String>,
+}
+
+/// Origin of a policy's weights.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum WeightSource {
+    /// The program's own weights for the scenario's inter-DC network.
+    Program,
+    /// Path of a weight file as written, relative to the scenario.
+    File(String),
+    /// Training before the first run.
+    #[serde(serialize_with = "as_train")]
+    Trained(TrainMode),
+}
+
+/// Kind of training before the first run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrainMode {
+    /// The trainer's default number of steps, on the scenario's workloads and with its seed.
+    Auto,
+}
+
+/// Serialises a training under its key.
+fn as_train<S: Serializer>(mode: &TrainMode, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map([("train", mode)])
+}
+
+impl TrainedSpec {
+    /// Returns the name of the policy's weights among the scenario's [`Files`](crate::Files); `None` for the program's
+    /// own. Weights that are trained before the run have the name `trained:POLICY`, although the scenario names no such
+    /// file.
+    #[must_use]
+    pub fn file(&self) -> Option<Cow<'_, str>> {
+        match &self.weights {
+            WeightSource::Program => None,
+            WeightSource::File(path) => Some(path.into()),
+            WeightSource::Trained(TrainMode::Auto) => {
+                Some(format!("trained:{}", redte::name(self.trainer)).into())
+            }
+        }
+    }
 }
 
 /// User-defined policy that is compiled into this program: its name in the program, and its label in records.

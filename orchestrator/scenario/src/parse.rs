@@ -7,7 +7,7 @@ use lab_policy::redte;
 use crate::{
     error::{Finding, ProblemKind, ScenarioErrors, SourceText},
     limits,
-    model::{PolicySpec, Scenario, Traffic},
+    model::{PolicySpec, Scenario, Traffic, TrainedSpec, WeightSource},
     raw,
     resolve::resolve,
     yaml::{self, Locator},
@@ -105,12 +105,13 @@ pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
     let named = named.chain(routes.map(|path| ("transport.routes".to_owned(), path)));
     let policies = scenario.policies.iter().enumerate();
     let named = named.chain(policies.filter_map(|(at, policy)| match policy {
-        PolicySpec::Trained(spec) => {
-            let key = redte::name(spec.trainer);
-            Some((
-                format!("policies[{at}].{key}.weights"),
-                spec.weights.as_deref()?,
-            ))
+        PolicySpec::Trained(TrainedSpec {
+            trainer,
+            weights: WeightSource::File(path),
+            ..
+        }) => {
+            let key = redte::name(*trainer);
+            Some((format!("policies[{at}].{key}.weights"), path.as_str()))
         }
         _ => None,
     }));

@@ -12,6 +12,7 @@ use crate::{
     failure::Failure,
     load::{self, Loaded},
     run_dir,
+    verbs::train,
 };
 
 /// Run that a batch must provide, by reuse of an ended run or by a new run.
@@ -63,6 +64,7 @@ impl Wanted {
     /// Returns the wanted run of the derived scenario `loaded`, which an ended run with the same identity can replace.
     /// Fails on a scenario that cannot be planned, with exit code 2.
     pub fn derived(name: String, request: RunRequest, loaded: Loaded) -> Result<Self, Failure> {
+        let loaded = train::trained(loaded, &request.scenario, &request.overrides.policies)?;
         Ok(Self {
             reuse: Reuse::of_request(&request, &loaded)?,
             derived: Some(DerivedScenario {
@@ -76,7 +78,7 @@ impl Wanted {
     /// Returns the wanted run of the request's scenario file, which an ended run with the same identity can replace.
     /// Fails on a scenario that cannot be read or planned, with exit code 2.
     pub fn of_file(name: String, request: RunRequest) -> Result<Self, Failure> {
-        let loaded = load::load(&request.scenario)?;
+        let loaded = train::load_trained(&request.scenario, &request.overrides.policies)?;
         Ok(Self {
             reuse: Reuse::of_request(&request, &loaded)?,
             ..Self::new_run(name, request)

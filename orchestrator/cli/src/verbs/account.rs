@@ -11,11 +11,12 @@ use crate::{
     args::ScenarioArgs,
     failure::{Outcome, with_causes},
     load, terminal,
+    verbs::train,
 };
 
 /// Runs `lcmp-lab account`.
 pub fn run(arguments: &ScenarioArgs, json: bool) -> Outcome {
-    let loaded = load::load(&arguments.scenario)?;
+    let loaded = train::load_shown(&arguments.scenario, &arguments.overrides.policies)?;
     let options = load::options(&arguments.overrides, Engine::Sim)?;
     let plan = load::resolve(&loaded, &arguments.scenario, &options)?;
     let flows = flow_table_entries(&plan);

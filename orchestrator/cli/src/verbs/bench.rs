@@ -15,10 +15,9 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     args::{BenchArgs, BenchSubject, Global},
     failure::{During, Exit, Failure, Outcome, with_causes},
-    load,
     progress::about,
     terminal::{self, print, print_json},
-    verbs::measure,
+    verbs::{measure, train},
 };
 
 /// Runs `lcmp-lab bench`.
@@ -47,7 +46,7 @@ struct LabTimes {
 fn bench_lab(arguments: &BenchArgs, global: &Global) -> Outcome {
     let cancel = CancellationToken::new();
     terminal::cancel_on_signal(&cancel).during("listen to signals")?;
-    let loaded = load::load(&arguments.scenario)?;
+    let loaded = train::load_shown(&arguments.scenario, &[])?;
     let name = global.lab.as_deref().unwrap_or("bench");
     let lab: LabName = name.parse().map_err(Failure::usage)?;
     let plan = PlanOptions::default();

@@ -15,6 +15,7 @@ use crate::{
     failure::{Failure, Outcome},
     load,
     terminal::{note, show},
+    verbs::train,
 };
 
 /// Runs `lcmp-lab explain`.
@@ -29,7 +30,7 @@ pub fn run(arguments: &ExplainArgs, json: bool) -> Outcome {
 
 /// Plans the scenario without scaling, so that all quantities are at the paper's scale.
 fn plan(arguments: &ExplainArgs) -> Result<Plan, Failure> {
-    let loaded = load::load(&arguments.scenario)?;
+    let loaded = train::load_shown(&arguments.scenario, &arguments.policies)?;
     let options = PlanOptions {
         policies: (!arguments.policies.is_empty()).then(|| arguments.policies.clone()),
         engine: Engine::Sim,

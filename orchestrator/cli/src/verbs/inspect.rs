@@ -2,7 +2,7 @@
 
 use lab_kernel::lower::{self, LowerOptions};
 use lab_plan::Plan;
-use lab_units::{Place, show::about_time};
+use lab_units::{Nanos, Place, show::about_time};
 use serde::Serialize;
 
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     failure::{Exit, Failure, Outcome},
     load,
     terminal::{note, print_json, show},
+    verbs::train,
 };
 
 #[derive(Serialize)]
@@ -21,20 +22,32 @@ struct Checked<'a> {
     scale: &'a lab_plan::model::Scale,
     auto_scale: Option<&'a lab_plan::model::AutoScale>,
     estimate: &'a lab_plan::model::Estimate,
+    /// Estimated time of the trainings before the first run; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    training_ns: Option<Nanos>,
     warnings: &'a [lab_plan::model::Warning],
 }
 
 /// Runs `lcmp-lab check`.
 pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
-    let loaded = load::load(&arguments.scenario)?;
+    let policies = &arguments.overrides.policies;
+    let (loaded, trainings) = train::load(&arguments.scenario, policies)?;
+    if !json {
+        trainings.announce();
+    }
     load::each_run(&loaded, &arguments.overrides, |loaded, _| {
         let plan = load::plan_loaded(&loaded, arguments)?;
         load::check_objects(&loaded, &arguments.scenario, &plan)?;
-        checked(arguments, &plan, json)
+        checked(arguments, &plan, trainings.estimate(), json)
     })
 }
 
-fn checked(arguments: &ScenarioArgs, plan: &Plan, json: bool) -> Outcome {
+fn checked(
+    arguments: &ScenarioArgs,
+    plan: &Plan,
+    training_ns: Option<Nanos>,
+    json: bool,
+) -> Outcome {
     if !json {
         warn(plan);
         show_auto_scale(plan);
@@ -46,11 +59,12 @@ fn checked(arguments: &ScenarioArgs, plan: &Plan, json: bool) -> Outcome {
         scale: &plan.scale,
         auto_scale: plan.auto_scale.as_ref(),
         estimate: &plan.estimate,
+        training_ns,
         warnings: &plan.warnings,
     };
     show(json, &checked, |checked| {
         format!(
-            "{}: sound{}; {} flows, policies {}; about {} of guest CPU time and {} of lab time per policy",
+            "{}: sound{}; {} flows, policies {}; about {} of guest CPU time and {} of lab time per policy{}",
             arguments.scenario.display(),
             match checked.warnings.len() {
                 0 => String::new(),
@@ -61,13 +75,16 @@ fn checked(arguments: &ScenarioArgs, plan: &Plan, json: bool) -> Outcome {
             checked.policies.join(", "),
             about_time(checked.estimate.cpu_ns),
             about_time(checked.estimate.span_ns),
+            checked.training_ns.map_or_else(String::new, |time| {
+                format!(", after {} of training", about_time(time))
+            }),
         )
     })
 }
 
 /// Runs `lcmp-lab plan`.
 pub fn plan(arguments: &PlanArgs, json: bool) -> Outcome {
-    let plan = load::plan(&arguments.scenario)?;
+    let plan = shown_plan(&arguments.scenario)?;
     if arguments.steps {
         let lab = plan.name.parse().map_err(Failure::usage)?;
         let steps = lower::lower(&plan, &LowerOptions::shown(lab));
@@ -81,9 +98,16 @@ pub fn plan(arguments: &PlanArgs, json: bool) -> Outcome {
 
 /// Runs `lcmp-lab graph`.
 pub fn graph(arguments: &GraphArgs) -> Outcome {
-    let plan = load::plan(&arguments.scenario)?;
+    let plan = shown_plan(&arguments.scenario)?;
     let svg = lab_plan::render_svg(&plan);
     caller::write_to(arguments.output.as_deref(), &svg)
+}
+
+/// Plans the first run of a scenario for a lab.
+fn shown_plan(arguments: &ScenarioArgs) -> Result<Plan, Failure> {
+    let overrides = &arguments.overrides;
+    let loaded = train::load_shown(&arguments.scenario, &overrides.policies)?;
+    load::plan_loaded(&loaded.first_run(overrides), arguments)
 }
 
 /// Runs `lcmp-lab schema`.

@@ -89,24 +89,33 @@ pub fn write_long_scenario(folder: &Path) {
 
 /// Runs `command` and interrupts it once a run in `results` has rows for five flows; returns its outcome and the run
 /// directory.
-pub fn interrupt_at_flows(mut command: Command, results: &Path) -> (Outcome, PathBuf) {
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
-    let since = Instant::now();
+pub fn interrupt_at_flows(command: Command, results: &Path) -> (Outcome, PathBuf) {
     let has_flows = |run: &PathBuf| {
         let flows = fs::read_to_string(run.join("flows.csv")).unwrap_or_default();
         flows.lines().count() > 5
     };
-    let run = loop {
+    let found = || {
         let runs = fs::read_dir(results).into_iter().flatten().flatten();
-        if let Some(run) = runs.map(|entry| entry.path()).find(has_flows) {
-            break run;
-        }
-        assert!(since.elapsed() < Duration::from_secs(300), "no flow ends");
-        thread::sleep(Duration::from_millis(10));
+        runs.map(|entry| entry.path()).find(has_flows)
     };
+    let out = interrupt_when(command, || found().is_some());
+    (out, found().unwrap())
+}
+
+/// Runs `command` and interrupts it once `is_time` returns true; returns its outcome.
+pub fn interrupt_when(mut command: Command, is_time: impl Fn() -> bool) -> Outcome {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let since = Instant::now();
+    while !is_time() {
+        assert!(
+            since.elapsed() < Duration::from_secs(300),
+            "nothing to interrupt"
+        );
+        thread::sleep(Duration::from_millis(10));
+    }
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
-    (child.wait_with_output().unwrap().into(), run)
+    child.wait_with_output().unwrap().into()
 }
 
 /// Returns true if no lab can run on this machine, neither on its kernel nor in a guest, and prints that `test` is

@@ -46,7 +46,8 @@ pub struct TrainedPlan {
     pub interval_ns: Nanos,
     /// Number of hash buckets that are divided among the next hops to a destination.
     pub buckets: u16,
-    /// Text of the weight file, so that the plan needs no other file.
+    /// Text of the weight file, so that the plan needs no other file; empty before a training that the scenario asks
+    /// for. Such a plan is only shown: neither engine can run it.
     pub weights: String,
 }
 

@@ -3,13 +3,15 @@
 //! Path costs are computed from paper quantities. The intervals of a switch agent (sampling, flow-cache garbage
 //! collection, idle timeout) are in emulated time.
 
+use std::borrow::Cow;
+
 use lab_parameters::{Preset, TeConfig, Value};
 use lab_policy::{
     lcmp::{LcmpConfig, delay_of_shift, path_score},
     own, redte,
 };
 use lab_redte::{Weights, fingerprint, shipped};
-use lab_scenario::{Files, OwnSpec, PolicySpec, Settings, TrainedSpec};
+use lab_scenario::{Files, OwnSpec, PolicySpec, Settings, TrainedSpec, WeightSource};
 use lab_units::{BitsPerSec, Nanos};
 
 use crate::{
@@ -152,19 +154,22 @@ fn of_destinations<T>(switches: &[Switch], of: impl Fn(&Destination) -> T) -> Ve
         .collect()
 }
 
-/// Returns the plan of a policy with trained weights: those of the file that the scenario names, else the program's own
-/// for the scenario's inter-DC network.
+/// Returns the plan of a policy with trained weights: those of the file that the scenario names, those that were trained
+/// for it, or the program's own for the scenario's inter-DC network. An empty text stands for weights whose training is
+/// still to come.
 fn trained(path: &str, spec: &TrainedSpec, inputs: &Inputs<'_>) -> Result<TrainedPlan, PlanError> {
     let topology = te_topology(inputs.network, inputs.switches);
     let capacities = paper_capacities(&inputs.network.links);
+    let file = spec.file();
     let text =
-        match &spec.weights {
-            Some(file) => inputs.files.get(file).map(String::as_str).ok_or_else(|| {
-                PlanError::MissingFile {
+        match file.as_deref() {
+            Some(file) => {
+                let text = inputs.files.get(file).map(String::as_str);
+                text.ok_or_else(|| PlanError::MissingFile {
                     path: format!("{path}.weights"),
-                    file: file.clone(),
-                }
-            })?,
+                    file: file.to_owned(),
+                })?
+            }
             None => shipped::find(spec.trainer, &fingerprint(&topology, &capacities)).ok_or_else(
                 || PlanError::NoWeights {
                     path: path.to_owned(),
@@ -172,9 +177,17 @@ fn trained(path: &str, spec: &TrainedSpec, inputs: &Inputs<'_>) -> Result<Traine
                 },
             )?,
         };
+    if text.is_empty() && matches!(spec.weights, WeightSource::Trained(_)) {
+        return Ok(TrainedPlan {
+            trainer: spec.trainer,
+            interval_ns: inputs.scale.time(path, TeConfig::DEFAULT.interval_ns)?,
+            buckets: TeConfig::DEFAULT.buckets,
+            weights: String::new(),
+        });
+    }
     let refused = |source| PlanError::Weights {
         path: path.to_owned(),
-        file: spec.weights.clone(),
+        file: spec.file().map(Cow::into_owned),
         source,
     };
     let header = Weights::decode(text).map_err(refused)?.header;

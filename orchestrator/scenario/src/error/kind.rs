@@ -219,6 +219,8 @@ pub enum ProblemKind {
         "the path has no file name, which is the policy's label (hint: write it like `own/two-choice.bpf.o`)"
     )]
     NoObjectName,
+    #[error("the policy has both `weights` and `train` (hint: remove one of the two)")]
+    WeightsAndTrain,
     #[error("`{key}` is always 0 in `{name}` (hint: leave it out, or write `lcmp` instead)")]
     FixedWeight {
         key: &'static str,

@@ -20,7 +20,7 @@ use serde::Deserialize;
 
 pub use link::{Fault, HostWire, Link, Marking, NoEcn};
 pub use parameters::Parameters;
-pub use policy::{NoParameters, POLICY_KEYS, Policy, PolicyBody, PolicyName};
+pub use policy::{NoParameters, POLICY_KEYS, Policy, PolicyBody, PolicyName, Trained};
 pub use topology::{Dc, Topology};
 pub use traffic::{AllToAll, Flow, Pair, Traffic, Workload};
 pub use transport::{Cc, CcName, Transport};

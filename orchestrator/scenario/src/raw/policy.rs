@@ -15,6 +15,7 @@ use serde::{
 use super::{Parameters, parameters::Key};
 use crate::{
     limits,
+    model::TrainMode,
     yaml::{Maybe, Text, Word},
 };
 
@@ -172,6 +173,9 @@ pub struct Trained {
     /// the scenario's inter-DC network.
     #[serde(default)]
     pub weights: Maybe<Text<String>>,
+    /// `auto`: weights that are trained on the scenario's workloads before its first run, and kept for later runs.
+    #[serde(default)]
+    pub train: Maybe<Text<TrainMode>>,
     /// Name in records and plots.
     #[serde(default)]
     #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_LABEL))]

@@ -9,7 +9,7 @@ use super::{context::Context, names, parameters, traffic};
 use crate::{
     error::ProblemKind,
     limits,
-    model::{EbpfSpec, OwnSpec, PolicySpec, Settings, TrainedSpec},
+    model::{EbpfSpec, OwnSpec, PolicySpec, Settings, TrainedSpec, WeightSource},
     raw::{self, POLICY_KEYS, PolicyBody, PolicyName},
     yaml::{At, WordOr},
 };
@@ -63,7 +63,7 @@ fn built_in(policy: &lab_policy::BuiltInPolicy, mut settings: Settings) -> Polic
         Mechanism::Splits => traffic_engineering(settings),
         Mechanism::Trained(trainer) => PolicySpec::Trained(TrainedSpec {
             trainer,
-            weights: None,
+            weights: WeightSource::Program,
             label: None,
         }),
         Mechanism::Scores => {
@@ -103,10 +103,7 @@ fn with_parameters(
         PolicyBody::Splits(raw) => traffic_engineering(policy_settings(context, range, raw)),
         PolicyBody::Trained(trainer, raw) => PolicySpec::Trained(TrainedSpec {
             trainer: *trainer,
-            weights: raw
-                .weights
-                .as_ref()
-                .map(|path| traffic::file(context, path)),
+            weights: weight_source(context, raw),
             label: raw.label.as_ref().map(|text| names::label(context, text)),
         }),
         PolicyBody::Scores(policy, raw) => {
@@ -132,6 +129,22 @@ fn with_parameters(
             PolicySpec::Ebpf(spec)
         }
     })
+}
+
+/// Returns the origin of a trained policy's weights.
+fn weight_source(context: &mut Context<'_>, raw: &raw::Trained) -> WeightSource {
+    match (raw.weights.as_ref(), raw.train.as_ref()) {
+        (None, None) => WeightSource::Program,
+        (Some(path), None) => WeightSource::File(traffic::file(context, path)),
+        (weights, Some(mode)) => {
+            if weights.is_some() {
+                context.problem(&mode.range(), ProblemKind::WeightsAndTrain);
+            }
+            context
+                .read(mode)
+                .map_or(WeightSource::Program, WeightSource::Trained)
+        }
+    }
 }
 
 /// Returns the policy UCMP. Without flow ageing, the default label is `min-delay`, because the policy then decides by
@@ -166,6 +179,40 @@ mod tests {
     fn the_default_label_of_a_policy_is_its_word() {
         for policy in POLICIES {
             assert_eq!(built_in(policy, Settings::default()).label(), policy.word);
+        }
+    }
+
+    /// `named_files` lists what a loader reads: not the weights that are yet to be trained.
+    #[test]
+    fn weights_are_the_programs_of_a_file_or_trained() {
+        const SCENARIO: &str = include_str!("../../tests/errors/policy-training-unknown.yaml");
+        let spec = |written: &str| {
+            let text = SCENARIO.replace("redte: { train: always }", written);
+            let scenario = crate::parse("case.yaml", text.as_bytes()).unwrap();
+            let files = crate::files(&scenario).len();
+            let PolicySpec::Trained(spec) = scenario.policies[0].clone() else {
+                panic!("{written}");
+            };
+            (spec, files)
+        };
+        for (written, file, files, serialised) in [
+            ("redte", None, 0, "null"),
+            (
+                "redte: { weights: a.redte }",
+                Some("a.redte"),
+                1,
+                r#""a.redte""#,
+            ),
+            (
+                "static: { train: auto }",
+                Some("trained:static"),
+                0,
+                r#"{"train":"auto"}"#,
+            ),
+        ] {
+            let (spec, named) = spec(written);
+            assert_eq!((spec.file().as_deref(), named), (file, files), "{written}");
+            assert_eq!(serde_json::to_string(&spec.weights).unwrap(), serialised);
         }
     }
 }

@@ -7,7 +7,7 @@ use schemars::{Schema, json_schema};
 use crate::{
     error::ProblemKind,
     expect::Expectation,
-    model::{Agent, Arrivals, LoadBase, Semantics, Tool},
+    model::{Agent, Arrivals, LoadBase, Semantics, Tool, TrainMode},
     suggest::did_you_mean,
 };
 
@@ -191,6 +191,7 @@ words! {
     Agent: "an agent" { "policy" => Self::Policy, "legacy" => Self::Legacy }
     Arrivals: "an arrival process" { "poisson" => Self::Poisson, "even" => Self::Even }
     Preset: "a preset" { "paper" => Self::Paper, "artifact" => Self::Artifact }
+    TrainMode: "a kind of training" { "auto" => Self::Auto }
     LoadBase: "a load base" { "host-nic" => Self::HostNic, "dci-egress" => Self::DciEgress }
 }
 
@@ -292,6 +293,7 @@ mod tests {
     fn words_are_those_of_the_model() {
         words_are_the_serde_form::<Agent>();
         words_are_the_serde_form::<Arrivals>();
+        words_are_the_serde_form::<TrainMode>();
         words_are_the_serde_form::<Preset>();
         words_are_the_serde_form::<LoadBase>();
     }

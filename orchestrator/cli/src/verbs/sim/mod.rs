@@ -35,7 +35,7 @@ use crate::{
     progress::nanos,
     provenance::provenance,
     run_dir, terminal,
-    verbs::{artifact, inspect},
+    verbs::{artifact, inspect, train},
 };
 
 /// Runs `lcmp-lab sim`.
@@ -121,7 +121,7 @@ fn loaded(arguments: &SimArgs) -> Result<(PathBuf, Loaded), Failure> {
         return Ok((topology.clone(), loaded));
     }
     let path = arguments.scenario.clone().unwrap_or_default();
-    let loaded = load::load(&path)?;
+    let loaded = train::load_trained(&path, &arguments.overrides.policies)?;
     Ok((path, loaded))
 }
 

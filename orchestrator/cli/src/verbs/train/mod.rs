@@ -1,37 +1,40 @@
-//! `lcmp-lab train`: weights of a policy that learns, from a scenario or a file of demands.
+//! `lcmp-lab train`: weights of a policy that learns, from a scenario or a file of demands. Verbs that run a scenario get
+//! the weights of its `train: auto` here, too.
+//!
+//! - `problem`, `demands`: network and traffic of a plan; a file of demands
+//! - `training`: a training with checkpoints; `meter`: its progress
+//! - `before`: trainings before a run, and their cache
+//! - `estimate`: duration of a training
 
+mod before;
 mod demands;
+mod estimate;
 mod meter;
 mod problem;
+mod training;
 
-use std::{
-    num::NonZeroUsize,
-    path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
-};
+use std::path::{Path, PathBuf};
 
-use lab_files::{Links, draft};
-use lab_plan::{Engine, Plan, PlanOptions};
+use lab_plan::Plan;
 use lab_policy::redte;
 use lab_redte::container;
-use lab_redte_train::{Data, DataError, Options, Score, Session, data::Interval, scores};
+use lab_redte_train::{Data, Options, Score, Session};
 use lab_reports::draw_learning;
-use lab_scenario::Scenario;
 use lab_units::{
     Bytes, Trainer,
     show::{self, Side},
 };
 use serde::Serialize;
 
-use self::meter::Meter;
 use crate::{
-    args::{Global, Overrides, TrainArgs, TrainedPolicy},
+    args::{Global, TrainArgs, TrainedPolicy},
     caller,
     failure::{During, Failure, Outcome},
     load::{self, Loaded},
-    terminal::{self, note},
+    terminal,
 };
+
+pub use before::{Trainings, load, load_shown, load_trained, trained};
 
 /// Result of a training, for `--json`.
 #[derive(Serialize)]
@@ -60,25 +63,15 @@ pub fn train(arguments: &TrainArgs, global: &Global) -> Outcome {
 
 fn learned(arguments: &TrainArgs, global: &Global) -> Outcome {
     terminal::heed_signals().during("handle signals")?;
-    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let options = training::options(arguments.trainer, arguments.seed, arguments.steps);
     let loaded = load::load_untrained(&arguments.scenario)?;
-    let plan = plan(&loaded, &arguments.scenario)?;
-    let (data, loads) = data(arguments, &loaded, &plan, threads)?;
-    let options = Options {
-        trainer: arguments.trainer,
-        seed: arguments.seed,
-        steps: arguments
-            .steps
-            .unwrap_or(Options::default_steps(arguments.trainer)),
-        threads,
-    };
+    let plan = training::plan(&loaded, &arguments.scenario)?;
+    let (data, loads) = data(arguments, &loaded, &plan, options)?;
     let folder = folder(&arguments.output);
     caller::create_dirs(&folder).during(format_args!("create `{}`", folder.display()))?;
-    let mut session = begin(&data, options, &folder)?;
-    run(&mut session, options.steps, &folder)?;
+    let session = training::trained(&data, options, &folder)?;
 
-    let validation = scored(&data, &session, options, &data.validation)?;
-    let weights = session.weights(&plan.name, env!("CARGO_PKG_VERSION"), &validation);
+    let (weights, validation) = training::weights(&data, &session, options, &plan.name)?;
     let file = weights.encode();
     caller::write(&arguments.output, file.as_bytes())
         .during(format_args!("write `{}`", arguments.output.display()))?;
@@ -91,22 +84,9 @@ fn learned(arguments: &TrainArgs, global: &Global) -> Outcome {
         seed: options.seed,
         steps: weights.header.steps,
         loads,
-        scores: scored(&data, &session, options, &data.held_out)?,
+        scores: training::scored(&data, &session, options, &data.held_out)?,
     };
     terminal::show(global.json, &output, text)
-}
-
-/// Plans the scenario unscaled, with the flows of one repetition.
-fn plan(loaded: &Loaded, path: &Path) -> Result<Plan, Failure> {
-    let one = Overrides {
-        repetitions: Some(1),
-        ..Overrides::default()
-    };
-    let options = PlanOptions {
-        engine: Engine::Sim,
-        ..PlanOptions::default()
-    };
-    load::resolve(&loaded.clone().first_run(&one), path, &options)
 }
 
 /// Returns the demands to train on, and the loads of the scenario in percent.
@@ -114,103 +94,18 @@ fn data(
     arguments: &TrainArgs,
     loaded: &Loaded,
     plan: &Plan,
-    threads: usize,
+    options: Options,
 ) -> Result<(Data, Vec<u64>), Failure> {
-    note("   demands  sampling, and solving one linear program per interval");
     let problem = problem::problem(plan);
-    let of_data = |error: DataError| match error {
-        DataError::Solver(_) => Failure::of(&error),
-        DataError::NoChoice | DataError::NoDemand | DataError::FewIntervals { .. } => {
-            Failure::usage(error)
-        }
-    };
     if let Some(path) = &arguments.demands {
         let intervals = demands::read(path, plan)?;
-        let data = Data::of_intervals(problem, intervals, threads).map_err(of_data)?;
+        let data = training::solved(|| Data::of_intervals(problem, intervals, options.threads))?;
         return Ok((data, Vec::new()));
     }
-    let sweep = loaded.scenario.sweep();
-    let scenarios: Vec<Scenario> = match sweep {
-        [] => vec![loaded.scenario.clone()],
-        loads => loads
-            .iter()
-            .map(|load| loaded.scenario.clone().at_load(*load))
-            .collect(),
-    };
-    let traffic = problem::traffic(loaded, &scenarios, plan)?;
-    let data = Data::sample(problem, &traffic, arguments.seed, threads).map_err(of_data)?;
-    let percent = sweep.iter().map(|load| load.scale_nearest(100));
+    let data = training::sampled(problem, &training::traffic(loaded, plan)?, options)?;
+    let sweep = loaded.scenario.sweep().iter();
+    let percent = sweep.map(|load| load.scale_nearest(100));
     Ok((data, percent.collect()))
-}
-
-/// Returns the training of the checkpoint in `folder`, or a new one.
-fn begin<'d>(data: &'d Data, options: Options, folder: &Path) -> Result<Session<'d>, Failure> {
-    let path = folder.join(CHECKPOINT);
-    if !path.exists() {
-        return Ok(Session::new(data, options));
-    }
-    let bytes = lab_files::read(&path, Links::Refuse, MAX_CHECKPOINT.get())
-        .map_err(|error| Failure::usage(lab_files::failed(&path, &error)))?;
-    let text = String::from_utf8_lossy(&bytes);
-    match Session::resume(data, options, &text) {
-        Ok(session) => {
-            note(&format!("  training  goes on at step {}", session.step()));
-            Ok(session)
-        }
-        Err(error) => {
-            let path = path.display();
-            note(&format!(
-                "warning: `{path}`: {error}; training from the start"
-            ));
-            Ok(Session::new(data, options))
-        }
-    }
-}
-
-/// Trains to the end, with a checkpoint in `folder` every [`BETWEEN_CHECKPOINTS`].
-/// Fails if a signal arrives, after a last checkpoint.
-fn run(session: &mut Session<'_>, steps: u64, folder: &Path) -> Result<(), Failure> {
-    let path = folder.join(CHECKPOINT);
-    let mut meter = Meter::new(steps);
-    let mut saved = Instant::now();
-    while session.advance() {
-        meter.show(session);
-        let is_interrupted = terminal::is_interrupted();
-        if is_interrupted || saved.elapsed() >= BETWEEN_CHECKPOINTS {
-            saved = Instant::now();
-            draft::replace(&path, session.checkpoint().as_bytes())
-                .during(format_args!("write `{}`", path.display()))?;
-        }
-        if is_interrupted {
-            return Err(Failure::interrupted(format_args!(
-                "interrupted after {} steps (hint: the same command goes on from there)",
-                session.step()
-            )));
-        }
-    }
-    meter.end(session);
-    if path.exists() {
-        std::fs::remove_file(&path).during(format_args!("remove `{}`", path.display()))?;
-    }
-    Ok(())
-}
-
-/// Returns the scores of the baselines and of the trained policy.
-fn scored(
-    data: &Data,
-    session: &Session<'_>,
-    options: Options,
-    traces: &[Vec<Interval>],
-) -> Result<Vec<Score>, Failure> {
-    let mut scores = scores::baselines(data, traces, options.seed, options.threads)
-        .map_err(|error| Failure::of(&error))?;
-    scores.push(scores::actors(
-        data,
-        session.best().0,
-        options.trainer,
-        traces,
-    ));
-    Ok(scores)
 }
 
 /// Draws the learning curve into `folder`, beside the baselines' scores on the same demands.
@@ -268,14 +163,6 @@ fn folder(weights: &Path) -> PathBuf {
     name.push(".training");
     name.into()
 }
-
-/// Name of the state's file.
-const CHECKPOINT: &str = "checkpoint";
-
-const BETWEEN_CHECKPOINTS: Duration = Duration::from_secs(10);
-
-/// Maximum size of a checkpoint; that of `maddpg` on 13 datacenters takes 5 MB.
-const MAX_CHECKPOINT: Bytes = Bytes::new(1 << 30);
 
 #[cfg(test)]
 mod tests {

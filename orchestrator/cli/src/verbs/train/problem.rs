@@ -51,7 +51,7 @@ pub fn traffic(loaded: &Loaded, scenarios: &[Scenario], plan: &Plan) -> Result<T
     }
     if sizes.is_empty() {
         return Err(Failure::usage(
-            "the scenario has no workload to take demands from (hint: name a file of demands by `--demands`)",
+            "the scenario has no workload to take demands from (hint: give `lcmp-lab train` a file of demands by `--demands`)",
         ));
     }
     let loads = scenarios.iter().map(|scenario| {

@@ -20,6 +20,8 @@ use crate::progress::nanos;
 /// Part of the time that `lcmp-lab up` takes, in chronological order.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum UpPart {
+    /// Training of weights that the scenario asks for and that are not kept yet.
+    Training,
     /// Start and end of the program and its guest: all time outside the other parts.
     Guest,
     /// Creation and removal of the lab.
@@ -33,7 +35,8 @@ enum UpPart {
 }
 
 impl UpPart {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
+        Self::Training,
         Self::Guest,
         Self::Lab,
         Self::Links,
@@ -44,6 +47,7 @@ impl UpPart {
 
     const fn name(self) -> &'static str {
         match self {
+            Self::Training => "training",
             Self::Guest => "guest",
             Self::Lab => "lab",
             Self::Links => "links",
@@ -95,17 +99,28 @@ pub struct DurationEstimate {
 
 impl DurationEstimate {
     /// Estimates `lcmp-lab up` for `plan` on the kernel or kind of guest `place`, corrected by the earlier runs in
-    /// `experience`.
-    pub fn new(plan: &Plan, place: Place, experience: &Experience) -> Self {
+    /// `experience`. `training` is the estimated time of a training before the run, which is not corrected.
+    pub fn new(
+        plan: &Plan,
+        place: Place,
+        experience: &Experience,
+        training: Option<Nanos>,
+    ) -> Self {
         let by_costs = by_costs(plan, place);
         let times = by_costs
             .iter()
             .map(|(&part, &time)| (part, experience.correct(time)));
+        let training = training.map(|time| (UpPart::Training, time));
         Self {
-            times: times.collect(),
+            times: times.chain(training).collect(),
             by_costs,
             runs: experience.runs,
         }
+    }
+
+    /// Returns true if a training comes before the run.
+    pub fn has_training(&self) -> bool {
+        self.times.contains_key(&UpPart::Training)
     }
 
     /// Returns the sentence with the estimate, which `up` prints before it starts.
@@ -135,7 +150,8 @@ impl DurationEstimate {
         };
         let time = |times: &Times, part| times.get(&part).copied().unwrap_or_default();
         let head = ["time of the run", "estimated", "happened"].map(str::to_owned);
-        let parts = UpPart::ALL.map(|part| {
+        let is_shown = |part: &UpPart| *part != UpPart::Training || self.has_training();
+        let parts = UpPart::ALL.into_iter().filter(is_shown).map(|part| {
             row(
                 part.name(),
                 time(&self.times, part),
@@ -158,13 +174,19 @@ pub struct Happened(Times);
 
 impl Happened {
     /// Returns an `up`'s duration by part: `phases` are the run's recorded phases, and `total` is the whole duration,
-    /// including `report`.
-    pub fn new(phases: &[Phase], report: Duration, total: Duration) -> Self {
+    /// including `training` and `report`.
+    pub fn new(
+        phases: &[Phase],
+        training: Option<Duration>,
+        report: Duration,
+        total: Duration,
+    ) -> Self {
         let mut times = Times::new();
         for phase in phases {
             let time = times.entry(UpPart::of(phase)).or_default();
             *time = time.saturating_add(phase.took_ns);
         }
+        times.extend(training.map(|time| (UpPart::Training, nanos(time))));
         times.insert(UpPart::Report, nanos(report));
         let known: Nanos = times.values().copied().sum();
         times.insert(UpPart::Guest, nanos(total).saturating_sub(known));
@@ -186,7 +208,8 @@ impl Experience {
     /// Adds a run to the sums, and halves the weight of earlier runs.
     pub fn add(&mut self, estimate: &DurationEstimate, happened: &Happened) {
         let more = |sum: Nanos, times: &Times| {
-            let time: Nanos = times.values().copied().sum();
+            let of_run = times.iter().filter(|(part, _)| **part != UpPart::Training);
+            let time: Nanos = of_run.map(|(_, time)| *time).sum();
             Nanos::new(sum.get() / 2).saturating_add(time)
         };
         self.runs = self.runs.saturating_add(1);
@@ -333,7 +356,7 @@ scale: { rate: 1/2000, time: 100 }
     fn the_parts_follow_from_the_plan_and_add_up() {
         let plan = plan();
         let place = Place::GuestVirtual;
-        let estimate = DurationEstimate::new(&plan, place, &Experience::default());
+        let estimate = DurationEstimate::new(&plan, place, &Experience::default(), None);
         let flows = estimate_at(&plan, &Capacity::default_of(place)).wall_ns;
         let rows = u64::try_from(plan.flows.len() * 2).unwrap();
         let expected = [
@@ -368,11 +391,12 @@ scale: { rate: 1/2000, time: 100 }
             phase("teardown", 300),
         ];
         let report = Duration::from_millis(600);
-        let happened = Happened::new(&phases, report, Duration::from_secs(20));
+        let training = Some(Duration::from_secs(70));
+        let happened = Happened::new(&phases, training, report, Duration::from_secs(90));
         let millis = |part| happened.0[&part].get() / 1_000_000;
         assert_eq!(
             UpPart::ALL.map(millis),
-            [6_000, 1_000, 900, 2_500, 9_000, 600]
+            [70_000, 6_000, 1_000, 900, 2_500, 9_000, 600]
         );
     }
 
@@ -383,7 +407,7 @@ scale: { rate: 1/2000, time: 100 }
         let plan = plan();
         let place = Place::GuestVirtual;
         let mut experience = Experience::default();
-        let first = DurationEstimate::new(&plan, place, &experience);
+        let first = DurationEstimate::new(&plan, place, &experience, None);
         let took = |factor: u64| {
             let times = first
                 .by_costs
@@ -392,7 +416,7 @@ scale: { rate: 1/2000, time: 100 }
             Happened(times.collect())
         };
         experience.add(&first, &took(2));
-        let second = DurationEstimate::new(&plan, place, &experience);
+        let second = DurationEstimate::new(&plan, place, &experience, None);
         for (part, time) in &first.times {
             assert_eq!(second.times[part].get(), 2 * time.get(), "{part:?}");
         }
@@ -402,7 +426,7 @@ scale: { rate: 1/2000, time: 100 }
                 .ends_with("(estimated from an earlier run in the same environment)")
         );
         experience.add(&second, &took(1));
-        let third = DurationEstimate::new(&plan, place, &experience);
+        let third = DurationEstimate::new(&plan, place, &experience, None);
         for (part, time) in &first.times {
             let expected = time.get() * 4 / 3;
             assert!(third.times[part].get().abs_diff(expected) <= 1, "{part:?}");
@@ -419,14 +443,14 @@ scale: { rate: 1/2000, time: 100 }
     fn a_part_far_from_its_estimate_corrects_all_parts_by_one_factor() {
         let plan = plan();
         let place = Place::GuestVirtual;
-        let first = DurationEstimate::new(&plan, place, &Experience::default());
+        let first = DurationEstimate::new(&plan, place, &Experience::default(), None);
         let mut times = first.by_costs.clone();
         let all: u64 = times.values().map(|time| time.get()).sum();
         times.insert(UpPart::Flows, Nanos::ZERO);
         let rest: u64 = times.values().map(|time| time.get()).sum();
         let mut experience = Experience::default();
         experience.add(&first, &Happened(times));
-        let second = DurationEstimate::new(&plan, place, &experience);
+        let second = DurationEstimate::new(&plan, place, &experience, None);
         for (part, time) in &first.times {
             let expected = u128::from(time.get()) * u128::from(rest) / u128::from(all);
             assert_eq!(u128::from(second.times[part].get()), expected, "{part:?}");
@@ -437,9 +461,10 @@ scale: { rate: 1/2000, time: 100 }
     fn the_table_has_both_times_of_each_part_and_of_all() {
         let plan = plan();
         let place = Place::GuestVirtual;
-        let estimate = DurationEstimate::new(&plan, place, &Experience::default());
+        let estimate = DurationEstimate::new(&plan, place, &Experience::default(), None);
         let total = Duration::from_secs(60);
-        let happened = Happened::new(&[phase("links", 900)], Duration::from_secs(1), total);
+        let report = Duration::from_secs(1);
+        let happened = Happened::new(&[phase("links", 900)], None, report, total);
         let table = estimate.table(&happened);
         let line = |name: &str| {
             let line = table.lines().find(|line| line.starts_with(name)).unwrap();
@@ -449,5 +474,26 @@ scale: { rate: 1/2000, time: 100 }
         assert_eq!(line("guest"), "guest 10 s 58.1 s");
         assert!(line("in all").ends_with(" 60 s"), "{table}");
         assert_eq!(table.trim().lines().count(), 8, "{table}");
+    }
+
+    #[test]
+    fn a_training_is_a_part_of_its_own_that_corrects_no_other() {
+        let plan = plan();
+        let place = Place::GuestVirtual;
+        let mut experience = Experience::default();
+        let training = Some(Nanos::from_millis(360_000));
+        let first = DurationEstimate::new(&plan, place, &experience, training);
+        let sentence = first.sentence();
+        assert!(sentence.contains(": training 6 min, guest "), "{sentence}");
+        let mut times = first.times.clone();
+        times.insert(UpPart::Training, Nanos::from_millis(720_000));
+        let happened = Happened(times);
+        let table = first.table(&happened);
+        let line = table.lines().find(|line| line.starts_with("training"));
+        let words: Vec<&str> = line.unwrap().split_whitespace().collect();
+        assert_eq!(words.join(" "), "training 6 min 12 min");
+        experience.add(&first, &happened);
+        let second = DurationEstimate::new(&plan, place, &experience, None);
+        assert_eq!(second.times, first.by_costs);
     }
 }

@@ -46,7 +46,10 @@ use crate::{
     provenance::provenance,
     run_dir,
     terminal::{self, note},
-    verbs::inspect,
+    verbs::{
+        inspect,
+        train::{self, Trainings},
+    },
 };
 
 pub use guest::{exec_socket, passed_environment, show_guest};
@@ -56,8 +59,11 @@ pub use here::{guest_cpu, preload};
 pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
     // From here on, a signal makes `up` undo everything that it has made so far.
     terminal::heed_signals().during("listen to signals")?;
-    let loaded = load::load(&arguments.scenario.scenario)?;
-    let overrides = &arguments.scenario.overrides;
+    let ScenarioArgs {
+        scenario: path,
+        overrides,
+    } = &arguments.scenario;
+    let (loaded, mut trainings) = train::load(path, &overrides.policies)?;
     if arguments.keep && overrides.load.is_none() && !loaded.scenario.sweep().is_empty() {
         return Err(Failure::usage(
             "`--keep` needs a single run, but the scenario has several loads (hint: --load 0.5)",
@@ -66,22 +72,39 @@ pub fn up(arguments: &UpArgs, global: &Global) -> Outcome {
     load::each_run(&loaded, overrides, |loaded, overrides| {
         let mut arguments = arguments.clone();
         arguments.scenario.overrides = overrides;
-        run_and_report(&arguments, global, loaded)
+        run_and_report(&arguments, global, loaded, &mut trainings)
     })
 }
 
-fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcome {
-    let request = Request::new(arguments, global, loaded)?;
+fn run_and_report(
+    arguments: &UpArgs,
+    global: &Global,
+    loaded: Loaded,
+    trainings: &mut Trainings,
+) -> Outcome {
+    let loaded = trainings.add_to(loaded);
+    let request = Request::new(arguments, global, loaded.clone())?;
     let began = Instant::now();
     let (is_root, kernel_lacks) = kernel_lacks();
     let place = place::choose(&arguments.place, &kernel_lacks);
     let mut experience: Experience = place::durations(place).unwrap_or_default();
-    let estimate = DurationEstimate::new(&request.plan, place, &experience);
-    let Ran { dir, kept } =
-        run_at_place((arguments, global), &request, is_root, kernel_lacks, || {
+    let estimate = DurationEstimate::new(&request.plan, place, &experience, trainings.estimate());
+    let mut training = None;
+    let Ran { dir, kept, request } = run_at_place(
+        (arguments, global),
+        request,
+        is_root,
+        kernel_lacks,
+        |request| {
             inspect::warn_of_place(&request.plan, place);
+            trainings.announce();
             note(&format!("{}: {}", request.plan.name, estimate.sentence()));
-        })?;
+            let since = Instant::now();
+            let request = request.trained((arguments, global), loaded, trainings)?;
+            training = estimate.has_training().then(|| since.elapsed());
+            Ok(request)
+        },
+    )?;
     terminal::on_signal(&CancellationToken::new(), REPORTING, REPORTING)
         .during("listen to signals")?;
     let reporting = Instant::now();
@@ -89,7 +112,7 @@ fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcom
         let Some(end) = run_dir::end(&dir) else {
             return String::new();
         };
-        let happened = Happened::new(&end.phases, reporting.elapsed(), began.elapsed());
+        let happened = Happened::new(&end.phases, training, reporting.elapsed(), began.elapsed());
         if !end.is_interrupted {
             experience.add(&estimate, &happened);
             place::keep_durations(place, &experience);
@@ -112,9 +135,18 @@ fn run_and_report(arguments: &UpArgs, global: &Global, loaded: Loaded) -> Outcom
 pub fn run(arguments: &UpArgs, global: &Global) -> Result<PathBuf, Failure> {
     terminal::heed_signals().during("listen to signals")?;
     let (is_root, kernel_lacks) = kernel_lacks();
-    let loaded = load::load(&arguments.scenario.scenario)?.first_run(&arguments.scenario.overrides);
-    let request = Request::new(arguments, global, loaded)?;
-    Ok(run_at_place((arguments, global), &request, is_root, kernel_lacks, || ())?.dir)
+    let ScenarioArgs {
+        scenario: path,
+        overrides,
+    } = &arguments.scenario;
+    let (loaded, mut trainings) = train::load(path, &overrides.policies)?;
+    let loaded = loaded.first_run(overrides);
+    let request = Request::new(arguments, global, loaded.clone())?;
+    let prepare = |request: Request| {
+        trainings.announce();
+        request.trained((arguments, global), loaded, &mut trainings)
+    };
+    Ok(run_at_place((arguments, global), request, is_root, kernel_lacks, prepare)?.dir)
 }
 
 /// Runs the guest's part of `up`; plan and task are files in `dir`, the host's run directory.
@@ -142,39 +174,38 @@ fn kernel_lacks() -> (bool, Vec<Finding>) {
     (is_root, lacks)
 }
 
-/// Calls `announce`, then runs the lab on this kernel or in a guest, as [`decide::location`] selects.
+/// Runs the lab on this kernel or in a guest, as [`decide::location`] selects. Once nothing hinders the run, calls
+/// `prepare`, which returns the request with trained weights.
 fn run_at_place(
     (arguments, global): (&UpArgs, &Global),
-    request: &Request,
+    request: Request,
     is_root: bool,
     kernel_lacks: Vec<Finding>,
-    announce: impl FnOnce(),
+    prepare: impl FnOnce(Request) -> Result<Request, Failure>,
 ) -> Result<Ran, Failure> {
     inspect::warn(&request.plan);
     inspect::show_auto_scale(&request.plan);
-    let machine = MachineFacts::examine(request, &global.results, is_root, kernel_lacks)?;
+    let machine = MachineFacts::examine(&request, &global.results, is_root, kernel_lacks)?;
     let location = decide::location(arguments, &machine)?;
     if location != RunLocation::Here
         && let Some(reason) = decide::guest_reason(&machine.kernel_lacks)
     {
         note(&reason);
     }
-    announce();
+    let request = prepare(request)?;
     if terminal::is_interrupted() {
         return Err(here::interrupted());
     }
     let ran = match location {
-        RunLocation::Here => here::run(request, &global.results).map(|dir| Ran {
-            dir,
-            kept: request.task.keep.then_some(Kept::Here),
-        }),
-        RunLocation::Guest => guest::run(request, global).map(|dir| Ran { dir, kept: None }),
-        RunLocation::KeptGuest => owner::start(request, global).map(|(dir, owner)| Ran {
-            dir,
-            kept: Some(Kept::InGuestOf(owner)),
-        }),
+        RunLocation::Here => here::run(&request, &global.results)
+            .map(|dir| (dir, request.task.keep.then_some(Kept::Here))),
+        RunLocation::Guest => guest::run(&request, global).map(|dir| (dir, None)),
+        RunLocation::KeptGuest => {
+            owner::start(&request, global).map(|(dir, owner)| (dir, Some(Kept::InGuestOf(owner))))
+        }
     };
-    ran.map_err(Failure::of_run)
+    let (dir, kept) = ran.map_err(Failure::of_run)?;
+    Ok(Ran { dir, kept, request })
 }
 
 /// Run whose flows have ended and whose report has not been written.
@@ -183,6 +214,7 @@ struct Ran {
     dir: PathBuf,
     /// Kept lab; `None` if the lab was taken down.
     kept: Option<Kept>,
+    request: Request,
 }
 
 /// Lab that stays up after its run, by the kernel on which it runs.
@@ -247,6 +279,20 @@ impl Request {
             files: loaded.files,
             place: arguments.place.clone(),
         })
+    }
+
+    /// Trains the weights that `loaded` lacks, and plans the run again with them.
+    fn trained(
+        self,
+        (arguments, global): (&UpArgs, &Global),
+        loaded: Loaded,
+        trainings: &mut Trainings,
+    ) -> Result<Self, Failure> {
+        if trainings.estimate().is_none() {
+            return Ok(self);
+        }
+        trainings.finish()?;
+        Self::new(arguments, global, trainings.add_to(loaded))
     }
 }
 
