@@ -187,7 +187,7 @@ policies: [ecmp, wcmp]
     /// pair, an even split by a hash has a standard deviation of 0.7 %.
     #[test]
     fn the_fluid_model_agrees_with_the_simulator_on_steady_demands() {
-        let plan = super::super::plan(&steady(), Path::new("steady.yaml")).unwrap();
+        let plan = super::super::training::plan(&steady(), Path::new("steady.yaml")).unwrap();
         let problem = Problem {
             interval: Nanos::from_millis(15),
             ..problem(&plan)
@@ -232,7 +232,7 @@ policies: [ecmp, wcmp]
     #[test]
     fn mean_demands_are_those_of_the_flows() {
         let loaded = steady();
-        let plan = super::super::plan(&loaded, Path::new("steady.yaml")).unwrap();
+        let plan = super::super::training::plan(&loaded, Path::new("steady.yaml")).unwrap();
         let traffic = traffic(&loaded, std::slice::from_ref(&loaded.scenario), &plan).unwrap();
         let [sources] = traffic.loads.try_into().unwrap();
         assert_eq!(sources.len(), 12);

@@ -275,12 +275,12 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("policies[].own.name", DIAMOND, "two-choice")
         .with(&[("policies[].own", r#"{ "name": "delay-only" }"#)]),
     entry("policies[].ebpf", DIAMOND, "mine.bpf.o"),
-    entry("policies[].redte.weights", DIAMOND, "maddpg-2")
-        .with(&[("policies[].redte", r#"{ "weights": "maddpg-1" }"#)]),
-    entry("policies[].redte-direct.weights", DIAMOND, "direct-2")
-        .with(&[("policies[].redte-direct", r#"{ "weights": "direct-1" }"#)]),
-    entry("policies[].static.weights", DIAMOND, "static-2")
-        .with(&[("policies[].static", r#"{ "weights": "static-1" }"#)]),
+    entry("policies[].redte.weights", DIAMOND, "maddpg-2").with(REDTE),
+    entry("policies[].redte.train", DIAMOND, "auto").with(REDTE),
+    entry("policies[].redte-direct.weights", DIAMOND, "direct-2").with(DIRECT),
+    entry("policies[].redte-direct.train", DIAMOND, "auto").with(DIRECT),
+    entry("policies[].static.weights", DIAMOND, "static-2").with(STATIC),
+    entry("policies[].static.train", DIAMOND, "auto").with(STATIC),
     entry("policies[].te.interval", DIAMOND, "1 ms").with(TE),
     entry("policies[].te.buckets", DIAMOND, "3").with(TE),
     entry("policies[].ucmp.alpha", DIAMOND, "5").with(UCMP),
@@ -486,6 +486,15 @@ const AUTHORS_LCMP: &[(&str, &str)] = &[(
     "policies[].{lcmp,rm-alpha,rm-beta}",
     r#"{ "preset": "artifact", "sample_interval": "100 us" }"#,
 )];
+
+/// Changes that make the policy one with trained weights.
+const REDTE: &[(&str, &str)] = &[("policies[].redte", r#"{ "weights": "maddpg-1" }"#)];
+
+/// As [`REDTE`], by another trainer.
+const DIRECT: &[(&str, &str)] = &[("policies[].redte-direct", r#"{ "weights": "direct-1" }"#)];
+
+/// As [`REDTE`], by another trainer.
+const STATIC: &[(&str, &str)] = &[("policies[].static", r#"{ "weights": "static-1" }"#)];
 
 const TE: &[(&str, &str)] = &[("policies[].te", r#"{ "interval": "500 us" }"#)];
 

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::OnceLock};
 
 use lab_plan::{Plan, PlanOptions};
+use lab_policy::redte;
 use lab_redte::{
     AgentLayout, Divisors, Header, Mlp, TeamLayout, Weights, fingerprint, weights::FORMAT,
 };
@@ -11,8 +12,8 @@ use lab_units::{Nanos, Trainer};
 
 use super::entries::DIAMOND;
 
-/// Returns two weight files of each trainer, `TRAINER-1` and `TRAINER-2`, whose splits are constant and differ. `sizes`
-/// contains the file that the scenario names.
+/// Returns two weight files of each trainer, `TRAINER-1` and `TRAINER-2`, whose splits are constant and differ; the second
+/// is also what `train: auto` gives. `sizes` contains the file that the scenario names.
 pub(super) fn files(sizes: &Files) -> Vec<(String, String)> {
     static FILES: OnceLock<Vec<(String, String)>> = OnceLock::new();
     let made = FILES.get_or_init(|| {
@@ -20,12 +21,16 @@ pub(super) fn files(sizes: &Files) -> Vec<(String, String)> {
         let plan = lab_plan::resolve(&scenario, DIAMOND, sizes, &PlanOptions::default());
         let plan = plan.expect("is valid");
         let trainers = [Trainer::Maddpg, Trainer::Direct, Trainer::Static].into_iter();
-        let both = trainers.flat_map(|trainer| [1_u8, 2].map(|number| (trainer, number)));
-        let file = |(trainer, number)| {
-            let text = weights(&plan, trainer, f32::from(number)).encode();
-            (format!("{trainer}-{number}"), text)
-        };
-        both.map(file).collect()
+        let files = trainers.flat_map(|trainer| {
+            let [first, second] = [1.0, 2.0].map(|logit| weights(&plan, trainer, logit).encode());
+            let trained = format!("trained:{}", redte::name(trainer));
+            [
+                (format!("{trainer}-1"), first),
+                (format!("{trainer}-2"), second.clone()),
+                (trained, second),
+            ]
+        });
+        files.collect()
     });
     made.clone()
 }
