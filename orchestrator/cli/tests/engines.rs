@@ -2,7 +2,11 @@
 
 mod common;
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 use lab_records::{DecisionRow, FlowRow, RunDir, SplitRow, SwitchRow, directory::LATEST};
 
@@ -252,11 +256,11 @@ fn kernel_and_simulator_install_the_same_splits() {
     for (key, buckets) in both {
         assert_eq!(simulator[key], *buckets, "{key:?}");
     }
-    let distinct: std::collections::BTreeSet<_> = kernel.values().collect();
+    let distinct: BTreeSet<_> = kernel.values().collect();
     assert!(distinct.len() > 1, "the state has no effect: {kernel:?}");
     let [kernel, simulator] = runs.map(|run| run.flows().unwrap().rows);
-    let same = kernel.iter().zip(&simulator);
-    let same = same.filter(|(a, b)| (&a.path, &a.ack_path) == (&b.path, &b.ack_path));
+    let pairs = kernel.iter().zip(&simulator);
+    let same = pairs.filter(|(a, b)| (&a.path, &a.ack_path) == (&b.path, &b.ack_path));
     assert!(same.count() * 100 >= kernel.len() * 99);
 }
 

@@ -99,7 +99,8 @@ pub use demand::{MeanDemand, mean_demands};
 pub use error::PlanError;
 pub use estimate::{PlaceEstimate, estimate_at};
 pub use explain::{
-    ActorInput, Explained, Explanation, Quantity, Question, QueueState, explain, render_explanation,
+    ActorInput, Explained, Explanation, InputQuantity, Question, QueueState, explain,
+    render_explanation,
 };
 pub use flow_ageing::size_thresholds;
 pub use flow_table::FlowTablePlan;

@@ -36,8 +36,8 @@ impl SwitchActor {
                 .collect(),
         };
         let divisors = weights.header.divisors;
-        let network = weights.networks.into_iter().next();
-        let network = network.filter(|it| *it.shape() == layout.shape());
+        let mut networks = weights.networks.into_iter();
+        let network = networks.next().filter(|it| *it.shape() == layout.shape());
         Ok(Self {
             actor: Actor {
                 network: network.ok_or(WeightsError::OtherTopology)?,

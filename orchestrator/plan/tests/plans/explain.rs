@@ -3,11 +3,13 @@
 use std::{collections::BTreeMap, fs, net::Ipv4Addr};
 
 use lab_plan::{
-    Engine, Explanation, Plan, PlanOptions, PolicyPlan, PolicyRun, Quantity, Question, QueueState,
-    TrainedPlan, explain, render_explanation,
+    Engine, Explanation, InputQuantity, Plan, PlanOptions, PolicyPlan, PolicyRun, Question,
+    QueueState, TrainedPlan, explain, render_explanation,
 };
 use lab_policy::FlowTuple;
-use lab_redte::{Divisors, Header, Mlp, TeamLayout, Weights, fingerprint, weights::FORMAT};
+use lab_redte::{
+    AgentLayout, Divisors, Header, Mlp, TeamLayout, Weights, fingerprint, weights::FORMAT,
+};
 use lab_units::{BitsPerSec, DcId, Nanos, Ratio, Trainer};
 
 use crate::common;
@@ -167,15 +169,16 @@ fn bucket_policies_are_explained_by_their_buckets() {
 /// Adds a policy whose trained weights ignore their inputs: the first candidate gets twice the share of each other.
 fn with_weights(mut plan: Plan) -> Plan {
     let topology = plan.te_topology();
-    let networks = TeamLayout::new(&topology).agents.into_iter().map(|agent| {
+    let network = |agent: AgentLayout| {
         let shape = agent.shape();
         let mut parameters = vec![0.0; shape.parameters()];
         // The last layer's biases precede its weights.
         let first = parameters.len() - shape.layers()[2].parameters();
         parameters[first] = std::f32::consts::LN_2;
         Mlp::new(shape, parameters)
-    });
-    let networks: Vec<Mlp> = networks.collect();
+    };
+    let agents = TeamLayout::new(&topology).agents.into_iter();
+    let networks: Vec<Mlp> = agents.map(network).collect();
     let interval = Nanos::from_millis(100);
     let header = Header {
         format: FORMAT,
@@ -253,8 +256,8 @@ fn inputs_of_trained_weights_are_what_the_question_gives() {
         .map(|it| (it.quantity, it.to.as_str(), it.share, it.input))
         .collect();
     let expected = [
-        (Quantity::Utilisation, "dc6", 0.4, 0.2),
-        (Quantity::Demand, "dc8", 0.5, 2.0),
+        (InputQuantity::Utilisation, "dc6", 0.4, 0.2),
+        (InputQuantity::Demand, "dc8", 0.5, 2.0),
     ];
     assert_eq!(used, expected);
     let text = render_explanation(&explanation);

@@ -148,11 +148,8 @@ impl Trainings {
         let Workloads {
             problem, traffic, ..
         } = self.workloads.as_ref()?;
-        let steps = self
-            .missing
-            .iter()
-            .map(|it| estimate::steps(problem, &it.options));
-        let steps: Nanos = steps.sum();
+        let of_training = |it: &Training| estimate::steps(problem, &it.options);
+        let steps: Nanos = self.missing.iter().map(of_training).sum();
         let all = steps.saturating_add(estimate::demands(problem, traffic));
         let seconds = Nanos::from_millis(1_000 * all.get().div_ceil(1_000_000_000));
         (!self.missing.is_empty()).then_some(seconds)

@@ -13,7 +13,7 @@ use crate::{
 /// Input of a switch's network.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ActorInput {
-    pub quantity: Quantity,
+    pub quantity: InputQuantity,
     /// Name of the datacenter to which the link leads or the demand goes.
     pub to: String,
     /// Utilisation of the link, or the demand divided by the rate of the fastest inter-DC link.
@@ -25,7 +25,7 @@ pub struct ActorInput {
 /// Quantity that a switch measures in every interval.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Quantity {
+pub enum InputQuantity {
     /// Utilisation of a link out.
     Utilisation,
     /// Demand of the datacenter's hosts.
@@ -33,7 +33,7 @@ pub enum Quantity {
 }
 
 /// Split of the flows to one destination.
-pub(super) struct Split {
+pub(super) struct ActorSplit {
     /// Inputs of the network, in its order.
     pub inputs: Vec<ActorInput>,
     /// Share and hash buckets of each candidate.
@@ -41,8 +41,8 @@ pub(super) struct Split {
 }
 
 /// Quantity that the question gives, as bytes that a rate carried.
-struct Measurement {
-    quantity: Quantity,
+struct GivenInput {
+    quantity: InputQuantity,
     to: DcId,
     bytes: Bytes,
     rate: BitsPerSec,
@@ -56,7 +56,7 @@ pub(super) fn split(
     trained: &TrainedPlan,
     question: &Question<'_>,
     row: usize,
-) -> Option<Split> {
+) -> Option<ActorSplit> {
     let switch = question.from.index();
     let capacities = plan.paper_te_capacities();
     let actors = trained.actors(&plan.te_topology(), &capacities).ok()?;
@@ -76,7 +76,7 @@ pub(super) fn split(
         demands: &demand_bytes,
     });
 
-    let input = |(measured, &input): (&Measurement, &f32)| ActorInput {
+    let input = |(measured, &input): (&GivenInput, &f32)| ActorInput {
         quantity: measured.quantity,
         to: plan.dcs[measured.to.index()].name.clone(),
         share: share(measured.bytes, measured.rate, interval),
@@ -91,7 +91,7 @@ pub(super) fn split(
         .map(|place| run.buckets_of(switch, row, place))
         .collect();
     let table = buckets(ratios, &live, &provisioned, trained.buckets);
-    Some(Split {
+    Some(ActorSplit {
         inputs: measured.zip(&decision.inputs).map(input).collect(),
         candidates: ratios.iter().copied().zip(table).collect(),
     })
@@ -103,7 +103,7 @@ fn links(
     question: &Question<'_>,
     layout: &AgentLayout,
     interval: Nanos,
-) -> Vec<Measurement> {
+) -> Vec<GivenInput> {
     let destinations = &plan.switches[question.from.index()].destinations;
     let all = || destinations.iter().flat_map(|row| &row.candidates);
     let used = layout.links.iter().filter_map(|link| {
@@ -111,8 +111,8 @@ fn links(
         let rate = plan.links[candidate.port.link().index()].paper.rate_bps;
         let carried = rate.bytes_in(interval).get();
         let used = question.utilisation(candidate.next_dc);
-        Some(Measurement {
-            quantity: Quantity::Utilisation,
+        Some(GivenInput {
+            quantity: InputQuantity::Utilisation,
             to: candidate.next_dc,
             bytes: Bytes::new(used.scale_nearest(carried)),
             rate,
@@ -127,10 +127,10 @@ fn demands(
     question: &Question<'_>,
     largest_rate: BitsPerSec,
     interval: Nanos,
-) -> Vec<Measurement> {
+) -> Vec<GivenInput> {
     let destinations = plan.switches[question.from.index()].destinations.iter();
-    let demand = |row: &Destination| Measurement {
-        quantity: Quantity::Demand,
+    let demand = |row: &Destination| GivenInput {
+        quantity: InputQuantity::Demand,
         to: row.dc,
         bytes: question
             .demand(row.dc)

@@ -19,7 +19,7 @@ use crate::{
     table::policies,
 };
 
-pub use actor::{ActorInput, Quantity};
+pub use actor::{ActorInput, InputQuantity};
 pub use levels::QueueState;
 pub use question::Question;
 pub use table::render as render_explanation;

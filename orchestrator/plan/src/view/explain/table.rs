@@ -2,7 +2,7 @@
 
 use lab_units::show::{Side, about_bytes, paragraph, sides, table};
 
-use super::{ActorInput, Explained, Explanation, Quantity};
+use super::{ActorInput, Explained, Explanation, InputQuantity};
 
 /// Renders the candidates in the table's order, with marks at candidates that were kept or chosen.
 #[must_use]
@@ -33,8 +33,8 @@ fn input_table(inputs: &[ActorInput]) -> String {
     let mut rows = vec![["interval before", "to", "share", "input"].map(str::to_owned)];
     rows.extend(inputs.iter().map(|it| {
         let quantity = match it.quantity {
-            Quantity::Utilisation => "utilisation",
-            Quantity::Demand => "demand",
+            InputQuantity::Utilisation => "utilisation",
+            InputQuantity::Demand => "demand",
         };
         let share = format!("{:.3}", it.share);
         let input = format!("{:.3}", it.input);

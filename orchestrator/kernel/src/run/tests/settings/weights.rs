@@ -18,8 +18,8 @@ pub(super) fn files(sizes: &Files) -> Vec<(String, String)> {
     static FILES: OnceLock<Vec<(String, String)>> = OnceLock::new();
     let made = FILES.get_or_init(|| {
         let scenario = lab_scenario::parse("diamond.yaml", DIAMOND.as_bytes()).expect("is valid");
-        let plan = lab_plan::resolve(&scenario, DIAMOND, sizes, &PlanOptions::default());
-        let plan = plan.expect("is valid");
+        let options = PlanOptions::default();
+        let plan = lab_plan::resolve(&scenario, DIAMOND, sizes, &options).expect("is valid");
         let trainers = [Trainer::Maddpg, Trainer::Direct, Trainer::Static].into_iter();
         let files = trainers.flat_map(|trainer| {
             let [first, second] = [1.0, 2.0].map(|logit| weights(&plan, trainer, logit).encode());
