@@ -38,7 +38,8 @@ const TEXT_LEGEND: &str = "Changes under LCMP over a figure's cases, in percent,
 
 /// Note below the table of stated changes if it has rows of RedTE.
 const REDTE_NOTE: &str = "Rows of redte: flows arrive for 8 to 200 ms, so that RedTE's loop of 100 ms \
-    acts on them at most twice, and never in figures 7 and 8. Before its first decision, it splits flows by capacity.";
+    acts at most twice while they arrive, and never in figures 7 and 8. Before its first decision, it splits flows by \
+    capacity; later splits route only what reaches a switch later, such as the ACKs of long paths.";
 
 /// Column heads of the table of values that the paper's text states.
 const STATEMENT_HEADS: [&str; 7] = [
