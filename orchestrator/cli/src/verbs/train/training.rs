@@ -10,6 +10,7 @@ use std::{
 
 use lab_files::{Links, draft};
 use lab_plan::{Engine, Plan, PlanOptions};
+use lab_policy::redte;
 use lab_redte::Weights;
 use lab_redte_train::{
     Data, DataError, Options, Problem, Score, Session, Traffic, data::Interval, scores,
@@ -112,6 +113,8 @@ pub fn scored(
 ) -> Result<Vec<Score>, Failure> {
     let mut scores = scores::baselines(data, traces, options.seed, options.threads)
         .map_err(|error| Failure::of(&error))?;
+    // The best constant split is a baseline too.
+    scores.retain(|score| score.policy != redte::name(options.trainer));
     scores.push(scores::actors(
         data,
         session.best().0,
