@@ -69,7 +69,7 @@ pub enum DataSplit {
 }
 
 impl DataSplit {
-    /// Returns the number of intervals in each trace.
+    /// Returns the number of intervals in a trace without bursts.
     #[must_use]
     pub const fn intervals(self) -> usize {
         match self {
@@ -101,7 +101,7 @@ impl Traffic {
     pub fn sample(&self, problem: &Problem, seed: u64, split: DataSplit, load: usize) -> Intervals {
         let rows = problem.topology.rows().iter();
         let none: Vec<Vec<Bytes>> = rows.map(|rows| vec![Bytes::ZERO; rows.len()]).collect();
-        let mut intervals = vec![none; split.intervals()];
+        let mut intervals = vec![none; split.intervals() * self.stretch(load)];
         let (seed, number) = match split {
             DataSplit::Training => (seed, 1),
             DataSplit::Validation => (seed, 2),
@@ -121,6 +121,14 @@ impl Traffic {
             }
         }
         Intervals(intervals)
+    }
+
+    /// Returns the factor by which traces of a load are longer for the sake of its longest bursts: a training on few
+    /// bursts learns these and no others.
+    fn stretch(&self, load: usize) -> usize {
+        let bursts = self.loads[load].iter().filter_map(|source| source.burst);
+        let longest = bursts.max().unwrap_or(0);
+        usize::try_from(longest.div_ceil(SHORT_BURST)).map_or(1, |factor| factor.max(1))
     }
 }
 
@@ -182,6 +190,9 @@ pub const LULL: f64 = 0.5;
 /// Share of the time that a pair bursts. The mean factor is 1.
 pub const BURST_SHARE: f64 = 0.1;
 
+/// Length of bursts, in intervals, of which the traces of [`DataSplit::intervals`] contain enough.
+const SHORT_BURST: u32 = 3;
+
 /// Number of sizes in a distribution.
 const QUANTILES: u64 = 4_096;
 
@@ -233,6 +244,19 @@ mod tests {
         let twice = series(&steady, 1, 1);
         assert!((mean(&twice) / 1e5 - 1.0).abs() < 0.03);
         assert_ne!(series(&steady, 2, 0), series(&steady, 1, 0));
+    }
+
+    #[test]
+    fn traces_have_two_hundred_bursts_of_any_length() {
+        let length = |burst| {
+            let traffic = traffic(burst, Sizes::of(|_| Bytes::new(1_000)));
+            series(&traffic, 1, 0).len()
+        };
+        assert_eq!([None, Some(1), Some(3)].map(length), [600; 3]);
+        assert_eq!(
+            [4, 6, 30].map(|burst| length(Some(burst))),
+            [1_200, 1_200, 6_000]
+        );
     }
 
     #[test]
