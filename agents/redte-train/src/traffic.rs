@@ -190,7 +190,7 @@ pub const LULL: f64 = 0.5;
 /// Share of the time that a pair bursts. The mean factor is 1.
 pub const BURST_SHARE: f64 = 0.1;
 
-/// Length of bursts, in intervals, of which the traces of [`DataSplit::intervals`] contain enough.
+/// Burst length in intervals up to which a trace of [`DataSplit::intervals`] contains enough bursts.
 const SHORT_BURST: u32 = 3;
 
 /// Number of sizes in a distribution.

@@ -106,8 +106,9 @@ impl Buckets {
             .filter_map(|policy| match policy.mechanism {
                 Mechanism::Buckets(policy) => Some(Self::Policy(policy)),
                 Mechanism::UniformCost => Some(Self::FlowAgeing),
-                Mechanism::Splits | Mechanism::Trained(_) => Some(Self::TeWeights),
-                Mechanism::Scores => None,
+                Mechanism::Splits => Some(Self::TeWeights),
+                // Trained weights give buckets as splits do.
+                Mechanism::Trained(_) | Mechanism::Scores => None,
             })
             .collect();
         let count = u32::try_from(tables.len()).unwrap_or(1);

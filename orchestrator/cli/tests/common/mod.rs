@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "no test uses all helpers")]
 
 use std::{
+    cell::OnceCell,
     fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -94,12 +95,14 @@ pub fn interrupt_at_flows(command: Command, results: &Path) -> (Outcome, PathBuf
         let flows = fs::read_to_string(run.join("flows.csv")).unwrap_or_default();
         flows.lines().count() > 5
     };
-    let found = || {
-        let runs = fs::read_dir(results).into_iter().flatten().flatten();
-        runs.map(|entry| entry.path()).find(has_flows)
-    };
-    let out = interrupt_when(command, || found().is_some());
-    (out, found().unwrap())
+    // A run that has ended has its rows in another file.
+    let found = OnceCell::new();
+    let out = interrupt_when(command, || {
+        let mut runs = fs::read_dir(results).into_iter().flatten().flatten();
+        let run = runs.find_map(|entry| Some(entry.path()).filter(has_flows));
+        run.is_some_and(|run| found.set(run).is_ok())
+    });
+    (out, found.into_inner().unwrap())
 }
 
 /// Runs `command` and interrupts it once `is_time` returns true; returns its outcome.

@@ -41,7 +41,7 @@ fn costs(plan: &Plan) -> &[String] {
 fn the_testbed_at_load_fits_every_place_by_default() {
     let text = common::scenario_text("8dc.yaml");
     for (place, expected) in [
-        (Place::GuestVirtual, ["1/6000", "100", "1/60"]),
+        (Place::GuestVirtual, ["1/6000", "60", "1/100"]),
         (Place::GuestKvm, ["1/1800", "30", "1/60"]),
         (Place::Here, ["1/1200", "20", "1/60"]),
     ] {
@@ -85,7 +85,7 @@ fn a_place_that_is_too_slow_says_what_the_scale_costs() {
         ..Capacity::default_of(Place::GuestTcg)
     };
     let plan = plan(&text, slow);
-    insta::assert_snapshot!(costs(&plan).join("\n"), @"the run takes about 66 min 18 s, and longer under a policy that overloads a path");
+    insta::assert_snapshot!(costs(&plan).join("\n"), @"the run takes about 77 min 21 s, and longer under a policy that overloads a path");
     let warned: Vec<&str> = plan
         .warnings
         .iter()

@@ -207,8 +207,8 @@ fn without_a_file_the_network_must_be_one_that_the_program_has_weights_for() {
     let error = common::try_plan(&text, &PlanOptions::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`policies[1].static`: the program has no weights for this inter-DC network (hint: make some with `lcmp-lab \
-         train SCENARIO --trainer static -o FILE`, and name them with `weights: FILE`)"
+        "`policies[1].static`: the program has no weights for this inter-DC network (hint: write `train: auto`; \
+         or make some with `lcmp-lab train SCENARIO --trainer static -o FILE`, and name them with `weights: FILE`)"
     );
 }
 
