@@ -123,7 +123,7 @@ fn grouped<T: PartialEq>(runs: Vec<(String, &[T])>) -> Vec<(String, &[T])> {
 }
 
 /// Maximum number of policies for which the table has a column.
-const MAX_COLUMNS: usize = 8;
+const MAX_COLUMNS: usize = 5;
 
 /// Renders the destinations with a single candidate, grouped by that candidate.
 fn only_paths(plan: &Plan) -> String {
