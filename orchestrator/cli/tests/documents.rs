@@ -120,7 +120,9 @@ fn the_readme_is_short() {
 fn the_readmes_results_are_the_testbeds() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let testbed = fs::read_to_string(root().join("reports/TESTBED.md")).unwrap();
-    for policy in ["ecmp", "wcmp", "ucmp", "te-100ms", "rm-beta", "lcmp"] {
+    for policy in [
+        "ecmp", "wcmp", "ucmp", "te-100ms", "redte", "rm-beta", "lcmp",
+    ] {
         let head = format!("| `{policy}`");
         let row = readme.lines().find(|line| line.starts_with(&head));
         let cells: Vec<&str> = row.expect(policy).split('|').map(str::trim).collect();

@@ -276,11 +276,11 @@ struct Agreement {
 
 const ALL: usize = 1_000_000;
 
-/// Under `te-100ms` and `lcmp`, a flow that starts close to a new split or sample may be routed by the old or the new
+/// Under `te-100ms`, `redte` and `lcmp`, a flow that starts close to a new split or sample may be routed by the old or the new
 /// one. Under `lcmp`, flows behind it in the fullest queue then wait for one flow more or less, which changes their FCT
 /// by a thousandth. Under `ucmp`, flow ageing reorders packets, SoftRoCE goes back N, and the engines lose different
 /// packets of such a flow.
-const AGREEMENTS: [Agreement; 6] = [
+const AGREEMENTS: [Agreement; 7] = [
     Agreement {
         policy: "ecmp",
         same_paths: ALL,
@@ -298,6 +298,11 @@ const AGREEMENTS: [Agreement; 6] = [
     },
     Agreement {
         policy: "te-100ms",
+        same_paths: 995_000,
+        differences: [20, 100, 500, 20_000],
+    },
+    Agreement {
+        policy: "redte",
         same_paths: 995_000,
         differences: [20, 100, 500, 20_000],
     },
