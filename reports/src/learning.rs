@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Draws the figure `learning-curve` into `dir` as PNG and SVG, with its numbers as CSV, and returns the files. `curve`
-/// has the steps and scores of the trained `policy`, and `levels` the scores of policies that are not trained.
+/// has the steps and scores of the trained `policy`, and `levels` the scores of other policies.
 ///
 /// # Errors
 /// If a file cannot be drawn or written.

@@ -1,7 +1,7 @@
 //! Declarations of learned policies; their networks are in the crate `lab-redte`.
 //!
 //! At the end of every interval, each DCI switch turns its own measurements into hash buckets by trained weights. Only
-//! weights that are trained as RedTE's authors published it are called `redte`.
+//! weights from the training that RedTE's authors published are called `redte`.
 
 use lab_units::Trainer;
 
@@ -23,8 +23,8 @@ pub const DIRECT: BuiltInPolicy = of(
 /// Best constant split.
 pub const STATIC: BuiltInPolicy = of(
     Trainer::Static,
-    "The constant split with the least maximum utilisation over the training demands: it knows\n\
-     capacities and mean demands, but no state.",
+    "The constant split whose largest utilisation is closest to the optimum's, on average over the\n\
+     training demands: it knows capacities and mean demands, but no state.",
 );
 
 const fn of(trainer: Trainer, doc: &'static str) -> BuiltInPolicy {

@@ -1,12 +1,12 @@
 //! Adam (Kingma and Ba, ICLR '15).
 
-/// State of the optimiser for one set of parameters. Everything is in floats, so that a checkpoint has it all.
+/// State of the optimiser for one set of parameters: only floats, so that a checkpoint can contain all of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Adam {
     rate: f32,
-    /// Means of the gradient.
+    /// Decaying means of the gradients.
     first: Vec<f32>,
-    /// Means of the gradient's squares.
+    /// Decaying means of the squared gradients.
     second: Vec<f32>,
     /// Powers of the decays: β₁ᵗ and β₂ᵗ.
     powers: Vec<f32>,
@@ -49,7 +49,7 @@ impl Adam {
 /// Decays of the means, as published.
 const DECAYS: [f32; 2] = [0.9, 0.999];
 
-/// Avoids division by zero, as published.
+/// Summand that avoids division by zero, as published.
 const EPSILON: f32 = 1e-8;
 
 #[cfg(test)]

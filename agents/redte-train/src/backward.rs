@@ -1,8 +1,9 @@
-//! Derivatives of layers and networks.
+//! Derivatives of a loss by the parameters and inputs of layers and networks (backpropagation).
 
 use lab_redte::{Activations, Dense, Mlp, dense::LEAK};
 
-/// Adds the derivatives of a layer's parameters to `gradient`, for the derivatives `dy` of its outputs at the inputs `x`.
+/// Adds the derivatives by a layer's parameters to `gradient`, given the derivatives `dy` by its outputs and its inputs
+/// `x`.
 pub(crate) fn parameters(layer: Dense, x: &[f32], dy: &[f32], gradient: &mut [f32]) {
     let (biases, weights) = gradient.split_at_mut(layer.outputs);
     for (bias, dy) in biases.iter_mut().zip(dy) {
@@ -15,20 +16,20 @@ pub(crate) fn parameters(layer: Dense, x: &[f32], dy: &[f32], gradient: &mut [f3
     }
 }
 
-/// Returns the derivatives of a layer's inputs, for the derivatives `dy` of its outputs.
+/// Returns the derivatives by a layer's inputs, given the derivatives `dy` by its outputs.
 pub(crate) fn inputs(layer: Dense, parameters: &[f32], dy: &[f32]) -> Vec<f32> {
     let weights = parameters[layer.outputs..].chunks_exact(layer.outputs);
     weights.map(|weights| dot(weights, dy)).collect()
 }
 
-/// Multiplies derivatives of a leaky ReLU's outputs `y` by its slope.
+/// Turns the derivatives `dy` by a leaky ReLU's outputs `y` into those by its inputs.
 pub(crate) fn leaky(y: &[f32], dy: &mut [f32]) {
     for (_, dy) in y.iter().zip(dy).filter(|(y, _)| **y < 0.0) {
         *dy *= LEAK;
     }
 }
 
-/// Adds the derivatives of a network's parameters to `gradient`, for the derivatives `dy` of its ratios.
+/// Adds the derivatives by a network's parameters to `gradient`, given the derivatives `dy` by its ratios.
 pub(crate) fn network(
     network: &Mlp,
     state: &[f32],
@@ -52,7 +53,7 @@ pub(crate) fn network(
     parameters(first, state, &outer, a);
 }
 
-/// Returns the derivatives of the heads' logits: x_c · (d_c − Σ x · d) for the shares x and their derivatives d.
+/// Returns the derivatives by the heads' logits: x_c · (d_c − Σ x · d), for the shares x and the derivatives d by them.
 pub(crate) fn softmax(heads: &[usize], ratios: &[f32], dy: &[f32]) -> Vec<f32> {
     let mut logits = Vec::with_capacity(ratios.len());
     for &candidates in heads {
@@ -65,7 +66,7 @@ pub(crate) fn softmax(heads: &[usize], ratios: &[f32], dy: &[f32]) -> Vec<f32> {
     logits
 }
 
-/// Returns the scalar product, as eight sums in a fixed order, which vector instructions do not change.
+/// Returns the scalar product, summed in eight lanes in a fixed order, which vector instructions do not change.
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0; LANES];
     let (a, a_rest) = a.as_chunks::<LANES>();

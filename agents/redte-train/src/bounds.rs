@@ -1,4 +1,4 @@
-//! Tests of what trainings reach. Bounds are relative to the clairvoyant optimum, on 300 intervals that no training saw.
+//! Tests of the scores that trainings reach, on 300 intervals that no training saw.
 
 use lab_units::Trainer;
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Program};
@@ -78,7 +78,7 @@ fn the_best_constant_split_is_the_linear_programs() {
     );
 }
 
-/// Returns the mean ratio of the best constant shares.
+/// Returns the mean ratio of the best constant shares, by the linear program.
 fn program(data: &Data, intervals: &[&Interval]) -> f64 {
     let even = data.fluid.even();
     let mut program = Program::new(OptimizationDirection::Minimize);

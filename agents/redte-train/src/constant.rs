@@ -1,7 +1,7 @@
 //! The best constant split: the baseline `static`, which knows the capacities and the mean demands, but no state.
 //!
-//! Shares of several hops multiply, so that the best constant shares are not a linear program's solution; where only one
-//! hop has a choice they are, and a test compares the two.
+//! Shares multiply along a path, so no linear program finds the best constant shares of every network. On a network
+//! with one choice per path a linear program does, and a test compares the two.
 
 use lab_redte::{AgentLayout, Mlp, network};
 
@@ -18,7 +18,7 @@ use crate::{
 pub(crate) struct Constant {
     /// Shares by candidate, as the fluid model needs them.
     pub shares: Vec<f64>,
-    /// Logits of each actor's heads, of which the shares are the softmax.
+    /// Logits of each actor's heads; the shares are their softmax.
     logits: Vec<Vec<f32>>,
 }
 

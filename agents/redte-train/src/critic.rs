@@ -21,13 +21,13 @@ pub(crate) struct Critic {
     layers: [Dense; 4],
 }
 
-/// CriticValues of a critic's layers.
+/// Outputs of a critic's layers.
 pub(crate) struct CriticValues {
     first: Vec<f32>,
     /// Outputs of the second layer, then the joint action.
     joined: Vec<f32>,
     third: Vec<f32>,
-    /// Estimate.
+    /// Estimate of the discounted rewards.
     pub value: f32,
 }
 
@@ -57,7 +57,7 @@ impl Critic {
         }
     }
 
-    /// Returns random parameters: uniform within 1/√inputs, and within ±3·10⁻³ in the last layer.
+    /// Returns random parameters: uniform within ±1/√inputs, and within ±3·10⁻³ in the last layer.
     pub fn initial(&self, random: &mut Random) -> Vec<f32> {
         let [first, second, third, last] = self.layers;
         let mut parameters = Vec::new();
@@ -92,7 +92,7 @@ impl Critic {
         }
     }
 
-    /// Adds the derivatives of the parameters to `gradient`, for the derivative `dy` of the value.
+    /// Adds the derivatives by the parameters to `gradient`, given the derivative `dy` by the value.
     pub fn backward(
         &self,
         parameters: &[f32],
@@ -125,7 +125,7 @@ impl Critic {
             .split_off(self.layers[1].outputs)
     }
 
-    /// Returns the derivatives before the third layer's activation.
+    /// Returns the derivatives by the third layer's outputs before its activation.
     fn third(&self, parameters: &[f32], values: &CriticValues, dy: f32) -> Vec<f32> {
         let [_, _, _, d] = self.parts(parameters);
         let mut third = backward::inputs(self.layers[3], d, &[dy]);

@@ -18,7 +18,7 @@ pub struct Interval {
     pub measured: Vec<Vec<Bytes>>,
     /// Bytes by row number.
     pub demands: Vec<f64>,
-    /// Smallest possible largest utilisation.
+    /// Smallest possible value of the largest link utilisation.
     pub optimum: f64,
 }
 
@@ -132,7 +132,7 @@ impl Data {
         })
     }
 
-    /// Returns the joint state after an interval: for each actor the inputs of its network.
+    /// Returns the joint state after an interval: the inputs of each actor's network.
     #[must_use]
     pub fn states(&self, interval: &Interval, utilisations: &[f64]) -> Vec<Vec<f32>> {
         let share = |bytes: &Bytes| demand(&self.problem, *bytes);
@@ -144,7 +144,7 @@ impl Data {
         self.layout.agents.iter().map(state).collect()
     }
 
-    /// Returns WCMP's shares, from which every trace starts.
+    /// Returns WCMP's shares, with which every trace starts.
     #[must_use]
     pub fn provisioned(&self) -> Vec<f64> {
         let rows = self.problem.provisioned.iter().flatten();

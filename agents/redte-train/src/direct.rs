@@ -1,8 +1,8 @@
 //! Training by the gradient of the fluid model.
 //!
-//! The loss of an interval is its largest utilisation over the optimum's. Its derivative by the split is exact, and is
-//! propagated through the actors to their weights. Utilisations in the states are the actors' own, recomputed every
-//! [`Direct::PERIOD`] steps, and treated as constants.
+//! The loss of an interval is its largest utilisation ÷ the optimum's. Its derivative by the split is exact, and is
+//! propagated through the actors to their weights. The utilisations in the states are those under the actors' own
+//! splits; they are recomputed every [`Direct::PERIOD`] steps, and treated as constants.
 
 use lab_redte::Mlp;
 
@@ -23,7 +23,7 @@ pub(crate) struct Direct {
     optimisers: Vec<Adam>,
 }
 
-/// Interval of a training trace with the joint state of the interval before.
+/// Interval of a training trace with the joint state of the previous interval.
 struct Sample<'a> {
     interval: &'a Interval,
     states: Vec<Vec<f32>>,
@@ -40,7 +40,7 @@ impl Direct {
         }
     }
 
-    /// Takes the steps from `step` on until the next period.
+    /// Takes [`Self::PERIOD`] steps, of which `step` is the first.
     pub fn advance(&mut self, data: &Data, seed: u64, step: u64, threads: usize) {
         let visited = parallel::map(threads, &data.training, |trace| {
             team::visits(data, &self.networks, trace, None)
@@ -96,7 +96,7 @@ impl Direct {
     pub const PERIOD: u64 = 10;
 }
 
-/// Returns the gradient of the batch's mean loss that `samples` contribute, by actor and parameter.
+/// Returns what `samples` add to the gradient of the batch's mean loss, by actor and parameter.
 fn gradient<'s>(
     data: &Data,
     networks: &[Mlp],
@@ -139,7 +139,8 @@ pub(crate) const RATE: f32 = 1e-3;
 /// Number of intervals in a step.
 pub(crate) const BATCH: usize = 64;
 
-/// Number of intervals whose gradients are summed by one thread; a constant, so that the order of the sum is.
+/// Number of intervals whose gradients are summed as one part: a constant, so that the order of summation does not
+/// depend on the number of threads.
 const PART: usize = 8;
 
 /// Name of the steps' random streams.
@@ -150,9 +151,9 @@ mod tests {
     use super::*;
     use crate::testing::diamond_data;
 
-    /// With the share x on the narrow link of 2, a demand d uses x · d/2 of it, and the optimum is d/6: the loss is 3 · x.
-    /// The softmax's derivative is x · (1 − x), so at x = 1/2 the loss changes by 3/4 with each logit. A network of zeros
-    /// has no other gradient.
+    /// With the share x on the narrow link of 2, a demand d uses x · d/2 of it, and the optimum is d/6: the loss is 3x.
+    /// The softmax's derivative is x · (1 − x), so at x = 1/2 the loss changes by 3/4 with each logit. A network of
+    /// zeros has no other gradient.
     #[test]
     fn the_gradient_is_that_of_the_hand_calculation() {
         let data = diamond_data();

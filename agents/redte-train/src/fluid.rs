@@ -1,6 +1,6 @@
 //! The fluid model: demands and splits become link loads, without packets or queues.
 //!
-//! With d_r the demand of row r (a switch and a destination), x_c the share of candidate c, and f_r all traffic of the row:
+//! With demand d_r of row r (a switch and a destination), share x_c of candidate c, and f_r the row's whole traffic:
 //!
 //! ```text
 //! f_r = d_r + Σ x_c · f_r'        over the candidates c, of rows r', that lead to r's switch
@@ -25,7 +25,7 @@ pub struct Fluid {
     candidates: Vec<Range<usize>>,
     /// Rows in an order in which every row precedes the rows that it sends to.
     steps: Vec<FluidStep>,
-    /// Utilisation by a byte per interval, by link.
+    /// Utilisation that one byte per interval causes, by link.
     per_byte: Vec<f64>,
     /// Candidates of each actor's heads, in the order of its outputs.
     pub outputs: Vec<Vec<Range<usize>>>,
@@ -49,7 +49,7 @@ struct Branch {
 /// Traffic of one interval.
 #[derive(Clone, Debug)]
 pub struct Loads {
-    /// Bytes by row.
+    /// Bytes that each row has to send: its demand and what earlier hops send to it.
     received: Vec<f64>,
     /// Utilisation by link.
     pub utilisations: Vec<f64>,
@@ -157,7 +157,7 @@ impl Fluid {
         gradient
     }
 
-    /// Returns the derivative of the largest utilisation, by candidate: that of the first most utilised link.
+    /// Returns the derivative of the largest utilisation, by candidate; if several links have it, that of the first.
     #[must_use]
     pub fn gradient_of_largest(&self, loads: &Loads, shares: &[f64]) -> Vec<f64> {
         let mut weights = vec![0.0; self.per_byte.len()];
@@ -174,7 +174,7 @@ impl Fluid {
             .collect()
     }
 
-    /// Returns the shares of hash buckets; a row that is absent keeps its shares in `before`.
+    /// Returns the shares that hash buckets give, by row; a row of `None` keeps its shares in `before`.
     #[must_use]
     pub fn of_buckets<'b>(
         &self,
@@ -202,7 +202,7 @@ impl Fluid {
         self.of_buckets(shares, buckets.iter().map(Option::as_ref))
     }
 
-    /// Returns the links, of any path, that traffic of a switch's row may take.
+    /// Returns all links that traffic of a switch's row may take, on any path.
     #[must_use]
     pub fn links_towards(&self, switch: usize, row: usize) -> Vec<usize> {
         let mut reached = BTreeSet::from([self.rows[switch].start + row]);
@@ -319,8 +319,8 @@ mod tests {
         }
     }
 
-    /// No split of the same demands has a smaller largest utilisation than the program's, whose own tables come as close
-    /// as their rounding allows.
+    /// No split of the same demands has a smaller largest utilisation than the optimum, which the linear program's own
+    /// tables reach up to rounding.
     #[test]
     fn the_optimum_is_not_beaten() {
         for (number, problem) in (0..).zip([problem_8dc(), problem_13dc()]) {

@@ -1,17 +1,22 @@
 //! Training as published: multi-agent deep deterministic policy gradient.
 //!
-//! Every actor has a critic that sees all states and actions. The reward of actor i, whose datacenter has n destinations:
+//! Every actor has a critic that sees all states and actions. The reward of actor i, whose datacenter has n
+//! destinations:
 //!
 //! ```text
 //! r_i = −0.05 · (mean of the destinations' largest utilisations + 50/n · largest utilisation) ÷ optimum
 //! ```
 //!
-//! A destination's largest utilisation is that of all links that its traffic may take. Training circles: five consecutive
-//! intervals are repeated a hundred times before the next five.
+//! A destination's largest utilisation is the maximum over all links that its traffic may take. Training goes in
+//! circles: five consecutive intervals are repeated a hundred times before another five, drawn at random.
 //!
-//! Departures from the public code at ac44f8e: `max(max(netutil))` there compares lists, and is the largest utilisation
-//! here; its batches mix rows of different times for different actors, and are rows of one time here, with the mean of
-//! the actors' errors as priority. The penalty of changed table entries is left out: its weight is not published.
+//! Departures from the public code at ac44f8e:
+//!
+//! - `max(max(netutil))` compares lists there; here it is the largest utilisation.
+//! - The rows of a batch are of different times for different actors there; here all actors have the same rows, and the
+//!   priority of a row is the mean of the actors' errors.
+//! - The penalty for changed table entries is left out, because its weight is not published.
+//!
 //! Exploration mixes a random split into the action with weight ε.
 
 use lab_redte::{Mlp, exp};
@@ -33,14 +38,14 @@ use crate::{
 pub(crate) struct Maddpg {
     agents: Vec<ActorHeads>,
     critic: Critic,
-    /// Links of each actor's destinations.
+    /// Sessions of each actor: for each destination, all links that its traffic may take.
     sessions: Vec<Vec<Vec<usize>>>,
     replay: ReplayBuffer,
     /// Joint state of the latest interval.
     state: Vec<f32>,
 }
 
-/// Actor with its critic, and the slowly following copies of both.
+/// Actor with its critic, and the target networks: copies of both that follow slowly.
 #[derive(Clone, Debug)]
 struct ActorHeads {
     actor: Mlp,
@@ -51,7 +56,7 @@ struct ActorHeads {
     critic_optimiser: Adam,
 }
 
-/// Row of the replay.
+/// Row of the replay buffer.
 struct Transition<'a> {
     state: &'a [f32],
     action: &'a [f32],
@@ -109,7 +114,7 @@ impl Maddpg {
             .collect()
     }
 
-    /// Takes the steps from `step` on until the next period.
+    /// Takes [`Self::PERIOD`] steps, of which `step` is the first; the training has `steps` in all.
     pub fn advance(&mut self, data: &Data, seed: u64, step: u64, steps: u64, threads: usize) {
         let provisioned = data.provisioned();
         for step in step..step + Self::PERIOD {
@@ -122,7 +127,7 @@ impl Maddpg {
         }
     }
 
-    /// Plays one interval, and stores the transition.
+    /// Runs one interval, and stores its transition.
     fn act(
         &mut self,
         data: &Data,
@@ -195,7 +200,7 @@ impl Maddpg {
         }
     }
 
-    /// Returns an agent after it learnt from a batch, and the absolute error of every row.
+    /// Returns an agent after a step on `batch`, and the absolute error of its critic for every row.
     fn agent_after(&self, index: usize, batch: &[Drawn<'_>]) -> (ActorHeads, Vec<f32>) {
         let mut agent = self.agents[index].clone();
         let critic = &self.critic;
@@ -290,7 +295,7 @@ impl Maddpg {
     pub const PERIOD: u64 = 250;
 }
 
-/// Returns the trace and the interval of a step: five consecutive intervals a hundred times, then others.
+/// Returns the trace and the interval of a step: five consecutive intervals a hundred times, then another five.
 fn place(data: &Data, seed: u64, step: u64) -> (usize, usize) {
     let mut random = Random::of(&[seed, CIRCLES, step / (CIRCLE * CIRCLE_REPEATS)]);
     let trace = random.below(data.training.len());
@@ -308,7 +313,7 @@ fn joint(data: &Data, trace: usize, at: usize, shares: &[f64]) -> (Vec<f64>, Vec
     (utilisations, state)
 }
 
-/// Returns the reward of an actor with these sessions, each the links that it may take.
+/// Returns the reward of an actor with these sessions (see [`Maddpg::sessions`]).
 fn reward(sessions: &[Vec<usize>], utilisations: &[f64], optimum: f64) -> f32 {
     if optimum <= 0.0 {
         return 0.0;
@@ -364,13 +369,14 @@ pub(crate) const TAU: f32 = 1e-3;
 /// Number of transitions in a batch, as in RedTE's public code.
 pub(crate) const BATCH: usize = 32;
 
-/// Exponent of the weights against the priorities' bias at the first step, as in RedTE's public code; 1 at the last.
+/// Exponent β of the weights that correct the priorities' bias, at the first step, as in RedTE's public code; it rises
+/// to 1 at the last step.
 pub(crate) const BETA: f64 = 0.5;
 
 /// Number of steps after which exploration has decayed to 1/e, as in RedTE's public code.
 pub(crate) const EXPLORATION: u64 = 9_437;
 
-/// Number of intervals in a circle, and of its repetitions, as in RedTE's public code.
+/// Numbers of intervals and of repetitions in a circle, as in RedTE's public code.
 pub(crate) const CIRCLE: u64 = 5;
 pub(crate) const CIRCLE_REPEATS: u64 = 100;
 

@@ -2,8 +2,8 @@
 
 use std::{panic, thread};
 
-/// Returns the result of `work` for each of `items`, in their order. Every thread gets consecutive items, so the results
-/// do not depend on the number of threads.
+/// Returns the result of `work` for each of `items`, in their order. Every thread gets consecutive items, so the
+/// results do not depend on the number of threads.
 pub(crate) fn map<I: Sync, T: Send>(
     threads: usize,
     items: &[I],

@@ -3,11 +3,11 @@
 use lab_te::Topology;
 use lab_units::{BitsPerSec, Nanos};
 
-/// Mlp with its control interval. Rates and times are in paper units.
+/// Network of switches with its control interval. Rates and times are in paper units.
 #[derive(Clone, Debug)]
 pub struct Problem {
     pub topology: Topology,
-    /// Capacity by directed link; `None` for a link between no two switches.
+    /// Capacity by directed link; `None` for a link that does not join two switches.
     pub capacities: Vec<Option<BitsPerSec>>,
     pub interval: Nanos,
     /// WCMP's buckets by switch, row and next hop.

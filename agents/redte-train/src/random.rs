@@ -1,7 +1,7 @@
 //! Named streams of random numbers.
 //!
-//! Every use has a stream of its own, so that a training that goes on after a kill draws the same numbers: the state of
-//! no stream outlives a step.
+//! Every use has a stream of its own, and no stream's state outlives a step, so that a resumed training draws the same
+//! numbers as an uninterrupted one.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;

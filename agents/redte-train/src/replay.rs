@@ -5,7 +5,7 @@ use crate::{
     random::Random,
 };
 
-/// Ring of the latest transitions, as rows of floats, so that a checkpoint has it all.
+/// Ring of the latest transitions: rows of floats, so that a checkpoint can contain all of it.
 #[derive(Clone, Debug)]
 pub(crate) struct ReplayBuffer {
     width: usize,
@@ -23,7 +23,7 @@ impl ReplayBuffer {
         }
     }
 
-    /// Stores the row of step `step` in the place of the oldest one, with the largest priority.
+    /// Replaces the oldest row by the row of step `step`, with the largest priority in the ring.
     pub fn push(&mut self, step: u64, row: &[f32]) {
         let place = usize::try_from(step).unwrap_or(usize::MAX) % CAPACITY;
         let start = place * self.width;
@@ -37,8 +37,8 @@ impl ReplayBuffer {
         self.priorities.iter().filter(|it| **it > 0.0).count()
     }
 
-    /// Draws `count` places with probabilities in proportion to priority^α. Each has a weight of
-    /// (rows · probability)^−β, divided by the largest weight, which corrects for the bias.
+    /// Draws `count` places with probabilities in proportion to priority^α. Each place has a weight that corrects this
+    /// bias: (rows · probability)^−β, divided by the largest weight drawn.
     pub fn draw(&self, count: usize, beta: f64, random: &mut Random) -> Vec<(usize, f32)> {
         let powers: Vec<f64> = self
             .priorities
@@ -68,7 +68,7 @@ impl ReplayBuffer {
         &self.rows[place * self.width..][..self.width]
     }
 
-    /// Sets the priority of a place to the absolute error of its value.
+    /// Sets the priority of a place from the absolute error of its value.
     pub fn set_priority(&mut self, place: usize, error: f32) {
         self.priorities[place] = error + MIN_PRIORITY;
     }

@@ -1,4 +1,4 @@
-//! Scores of policies: the largest utilisation over the optimum's, on demands that no training saw.
+//! Scores of policies: the largest link utilisation ÷ the optimum's, on demands that no training saw.
 
 use lab_policy::redte;
 use lab_redte::Mlp;
@@ -23,8 +23,9 @@ pub struct Score {
     pub mean: f64,
 }
 
-/// Scores the baselines on `traces`: ECMP, WCMP, the best constant split, and the optimum installed one and two intervals
-/// late. Splits are rounded to hash buckets, as switches install them; the first two intervals of a trace do not count.
+/// Scores the baselines on `traces`: ECMP, WCMP, the best constant split, and the optimum installed one and two
+/// intervals late. Splits are rounded to hash buckets, as switches install them; the first two intervals of a trace do
+/// not count.
 ///
 /// # Errors
 /// If the solver fails.
@@ -82,8 +83,8 @@ fn score(policy: String, by_load: Vec<f64>) -> Score {
     }
 }
 
-/// Returns the mean ratios of the optima that are installed one and two intervals late. A destination without
-/// demand keeps its buckets; before the first tables are installed, the split is WCMP's.
+/// Returns the mean ratios of the optimal splits, installed one and two intervals late. A destination without demand
+/// keeps its buckets; before the first tables are installed, the split is WCMP's.
 fn late(data: &Data, trace: &[Interval], threads: usize) -> Result<[f64; LATEST], TeError> {
     let problem = &data.problem;
     let solved = parallel::map(threads, trace, |interval| {
@@ -124,9 +125,9 @@ mod tests {
     use super::*;
     use crate::testing::diamond_data;
 
-    /// The only demand d has paths of 4 and 2. Halves use d/4 of the narrow one, 1.5 times the optimum of d/6. The optimum
-    /// needs two thirds; of 100 buckets these are 67, which use 67/400 of d: 1.005 times the optimum. WCMP's buckets are
-    /// 2 : 1.
+    /// The only demand d has paths of 4 and 2. Halves use d/4 of the narrow one, 1.5 times the optimum of d/6. The
+    /// optimum needs two thirds; of 100 buckets these are 67, which use 67/400 of d: 1.005 times the optimum. WCMP's
+    /// buckets are 2 : 1.
     #[test]
     fn scores_are_those_of_the_hand_calculation() {
         let data = diamond_data();

@@ -44,14 +44,23 @@ impl Options {
             Trainer::Static => constant::STEPS,
         }
     }
+
+    /// Returns the number of steps between two validations.
+    #[must_use]
+    pub const fn period(trainer: Trainer) -> u64 {
+        match trainer {
+            Trainer::Direct => Direct::PERIOD,
+            Trainer::Maddpg => Maddpg::PERIOD,
+            Trainer::Static => constant::STEPS,
+        }
+    }
 }
 
 /// Returns the hash of everything that a training on the demands of `traffic` depends on, which needs neither the
 /// demands nor their optima. Trainings with the same key have the same weights, to the bit.
 #[must_use]
 pub fn key(problem: &Problem, traffic: &Traffic, options: &Options) -> String {
-    let loads = traffic.loads.len();
-    let intervals = [DataSplit::Training, DataSplit::Validation].map(|it| loads * it.intervals());
+    let intervals = [DataSplit::Training, DataSplit::Validation].map(|it| traffic.intervals(it));
     hash(&format!(
         "{REVISION}|{}|{}|{:?}|{problem:?}|{traffic:?}",
         options.trainer,
@@ -63,7 +72,7 @@ pub fn key(problem: &Problem, traffic: &Traffic, options: &Options) -> String {
 /// Validation of a training.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Validation {
-    /// Number of steps before it.
+    /// Number of steps before the validation.
     pub step: u64,
     /// Mean ratio to the optimum on the validation demands.
     pub score: f64,
@@ -112,7 +121,7 @@ pub enum CheckpointError {
     #[error(transparent)]
     File(#[from] ContainerError),
     #[error(
-        "it is of another training: scenario, demands, trainer, seed or number of steps differ"
+        "it belongs to another training: network, demands, trainer, seed, steps or options differ"
     )]
     OtherTraining,
 }
@@ -137,10 +146,10 @@ impl<'d> Session<'d> {
         session
     }
 
-    /// Goes on with the training of a checkpoint.
+    /// Resumes the training of a checkpoint.
     ///
     /// # Errors
-    /// If the checkpoint cannot be read, or is of another training.
+    /// If the checkpoint cannot be read, or belongs to another training.
     pub fn resume(
         data: &'d Data,
         options: Options,
@@ -164,8 +173,8 @@ impl<'d> Session<'d> {
         Ok(session)
     }
 
-    /// Trains until the next validation; returns false once the training has ended: after the last step, or, of `direct`,
-    /// if the latest [`PATIENCE`] validations were no better than the best before them.
+    /// Trains until the next validation; returns false once the training has ended: after the last step or, with
+    /// `direct`, if the latest [`PATIENCE`] validations were no better than the best before them.
     pub fn advance(&mut self) -> bool {
         if self.has_ended() {
             return false;
@@ -184,7 +193,7 @@ impl<'d> Session<'d> {
                 *networks = constant::best(self.data, seed).networks(self.data);
             }
         }
-        self.progress.step += self.period();
+        self.progress.step += Options::period(self.options.trainer);
         self.validate();
         true
     }
@@ -207,14 +216,14 @@ impl<'d> Session<'d> {
         let step = self.progress.step;
         let validation = Validation { step, score };
         self.progress.curve.push(validation);
-        // Untrained actors are nobody's weights, however bad the trained ones are.
+        // Untrained actors are never the result, however bad the trained ones are.
         if step > 0 && self.progress.best.is_none_or(|best| score < best.score) {
             self.progress.best = Some(validation);
             self.best = actors;
         }
     }
 
-    /// Returns the state, from which [`Session::resume`] goes on as if there had been no interruption.
+    /// Returns the text of the state, from which [`Session::resume`] goes on as if there had been no interruption.
     #[must_use]
     pub fn checkpoint(&mut self) -> String {
         let header = CheckpointHeader {
@@ -278,14 +287,6 @@ impl<'d> Session<'d> {
     #[must_use]
     pub const fn step(&self) -> u64 {
         self.progress.step
-    }
-
-    const fn period(&self) -> u64 {
-        match self.learner {
-            Learner::Direct(_) => Direct::PERIOD,
-            Learner::Maddpg(_) => Maddpg::PERIOD,
-            Learner::Static(_) => constant::STEPS,
-        }
     }
 
     /// Returns the hash of everything that the training depends on.
@@ -368,18 +369,18 @@ fn hyperparameters(options: &Options, [training, validation]: [usize; 2]) -> BTr
     all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Number of validations without improvement after which a training by `direct` ends; the published trainer has no such
-/// end.
+/// Number of validations without improvement after which a training by `direct` ends. `maddpg` does not end early, as
+/// published.
 pub const PATIENCE: usize = 20;
 
-/// Version of the arithmetic of samples, optima and trainers. A change that alters weights raises it, so that weights
-/// which are kept for a [`key`] are trained again.
+/// Version of the arithmetic of samples, optima and trainers. Every change that alters weights must raise it, so that
+/// weights that are cached under a [`key`] are trained again.
 const REVISION: u32 = 1;
 
 /// First line of a checkpoint.
 const TITLE: &str = "lcmp-lab redte training";
 
-/// Version of the checkpoint's format. Programs of other versions refuse it, and train from the start.
+/// Version of the checkpoint's format. Programs with another version refuse the checkpoint and train from the start.
 const CHECKPOINT_FORMAT: u32 = 1;
 
 #[cfg(test)]
@@ -410,8 +411,8 @@ mod tests {
         container::hash(&text).unwrap().to_owned()
     }
 
-    /// The same weights on every machine and at every level of optimisation: a change of these hashes makes all weight
-    /// files unreproducible, and raises [`REVISION`].
+    /// Weights are the same on every machine and at every level of optimisation. A change that alters these hashes
+    /// makes all weight files unreproducible, and must raise [`REVISION`].
     #[test]
     fn a_training_repeats_to_the_bit() {
         let data = diamond_data();

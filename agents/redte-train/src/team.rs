@@ -11,14 +11,14 @@ use crate::{
 /// Interval of a trace under the actors' splits.
 #[derive(Clone, Debug)]
 pub(crate) struct Visit {
-    /// Joint state of the interval before, from which the split was computed.
+    /// Joint state of the previous interval, from which the split was computed.
     pub states: Vec<Vec<f32>>,
-    /// Largest utilisation over the optimum's.
+    /// Largest utilisation ÷ the optimum's.
     pub ratio: f64,
 }
 
-/// Returns actors with random weights: uniform within 1/√inputs in the hidden layers, and within ±3·10⁻³ in the heads, so
-/// that an untrained actor splits almost evenly (as published).
+/// Returns actors with random weights: uniform within ±1/√inputs in the hidden layers, and within ±3·10⁻³ in the heads,
+/// so that an untrained actor splits almost evenly (as published).
 pub(crate) fn initial(data: &Data, seed: u64) -> Vec<Mlp> {
     let agents = (0_u64..).zip(&data.layout.agents);
     let networks = agents.map(|(index, agent)| {
@@ -57,7 +57,7 @@ pub(crate) fn forward(networks: &[Mlp], states: &[Vec<f32>]) -> Vec<Activations>
         .collect()
 }
 
-/// Returns `shares` with the actors' ratios in the place of their candidates.
+/// Returns `shares` with the shares of the actors' candidates replaced by `ratios`.
 pub(crate) fn shares<'r>(
     data: &Data,
     shares: &[f64],
@@ -72,7 +72,7 @@ pub(crate) fn shares<'r>(
     shares
 }
 
-/// Returns the derivatives of the actors' ratios, from derivatives by candidate.
+/// Returns the derivatives by the actors' ratios, from derivatives by candidate.
 pub(crate) fn of_ratios(data: &Data, by_candidate: &[f64]) -> Vec<Vec<f32>> {
     let agents = data.fluid.outputs.iter();
     agents
@@ -85,8 +85,8 @@ pub(crate) fn of_ratios(data: &Data, by_candidate: &[f64]) -> Vec<Vec<f32>> {
         .collect()
 }
 
-/// Runs the actors over a trace: the state of every interval gives the split of the next. The first interval is split by
-/// WCMP, and has no visit. If `buckets` is given, splits are rounded to that number of hash buckets.
+/// Runs the actors over a trace: the state of every interval gives the split of the next. The first interval is split
+/// by WCMP, and has no visit. If `buckets` is given, splits are rounded to that number of hash buckets.
 pub(crate) fn visits(
     data: &Data,
     networks: &[Mlp],
@@ -115,7 +115,7 @@ pub(crate) fn visits(
     visits
 }
 
-/// Returns the largest utilisation over the optimum's; 1 without demand.
+/// Returns the largest utilisation ÷ the optimum's; 1 without demand.
 pub(crate) fn over_optimum(utilisation: f64, interval: &Interval) -> f64 {
     if interval.optimum > 0.0 {
         utilisation / interval.optimum
@@ -136,7 +136,7 @@ pub(crate) fn score(data: &Data, networks: &[Mlp], traces: &[Vec<Interval>]) -> 
 /// Largest absolute initial weight of a head, as in RedTE's public code.
 const HEAD_LIMIT: f64 = 3e-3;
 
-/// Names of random streams.
+/// Name of the initial weights' random streams.
 pub(crate) const INITIAL: u64 = 10;
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::testing::diamond_data;
 
-    /// The first interval has WCMP's split, 2 : 1, and the next ones that of the actor: here even.
+    /// The first interval has WCMP's split, 2 : 1; later intervals have the actor's, which is even here.
     #[test]
     fn an_intervals_state_gives_the_next_intervals_split() {
         let data = diamond_data();

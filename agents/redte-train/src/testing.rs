@@ -21,8 +21,8 @@ struct Link {
     delay_ms: u64,
 }
 
-/// Returns the network of the hand calculation: DC 0 reaches DC 3 by 1 and by 2. Over its interval of 8 s, a link of n
-/// bit/s carries n bytes.
+/// Returns the network of the hand calculation: DC 0 reaches DC 3 via 1 and via 2. Over its interval of 8 s, a link of
+/// n bit/s carries n bytes.
 pub(crate) fn diamond() -> Problem {
     let row = |hops: &[(usize, usize)]| NextHops {
         to: 3,
@@ -46,7 +46,7 @@ pub(crate) fn diamond() -> Problem {
     }
 }
 
-/// Returns demands by row number: those given, and zero else.
+/// Returns demands by row number; rows that are not given have zero.
 pub(crate) fn demand(given: &[(usize, f64)]) -> Vec<f64> {
     let mut demands = vec![0.0; 3];
     for (row, bytes) in given {

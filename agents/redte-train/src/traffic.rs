@@ -1,9 +1,9 @@
 //! Demands of consecutive intervals, sampled from workloads.
 //!
-//! Flows of a pair of datacenters arrive as a Poisson process, and all bytes of a flow count in the interval of its start.
-//! In bursty traffic, the rate of every pair is [`BURST`] times the mean for [`BURST_SHARE`] of the time, and
-//! [`LULL`] times the mean otherwise. Slots of one burst's length are drawn independently, with a random phase for every
-//! pair.
+//! Flows of a pair of datacenters arrive as a Poisson process, and all bytes of a flow count in the interval of its
+//! start. In bursty traffic, the rate of every pair is [`BURST`] times the mean for [`BURST_SHARE`] of the time, and
+//! [`LULL`] times the mean otherwise. Slots of one burst's length are drawn independently, with a random phase for
+//! every pair.
 
 use lab_units::Bytes;
 
@@ -58,20 +58,20 @@ impl Sizes {
     }
 }
 
-/// Use of demands in training.
+/// Use of demands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum DataSplit {
     Training,
-    /// Chooses the best weights, and ends a training that gets no better.
+    /// Demands that choose the best weights, and end a training that no longer improves.
     Validation,
-    /// For the scores; the same for every seed.
+    /// Demands for the scores; the same for every seed.
     HeldOut,
 }
 
 impl DataSplit {
-    /// Returns the number of intervals in a trace without bursts.
+    /// Returns the number of intervals in a trace without long bursts.
     #[must_use]
-    pub const fn intervals(self) -> usize {
+    const fn intervals(self) -> usize {
         match self {
             Self::Training => 600,
             Self::Validation => 200,
@@ -101,7 +101,7 @@ impl Traffic {
     pub fn sample(&self, problem: &Problem, seed: u64, split: DataSplit, load: usize) -> Intervals {
         let rows = problem.topology.rows().iter();
         let none: Vec<Vec<Bytes>> = rows.map(|rows| vec![Bytes::ZERO; rows.len()]).collect();
-        let mut intervals = vec![none; split.intervals() * self.stretch(load)];
+        let mut intervals = vec![none; self.trace(split, load)];
         let (seed, number) = match split {
             DataSplit::Training => (seed, 1),
             DataSplit::Validation => (seed, 2),
@@ -123,8 +123,20 @@ impl Traffic {
         Intervals(intervals)
     }
 
-    /// Returns the factor by which traces of a load are longer for the sake of its longest bursts: a training on few
-    /// bursts learns these and no others.
+    /// Returns the number of intervals of all loads, for one use.
+    #[must_use]
+    pub fn intervals(&self, split: DataSplit) -> usize {
+        let loads = 0..self.loads.len();
+        loads.map(|load| self.trace(split, load)).sum()
+    }
+
+    /// Returns the number of intervals of a load, for one use.
+    fn trace(&self, split: DataSplit, load: usize) -> usize {
+        split.intervals() * self.stretch(load)
+    }
+
+    /// Returns the factor by which a load's traces are longer than [`DataSplit::intervals`], so that they contain
+    /// enough of its longest bursts: a training on few bursts learns only these.
     fn stretch(&self, load: usize) -> usize {
         let bursts = self.loads[load].iter().filter_map(|source| source.burst);
         let longest = bursts.max().unwrap_or(0);
@@ -187,7 +199,7 @@ pub const BURST: f64 = 5.5;
 /// Factor of a pair's rate outside bursts.
 pub const LULL: f64 = 0.5;
 
-/// Share of the time that a pair bursts. The mean factor is 1.
+/// Share of the time in which a pair bursts; with it, the mean factor is 1.
 pub const BURST_SHARE: f64 = 0.1;
 
 /// Burst length in intervals up to which a trace of [`DataSplit::intervals`] contains enough bursts.

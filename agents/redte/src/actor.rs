@@ -16,7 +16,7 @@ pub struct Actor {
     pub divisors: Divisors,
 }
 
-/// ActorDecision of an actor, in force in the interval after the observed one.
+/// Decision of an actor, in force in the interval after the observed one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActorDecision {
     /// Inputs of the network.
@@ -47,8 +47,8 @@ impl Actor {
 /// Distributes `count` buckets over the live candidates of a destination in proportion to `ratios`, rounded as the
 /// tables of centralised traffic engineering are.
 ///
-/// If no live candidate has a share, the live candidates have their `provisioned` buckets, which are WCMP's; if none is
-/// live, all have.
+/// If no live candidate has a positive share, the live candidates get their `provisioned` buckets, which are WCMP's; if
+/// no candidate is live, all candidates get theirs.
 #[must_use]
 pub fn buckets(ratios: &[f32], live: &[bool], provisioned: &[u16], count: u16) -> Vec<u16> {
     // The maximum discards a share that is not a number.
@@ -116,8 +116,8 @@ mod tests {
         assert_eq!(table, [48, 52]);
     }
 
-    /// The shape of `dc3` in the 13-DC network. A program in another language, which rounds each operation to 32 bits in
-    /// the documented order, computed the bits and the tables.
+    /// The shape of `dc3` in the 13-DC network. A program in another language, which rounds each operation to 32 bits
+    /// in the documented order, computed the bits and the tables.
     #[test]
     fn tables_of_a_large_switch_are_pinned_to_the_bit() {
         let inputs: Vec<f32> = (0..18_u8).map(|at| f32::from(at) / 8.0).collect();

@@ -1,4 +1,4 @@
-//! Layers.
+//! Layers of a network.
 
 /// Fully connected layer: y = b + Wᵀ·x.
 ///

@@ -2,7 +2,7 @@
 
 /// Returns eˣ for x ≤ 0, with an error below 2 units in the last place; 0 below −87.
 ///
-/// The function of the standard library is the platform's, whose last bit differs between platforms. With
+/// The standard library calls the platform's function, whose last bit differs between platforms. With
 /// n = round(x / ln 2) and r = x − n · ln 2, the result is 2ⁿ · eʳ, where eʳ is its Taylor polynomial of degree 7. ln 2
 /// is split into two floats, so that n · ln 2 is exact enough (Cody and Waite).
 ///

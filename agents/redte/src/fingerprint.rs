@@ -6,10 +6,11 @@ use lab_te::Topology;
 use lab_units::BitsPerSec;
 use sha2::{Digest, Sha256};
 
-/// Returns the SHA-256, in hexadecimal, over the graph, its capacities and the order of its candidates. `capacities` are
-/// the links' rates in paper units, so that a scaled copy of a network has the network's hash.
+/// Returns the SHA-256, in hexadecimal, over the graph, its capacities and the order of its candidates. `capacities`
+/// are the links' rates in paper units, so that a scaled copy of a network has the network's hash.
 ///
-/// Links count by their first appearance, so that hosts, whose links are not in the topology, do not change the hash.
+/// Links are numbered by first appearance, so that hosts, whose links take indices but are not in the topology, do not
+/// change the hash.
 #[must_use]
 pub fn fingerprint(topology: &Topology, capacities: &[Option<BitsPerSec>]) -> String {
     let mut numbers = BTreeMap::new();

@@ -18,9 +18,9 @@ pub struct TeamLayout {
 pub struct AgentLayout {
     /// Index of the switch in [`Topology::rows`].
     pub switch: usize,
-    /// Links out, in the order of their indices, whose utilisations are the first inputs.
+    /// Outgoing links, in the order of their indices; their utilisations are the first inputs.
     pub links: Vec<usize>,
-    /// Number of the switch's rows, whose demands are the other inputs.
+    /// Number of the switch's rows; their demands are the other inputs.
     pub rows: usize,
     pub heads: Vec<Head>,
 }
@@ -35,7 +35,7 @@ pub struct Head {
 }
 
 impl TeamLayout {
-    /// Returns the layout of `topology`: every switch with an agent acts if it has two candidates for any destination.
+    /// Returns the layout of `topology`: a switch with an agent acts if it has several candidates for some destination.
     #[must_use]
     pub fn new(topology: &Topology) -> Self {
         let agents = topology.rows().iter().enumerate().map(|(switch, rows)| {
@@ -88,7 +88,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// Returns a square: switches 0 and 3 reach each other by 1 and by 2, over links 7 and 5, 6 and 4.
+    /// Returns a square: switch 0 reaches 3 via 1 (link 7) and via 2 (link 5), and 3 reaches 0 via 1 (link 6) and via 2
+    /// (link 4).
     pub(crate) fn square() -> Topology {
         Topology::new(vec![
             vec![row(1, &[(7, 1)]), row(3, &[(7, 1), (5, 2)])],

@@ -1,9 +1,9 @@
 //! RedTE's actor (SIGCOMM '24): the local state of a DCI switch becomes hash buckets, once per interval.
 //!
-//! At the end of every interval, each switch that has a choice evaluates a small network. Inputs are the utilisations of
-//! the switch's own links out and its own row of the demand matrix. Outputs are the shares of the candidates for each
-//! destination, which are rounded to hash buckets and apply to new flows in the next interval. Switches exchange
-//! nothing. The weights come from a file that `lab-redte-train` makes.
+//! At the end of every interval, each switch with several candidates for some destination evaluates a small network.
+//! Inputs are the utilisations of the switch's outgoing links and the demands of its datacenter, by destination.
+//! Outputs are the shares of the candidates for each destination, which are rounded to hash buckets and apply to new
+//! flows in the next interval. Switches exchange nothing. The weights come from a file that `lab-redte-train` makes.
 //!
 //! Both engines call the same functions, and these give the same bits on every machine and at every level of
 //! optimisation: `f32` in a fixed order, with an exponential of our own.
@@ -11,7 +11,7 @@
 //! Must not contain: clocks, threads, I/O, randomness.
 //!
 //! - [`layout`][]: the switches that act, with their links and destinations
-//! - [`state`][]: measurements to the inputs of a network
+//! - [`state`][]: the inputs of a network, from measurements
 //! - [`network`][], [`dense`][]: the network and its layers
 //! - [`exp`](mod@exp)[]: the exponential function
 //! - [`actor`][]: the decision of a switch

@@ -47,7 +47,7 @@ impl Shape {
     }
 }
 
-/// Returns a sum that does not overflow: a shape may be a file's.
+/// Returns the sum, saturated, because a shape may come from a damaged file.
 fn saturating_sum(numbers: impl Iterator<Item = usize>) -> usize {
     numbers.fold(0, usize::saturating_add)
 }
@@ -57,7 +57,7 @@ fn saturating_sum(numbers: impl Iterator<Item = usize>) -> usize {
 pub struct Activations {
     /// Outputs of the hidden layers.
     pub hidden: [Vec<f32>; 2],
-    /// Shares of the candidates, head by head; each head's sum to 1.
+    /// Shares of the candidates, head by head; the shares of a head sum to 1.
     pub ratios: Vec<f32>,
 }
 
@@ -145,7 +145,7 @@ pub(crate) mod tests {
         Mlp::new(shape, parameters)
     }
 
-    /// A layer of 9 inputs: 64 · 10, then 32 · 65, then ten candidates · 33. Multiply-adds are as many without biases.
+    /// A layer of 9 inputs: 64 · 10, then 32 · 65, then ten candidates · 33. Biases have no multiply-adds.
     #[test]
     fn parameters_and_multiply_adds_are_counted() {
         let network = network(9, &[2; 5]);
@@ -171,8 +171,8 @@ pub(crate) mod tests {
         assert!((logits[0] - 0.5).abs() < 1e-7, "{logits:?}");
     }
 
-    /// If the last layer's weights are permuted within a head, the shares are permuted alike, up to rounding: the softmax
-    /// sums in the order of the candidates.
+    /// If the last layer's weights are permuted within a head, the shares are permuted alike, up to rounding: the
+    /// softmax sums in the order of the candidates.
     #[test]
     fn permuted_weights_permute_the_ratios() {
         let original = network(4, &[3, 2]);
@@ -191,7 +191,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The bits of every machine and level of optimisation.
+    /// The bits are the same on every machine and at every level of optimisation.
     #[test]
     fn ratios_are_pinned_to_the_bit() {
         let ratios = network(5, &[3, 2])

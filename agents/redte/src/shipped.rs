@@ -1,12 +1,12 @@
 //! Weights that are part of the program.
 //!
-//! Each file is the output of `lcmp-lab train scenarios/NAME.yaml --trainer TRAINER -o FILE`, with the scenario that its
-//! header names and otherwise the default options.
+//! Each file is the output of `lcmp-lab train SCENARIO --trainer TRAINER -o FILE` for the built-in scenario that its
+//! header names, with otherwise default options.
 
 use lab_units::Trainer;
 
-/// Returns the weight file for a topology, given by its [`fingerprint`](crate::fingerprint()); `None` if the program has
-/// none by this trainer.
+/// Returns the weight file for a topology, given by its [`fingerprint`](crate::fingerprint()); `None` if the program
+/// has no weights by this trainer.
 #[must_use]
 pub fn find(trainer: Trainer, topology: &str) -> Option<&'static str> {
     let is_of = |text: &&&str| {

@@ -1,15 +1,15 @@
-//! Measurements of an interval to the inputs of a network.
+//! Inputs of a network, from the measurements of an interval.
 
 use lab_units::{BitsPerSec, Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Divisors of the inputs, which bring them near 1. The same for all switches, and frozen by training.
+/// Divisors that bring the inputs near 1: the same for all switches, and fixed by the training.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Divisors {
-    /// Largest link utilisation of the training demands under ECMP.
+    /// Largest link utilisation that the training demands cause under ECMP.
     pub utilisation: f64,
-    /// Largest demand of the training demands, as a share of the network's largest link rate.
+    /// Largest training demand, as a share of the network's largest link rate.
     pub demand: f64,
 }
 
@@ -29,7 +29,7 @@ impl Divisors {
     }
 }
 
-/// Measurements of one interval at a switch. Rates, bytes and times have the same scale; their quotients have none.
+/// Measurements of one interval at a switch. All values are in paper units or all are scaled: the inputs are the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Observation<'a> {
     pub interval: Nanos,

@@ -17,12 +17,13 @@ use crate::{
 
 /// Origin and shape of weights.
 ///
-/// A reader refuses another format. A change of fields or meaning is a new format; weights are then trained again.
+/// A reader refuses other formats. A change of fields or of their meaning makes a new format, for which weights must be
+/// trained again.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
     pub format: u32,
-    /// Name of the scenario whose demands it was trained on.
+    /// Name of the scenario whose demands the weights were trained on.
     pub scenario: String,
     /// [`fingerprint()`] of the topology.
     pub topology: String,
@@ -31,22 +32,22 @@ pub struct Header {
     pub shapes: Vec<Shape>,
     /// Interval of the control loop in paper time.
     pub paper_interval_ns: Nanos,
-    /// Number of intervals from the measured one to the one in which its buckets are in force: [`LAG`].
+    /// Number of intervals from the measured one to the one in which the resulting buckets are in force: [`LAG`].
     pub lag: u32,
     pub trainer: Trainer,
     /// Hyperparameters and sizes of the training data.
     pub options: BTreeMap<String, f64>,
     pub seed: u64,
-    /// Steps of the training after which the weights were the best.
+    /// Number of training steps after which the weights were best.
     pub steps: u64,
     /// Version of the program that trained.
     pub version: String,
-    /// Mean of the largest utilisation over the optimum's, by policy, on demands that were not trained on.
+    /// Mean ratio of the largest link utilisation to the optimum's, by policy, on the validation demands.
     pub scores: BTreeMap<String, f64>,
 }
 
 impl Header {
-    /// Returns the first value that no training has.
+    /// Returns a description of the first invalid value; `None` if all values are valid.
     fn problem(&self) -> Option<&'static str> {
         let divisors = [self.divisors.utilisation, self.divisors.demand];
         if divisors.iter().any(|it| !it.is_finite() || *it <= 0.0) {
@@ -108,7 +109,7 @@ impl Weights {
     /// Reads a weight file.
     ///
     /// # Errors
-    /// If the file is not a weight file, or one of another format; if it is truncated or damaged.
+    /// If the text is not a weight file of this format, is truncated or damaged, or has invalid values.
     pub fn decode(text: &str) -> Result<Self, WeightsError> {
         let (header, floats): (Header, _) = container::decode(TITLE, FORMAT, text)?;
         if let Some(problem) = header.problem() {
@@ -166,7 +167,7 @@ impl Weights {
     }
 }
 
-/// Version of the format, which [`Header::format`] has.
+/// Version of the format: the value of [`Header::format`].
 pub const FORMAT: u32 = 1;
 
 /// Lag with which switches run the weights: buckets are in force in the interval after the measured one.
@@ -342,7 +343,7 @@ mod tests {
         });
     }
 
-    /// A header may state any size, but memory is only taken for what the file has.
+    /// A header may state any size, but memory is allocated only for the weights that the file contains.
     #[test]
     fn a_header_of_huge_networks_takes_no_memory() {
         for (inputs, heads) in [

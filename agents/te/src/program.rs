@@ -55,8 +55,8 @@ pub fn split(topology: &Topology, measured: &Measurements<'_>) -> Result<Option<
     }))
 }
 
-/// Returns [`Split::longest_s`] of the best split of the measured demands, without the second program; 0 if no demand can
-/// be delivered. Fails if the measurement does not match the topology or the solver fails.
+/// Returns the [`Split::longest_s`] that [`split`] finds, without solving its second program; 0 if no demand can be
+/// delivered. Fails if the measurement does not match the topology or the solver fails.
 pub fn optimum_s(topology: &Topology, measured: &Measurements<'_>) -> Result<f64, TeError> {
     topology.check(measured)?;
     let Some(scaled) = Scaled::new(topology, measured) else {

@@ -153,11 +153,11 @@ By the gradient of the fluid model (seconds), and as published (minutes):
   lcmp-lab train scenarios/13dc.yaml -o 13dc.redte
   lcmp-lab train scenarios/13dc.yaml --trainer maddpg -o 13dc-maddpg.redte
 
-Scores are the largest link utilisation over the optimum's, which knows each interval's demands in
-advance, on 300 intervals per load that no training saw. The same scenario, trainer, seed and steps
-give the same weights, to the bit, on any number of threads and any machine. The folder
-FILE.training has the learning curve and, until the training ends, its state: the same command goes
-on where a killed training stopped.";
+Scores are the largest link utilisation ÷ that of the optimum, which knows each interval's demands
+in advance, on at least 300 intervals per load that no training saw. The same scenario, trainer,
+seed and steps give the same weights, to the bit, on any number of threads and any machine. The
+folder FILE.training has the learning curve and, until the training ends, its state: the same
+command goes on where a killed training stopped.";
 
 const FIDELITY_EXAMPLES: &str = "\
 A run of the lab beside a simulation of the same scaled network, first to look at, then as a gate:
@@ -826,7 +826,7 @@ pub struct TrainArgs {
     /// Seed of the demands, the initial weights and the batches
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Maximum number of steps [default: 1000 for `direct`, 15000 for `maddpg`]
+    /// Maximum number of steps [default: 1000 for `direct`, 15000 for `maddpg`; `static` takes 450]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub steps: Option<u64>,
     /// Demands of consecutive intervals instead of the workloads': CSV with the columns `interval,from,to,bytes`

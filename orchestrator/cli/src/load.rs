@@ -150,9 +150,9 @@ fn with_files(
     })
 }
 
-/// Returns a hint about a file that cannot be read from `place` and that a scenario names at the YAML path `path` as
-/// `named`: a missing file's path is relative to the scenario, and a built-in file of the same name can be copied; weights
-/// can be trained. The hint is empty for other files that exist.
+/// Returns a hint about a file that cannot be read from `place`; the scenario names it `named` at the YAML path `path`.
+/// For a missing file, the hint states to what its path is relative, and how to copy a built-in file of the same name;
+/// for a weight file, how to train one. Otherwise the hint is empty.
 fn hint_about_file(path: &str, place: &Path, named: &str) -> String {
     let mut hints = Vec::new();
     if place.symlink_metadata().is_err() {

@@ -28,7 +28,7 @@ pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance 
     }
 }
 
-/// Returns the parameters of a policy as in `plan.json`, but trained weights as their hash.
+/// Returns the parameters of a policy as in `plan.json`, but with trained weights replaced by their hash.
 fn parameters_of(policy: &PolicyPlan) -> serde_json::Value {
     let mut policy = policy.clone();
     if let PolicyPlan::Trained(trained) = &mut policy {

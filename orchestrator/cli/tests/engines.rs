@@ -215,7 +215,7 @@ fn splits(run: &RunDir) -> BTreeMap<(String, u64), Vec<u16>> {
     let interval = 100_000_000;
     let rows = run.table::<SplitRow>().unwrap().rows.into_iter();
     let split = |row: SplitRow| {
-        // An agent wakes slightly after the end of an interval.
+        // An agent wakes up slightly after the end of an interval.
         let number = row.time_ns.get() / interval;
         ((row.switch, number), row.buckets.0)
     };
@@ -276,10 +276,10 @@ struct Agreement {
 
 const ALL: usize = 1_000_000;
 
-/// Under `te-100ms`, `redte` and `lcmp`, a flow that starts close to a new split or sample may be routed by the old or the new
-/// one. Under `lcmp`, flows behind it in the fullest queue then wait for one flow more or less, which changes their FCT
-/// by a thousandth. Under `ucmp`, flow ageing reorders packets, SoftRoCE goes back N, and the engines lose different
-/// packets of such a flow.
+/// Under `te-100ms`, `redte` and `lcmp`, a flow that starts close to a new split or sample may be routed by the old or
+/// the new one. Under `lcmp`, flows behind it in the fullest queue then wait for one flow more or less, which changes
+/// their FCT by a thousandth. Under `ucmp`, flow ageing reorders packets, SoftRoCE goes back N, and the engines lose
+/// different packets of such a flow.
 const AGREEMENTS: [Agreement; 7] = [
     Agreement {
         policy: "ecmp",

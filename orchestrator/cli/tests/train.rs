@@ -8,7 +8,7 @@ use common::lcmp_lab;
 use lab_redte::{Mlp, Weights, shipped};
 use lab_units::Trainer;
 
-/// A change of sampling, fluid model, trainer or network shows here: the program's weights must then be trained again.
+/// Fails after a change of sampling, fluid model, trainer or network: the program's weights must then be trained again.
 #[test]
 fn the_programs_weights_are_those_that_train_makes() {
     let folder = tempfile::tempdir().unwrap();

@@ -57,7 +57,7 @@ pub enum PlanError {
         /// Path of the file as written in the scenario.
         file: String,
     },
-    /// Policy with trained weights, of which the program has none for the scenario's inter-DC network.
+    /// Policy with trained weights for which the program has no weights on the scenario's inter-DC network.
     #[error(
         "`{path}`: the program has no weights for this inter-DC network (hint: write `train: auto`; or make some with \
          `lcmp-lab train SCENARIO --trainer {trainer} -o FILE`, and name them with `weights: FILE`)"
@@ -76,7 +76,7 @@ pub enum PlanError {
         file: Option<String>,
         source: WeightsError,
     },
-    /// Weight file of another trainer than the policy's name states.
+    /// Weight file from a trainer other than the policy's name states.
     #[error("`{path}`: these weights were trained by {found} (hint: call the policy `{policy}`)")]
     OtherTrainer {
         /// YAML path of the policy.

@@ -186,7 +186,7 @@ pub enum Mechanism {
         /// Number of decisions for the candidate with the least delay.
         least_delay: u64,
     },
-    /// Traffic engineering: splits that its controller, or each switch by its trained weights, installed.
+    /// Traffic engineering or trained weights: splits that the controller, or each switch for itself, installed.
     Splits(SplitCounts),
     /// Policy whose mechanism this program does not know.
     Unknown {
@@ -261,7 +261,8 @@ pub struct HashCounts {
 /// Counts of the splits that a policy installed, and of the decisions after them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct SplitCounts {
-    /// Number of intervals at whose end the controller installed splits; with trained weights, the sum over the switches.
+    /// Number of intervals at whose end the controller installed splits; with trained weights, the sum over all
+    /// switches.
     pub installed: u64,
     /// Number of intervals, counted likewise, whose splits changed a switch's table.
     pub changed: u64,

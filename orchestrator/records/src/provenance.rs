@@ -44,7 +44,8 @@ pub struct Asked {
 pub struct PolicySettings {
     /// Label of the policy.
     pub policy: String,
-    /// Parameters as in `plan.json`, with times after scaling for emulation; of trained weights, only the hash.
+    /// Parameters as in `plan.json`, with times after scaling for emulation, and trained weights replaced by their
+    /// hash.
     pub parameters: serde_json::Value,
     /// Parameters at the paper's scale (before scaling for emulation); empty if the policy has no parameters, and in
     /// records of earlier versions.

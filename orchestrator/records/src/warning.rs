@@ -75,8 +75,10 @@ pub enum Silence {
         /// Number of flows with a decision.
         flows: u64,
     },
-    /// No decision was made after the first split that changed a table.
+    /// Few decisions, or none, were made after the first split that changed a table.
     Splits {
+        /// Number of decisions after it.
+        after_first: u64,
         /// Number of decisions.
         decisions: u64,
     },
@@ -147,14 +149,17 @@ impl Mechanism {
             Self::Hash(ref counts) => counts.silence(max_p_value),
             Self::FlowAgeing { flows, rerouted: 0 } => Some(Silence::FlowAgeing { flows }),
             Self::Splits(SplitCounts {
-                after_first: 0,
+                after_first,
                 decisions,
                 ..
-            }) => Some(Silence::Splits { decisions }),
-            Self::FlowAgeing { .. }
-            | Self::Splits(_)
-            | Self::MinDelay { .. }
-            | Self::Unknown { .. } => None,
+            }) => {
+                let share = ratio(after_first, decisions);
+                (share < MIN_AFTER_SPLIT).then_some(Silence::Splits {
+                    after_first,
+                    decisions,
+                })
+            }
+            Self::FlowAgeing { .. } | Self::MinDelay { .. } | Self::Unknown { .. } => None,
         }
     }
 }
@@ -200,6 +205,9 @@ const MIN_COVERED: f64 = 0.9;
 
 /// Utilisation of the busiest link below which flows hardly share links.
 const MIN_UTILISATION: f64 = 0.05;
+
+/// Share of the decisions after the first split that changed a table, below which splits decide little.
+const MIN_AFTER_SPLIT: f64 = 0.05;
 
 /// Share of runs with fair hashes in which a warning wrongly calls a hash unfair.
 const FALSE_ALARMS: f64 = 0.001;
@@ -303,11 +311,28 @@ mod tests {
                 installed: 48,
                 changed: 47,
                 decisions: 2_000,
-                after_first: 1,
+                after_first: 100,
             }),
             Mechanism::Unknown { decisions: 7 },
         ] {
             assert_eq!(mechanism.silence(0.001), None);
+        }
+    }
+
+    #[test]
+    fn splits_before_which_nearly_all_flows_were_decided_are_silent() {
+        for after_first in [0, 99] {
+            let splits = Mechanism::Splits(SplitCounts {
+                installed: 48,
+                changed: 47,
+                decisions: 2_000,
+                after_first,
+            });
+            let silence = Silence::Splits {
+                after_first,
+                decisions: 2_000,
+            };
+            assert_eq!(splits.silence(0.001), Some(silence));
         }
     }
 

@@ -123,12 +123,12 @@ impl Case {
 /// Label of the policy that the claims concern.
 pub const LCMP: &str = "lcmp";
 
-/// Label of RedTE, of which the authors published neither values nor weights.
+/// Label of RedTE, for which LCMP's authors published neither values nor weights.
 pub const REDTE: &str = "redte";
 
 const BASELINES: &[&str] = &["ecmp", "ucmp-artifact"];
 
-/// Baselines of the figures that show RedTE, too.
+/// Baselines of the figures that also show RedTE.
 const BASELINES_AND_REDTE: &[&str] = &["ecmp", "ucmp-artifact", REDTE];
 
 const FIG1_FLOWS: Option<(&str, Option<&str>)> = Some((

@@ -296,7 +296,8 @@ impl Claim {
     }
 }
 
-/// Returns the policies of `against` that LCMP is compared with in a case, by their labels under the authors' semantics.
+/// Returns the policies of `against` that LCMP is compared with in a case, by their labels under the authors'
+/// semantics.
 fn compared(source: Source, against: Against, case: &Case) -> impl Iterator<Item = &'static str> {
     let bases = case.against.iter().copied();
     bases.filter(move |base| match against {

@@ -293,8 +293,8 @@ fn as_train<S: Serializer>(mode: &TrainMode, serializer: S) -> Result<S::Ok, S::
 
 impl TrainedSpec {
     /// Returns the name of the policy's weights among the scenario's [`Files`](crate::Files); `None` for the program's
-    /// own. Weights that are trained before the run have the name `trained:POLICY`, although the scenario names no such
-    /// file.
+    /// own weights. Weights that are trained before the run have the name `trained:POLICY`, although the scenario names
+    /// no such file.
     #[must_use]
     pub fn file(&self) -> Option<Cow<'_, str>> {
         match &self.weights {

@@ -27,8 +27,6 @@ pub struct TrainedSwitch {
     actor: Actor,
     /// Ports whose sent bytes are inputs.
     pub ports: Vec<u32>,
-    /// Rates of these ports in the plan, which a fault does not change: a switch agent knows no others.
-    rates: Vec<BitsPerSec>,
     /// Destination datacenters whose demands are inputs.
     rows: Vec<u32>,
     heads: Vec<Head>,
@@ -46,8 +44,8 @@ struct Head {
 /// Measurements of a switch in one interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Measurements<'a> {
-    /// Bytes that the ports of [`TrainedSwitch::ports`] sent.
-    pub links: &'a [Bytes],
+    /// Bytes that the ports of [`TrainedSwitch::ports`] sent, and the ports' rates.
+    pub links: &'a [(Bytes, BitsPerSec)],
     /// Bytes that the datacenter's hosts sent, by destination datacenter.
     pub demands: &'a [u64],
 }
@@ -78,16 +76,10 @@ impl TrainedPolicy {
                         .collect(),
                 }
             };
-            let links = &actor.layout.links;
+            let ports = actor.layout.links.iter();
             switches[at] = Some(TrainedSwitch {
-                ports: links
-                    .iter()
+                ports: ports
                     .filter_map(|link| Some(network.port(PortId::from_index(*link)?)))
-                    .collect(),
-                // A link has two ports with consecutive numbers.
-                rates: links
-                    .iter()
-                    .map(|port| plan.links[port / 2].emu.rate_bps)
                     .collect(),
                 rows: destinations.iter().map(|row| row.dc.0).collect(),
                 heads: actor.layout.heads.iter().map(head).collect(),
@@ -125,12 +117,10 @@ impl TrainedPolicy {
             .iter()
             .map(|to_dc| Bytes::new(measured.demands[*to_dc as usize]))
             .collect();
-        let sent = measured.links.iter().copied();
-        let links: Vec<(Bytes, BitsPerSec)> = sent.zip(switch.rates.iter().copied()).collect();
         let decision = switch.actor.decide(&Observation {
             interval: self.interval_ns,
             largest_rate: self.largest_rate,
-            links: &links,
+            links: measured.links,
             demands: &demands,
         });
         let heads = switch.heads.iter().zip(&decision.ratios);

@@ -1,4 +1,4 @@
-//! Scores during a training, beside those of policies that are not trained.
+//! Scores during a training, beside the scores of other policies.
 
 use plotters::{prelude::DrawingBackend, style::RGBColor};
 

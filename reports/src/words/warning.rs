@@ -72,10 +72,21 @@ fn silent(silence: Silence) -> String {
             "flow ageing re-routed 0 of {}: this run tests only paths of minimum delay",
             counted(flows, "flow")
         ),
-        Silence::Splits { decisions } => format!(
-            "0 of {} came after a split that changed a table: this run does not test traffic engineering",
-            counted(decisions, "decision")
-        ),
+        Silence::Splits {
+            after_first,
+            decisions,
+        } => {
+            let tests = if after_first == 0 {
+                "does not test"
+            } else {
+                "hardly tests"
+            };
+            format!(
+                "{} of {} came after a split that changed a table: this run {tests} traffic engineering",
+                commas(after_first),
+                counted(decisions, "decision")
+            )
+        }
     }
 }
 
@@ -134,7 +145,20 @@ mod tests {
             silent("ecmp", Silence::OneNextHop { decisions: 2_000 }),
             silent("wcmp", Silence::UnfairHash { p_value: 1e-9 }),
             silent("ucmp", Silence::FlowAgeing { flows: 44 }),
-            silent("te-100ms", Silence::Splits { decisions: 44 }),
+            silent(
+                "te-100ms",
+                Silence::Splits {
+                    after_first: 0,
+                    decisions: 44,
+                },
+            ),
+            silent(
+                "redte",
+                Silence::Splits {
+                    after_first: 1,
+                    decisions: 1_044,
+                },
+            ),
         ];
         insta::assert_snapshot!(warnings.each_ref().map(warning).join("\n"));
     }

@@ -82,7 +82,7 @@ pub struct AgentConfig {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActorConfig {
-    /// Text of a weight file with the switch's network alone.
+    /// Text of a weight file that contains only the switch's network.
     pub weights: String,
     /// Ports whose sent bytes are the first inputs; the demands of all destinations follow.
     pub links: Vec<PortId>,

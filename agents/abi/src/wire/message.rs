@@ -130,7 +130,7 @@ pub struct BucketRow {
     pub buckets: Vec<u16>,
 }
 
-/// Hash buckets that the agent has installed by itself.
+/// Hash buckets that the agent has installed without a command.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Splits {
     /// Time of the decision, which is the end of a demand interval.

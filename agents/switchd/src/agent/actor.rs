@@ -4,7 +4,7 @@ use lab_abi::wire::{ActorConfig, AgentConfig, BucketRow, LinkReports};
 use lab_redte::{Actor, AgentLayout, Head, Observation, Weights, WeightsError, buckets};
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 
-/// Actor of the switch, and what it needs from one decision to the next.
+/// Actor of the switch, with the state that it keeps between decisions.
 #[derive(Clone, Debug)]
 pub(super) struct SwitchActor {
     actor: Actor,
@@ -50,7 +50,7 @@ impl SwitchActor {
         })
     }
 
-    /// Returns the bytes that each port of [`ActorConfig::links`] has sent since the previous call; none for a port
+    /// Returns the bytes that each port of [`ActorConfig::links`] has sent since the previous call; 0 for a port
     /// without a counter.
     pub(super) fn take_sent(&mut self, counters: &LinkReports) -> Vec<Bytes> {
         let of_port = |port: &PortId| {
@@ -64,8 +64,8 @@ impl SwitchActor {
             .collect()
     }
 
-    /// Ends an interval at `now`, and begins the next. Returns the buckets for new flows, from the counters of the ports
-    /// and the `demands` of the interval, by destination; `None` if the run had not started when the interval began.
+    /// Ends an interval at `now`, and begins the next. Returns the buckets for new flows, computed from the counters of
+    /// the ports and the interval's `demands` by destination; `None` if the interval began before the run's start.
     pub(super) fn end_interval(
         &mut self,
         now: Nanos,
@@ -75,7 +75,7 @@ impl SwitchActor {
         is_live: impl Fn(PortId) -> bool,
     ) -> Option<Vec<BucketRow>> {
         let sent = self.take_sent(counters);
-        // No traffic is sent before the start, with whose tick the first interval begins.
+        // The first interval begins with the tick at the run's start, before which no traffic is sent.
         let half = Nanos::new(self.interval.get() / 2);
         if now < config.start_ns.saturating_add(half) {
             return None;
@@ -120,7 +120,7 @@ mod tests {
     use crate::example;
 
     /// Returns weights whose shares, for the ports 4 and 2, have the logits ln 3 · (u₄ + d) and ln 3 · u₂. The hidden
-    /// layers copy their inputs: u₂ and u₄, each over 1/2, and the demand d over 1/4.
+    /// layers copy their inputs: u₂ and u₄, each divided by 1/2, and the demand d, divided by 1/4.
     fn weights() -> Weights {
         let shape = Shape {
             inputs: 3,
@@ -163,8 +163,8 @@ mod tests {
         }
     }
 
-    /// Returns the example's configuration with an actor. At 8 Mbit/s a port sends 100 kB in an interval, and the largest
-    /// link of the network 200 kB. So 50 kB at a port, or of demand, are 1 at the network's input.
+    /// Returns the example's configuration with an actor. At 8 Mbit/s a port sends 100 kB in an interval, and the
+    /// largest link of the network 200 kB. So 50 kB at a port, or of demand, are 1 at the network's input.
     fn config() -> AgentConfig {
         AgentConfig {
             demand_interval_ns: Some(Nanos::from_millis(100)),
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(at(900, 10_000_000), None);
         assert_eq!(at(1_000, 20_000_000), None);
         assert_eq!(at(1_049, 20_000_000), None);
-        // Bytes that were sent before the start are no part of the first interval.
+        // Bytes that were sent before the start do not count in the first interval.
         let rows = at(1_100, 20_050_000).unwrap();
         assert_eq!(rows[0].buckets, [25, 75]);
     }

@@ -252,7 +252,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Lets the trained weights decide on the demands since the previous interval, or sends them to the controller.
+    /// Ends a demand interval: the trained weights compute new buckets from its demands; without trained weights, sends
+    /// the demands to the controller.
     fn end_demand_interval(
         &mut self,
         now: Nanos,

@@ -97,7 +97,8 @@ impl Setup {
         let sampler = Sampler::new(&config, &self.ifindexes, started, &qdiscs.roots()?);
         sampler.publish(&program.table);
         if let Some(actor) = &mut actor {
-            // Bytes of an earlier repetition, or of the agent that this one replaces, are no part of its first interval.
+            // Bytes from an earlier repetition, or from before this agent's restart, do not count in its first
+            // interval.
             actor.take_sent(&sampler.links(|_| None));
         }
         let demands = DemandMeter::start(started, config.destinations.len(), &program)?;

@@ -107,7 +107,7 @@ impl Buckets {
                 Mechanism::Buckets(policy) => Some(Self::Policy(policy)),
                 Mechanism::UniformCost => Some(Self::FlowAgeing),
                 Mechanism::Splits => Some(Self::TeWeights),
-                // Trained weights give buckets as splits do.
+                // Trained weights install buckets, as traffic engineering does.
                 Mechanism::Trained(_) | Mechanism::Scores => None,
             })
             .collect();

@@ -153,7 +153,7 @@ fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = 
     }
 }
 
-/// Warns if no policy decides by measurements of the interval before, so that the given ones have no effect.
+/// Warns that the given utilisations and demands have no effect, if no policy has trained weights.
 fn note_untrained(plan: &Plan) {
     let is_trained = |run: &PolicyRun| matches!(run.policy, PolicyPlan::Trained(_));
     if !plan.policies.iter().any(is_trained) {
@@ -193,7 +193,7 @@ fn demand(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, BitsPerSec), Fai
     Ok((to, rate.parse().map_err(Failure::usage)?))
 }
 
-/// Splits what an option gives for a datacenter into the datacenter's name and the value.
+/// Splits an option's value such as `dc6=40%` into the datacenter's name and its value.
 fn assignment<'a>(text: &'a str, what: &str, example: &str) -> Result<(&'a str, &'a str), Failure> {
     text.split_once('=').ok_or_else(|| {
         Failure::usage(format_args!(

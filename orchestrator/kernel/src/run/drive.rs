@@ -76,7 +76,7 @@ impl<'a> RunningRepetition<'a> {
         })
     }
 
-    /// Notes commands that agents have applied by themselves.
+    /// Applies commands that agents have given themselves to the configurations from which restarted agents start.
     fn note(&mut self, commands: &[(DcId, AgentCommand)]) -> Result<(), AgentError> {
         for (dc, command) in commands {
             if let Some(agent) = self.agent(*dc) {

@@ -78,7 +78,7 @@ pub(super) struct Effects {
     pub steps: Vec<String>,
     /// Commands to send, each with the datacenter of its agent.
     pub commands: Vec<(DcId, AgentCommand)>,
-    /// Commands that agents have applied by themselves, so that restarted agents start from their result.
+    /// Commands that agents have given themselves; restarted agents start from the result.
     pub applied: Vec<(DcId, AgentCommand)>,
     /// True if the input reported that all data of a flow was delivered.
     pub is_delivery: bool,

@@ -46,8 +46,8 @@ pub struct TrainedPlan {
     pub interval_ns: Nanos,
     /// Number of hash buckets that are divided among the next hops to a destination.
     pub buckets: u16,
-    /// Text of the weight file, so that the plan needs no other file; empty before a training that the scenario asks
-    /// for. Such a plan is only shown: neither engine can run it.
+    /// Text of the weight file, so that the plan needs no other file; empty until a training that the scenario asks for
+    /// has ended. A plan with an empty text can be shown, but neither engine can run it.
     pub weights: String,
 }
 
@@ -76,7 +76,7 @@ impl TrainedPlan {
         Weights::decode(&self.weights)?.actors(topology, paper_capacities)
     }
 
-    /// Returns the inputs and outputs of a switch's actor, and the text of a weight file with its network alone; `None`
+    /// Returns the inputs and outputs of a switch's actor, and a weight file's text with only its network; `None`
     /// if the switch has no choice or no agent. `topology` is that of the plan.
     #[must_use]
     pub fn weights_of(&self, topology: &Topology, switch: usize) -> Option<(AgentLayout, String)> {

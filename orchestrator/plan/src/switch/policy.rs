@@ -154,9 +154,8 @@ fn of_destinations<T>(switches: &[Switch], of: impl Fn(&Destination) -> T) -> Ve
         .collect()
 }
 
-/// Returns the plan of a policy with trained weights: those of the file that the scenario names, those that were trained
-/// for it, or the program's own for the scenario's inter-DC network. An empty text stands for weights whose training is
-/// still to come.
+/// Returns the plan of a policy with trained weights: from the file that the scenario names, from a training for the
+/// scenario, or the program's own for its inter-DC network. An empty text stands for weights that are not trained yet.
 fn trained(path: &str, spec: &TrainedSpec, inputs: &Inputs<'_>) -> Result<TrainedPlan, PlanError> {
     let topology = te_topology(inputs.network, inputs.switches);
     let capacities = paper_capacities(&inputs.network.links);

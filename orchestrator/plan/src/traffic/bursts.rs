@@ -1,8 +1,8 @@
 //! Bursts of a workload: times at which two datacenters exchange a multiple of their mean rate.
 //!
-//! Time is divided into slots of one burst's length, which begin at a random phase of every pair. In each slot a pair
-//! bursts with probability 1/10. A bursting pair has 5.5 times its mean rate, another one half of it, so that the mean
-//! over time is the workload's load.
+//! Time is divided into slots of one burst's length, with a random phase for every pair. In each slot a pair bursts
+//! with probability 1/10. A bursting pair has 5.5 times its mean rate, any other pair half of it, so that the mean over
+//! time is the workload's load.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) const FACTOR: f64 = 5.5;
 /// Ratio of the rate in a burst to the rate between bursts.
 pub(crate) const OVER_LULL: usize = 11;
 
-/// One slot in this many is a burst.
+/// Mean number of slots per burst: 1 ÷ the probability that a slot is a burst.
 const SLOTS_PER_BURST: usize = 10;
 
 /// Bursts of all pairs of a workload in one repetition.
@@ -31,7 +31,7 @@ pub(crate) struct Bursts {
 struct BurstSlots {
     /// End of the first slot.
     phase: Nanos,
-    /// Bursts among the slots, in order of time.
+    /// True for each slot that is a burst, in order of time.
     is_burst: Vec<bool>,
 }
 
@@ -135,8 +135,8 @@ policies: [ecmp]
         assert!((0..10_000).any(|slot| at(1, 300 * slot) != at(2, 300 * slot)));
     }
 
-    /// While dc1 bursts towards dc2, its hosts start 11 times as many flows as otherwise. The mean rate stays: with flows
-    /// of 1 MB, 20 % of 100 Gbit/s are 2,500 flows per second from each of the four hosts.
+    /// While dc1 bursts towards dc2, its hosts start 11 times as many flows as otherwise. The mean rate stays: with
+    /// flows of 1 MB, 20 % of 100 Gbit/s are 2,500 flows per second from each of the four hosts.
     #[test]
     fn flows_follow_the_bursts_and_keep_the_load() {
         let network = network();

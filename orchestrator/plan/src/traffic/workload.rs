@@ -147,13 +147,13 @@ struct SendingHost {
     gaps: Stream,
     sizes: Stream,
     targets: Stream,
-    /// Choice of the flows that start between bursts.
+    /// Stream that chooses which arrivals between bursts become flows.
     lulls: Stream,
 }
 
 impl SendingHost {
-    /// Returns the flow that starts at `start`; `None` if its pair does not burst then and the flow is one of those that
-    /// only a burst has.
+    /// Returns the flow that arrives at `start`; `None` if its pair does not burst then and the arrival belongs to the
+    /// share that only bursts have.
     fn draw(
         &mut self,
         network: &Network,

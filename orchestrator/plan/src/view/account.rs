@@ -7,8 +7,8 @@
 //! a decision at m candidates: 15 m primitives, and m log₂ m comparisons to sort them
 //! ```
 //!
-//! Trained weights are evaluated once per interval, not per flow: a multiply-add for every weight that is not a bias, and
-//! an exponential for every output.
+//! Trained weights are evaluated once per interval, not per flow: a multiply-add for every weight that is not a bias,
+//! and an exponential for every output.
 
 use lab_policy::lcmp::LEVELS;
 use lab_redte::Shape;
@@ -81,7 +81,7 @@ pub struct TrainedAccount {
 pub struct NetworkAccount {
     /// Name of the switch's datacenter.
     pub dc: String,
-    /// Number of inputs: links out and destinations.
+    /// Number of inputs: outgoing links and destinations.
     pub inputs: usize,
     /// Number of outputs: candidates of all destinations with a choice.
     pub outputs: usize,

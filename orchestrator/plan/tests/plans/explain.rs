@@ -216,8 +216,8 @@ fn buckets(explanation: &Explanation) -> Vec<u16> {
     explanation.candidates.iter().map(|it| it.buckets).collect()
 }
 
-/// The network of DC1 has the shares 2/7 and five times 1/7. Of 100 buckets, 98 are whole; the largest remainder is that
-/// of 2/7, and of the equal others the first gets the last bucket.
+/// The network of DC1 has the shares 2/7 and five times 1/7. Of 100 buckets, 98 are whole; the largest remainder is
+/// that of 2/7, and of the equal others the first gets the last bucket.
 #[test]
 fn trained_weights_are_explained_by_inputs_ratios_and_buckets() {
     let plan = with_weights(plan());

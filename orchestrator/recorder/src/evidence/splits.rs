@@ -19,13 +19,13 @@ pub(super) struct Splits {
     after_first: u64,
 }
 
-/// Repetition and time of an installation, and the switch if each switch decides for itself; else the installation is of
-/// all switches together.
+/// Repetition, time and switch of an installation; the switch is `None` if a controller installs splits at all switches
+/// together.
 type Installation = (u32, Nanos, Option<String>);
 
 impl Splits {
-    /// Adds a split; `is_local` tells whether each switch decides for itself, and `provisioned` returns the buckets that
-    /// were in force before the first split.
+    /// Adds a split; `is_local` tells whether each switch decides for itself, and `provisioned` returns the buckets
+    /// that were in force before the first split.
     pub fn add(
         &mut self,
         row: &SplitRow,

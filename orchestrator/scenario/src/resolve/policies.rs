@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// `named_files` lists what a loader reads: not the weights that are yet to be trained.
+    /// The files that a scenario names do not include weights that are yet to be trained.
     #[test]
     fn weights_are_the_programs_of_a_file_or_trained() {
         const SCENARIO: &str = include_str!("../../tests/errors/policy-training-unknown.yaml");

@@ -102,12 +102,14 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             .iter()
             .map(|it| port(it).counts.tx_bytes)
             .collect();
+        let rates: Vec<BitsPerSec> = switch.ports.iter().map(|it| port(it).rate).collect();
         let Some(te_weights) = &mut self.dci.te_weights else {
             return;
         };
         let since = sent.iter().zip(&te_weights.tx_bytes);
-        let links: Vec<Bytes> = since
+        let links: Vec<_> = since
             .map(|(now, before)| Bytes::new(now - before))
+            .zip(rates)
             .collect();
         te_weights.tx_bytes = sent;
         let demands =

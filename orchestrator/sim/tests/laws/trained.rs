@@ -31,8 +31,8 @@ transport: {{ window: none }}
     )
 }
 
-/// Plans a scenario with weights that decide every 10 ms: the logit of dc1's first candidate for dc4 is ln 3 · d, for the
-/// demand d from dc1 to dc4 as a share of 100 Gbit/s. All other logits are 0.
+/// Plans a scenario with weights that decide every 10 ms: the logit of dc1's first candidate for dc4 is ln 3 · d, for
+/// the demand d from dc1 to dc4 as a share of 100 Gbit/s. All other logits are 0.
 fn plan(text: &str) -> Plan {
     let untrained = lab::plan(&text.replace("redte-direct: { weights: w.redte }", "ecmp"));
     let topology = untrained.te_topology();
@@ -114,7 +114,7 @@ fn the_demand_of_an_interval_determines_the_next_ones_buckets() {
     }
 }
 
-/// The switch knows of the cut of its own link from its next decision on, and the hash avoids the link at once.
+/// The switch takes a cut of its own link into account from its next decision on; the hash avoids the link at once.
 #[test]
 fn a_cut_link_has_no_buckets_until_it_is_up_again() {
     let faults = "faults: [{ at: 22 ms, link: [dc1, dc2], down: true }, { at: 42 ms, link: [dc1, dc2], up: true }]";

@@ -13,7 +13,7 @@ pub struct Account {
     pub paper: Counted,
     /// Counts for each switch of the scenario, by the paper's rules.
     pub switches: Vec<SwitchAccount>,
-    /// Counts for the trained weights of each policy that has some.
+    /// Counts for each policy with trained weights.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trained: Vec<TrainedAccount>,
     /// Bytes per table row in this implementation, by kind of row.

@@ -16,8 +16,11 @@ pub fn text(account: &Account) -> String {
     let mut text = String::new();
     rows(&mut text, &account.rows, account.paper);
     switches(&mut text, account);
-    for account in &account.trained {
-        trained(&mut text, account);
+    let is_alike = |a: &TrainedAccount, b: &TrainedAccount| {
+        (a.interval_ns, &a.networks) == (b.interval_ns, &b.networks)
+    };
+    for policies in account.trained.chunk_by(is_alike) {
+        trained(&mut text, policies);
     }
     tables(&mut text, &account.tables);
     match (&account.program, &account.program_unknown) {
@@ -134,7 +137,11 @@ fn switches(text: &mut String, account: &Account) {
     );
 }
 
-fn trained(text: &mut String, account: &TrainedAccount) {
+/// Appends the table of policies whose networks have the same shapes.
+fn trained(text: &mut String, policies: &[TrainedAccount]) {
+    let Some(account) = policies.first() else {
+        return;
+    };
     let heads = [
         "switch",
         "inputs",
@@ -159,11 +166,12 @@ fn trained(text: &mut String, account: &TrainedAccount) {
         let dc = network.dc.clone();
         [dc, inputs, outputs, parameters, bytes, adds, exponentials]
     }));
+    let labels: Vec<&str> = policies.iter().map(|it| it.policy.as_str()).collect();
     let _ = write!(
         text,
         "\nTrained weights of {} in the agents, counted from the networks' shapes; operations per evaluation, one every \
          {}\n{}",
-        account.policy,
+        labels.join(", "),
         account.interval_ns,
         table(2, sides(1), &rows)
     );

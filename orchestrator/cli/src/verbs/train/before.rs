@@ -1,7 +1,7 @@
-//! Weights that a scenario's `train: auto` asks for: kept ones, or those of a training before the first run.
+//! Weights that a scenario's `train: auto` asks for: from the cache, or from a training before the first run.
 //!
-//! Kept weights are files in a cache directory, named by a hash of everything that they depend on. A scenario's folder
-//! may also have them, as that of a run that is repeated from its records.
+//! Cached weights are files in a cache directory, named by a hash of everything that they depend on. A scenario's
+//! folder may also contain the weights, as the folder of a run that is repeated from its records does.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -42,7 +42,7 @@ pub struct Trainings {
     files: Files,
 }
 
-/// Weights that are to be trained.
+/// Training of weights that are not in the cache.
 struct Training {
     /// Name of the weights among the scenario's files.
     file: String,
@@ -58,9 +58,9 @@ struct Workloads {
     traffic: Traffic,
 }
 
-/// Reads a scenario, as [`load::load`] does, with the kept weights of those of its `policies` that have `train: auto`;
-/// all policies if the list is empty. Weights that are not kept have an empty text, with which the scenario can be
-/// planned but not run, until [`Trainings::finish`] and [`Trainings::add_to`].
+/// Reads a scenario, as [`load::load`] does, with cached weights for those of its `policies` that have `train: auto`;
+/// for all such policies if the list is empty. Weights that are not cached have an empty text, with which the scenario
+/// can be planned but not run, until [`Trainings::finish`] and [`Trainings::add_to`].
 pub fn load(path: &Path, policies: &[String]) -> Result<(Loaded, Trainings), Failure> {
     let mut loaded = load::load(path)?;
     let trainings = Trainings::of(&mut loaded, path, policies, Cache::of_user())?;
@@ -74,13 +74,13 @@ pub fn load_shown(path: &Path, policies: &[String]) -> Result<Loaded, Failure> {
     Ok(loaded)
 }
 
-/// Reads a scenario, as [`load`] does, and trains the weights that are not kept.
+/// Reads a scenario, as [`load`] does, and trains the weights that are not cached.
 pub fn load_trained(path: &Path, policies: &[String]) -> Result<Loaded, Failure> {
     trained(load::load(path)?, path, policies)
 }
 
-/// Adds the weights of those of the `policies` in `loaded` that have `train: auto`, and trains those that are not kept.
-/// `path` is the scenario's.
+/// Adds the weights of those `policies` in `loaded` that have `train: auto`, and trains the weights that are not
+/// cached. `path` is the scenario's.
 pub fn trained(mut loaded: Loaded, path: &Path, policies: &[String]) -> Result<Loaded, Failure> {
     let mut trainings = Trainings::of(&mut loaded, path, policies, Cache::of_user())?;
     trainings.announce();
@@ -89,7 +89,7 @@ pub fn trained(mut loaded: Loaded, path: &Path, policies: &[String]) -> Result<L
 }
 
 impl Trainings {
-    /// Adds kept weights to `loaded`, and returns the trainings of the others.
+    /// Adds cached weights to `loaded`, and returns the trainings of all other weights.
     fn of(
         loaded: &mut Loaded,
         path: &Path,
@@ -116,7 +116,7 @@ impl Trainings {
         Ok(trainings)
     }
 
-    /// Returns the text of kept weights; if there is none, adds a training and returns an empty text.
+    /// Returns the text of cached weights; if there is none, adds a training and returns an empty text.
     fn kept(
         &mut self,
         loaded: &Loaded,
@@ -148,7 +148,7 @@ impl Trainings {
         let Workloads {
             problem, traffic, ..
         } = self.workloads.as_ref()?;
-        let of_training = |it: &Training| estimate::steps(problem, &it.options);
+        let of_training = |it: &Training| estimate::steps(problem, traffic, &it.options);
         let steps: Nanos = self.missing.iter().map(of_training).sum();
         let all = steps.saturating_add(estimate::demands(problem, traffic));
         let seconds = Nanos::from_millis(1_000 * all.get().div_ceil(1_000_000_000));
@@ -173,7 +173,7 @@ impl Trainings {
     }
 
     /// Trains the missing weights. A second call trains nothing.
-    /// Fails if a signal arrives; the next training of the same weights goes on from there.
+    /// Fails if a signal arrives; the next training of the same weights resumes from there.
     pub fn finish(&mut self) -> Result<(), Failure> {
         let Some(workloads) = &self.workloads else {
             return Ok(());
@@ -241,8 +241,8 @@ impl Workloads {
 }
 
 impl Training {
-    /// Returns the text of the weights, trained here or, meanwhile, by another process. `data` has the demands once they
-    /// are sampled.
+    /// Returns the text of the weights, trained here or, in the meantime, by another process. `data` contains the
+    /// demands once they are sampled.
     fn text(
         &self,
         workloads: &Workloads,
@@ -255,12 +255,12 @@ impl Training {
             Some(text) => text,
             None => self.new_text(workloads, data, &folder)?,
         };
-        // A folder that stays does no harm.
+        // A folder that cannot be removed does no harm.
         let _ = fs::remove_dir_all(&folder);
         Ok(text)
     }
 
-    /// Trains in `folder`, and keeps the weights next to it; returns the text of the weights.
+    /// Trains in `folder`, and stores the weights in the cache next to it; returns the text of the weights.
     fn new_text(
         &self,
         workloads: &Workloads,
@@ -287,7 +287,7 @@ impl Training {
     }
 }
 
-/// Waits until no other process has the lock at `path`, and takes it.
+/// Waits until no other process holds the lock at `path`, and takes it.
 /// Fails if a signal arrives.
 fn locked(path: &Path) -> Result<File, Failure> {
     let what = format!("lock `{}`", path.display());
@@ -309,18 +309,18 @@ fn locked(path: &Path) -> Result<File, Failure> {
     }
 }
 
-/// Directories of kept weights, in the order of their use.
+/// Directories of cached weights, in the order of their use.
 #[derive(Default)]
 struct Cache(Vec<PathBuf>);
 
 impl Cache {
-    /// Returns the directories below the program's caches.
+    /// Returns the directories for weights in the program's cache directories.
     fn of_user() -> Self {
         let caches = cached::directories(&cache::default_dir()).into_iter();
         Self(caches.map(|dir| dir.join("weights")).collect())
     }
 
-    /// Returns the text of the weights that are kept under `key`; `None` if there is none, or it is damaged.
+    /// Returns the text of the weights that are cached under `key`; `None` if there is none, or it is damaged.
     fn find(&self, key: &str) -> Option<String> {
         let files = self
             .0
@@ -344,14 +344,14 @@ impl Cache {
         };
         folders.find(is_writable).ok_or_else(|| {
             Failure::environment(format_args!(
-                "no directory for trained weights is writable (hint: name one by `{}`)",
+                "no directory for trained weights is writable (hint: name one with `{}`)",
                 cache::DIR_VARIABLE
             ))
         })
     }
 }
 
-/// Extension of a file with kept weights.
+/// Extension of a file with cached weights.
 const EXTENSION: &str = "redte";
 
 /// Name of the lock in the folder of a training.
@@ -409,7 +409,7 @@ seed: 1
             (loaded, trainings)
         }
 
-        /// Returns the weights of the scenario, which are trained.
+        /// Trains the weights of the scenario and returns them.
         fn trained(&self) -> String {
             let (loaded, mut trainings) = self.load(SCENARIO, &[]);
             assert_eq!(loaded.files[FILE], "");

@@ -66,7 +66,7 @@ fn dc(plan: &Plan, name: &str) -> Option<DcId> {
 
 const HEADER: &str = "interval,from,to,bytes";
 
-/// Maximum number of intervals, which bounds the memory that a file can ask for.
+/// Maximum number of intervals, which bounds the memory that a file can use.
 const MAX_INTERVALS: usize = 100_000;
 
 #[cfg(test)]
@@ -84,7 +84,7 @@ mod tests {
         load::resolve(&loaded, path, &options).expect("a plan")
     }
 
-    /// Only DC1 and DC8 have hosts: each switch but theirs has two rows, theirs one.
+    /// Only DC1 and DC8 have hosts: their switches have one row, all others two.
     #[test]
     fn demands_are_read_by_interval_and_pair() {
         let plan = plan();

@@ -1,4 +1,4 @@
-//! Estimated duration of a training, from its sizes and costs per unit that were measured on two cores.
+//! Estimated duration of a training, from its sizes and from costs per unit measured on two cores.
 
 use lab_redte::TeamLayout;
 use lab_redte_train::{Options, Problem, Traffic, traffic::DataSplit};
@@ -11,15 +11,15 @@ pub fn demands(problem: &Problem, traffic: &Traffic) -> Nanos {
         DataSplit::Validation,
         DataSplit::HeldOut,
     ];
-    let intervals: usize = splits.iter().map(|it| it.intervals()).sum();
+    let intervals: usize = splits.iter().map(|it| traffic.intervals(*it)).sum();
     let agents = TeamLayout::new(&problem.topology).agents.into_iter();
     let candidates = count(agents.map(|agent| agent.shape().outputs()).sum());
     let program = PROGRAM + candidates.saturating_mul(candidates).saturating_mul(PAIR);
-    Nanos::new(count(traffic.loads.len() * intervals).saturating_mul(program))
+    Nanos::new(count(intervals).saturating_mul(program))
 }
 
-/// Returns the estimated time of all steps of a training; `direct` may end earlier.
-pub fn steps(problem: &Problem, options: &Options) -> Nanos {
+/// Returns the estimated time of all steps of a training and of their validations; `direct` may end earlier.
+pub fn steps(problem: &Problem, traffic: &Traffic, options: &Options) -> Nanos {
     let agents = TeamLayout::new(&problem.topology).agents.into_iter();
     let parameters = count(agents.map(|agent| agent.shape().parameters()).sum());
     let cost = match options.trainer {
@@ -27,19 +27,21 @@ pub fn steps(problem: &Problem, options: &Options) -> Nanos {
         Trainer::Maddpg => 650,
         Trainer::Static => 15,
     };
-    Nanos::new(
-        options
-            .steps
-            .saturating_mul(parameters)
-            .saturating_mul(cost),
-    )
+    let validations = options.steps / Options::period(options.trainer);
+    let evaluations = validations.saturating_mul(count(traffic.intervals(DataSplit::Validation)));
+    let steps = options.steps.saturating_mul(cost);
+    let all = steps.saturating_add(evaluations.saturating_mul(EVALUATION));
+    Nanos::new(all.saturating_mul(parameters))
 }
 
 fn count(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// Time of a linear program, ns, without the time per pair of candidates.
+/// Time per parameter to evaluate the networks for an interval, ns.
+const EVALUATION: u64 = 2;
+
+/// Time of a linear program without the time per pair of candidates, ns.
 const PROGRAM: u64 = 500_000;
 
 /// Time of a linear program per pair of candidates, ns.
@@ -55,7 +57,7 @@ mod tests {
         verbs::train::{problem, training},
     };
 
-    /// Measured on two cores that other programs used, too: 6 min of training, and 6 s for the demands.
+    /// Measured on two cores that other programs used as well: 6 min of training, and 6 s for the demands.
     #[test]
     fn maddpg_takes_minutes_on_the_13_dc_network() {
         let path = Path::new("scenarios/13dc.yaml");
@@ -64,7 +66,7 @@ mod tests {
         let problem = problem::problem(&plan);
         let traffic = training::traffic(&loaded, &plan).unwrap();
         let options = training::options(Trainer::Maddpg, 1, None);
-        let of_steps = steps(&problem, &options).get() / 1_000_000_000;
+        let of_steps = steps(&problem, &traffic, &options).get() / 1_000_000_000;
         assert!((300..480).contains(&of_steps), "{of_steps} s");
         let of_demands = demands(&problem, &traffic).get() / 1_000_000_000;
         assert!((3..10).contains(&of_demands), "{of_demands} s");

@@ -1,5 +1,5 @@
-//! `lcmp-lab train`: weights of a policy that learns, from a scenario or a file of demands. Verbs that run a scenario get
-//! the weights of its `train: auto` here, too.
+//! `lcmp-lab train`: weights of a policy that learns, from a scenario or a file of demands. Verbs that run a scenario
+//! also get the weights for its `train: auto` here.
 //!
 //! - `problem`, `demands`: network and traffic of a plan; a file of demands
 //! - `training`: a training with checkpoints; `meter`: its progress
@@ -47,9 +47,9 @@ struct Output {
     bytes: u64,
     trainer: Trainer,
     seed: u64,
-    /// Steps after which the weights were the best.
+    /// Number of steps after which the weights were best.
     steps: u64,
-    /// Loads in percent, in the order of each score's loads; empty for a file of demands.
+    /// Loads of the scenario in percent, in the order of each score's loads; empty for a file of demands.
     loads: Vec<u64>,
     scores: Vec<Score>,
 }
@@ -157,7 +157,7 @@ fn text(output: &Output) -> String {
     )
 }
 
-/// Returns the folder of a training: beside the weight file.
+/// Returns the folder of a training, which is beside the weight file.
 fn folder(weights: &Path) -> PathBuf {
     let mut name = weights.as_os_str().to_owned();
     name.push(".training");

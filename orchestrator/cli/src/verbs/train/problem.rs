@@ -183,8 +183,8 @@ policies: [ecmp, wcmp]
         }
     }
 
-    /// The fluid model that actors are trained on has the utilisations of the packet simulator. Over 5,000 flows of a
-    /// pair, an even split by a hash has a standard deviation of 0.7 %.
+    /// The fluid model, on which actors are trained, and the packet simulator have the same utilisations. Over 5,000
+    /// flows of a pair, an even split by a hash has a standard deviation of 0.7 %.
     #[test]
     fn the_fluid_model_agrees_with_the_simulator_on_steady_demands() {
         let plan = super::super::training::plan(&steady(), Path::new("steady.yaml")).unwrap();

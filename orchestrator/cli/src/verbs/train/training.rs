@@ -68,7 +68,7 @@ pub fn sampled(problem: Problem, traffic: &Traffic, options: Options) -> Result<
     solved(|| Data::sample(problem, traffic, options.seed, options.threads))
 }
 
-/// Returns the data that `make` makes.
+/// Returns the data that `make` samples and solves, which may take long.
 pub fn solved(make: impl FnOnce() -> Result<Data, DataError>) -> Result<Data, Failure> {
     note("   demands  sampling, and solving one linear program per interval");
     make().map_err(|error| match error {
@@ -91,8 +91,8 @@ pub fn trained<'d>(
     Ok(session)
 }
 
-/// Returns the weights of a training that has ended, with their scores on the validation demands. `scenario` is the name
-/// of the plan.
+/// Returns the weights of a training that has ended, with their scores on the validation demands. `scenario` is the
+/// name of the plan.
 pub fn weights(
     data: &Data,
     session: &Session<'_>,
@@ -175,7 +175,7 @@ fn run(session: &mut Session<'_>, steps: u64, folder: &Path) -> Result<(), Failu
     Ok(())
 }
 
-/// Name of the state's file.
+/// Name of the checkpoint file.
 const CHECKPOINT: &str = "checkpoint";
 
 const BETWEEN_CHECKPOINTS: Duration = Duration::from_secs(10);

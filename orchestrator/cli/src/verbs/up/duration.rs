@@ -20,7 +20,7 @@ use crate::progress::nanos;
 /// Part of the time that `lcmp-lab up` takes, in chronological order.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum UpPart {
-    /// Training of weights that the scenario asks for and that are not kept yet.
+    /// Training of weights that the scenario asks for and that are not cached.
     Training,
     /// Start and end of the program and its guest: all time outside the other parts.
     Guest,

@@ -174,7 +174,7 @@ fn kernel_lacks() -> (bool, Vec<Finding>) {
     (is_root, lacks)
 }
 
-/// Runs the lab on this kernel or in a guest, as [`decide::location`] selects. Once nothing hinders the run, calls
+/// Runs the lab on this kernel or in a guest, as [`decide::location`] selects. Once all checks have passed, calls
 /// `prepare`, which returns the request with trained weights.
 fn run_at_place(
     (arguments, global): (&UpArgs, &Global),

@@ -18,7 +18,7 @@ pub struct ActorInput {
     pub to: String,
     /// Utilisation of the link, or the demand divided by the rate of the fastest inter-DC link.
     pub share: f64,
-    /// Value that enters the network: `share` over the divisor of the training.
+    /// Value that enters the network: `share` ÷ its divisor, which the training fixed.
     pub input: f32,
 }
 
@@ -26,7 +26,7 @@ pub struct ActorInput {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputQuantity {
-    /// Utilisation of a link out.
+    /// Utilisation of an outgoing link.
     Utilisation,
     /// Demand of the datacenter's hosts.
     Demand,
@@ -40,7 +40,7 @@ pub(super) struct ActorSplit {
     pub candidates: Vec<(f32, u16)>,
 }
 
-/// Quantity that the question gives, as bytes that a rate carried.
+/// Measurement that the question gives: bytes in an interval, and the rate to which they are relative.
 struct GivenInput {
     quantity: InputQuantity,
     to: DcId,
@@ -121,7 +121,7 @@ fn links(
     used.collect()
 }
 
-/// Returns the demands to all destinations in `interval`, as shares of `largest_rate`.
+/// Returns the demands to all destinations in `interval`, relative to `largest_rate`.
 fn demands(
     plan: &Plan,
     question: &Question<'_>,

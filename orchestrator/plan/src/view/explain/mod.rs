@@ -131,8 +131,8 @@ pub fn explain(plan: &Plan, question: &Question<'_>) -> Option<Explanation> {
     })
 }
 
-/// Replaces the provisioned buckets by those of the policy's trained weights, and returns the weights' inputs; `None` if
-/// no weights decide here.
+/// Replaces the provisioned buckets by those of the policy's trained weights, and returns the weights' inputs; `None`
+/// if no weights decide here.
 fn apply_weights(
     plan: &Plan,
     question: &Question<'_>,

@@ -19,11 +19,11 @@ pub struct Question<'a> {
     pub queues: &'a [(DcId, QueueState)],
     /// Neighbouring datacenters to which the link is down.
     pub dead: &'a [DcId],
-    /// Utilisations of the links to neighbouring datacenters in the interval before, which weights decide by; links that
+    /// Utilisations of the links to neighbouring datacenters in the previous interval, for trained weights; links that
     /// are not listed are unused.
     pub utilisations: &'a [(DcId, Ratio)],
-    /// Demands of the switch's own datacenter in the interval before, by destination; destinations that are not listed
-    /// have none.
+    /// Demands of the switch's own datacenter in the previous interval, by destination; destinations that are not
+    /// listed have no demand.
     pub demands: &'a [(DcId, BitsPerSec)],
 }
 
@@ -49,7 +49,7 @@ impl Question<'_> {
     }
 }
 
-/// Returns what is given for a datacenter; of several, the last.
+/// Returns the value that `list` gives for a datacenter; the last of several.
 fn given<T: Copy>(list: &[(DcId, T)], dc: DcId) -> Option<T> {
     let found = list.iter().rev().find(|(of, _)| *of == dc);
     found.map(|(_, value)| *value)

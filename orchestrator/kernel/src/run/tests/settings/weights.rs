@@ -12,8 +12,8 @@ use lab_units::{Nanos, Trainer};
 
 use super::entries::DIAMOND;
 
-/// Returns two weight files of each trainer, `TRAINER-1` and `TRAINER-2`, whose splits are constant and differ; the second
-/// is also what `train: auto` gives. `sizes` contains the file that the scenario names.
+/// Returns two weight files of each trainer, `TRAINER-1` and `TRAINER-2`, whose splits are constant and differ; the
+/// second is also what `train: auto` gives. `sizes` contains the file that the scenario names.
 pub(super) fn files(sizes: &Files) -> Vec<(String, String)> {
     static FILES: OnceLock<Vec<(String, String)>> = OnceLock::new();
     let made = FILES.get_or_init(|| {
@@ -35,7 +35,7 @@ pub(super) fn files(sizes: &Files) -> Vec<(String, String)> {
     made.clone()
 }
 
-/// Returns weights that give each first candidate e^`logit` times another candidate's share.
+/// Returns weights by which the first candidate of each destination has e^`logit` times the share of each other one.
 fn weights(plan: &Plan, trainer: Trainer, logit: f32) -> Weights {
     let topology = plan.te_topology();
     let network = |agent: &AgentLayout| {
