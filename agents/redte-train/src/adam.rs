@@ -1,6 +1,6 @@
 //! Adam (Kingma and Ba, ICLR '15).
 
-/// State of the optimiser for one set of parameters: only floats, so that a checkpoint can contain all of it.
+/// Optimiser state for one set of parameters: only floats, so that a checkpoint can contain it.
 #[derive(Clone, Debug)]
 pub(crate) struct Adam {
     rate: f32,

@@ -139,7 +139,7 @@ pub(crate) const RATE: f32 = 1e-3;
 /// Number of intervals in a step.
 pub(crate) const BATCH: usize = 64;
 
-/// Number of intervals whose gradients are summed as one part: a constant, so that the order of summation does not
+/// Number of intervals whose gradients are summed as one part. A constant, so that the order of summation does not
 /// depend on the number of threads.
 const PART: usize = 8;
 

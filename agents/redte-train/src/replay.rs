@@ -5,7 +5,7 @@ use crate::{
     random::Random,
 };
 
-/// Ring of the latest transitions: rows of floats, so that a checkpoint can contain all of it.
+/// Ring of the latest transitions: rows of floats, so that a checkpoint can contain it.
 #[derive(Clone, Debug)]
 pub(crate) struct ReplayBuffer {
     width: usize,

@@ -96,7 +96,8 @@ const BLOCKS: [(&str, &str, Check); 33] = {
         ("reports/README.md", "$ ./lcmp-lab bundle", NoOutput),
         (
             "reports/SPEED.md",
-            "$ ./lcmp-lab sim scenarios/8dc.yaml --repetitions 1",
+            "$ ./lcmp-lab sim scenarios/8dc.yaml --repetitions 1 --policies \
+             ecmp,wcmp,ucmp,te-100ms,rm-beta,lcmp",
             Here,
         ),
         ("reports/SPEED.md", "lcmp-lab sim", NoOutput),
@@ -113,6 +114,7 @@ const BLOCKS: [(&str, &str, Check); 33] = {
             Test(THIS, "the_labs_table_is_that_of_the_scaled_simulation"),
         ),
         (TESTBED, "$ ./lcmp-lab sim scenarios/8dc.yaml", Here),
+        (TESTBED, "$ ./lcmp-lab sim scenarios/te.yaml", Here),
         ("reports/assets/README.md", "npm pack", NoOutput),
         ("reports/assets/README.md", "pyftsubset", NoOutput),
         ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
@@ -334,7 +336,7 @@ fn gaps_stand_for_any_text() {
     }
 }
 
-/// The documents of `reports/` show two simulations, one with eight repetitions and one with a single repetition.
+/// The documents of `reports/` show three simulations, two with eight repetitions and one with a single repetition.
 #[test]
 fn the_documents_show_what_the_simulator_prints() {
     let results = tempfile::tempdir().unwrap();
@@ -358,7 +360,7 @@ fn the_documents_show_what_the_simulator_prints() {
             shown += 1;
         }
     }
-    assert_eq!(shown, 2);
+    assert_eq!(shown, 3);
 }
 
 /// The first table in `TESTBED.md` is from a lab; `sim --scaled` of the same scenario must agree with it. Flow counts,
@@ -373,7 +375,7 @@ fn the_labs_table_is_that_of_the_scaled_simulation() {
     let shown = slowdowns(&blocks.iter().find(up).unwrap().lines);
     let lines: Vec<String> = out.stdout.lines().map(str::to_owned).collect();
     let simulated = slowdowns(&lines);
-    assert_eq!(shown.len(), 6, "{shown:?}");
+    assert_eq!(shown.len(), 7, "{shown:?}");
     assert!(shown.keys().eq(simulated.keys()), "{simulated:?}");
     for (policy, measured) in &shown {
         for (a, b) in measured.iter().zip(simulated[policy]) {

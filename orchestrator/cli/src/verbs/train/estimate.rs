@@ -18,7 +18,7 @@ pub fn demands(problem: &Problem, traffic: &Traffic) -> Nanos {
     Nanos::new(count(intervals).saturating_mul(program))
 }
 
-/// Returns the estimated time of all steps of a training and of their validations; `direct` may end earlier.
+/// Returns the estimated time for all steps of a training with their validations; `direct` may end earlier.
 pub fn steps(problem: &Problem, traffic: &Traffic, options: &Options) -> Nanos {
     let agents = TeamLayout::new(&problem.topology).agents.into_iter();
     let parameters = count(agents.map(|agent| agent.shape().parameters()).sum());

@@ -49,7 +49,7 @@ struct Output {
     seed: u64,
     /// Number of steps after which the weights were best.
     steps: u64,
-    /// Loads of the scenario in percent, in the order of each score's loads; empty for a file of demands.
+    /// Loads in percent, in the order of each score's loads; empty for a file of demands.
     loads: Vec<u64>,
     scores: Vec<Score>,
 }
