@@ -1,6 +1,6 @@
 //! Policies with trained weights: the actors of all DCI switches.
 
-use lab_plan::{LinkKind, Plan, PolicyRun, TrainedPlan};
+use lab_plan::{Plan, PolicyRun, TrainedPlan};
 use lab_redte::{Actor, Observation, WeightsError, buckets};
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 
@@ -86,8 +86,7 @@ impl TrainedPolicy {
                 actor,
             });
         }
-        let inter_dc = plan.links.iter().filter(|it| it.kind == LinkKind::InterDc);
-        let largest = inter_dc.map(|link| link.emu.rate_bps).max();
+        let largest = plan.largest_te_rate();
         Ok(Self {
             interval: trained.interval_ns.into(),
             interval_ns: trained.interval_ns,

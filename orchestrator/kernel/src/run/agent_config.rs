@@ -80,10 +80,6 @@ fn actor(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Option<ActorConfi
         return None;
     };
     let (layout, weights) = trained.weights_of(&plan.te_topology(), switch_index)?;
-    let inter_dc = plan
-        .links
-        .iter()
-        .filter(|link| link.kind == LinkKind::InterDc);
     let head = |head: &lab_redte::Head| HeadConfig {
         destination: head.row,
         provisioned: (0..head.candidates)
@@ -98,7 +94,7 @@ fn actor(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Option<ActorConfi
             .filter_map(|link| PortId::from_index(*link))
             .collect(),
         heads: layout.heads.iter().map(head).collect(),
-        largest_rate_bps: inter_dc.map(|link| link.emu.rate_bps).max()?,
+        largest_rate_bps: plan.largest_te_rate()?,
         buckets: trained.buckets,
     })
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lab_abi::wire::{AgentCommand, BucketRow, Demands};
 use lab_generators::contract::MonotonicTime;
-use lab_plan::model::{FaultChange, FaultPlan, LinkKind, Plan, PolicyPlan, PolicyRun};
+use lab_plan::model::{FaultChange, FaultPlan, Plan, PolicyPlan, PolicyRun};
 use lab_te::{Controller, Tables, TeError};
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 
@@ -39,17 +39,13 @@ impl<'a> TeController<'a> {
         let PolicyPlan::Te(te) = run.policy else {
             return None;
         };
-        let capacities = plan.links.iter().flat_map(|link| {
-            let rate = (link.kind == LinkKind::InterDc).then_some(link.emu.rate_bps);
-            [rate; 2]
-        });
         let all = (0u32..).map(DcId).zip(&plan.dcs);
         Some(Self {
             plan,
             interval: te.interval_ns,
             start: MonotonicTime::from_nanos(u64::MAX),
             controller: Controller::new(plan.te_topology(), te.buckets),
-            capacities: capacities.collect(),
+            capacities: plan.te_capacities(),
             agents: all.filter(|(_, dc)| !dc.legacy).map(|(id, _)| id).collect(),
             tick: 0,
             window: 1,

@@ -20,6 +20,20 @@ impl Plan {
     pub fn paper_te_capacities(&self) -> Vec<Option<BitsPerSec>> {
         paper_capacities(&self.links)
     }
+
+    /// Returns the capacity of every directed link of [`Plan::te_topology`], emulated; `None` for a link inside a
+    /// datacenter.
+    #[must_use]
+    pub fn te_capacities(&self) -> Vec<Option<BitsPerSec>> {
+        capacities(&self.links, |link| link.emu.rate_bps)
+    }
+
+    /// Returns the largest rate of an inter-DC link, emulated, to which trained weights relate demands; `None` without
+    /// inter-DC links.
+    #[must_use]
+    pub fn largest_te_rate(&self) -> Option<BitsPerSec> {
+        self.te_capacities().into_iter().flatten().max()
+    }
 }
 
 pub(crate) fn te_topology(network: &Network, switches: &[Switch]) -> Topology {
@@ -43,8 +57,12 @@ pub(crate) fn te_topology(network: &Network, switches: &[Switch]) -> Topology {
 }
 
 pub(crate) fn paper_capacities(links: &[Link]) -> Vec<Option<BitsPerSec>> {
+    capacities(links, |link| link.paper.rate_bps)
+}
+
+fn capacities(links: &[Link], rate: impl Fn(&Link) -> BitsPerSec) -> Vec<Option<BitsPerSec>> {
     let both = links.iter().flat_map(|link| {
-        let rate = (link.kind == LinkKind::InterDc).then_some(link.paper.rate_bps);
+        let rate = (link.kind == LinkKind::InterDc).then(|| rate(link));
         [rate; 2]
     });
     both.collect()

@@ -3,8 +3,6 @@
 //! Path costs are computed from paper quantities. The intervals of a switch agent (sampling, flow-cache garbage
 //! collection, idle timeout) are in emulated time.
 
-use std::borrow::Cow;
-
 use lab_parameters::{Preset, TeConfig, Value};
 use lab_policy::{
     lcmp::{LcmpConfig, delay_of_shift, path_score},
@@ -17,10 +15,7 @@ use lab_units::{BitsPerSec, Nanos};
 use crate::{
     error::PlanError,
     fabric::te_topology::{paper_capacities, te_topology},
-    model::{
-        Candidate, Destination, EbpfPlan, LinkKind, PolicyPlan, PolicyRun, Scale, Switch,
-        TrainedPlan,
-    },
+    model::{Candidate, Destination, EbpfPlan, PolicyPlan, PolicyRun, Scale, Switch, TrainedPlan},
     network::Network,
     parameters::resolve,
     round_trip::RoundTrips,
@@ -186,10 +181,11 @@ fn trained(path: &str, spec: &TrainedSpec, inputs: &Inputs<'_>) -> Result<Traine
     }
     let refused = |source| PlanError::Weights {
         path: path.to_owned(),
-        file: spec.file().map(Cow::into_owned),
+        file: file.as_deref().map(str::to_owned),
         source,
     };
-    let header = Weights::decode(text).map_err(refused)?.header;
+    let weights = Weights::decode(text).map_err(refused)?;
+    let header = &weights.header;
     if header.trainer != spec.trainer {
         return Err(PlanError::OtherTrainer {
             path: path.to_owned(),
@@ -197,14 +193,14 @@ fn trained(path: &str, spec: &TrainedSpec, inputs: &Inputs<'_>) -> Result<Traine
             policy: redte::name(header.trainer),
         });
     }
-    let plan = TrainedPlan {
+    let interval_ns = inputs.scale.time(path, header.paper_interval_ns)?;
+    weights.actors(&topology, &capacities).map_err(refused)?;
+    Ok(TrainedPlan {
         trainer: spec.trainer,
-        interval_ns: inputs.scale.time(path, header.paper_interval_ns)?,
+        interval_ns,
         buckets: TeConfig::DEFAULT.buckets,
         weights: text.to_owned(),
-    };
-    plan.actors(&topology, &capacities).map_err(refused)?;
-    Ok(plan)
+    })
 }
 
 fn known_own(path: &str, spec: &OwnSpec) -> Result<String, PlanError> {
@@ -269,11 +265,7 @@ fn idle_timeout(trips: RoundTrips) -> Nanos {
 
 /// Returns the maximum rate of an inter-DC link at the paper's scale, LCMP's `max_capacity`.
 fn largest_rate(network: &Network) -> BitsPerSec {
-    let inter_dc = network
-        .links
-        .iter()
-        .filter(|link| link.kind == LinkKind::InterDc);
-    let largest = inter_dc.map(|link| link.paper.rate_bps).max();
+    let largest = paper_capacities(&network.links).into_iter().flatten().max();
     // A lab without inter-DC links has no paths to score, so any value will do.
     largest.unwrap_or(LcmpConfig::ARTIFACT.max_capacity_bps)
 }

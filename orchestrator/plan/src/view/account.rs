@@ -158,9 +158,9 @@ pub fn trained(plan: &Plan) -> Vec<TrainedAccount> {
             return None;
         };
         let actors = trained.actors(&plan.te_topology(), &plan.paper_te_capacities());
-        let networks = actors.ok()?.into_iter().map(|actor| NetworkAccount {
-            dc: plan.dcs[actor.layout.switch].name.clone(),
-            ..NetworkAccount::of(actor.network.shape())
+        let networks = actors.ok()?.into_iter().map(|actor| {
+            let dc = &plan.dcs[actor.layout.switch].name;
+            NetworkAccount::of(dc, actor.network.shape())
         });
         Some(TrainedAccount {
             policy: run.label.clone(),
@@ -172,11 +172,11 @@ pub fn trained(plan: &Plan) -> Vec<TrainedAccount> {
 }
 
 impl NetworkAccount {
-    /// Counts memory and operations for a network of the given shape, at a switch without a name.
-    fn of(shape: &Shape) -> Self {
+    /// Counts memory and operations for a network of the given shape at the switch of `dc`.
+    fn of(dc: &str, shape: &Shape) -> Self {
         let parameters = shape.parameters();
         Self {
-            dc: String::new(),
+            dc: dc.to_owned(),
             inputs: shape.inputs,
             outputs: shape.outputs(),
             parameters,
@@ -214,7 +214,7 @@ mod tests {
             heads: vec![2; 5],
         };
         let expected = NetworkAccount {
-            dc: String::new(),
+            dc: "dc2".to_owned(),
             inputs: 9,
             outputs: 10,
             parameters: 3_050,
@@ -222,6 +222,6 @@ mod tests {
             multiply_adds: 2_944,
             exponentials: 10,
         };
-        assert_eq!(NetworkAccount::of(&shape), expected);
+        assert_eq!(NetworkAccount::of("dc2", &shape), expected);
     }
 }
