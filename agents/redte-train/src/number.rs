@@ -1,5 +1,7 @@
 //! Conversions between numbers.
 
+use lab_units::Ratio;
+
 /// Returns the nearest `f32`.
 #[expect(
     clippy::cast_possible_truncation,
@@ -13,6 +15,12 @@ pub(crate) const fn narrow(number: f64) -> f32 {
 #[expect(clippy::cast_precision_loss, reason = "counts are below 2^53")]
 pub(crate) const fn float(count: usize) -> f64 {
     count as f64
+}
+
+/// Returns a ratio as a float.
+#[expect(clippy::cast_precision_loss, reason = "both terms are below 2^53")]
+pub(crate) const fn ratio(ratio: Ratio) -> f64 {
+    ratio.numerator() as f64 / ratio.denominator() as f64
 }
 
 /// Returns the mean of numbers; 0 for none.

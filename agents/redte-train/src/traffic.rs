@@ -1,13 +1,19 @@
 //! Demands of consecutive intervals, sampled from workloads.
 //!
 //! Flows of a pair of datacenters arrive as a Poisson process, and all bytes of a flow count in the interval of its
-//! start. In bursty traffic, the rate of every pair is [`BURST`] times the mean for [`BURST_SHARE`] of the time, and
-//! [`LULL`] times the mean otherwise. Slots of one burst's length are drawn independently, with a random phase for
-//! every pair.
+//! start. In bursty traffic, slots of one burst's length are drawn independently, with a random phase for every pair;
+//! [`lab_units::bursts`] has their rates.
 
-use lab_units::Bytes;
+use lab_units::{
+    Bytes,
+    bursts::{BURST, LULL, SLOTS_PER_BURST},
+};
 
-use crate::{number::float, problem::Problem, random::Random};
+use crate::{
+    number::{float, ratio},
+    problem::Problem,
+    random::Random,
+};
 
 /// Workloads of a network.
 #[derive(Clone, Debug)]
@@ -166,8 +172,8 @@ impl Modulation {
     fn draw(length: Option<u32>, random: &mut Random) -> f64 {
         match length {
             None => 1.0,
-            Some(_) if random.fraction() < BURST_SHARE => BURST,
-            Some(_) => LULL,
+            Some(_) if random.fraction() < 1.0 / f64::from(SLOTS_PER_BURST) => ratio(BURST),
+            Some(_) => ratio(LULL),
         }
     }
 
@@ -192,15 +198,6 @@ fn arrivals(mean: f64, sizes: &Sizes, random: &mut Random) -> u64 {
     }
     bytes
 }
-
-/// Factor of a pair's rate in a burst.
-pub const BURST: f64 = 5.5;
-
-/// Factor of a pair's rate outside bursts.
-pub const LULL: f64 = 0.5;
-
-/// Share of the time in which a pair bursts; with it, the mean factor is 1.
-pub const BURST_SHARE: f64 = 0.1;
 
 /// Burst length in intervals up to which a trace of [`DataSplit::intervals`] contains enough bursts.
 const SHORT_BURST: u32 = 3;

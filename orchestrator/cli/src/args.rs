@@ -618,10 +618,10 @@ pub struct ExplainArgs {
     /// Neighbour datacenters whose link is down
     #[arg(long, value_name = "DC,…", value_delimiter = ',')]
     pub dead: Vec<String>,
-    /// Utilisations of links to neighbours in the interval before, for trained weights [default: 0]
+    /// Utilisations of links to neighbours in the last interval, for trained weights [default: 0]
     #[arg(long, value_name = "DC=SHARE,…", value_delimiter = ',')]
     pub utilisations: Vec<String>,
-    /// Demands of the deciding switch's datacenter in the interval before, for trained weights [default: none]
+    /// Demands of the deciding switch's datacenter in the last interval, for trained weights [default: none]
     #[arg(long, value_name = "DC=RATE,…", value_delimiter = ',')]
     pub demands: Vec<String>,
     /// Only these policies of the scenario, by label

@@ -266,9 +266,9 @@ pub struct SplitCounts {
     pub installed: u64,
     /// Number of intervals, counted likewise, whose splits changed a switch's table.
     pub changed: u64,
-    /// Number of decisions in all repetitions.
+    /// Number of decisions for first data packets in all repetitions; those for ACKs are not counted.
     pub decisions: u64,
-    /// Number of decisions after the first split that changed a table, in the same repetition.
+    /// Number of these decisions after the first split that changed a table, in the same repetition.
     pub after_first: u64,
 }
 

@@ -8,6 +8,7 @@
 //! Must not contain: clocks, floats, I/O.
 //!
 //! - [`rate`][]: [`BitsPerSec`], a link rate
+//! - [`bursts`][]: shape of bursty traffic
 //! - [`bytes`][]: [`Bytes`], an amount of data
 //! - [`time`][]: [`Nanos`], a duration
 //! - [`ratio`][]: [`Ratio`], an exact fraction such as `1/1000`
@@ -30,6 +31,7 @@
 
 extern crate alloc;
 
+pub mod bursts;
 pub mod bytes;
 pub mod format;
 pub mod ids;

@@ -1,26 +1,16 @@
 //! Bursts of a workload: times at which two datacenters exchange a multiple of their mean rate.
 //!
-//! Time is divided into slots of one burst's length, with a random phase for every pair. In each slot a pair bursts
-//! with probability 1/10. A bursting pair has 5.5 times its mean rate, any other pair half of it, so that the mean over
-//! time is the workload's load.
+//! Time is divided into slots of one burst's length, with a random phase for every pair; [`lab_units::bursts`] has their
+//! rates. The mean over time is the workload's load.
 
 use std::collections::BTreeMap;
 
-use lab_units::{DcId, Nanos};
+use lab_units::{DcId, Nanos, bursts::SLOTS_PER_BURST};
 
 use crate::{
     network::Network,
     sample::{Sampling, Stream, StreamName},
 };
-
-/// Ratio of the rate in a burst to the mean rate.
-pub(crate) const FACTOR: f64 = 5.5;
-
-/// Ratio of the rate in a burst to the rate between bursts.
-pub(crate) const OVER_LULL: usize = 11;
-
-/// Mean number of slots per burst: 1 ÷ the probability that a slot is a burst.
-const SLOTS_PER_BURST: usize = 10;
 
 /// Bursts of all pairs of a workload in one repetition.
 pub(crate) struct Bursts {
@@ -56,7 +46,7 @@ impl Bursts {
             let pair = BurstSlots {
                 phase: stream.phase(length.get() as f64),
                 is_burst: (0..slots)
-                    .map(|_| stream.below(SLOTS_PER_BURST) == 0)
+                    .map(|_| stream.below(SLOTS_PER_BURST as usize) == 0)
                     .collect(),
             };
             ((from, to), pair)

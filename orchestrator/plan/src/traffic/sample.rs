@@ -4,7 +4,7 @@
 //! repetition does not change the other streams. The generator is PCG-64-MCG, seeded with the SHA-256 of the name, and
 //! the logarithm is a Rust port of musl's, so that a seed gives the same schedule on every machine.
 
-use lab_units::Nanos;
+use lab_units::{Nanos, Ratio};
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest, Sha256};
@@ -90,6 +90,11 @@ pub fn generator(name: &str) -> Pcg64Mcg {
 #[must_use]
 pub(crate) fn float(value: u64) -> f64 {
     value as f64
+}
+
+/// Returns a ratio as a float.
+pub(crate) fn quotient(ratio: Ratio) -> f64 {
+    float(ratio.numerator()) / float(ratio.denominator())
 }
 
 /// Rounds `nanos` to the nearest whole number of nanoseconds.

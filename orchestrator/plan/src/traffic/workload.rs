@@ -10,15 +10,18 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use lab_scenario::{Arrivals, SizeCdf, Workload, limits};
-use lab_units::Nanos;
+use lab_units::{
+    Nanos,
+    bursts::{BURST, OVER_LULL},
+};
 
-use super::bursts::{self, Bursts};
+use super::bursts::Bursts;
 use crate::{
     demand::{self, Demand},
     drafts::Draft,
     error::PlanError,
     network::Network,
-    sample::{Sampling, Stream, StreamName, float, nearest},
+    sample::{Sampling, Stream, StreamName, float, nearest, quotient},
 };
 
 /// Flows sampled for one repetition of a workload.
@@ -165,7 +168,7 @@ impl SendingHost {
         let dc = to[self.targets.below(to.len())];
         let from = network.node(self.demand.host).dc;
         if bursts.is_some_and(|bursts| !bursts.is_burst(from, dc, start))
-            && self.lulls.below(bursts::OVER_LULL) != 0
+            && self.lulls.below(OVER_LULL as usize) != 0
         {
             return None;
         }
@@ -206,7 +209,7 @@ fn sources(
                 quantity,
             })
         };
-        let factor = workload.bursts.map_or(1.0, |_| bursts::FACTOR);
+        let factor = workload.bursts.map_or(1.0, |_| quotient(BURST));
         let gap = mean_gap(&demand, sizes) / factor;
         let mut gaps = stream("gaps");
         let first = match workload.arrivals {
@@ -230,7 +233,7 @@ fn sources(
 fn mean_gap(demand: &Demand, sizes: &SizeCdf) -> f64 {
     let mean = sizes.mean();
     let mean_bits = 8.0 * float(mean.numerator()) / float(mean.denominator());
-    let load = float(demand.load.numerator()) / float(demand.load.denominator());
+    let load = quotient(demand.load);
     let full_rate = float(demand.full_bps) / float(demand.sharers);
     mean_bits * NANOS_PER_SECOND / (full_rate * load)
 }

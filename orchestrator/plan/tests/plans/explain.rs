@@ -262,8 +262,8 @@ fn inputs_of_trained_weights_are_what_the_question_gives() {
     assert_eq!(used, expected);
     let text = render_explanation(&explanation);
     for line in [
-        "  utilisation      dc6  0.400  0.200\n",
-        "  demand           dc8  0.500  2.000\n",
+        "  utilisation    dc6  0.400  0.200\n",
+        "  demand         dc8  0.500  2.000\n",
         "  dc6   10 ms   40 Gbit  0.2857       29  ",
     ] {
         assert!(text.contains(line), "{text}");

@@ -30,7 +30,7 @@ pub fn render(explanation: &Explanation) -> String {
 
 /// Renders the inputs of trained weights.
 fn input_table(inputs: &[ActorInput]) -> String {
-    let mut rows = vec![["interval before", "to", "share", "input"].map(str::to_owned)];
+    let mut rows = vec![["last interval", "to", "share", "input"].map(str::to_owned)];
     rows.extend(inputs.iter().map(|it| {
         let quantity = match it.quantity {
             InputQuantity::Utilisation => "utilisation",
