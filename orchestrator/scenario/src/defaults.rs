@@ -2,9 +2,12 @@
 //! `lab-parameters`.
 
 use lab_parameters::{LinkConfig, TransportConfig};
-use lab_units::{BitsPerSec, Nanos};
+use lab_units::{BitsPerSec, Nanos, Ratio};
 
-use crate::model::{Generator, Measure, ScaleSpec, Tool};
+use crate::{
+    limits,
+    model::{Generator, Measure, ScaleSpec, Tool},
+};
 
 /// Default of a host's link to a leaf or to the DCI switch: 100 Gb/s, like the paper's servers with one NIC.
 pub const HOST_LINK: LinkConfig = LinkConfig::PAPER;
@@ -24,6 +27,13 @@ pub const INTER_DC: LinkConfig = LinkConfig {
     buffer_bytes: TransportConfig::PAPER.dci_buffer_bytes,
     ..LinkConfig::PAPER
 };
+
+/// Default bound on the delay of a candidate's path under `downhill-delay`: one and a half times the least delay, which
+/// excludes few candidates on wide-area networks.
+pub const STRETCH: Ratio = Ratio::new(3, 2).expect("a fraction");
+
+/// Default maximum number of candidates for one destination: as many as a switch can choose among.
+pub const MAX_CANDIDATES: u8 = limits::MAX_CANDIDATES;
 
 /// Default seed of all random numbers.
 pub const SEED: u64 = 1;

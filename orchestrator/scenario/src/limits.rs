@@ -86,6 +86,23 @@ pub const MAX_POLICIES: usize = 32;
 /// Maximum length of a policy's label in characters.
 pub const MAX_LABEL: usize = 16;
 
+/// Maximum number of candidates for one destination: as many as a switch can choose among.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a handful; more would not fit the switch program's tables"
+)]
+pub const MAX_CANDIDATES: u8 = lab_policy::MAX_CANDIDATES as u8;
+/// Minimum number of candidates that a scenario can ask for; one candidate would leave nothing to choose.
+pub const MIN_CANDIDATES: u8 = 2;
+/// Maximum ratio of a candidate's delay to the least delay; a larger one excludes no path.
+pub const MAX_STRETCH: u64 = 1_000;
+
+/// Returns the permitted ratios of a candidate's delay to the least delay.
+#[must_use]
+pub fn stretches() -> RangeInclusive<Ratio> {
+    Ratio::ONE..=Ratio::new(MAX_STRETCH, 1).expect("one is not zero")
+}
+
 /// Maximum scale factor; its inverse is the minimum scale factor.
 pub const MAX_SCALE: u64 = 1_000_000;
 

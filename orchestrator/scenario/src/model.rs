@@ -7,7 +7,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use lab_parameters::Value;
 pub use lab_parameters::{EcnConfig, LinkConfig};
 use lab_policy::{BucketPolicy, redte};
-use lab_units::{Bytes, Nanos, Ratio, Trainer};
+use lab_units::{Bytes, CandidateSet, Nanos, Ratio, Trainer};
 pub use lab_units::{Semantics, Tool};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -25,6 +25,9 @@ pub struct Scenario {
     pub name: String,
     pub description: String,
     pub topology: Topology,
+    /// Rule by which next hops become candidates.
+    #[serde(skip_serializing_if = "CandidateSet::is_default")]
+    pub candidate_set: CandidateSet,
     pub traffic: Vec<Traffic>,
     pub policies: Vec<PolicySpec>,
     pub scale: ScaleSpec,

@@ -81,6 +81,7 @@ traffic:
 policies: [ecmp]
 generator: { tool: ib_read_bw, mtu: 1024, traffic_class: 104 }
 measure: { queues: 1 ms, links: 2 ms, switches: 3 ms, from: 4 ms, to: 35 ms }
+routing: { candidates: downhill-delay, stretch: 51/50, max: 6 }
 scale: { rate: 1/36, time: 37 }
 faults:
   - { at: 38 ms, link: [dc1, dc2], down: true }

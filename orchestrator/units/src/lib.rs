@@ -14,6 +14,7 @@
 //! - [`ratio`][]: [`Ratio`], an exact fraction such as `1/1000`
 //! - [`format`][]: format numbers of files that several crates write and read
 //! - [`ids`][]: indices of a plan's tables
+//! - [`candidates`][]: [`CandidateSet`], the rule by which next hops become candidates
 //! - [`kinds`][]: closed sets of words that several crates use, such as [`Engine`] and [`Clock`]; [`Mac`]
 //! - [`tool`][]: programs that generate flows
 //! - [`show`][]: rounded quantities, tables and paragraphs for people
@@ -33,6 +34,7 @@ extern crate alloc;
 
 pub mod bursts;
 pub mod bytes;
+pub mod candidates;
 pub mod format;
 pub mod ids;
 pub mod kinds;
@@ -46,6 +48,7 @@ pub mod time;
 pub mod tool;
 
 pub use bytes::Bytes;
+pub use candidates::CandidateSet;
 pub use format::PLAN_FORMAT;
 pub use ids::{DcId, FlowId, LinkId, NodeId, PortId};
 pub use kinds::{Clock, Engine, LinkChange, Mac, ParseKindError, Place, Semantics, Trainer};

@@ -3,7 +3,11 @@
 use std::{borrow::Cow, fmt};
 
 use lab_parameters::{ParameterError, Preset};
-use lab_units::{Bytes, Nanos, ParseQuantityError, Ratio, ratio::ParseRatioError};
+use lab_units::{
+    Bytes, Nanos, ParseQuantityError, Ratio,
+    candidates::{DOWNHILL_DELAY, FEWEST_HOPS},
+    ratio::ParseRatioError,
+};
 
 use super::file::{CdfError, FlowFileError};
 use crate::{expect::ParseExpectationError, limits};
@@ -248,6 +252,13 @@ pub enum ProblemKind {
         "`{missing}` is missing: a scale needs the factors `rate` and `time` (hint: or write `scale: auto`)"
     )]
     HalfScale { missing: &'static str },
+
+    // Problems with routing.
+    #[error(
+        "`{key}` bounds the candidates of `{DOWNHILL_DELAY}`, but these are `{FEWEST_HOPS}` (hint: write `candidates: \
+         {DOWNHILL_DELAY}`, or remove `{key}`)"
+    )]
+    NotDownhill { key: &'static str },
 
     // Problems with faults.
     #[error("no link leads from `{}` to `{}`", between[0], between[1])]

@@ -14,7 +14,10 @@ pub mod traffic;
 pub mod transport;
 pub mod with;
 
-use lab_units::{Nanos, Ratio};
+use lab_units::{
+    Nanos, Ratio,
+    candidates::{DOWNHILL_DELAY, FEWEST_HOPS},
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
@@ -48,6 +51,9 @@ pub struct Scenario {
     pub description: Maybe<Text<String>>,
     /// Datacenters and the links between them.
     pub topology: Topology,
+    /// Next hops among which the policies choose.
+    #[serde(default)]
+    pub routing: Maybe<Routing>,
     /// Sources of flows.
     #[schemars(length(min = 1, max = limits::MAX_TRAFFIC))]
     pub traffic: At<Vec<At<Traffic>>>,
@@ -93,6 +99,39 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(length(max = limits::MAX_EXPECTATIONS))]
     pub expect: Maybe<At<Vec<Text<Expectation>>>>,
+}
+
+/// Next hops among which the policies choose, the same for every policy.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Routing {
+    /// Rule by which a switch's neighbours become candidates for a destination. `fewest-hops`: all neighbours from which
+    /// a path needs one inter-DC link less, as in the paper's artifact; `downhill-delay`: all neighbours that are nearer
+    /// by least delay, within the bounds of `stretch` and `max`. With both, packets cannot loop.
+    #[schemars(extend("default" = FEWEST_HOPS))]
+    pub candidates: Maybe<Text<CandidateRule>>,
+    /// With `downhill-delay`: largest one-way delay of the best path through a candidate, divided by the least delay
+    /// from the switch.
+    #[schemars(extend("default" = "3/2", "minimum" = 1, "maximum" = limits::MAX_STRETCH))]
+    pub stretch: Maybe<Text<Ratio>>,
+    /// With `downhill-delay`: maximum number of candidates for one destination. Of more, those with the least delay are
+    /// kept.
+    #[schemars(extend("default" = defaults::MAX_CANDIDATES, "minimum" = limits::MIN_CANDIDATES, "maximum" = limits::MAX_CANDIDATES))]
+    pub max: Maybe<Text<u8>>,
+}
+
+/// Rule by which a switch's neighbours become candidates.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum CandidateRule {
+    FewestHops,
+    DownhillDelay,
+}
+
+words! {
+    CandidateRule: "a rule for candidates" = &[
+        (FEWEST_HOPS, Self::FewestHops),
+        (DOWNHILL_DELAY, Self::DownhillDelay),
+    ];
 }
 
 /// Factors that convert the paper's quantities to emulated ones. Sizes are scaled by the product of both factors.

@@ -13,7 +13,7 @@ mod transport;
 
 use std::ops::RangeInclusive;
 
-use lab_units::{Nanos, Ratio, Tool};
+use lab_units::{CandidateSet, Nanos, Ratio, Tool};
 
 use self::context::Context;
 use crate::{
@@ -38,6 +38,7 @@ pub(crate) fn resolve(
         expect: expectations::expect(&mut context, raw, &topology.model, &policies),
         name: names::scenario(&mut context, &raw.name),
         description: description(&mut context, raw),
+        candidate_set: candidate_set(&mut context, &raw.routing.0.clone().unwrap_or_default()),
         traffic: traffic::traffic(&mut context, &topology, &raw.traffic),
         faults: links::faults(&mut context, &topology, raw.faults.as_ref()),
         policies,
@@ -64,6 +65,32 @@ fn description(context: &mut Context<'_>, raw: &raw::Scenario) -> String {
     let description = text.as_str().trim();
     context.no_control_characters(&text.range(), description);
     description.to_owned()
+}
+
+fn candidate_set(context: &mut Context<'_>, raw: &raw::Routing) -> CandidateSet {
+    let rule = context.read_or(&raw.candidates, raw::CandidateRule::FewestHops);
+    match rule {
+        raw::CandidateRule::FewestHops => {
+            let bounds = [
+                ("stretch", raw.stretch.as_ref().map(Text::range)),
+                ("max", raw.max.as_ref().map(Text::range)),
+            ];
+            for (key, range) in bounds {
+                if let Some(range) = range {
+                    context.problem(&range, ProblemKind::NotDownhill { key });
+                }
+            }
+            CandidateSet::FewestHops
+        }
+        raw::CandidateRule::DownhillDelay => CandidateSet::DownhillDelay {
+            stretch: context.within_or(&raw.stretch, limits::stretches(), defaults::STRETCH),
+            max: context.within_or(
+                &raw.max,
+                limits::MIN_CANDIDATES..=limits::MAX_CANDIDATES,
+                defaults::MAX_CANDIDATES,
+            ),
+        },
+    }
 }
 
 fn repetitions(
