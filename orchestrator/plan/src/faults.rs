@@ -11,6 +11,7 @@ use crate::{
     model::{FaultChange, FaultPlan, PolicyRun, Scale, Switch},
     network::Network,
     path_costs::PathCosts,
+    paths::Paths,
 };
 
 /// A link change with its time, and the link's parameters after the change.
@@ -61,10 +62,11 @@ pub(crate) fn resolve(
 pub(crate) fn with_path_costs(
     changes: Vec<PlannedFault>,
     network: &Network,
+    paths: &Paths,
     switches: &[Switch],
     policies: &[PolicyRun],
 ) -> Result<Vec<FaultPlan>, PlanError> {
-    let mut scores = PathCosts::new(network, switches, policies);
+    let mut scores = PathCosts::new(network, paths, switches, policies);
     let mut faults = Vec::with_capacity(changes.len());
     for PlannedFault { mut fault, paper } in changes {
         // A cut or repair changes no path costs, because switches detect link states themselves.

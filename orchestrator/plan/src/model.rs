@@ -8,7 +8,8 @@ use std::{net::Ipv4Addr, ops::Range};
 pub use lab_parameters::{EcnConfig, LinkConfig};
 use lab_policy::Path;
 use lab_units::{
-    BitsPerSec, Bytes, DcId, FlowId, LinkChange, LinkId, Mac, Nanos, NodeId, PortId, Ratio,
+    BitsPerSec, Bytes, CandidateSet, DcId, FlowId, LinkChange, LinkId, Mac, Nanos, NodeId, PortId,
+    Ratio,
 };
 pub use lab_units::{PLAN_FORMAT, Tool};
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,9 @@ pub struct Plan {
     /// Rationale of the scale; `None` if the scenario gives the factors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_scale: Option<AutoScale>,
+    /// Rule by which next hops became candidates; left out if it is the default.
+    #[serde(default, skip_serializing_if = "CandidateSet::is_default")]
+    pub candidate_set: CandidateSet,
     pub dcs: Vec<Dc>,
     /// DCI switches, then spines, leaves and hosts.
     pub nodes: Vec<Node>,
@@ -161,7 +165,7 @@ pub struct Node {
     pub further_addrs: Vec<Ipv4Addr>,
     /// Ports of the node, by increasing link id.
     pub ports: Vec<PortId>,
-    /// Kernel routes to every destination outside the node, with all next hops on shortest paths.
+    /// Kernel routes to every destination outside the node, with all candidates as next hops.
     pub routes: Vec<Route>,
 }
 
@@ -272,20 +276,23 @@ impl Switch {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Destination {
     pub dc: DcId,
-    /// Number of inter-DC links on each path.
+    /// Minimum number of inter-DC links over the candidates' best paths; with `fewest-hops`, all paths have this number.
     pub hops: u32,
-    /// Next hops on shortest paths, by increasing one-way delay, then port.
+    /// Next hops that the plan's candidate set selects, by increasing one-way delay, then port.
     pub candidates: Vec<Candidate>,
 }
 
-/// Next hop towards a datacenter, with the attributes of the best path through this next hop: among the paths with the
-/// fewest hops, the one with the least delay, then with the most capacity.
+/// Next hop towards a datacenter, with the attributes of the best path over candidates through this next hop: the one
+/// with the least delay, then with the most capacity, then with the fewest links.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Egress port towards the next hop.
     pub port: PortId,
     /// Datacenter of the next hop.
     pub next_dc: DcId,
+    /// Number of inter-DC links on the path beyond [`Destination::hops`]; 0 with `fewest-hops`, and left out then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub extra_hops: u32,
     /// One-way delay of the path between the two DCI switches, in paper time (before scaling).
     pub paper_delay_ns: Nanos,
     /// Smallest capacity of a link on the path, before scaling.
@@ -315,16 +322,24 @@ pub struct PolicyRun {
 }
 
 impl Candidate {
-    /// Returns the attributes of the path through this next hop, which has `hops` inter-DC links.
+    /// Returns the attributes of the path through this next hop; `hops` is the destination's [`Destination::hops`].
     #[must_use]
     pub const fn path(&self, hops: u32) -> Path {
         Path {
             delay: self.paper_delay_ns,
             capacity: self.paper_bottleneck_bps,
             link_rate: self.paper_first_link_bps,
-            hops,
+            hops: hops.saturating_add(self.extra_hops),
         }
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that `skip_serializing_if` needs"
+)]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl PolicyRun {

@@ -62,7 +62,7 @@ pub fn resolve(
 ) -> Result<Plan, PlanError> {
     let seed = options.seed.unwrap_or(scenario.seed);
     let paper = topology::build(&scenario.topology, &Scale::PAPER)?;
-    let paths = Paths::find(&paper);
+    let paths = Paths::find(&paper, scenario.candidate_set);
     let repetitions = if options.follows_rxe() {
         scenario.repetitions.lab
     } else {
@@ -108,7 +108,7 @@ pub fn resolve(
             ),
             scale: &scale,
         },
-        &mut Networks::new(&network, &changes),
+        &mut Networks::new(&network, &paths, &changes),
     )?;
     if scenario.transport.semantics == Semantics::Paper {
         source_addrs::add(&mut network, scenario.generator.tool, &flows)?;
@@ -160,7 +160,7 @@ pub fn resolve(
         switches_ns: scale.time("measure.switches", scenario.measure.switches)?,
         measured: measured_window(&scenario.measure, &flows)?,
     };
-    let faults = faults::with_path_costs(changes, &network, &switches, &policies)?;
+    let faults = faults::with_path_costs(changes, &network, &paths, &switches, &policies)?;
     let inputs = EstimateInputs {
         network: &network,
         paths: &paths,
@@ -208,6 +208,7 @@ pub fn resolve(
         slot: 0,
         scale,
         auto_scale,
+        candidate_set: scenario.candidate_set,
         dcs: network.dcs,
         nodes: network.nodes,
         links: network.links,

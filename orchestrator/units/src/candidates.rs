@@ -39,10 +39,6 @@ impl CandidateSet {
 
     /// Returns true for [`CandidateSet::FewestHops`], the default, which files leave out.
     #[must_use]
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "the signature that `skip_serializing_if` needs"
-    )]
     pub const fn is_default(&self) -> bool {
         matches!(self, Self::FewestHops)
     }
@@ -76,7 +72,10 @@ mod tests {
     fn a_set_is_shown_with_its_bounds() {
         let stretch = "1.5".parse().unwrap();
         let downhill = CandidateSet::DownhillDelay { stretch, max: 8 };
-        assert_eq!(downhill.to_string(), "downhill-delay, stretch 3/2, at most 8");
+        assert_eq!(
+            downhill.to_string(),
+            "downhill-delay, stretch 3/2, at most 8"
+        );
         assert_eq!(CandidateSet::default().to_string(), "fewest-hops");
         assert!(CandidateSet::FewestHops.is_default() && !downhill.is_default());
     }

@@ -184,6 +184,7 @@ fn destination(plan: &Plan, dc: DcId, ports: &[u32]) -> Destination {
         Candidate {
             port,
             next_dc: plan.nodes[plan.ports[port.peer().index()].node.index()].dc,
+            extra_hops: 0,
             paper_delay_ns: wire.delay_ns,
             paper_bottleneck_bps: wire.rate_bps,
             paper_first_link_delay_ns: wire.delay_ns,

@@ -17,6 +17,8 @@ use crate::{
 pub(crate) struct Networks {
     /// Network state of each epoch, with the emulated time at which the epoch begins; the first begins at 0.
     epochs: Vec<(Nanos, Network)>,
+    /// Next hops at the start of a run over which ideal paths lead, see [`Paths::references`].
+    references: Vec<Paths>,
     /// Cache of networks in which each link has its best (maximum) rate and best (minimum) delay over a range of
     /// epochs; the key is the first and the last epoch.
     best: BTreeMap<(usize, usize), Combined>,
@@ -26,14 +28,15 @@ pub(crate) struct Networks {
 /// hosts in it.
 struct Combined {
     network: Network,
-    paths: Paths,
-    tables: TablePaths,
+    /// Paths over each of the references, and all paths that they allow.
+    tables: Vec<(Paths, TablePaths)>,
     between: BTreeMap<(NodeId, NodeId), Vec<HostPath>>,
 }
 
 impl Networks {
-    /// Returns the states of a network that is `network` at the start of a run and then undergoes `changes`.
-    pub fn new(network: &Network, changes: &[PlannedFault]) -> Self {
+    /// Returns the states of a network that is `network`, with the next hops of `paths`, at the start of a run and then
+    /// undergoes `changes`.
+    pub fn new(network: &Network, paths: &Paths, changes: &[PlannedFault]) -> Self {
         let mut epochs = vec![(Nanos::ZERO, network.clone())];
         let mut now = network.clone();
         for change in changes {
@@ -47,6 +50,7 @@ impl Networks {
         }
         Self {
             epochs,
+            references: paths.references(network),
             best: BTreeMap::new(),
         }
     }
@@ -81,34 +85,39 @@ impl Networks {
         ideal
     }
 
-    /// Returns the paths that the switches' tables allow between two hosts, with each link's best rate and delay over
+    /// Returns the paths that the references' tables allow between two hosts, with each link's best rate and delay over
     /// an epoch range; the path with the least delay is first.
     fn all(&mut self, (first, last): (usize, usize), src: NodeId, dst: NodeId) -> &[HostPath] {
         let epochs = &self.epochs;
+        let references = &self.references;
         let combined = self.best.entry((first, last)).or_insert_with(|| {
             let network = best_of(&epochs[first..=last]);
+            let tables = references
+                .iter()
+                .map(|paths| (paths.on(&network), TablePaths::default()));
             Combined {
-                paths: Paths::find(&network),
+                tables: tables.collect(),
                 network,
-                tables: TablePaths::default(),
                 between: BTreeMap::new(),
             }
         });
         let network = &combined.network;
-        let paths = &combined.paths;
         let tables = &mut combined.tables;
         combined.between.entry((src, dst)).or_insert_with(|| {
             let from = network.node(src).dc;
             let to = network.node(dst).dc;
-            let best = paths::host_path(network, paths, src, dst);
-            let others: Vec<_> = tables
-                .between(network, paths, from, to)
-                .map(|ports| paths::host_path_over(network, src, dst, ports))
-                .filter(|ports| *ports != best)
-                .collect();
-            let all = std::iter::once(&best).chain(&others);
-            all.map(|ports| HostPath::new(ideal::hops(network, ports)))
-                .collect()
+            let best = paths::host_path(network, &tables[0].0, src, dst);
+            let mut all = vec![best];
+            for (paths, tables) in tables {
+                let allowed = tables.between(network, paths, from, to);
+                for ports in allowed.map(|it| paths::host_path_over(network, src, dst, it)) {
+                    if !all.contains(&ports) {
+                        all.push(ports);
+                    }
+                }
+            }
+            let host_path = |ports: &Vec<_>| HostPath::new(ideal::hops(network, ports));
+            all.iter().map(host_path).collect()
         })
     }
 }

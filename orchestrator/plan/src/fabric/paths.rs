@@ -1,12 +1,27 @@
 //! Paths between datacenters: candidate next hops, the best path through each of them, and paths between hosts.
 //!
-//! As in the paper's testbed, the next hops of a destination are all neighbours that are one hop nearer to it, found by
-//! breadth-first search over the DCI switches. Delay and rate only order the next hops. Paths never cross hosts.
+//! Which neighbours are next hops towards a destination is a [`CandidateSet`]. With `fewest-hops`, as in the paper's
+//! testbed, they are all neighbours that are one hop nearer, found by breadth-first search over the DCI switches; delay
+//! and rate only order them. With `downhill-delay`, they are all neighbours that are strictly nearer by least delay:
+//! let d be the least one-way delay to the destination, then neighbour n of s is a next hop if
+//!
+//! ```text
+//! n comes before s, by (d, largest capacity on such a path, fewest links, id)
+//! delay(s, n) + d(n) ≤ stretch · d(s)
+//! ```
+//!
+//! and at most `max` of them are kept, those on the best paths. The order is strict also where links without delay make
+//! datacenters equally near, and the best next hop always comes before its switch, because its path has one link less.
+//! Under both rules each hop goes to an earlier datacenter in one order of all datacenters, so that packets cannot loop,
+//! whatever the switches choose and whichever links are down.
+//!
+//! The next hops are those at the delays of the scenario's topology: a fault changes the paths' attributes, but not the
+//! set. Paths never cross hosts.
 
-use std::{cmp::Reverse, collections::VecDeque};
+use std::cmp::Reverse;
 
 use lab_policy::MAX_CANDIDATES;
-use lab_units::{BitsPerSec, DcId, Nanos, NodeId, PortId};
+use lab_units::{BitsPerSec, CandidateSet, DcId, Nanos, NodeId, PortId, Ratio};
 
 use crate::{
     error::PlanError,
@@ -14,11 +29,25 @@ use crate::{
     network::Network,
 };
 
-/// Best path between each pair of datacenters, among the paths with the fewest hops.
+/// Next hops between all datacenters, with the best path over them.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
-    /// Best paths by destination, then by source; `None` if the source cannot reach the destination.
-    towards: Vec<Vec<Option<BestPath>>>,
+    set: CandidateSet,
+    /// Paths by destination.
+    towards: Vec<Towards>,
+}
+
+/// Paths to one destination.
+#[derive(Clone, Debug)]
+struct Towards {
+    /// Datacenters that can reach the destination: the destination itself, then each after all its next hops.
+    order: Vec<DcId>,
+    /// Egress ports to the next hops, by source.
+    ports: Vec<Vec<PortId>>,
+    /// Numbers of next hops beyond the set's maximum, by source.
+    left_out: Vec<usize>,
+    /// Best paths over the next hops, by source; `None` if the source cannot reach the destination.
+    best: Vec<Option<BestPath>>,
 }
 
 /// Best path from a datacenter to a destination.
@@ -31,6 +60,10 @@ struct BestPath {
     /// First egress port of the path; `None` at the destination itself.
     port: Option<PortId>,
 }
+
+/// Sort key that orders paths from best to worst: least delay, then most capacity, then fewest links. A path comes after
+/// every path that it extends.
+type Rank = (Nanos, Option<Reverse<BitsPerSec>>, u32);
 
 impl BestPath {
     const ARRIVED: Self = Self {
@@ -52,78 +85,143 @@ impl BestPath {
         }
     }
 
-    /// Returns a sort key that orders paths from best to worst: least delay, then most capacity, then lowest port
-    /// number.
-    fn rank(&self) -> (Nanos, Reverse<Option<BitsPerSec>>, Option<PortId>) {
-        (self.delay, Reverse(self.bottleneck), self.port)
+    fn rank(&self) -> Rank {
+        (self.delay, self.bottleneck.map(Reverse), self.hops)
+    }
+
+    /// Returns a sort key that differs between any two paths from one datacenter: the rank, then the port number.
+    fn order(&self) -> (Rank, Option<PortId>) {
+        (self.rank(), self.port)
     }
 }
 
 impl Paths {
-    pub fn find(network: &Network) -> Self {
-        let towards = (0u32..)
-            .map(DcId)
-            .take(network.dcs.len())
-            .map(|to| best_paths(network, to))
-            .collect();
-        Self { towards }
+    /// Finds the next hops that `set` selects at the delays and rates of `network`.
+    pub fn find(network: &Network, set: CandidateSet) -> Self {
+        let destinations = (0u32..).map(DcId).take(network.dcs.len());
+        let towards = destinations.map(|to| match set {
+            CandidateSet::FewestHops => fewest_hops(network, to),
+            CandidateSet::DownhillDelay { stretch, max } => downhill(network, to, stretch, max),
+        });
+        Self {
+            set,
+            towards: towards.collect(),
+        }
+    }
+
+    /// Returns the paths over the same next hops at the delays and rates of `network`, the network after faults.
+    pub fn on(&self, network: &Network) -> Self {
+        let mut paths = self.clone();
+        for towards in &mut paths.towards {
+            towards.best = towards.best_paths(network);
+        }
+        paths
+    }
+
+    /// Returns all paths among which the ideal FCT is the least, the first with the least delay: the candidate set's own
+    /// for `fewest-hops`, and those of every set for `downhill-delay`, so that its ideal FCTs depend neither on
+    /// `stretch` nor on `max` and are never above those with `fewest-hops`.
+    pub fn references(&self, network: &Network) -> Vec<Self> {
+        match self.set {
+            CandidateSet::FewestHops => vec![self.clone()],
+            CandidateSet::DownhillDelay { .. } => vec![
+                Self::find(network, UNBOUNDED),
+                Self::find(network, CandidateSet::FewestHops),
+            ],
+        }
+    }
+
+    pub const fn set(&self) -> CandidateSet {
+        self.set
     }
 
     fn best(&self, at: DcId, to: DcId) -> Option<&BestPath> {
-        self.towards[to.index()][at.index()].as_ref()
+        self.towards[to.index()].best[at.index()].as_ref()
     }
 
-    /// Returns the number of inter-DC links on the shortest path from `from` to `to`; `None` if there is no path.
-    pub fn hops(&self, from: DcId, to: DcId) -> Option<u32> {
-        self.best(from, to).map(|path| path.hops)
+    /// Returns the maximum number of inter-DC links over all paths from `from` to `to`; `None` if there is no path.
+    pub fn most_links(&self, network: &Network, from: DcId, to: DcId) -> Option<u32> {
+        self.best(from, to)?;
+        let towards = &self.towards[to.index()];
+        let mut most = vec![0; network.dcs.len()];
+        for &at in towards.order.iter().skip(1) {
+            let next = towards.ports[at.index()].iter();
+            let links = next.map(|&port| 1 + most[network.neighbour(port).dc.index()]);
+            most[at.index()] = links.max().unwrap_or(0);
+        }
+        Some(most[from.index()])
     }
 
-    /// Returns the ports of `from` towards the neighbours that are one hop nearer to `to`.
-    pub fn next_ports<'a>(
-        &'a self,
-        network: &'a Network,
-        from: DcId,
-        to: DcId,
-    ) -> impl Iterator<Item = PortId> + 'a {
-        let hops = self.hops(from, to);
-        let ports = network.ports_to(network.dcs[from.index()].dci, Role::DciSwitch);
-        ports.filter(move |&port| {
-            let ahead = self.hops(network.neighbour(port).dc, to);
-            ahead.is_some() && ahead.map(|ahead| ahead + 1) == hops
-        })
+    /// Returns all datacenters, the destination `to` first and each after all its next hops towards `to`.
+    ///
+    /// # Errors
+    /// If a datacenter cannot reach `to`.
+    pub fn nearest_first(&self, network: &Network, to: DcId) -> Result<&[DcId], PlanError> {
+        let all = (0u32..).map(DcId).take(network.dcs.len());
+        for from in all {
+            self.reached(network, from, to)?;
+        }
+        Ok(&self.towards[to.index()].order)
     }
 
-    /// Returns the next hops from `from` to `to`, by increasing delay of the best path through them, then by port.
-    pub fn candidates(
-        &self,
-        network: &Network,
-        from: DcId,
-        to: DcId,
-    ) -> Result<Vec<Candidate>, PlanError> {
+    fn reached(&self, network: &Network, from: DcId, to: DcId) -> Result<&BestPath, PlanError> {
         self.best(from, to).ok_or_else(|| {
             let name = |dc: DcId| network.dcs[dc.index()].name.clone();
             PlanError::Unreachable {
                 from: name(from),
                 to: name(to),
             }
-        })?;
-        let candidate = |port: PortId| {
+        })
+    }
+
+    /// Returns the ports of `from` to its next hops towards `to`.
+    pub fn next_ports(&self, from: DcId, to: DcId) -> &[PortId] {
+        &self.towards[to.index()].ports[from.index()]
+    }
+
+    /// Returns the number of next hops from `from` to `to` that the set's maximum leaves out.
+    pub fn left_out(&self, from: DcId, to: DcId) -> usize {
+        self.towards[to.index()].left_out[from.index()]
+    }
+
+    /// Returns the next hops from `from` to `to`, by increasing delay of the best path through them, then by port.
+    ///
+    /// # Errors
+    /// If there is no path.
+    pub fn candidates(
+        &self,
+        network: &Network,
+        from: DcId,
+        to: DcId,
+    ) -> Result<Vec<Candidate>, PlanError> {
+        self.reached(network, from, to)?;
+        let fewest = self.fewest_links(network, from, to);
+        let candidate = |&port: &PortId| {
             let next_dc = network.neighbour(port).dc;
             let path = self.best(next_dc, to)?.behind(network, port);
             let first = &network.link(port.link()).paper;
             Some(Candidate {
                 port,
                 next_dc,
+                extra_hops: path.hops.saturating_sub(fewest),
                 paper_delay_ns: path.delay,
                 paper_bottleneck_bps: path.bottleneck?,
                 paper_first_link_delay_ns: first.delay_ns,
                 paper_first_link_bps: first.rate_bps,
             })
         };
-        let ports = self.next_ports(network, from, to);
+        let ports = self.next_ports(from, to).iter();
         let mut candidates: Vec<_> = ports.filter_map(candidate).collect();
         candidates.sort_by_key(|candidate| (candidate.paper_delay_ns, candidate.port));
         Ok(candidates)
+    }
+
+    /// Returns the minimum number of inter-DC links over the best paths through the next hops from `from` to `to`; 0 if
+    /// there is no next hop.
+    pub fn fewest_links(&self, network: &Network, from: DcId, to: DcId) -> u32 {
+        let ports = self.next_ports(from, to).iter();
+        let ahead = ports.filter_map(|&port| self.best(network.neighbour(port).dc, to));
+        ahead.map(|path| path.hops + 1).min().unwrap_or(0)
     }
 
     /// Returns the DCI switches' egress ports on the best path from `from` to `to`, in order.
@@ -139,32 +237,135 @@ impl Paths {
     }
 }
 
-/// Returns the best path to `to` from every DC that can reach it.
-fn best_paths(network: &Network, to: DcId) -> Vec<Option<BestPath>> {
-    let mut best_paths: Vec<Option<BestPath>> = vec![None; network.dcs.len()];
-    best_paths[to.index()] = Some(BestPath::ARRIVED);
-    let mut queue = VecDeque::from([to]);
-    while let Some(at) = queue.pop_front() {
-        // Breadth-first order: every DC with fewer hops has been visited, so this path is final.
-        let Some(ahead) = best_paths[at.index()] else {
+/// Downhill set that leaves out no neighbour that is nearer by delay.
+const UNBOUNDED: CandidateSet = CandidateSet::DownhillDelay {
+    stretch: Ratio::new(u64::MAX, 1).expect("one is not zero"),
+    max: u8::MAX,
+};
+
+impl Towards {
+    /// Computes the best path from every datacenter over the next hops.
+    fn best_paths(&self, network: &Network) -> Vec<Option<BestPath>> {
+        let mut best: Vec<Option<BestPath>> = vec![None; network.dcs.len()];
+        for &at in &self.order {
+            let through = self.ports[at.index()].iter().filter_map(|&port| {
+                let ahead = best[network.neighbour(port).dc.index()]?;
+                Some(ahead.behind(network, port))
+            });
+            let found = through.min_by_key(BestPath::order);
+            best[at.index()] = Some(found.unwrap_or(BestPath::ARRIVED));
+        }
+        best
+    }
+}
+
+/// Returns the paths to `to` over all neighbours that are one hop nearer.
+fn fewest_hops(network: &Network, to: DcId) -> Towards {
+    let (order, best) = search(network, to, |path| path.hops);
+    let hops = |at: DcId| best[at.index()].map(|path| path.hops);
+    let is_nearer =
+        |at: DcId, next: DcId| hops(next).is_some() && hops(next).map(|it| it + 1) == hops(at);
+    let mut towards = Towards {
+        ports: neighbours_that(network, is_nearer),
+        left_out: vec![0; network.dcs.len()],
+        best: Vec::new(),
+        order,
+    };
+    towards.best = towards.best_paths(network);
+    towards
+}
+
+/// Returns the paths to `to` over neighbours that are nearer by delay: those whose best path has at most `stretch` times
+/// the least delay, and at most `max` of them per datacenter.
+fn downhill(network: &Network, to: DcId, stretch: Ratio, max: u8) -> Towards {
+    let (order, best) = search(network, to, BestPath::rank);
+    let mut position = vec![usize::MAX; network.dcs.len()];
+    for (place, dc) in order.iter().enumerate() {
+        position[dc.index()] = place;
+    }
+    let mut ports = neighbours_that(network, |at, next| {
+        position[next.index()] < position[at.index()]
+    });
+    let mut left_out = vec![0; network.dcs.len()];
+    for (at, ports) in ports.iter_mut().enumerate() {
+        let through = |&port: &PortId| {
+            let ahead = best[network.neighbour(port).dc.index()]?;
+            Some(ahead.behind(network, port))
+        };
+        let mut paths: Vec<BestPath> = ports.iter().filter_map(through).collect();
+        paths.retain(|path| best[at].is_some_and(|own| is_within(path.delay, stretch, own.delay)));
+        paths.sort_by_key(BestPath::order);
+        left_out[at] = paths.len().saturating_sub(max.into());
+        paths.truncate(max.into());
+        *ports = paths.iter().filter_map(|path| path.port).collect();
+        ports.sort_unstable();
+    }
+    let mut towards = Towards {
+        order,
+        ports,
+        left_out,
+        best: Vec::new(),
+    };
+    towards.best = towards.best_paths(network);
+    towards
+}
+
+/// Returns true if `delay` is at most `stretch` times `least`.
+fn is_within(delay: Nanos, stretch: Ratio, least: Nanos) -> bool {
+    u128::from(delay.get()) * u128::from(stretch.denominator())
+        <= u128::from(least.get()) * u128::from(stretch.numerator())
+}
+
+/// Returns the ports of each datacenter to the neighbours for which `is_next` is true, given datacenter and neighbour.
+fn neighbours_that(network: &Network, is_next: impl Fn(DcId, DcId) -> bool) -> Vec<Vec<PortId>> {
+    let dcs = (0u32..).map(DcId).zip(&network.dcs);
+    let ports = dcs.map(|(at, dc)| {
+        let ports = network.ports_to(dc.dci, Role::DciSwitch);
+        ports
+            .filter(|&port| is_next(at, network.neighbour(port).dc))
+            .collect()
+    });
+    ports.collect()
+}
+
+/// Returns the datacenters that can reach `to`, from the nearest to the farthest, and the best path from each over any
+/// links (Dijkstra's algorithm). `nearness` must increase with each link that is added at a path's start; datacenters
+/// that are equally near come in the order of ids.
+fn search<N: Ord>(
+    network: &Network,
+    to: DcId,
+    nearness: impl Fn(&BestPath) -> N,
+) -> (Vec<DcId>, Vec<Option<BestPath>>) {
+    let mut best: Vec<Option<BestPath>> = vec![None; network.dcs.len()];
+    best[to.index()] = Some(BestPath::ARRIVED);
+    let mut open = vec![to];
+    let mut order = Vec::new();
+    let key = |path: &BestPath| (nearness(path), path.order());
+    while let Some(at) = open
+        .iter()
+        .copied()
+        .min_by_key(|dc| (best[dc.index()].as_ref().map(&nearness), *dc))
+    {
+        open.retain(|dc| *dc != at);
+        order.push(at);
+        let Some(ahead) = best[at.index()] else {
             continue;
         };
         for inbound in network.ports_to(network.dcs[at.index()].dci, Role::DciSwitch) {
             let from = network.neighbour(inbound).dc;
             let path = ahead.behind(network, inbound.peer());
-            match &mut best_paths[from.index()] {
+            match &mut best[from.index()] {
                 unseen @ None => {
                     *unseen = Some(path);
-                    queue.push_back(from);
+                    open.push(from);
                 }
-                Some(known) if known.hops == path.hops && path.rank() < known.rank() => {
-                    *known = path;
-                }
+                // A datacenter that is no longer open is nearer than any path over `at`.
+                Some(known) if key(&path) < key(known) => *known = path,
                 Some(_) => {}
             }
         }
     }
-    best_paths
+    (order, best)
 }
 
 /// Returns the routing state of every DCI switch.
@@ -185,7 +386,7 @@ pub(crate) fn switches(network: &Network, paths: &Paths) -> Result<Vec<Switch>, 
                 }
                 Ok(Destination {
                     dc: to,
-                    hops: paths.hops(from, to).unwrap_or(0),
+                    hops: paths.fewest_links(network, from, to),
                     candidates,
                 })
             });

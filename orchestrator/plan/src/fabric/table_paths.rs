@@ -38,7 +38,7 @@ impl TablePaths {
     fn find(&mut self, network: &Network, paths: &Paths, from: DcId, to: DcId) -> &[TablePath] {
         if !self.0.contains_key(&(from, to)) {
             let mut found = Vec::new();
-            for port in paths.next_ports(network, from, to) {
+            for &port in paths.next_ports(from, to) {
                 let next = network.neighbour(port).dc;
                 let start = TablePath {
                     ports: vec![port],
@@ -70,12 +70,13 @@ impl TablePath {
         self.hops.iter().map(|hop| hop.delay).sum()
     }
 
-    /// Returns true if every transfer ends at least as soon on this path as on `other`, which has the same number of
-    /// links: this path's total delay is not longer, and no link is slower than the link at the same position of
-    /// `other`.
+    /// Returns true if every transfer ends at least as soon on this path as on `other`: this path's total delay is not
+    /// longer, and each of its links has a link of `other` that is not faster, in the same order. Each packet then waits
+    /// and is sent on `other` for at least as long, and the links of `other` that are left over only add time.
     fn beats(&self, other: &Self) -> bool {
-        let mut rates = self.hops.iter().zip(&other.hops);
-        self.delay() <= other.delay() && rates.all(|(hop, other)| hop.rate >= other.rate)
+        let mut others = other.hops.iter();
+        self.delay() <= other.delay()
+            && (self.hops.iter()).all(|hop| others.any(|other| hop.rate >= other.rate))
     }
 
     /// Adds this path to `paths` unless one of `paths` beats this path; removes the paths that this path beats.

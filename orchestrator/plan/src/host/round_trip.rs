@@ -1,4 +1,4 @@
-//! Longest round trips in the lab, over all paths with the minimum number of hops rather than only the best one.
+//! Longest round trips in the lab, over all paths that the candidates allow rather than only the best one.
 
 use lab_units::{Bytes, DcId, Nanos};
 
@@ -79,14 +79,12 @@ fn longest(
     let all = || (0u32..).map(DcId).zip(&network.dcs);
     let mut max = Nanos::ZERO;
     for (to, end) in all().filter(|(_, dc)| !dc.hosts.is_empty()) {
-        let mut nearest_first: Vec<DcId> = all().map(|(id, _)| id).collect();
-        nearest_first.sort_by_key(|from| paths.hops(*from, to));
+        let nearest_first = paths.nearest_first(network, to)?;
         let mut worst = vec![Nanos::ZERO; network.dcs.len()];
-        for from in nearest_first.into_iter().filter(|from| *from != to) {
-            let candidates = paths.candidates(network, from, to)?;
-            let through = candidates.iter().map(|candidate| {
-                let link = network.link(candidate.port.link());
-                worst[candidate.next_dc.index()].saturating_add(cost(&link.emu))
+        for &from in nearest_first.iter().filter(|from| **from != to) {
+            let through = paths.next_ports(from, to).iter().map(|&port| {
+                let ahead = worst[network.neighbour(port).dc.index()];
+                ahead.saturating_add(cost(&network.link(port.link()).emu))
             });
             worst[from.index()] = through.max().unwrap_or(Nanos::ZERO);
         }

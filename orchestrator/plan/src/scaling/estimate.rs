@@ -38,7 +38,7 @@ pub fn estimate_at(plan: &Plan, capacity: &Capacity) -> PlaceEstimate {
     let network = Network::of(plan);
     let inputs = EstimateInputs {
         network: &network,
-        paths: &Paths::find(&network),
+        paths: &Paths::find(&network, plan.candidate_set),
         flows: &plan.flows,
         repetitions: plan.repetitions,
         rdma: &plan.rdma,

@@ -6,8 +6,8 @@ use lab_units::{Bytes, Ratio};
 
 use crate::model::{Candidate, PolicyPlan};
 
-/// Returns the numbers of sent bytes at which flow ageing re-routes a flow over `candidates` with `hops` links each;
-/// `size` is the number of emulated bytes per byte at the paper's scale. Returns an empty list under a policy without
+/// Returns the numbers of sent bytes at which flow ageing re-routes a flow over the `candidates` of a destination with
+/// [`Destination::hops`](crate::Destination::hops) `hops`; `size` is the number of emulated bytes per byte at the paper's scale. Returns an empty list under a policy without
 /// flow ageing.
 #[must_use]
 pub fn size_thresholds<'a>(
@@ -57,6 +57,7 @@ mod tests {
         Candidate {
             port: PortId(0),
             next_dc: DcId(0),
+            extra_hops: 0,
             paper_delay_ns: delay,
             paper_bottleneck_bps: rate,
             paper_first_link_delay_ns: delay,

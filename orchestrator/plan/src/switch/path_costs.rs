@@ -1,8 +1,10 @@
 //! Updates of path costs after a fault changes a link's rate or delay.
 //!
 //! The control plane fills the switches' tables at bootstrap and updates them after a change. The set of candidates
-//! stays the same, because next hops depend only on hop counts; their order (by increasing one-way delay), scores and
-//! buckets change. Traffic engineering has no updates here, because its controller observes links and installs splits
+//! stays the same: with `fewest-hops`, because it depends only on hop counts, and with `downhill-delay`, because it is
+//! that of the scenario's delays. With a set that followed each change, the switches would have to change their tables
+//! in one instant to keep packets from looping. The candidates' order (by increasing one-way delay), scores and buckets
+//! change. Traffic engineering has no updates here, because its controller observes links and installs splits
 //! itself.
 
 use lab_policy::{LcmpConfig, Preset, UcmpConfig};
@@ -22,6 +24,8 @@ use crate::{
 pub(crate) struct PathCosts<'a> {
     /// Network with all changes applied so far.
     network: Network,
+    /// Next hops at the start of a run.
+    paths: &'a Paths,
     policies: &'a [PolicyRun],
     /// Candidate rows by policy, switch and destination.
     tables: Vec<Vec<Vec<Vec<ScoredCandidate>>>>,
@@ -29,9 +33,15 @@ pub(crate) struct PathCosts<'a> {
 
 impl<'a> PathCosts<'a> {
     /// Computes the tables as they are at the start of a run.
-    pub fn new(network: &Network, switches: &[Switch], policies: &'a [PolicyRun]) -> Self {
+    pub fn new(
+        network: &Network,
+        paths: &'a Paths,
+        switches: &[Switch],
+        policies: &'a [PolicyRun],
+    ) -> Self {
         Self {
             network: network.clone(),
+            paths,
             policies,
             tables: policies.iter().map(|run| tables(switches, run)).collect(),
         }
@@ -46,7 +56,7 @@ impl<'a> PathCosts<'a> {
     ) -> Result<Vec<PathCostUpdate>, PlanError> {
         let paper = &mut self.network.links[link.index()].paper;
         (paper.rate_bps, paper.delay_ns) = (rate, delay);
-        let switches = paths::switches(&self.network, &Paths::find(&self.network))?;
+        let switches = paths::switches(&self.network, &self.paths.on(&self.network))?;
         let mut changes = Vec::new();
         for (policy, run) in self.policies.iter().enumerate() {
             let after = tables(&switches, run);

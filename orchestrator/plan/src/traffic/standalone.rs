@@ -1,7 +1,7 @@
 //! Standalone FCT: the FCT of a flow alone, which the authors' code uses as the denominator of slowdowns.
 //!
 //! Slowdowns are comparable with the published ones only if they use this reference. It is computed for the path with
-//! the least delay between two hosts, or, among equal delays, the most capacity:
+//! the least delay among those that the candidates allow between two hosts, or, among equal delays, the most capacity:
 //!
 //! ```text
 //! base RTT   = 2 · Σ delay + Σ ⌊payload · 8 / rate⌋
@@ -68,7 +68,7 @@ impl Standalone {
     #[must_use]
     pub fn of_all_pairs(plan: &Plan) -> Vec<Self> {
         let network = Network::of(plan);
-        let paths = Paths::find(&network);
+        let paths = Paths::find(&network, plan.candidate_set);
         let ends: Vec<NodeId> = plan
             .dcs
             .iter()

@@ -1,6 +1,8 @@
-//! Warning that most flows have only a single path.
+//! Warnings about the number of candidates: most flows have a single path, or a switch has more next hops than it takes.
 
-use lab_units::{DcId, show::commas};
+use std::cmp::Reverse;
+
+use lab_units::{CandidateSet, DcId, show::commas};
 
 use super::{
     cuts::candidates,
@@ -19,15 +21,52 @@ pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
         .map(|(_, flows)| flows)
         .sum();
     (without < flows && without * 2 > flows).then(|| {
+        let hint = match inspection.paths.set() {
+            CandidateSet::FewestHops => {
+                "candidates are next hops on paths of the fewest links, and `lcmp-lab plan` lists them; if a link makes \
+                 one path shorter than the others, no other path is a candidate"
+            }
+            CandidateSet::DownhillDelay { .. } => {
+                "candidates are neighbours that are nearer by delay, within `routing.stretch`, and `lcmp-lab plan` lists \
+                 them"
+            }
+        };
         let text = format!(
             "{} of {} flows have only one candidate at every switch, so all policies send them along the same path \
-             (hint: candidates are next hops on paths of the fewest links, and `lcmp-lab plan` lists them; if a link \
-             makes one path shorter than the others, no other path is a candidate)",
+             (hint: {hint})",
             commas(without as u64),
             commas(flows as u64),
         );
         warning("one-path", text)
     })
+}
+
+/// Returns a warning if `routing.max` leaves out next hops that the candidate set would otherwise have.
+pub(super) fn left_out(inspection: &Inspection<'_>) -> Option<Warning> {
+    let CandidateSet::DownhillDelay { max, .. } = inspection.paths.set() else {
+        return None;
+    };
+    let switches = (0u32..).map(DcId).zip(inspection.switches);
+    let rows: Vec<(DcId, DcId, usize)> = switches
+        .flat_map(|(from, switch)| switch.destinations.iter().map(move |row| (from, row.dc)))
+        .map(|(from, to)| (from, to, inspection.paths.left_out(from, to)))
+        .collect();
+    let cut = rows.iter().filter(|(.., left_out)| *left_out > 0);
+    let &(from, to, most) = cut
+        .clone()
+        .min_by_key(|(.., left_out)| Reverse(*left_out))?;
+    let name = |dc: DcId| &inspection.network.dcs[dc.index()].name;
+    let text = format!(
+        "for {} of {} pairs of switch and destination there are more than {max} candidates (`routing.max`), of which the \
+         {max} with the least delay are kept: {} from `{}` to `{}`, the most (hint: a smaller `routing.stretch` excludes \
+         the longest paths)",
+        cut.count(),
+        rows.len(),
+        most + usize::from(max),
+        name(from),
+        name(to),
+    );
+    Some(warning("candidates-left-out", text))
 }
 
 /// Returns true if a switch on the path has more than one candidate.

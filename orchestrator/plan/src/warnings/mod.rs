@@ -30,6 +30,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     let of_traffic = [
         no_flows(inspection),
         choice::missing(inspection),
+        choice::left_out(inspection),
         overload::nics(inspection),
         overload::egress(inspection).or_else(|| overload::links(inspection)),
         load::short(inspection),

@@ -1,9 +1,6 @@
 //! Warnings about traffic demands that exceed capacities.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use lab_units::show::about_rate;
 use lab_units::{DcId, LinkId, NodeId, PortId};
@@ -11,7 +8,7 @@ use lab_units::{DcId, LinkId, NodeId, PortId};
 use super::inspection::{Inspection, warning};
 use crate::{
     demand::Demand,
-    model::{Destination, PolicyPlan, Warning},
+    model::{PolicyPlan, Warning},
 };
 
 /// Returns a warning about hosts whose demands exceed their NIC rate.
@@ -102,13 +99,12 @@ fn equal_split(inspection: &Inspection<'_>) -> BTreeMap<PortId, u64> {
     }
     let mut offered = BTreeMap::new();
     for (to, mut at) in by_destination {
-        let switches = (0u32..).map(DcId).zip(inspection.switches);
-        let mut rows: Vec<(DcId, &Destination)> = switches
-            .filter_map(|(dc, switch)| Some((dc, switch.towards(to)?)))
-            .collect();
         // The farthest switches come first, because a next hop is always nearer to the destination.
-        rows.sort_by_key(|(_, row)| Reverse(row.hops));
-        for (dc, row) in rows {
+        let order = inspection.paths.nearest_first(inspection.network, to);
+        for &dc in order.into_iter().flatten().rev() {
+            let Some(row) = inspection.switches[dc.index()].towards(to) else {
+                continue;
+            };
             let candidates = u64::try_from(row.candidates.len()).unwrap_or(u64::MAX);
             let each = at.remove(&dc).unwrap_or(0) / candidates.max(1);
             for candidate in row.candidates.iter().filter(|_| each > 0) {

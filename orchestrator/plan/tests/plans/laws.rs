@@ -23,6 +23,8 @@ struct Sketch {
     dcs: Vec<Shape>,
     /// Links between datacenters: the indices of the two datacenters, the rate in Gbit/s and the delay in ms.
     links: Vec<(usize, usize, u64, u64)>,
+    /// Candidate set as written in a scenario.
+    routing: &'static str,
 }
 
 impl Sketch {
@@ -51,7 +53,7 @@ impl Sketch {
             "traffic:\n  - workload: { sizes: workloads/websearch.csv, pairs: all-to-all, load: 0.3, \
              duration: 1 ms }\npolicies: [ecmp, lcmp]\nscale: { rate: 1/1000, time: 10 }\n",
         );
-        text
+        text + self.routing
     }
 }
 
@@ -80,8 +82,18 @@ prop_compose! {
         let pairs: BTreeSet<_> = tree.chain(extra).collect();
         let wires = wires.iter().map(|(rate, delay)| (rate * 100, delay * 5));
         let links = pairs.into_iter().zip(wires).map(|((a, b), (rate, delay))| (a, b, rate, delay));
-        Sketch { links: links.collect(), dcs }
+        Sketch { links: links.collect(), dcs, routing: "" }
     }
+}
+
+/// Generates a sketch with any candidate set.
+fn routed_sketch() -> impl Strategy<Value = Sketch> {
+    let routing = prop_oneof![
+        Just(""),
+        Just("routing: { candidates: downhill-delay }\n"),
+        Just("routing: { candidates: downhill-delay, stretch: 1000, max: 2 }\n"),
+    ];
+    (sketch(), routing).prop_map(|(sketch, routing)| Sketch { routing, ..sketch })
 }
 
 /// Computes the number of hops from each datacenter to `to`, without the plan's tables.
@@ -167,7 +179,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn candidates_are_all_equal_hop_next_hops_and_nothing_else(sketch in sketch()) {
+    fn candidates_of_fewest_hops_are_all_equal_hop_next_hops_and_nothing_else(sketch in sketch()) {
         let plan = crate::common::plan(&sketch.text());
         for switch in &plan.switches {
             let from = plan.nodes[switch.node.index()].dc;
@@ -205,7 +217,7 @@ proptest! {
     }
 
     #[test]
-    fn kernel_routes_lead_from_every_node_to_every_other_without_loops(sketch in sketch()) {
+    fn kernel_routes_lead_from_every_node_to_every_other_without_loops(sketch in routed_sketch()) {
         let plan = crate::common::plan(&sketch.text());
         for (target, node) in plan.nodes.iter().enumerate() {
             for start in 0..plan.nodes.len() {
@@ -283,7 +295,7 @@ proptest! {
     }
 
     #[test]
-    fn flows_are_sorted_numbered_and_no_faster_than_light(sketch in sketch(), seed: u64) {
+    fn flows_are_sorted_numbered_and_no_faster_than_light(sketch in routed_sketch(), seed: u64) {
         let options = PlanOptions { seed: Some(seed), ..PlanOptions::default() };
         let plan = crate::common::try_plan(&sketch.text(), &options).unwrap();
         prop_assert!(plan.flows.is_sorted_by_key(|flow| (flow.repetition, flow.start_ns, flow.id)));
@@ -301,7 +313,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_seed_is_the_same_bytes_and_another_is_not(sketch in sketch(), seed: u64) {
+    fn the_same_seed_is_the_same_bytes_and_another_is_not(sketch in routed_sketch(), seed: u64) {
         let text = sketch.text();
         let json = |seed| {
             let options = PlanOptions { seed: Some(seed), ..PlanOptions::default() };

@@ -1,6 +1,7 @@
 //! Tests of the plans of whole scenarios.
 
 mod auto_scale;
+mod candidates;
 mod common;
 mod difference;
 mod engine;

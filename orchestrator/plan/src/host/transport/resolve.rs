@@ -171,7 +171,7 @@ pub(crate) fn longest_path(network: &Network, paths: &Paths) -> u32 {
         .flat_map(|a| heights.iter().map(move |b| (a, b)));
     let switches = pairs.filter_map(|((from, up), (to, down))| {
         // A path has one switch fewer than it has links, because both of its ends are hosts.
-        let between = paths.hops(*from, *to)?;
+        let between = paths.most_links(network, *from, *to)?;
         let links = u32::try_from(up + down).unwrap_or(u32::MAX);
         Some(links.saturating_add(between).saturating_sub(1))
     });

@@ -10,7 +10,7 @@ use lab_policy::{
     lcmp::{self, delay_score, link_cap_score},
     own::{self, NextHop},
 };
-use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
+use lab_units::{BitsPerSec, Bytes, CandidateSet, DcId, Nanos};
 use serde::Serialize;
 
 use crate::{
@@ -31,6 +31,9 @@ pub struct Explanation {
     pub from: String,
     /// Name of the flow's destination datacenter.
     pub to: String,
+    /// Rule by which the switch's neighbours are candidates; left out if it is the default.
+    #[serde(skip_serializing_if = "CandidateSet::is_default")]
+    pub candidate_set: CandidateSet,
     /// Label of the policy.
     pub policy: String,
     /// Description of the policy and its parameters, as in the plan's table.
@@ -121,6 +124,7 @@ pub fn explain(plan: &Plan, question: &Question<'_>) -> Option<Explanation> {
     Some(Explanation {
         from: name(question.from),
         to: name(question.to),
+        candidate_set: plan.candidate_set,
         policy: run.label.clone(),
         parameters: policies::describe(&run.policy),
         hash,

@@ -1,5 +1,6 @@
 //! Text form of an explanation.
 
+use lab_units::CandidateSet;
 use lab_units::show::{Side, about_bytes, paragraph, sides, table};
 
 use super::{ActorInput, Explained, Explanation, InputQuantity};
@@ -10,6 +11,7 @@ pub fn render(explanation: &Explanation) -> String {
     let Explanation {
         from,
         to,
+        candidate_set,
         policy,
         parameters,
         hash,
@@ -20,7 +22,11 @@ pub fn render(explanation: &Explanation) -> String {
     } = explanation;
     let rule = rule.unwrap_or("no link is up");
     let head = format!("{from} to {to} under {policy}: hash {hash}, {rule}\n");
-    let head = head + &paragraph("  ", parameters);
+    let set = match candidate_set {
+        CandidateSet::FewestHops => String::new(),
+        CandidateSet::DownhillDelay { .. } => format!("  candidates: {candidate_set}\n"),
+    };
+    let head = head + &set + &paragraph("  ", parameters);
     head + &match inputs {
         Some(inputs) => input_table(inputs) + &candidate_table(RATIOS, candidates, by_weights),
         None if *is_scored => candidate_table(SCORED, candidates, scored),

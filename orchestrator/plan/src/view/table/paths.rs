@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, fmt::Display};
 
-use lab_units::DcId;
 use lab_units::show::{paragraph, sides, table};
+use lab_units::{CandidateSet, DcId};
 
 use super::name::dc_name;
 use crate::model::{Candidate, Destination, Plan, PolicyRun, Switch};
 
-/// Renders the destinations with several candidates and their attributes, then the destinations with one candidate.
+/// Renders the destinations with several candidates and their attributes, then the destinations with one candidate. The
+/// head names the candidate set, unless it is the default.
 pub(super) fn section(plan: &Plan) -> String {
     let scores = Numbers::of(plan, "C_path", |run| &run.path_scores);
     let buckets = Numbers::of(plan, "buckets", |run| &run.buckets);
@@ -40,7 +41,11 @@ pub(super) fn section(plan: &Plan) -> String {
         1 => "  no datacenter has more than one path to another\n".to_owned(),
         _ => table(2, sides(4), &rows),
     };
-    format!("Paths\n{choices}{}", only_paths(plan))
+    let set = match plan.candidate_set {
+        CandidateSet::FewestHops => String::new(),
+        set @ CandidateSet::DownhillDelay { .. } => format!(" (candidates: {set})"),
+    };
+    format!("Paths{set}\n{choices}{}", only_paths(plan))
 }
 
 fn path_row(

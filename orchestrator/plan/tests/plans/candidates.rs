@@ -1,0 +1,376 @@
+//! Tests of the candidate sets: which next hops they have, and that packets cannot loop.
+
+use std::collections::BTreeSet;
+
+use lab_plan::{Candidate, LinkKind, Plan, Switch};
+use lab_units::{DcId, Nanos, PortId, Ratio};
+use proptest::prelude::*;
+
+use crate::common;
+
+/// Returns a scenario in which dc1 reaches dc4 via dc2 in 10 ms, via dc3 and dc2 in 11 ms, and directly in 30 ms.
+fn wan(routing: &str) -> String {
+    format!(
+        "name: wan
+topology:
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2 }}, {{ name: dc3 }}, {{ name: dc4, hosts: 1 }}]
+  links:
+    - {{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }}
+    - {{ between: [dc2, dc4], rate: 100 Gbit, delay: 5 ms }}
+    - {{ between: [dc1, dc3], rate: 100 Gbit, delay: 5 ms }}
+    - {{ between: [dc3, dc4], rate: 40 Gbit, delay: 8 ms }}
+    - {{ between: [dc2, dc3], rate: 100 Gbit, delay: 1 ms }}
+    - {{ between: [dc1, dc4], rate: 200 Gbit, delay: 30 ms }}
+traffic:
+  - flows:
+      - {{ from: dc1/h1, to: dc4/h1, size: 1 kB }}
+      - {{ from: dc4/h1, to: dc1/h1, size: 1 GB }}
+policies: [ecmp, lcmp]
+scale: {{ rate: 1/1000, time: 10 }}
+{routing}
+"
+    )
+}
+
+/// Returns the candidates from one datacenter to another, numbered from 1: next hop, delay in ms, capacity in Gbit/s, and
+/// number of links of the best path.
+fn row(plan: &Plan, from: u32, to: u32) -> Vec<(u32, u64, u64, u32)> {
+    let row = plan.switches[from as usize - 1].towards(DcId(to - 1));
+    let row = row.unwrap();
+    let shown = |candidate: &Candidate| {
+        let path = candidate.path(row.hops);
+        (
+            candidate.next_dc.0 + 1,
+            path.delay.get() / 1_000_000,
+            path.capacity.get() / 1_000_000_000,
+            path.hops,
+        )
+    };
+    row.candidates.iter().map(shown).collect()
+}
+
+#[test]
+fn with_fewest_hops_a_direct_link_is_the_only_candidate() {
+    let plan = common::plan(&wan(""));
+    assert_eq!(row(&plan, 1, 4), [(4, 30, 200, 1)]);
+    assert_eq!(row(&plan, 2, 4), [(4, 5, 100, 1)]);
+    assert_eq!(row(&plan, 3, 4), [(4, 8, 40, 1)]);
+    let named = common::plan(&wan("routing: { candidates: fewest-hops }"));
+    assert_eq!(named.switches, plan.switches);
+    assert_eq!(named.flows, plan.flows);
+}
+
+/// To dc4, dc2 takes 5 ms and dc3 takes 6 ms, via dc2; 8 ms directly are at most 1.5 times as much. To dc1, dc2 and dc3
+/// both take 5 ms and are equal otherwise, so that dc2, whose id is smaller, is the nearer one. A direct link of 30 ms is
+/// three times as long as the best path.
+#[test]
+fn downhill_candidates_are_the_nearer_neighbours_within_the_stretch() {
+    let plan = common::plan(&wan("routing: { candidates: downhill-delay }"));
+    assert_eq!(row(&plan, 1, 4), [(2, 10, 100, 2), (3, 11, 100, 3)]);
+    assert_eq!(row(&plan, 2, 4), [(4, 5, 100, 1)]);
+    assert_eq!(row(&plan, 3, 4), [(2, 6, 100, 2), (4, 8, 40, 1)]);
+    assert_eq!(row(&plan, 2, 1), [(1, 5, 100, 1)]);
+    assert_eq!(row(&plan, 3, 1), [(1, 5, 100, 1), (2, 6, 100, 2)]);
+    assert_eq!(row(&plan, 4, 1), [(2, 10, 100, 2), (3, 13, 40, 2)]);
+    let wide = common::plan(&wan("routing: { candidates: downhill-delay, stretch: 3 }"));
+    assert_eq!(
+        row(&wide, 1, 4),
+        [(2, 10, 100, 2), (3, 11, 100, 3), (4, 30, 200, 1)]
+    );
+    let narrow = common::plan(&wan("routing: { candidates: downhill-delay, stretch: 1 }"));
+    assert_eq!(row(&narrow, 1, 4), [(2, 10, 100, 2)]);
+}
+
+/// Under a stretch of 3, two of the six pairs of switch and destination have three candidates.
+#[test]
+fn a_maximum_keeps_the_nearest_candidates_and_says_so() {
+    let plan = common::plan(&wan(
+        "routing: { candidates: downhill-delay, stretch: 3, max: 2 }",
+    ));
+    assert_eq!(row(&plan, 1, 4), [(2, 10, 100, 2), (3, 11, 100, 3)]);
+    assert_eq!(row(&plan, 4, 1), [(2, 10, 100, 2), (3, 13, 40, 2)]);
+    let warnings = plan.warnings.iter();
+    let found: Vec<_> = warnings
+        .filter(|warning| warning.code == "candidates-left-out")
+        .map(|warning| warning.text.as_str())
+        .collect();
+    insta::assert_snapshot!(found.join("\n"), @"for 2 of 6 pairs of switch and destination there are more than 2 candidates (`routing.max`), of which the 2 with the least delay are kept: 3 from `dc1` to `dc4`, the most (hint: a smaller `routing.stretch` excludes the longest paths)");
+}
+
+/// Three datacenters are equally near to dc4, at 5 ms. The best path of dc1 leads over dc2, because the direct link to dc3
+/// has less capacity; so dc2 is nearer than dc1, although its id is larger, and does not send packets back.
+#[test]
+fn links_without_delay_do_not_lead_back() {
+    let text = "name: flat
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2 }, { name: dc3 }, { name: dc4, hosts: 1 }]
+  links:
+    - { between: [dc1, dc2], rate: 100 Gbit, delay: 0 }
+    - { between: [dc2, dc3], rate: 100 Gbit, delay: 0 }
+    - { between: [dc1, dc3], rate: 40 Gbit, delay: 0 }
+    - { between: [dc3, dc4], rate: 100 Gbit, delay: 5 ms }
+traffic: [{ flows: [{ from: dc1/h1, to: dc4/h1, size: 1 MB }] }]
+policies: [ecmp]
+routing: { candidates: downhill-delay, stretch: 1 }
+";
+    let plan = common::simulated(text);
+    assert_eq!(row(&plan, 1, 4), [(2, 5, 100, 3), (3, 5, 40, 2)]);
+    assert_eq!(row(&plan, 2, 4), [(3, 5, 100, 2)]);
+    assert_eq!(row(&plan, 3, 4), [(4, 5, 100, 1)]);
+}
+
+/// The table of paths, and the explanation of a decision, name the set.
+#[test]
+fn texts_name_a_set_that_is_not_the_default() {
+    let heads = |routing: &str| {
+        let table = lab_plan::render_table(&common::plan(&wan(routing)));
+        table
+            .lines()
+            .find(|line| line.starts_with("Paths"))
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(heads(""), "Paths");
+    assert_eq!(
+        heads("routing: { candidates: downhill-delay }"),
+        "Paths (candidates: downhill-delay, stretch 3/2, at most 8)"
+    );
+}
+
+/// The flow of 1 kB is fastest on the path of least delay, the one of 1 GB on the direct link: at 200 Gbit/s, against 100
+/// Gbit/s on the others, it saves 40 ms, and the detour costs 20 ms each way at most.
+#[test]
+fn ideal_fcts_depend_on_no_bound_and_are_never_above_those_with_fewest_hops() {
+    let ideals = |routing: &str| -> Vec<u64> {
+        let plan = common::simulated(&wan(routing));
+        plan.flows
+            .iter()
+            .map(|flow| flow.ideal_fct_ns.get())
+            .collect()
+    };
+    let fewest = ideals("");
+    let downhill = ideals("routing: { candidates: downhill-delay }");
+    for bounds in ["stretch: 1", "stretch: 3", "stretch: 3, max: 2"] {
+        let routing = format!("routing: {{ candidates: downhill-delay, {bounds} }}");
+        assert_eq!(ideals(&routing), downhill, "{bounds}");
+    }
+    let [small, large] = downhill[..] else {
+        panic!("two flows are planned");
+    };
+    // Two host links of 1 µs, and less than 1 µs to send a packet and its ACK over each of four links.
+    assert!((20_004_000..20_008_000).contains(&small), "{small}");
+    assert!(small < fewest[0] && large <= fewest[1]);
+}
+
+/// A fault changes the delay, the order and the attributes of the candidates, but not which they are: with 1 ms, dc1's
+/// direct link to dc4 would be its best path.
+#[test]
+fn faults_do_not_change_the_set() {
+    let text = wan("routing: { candidates: downhill-delay }
+faults:
+  - { at: 1 ms, link: [dc1, dc4], delay: 1 ms }
+  - { at: 2 ms, link: [dc1, dc2], delay: 9 ms }");
+    let plan = common::plan(&text);
+    assert_eq!(plan.faults[0].path_cost_updates, []);
+    let updates = &plan.faults[1].path_cost_updates;
+    let of_dc1 = updates.iter().find(|it| it.switch == 0).unwrap();
+    let rows = of_dc1.candidates.iter();
+    let found: Vec<_> = rows
+        .map(|row| (row.candidate.next_dc.0 + 1, row.candidate.paper_delay_ns))
+        .collect();
+    let ms = Nanos::from_millis;
+    assert_eq!(found, [(3, ms(11)), (2, ms(14))]);
+}
+
+/// Weights belong to the order of candidates, so that those for one set are refused with another.
+#[test]
+fn weights_of_another_set_are_of_another_network() {
+    let fingerprint = |routing: &str| {
+        let plan = common::plan(&wan(routing));
+        lab_redte::fingerprint(&plan.te_topology(), &plan.paper_te_capacities())
+    };
+    let downhill = fingerprint("routing: { candidates: downhill-delay }");
+    assert_ne!(fingerprint(""), downhill);
+    assert_ne!(
+        fingerprint("routing: { candidates: downhill-delay, stretch: 3 }"),
+        downhill
+    );
+}
+
+/// Random network with one host per datacenter, and a candidate set.
+#[derive(Clone, Debug)]
+struct Sketch {
+    dcs: usize,
+    /// Links between datacenters: the indices of the two datacenters, the rate in Gbit/s and the delay in ms.
+    links: Vec<(usize, usize, u64, u64)>,
+    /// Stretch in quarters.
+    quarters: u64,
+    max: u8,
+}
+
+impl Sketch {
+    fn text(&self) -> String {
+        let dcs = (1..=self.dcs).map(|dc| format!("{{ name: dc{dc}, hosts: 1 }}"));
+        let links = self.links.iter().map(|(a, b, rate, delay)| {
+            let [a, b] = [a + 1, b + 1];
+            format!("    - {{ between: [dc{a}, dc{b}], rate: {rate} Gbit, delay: {delay} ms }}\n")
+        });
+        format!(
+            "name: sketch
+topology:
+  dcs: [{}]
+  links:
+{}traffic: [{{ flows: [{{ from: dc1/h1, to: dc2/h1, size: 1 kB }}] }}]
+policies: [ecmp]
+routing: {{ candidates: downhill-delay, stretch: {}/4, max: {} }}
+",
+            dcs.collect::<Vec<_>>().join(", "),
+            links.collect::<String>(),
+            self.quarters,
+            self.max,
+        )
+    }
+}
+
+prop_compose! {
+    /// Generates a random tree with additional links, of few different delays, some of them zero.
+    fn sketch()(
+        parents in prop::collection::vec(any::<prop::sample::Index>(), 2..9),
+        extra in prop::collection::vec((0..9usize, 0..9usize), 0..20),
+        wires in prop::collection::vec((1..3u64, 0..4u64), 28),
+        quarters in prop_oneof![4..9u64, Just(4_000)],
+        max in 2..=8u8,
+    ) -> Sketch {
+        let dcs = parents.len() + 1;
+        let tree = (1..dcs).map(|at| (parents[at - 1].index(at), at));
+        let extra = extra.into_iter().filter(|(a, b)| a < b && *b < dcs);
+        let pairs: BTreeSet<_> = tree.chain(extra).collect();
+        let wires = wires.iter().map(|(rate, delay)| (rate * 100, *delay));
+        let links = pairs.into_iter().zip(wires).map(|((a, b), (rate, delay))| (a, b, rate, delay));
+        Sketch { dcs, links: links.collect(), quarters, max }
+    }
+}
+
+/// Returns the least delay between any two datacenters, by Floyd and Warshall.
+fn least_delays(plan: &Plan) -> Vec<Vec<u64>> {
+    let count = plan.dcs.len();
+    let mut least = vec![vec![u64::MAX / 4; count]; count];
+    let inter_dc = plan
+        .links
+        .iter()
+        .filter(|link| link.kind == LinkKind::InterDc);
+    for link in inter_dc {
+        let [a, b] = [link.a.index(), link.b.index()];
+        least[a][b] = link.paper.delay_ns.get();
+        least[b][a] = least[a][b];
+    }
+    for via in 0..count {
+        least[via][via] = 0;
+        for from in 0..count {
+            for to in 0..count {
+                least[from][to] = least[from][to].min(least[from][via] + least[via][to]);
+            }
+        }
+    }
+    least
+}
+
+fn next_hops(switch: &Switch, to: DcId) -> &[Candidate] {
+    switch.towards(to).map_or(&[], |row| &row.candidates)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// From every switch, packets that at each switch take any live candidate, with any set of dead ports, arrive or end
+    /// at a switch without a live one; they see no switch twice.
+    #[test]
+    fn packets_never_come_back_whatever_is_chosen_and_whatever_is_dead(
+        sketch in sketch(),
+        dead in any::<u64>(),
+        choices in prop::collection::vec(any::<prop::sample::Index>(), 9),
+    ) {
+        let plan = common::simulated(&sketch.text());
+        let is_alive = |port: PortId| dead >> (port.0 % 64) & 1 == 0;
+        for (to, start) in (0..sketch.dcs).flat_map(|to| (0..sketch.dcs).map(move |at| (to, at))) {
+            let to = DcId::from_index(to).unwrap();
+            let mut seen = BTreeSet::new();
+            let mut at = start;
+            while at != to.index() {
+                prop_assert!(seen.insert(at), "{at} is seen twice on the way to {to:?}");
+                let live: Vec<_> = next_hops(&plan.switches[at], to)
+                    .iter()
+                    .filter(|candidate| is_alive(candidate.port))
+                    .collect();
+                if live.is_empty() {
+                    break;
+                }
+                at = choices[at].get(&live).next_dc.index();
+            }
+        }
+        // The candidates form no cycle at all: removing datacenters whose next hops have all been removed ends with none.
+        for to in (0..sketch.dcs).map(|to| DcId::from_index(to).unwrap()) {
+            let mut left: BTreeSet<usize> = (0..sketch.dcs).collect();
+            left.remove(&to.index());
+            while !left.is_empty() {
+                let leads_on = |at: &usize| {
+                    let mut next = next_hops(&plan.switches[*at], to).iter();
+                    next.any(|candidate| left.contains(&candidate.next_dc.index()))
+                };
+                let stuck: BTreeSet<usize> = left.iter().copied().filter(leads_on).collect();
+                prop_assert!(stuck.len() < left.len(), "a cycle of {stuck:?} towards {to:?}");
+                left = stuck;
+            }
+        }
+    }
+
+    /// The first candidate is on a path of least delay. All are within the stretch and no farther than their switch, and
+    /// every neighbour that is nearer by delay and within the stretch is one, unless a maximum of nearer ones is there.
+    #[test]
+    fn downhill_candidates_are_those_of_the_definition(sketch in sketch()) {
+        let plan = common::simulated(&sketch.text());
+        let least = least_delays(&plan);
+        let stretch = Ratio::new(sketch.quarters, 4).unwrap();
+        let within = |delay: u64, own: u64| {
+            u128::from(delay) * u128::from(stretch.denominator())
+                <= u128::from(own) * u128::from(stretch.numerator())
+        };
+        for (at, switch) in plan.switches.iter().enumerate() {
+            for row in &switch.destinations {
+                let to = row.dc.index();
+                let own = least[at][to];
+                prop_assert_eq!(row.candidates[0].paper_delay_ns.get(), own);
+                let mut links = row.candidates.iter().map(|candidate| candidate.path(row.hops).hops);
+                prop_assert_eq!(links.clone().min(), Some(row.hops));
+                prop_assert!(links.all(|links| usize::try_from(links).unwrap() < sketch.dcs));
+                let found: BTreeSet<PortId> = row.candidates.iter().map(|it| it.port).collect();
+                let last = row.candidates.last().unwrap().paper_delay_ns.get();
+                prop_assert!(found.len() <= usize::from(sketch.max));
+                for &port in &plan.nodes[switch.node.index()].ports {
+                    let link = &plan.links[port.link().index()];
+                    if link.kind != LinkKind::InterDc {
+                        continue;
+                    }
+                    let next = plan.nodes[plan.ports[port.peer().index()].node.index()].dc.index();
+                    let through = link.paper.delay_ns.get() + least[next][to];
+                    if found.contains(&port) {
+                        prop_assert!(least[next][to] <= own && within(through, own));
+                    } else if least[next][to] < own && within(through, own) {
+                        prop_assert_eq!(found.len(), usize::from(sketch.max));
+                        prop_assert!(through >= last);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ideal FCTs and base round trips are the same under all bounds.
+    #[test]
+    fn ideal_fcts_do_not_depend_on_the_bounds(sketch in sketch()) {
+        let other = Sketch { quarters: 4, max: 2, ..sketch.clone() };
+        let plans = [sketch, other].map(|sketch| common::simulated(&sketch.text()));
+        let ideals = plans.each_ref().map(|plan| plan.flows[0].ideal_fct_ns);
+        prop_assert_eq!(ideals[0], ideals[1]);
+        prop_assert_eq!(plans[0].flows[0].base_rtt_ns, plans[1].flows[0].base_rtt_ns);
+    }
+}
