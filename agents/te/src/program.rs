@@ -11,8 +11,8 @@
 //! x ≥ 0
 //! ```
 //!
-//! Its optimum equals that of the program over all shortest paths by hops, because a destination's next hops form no
-//! cycle, and switches can implement its solution.
+//! Its optimum equals that of the program over all paths that the next hops allow, because a destination's next hops form
+//! no cycle under any candidate set, and switches can implement its solution.
 //!
 //! If a single link determines U, the rest of the solution is arbitrary. A second program therefore keeps U fixed and
 //! minimises Σ_s U_s, the sum of each switch's largest utilisation. The published code of RedTE rewards its agents by
