@@ -1073,8 +1073,8 @@ pub struct CompareArgs {
     /// The run directories; the first is the base
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     pub runs: Vec<PathBuf>,
-    /// Aspects in which the plans may differ: scenario, network, faults, traffic, policies, seed,
-    /// repetitions, scale, until, engine, settings
+    /// Aspects in which the plans may differ: scenario, network, candidates, faults, traffic,
+    /// policies, seed, repetitions, scale, until, engine, settings
     #[arg(long, value_name = "ASPECT,…", value_delimiter = ',')]
     pub differs: Vec<Aspect>,
     /// Directory for the page and the figure [default: `compare` in the first run]

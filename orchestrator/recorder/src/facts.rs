@@ -83,6 +83,7 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
             to_ns: window.paper_to_ns,
             ids: window.ids(&plan.flows),
         }),
+        candidate_set: plan.candidate_set,
         dcs: plan
             .dcs
             .iter()

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use lab_units::{BitsPerSec, Bytes, Clock, FlowId, LinkChange, Nanos, Ratio, Semantics};
+use lab_units::{
+    BitsPerSec, Bytes, CandidateSet, Clock, FlowId, LinkChange, Nanos, Ratio, Semantics,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::Provenance;
@@ -49,6 +51,9 @@ pub struct RunInfo {
     /// Flows that percentiles and comparisons include; `None` if they include all flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<MeasuredFlows>,
+    /// Rule by which next hops are candidates; left out if it is the default, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "CandidateSet::is_default")]
+    pub candidate_set: CandidateSet,
     /// Datacenters, in the order of the plan.
     pub dcs: Vec<DcInfo>,
     /// Inter-DC links, in the order of the plan.

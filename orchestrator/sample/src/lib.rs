@@ -10,7 +10,7 @@ use lab_records::{
     Granularity, GuestCpu, LinkBounds, LinkInfo, LinkRow, Location, Phase, Provenance, QueueRow,
     RunEnd, RunInfo, ScaleInfo, UtcTime,
 };
-use lab_units::{BitsPerSec, Bytes, FlowId, Nanos};
+use lab_units::{BitsPerSec, Bytes, CandidateSet, FlowId, Nanos};
 
 /// Transit datacenters of sample runs with six routes: name, and for each of two links the rate in Gbit/s and the
 /// one-way delay in ms.
@@ -55,6 +55,7 @@ pub fn info() -> RunInfo {
         policies: vec!["ecmp".into(), "lcmp".into()],
         scheduled_flows: 1,
         measured: None,
+        candidate_set: CandidateSet::default(),
         dcs: vec![dc("dc1", 1), dc("dc8", 1)],
         links: vec![link("dc1", "dc8", 200, 5)],
         faults: Vec::new(),

@@ -16,6 +16,8 @@ pub enum Aspect {
     Scenario,
     /// Datacenters and inter-DC links.
     Network,
+    /// Rule by which next hops are candidates.
+    Candidates,
     /// Planned faults of links.
     Faults,
     /// Workloads and listed flows.
@@ -59,6 +61,7 @@ impl Aspect {
         match self {
             Self::Scenario => "scenario",
             Self::Network => "network",
+            Self::Candidates => "candidates",
             Self::Faults => "faults",
             Self::Traffic => "traffic",
             Self::Policies => "policies",
@@ -77,6 +80,7 @@ impl Aspect {
         match self {
             Self::Scenario => info.scenario.clone(),
             Self::Network => network(info),
+            Self::Candidates => info.candidate_set.to_string(),
             Self::Faults => faults(info),
             Self::Traffic => traffic(info),
             Self::Policies => policies(info, settings_of),
@@ -315,9 +319,10 @@ struct PlanSettings {
     max_table_age_ns: Option<Value>,
 }
 
-const ASPECTS: [Aspect; 11] = [
+const ASPECTS: [Aspect; 12] = [
     Aspect::Scenario,
     Aspect::Network,
+    Aspect::Candidates,
     Aspect::Faults,
     Aspect::Traffic,
     Aspect::Policies,

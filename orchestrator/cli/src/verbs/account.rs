@@ -30,6 +30,7 @@ pub fn run(arguments: &ScenarioArgs, json: bool) -> Outcome {
     };
     let account = Account {
         paper: account::EXAMPLE,
+        candidate_set: plan.candidate_set,
         switches: account::account(&plan, flows),
         trained: account::trained(&plan),
         rows: RowBytes::HERE,

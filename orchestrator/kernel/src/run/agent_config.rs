@@ -211,7 +211,11 @@ fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<Destin
 #[cfg(test)]
 mod tests {
     use lab_abi::wire::ValidAgentConfig;
-    use lab_plan::model::{FaultChange, FaultPlan};
+    use lab_plan::{
+        PlanOptions,
+        model::{FaultChange, FaultPlan},
+    };
+    use lab_sim::{World, cc::NoControl, network::Network, semantics::Paper};
     use lab_units::LinkId;
 
     use super::*;
@@ -268,6 +272,62 @@ mod tests {
         plan.faults.push(change(1, "20 Mbit"));
         plan.faults.push(change(1, "50 Mbit"));
         assert_eq!(lowest(&plan), Some(20_000_000));
+    }
+
+    /// From dc1, the candidates for dc4 are dc2 (10 ms, two links), dc3 (11 ms, three links) and dc4 itself (12 ms, one
+    /// link). Capacities differ, so that each policy gives each candidate numbers of its own.
+    #[test]
+    fn both_engines_have_the_same_candidates_by_delay() {
+        let text = "name: engines
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2 }, { name: dc3 }, { name: dc4, hosts: 1 }]
+  links:
+    - { between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc2, dc4], rate: 100 Gbit, delay: 5 ms }
+    - { between: [dc1, dc3], rate: 40 Gbit, delay: 5 ms }
+    - { between: [dc2, dc3], rate: 100 Gbit, delay: 1 ms }
+    - { between: [dc1, dc4], rate: 200 Gbit, delay: 12 ms }
+traffic: [{ flows: [{ from: dc1/h1, to: dc4/h1, size: 1 MB }] }]
+policies: [ecmp, wcmp, ucmp, lcmp]
+routing: { candidates: downhill-delay }
+faults: [{ at: 1 ms, link: [dc1, dc2], delay: 9 ms }]
+scale: { rate: 1/1000, time: 10 }
+";
+        let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).expect("a scenario");
+        let files = lab_scenario::Files::new();
+        let plan = lab_plan::resolve(&scenario, text, &files, &PlanOptions::default());
+        let plan = plan.expect("a plan");
+        let network = Network::new(&plan).expect("a network");
+        let to = plan.dcs.len() - 1;
+        for (policy, run) in plan.policies.iter().enumerate() {
+            let config = agent_config(&plan, run, 0);
+            let world: World<'_, Paper, NoControl> =
+                World::new(&plan, policy, 0, ()).expect("a world");
+            let lab: Vec<_> = config.destinations[0]
+                .candidates
+                .iter()
+                .map(|row| (network.port(row.port), row.c_path, row.buckets))
+                .collect();
+            let simulated: Vec<_> = world.switches[0].candidates[to]
+                .iter()
+                .map(|row| (row.port, row.c_path, row.buckets))
+                .collect();
+            assert_eq!(lab, simulated, "{}", run.label);
+            let links: Vec<u32> = world.switches[0].candidates[to]
+                .iter()
+                .map(|row| row.path.hops)
+                .collect();
+            assert_eq!(links, [2, 3, 1], "{}", run.label);
+            let updated = world.path_cost_updates.iter().find(|it| it.dc == 0);
+            let updated = updated.map(|it| {
+                let hops = it.candidates.iter().map(|row| row.path.hops);
+                hops.collect::<Vec<_>>()
+            });
+            // With 14 ms the path over dc2 is the longest; the order of next hops does not change their buckets.
+            let expected = (run.label == "lcmp").then(|| vec![3, 1, 2]);
+            assert_eq!(updated.filter(|_| run.label == "lcmp"), expected);
+            ValidAgentConfig::try_from(config).expect("the configuration is valid");
+        }
     }
 
     #[test]

@@ -35,14 +35,9 @@ impl<'p> Detours<'p> {
         };
         let ids = || (0u32..).map(DcId).zip(&plan.switches);
         for (to, _) in ids() {
-            let hops = |from: &DcId| Some(detours.row(*from, to)?.hops);
-            let mut nearest_first: Vec<DcId> = ids().map(|(from, _)| from).collect();
-            nearest_first.retain(|from| hops(from).is_some());
-            nearest_first.sort_by_key(hops);
             let mut trips: BTreeMap<DcId, Trips> = BTreeMap::from([(to, Trips::default())]);
-            for from in nearest_first {
-                let found = detours.trips(from, to, &trips);
-                trips.insert(from, found);
+            for (from, _) in ids().filter(|(_, switch)| switch.towards(to).is_some()) {
+                let found = detours.trips(from, to, &mut trips);
                 let detour = found.longest.saturating_sub(found.least_delay);
                 detours.by_pair.insert((from, to), detour);
             }
@@ -65,16 +60,20 @@ impl<'p> Detours<'p> {
         self.plan.switches[from.index()].towards(to)
     }
 
-    /// Returns the round trips from `from` to `to`; `nearer` has the round trips of datacenters with fewer hops to
-    /// `to`.
-    fn trips(&self, from: DcId, to: DcId, nearer: &BTreeMap<DcId, Trips>) -> Trips {
+    /// Returns the round trips from `from` to `to`. `known` caches the results for other sources; it contains `to`, and
+    /// every datacenter that the search is still visiting, so that a damaged plan whose candidates form a cycle ends the
+    /// search, too.
+    fn trips(&self, from: DcId, to: DcId, known: &mut BTreeMap<DcId, Trips>) -> Trips {
+        if let Some(trips) = known.get(&from) {
+            return *trips;
+        }
+        known.insert(from, Trips::default());
         let candidates = self.row(from, to).map_or(&[][..], |row| &row.candidates);
-        let behind = |dc| nearer.get(&dc).copied().unwrap_or_default();
         let through: Vec<Trips> = candidates
             .iter()
             .map(|candidate| {
                 let link = candidate.port.link().index();
-                let rest = behind(candidate.next_dc);
+                let rest = self.trips(candidate.next_dc, to, known);
                 let at_start = link_trip(self.plan, &self.plan.links[link].emu);
                 Trips {
                     least_delay: rest.least_delay.saturating_add(at_start),
@@ -82,7 +81,7 @@ impl<'p> Detours<'p> {
                 }
             })
             .collect();
-        Trips {
+        let found = Trips {
             // The first candidate has the least delay.
             least_delay: through
                 .first()
@@ -92,7 +91,9 @@ impl<'p> Detours<'p> {
                 .map(|trips| trips.longest)
                 .max()
                 .unwrap_or(Nanos::ZERO),
-        }
+        };
+        known.insert(from, found);
+        found
     }
 }
 

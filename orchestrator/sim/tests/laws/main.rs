@@ -4,6 +4,7 @@
 //! and take 332.32 ns. An ACK of 62 B takes 4.96 ns, and the link between a host and its switch has a delay of 1 µs.
 
 mod artifact;
+mod candidates;
 mod congestion_control;
 mod determinism;
 mod dynamic_tables;

@@ -14,7 +14,7 @@ use crate::{
     text,
 };
 
-/// Report section on how the run was made.
+/// Report section on how the run was made. It names the candidate set unless that is the default.
 pub const QUESTION: Question = Question {
     id: "run",
     title: "How was the run made?",
@@ -50,6 +50,8 @@ fn facts(run: &Run) -> Vec<Fact> {
         fact("seed", info.seed.to_string()),
         fact("repetitions", info.repetitions.to_string()),
     ];
+    let candidates = || fact("candidates", info.candidate_set.to_string());
+    facts.extend((!info.candidate_set.is_default()).then(candidates));
     facts.extend(engine(run));
     facts.extend([
         fact("location", location(run)),

@@ -4,6 +4,7 @@ use lab_abi::rows::{CandidateRow, FlowEntry, FlowKey, PortRow};
 use lab_plan::account::{Counted, SwitchAccount, TrainedAccount};
 use lab_policy::lcmp::{PortState, PortThresholds};
 use lab_switchd::account::{MapAccount, ProgramAccount};
+use lab_units::CandidateSet;
 use serde::Serialize;
 
 /// Memory and operations of a scenario's switches.
@@ -11,6 +12,9 @@ use serde::Serialize;
 pub struct Account {
     /// Counts for the example switch in Sec. 4 of the paper.
     pub paper: Counted,
+    /// Rule by which the switches' neighbours are candidates; left out if it is the default.
+    #[serde(skip_serializing_if = "CandidateSet::is_default")]
+    pub candidate_set: CandidateSet,
     /// Counts for each switch of the scenario, by the paper's rules.
     pub switches: Vec<SwitchAccount>,
     /// Counts for each policy with trained weights.

@@ -6,6 +6,7 @@ use lab_plan::account::{
     Counted, FLOW_BYTES, PATH_BYTES, PORT_BYTES, PRIMITIVES_PER_CANDIDATE, TrainedAccount,
 };
 use lab_switchd::account::{MapAccount, ProgramAccount};
+use lab_units::CandidateSet;
 use lab_units::show::{Side, commas, sides, table};
 
 use super::counts::{Account, RowBytes};
@@ -126,6 +127,9 @@ fn switches(text: &mut String, account: &Account) {
     let mut columns = sides(1);
     columns[7] = Side::Left;
     let flows = account.switches.first();
+    if let CandidateSet::DownhillDelay { .. } = account.candidate_set {
+        let _ = writeln!(text, "\nCandidates: {}", account.candidate_set);
+    }
     let _ = writeln!(
         text,
         "\nSwitches by the paper's counting, with room for {} flows\n{}  paper's example: {}, at {} \

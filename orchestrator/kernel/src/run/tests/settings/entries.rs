@@ -144,6 +144,12 @@ measure: { queues: 50 us, links: 200 us, switches: 200 us }
 scale: { rate: 1/10, time: 10 }
 ";
 
+/// Candidates of [`DIAMOND`] by delay: 2 ms, 2.4 ms and 6 ms.
+const DOWNHILL: &[(&str, &str)] = &[(
+    "routing",
+    r#"{ "candidates": "downhill-delay", "stretch": 3 }"#,
+)];
+
 const MARKS: &str = r#"{ "k_min": "20 kB", "k_max": "60 kB", "p_max": 0.5 }"#;
 
 /// Entries for all scenario keys that take a value of their own, except [`super::DESCRIBING`] and keys that no engine
@@ -161,6 +167,9 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("scale", DIAMOND, "auto"),
     entry("scale.rate", DIAMOND, "1/5"),
     entry("scale.time", DIAMOND, "4"),
+    entry("routing.candidates", DIAMOND, "downhill-delay"),
+    entry("routing.stretch", DIAMOND, "1.1").with(DOWNHILL),
+    entry("routing.max", DIAMOND, "2").with(DOWNHILL),
     entry("measure.{queues,links,switches}", DIAMOND, "500 us"),
     entry("measure.from", DIAMOND, "1 ms"),
     entry("measure.to", DIAMOND, "2 ms"),
