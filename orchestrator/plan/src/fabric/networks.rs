@@ -34,8 +34,8 @@ struct Combined {
 }
 
 impl Networks {
-    /// Returns the states of a network that is `network`, with the next hops of `paths`, at the start of a run and then
-    /// undergoes `changes`.
+    /// Returns the states of a network that starts as `network`, with the next hops in `paths`, and then undergoes
+    /// `changes`.
     pub fn new(network: &Network, paths: &Paths, changes: &[PlannedFault]) -> Self {
         let mut epochs = vec![(Nanos::ZERO, network.clone())];
         let mut now = network.clone();

@@ -6,9 +6,9 @@ use lab_units::{Bytes, Ratio};
 
 use crate::model::{Candidate, PolicyPlan};
 
-/// Returns the numbers of sent bytes at which flow ageing re-routes a flow over the `candidates` of a destination with
-/// [`Destination::hops`](crate::Destination::hops) `hops`; `size` is the number of emulated bytes per byte at the paper's scale. Returns an empty list under a policy without
-/// flow ageing.
+/// Returns the numbers of sent bytes at which flow ageing re-routes a flow over `candidates`; empty under a policy without
+/// flow ageing. `hops` is the destination's [`Destination::hops`](crate::Destination::hops), and `size` the number of
+/// emulated bytes per byte at the paper's scale.
 #[must_use]
 pub fn size_thresholds<'a>(
     policy: &PolicyPlan,

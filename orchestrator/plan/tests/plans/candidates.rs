@@ -81,7 +81,7 @@ fn downhill_candidates_are_the_nearer_neighbours_within_the_stretch() {
     assert_eq!(row(&narrow, 1, 4), [(2, 10, 100, 2)]);
 }
 
-/// Under a stretch of 3, two of the six pairs of switch and destination have three candidates.
+/// Under a stretch of 3, both pairs with dc1 and dc4 have three candidates.
 #[test]
 fn a_maximum_keeps_the_nearest_candidates_and_says_so() {
     let plan = common::plan(&wan(
@@ -137,8 +137,8 @@ fn texts_name_a_set_that_is_not_the_default() {
     );
 }
 
-/// The flow of 1 kB is fastest on the path of least delay, the one of 1 GB on the direct link: at 200 Gbit/s, against 100
-/// Gbit/s on the others, it saves 40 ms, and the detour costs 20 ms each way at most.
+/// A flow from dc1 to dc4 takes 10 ms each way on the path that only `downhill-delay` allows, and 30 ms on the direct link.
+/// It has the same ideal FCT whether the bounds leave one candidate or three.
 #[test]
 fn ideal_fcts_depend_on_no_bound_and_are_never_above_those_with_fewest_hops() {
     let ideals = |routing: &str| -> Vec<u64> {

@@ -38,7 +38,7 @@ fn ports(run: &Run) -> Vec<u32> {
     chosen.into_iter().map(|(_, port)| port).collect()
 }
 
-/// A full packet and its ACK cross two host links of 1 µs and two links of 5 ms, or the direct link of 30 ms.
+/// A full packet and its ACK cross two host links (1 µs each), and two links with 5 ms each or the direct link with 30 ms.
 #[test]
 fn a_flow_takes_the_nearer_path_of_more_links() {
     let flow = "{ from: dc1/h1, to: dc4/h1, size: 4096 B }";

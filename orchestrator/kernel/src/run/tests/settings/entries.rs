@@ -144,11 +144,14 @@ measure: { queues: 50 us, links: 200 us, switches: 200 us }
 scale: { rate: 1/10, time: 10 }
 ";
 
-/// Candidates of [`DIAMOND`] by delay: 2 ms, 2.4 ms and 6 ms.
+/// Candidates of [`DIAMOND`] by delay: dc2 and dc3, with 2 ms and 2.4 ms. From dc4, 3 ms are left, more than from dc1.
 const DOWNHILL: &[(&str, &str)] = &[(
     "routing",
     r#"{ "candidates": "downhill-delay", "stretch": 3 }"#,
 )];
+
+/// Change that makes dc4 a third candidate, from which 1.5 ms are left.
+const THREE_DOWNHILL: &[(&str, &str)] = &[DOWNHILL[0], ("topology.links[5].delay", "1500 us")];
 
 const MARKS: &str = r#"{ "k_min": "20 kB", "k_max": "60 kB", "p_max": 0.5 }"#;
 
@@ -169,7 +172,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("scale.time", DIAMOND, "4"),
     entry("routing.candidates", DIAMOND, "downhill-delay"),
     entry("routing.stretch", DIAMOND, "1.1").with(DOWNHILL),
-    entry("routing.max", DIAMOND, "2").with(DOWNHILL),
+    entry("routing.max", DIAMOND, "2").with(THREE_DOWNHILL),
     entry("measure.{queues,links,switches}", DIAMOND, "500 us"),
     entry("measure.from", DIAMOND, "1 ms"),
     entry("measure.to", DIAMOND, "2 ms"),
