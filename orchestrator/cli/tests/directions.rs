@@ -74,6 +74,14 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
             &["lab-units", "lab-abi", "lab-plan", "lab-kernel", "nix"],
         ],
     ),
+    // Graph files are read without knowledge of scenarios and of the file system.
+    (
+        "lab-topologies",
+        &[
+            ENGINES,
+            &["rand_core", "lab-scenario", "lab-plan", "lab-files"],
+        ],
+    ),
     // Parameters are declared without knowledge of their users.
     (
         "lab-parameters",

@@ -1,0 +1,550 @@
+//! Conversion of a graph into datacenters and links.
+
+use std::collections::BTreeMap;
+
+use lab_units::{BitsPerSec, Nanos, show::counted};
+
+use crate::{
+    components::{largest, neighbours},
+    geo::{Coordinates, mean},
+    graph::Graph,
+    merge::{Merged, merge},
+    names::{NameRules, names},
+    values::whole,
+};
+
+/// Options of the conversion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkOptions {
+    /// Speed of light in fibre, for delays of great circles, in km per ms.
+    pub km_per_ms: f64,
+    /// Rate of links for which the file has none.
+    pub default_rate: BitsPerSec,
+    /// Number of hosts in each datacenter that has hosts.
+    pub hosts: u32,
+    pub hosts_at: HostsAt,
+    pub missing_coordinates: MissingCoordinates,
+    pub unlabelled: Unlabelled,
+    /// True to leave out all nodes outside the largest connected part.
+    pub largest_component: bool,
+    /// Maximum number of datacenters.
+    pub max_dcs: usize,
+    /// Maximum length of a datacenter's name, and names that must not be given.
+    pub names: NameRules<'static>,
+}
+
+/// Datacenters that have hosts.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum HostsAt {
+    All,
+    /// Datacenters with these names or labels.
+    Named(Vec<String>),
+    /// Datacenters with at least this number of neighbours.
+    MinDegree(usize),
+}
+
+/// Treatment of nodes without coordinates whose links have no delay.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum MissingCoordinates {
+    /// The conversion fails.
+    Error,
+    /// The node is at the mean position of its located neighbours, repeated until no more nodes can be located.
+    Neighbours,
+}
+
+/// Treatment of nodes without a label.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Unlabelled {
+    /// The conversion fails.
+    Error,
+    /// The node is called by its identifier, after an `n`.
+    Number,
+}
+
+impl Default for NetworkOptions {
+    fn default() -> Self {
+        Self {
+            km_per_ms: KM_PER_MS,
+            default_rate: DEFAULT_RATE,
+            hosts: 1,
+            hosts_at: HostsAt::All,
+            missing_coordinates: MissingCoordinates::Error,
+            unlabelled: Unlabelled::Error,
+            largest_component: false,
+            max_dcs: usize::MAX,
+            names: NameRules::default(),
+        }
+    }
+}
+
+/// Default speed of light in fibre, 200 km per ms: two thirds of the speed in vacuum.
+pub const KM_PER_MS: f64 = 200.0;
+/// Default rate of links for which a file has none, 100 Gbit/s: the paper's inter-DC links have 40 to 200.
+pub const DEFAULT_RATE: BitsPerSec = BitsPerSec::new(100_000_000_000).expect("it is not zero");
+
+/// Datacenters and links made of a graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wan {
+    /// Datacenters, in the order of the file.
+    pub dcs: Vec<NetworkDc>,
+    /// Links, by the indices of their datacenters.
+    pub links: Vec<NetworkLink>,
+    /// Sentences, without full stops, on everything that the file does not have or that was left out.
+    pub assumptions: Vec<String>,
+}
+
+/// Datacenter made of a node.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct NetworkDc {
+    /// Short name, unique in the network.
+    pub name: String,
+    /// Full label of the node; `None` if the node has none.
+    pub label: Option<String>,
+    /// Number of hosts.
+    pub hosts: u32,
+}
+
+/// Link made of all edges between two nodes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct NetworkLink {
+    /// Indices of the datacenters, the lower one first.
+    pub ends: [usize; 2],
+    pub rate: BitsPerSec,
+    pub rate_origin: Origin,
+    /// One-way propagation delay.
+    pub delay: Nanos,
+    pub delay_origin: Origin,
+}
+
+/// Origin of a link's number.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Origin {
+    /// The file has the number.
+    File,
+    /// The number is an option's value.
+    Default,
+    /// The number is computed from coordinates in the file.
+    Coordinates,
+    /// The number is computed from coordinates of which at least one is the mean of a node's neighbours.
+    Neighbours,
+}
+
+/// Reason why a graph cannot be converted.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum NetworkError {
+    #[error(
+        "the graph has {found} nodes{part}, but a scenario may have at most {max} datacenters (hint: take a smaller graph)"
+    )]
+    TooManyDcs {
+        found: usize,
+        /// Text on the part that was counted; empty for the whole graph.
+        part: &'static str,
+        max: usize,
+    },
+    #[error("the graph has {found} nodes; a network must have at least 2 datacenters")]
+    TooFewDcs { found: usize },
+    #[error(
+        "the graph has {parts} parts that no links connect; the largest has {largest} of {nodes} nodes (hint: write \
+         `largest_component: true` to leave out the others)"
+    )]
+    Disconnected {
+        parts: usize,
+        largest: usize,
+        nodes: usize,
+    },
+    #[error(
+        "{} without a label, the first with the id `{id}` (hint: write `unlabelled: number` to number them)",
+        nodes(*count)
+    )]
+    Unlabelled { count: usize, id: String },
+    #[error(
+        "{} without coordinates on links without a delay, the first is `{node}` (hint: write \
+         `missing_coordinates: neighbours` for the mean of their neighbours)",
+        nodes(*count)
+    )]
+    NoCoordinates { count: usize, node: String },
+    #[error(
+        "{} without coordinates, also of all nodes around them; the first is `{node}` (hint: give links \
+         delays, or nodes coordinates)",
+        nodes(*count)
+    )]
+    NoLocatedNeighbours { count: usize, node: String },
+    #[error("there is no datacenter `{name}`")]
+    UnknownDc {
+        /// Index of the name in [`HostsAt::Named`].
+        index: usize,
+        name: String,
+        known: Vec<String>,
+    },
+    #[error("no datacenter has {degree} neighbours; the most have {max}")]
+    NoHosts { degree: usize, max: usize },
+}
+
+fn nodes(count: usize) -> String {
+    counted(u64::try_from(count).unwrap_or(u64::MAX), "node")
+}
+
+/// Converts a graph into datacenters and links.
+///
+/// Parallel edges become one link, with the sum of their rates and the least of their delays.
+///
+/// # Errors
+/// If the graph lacks what the options do not replace, or has too many nodes: see [`NetworkError`].
+pub fn network(graph: &Graph, options: &NetworkOptions) -> Result<Wan, NetworkError> {
+    let (part, parts) = largest(graph);
+    if parts > 1 && !options.largest_component {
+        return Err(NetworkError::Disconnected {
+            parts,
+            largest: part.len(),
+            nodes: graph.nodes.len(),
+        });
+    }
+    if part.len() > options.max_dcs {
+        return Err(NetworkError::TooManyDcs {
+            found: part.len(),
+            part: if parts > 1 {
+                " in its largest part"
+            } else {
+                ""
+            },
+            max: options.max_dcs,
+        });
+    }
+    if part.len() < 2 {
+        return Err(NetworkError::TooFewDcs { found: part.len() });
+    }
+    let whole_graph = graph;
+    let graph = &of_nodes(graph, &part);
+    let merged = merge(graph);
+    let dcs = dcs(graph, options)?;
+    let (places, guessed) = places(graph, &merged, &dcs, options)?;
+    let links: Vec<NetworkLink> = merged
+        .iter()
+        .map(|(ends, link)| {
+            let [a, b] = ends.map(|end| places[end]);
+            let (delay, delay_origin) = match (link.delay, a.zip(b)) {
+                (Some(delay), _) => (delay, Origin::File),
+                (None, Some((a, b))) => {
+                    let nanos = a.distance_km(b) / options.km_per_ms * NANOS_PER_MS;
+                    let is_guessed = ends.iter().any(|end| guessed.contains(end));
+                    let origin = if is_guessed {
+                        Origin::Neighbours
+                    } else {
+                        Origin::Coordinates
+                    };
+                    (Nanos::new(whole(nanos)), origin)
+                }
+                // `places` has located both ends of such a link.
+                (None, None) => (Nanos::ZERO, Origin::Default),
+            };
+            let (rate, rate_origin) = match link.rate {
+                Some(rate) => (rate, Origin::File),
+                None => (options.default_rate, Origin::Default),
+            };
+            NetworkLink {
+                ends: *ends,
+                rate,
+                rate_origin,
+                delay,
+                delay_origin,
+            }
+        })
+        .collect();
+    let left_out = Removed {
+        nodes: whole_graph.nodes.len() - graph.nodes.len(),
+        self_loops: graph
+            .edges
+            .iter()
+            .filter(|it| it.ends[0] == it.ends[1])
+            .count(),
+    };
+    let guessed: Vec<&str> = guessed.iter().map(|node| &*dcs[*node].name).collect();
+    let assumptions = assumptions(
+        graph,
+        &Made {
+            links: &links,
+            dcs: &dcs,
+            guessed: &guessed,
+            merged: &merged,
+            left_out,
+        },
+        options,
+    );
+    Ok(Wan {
+        dcs,
+        links,
+        assumptions,
+    })
+}
+
+/// Returns the part of a graph that consists of `nodes`, which are sorted, and the edges between them.
+fn of_nodes(graph: &Graph, nodes: &[usize]) -> Graph {
+    let new: BTreeMap<usize, usize> = nodes.iter().copied().zip(0..).collect();
+    let ends = |ends: [usize; 2]| Some([*new.get(&ends[0])?, *new.get(&ends[1])?]);
+    let edges = graph.edges.iter().filter_map(|edge| {
+        let ends = ends(edge.ends)?;
+        Some(crate::graph::GraphEdge {
+            ends,
+            ..edge.clone()
+        })
+    });
+    let demands = graph.demands.iter().filter_map(|demand| {
+        let ends = ends(demand.ends)?;
+        Some(crate::graph::GraphDemand {
+            ends,
+            ..demand.clone()
+        })
+    });
+    Graph {
+        nodes: nodes
+            .iter()
+            .map(|node| graph.nodes[*node].clone())
+            .collect(),
+        edges: edges.collect(),
+        demands: demands.collect(),
+        has_assumed_unit: graph.has_assumed_unit,
+    }
+}
+
+/// Returns the datacenters, with their names and hosts.
+fn dcs(graph: &Graph, options: &NetworkOptions) -> Result<Vec<NetworkDc>, NetworkError> {
+    let mut unlabelled = graph.nodes.iter().filter(|node| node.shown().is_none());
+    if options.unlabelled == Unlabelled::Error
+        && let Some(first) = unlabelled.next()
+    {
+        return Err(NetworkError::Unlabelled {
+            count: 1 + unlabelled.count(),
+            id: first.id.clone(),
+        });
+    }
+    let shown = graph.nodes.iter();
+    let shown = shown.map(|node| node.shown().unwrap_or(&node.id));
+    let mut dcs: Vec<NetworkDc> = names(shown, options.names)
+        .into_iter()
+        .zip(&graph.nodes)
+        .map(|(name, node)| NetworkDc {
+            name,
+            label: node.shown().map(str::to_owned),
+            hosts: 0,
+        })
+        .collect();
+    for index in with_hosts(graph, &dcs, &options.hosts_at)? {
+        dcs[index].hosts = options.hosts;
+    }
+    Ok(dcs)
+}
+
+/// Returns the indices of the datacenters that have hosts.
+fn with_hosts(
+    graph: &Graph,
+    dcs: &[NetworkDc],
+    hosts_at: &HostsAt,
+) -> Result<Vec<usize>, NetworkError> {
+    match hosts_at {
+        HostsAt::All => Ok((0..dcs.len()).collect()),
+        HostsAt::Named(names) => {
+            let found = names.iter().enumerate().map(|(index, name)| {
+                let by_name = dcs.iter().position(|dc| dc.name == *name);
+                let by_label = || dcs.iter().position(|dc| dc.label.as_ref() == Some(name));
+                let unknown = || NetworkError::UnknownDc {
+                    index,
+                    name: name.clone(),
+                    known: dcs.iter().map(|dc| dc.name.clone()).collect(),
+                };
+                by_name.or_else(by_label).ok_or_else(unknown)
+            });
+            found.collect()
+        }
+        HostsAt::MinDegree(degree) => {
+            let degrees: Vec<usize> = neighbours(graph).iter().map(Vec::len).collect();
+            let found: Vec<usize> = (0..dcs.len())
+                .filter(|dc| degrees[*dc] >= *degree)
+                .collect();
+            if found.is_empty() {
+                return Err(NetworkError::NoHosts {
+                    degree: *degree,
+                    max: degrees.into_iter().max().unwrap_or(0),
+                });
+            }
+            Ok(found)
+        }
+    }
+}
+
+/// Returns the position of each node, and the nodes whose position is the mean of their neighbours.
+///
+/// # Errors
+/// If a link needs a position that is missing.
+fn places(
+    graph: &Graph,
+    links: &BTreeMap<[usize; 2], Merged>,
+    dcs: &[NetworkDc],
+    options: &NetworkOptions,
+) -> Result<(Vec<Option<Coordinates>>, Vec<usize>), NetworkError> {
+    let mut places: Vec<Option<Coordinates>> = graph.nodes.iter().map(|node| node.at).collect();
+    let without_delay = links.iter().filter(|(_, link)| link.delay.is_none());
+    let mut needed: Vec<usize> = without_delay.flat_map(|(ends, _)| *ends).collect();
+    needed.sort_unstable();
+    needed.dedup();
+    needed.retain(|node| places[*node].is_none());
+    let shown = |node: usize| dcs[node].label.as_ref().unwrap_or(&dcs[node].name).clone();
+    let Some(&first) = needed.first() else {
+        return Ok((places, Vec::new()));
+    };
+    if options.missing_coordinates == MissingCoordinates::Error {
+        return Err(NetworkError::NoCoordinates {
+            count: needed.len(),
+            node: shown(first),
+        });
+    }
+    let neighbours = neighbours(graph);
+    loop {
+        // All nodes of a round get positions from nodes of earlier rounds, so their order does not matter.
+        let nodes = (0..places.len()).filter(|node| places[*node].is_none());
+        let found: Vec<(usize, Coordinates)> = nodes
+            .filter_map(|node| {
+                let around = neighbours[node].iter().filter_map(|other| places[*other]);
+                Some((node, mean(around)?))
+            })
+            .collect();
+        if found.is_empty() {
+            break;
+        }
+        for (node, place) in found {
+            places[node] = Some(place);
+        }
+    }
+    let mut lost = needed.iter().filter(|node| places[**node].is_none());
+    if let Some(&first) = lost.next() {
+        return Err(NetworkError::NoLocatedNeighbours {
+            count: 1 + lost.count(),
+            node: shown(first),
+        });
+    }
+    Ok((places, needed))
+}
+
+/// Parts of a graph that a network does not have.
+struct Removed {
+    nodes: usize,
+    self_loops: usize,
+}
+
+/// Network without its assumptions.
+struct Made<'a> {
+    links: &'a [NetworkLink],
+    dcs: &'a [NetworkDc],
+    /// Names of the datacenters whose positions are means of their neighbours.
+    guessed: &'a [&'a str],
+    merged: &'a BTreeMap<[usize; 2], Merged>,
+    left_out: Removed,
+}
+
+/// Returns sentences on everything that the file does not have or that was left out.
+fn assumptions(graph: &Graph, made: &Made<'_>, options: &NetworkOptions) -> Vec<String> {
+    let of = |count: usize, what| counted(u64::try_from(count).unwrap_or(u64::MAX), what);
+    let links =
+        |is_of: &dyn Fn(&NetworkLink) -> bool| made.links.iter().filter(|it| is_of(it)).count();
+    let merged = |is_of: fn(&Merged) -> bool| made.merged.values().filter(|it| is_of(it)).count();
+    let located =
+        links(&|link| matches!(link.delay_origin, Origin::Coordinates | Origin::Neighbours));
+    let unlabelled = made.dcs.iter().filter(|dc| dc.label.is_none()).count();
+    let guessed = made.guessed.len();
+    let by_default = links(&|link| link.rate_origin == Origin::Default);
+    let Removed { nodes, self_loops } = made.left_out;
+    let rates = made.links.len() - by_default;
+    let parallel = merged(|link| link.count > 1);
+    let one_way = merged(|link| link.is_one_way);
+    let uneven = merged(|link| link.is_uneven);
+    let demands = graph.demands.len();
+    let rate = options.default_rate;
+    let km_per_ms = options.km_per_ms;
+    let sentences = [
+        (
+            located,
+            format!(
+                "delays of {} from coordinates at {km_per_ms} km/ms",
+                of(located, "link")
+            ),
+        ),
+        (
+            guessed,
+            format!(
+                "coordinates of {} by the mean of their neighbours: {}",
+                of(guessed, "datacenter"),
+                shortened(made.guessed)
+            ),
+        ),
+        (
+            by_default,
+            format!("rates of {} by default ({rate})", of(by_default, "link")),
+        ),
+        (
+            if graph.has_assumed_unit { rates } else { 0 },
+            format!(
+                "rates of {} in Mbit/s, because the file has no unit",
+                of(rates, "link")
+            ),
+        ),
+        (
+            parallel,
+            format!(
+                "{} merged from parallel ones: rates added, least delay",
+                of(parallel, "link")
+            ),
+        ),
+        (
+            one_way,
+            format!(
+                "{} in both directions, of which the file has one",
+                of(one_way, "link")
+            ),
+        ),
+        (
+            uneven,
+            format!(
+                "{} with the lesser rate of their two directions",
+                of(uneven, "link")
+            ),
+        ),
+        (
+            unlabelled,
+            format!("{} numbered, without a label", of(unlabelled, "datacenter")),
+        ),
+        (
+            self_loops,
+            format!("{} left out", of(self_loops, "self loop")),
+        ),
+        (
+            nodes,
+            format!(
+                "{} outside the largest connected part left out",
+                of(nodes, "node")
+            ),
+        ),
+        (
+            demands,
+            format!("{} of the file not used", of(demands, "demand")),
+        ),
+    ];
+    let made = sentences.into_iter().filter(|(count, _)| *count > 0);
+    made.map(|(_, sentence)| sentence).collect()
+}
+
+/// Returns the first names and the number of the others.
+fn shortened(names: &[&str]) -> String {
+    const SHOWN: usize = 8;
+    let listed = names
+        .iter()
+        .take(SHOWN)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
+    }
+}
+
+/// Nanoseconds in a millisecond.
+const NANOS_PER_MS: f64 = 1e6;
