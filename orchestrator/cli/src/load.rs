@@ -59,9 +59,11 @@ fn load_changed(path: &Path, change: impl FnOnce(&mut Scenario)) -> Result<Loade
     let bytes = read_limited(path, limits::MAX_SCENARIO_BYTES)
         .map_err(|failure| with_near_name(path, failure))?;
     let base = path.parent().unwrap_or(Path::new(""));
-    let mut scenario = parse(&name, &bytes)?;
+    let place = |named: &str| base.join(named);
+    let files = imported_file(&name, &bytes, place)?;
+    let mut scenario = parse(&name, &bytes, &files)?;
     change(&mut scenario);
-    with_files(scenario, &name, bytes, |named| base.join(named))
+    with_files(scenario, &name, bytes, files, place)
 }
 
 /// Adds a hint to the failure for a scenario that does not exist: a scenario with a similar name, or the verb that
@@ -117,36 +119,68 @@ pub fn loaded(
     bytes: Vec<u8>,
     place: impl Fn(&str) -> PathBuf,
 ) -> Result<Loaded, Failure> {
-    let scenario = parse(name, &bytes)?;
-    with_files(scenario, name, bytes, place)
+    let files = imported_file(name, &bytes, &place)?;
+    let scenario = parse(name, &bytes, &files)?;
+    with_files(scenario, name, bytes, files, place)
 }
 
+/// Reads the graph file that a scenario imports, before the scenario is parsed with it. The result is empty if the
+/// scenario imports none.
+fn imported_file(
+    name: &str,
+    bytes: &[u8],
+    place: impl Fn(&str) -> PathBuf,
+) -> Result<Files, Failure> {
+    let import = lab_scenario::imported_file(name, bytes);
+    let Some(named) = import.map_err(|errors| Failure::scenario(&errors))? else {
+        return Ok(Files::new());
+    };
+    let scenario_text = String::from_utf8_lossy(bytes);
+    let text = read_named(name, &scenario_text, lab_scenario::IMPORT, &named, &place)?;
+    Ok(Files::from([(named, text)]))
+}
+
+/// Reads the files that `scenario` names, except those that are in `files` already.
 fn with_files(
     scenario: Scenario,
     name: &str,
     bytes: Vec<u8>,
+    mut files: Files,
     place: impl Fn(&str) -> PathBuf,
 ) -> Result<Loaded, Failure> {
     let scenario_text = String::from_utf8(bytes).expect("a scenario that parses is UTF-8");
-    let mut files = Files::new();
     for (path, named) in lab_scenario::named_files(&scenario) {
-        let place = place(named);
-        let text = read_text(&place, limits::MAX_FILE_BYTES).map_err(|failure| {
-            let message = failure.message + &hint_about_file(&path, &place, named);
-            let problem = lab_scenario::problem_of_file(name, &scenario_text, &path, message);
-            Failure::scenario(&problem)
-        })?;
-        // Spreadsheet programs write a byte order mark at the start of CSV files.
-        let text = match text.strip_prefix('\u{feff}') {
-            Some(rest) => rest.to_owned(),
-            None => text,
-        };
-        files.insert(named.to_owned(), text);
+        if !files.contains_key(named) {
+            let text = read_named(name, &scenario_text, &path, named, &place)?;
+            files.insert(named.to_owned(), text);
+        }
     }
     Ok(Loaded {
         scenario,
         text: scenario_text,
         files,
+    })
+}
+
+/// Reads the file that a scenario names `named` at the YAML path `path`. `name` is the scenario's name in messages, and
+/// `scenario_text` its text.
+fn read_named(
+    name: &str,
+    scenario_text: &str,
+    path: &str,
+    named: &str,
+    place: impl Fn(&str) -> PathBuf,
+) -> Result<String, Failure> {
+    let place = place(named);
+    let text = read_text(&place, limits::MAX_FILE_BYTES).map_err(|failure| {
+        let message = failure.message + &hint_about_file(path, &place, named);
+        let problem = lab_scenario::problem_of_file(name, scenario_text, path, message);
+        Failure::scenario(&problem)
+    })?;
+    // Spreadsheet programs write a byte order mark at the start of CSV files.
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
     })
 }
 
@@ -176,10 +210,11 @@ fn hint_about_file(path: &str, place: &Path, named: &str) -> String {
     }
 }
 
-/// Parses a scenario, which messages call `name`, without reading the files that it names.
+/// Parses a scenario, which messages call `name`; `files` has the text of the graph file that it imports. Reads no files.
 /// Fails on a scenario with errors, with exit code 2.
-pub fn parse(name: &str, bytes: &[u8]) -> Result<Scenario, Failure> {
-    lab_scenario::parse(name, bytes).map_err(|errors| Failure::scenario(&errors))
+pub fn parse(name: &str, bytes: &[u8], files: &Files) -> Result<Scenario, Failure> {
+    let parsed = lab_scenario::parse_with(name, bytes, files);
+    parsed.map_err(|errors| Failure::scenario(&errors))
 }
 
 /// Returns the path to read a scenario, suite or folder from. Prints a message if the path is that of a built-in file

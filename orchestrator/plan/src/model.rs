@@ -78,10 +78,14 @@ pub struct Plan {
     pub estimate: Estimate,
     /// Warnings that a reader should know before trusting the results.
     pub warnings: Vec<Warning>,
+    /// Sentences, without full stops, on numbers of the topology that its graph does not have or that were changed;
+    /// empty if the scenario lists datacenters and links.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<String>,
 }
 
 impl Plan {
-    /// Strips derived metadata (cost, warnings, scale rationale), so that plans that two program versions make from the
+    /// Strips derived metadata (cost, warnings, assumptions, scale rationale), so that plans that two program versions make from the
     /// same inputs compare equal.
     #[must_use]
     pub fn inputs(self) -> Self {
@@ -89,6 +93,7 @@ impl Plan {
             auto_scale: None,
             estimate: Estimate::default(),
             warnings: Vec::new(),
+            assumptions: Vec::new(),
             ..self
         }
     }
@@ -107,6 +112,9 @@ pub struct Scale {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Dc {
     pub name: String,
+    /// Full name in the graph of which the topology was made; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     pub dci: NodeId,
     pub hosts: Vec<NodeId>,
     /// Prefix that contains all hosts of the datacenter.

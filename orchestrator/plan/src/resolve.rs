@@ -225,6 +225,7 @@ pub fn resolve(
         faults,
         estimate,
         warnings,
+        assumptions: scenario.topology.assumptions.clone(),
     })
 }
 

@@ -121,6 +121,7 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
             .iter()
             .map(|warning| warning.text.clone())
             .collect(),
+        assumptions: plan.assumptions.clone(),
         provenance: Provenance::default(),
     }
 }

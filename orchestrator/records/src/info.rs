@@ -65,6 +65,9 @@ pub struct RunInfo {
     pub granularity: Granularity,
     /// Warnings of the plan.
     pub warnings: Vec<String>,
+    /// Sentences, without full stops, on numbers of the topology that its graph does not have or that were changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<String>,
     /// Origin of the run: program, command line, policies.
     #[serde(default)]
     pub provenance: Provenance,

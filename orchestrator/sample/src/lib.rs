@@ -64,6 +64,7 @@ pub fn info() -> RunInfo {
             packet_vs_delay_percent: 3,
         },
         warnings: vec!["`dc1-dc8` is short".into()],
+        assumptions: Vec::new(),
         provenance: Provenance::default(),
     }
 }

@@ -58,7 +58,10 @@ pub use error::{Problem, ScenarioErrors};
 pub use expect::Expectation;
 pub use files::{CdfPoint, FileFlow, SizeCdf, parse_flow_file};
 pub use model::*;
-pub use parse::{files, item_lines, named_files, parse, problem_of_file, value_line};
+pub use parse::{
+    IMPORT, files, imported_file, item_lines, named_files, parse, parse_with, problem_of_file,
+    value_line,
+};
 pub use schema::{reference, schema};
-pub use suggest::did_you_mean;
+pub use suggest::{did_you_mean, near_graphs};
 pub use suite::{Case, Suite, parse_suite};

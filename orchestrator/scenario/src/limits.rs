@@ -1,6 +1,6 @@
 //! Limits on a scenario's values; the message about a rejected value states the limit.
 
-pub use lab_parameters::limits::{MAX_INTERVAL, MIN_INTERVAL};
+pub use lab_parameters::limits::{MAX_DELAY, MAX_INTERVAL, MAX_RATE, MIN_INTERVAL, MIN_RATE};
 use std::ops::RangeInclusive;
 
 use lab_units::{Bytes, Nanos, Ratio};
@@ -40,6 +40,11 @@ pub const MAX_HOSTS: u32 = 4_096;
 pub const MAX_FABRIC_SWITCHES: u32 = 64;
 /// Maximum number of inter-DC links.
 pub const MAX_LINKS: usize = 1_024;
+
+/// Minimum speed of light in fibre, in km per ms.
+pub const MIN_KM_PER_MS: u32 = 1;
+/// Maximum speed of light in fibre, in km per ms: the speed in vacuum.
+pub const MAX_KM_PER_MS: u32 = 300;
 
 /// Maximum number of entries in the list `traffic`.
 pub const MAX_TRAFFIC: usize = 256;

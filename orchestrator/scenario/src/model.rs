@@ -76,16 +76,25 @@ impl Scenario {
 }
 
 /// Datacenters and the links between them.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Topology {
     pub dcs: Vec<Dc>,
     pub links: Vec<InterDcLink>,
+    /// Path of the graph file as written, relative to the scenario; `None` if the topology is not imported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub import: Option<String>,
+    /// Sentences, without full stops, on everything that a named or imported graph does not have or that was left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<String>,
 }
 
 /// Datacenter: one DCI switch with its fabric and hosts.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Dc {
     pub name: String,
+    /// Full name in the graph of which the topology was made; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     pub fabric: Fabric,
     pub agent: Agent,
 }

@@ -7,10 +7,10 @@ use lab_policy::redte;
 use crate::{
     error::{Finding, ProblemKind, ScenarioErrors, SourceText},
     limits,
-    model::{PolicySpec, Scenario, Traffic, TrainedSpec, WeightSource},
+    model::{Files, PolicySpec, Scenario, Traffic, TrainedSpec, WeightSource},
     raw,
     resolve::resolve,
-    yaml::{self, Locator},
+    yaml::{self, Locator, WordOr},
 };
 
 /// Parses a scenario; `source_name` is the name of the text in errors.
@@ -18,6 +18,45 @@ use crate::{
 /// The same text gives the same scenario on every machine, because files named in the text are not opened. Fails with
 /// the first syntax or type error or, if there is none, with all invalid values.
 pub fn parse(source_name: &str, text: &[u8]) -> Result<Scenario, ScenarioErrors> {
+    parse_with(source_name, text, &Files::new())
+}
+
+/// Parses a scenario, as [`parse`] does. `files` has the text of the graph file that the scenario imports, by its path as
+/// written; see [`imported_file`].
+///
+/// # Errors
+/// In the cases of [`parse`], and with the first problem of the graph file.
+pub fn parse_with(
+    source_name: &str,
+    text: &[u8],
+    files: &Files,
+) -> Result<Scenario, ScenarioErrors> {
+    let (source, raw) = raw(source_name, text)?;
+    resolve(source, &raw, files)
+}
+
+/// Returns the path of the graph file that a scenario imports, as written at the YAML path [`IMPORT`]; `None` if it
+/// imports none.
+///
+/// # Errors
+/// With the first syntax or type error of the scenario.
+pub fn imported_file(source_name: &str, text: &[u8]) -> Result<Option<String>, ScenarioErrors> {
+    let (_, raw) = raw(source_name, text)?;
+    let WordOr::Body(topology) = &raw.topology.value else {
+        return Ok(None);
+    };
+    let import = topology.import.as_ref();
+    Ok(import.map(|path| path.as_str().to_owned()))
+}
+
+/// YAML path of the graph file that a scenario imports.
+pub const IMPORT: &str = "topology.import";
+
+/// Returns a scenario's text and its parsed form, before values are checked.
+fn raw<'a>(
+    source_name: &'a str,
+    text: &'a [u8],
+) -> Result<(SourceText<'a>, raw::Scenario), ScenarioErrors> {
     let text = utf8(source_name, text)?;
     let source = SourceText {
         name: source_name,
@@ -27,7 +66,7 @@ pub fn parse(source_name: &str, text: &[u8]) -> Result<Scenario, ScenarioErrors>
         let path = Locator::new(text).path(&finding);
         one(source, finding, path.as_deref())
     })?;
-    resolve(source, &raw)
+    Ok((source, raw))
 }
 
 /// Returns an error with a single problem.
@@ -89,7 +128,9 @@ pub fn files(scenario: &Scenario) -> Vec<&str> {
 /// Returns the files of [`files`], each with the YAML path at which it is named first.
 #[must_use]
 pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
-    let named = scenario
+    let import = scenario.topology.import.as_deref();
+    let graph = import.map(|path| (IMPORT.to_owned(), path));
+    let traffic = scenario
         .traffic
         .iter()
         .enumerate()
@@ -102,7 +143,10 @@ pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
             Traffic::Flows(_) => None,
         });
     let routes = scenario.transport.routes.as_deref();
-    let named = named.chain(routes.map(|path| ("transport.routes".to_owned(), path)));
+    let named = graph
+        .into_iter()
+        .chain(traffic)
+        .chain(routes.map(|path| ("transport.routes".to_owned(), path)));
     let policies = scenario.policies.iter().enumerate();
     let named = named.chain(policies.filter_map(|(at, policy)| match policy {
         PolicySpec::Trained(TrainedSpec {

@@ -1,5 +1,9 @@
 //! Suggestions for misspelt words, such as "did you mean `rate`?"
 
+use std::collections::BTreeMap;
+
+use lab_topologies::zoo;
+
 /// Returns the word in `known` of which `found` is most likely a misspelling; `None` if no word is close enough.
 ///
 /// A word is close enough if it has at most one typing error per three letters (a letter omitted, added or changed, or
@@ -24,6 +28,30 @@ pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -
         [] => None,
     }
 }
+
+/// Returns the graphs of the Topology Zoo that `name` may mean: the one that it misspells, or else those that begin like it.
+#[must_use]
+pub fn near_graphs(name: &str) -> Vec<String> {
+    let lower = name.to_lowercase();
+    let known: BTreeMap<String, &str> = zoo::names().map(|it| (it.to_lowercase(), it)).collect();
+    let same = known.get_key_value(&lower).map(|(known, _)| known.clone());
+    let misspelt = same.or_else(|| did_you_mean(&lower, known.keys().map(String::as_str)));
+    if let Some(name) = misspelt.and_then(|found| known.get(&found)) {
+        return vec![(*name).to_owned()];
+    }
+    // Many networks have several graphs, which differ by the year at the end of their names.
+    let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
+    let begun = known
+        .iter()
+        .filter(|(known, _)| stem.len() > 1 && known.starts_with(stem));
+    begun
+        .take(MAX_NEAR)
+        .map(|(_, name)| (*name).to_owned())
+        .collect()
+}
+
+/// Maximum number of graphs in a hint.
+const MAX_NEAR: usize = 8;
 
 /// Maximum length in bytes of a text that is compared with known words.
 const MAX_LENGTH: usize = 40;

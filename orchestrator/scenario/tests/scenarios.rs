@@ -11,7 +11,8 @@ use lab_parameters::{
     TeConfig, TimelyConfig, UcmpConfig, Value,
 };
 use lab_scenario::{
-    CcSpec, Fabric, FaultSpec, PolicySpec, Scenario, Settings, SizeCdf, Traffic, files, parse,
+    CcSpec, Fabric, FaultSpec, Files, PolicySpec, Scenario, Settings, SizeCdf, Traffic, files,
+    imported_file, parse, parse_with,
 };
 use lab_units::Ratio;
 use serde_json::Value as Json;
@@ -92,18 +93,59 @@ faults:
 expect: [\"ecmp.p99 <= 46\"]
 ";
 
+/// Scenario with every key of an imported graph; `zoo` takes the place of `import`.
+const EVERY_KEY_OF_A_GRAPH: &str = "\
+name: every-key-of-a-graph
+topology:
+  import: network.csv # or zoo: Abilene
+  km_per_ms: 250
+  default_rate: 51 Gbit
+  hosts: 3
+  hosts_at: [Lyon, n7]
+  parallel: merge
+  missing_coordinates: neighbours
+  unlabelled: number
+  largest_component: true
+  defaults: { inter_dc: { buffer: 52 kB }, host_link: { rate: 53 Gbit } }
+traffic: [{ flows: [{ from: n7/h3, to: lyon/h1, size: 1 MB }] }]
+policies: [ecmp]
+";
+
+/// Edge list of [`EVERY_KEY_OF_A_GRAPH`].
+const EDGES: &str = "\
+source,target,rate,delay
+Paris,7,,1 ms
+7,Lyon,10 Gbit,2 ms
+Lyon,7,30 Gbit,3 ms
+Oslo,Bergen,,4 ms
+";
+
 #[test]
 fn every_key_is_read() {
     let schema = lab_scenario::schema();
     let mut keys = BTreeSet::new();
     collect_keys(&schema, &schema, &mut keys);
-    let words: BTreeSet<&str> = EVERY_KEY.split([' ', '\n', '{', ',']).collect();
+    let texts = [EVERY_KEY, EVERY_KEY_OF_A_GRAPH].concat();
+    let words: BTreeSet<&str> = texts.split([' ', '\n', '{', ',']).collect();
     let missing: Vec<_> = keys
         .iter()
         .filter(|key| !words.contains(&*format!("{key}:")))
         .collect();
     assert_eq!(missing, [""; 0]);
     insta::assert_json_snapshot!(read("every-key.yaml", EVERY_KEY.as_bytes()));
+}
+
+#[test]
+fn every_key_of_a_graph_is_read() {
+    let files = Files::from([("network.csv".to_owned(), EDGES.to_owned())]);
+    let imported = parse_with("graph.yaml", EVERY_KEY_OF_A_GRAPH.as_bytes(), &files);
+    insta::assert_json_snapshot!(
+        imported
+            .unwrap_or_else(|errors| panic!("{errors}"))
+            .topology
+    );
+    let file = imported_file("graph.yaml", EVERY_KEY_OF_A_GRAPH.as_bytes());
+    assert_eq!(file, Ok(Some("network.csv".to_owned())));
 }
 
 /// Adds the keys at and below `node` to `keys`, except for those under policies and `transport`.

@@ -91,7 +91,7 @@ impl DerivedScenario {
     pub fn loaded(&self, path: &Path) -> Result<Loaded, Failure> {
         let name = path.display().to_string();
         Ok(Loaded {
-            scenario: load::parse(&name, self.text.as_bytes())?,
+            scenario: load::parse(&name, self.text.as_bytes(), &self.files)?,
             text: self.text.clone(),
             files: self.files.clone(),
         })

@@ -26,6 +26,9 @@ struct Checked<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     training_ns: Option<Nanos>,
     warnings: &'a [lab_plan::model::Warning],
+    /// Sentences on numbers of the topology that its graph does not have.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    assumptions: &'a [String],
 }
 
 /// Runs `lcmp-lab check`.
@@ -61,6 +64,7 @@ fn checked(
         estimate: &plan.estimate,
         training_ns,
         warnings: &plan.warnings,
+        assumptions: &plan.assumptions,
     };
     show(json, &checked, |checked| {
         format!(
@@ -149,8 +153,11 @@ pub fn warn_of_place(plan: &Plan, place: Place) {
     }
 }
 
-/// Prints the warnings of a plan on standard error.
+/// Prints the assumptions and warnings of a plan on standard error.
 pub fn warn(plan: &Plan) {
+    for assumption in &plan.assumptions {
+        note(&format!("assumed: {assumption}"));
+    }
     for warning in &plan.warnings {
         note(&format!("warning: {}: {}", warning.code, warning.text));
     }

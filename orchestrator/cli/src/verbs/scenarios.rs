@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use lab_scenario::Files;
 use lab_units::show::{self, sides};
 use serde::Serialize;
 
@@ -40,7 +41,7 @@ fn rows() -> Result<Vec<BuiltInScenario>, Failure> {
             continue;
         }
         let name = path.with_extension("").display().to_string();
-        let scenario = load::parse(&name, bytes)?;
+        let scenario = load::parse(&name, bytes, &Files::new())?;
         rows.push(BuiltInScenario {
             description: scenario.description,
             name,

@@ -45,6 +45,7 @@ impl<'a> Builder<'a> {
     fn new(topology: &'a Topology, scale: &'a Scale) -> Self {
         let dcs = (0u32..).zip(&topology.dcs).map(|(number, dc)| Dc {
             name: dc.name.clone(),
+            label: dc.label.clone(),
             dci: NodeId(number),
             hosts: Vec::new(),
             prefix: address::dc_prefix(DcId(number)),

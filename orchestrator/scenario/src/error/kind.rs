@@ -3,6 +3,7 @@
 use std::{borrow::Cow, fmt};
 
 use lab_parameters::{ParameterError, Preset};
+use lab_topologies::{ImportErrorKind, NetworkError};
 use lab_units::{
     Bytes, Nanos, ParseQuantityError, Ratio,
     candidates::{DOWNHILL_DELAY, FEWEST_HOPS},
@@ -174,6 +175,40 @@ pub enum ProblemKind {
     )]
     EcnAboveBuffer { k_max: Bytes, buffer: Bytes },
 
+    // Problems with named and imported graphs.
+    #[error(
+        "there is no graph `{name}` in the Topology Zoo (hint: {})",
+        match near.as_slice() {
+            [] => "`lcmp-lab topologies` lists them".to_owned(),
+            [one] => format!("did you mean `{one}`?"),
+            several => format!("there are {}", list(several)),
+        }
+    )]
+    UnknownZoo { name: String, near: Vec<String> },
+    #[error("`{key}` cannot be combined with `{other}` (hint: remove one of the two)")]
+    NotWith {
+        key: &'static str,
+        other: &'static str,
+    },
+    #[error("`{key}` applies only to a graph (hint: name one by `zoo` or `import`)")]
+    NeedsGraph { key: &'static str },
+    #[error("`{path}` has none of the extensions of graph files: {}", list(known))]
+    GraphExtension {
+        path: String,
+        known: Vec<&'static str>,
+    },
+    #[error("the text of `{path}` is not there")]
+    NoText { path: String },
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    #[error("the link `{link}` has the {what} {found}, which is out of range; it must be {bounds}")]
+    LinkOutOfRange {
+        link: String,
+        what: &'static str,
+        found: String,
+        bounds: String,
+    },
+
     #[error("the window of measured flows ends at {to} but must end after its start at {from}")]
     EmptyWindow { from: Nanos, to: Nanos },
 
@@ -276,6 +311,8 @@ pub enum ProblemKind {
     Cdf(#[from] CdfError),
     #[error(transparent)]
     FlowFile(#[from] FlowFileError),
+    #[error(transparent)]
+    Graph(#[from] ImportErrorKind),
 }
 
 /// Kind of object that a name denotes, for messages about the name's characters.

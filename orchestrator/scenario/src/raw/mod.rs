@@ -24,7 +24,7 @@ use serde::Deserialize;
 pub use link::{Fault, HostWire, Link, Marking, NoEcn};
 pub use parameters::Parameters;
 pub use policy::{NoParameters, POLICY_KEYS, Policy, PolicyBody, PolicyName, Trained};
-pub use topology::{Dc, Topology};
+pub use topology::{ALL, Dc, Defaults, HostsAtWord, MIN_DEGREE, Topology, ZOO_PREFIX, ZooWord};
 pub use traffic::{AllToAll, Flow, Pair, Traffic, Workload};
 pub use transport::{Cc, CcName, Transport};
 pub use with::{SetsParameters, With};
@@ -49,8 +49,8 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(length(max = limits::MAX_VALUE))]
     pub description: Maybe<Text<String>>,
-    /// Datacenters and the links between them.
-    pub topology: Topology,
+    /// Datacenters and the links between them; or `zoo:` and the name of a graph of the Internet Topology Zoo.
+    pub topology: At<WordOr<ZooWord, Topology>>,
     /// Next hops among which the policies choose.
     #[serde(default)]
     pub routing: Maybe<Routing>,

@@ -1,6 +1,8 @@
 //! Datacenters and links, as written in a scenario.
 
-use schemars::JsonSchema;
+use lab_topologies::{MissingCoordinates, Unlabelled};
+use lab_units::BitsPerSec;
+use schemars::{JsonSchema, Schema, json_schema};
 use serde::Deserialize;
 
 use super::{
@@ -8,24 +10,129 @@ use super::{
     with::With,
 };
 use crate::{
-    limits,
+    defaults, limits,
     model::Agent,
-    yaml::{At, Maybe, Text},
+    yaml::{At, Maybe, Scalar, Text, Word, WordOr, scalar::words},
 };
 
-/// Datacenters and the links between them.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// Datacenters and the links between them: written out as `dcs` and `links`, or made of a graph, which `zoo` or `import`
+/// names.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("oneOf" = [
+    { "required": ["dcs", "links"] },
+    { "required": ["zoo"] },
+    { "required": ["import"] },
+]))]
 pub struct Topology {
     /// Defaults of link parameters, by kind of link.
-    #[serde(default)]
     pub defaults: Maybe<Defaults>,
     /// Datacenters, in the order of their ids.
     #[schemars(length(min = 2, max = limits::MAX_DCS))]
-    pub dcs: At<Vec<At<Dc>>>,
+    pub dcs: Maybe<At<Vec<At<Dc>>>>,
     /// Links between datacenters; every datacenter must be reachable.
     #[schemars(length(min = 1, max = limits::MAX_LINKS))]
-    pub links: At<Vec<At<With<Link>>>>,
+    pub links: Maybe<At<Vec<At<With<Link>>>>>,
+    /// Name of a graph of the Internet Topology Zoo, such as `Geant2012`, which `lcmp-lab topologies` lists. `topology:
+    /// zoo:Geant2012` is the same without options.
+    pub zoo: Maybe<Text<String>>,
+    /// Graph file: GraphML, SNDlib's XML, GML, REPETITA's `.graph`, or an edge list in CSV; path relative to the scenario.
+    #[schemars(length(min = 1))]
+    pub import: Maybe<Text<String>>,
+    /// Speed of light in fibre in km per ms, for the delays of links between coordinates: distance on a great circle
+    /// divided by this speed. A delay in the file is used as it is.
+    #[schemars(extend("default" = defaults::KM_PER_MS, "minimum" = limits::MIN_KM_PER_MS, "maximum" = limits::MAX_KM_PER_MS))]
+    pub km_per_ms: Maybe<Text<u32>>,
+    /// Rate of links for which the graph has none.
+    #[schemars(extend("default" = defaults::IMPORTED_RATE.to_string()))]
+    pub default_rate: Maybe<Text<BitsPerSec>>,
+    /// Number of hosts in each datacenter of a graph that has hosts.
+    #[schemars(extend("default" = defaults::IMPORTED_HOSTS, "minimum" = 1, "maximum" = limits::MAX_HOSTS))]
+    pub hosts: Maybe<Text<u32>>,
+    /// Datacenters of a graph that have hosts: `all`, a list of names or labels, or those with at least N neighbours,
+    /// `degree>=N`. The others are transit datacenters.
+    #[schemars(extend("default" = "all"))]
+    pub hosts_at: Maybe<At<WordOr<HostsAtWord, Vec<Text<String>>>>>,
+    /// Treatment of parallel edges: `merge` makes one link with the sum of the rates and the least delay.
+    #[schemars(extend("default" = "merge"))]
+    pub parallel: Maybe<Text<Parallel>>,
+    /// Treatment of nodes without coordinates on links without a delay: `error`, or `neighbours`, the mean position of
+    /// the neighbours that have one, repeated.
+    #[schemars(extend("default" = "error"))]
+    pub missing_coordinates: Maybe<Text<MissingCoordinates>>,
+    /// Treatment of nodes without a label: `error`, or `number`, named by their ids.
+    #[schemars(extend("default" = "error"))]
+    pub unlabelled: Maybe<Text<Unlabelled>>,
+    /// If true, nodes outside the largest connected part of the graph are left out.
+    #[schemars(extend("default" = false))]
+    pub largest_component: Maybe<Text<bool>>,
+}
+
+/// Name of a graph in place of a topology's keys: `zoo:Geant2012`.
+#[derive(Clone, Copy, Debug)]
+pub struct ZooWord;
+
+impl Word for ZooWord {
+    const WORDS: &'static [(&'static str, Self)] = &[];
+
+    fn expected() -> &'static str {
+        "`zoo:` and the name of a graph, or the keys of a topology"
+    }
+
+    fn word_schema() -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": format!("^{ZOO_PREFIX}[A-Za-z0-9]+$"),
+            "examples": ["zoo:Geant2012"],
+        })
+    }
+}
+
+/// Text before the name of a graph of the Topology Zoo.
+pub const ZOO_PREFIX: &str = "zoo:";
+
+/// Word in place of a list of datacenters that have hosts.
+#[derive(Clone, Copy, Debug)]
+pub struct HostsAtWord;
+
+impl Word for HostsAtWord {
+    const WORDS: &'static [(&'static str, Self)] = &[];
+
+    fn expected() -> &'static str {
+        "`all`, `degree>=N`, or a list of datacenters"
+    }
+
+    fn word_schema() -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": format!("^({ALL}|{MIN_DEGREE}[0-9]+)$"),
+            "examples": [ALL, "degree>=3"],
+        })
+    }
+}
+
+/// Word for all datacenters.
+pub const ALL: &str = "all";
+/// Text before the least number of neighbours of datacenters that have hosts.
+pub const MIN_DEGREE: &str = "degree>=";
+
+/// Treatment of parallel edges of a graph.
+#[derive(Clone, Copy, Debug)]
+pub enum Parallel {
+    /// One link with the sum of the rates.
+    Merge,
+}
+
+words! {
+    Parallel: "a treatment of parallel edges" { "merge" => Self::Merge }
+    MissingCoordinates: "a treatment of missing coordinates" {
+        "error" => Self::Error,
+        "neighbours" => Self::Neighbours,
+    }
+    Unlabelled: "a treatment of nodes without a label" {
+        "error" => Self::Error,
+        "number" => Self::Number,
+    }
 }
 
 /// Defaults of link parameters, by kind of link.

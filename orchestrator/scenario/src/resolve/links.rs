@@ -9,13 +9,14 @@ use lab_units::Nanos;
 
 use super::{
     context::Context,
+    graph::{MadeTopology, TopologyForm, TopologySource},
     topology::{IndexedTopology, link},
 };
 use crate::{
     defaults,
-    error::ProblemKind,
+    error::{ProblemKind, Unit},
     limits,
-    model::{Fault, FaultSpec, InterDcLink},
+    model::{Fault, FaultSpec, InterDcLink, LinkConfig},
     raw::{self, SetsParameters},
     yaml::{At, Text},
 };
@@ -27,14 +28,76 @@ type Ends = (usize, usize);
 pub(super) fn links(
     context: &mut Context<'_>,
     network: &IndexedTopology,
-    raw: &raw::Topology,
+    form: &TopologyForm<'_>,
 ) -> Vec<InterDcLink> {
-    let base = raw.defaults.as_ref().cloned().unwrap_or_default();
-    let base = match base.inter_dc.as_ref() {
+    let base = form.defaults.and_then(|base| base.inter_dc.as_ref());
+    let base = match base {
         Some(raw) => link(context, &raw.texts, &raw.own.ecn, defaults::INTER_DC),
         None => defaults::INTER_DC,
     };
-    let raw = &raw.links;
+    match &form.source {
+        TopologySource::Written { links, .. } => written(context, network, links, base),
+        TopologySource::Made(made) => self::made(context, network, made, base),
+    }
+}
+
+/// Returns the links that were made of a graph; their other parameters are those of `base`.
+fn made(
+    context: &mut Context<'_>,
+    network: &IndexedTopology,
+    made: &MadeTopology,
+    base: LinkConfig,
+) -> Vec<InterDcLink> {
+    let links = &made.network.links;
+    let bounds = 1..=limits::MAX_LINKS;
+    context.counted(
+        &made.range,
+        "the list of links",
+        Unit::Entries,
+        links.len(),
+        bounds,
+    );
+    let mut resolved = Vec::new();
+    for link in links {
+        let between = link.ends.map(|index| network.name(index).to_owned());
+        let rates = limits::MIN_RATE..=limits::MAX_RATE;
+        let delays = Nanos::ZERO..=limits::MAX_DELAY;
+        let wrong = if !rates.contains(&link.rate) {
+            let bounds = format!("{} to {}", rates.start(), rates.end());
+            Some(("rate", link.rate.to_string(), bounds))
+        } else if !delays.contains(&link.delay) {
+            let bounds = format!("{} to {}", delays.start(), delays.end());
+            Some(("delay", link.delay.to_string(), bounds))
+        } else {
+            None
+        };
+        if let Some((what, found, bounds)) = wrong {
+            let link = between.join("-");
+            let kind = ProblemKind::LinkOutOfRange {
+                link,
+                what,
+                found,
+                bounds,
+            };
+            context.problem(&made.range, kind);
+        }
+        let wire = LinkConfig {
+            rate_bps: link.rate,
+            delay_ns: link.delay,
+            ..base
+        };
+        resolved.push(InterDcLink { between, wire });
+    }
+    resolved
+}
+
+/// Resolves the links that a scenario lists.
+fn written(
+    context: &mut Context<'_>,
+    network: &IndexedTopology,
+    raw: &At<Vec<At<raw::With<raw::Link>>>>,
+    base: LinkConfig,
+) -> Vec<InterDcLink> {
     context.count(&raw.range, raw.value.len(), 1..=limits::MAX_LINKS);
     let mut ranges: BTreeMap<Ends, &Range<usize>> = BTreeMap::new();
     let mut links = Vec::new();

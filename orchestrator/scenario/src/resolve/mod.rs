@@ -3,6 +3,7 @@
 
 pub(crate) mod context;
 pub(crate) mod expectations;
+mod graph;
 mod links;
 mod names;
 mod parameters;
@@ -20,7 +21,7 @@ use crate::{
     defaults,
     error::{ProblemKind, ScenarioErrors, SourceText},
     limits,
-    model::{Generator, Measure, Repetitions, ScaleSpec, Scenario},
+    model::{Files, Generator, Measure, Repetitions, ScaleSpec, Scenario},
     raw,
     yaml::{At, Text, WordOr},
 };
@@ -29,10 +30,14 @@ use crate::{
 pub(crate) fn resolve(
     source: SourceText<'_>,
     raw: &raw::Scenario,
+    files: &Files,
 ) -> Result<Scenario, ScenarioErrors> {
+    // Without datacenters, every name in the other sections would be unknown, so problems of the topology's form and of
+    // its graph are reported first.
+    let form = graph::form(source, &raw.topology, files)?;
     let mut context = Context::new(source);
-    let mut topology = topology::topology(&mut context, &raw.topology);
-    topology.model.links = links::links(&mut context, &topology, &raw.topology);
+    let mut topology = topology::topology(&mut context, &form);
+    topology.model.links = links::links(&mut context, &topology, &form);
     let policies = policies::policies(&mut context, &raw.policies);
     let scenario = Scenario {
         expect: expectations::expect(&mut context, raw, &topology.model, &policies),

@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{context::Context, names, parameters};
+use super::{
+    context::Context,
+    graph::{MadeTopology, TopologyForm, TopologySource},
+    names, parameters,
+};
 use crate::{
     defaults,
     error::ProblemKind,
@@ -14,6 +18,7 @@ use crate::{
 };
 
 /// Topology with an index of datacenter names, which the checks of other sections use.
+#[derive(Default)]
 pub(super) struct IndexedTopology {
     pub model: Topology,
     /// Index of each datacenter in the topology, and byte range of its name, by name.
@@ -59,13 +64,52 @@ impl IndexedTopology {
 }
 
 /// Resolves the datacenters of a topology; links are resolved later.
-pub(super) fn topology(context: &mut Context<'_>, raw: &raw::Topology) -> IndexedTopology {
-    let base = raw.defaults.as_ref().cloned().unwrap_or_default();
-    let host_link = match base.host_link.as_ref() {
+pub(super) fn topology(context: &mut Context<'_>, form: &TopologyForm<'_>) -> IndexedTopology {
+    let base = form.defaults.and_then(|base| base.host_link.as_ref());
+    let host_link = match base {
         Some(raw) => link(context, &raw.texts, &raw.own.ecn, defaults::HOST_LINK),
         None => defaults::HOST_LINK,
     };
-    dcs(context, &raw.dcs, host_link)
+    match &form.source {
+        TopologySource::Written { dcs, .. } => self::dcs(context, dcs, host_link),
+        TopologySource::Made(made) => made_dcs(context, made, host_link),
+    }
+}
+
+/// Returns the datacenters that were made of a graph.
+fn made_dcs(
+    context: &mut Context<'_>,
+    made: &MadeTopology,
+    host_link: LinkConfig,
+) -> IndexedTopology {
+    let mut network = IndexedTopology::default();
+    network.model.import.clone_from(&made.import);
+    network
+        .model
+        .assumptions
+        .clone_from(&made.network.assumptions);
+    let mut total = 0;
+    for (index, dc) in made.network.dcs.iter().enumerate() {
+        let range = made.range.clone();
+        network.by_name.insert(dc.name.clone(), (index, range));
+        let hosts = u64::from(dc.hosts);
+        total += hosts;
+        network.hosts.push(Some(hosts));
+        network.model.dcs.push(Dc {
+            name: dc.name.clone(),
+            label: dc.label.clone(),
+            fabric: Fabric::Direct {
+                hosts: dc.hosts,
+                host_link,
+            },
+            agent: Agent::default(),
+        });
+    }
+    if total > u64::from(limits::MAX_HOSTS) {
+        let kind = ProblemKind::TooManyHosts { found: total };
+        context.problem(&made.range, kind);
+    }
+    network
 }
 
 fn dcs(
@@ -74,14 +118,7 @@ fn dcs(
     host_link: LinkConfig,
 ) -> IndexedTopology {
     context.count(&raw.range, raw.value.len(), 2..=limits::MAX_DCS);
-    let mut network = IndexedTopology {
-        model: Topology {
-            dcs: Vec::new(),
-            links: Vec::new(),
-        },
-        by_name: BTreeMap::new(),
-        hosts: Vec::new(),
-    };
+    let mut network = IndexedTopology::default();
     let mut total = 0;
     for (index, At { value: raw, range }) in raw.value.iter().take(limits::MAX_DCS).enumerate() {
         let name = names::dc(context, &raw.name);
@@ -103,6 +140,7 @@ fn dcs(
         network.hosts.push(hosts);
         network.model.dcs.push(Dc {
             name,
+            label: None,
             fabric,
             agent: context.read_or(&raw.agent, Agent::default()),
         });

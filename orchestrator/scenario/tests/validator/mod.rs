@@ -78,6 +78,10 @@ impl Check<'_> {
                 .unwrap()
                 .iter()
                 .any(|schema| self.accepts(schema, value)),
+            ("oneOf", _) => {
+                let forms = argument.as_array().unwrap().iter();
+                forms.filter(|form| self.accepts(form, value)).count() == 1
+            }
             ("pattern", Value::String(text)) => Regex::new(argument.as_str().unwrap())
                 .unwrap()
                 .is_match(text),

@@ -90,6 +90,7 @@ fn facts(run: &Run) -> Vec<Fact> {
         Some(end) => ended(run, end),
         None => vec![fact("ended", never_ended)],
     });
+    facts.extend(assumptions(run));
     facts.extend(warnings(run));
     facts
 }
@@ -325,6 +326,11 @@ fn decisions(run: &Run) -> String {
         .map(|it| format!("{}: {} {}", it.policy, text::number(it.count), it.reason))
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+fn assumptions(run: &Run) -> Option<Fact> {
+    let all = run.info.assumptions.clone();
+    listed(&counted(all.len() as u64, "assumption"), all)
 }
 
 fn warnings(run: &Run) -> Option<Fact> {

@@ -11,7 +11,7 @@ use lab_units::show::{Side, about_bytes, about_time, commas, paragraph, table};
 
 use crate::model::{FaultChange, Plan};
 
-/// Renders `plan` as text of at most 100 columns: topology, paths, policies, flows, cost, warnings.
+/// Renders `plan` as text of at most 100 columns: topology, paths, policies, flows, cost, assumptions, warnings.
 #[must_use]
 pub fn render_table(plan: &Plan) -> String {
     let sections = [
@@ -24,6 +24,7 @@ pub fn render_table(plan: &Plan) -> String {
         flows::section(plan),
         faults(plan),
         estimate(plan),
+        assumptions(plan),
         warnings(plan),
     ];
     let shown = sections.into_iter().filter(|section| !section.is_empty());
@@ -51,7 +52,11 @@ fn head(plan: &Plan) -> String {
 }
 
 fn dcs(plan: &Plan) -> String {
-    let mut rows = vec![["name", "hosts", "prefix", "switch", "agent"].map(str::to_owned)];
+    let has_labels = plan.dcs.iter().any(|dc| dc.label.is_some());
+    let label = |text: &str| if has_labels { text } else { "" }.to_owned();
+    let titles = ["name", "hosts", "prefix", "switch", "agent"].map(str::to_owned);
+    let [name, hosts, prefix, switch, agent] = titles;
+    let mut rows = vec![[name, hosts, prefix, switch, agent, label("label")]];
     rows.extend(plan.dcs.iter().map(|dc| {
         [
             dc.name.clone(),
@@ -59,9 +64,17 @@ fn dcs(plan: &Plan) -> String {
             format!("{}/{}", dc.prefix.addr, dc.prefix.len),
             plan.nodes[dc.dci.index()].addr.to_string(),
             if dc.legacy { "legacy" } else { "policy" }.to_owned(),
+            label(dc.label.as_deref().unwrap_or_default()),
         ]
     }));
-    let sides = [Side::Left, Side::Right, Side::Left, Side::Left, Side::Left];
+    let sides = [
+        Side::Left,
+        Side::Right,
+        Side::Left,
+        Side::Left,
+        Side::Left,
+        Side::Left,
+    ];
     format!("Datacenters\n{}", table(2, sides, &rows))
 }
 
@@ -118,6 +131,14 @@ fn estimate(plan: &Plan) -> String {
     ];
     let table = table(2, [Side::Left, Side::Left], &rows);
     format!("Estimate (one policy, on the reference guest)\n{table}")
+}
+
+fn assumptions(plan: &Plan) -> String {
+    if plan.assumptions.is_empty() {
+        return String::new();
+    }
+    let texts = plan.assumptions.iter().map(|text| paragraph("  ", text));
+    format!("Assumptions of the topology\n{}", texts.collect::<String>())
 }
 
 fn warnings(plan: &Plan) -> String {

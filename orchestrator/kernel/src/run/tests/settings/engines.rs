@@ -69,7 +69,7 @@ pub(super) struct Seen {
 /// scenario is refused, returns the error message.
 pub(super) fn run(text: &str, mode: Mode) -> Result<Seen, String> {
     let files = scenario::files();
-    let read = lab_scenario::parse("scenario.json", text.as_bytes())
+    let read = lab_scenario::parse_with("scenario.json", text.as_bytes(), &files)
         .map_err(|errors| errors.to_string())?;
     let plan = lab_plan::resolve(&read, text, &files, &mode.options())
         .map_err(|error| error.to_string())?;

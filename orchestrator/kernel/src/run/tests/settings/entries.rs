@@ -153,6 +153,22 @@ const DOWNHILL: &[(&str, &str)] = &[(
 /// Change that makes dc4 a third candidate, from which 1.5 ms are left.
 const THREE_DOWNHILL: &[(&str, &str)] = &[DOWNHILL[0], ("topology.links[5].delay", "1500 us")];
 
+/// Scenario with a network made of a graph file.
+const IMPORTED: &str = "
+name: imported
+topology:
+  import: square.gml
+  missing_coordinates: neighbours
+  unlabelled: number
+  largest_component: true
+traffic:
+  - workload: { sizes: sizes.csv, pairs: all-to-all, load: 2%, duration: 2 ms }
+policies: [ecmp]
+generator: { tool: verbs }
+measure: { queues: 100 us, links: 200 us, switches: 200 us }
+scale: { rate: 1/10, time: 2 }
+";
+
 const MARKS: &str = r#"{ "k_min": "20 kB", "k_max": "60 kB", "p_max": 0.5 }"#;
 
 /// Entries for all scenario keys that take a value of their own, except [`super::DESCRIBING`] and keys that no engine
@@ -200,6 +216,19 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("topology.links[].ecn.k_min", BOTTLENECK, "20 kB"),
     entry("topology.links[].ecn.k_max", BOTTLENECK, "200 kB"),
     entry("topology.links[].ecn.p_max", BOTTLENECK, "1"),
+    // Keys of graphs.
+    entry("topology", IMPORTED, "zoo:Arpanet196912"),
+    entry("topology.zoo", IMPORTED, "Arpanet196912"),
+    entry("topology.import", IMPORTED, "chain.csv"),
+    entry("topology.km_per_ms", IMPORTED, "100"),
+    entry("topology.default_rate", IMPORTED, "20 Gbit"),
+    entry("topology.hosts", IMPORTED, "2"),
+    entry("topology.hosts_at", IMPORTED, "degree>=3"),
+    // The only value is the default.
+    entry("topology.parallel", IMPORTED, "keep"),
+    entry("topology.missing_coordinates", IMPORTED, "error"),
+    entry("topology.unlabelled", IMPORTED, "error"),
+    entry("topology.largest_component", IMPORTED, "false"),
     // Keys of datacenters.
     entry("topology.dcs[].agent", DIAMOND, "legacy"),
     entry("topology.dcs[].hosts", DIAMOND, "3"),

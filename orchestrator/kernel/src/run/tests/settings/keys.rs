@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Returns the paths of all keys that have values of their own.
 ///
-/// A key that can only be a mapping or a list of mappings, such as `topology` or `topology.links`, has no value of its
+/// A key that can only be a mapping or a list of mappings, such as `topology.defaults` or `topology.links`, has no value of its
 /// own; the keys inside it have values.
 pub(super) fn of_the_schema() -> BTreeSet<String> {
     let schema = lab_scenario::schema();
@@ -92,6 +92,8 @@ fn keys_are_paths_of_values() {
         "scale",
         "scale.rate",
         "repetitions",
+        "topology",
+        "topology.hosts_at",
         "topology.links[].between",
         "topology.links[].ecn",
         "topology.links[].ecn.k_min",
@@ -105,7 +107,7 @@ fn keys_are_paths_of_values() {
         assert!(keys.contains(key), "{key}");
     }
     for mapping in [
-        "topology",
+        "topology.defaults",
         "topology.links",
         "topology.links[]",
         "traffic[].workload",

@@ -72,6 +72,7 @@ fn excludes(path: &str, key: &str, other: &str) -> bool {
         ".policies[].redte" | ".policies[].redte-direct" | ".policies[].static" => {
             one_of(&["weights", "train"])
         }
+        ".topology" => one_of(&["zoo", "import"]),
         ".topology.dcs[]" => one_of(&["hosts", "fabric"]),
         _ => is_choice(path),
     };
@@ -83,6 +84,8 @@ pub(super) fn files() -> Files {
     let named = [
         ("sizes.csv", "bytes,percent\n20000,0\n400000,100\n"),
         ("larger.csv", "bytes,percent\n20000,0\n800000,100\n"),
+        ("square.gml", SQUARE),
+        ("chain.csv", CHAIN),
         // In the artifact, hosts are numbered by datacenter, with sixteen hosts each.
         (
             "flows.txt",
@@ -101,3 +104,23 @@ pub(super) fn files() -> Files {
     files.extend(weights::files(&files));
     files
 }
+
+/// Graph that lacks a rate, a label, coordinates and a link between its parts.
+const SQUARE: &str = "
+graph [
+  node [ id 0 label \"west\" Latitude 48.0 Longitude 2.0 ]
+  node [ id 1 label \"north\" Latitude 49.0 Longitude 3.0 ]
+  node [ id 2 Latitude 47.0 Longitude 3.0 ]
+  node [ id 3 label \"east\" ]
+  node [ id 4 label \"island\" Latitude 40.0 Longitude 9.0 ]
+  edge [ source 0 target 1 rate \"10 Gbit\" ]
+  edge [ source 0 target 1 rate \"10 Gbit\" ]
+  edge [ source 1 target 3 ]
+  edge [ source 0 target 2 rate \"10 Gbit\" ]
+  edge [ source 2 target 3 rate \"10 Gbit\" ]
+  edge [ source 0 target 3 ]
+]
+";
+
+/// Graph with fewer nodes than [`SQUARE`].
+const CHAIN: &str = "source,target,rate,delay\nwest,east,10 Gbit,1 ms\n";
