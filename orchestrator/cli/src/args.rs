@@ -226,6 +226,16 @@ A first look in a tenth of the time, and figures 5 and 6 on a lab of this machin
 Runs that are in the results directory and have the same plan are not made again. The exit code is 0
 once the claims are judged, whatever the verdicts, and 4 if a run that a verdict needs is missing.";
 
+const TOPOLOGIES_EXAMPLES: &str = "\
+Columns: nodes; pairs of nodes with links; the largest great-circle distance of two nodes; with
+--choice, pairs with several paths of fewest hops, of all pairs in the largest connected part. Only
+there can policies differ.
+
+A scenario uses a graph by name, with options for what it lacks:
+  topology: { zoo: Geant2012, largest_component: true, missing_coordinates: neighbours }
+
+The graphs are those of the Internet Topology Zoo (Knight et al., IEEE JSAC 29(9), 2011), CC BY 4.0.";
+
 const RUNS_EXAMPLES: &str = "\
 Examples:
   lcmp-lab runs                                     list all runs, oldest first
@@ -359,6 +369,9 @@ pub enum Verb {
     Reproduce(ReproduceArgs),
     /// List the built-in scenarios, or copy them for editing
     Scenarios(ScenariosArgs),
+    /// List the built-in graphs of the Internet Topology Zoo, for `topology: zoo:NAME`
+    #[command(after_help = TOPOLOGIES_EXAMPLES)]
+    Topologies(TopologiesArgs),
     /// Print the JSON Schema of scenarios
     Schema,
     /// Print a completion script for a shell
@@ -433,6 +446,7 @@ impl Verb {
             | Self::Bench(_)
             | Self::MeasureHere(_)
             | Self::Scenarios(_)
+            | Self::Topologies(_)
             | Self::Schema => None,
         }
     }
@@ -572,6 +586,17 @@ pub struct ScenariosArgs {
     /// New folder to copy the scenarios into, with the suites, workloads and published values
     #[arg(long, value_name = "DIR")]
     pub copy: Option<PathBuf>,
+}
+
+/// Arguments of `topologies`.
+#[derive(Args, Debug)]
+pub struct TopologiesArgs {
+    /// Only the graph of this name, with its nodes
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Add the share of pairs (source, destination) that have several paths of fewest hops
+    #[arg(long)]
+    pub choice: bool,
 }
 
 /// Arguments of `plan`.

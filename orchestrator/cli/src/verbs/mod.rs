@@ -20,6 +20,7 @@ pub mod runs;
 pub mod scenarios;
 pub mod sim;
 pub mod store;
+pub mod topologies;
 pub mod train;
 pub mod up;
 pub mod validate;
