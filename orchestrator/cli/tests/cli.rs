@@ -873,3 +873,59 @@ fn verbs_without_json_refuse_it() {
         assert!(out.stderr.contains(&refusal), "{out:?}");
     }
 }
+
+#[test]
+fn the_zoo_is_listed_with_the_share_of_pairs_that_have_a_choice() {
+    let list = result(&["topologies", "--choice"]);
+    assert_eq!(list.lines().count(), 1 + 276);
+    let head: Vec<&str> = list.lines().take(12).collect();
+    insta::assert_snapshot!("topologies_head", head.join("\n"));
+    insta::assert_snapshot!("topologies_abilene", result(&["topologies", "Abilene"]));
+    let message = refusal(&root(), &["topologies", "Geant2021"], 2);
+    assert!(
+        message.contains("did you mean `Geant`, `Geant2001`, "),
+        "{message}"
+    );
+}
+
+/// Scenario whose network is made of the graph file `net.csv`.
+const IMPORTED: &str = "
+name: imported
+topology: { import: net.csv, default_rate: 40 Gbit }
+traffic: [{ flows: [{ from: paris/h1, to: nice/h1, size: 1 MB }] }]
+policies: [ecmp]
+";
+
+#[test]
+fn a_graph_file_is_read_checked_and_part_of_the_scenarios_hash() {
+    let folder = tempfile::tempdir().unwrap();
+    let checked = |edges: &str| {
+        fs::write(folder.path().join("imported.yaml"), IMPORTED).unwrap();
+        fs::write(folder.path().join("net.csv"), edges).unwrap();
+        run_in(folder.path(), &["check", "imported.yaml"])
+    };
+    let hash = || {
+        let plan = run_in(folder.path(), &["plan", "imported.yaml", "--json"]);
+        let plan: serde_json::Value = serde_json::from_str(&plan.stdout).unwrap();
+        plan["scenario_hash"].as_str().unwrap().to_owned()
+    };
+    let sound = checked("source,target,delay\nParis,Lyon,2 ms\nLyon,Nice,2 ms\n");
+    assert_eq!(sound.exit, Some(0), "{sound:?}");
+    let assumed = "assumed: rates of 2 links by default (40 Gbit)";
+    assert!(sound.stderr.contains(assumed), "{sound:?}");
+    let before = hash();
+    checked("source,target,delay\nParis,Lyon,2 ms\nLyon,Nice,3 ms\n");
+    assert_ne!(before, hash());
+    let damaged = checked("source,target,delay\nParis,Lyon,2 ms\nLyon,Nice,2\n");
+    assert_eq!(damaged.exit, Some(2), "{damaged:?}");
+    insta::assert_snapshot!("bad_graph_file", damaged.stderr);
+    fs::remove_file(folder.path().join("net.csv")).unwrap();
+    let missing = run_in(folder.path(), &["check", "imported.yaml"]);
+    assert_eq!(missing.exit, Some(2), "{missing:?}");
+    for part in [
+        "at `topology.import`",
+        "hint: the path is relative to the scenario",
+    ] {
+        assert!(missing.stderr.contains(part), "{part}: {missing:?}");
+    }
+}
