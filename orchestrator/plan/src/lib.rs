@@ -6,8 +6,9 @@
 //!
 //! Must not contain: clocks, kernel calls, threads, file access, randomness without a seed, or floats in a plan.
 //!
-//! Folders: `fabric` (datacenters, links, addresses), `host`, `switch`, `traffic`, `scaling`, `view` (text forms). The
-//! crate's root re-exports the modules of these folders, so that paths do not name the folder.
+//! Folders: `fabric` (datacenters, links, addresses), `host`, `switch`, `traffic`, `scaling`, `view` (text forms), `scope`
+//! (facts that limit what a run can show). The crate's root re-exports the modules of the first six, so that paths do not
+//! name the folder.
 //!
 //! Contents of a plan:
 //! - [`model`][]: the plan itself
@@ -24,6 +25,8 @@
 //! - [`timer_wheel`][]: the kernel's timers
 //! - [`transport`][]: transport of hosts and buffers of switches in the simulator
 //! - [`error`][]: errors of planning
+//!
+//! What a run cannot show: [`scope`](scope()).
 //!
 //! For traffic engineering and trained policies: [`Plan::te_topology`], and the [`mean_demands`](mean_demands()) of a
 //! scenario.
@@ -72,6 +75,7 @@ mod host;
 pub mod model;
 mod resolve;
 mod scaling;
+mod scope;
 mod switch;
 mod traffic;
 mod view;
@@ -110,6 +114,16 @@ pub use paper_units::PaperUnits;
 pub use resolve::{PlanOptions, resolve};
 pub use sample::generator;
 pub use sampled_rates::SampledRates;
+pub use scope::{
+    alike::{AlikePolicies, AlikeReason},
+    choice::ChoiceCount,
+    outage::Outage,
+    resolve::{Scope, TrafficTime, scope},
+    single_cut::{HarmfulCut, SingleCuts},
+    spread::LoadedLink,
+    tightest_cut::{CutTraffic, LoadedCut},
+    utilisation::Utilisation,
+};
 pub use table::render_table;
 pub use transport::{CcPlan, HostProfile, Timer, TransportPlan, Window};
 pub use wires::Wires;

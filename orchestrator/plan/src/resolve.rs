@@ -19,6 +19,7 @@ use crate::{
     round_trip::{self, RoundTrips},
     routes,
     schedule::{self, FlowInputs},
+    scope::choice,
     source_addrs, topology, transport,
     warnings::{self, Inspection},
 };
@@ -185,7 +186,7 @@ pub fn resolve(
         demands: &demands,
         load: &load,
         flows: &flows,
-        pairs: warnings::pairs(&network, &flows),
+        pairs: choice::pairs(&network, &flows),
         faults: &faults,
         rdma: &rdma,
         trips,

@@ -74,6 +74,13 @@ impl Demand {
         let share = all / (u128::from(self.load.denominator()) * u128::from(self.sharers));
         u64::try_from(share).unwrap_or(u64::MAX)
     }
+
+    /// Returns the mean rate that the host sends to each destination, in bits per second, rounded down.
+    pub fn shares(&self) -> impl Iterator<Item = (DcId, u64)> {
+        let shares = u64::try_from(self.to.len()).unwrap_or(u64::MAX);
+        let each = self.mean_bps() / shares.max(1);
+        self.to.iter().map(move |&to| (to, each))
+    }
 }
 
 /// Returns the demands of all workloads in `scenario`.

@@ -4,22 +4,15 @@ use std::cmp::Reverse;
 
 use lab_units::{CandidateSet, DcId, show::commas};
 
-use super::{
-    cuts::candidates,
-    inspection::{Inspection, warning},
-};
-use crate::model::Warning;
+use super::inspection::{Inspection, warning};
+use crate::{model::Warning, scope::choice};
 
 /// Returns a warning if most flows, but not all, have only a single path. If no flow has a choice, the run's evidence
 /// reports that no policy decided anything; if only some flows have a choice, their decisions would hide the problem.
 pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
-    let flows = inspection.flows.len();
-    let without: usize = inspection
-        .pairs
-        .iter()
-        .filter(|&(&(from, to), _)| !has_choice(inspection, from, to))
-        .map(|(_, flows)| flows)
-        .sum();
+    let count = choice::count(inspection.routing(), &inspection.pairs);
+    let flows = count.flows;
+    let without = flows - count.flows_with_choice;
     (without < flows && without * 2 > flows).then(|| {
         let hint = match inspection.paths.set() {
             CandidateSet::FewestHops => {
@@ -67,17 +60,4 @@ pub(super) fn left_out(inspection: &Inspection<'_>) -> Option<Warning> {
         name(to),
     );
     Some(warning("candidates-left-out", text))
-}
-
-/// Returns true if a switch on the path has more than one candidate.
-fn has_choice(inspection: &Inspection<'_>, from: DcId, to: DcId) -> bool {
-    let mut at = from;
-    while at != to {
-        match candidates(inspection, at, to) {
-            [only] => at = only.next_dc,
-            [] => return false,
-            _ => return true,
-        }
-    }
-    false
 }

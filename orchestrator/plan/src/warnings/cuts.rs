@@ -9,7 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use lab_units::{DcId, LinkId, Nanos};
 
 use super::inspection::{Inspection, warning};
-use crate::model::{Candidate, FaultChange, Warning};
+use crate::{
+    model::{Candidate, FaultChange, Warning},
+    scope::choice,
+};
 
 /// Candidate for a destination: the switch's datacenter, the destination and the next datacenter.
 type Unseen = (DcId, DcId, DcId);
@@ -17,7 +20,7 @@ type Unseen = (DcId, DcId, DcId);
 /// Returns a warning for each time span in which the first switch of data or ACKs has live candidates whose path is cut
 /// beyond the switch's own link.
 pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
-    let pairs = pairs(inspection);
+    let pairs = choice::both_ways(&inspection.pairs);
     let mut down: BTreeSet<LinkId> = BTreeSet::new();
     // For each candidate that leads to a cut: the time since when, and the cut links.
     let mut open: BTreeMap<Unseen, (Nanos, BTreeSet<LinkId>)> = BTreeMap::new();
@@ -36,7 +39,7 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
         }
         let mut before = std::mem::take(&mut open);
         for &(from, to) in &pairs {
-            for candidate in candidates(inspection, from, to) {
+            for candidate in inspection.routing().candidates(from, to) {
                 let unseen = (from, to, candidate.next_dc);
                 let links = dead_ends(inspection, candidate, to, &down);
                 if !links.is_empty() {
@@ -62,21 +65,6 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
 /// Time span with cut links: start, end (`None` if the links stay down), and the cut links.
 type CutSpan = (Nanos, Option<Nanos>, BTreeSet<LinkId>);
 
-/// Returns the pairs of datacenters between which data or ACKs flow.
-pub(super) fn pairs(inspection: &Inspection<'_>) -> BTreeSet<(DcId, DcId)> {
-    inspection
-        .pairs
-        .keys()
-        .filter(|(from, to)| from != to)
-        .flat_map(|&(from, to)| [(from, to), (to, from)])
-        .collect()
-}
-
-pub(super) fn candidates<'a>(inspection: &Inspection<'a>, from: DcId, to: DcId) -> &'a [Candidate] {
-    let row = inspection.switches[from.index()].towards(to);
-    row.map_or(&[], |row| &row.candidates)
-}
-
 /// Returns the cut links at which packets to `to` are lost if they take `candidate`. The list is empty if the
 /// candidate's own link is cut, because its switch detects that cut.
 fn dead_ends(
@@ -89,7 +77,7 @@ fn dead_ends(
     if is_cut(candidate) || candidate.next_dc == to {
         return BTreeSet::new();
     }
-    let next = candidates(inspection, candidate.next_dc, to);
+    let next = inspection.routing().candidates(candidate.next_dc, to);
     if next.iter().all(is_cut) {
         return next.iter().map(|next| next.port.link()).collect();
     }

@@ -1,4 +1,4 @@
-//! Warnings about faults after the end of all traffic, and about faults that leave flows without a path.
+//! Warnings about faults before and after all traffic, and about faults that leave flows without a path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,47 @@ use lab_units::{
     show::{about_time, window},
 };
 
-use super::{
-    cuts,
-    inspection::{Inspection, warning},
-};
-use crate::{model::Warning, paper_units::PaperUnits, round_trip};
+use super::inspection::{Inspection, warning};
+use crate::{model::Warning, paper_units::PaperUnits, round_trip, scope::choice};
+
+/// Returns a warning about cuts that are repaired before the first flow starts.
+pub(super) fn early(inspection: &Inspection<'_>) -> Option<Warning> {
+    let first = inspection
+        .flows
+        .iter()
+        .map(|flow| flow.paper_start_ns)
+        .min()?;
+    let faults = &inspection.scenario.faults;
+    let is_of = |cut: &Fault, other: &Fault| {
+        let [a, b] = &cut.link;
+        [[a, b], [b, a]].contains(&other.link.each_ref())
+    };
+    let is_repaired = |cut: &Fault| {
+        faults.iter().any(|repair| {
+            repair.change == FaultSpec::Up
+                && is_of(cut, repair)
+                && repair.at > cut.at
+                && repair.at <= first
+        })
+    };
+    let early: Vec<usize> = faults
+        .iter()
+        .enumerate()
+        .filter(|(_, fault)| fault.change == FaultSpec::Down && is_repaired(fault))
+        .map(|(index, _)| index)
+        .collect();
+    let (subject, verb) = match early.len() {
+        0 => return None,
+        1 => ("the cut", "affects"),
+        _ => ("the cuts", "affect"),
+    };
+    let text = format!(
+        "{subject} {} {verb} no flow: the link is repaired before the first flow starts at {} (hint: set `at` later)",
+        named(inspection, &early),
+        about_time(first),
+    );
+    Some(warning("early-fault", text))
+}
 
 /// Returns a warning about faults after the last flow would have ended if each flow ran alone. Repairs are not
 /// included, because flows that an earlier cut delays may still need them.
@@ -48,7 +84,7 @@ pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
 
 /// Returns a warning for each time span in which no path is up between some datacenters with flows.
 pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
-    let pairs = cuts::pairs(inspection);
+    let pairs = choice::both_ways(&inspection.pairs);
     let mut in_time: Vec<(usize, &Fault)> = inspection.scenario.faults.iter().enumerate().collect();
     in_time.sort_by_key(|(index, fault)| (fault.at, *index));
     let mut down: BTreeMap<LinkId, usize> = BTreeMap::new();
@@ -114,7 +150,9 @@ fn is_connected(
     (from, to): (DcId, DcId),
     down: &BTreeSet<LinkId>,
 ) -> bool {
-    let mut up = cuts::candidates(inspection, from, to)
+    let mut up = inspection
+        .routing()
+        .candidates(from, to)
         .iter()
         .filter(|candidate| !down.contains(&candidate.port.link()));
     up.any(|next| next.next_dc == to || is_connected(inspection, (next.next_dc, to), down))

@@ -1,9 +1,7 @@
 //! Inputs from which warnings are derived.
 
-use std::collections::BTreeMap;
-
 use lab_scenario::Scenario;
-use lab_units::{DcId, Engine};
+use lab_units::Engine;
 
 use crate::{
     capacity::Capacity,
@@ -16,6 +14,7 @@ use crate::{
     network::Network,
     paths::Paths,
     round_trip::RoundTrips,
+    scope::{choice::PairFlows, routing::Routing},
     transport::TransportPlan,
 };
 
@@ -30,7 +29,7 @@ pub(crate) struct Inspection<'a> {
     pub load: &'a LoadPlan,
     pub flows: &'a [Flow],
     /// Number of flows by source and destination datacenter.
-    pub pairs: BTreeMap<(DcId, DcId), usize>,
+    pub pairs: PairFlows,
     pub faults: &'a [FaultPlan],
     pub rdma: &'a Rdma,
     pub trips: RoundTrips,
@@ -48,14 +47,14 @@ pub(crate) struct Inspection<'a> {
     pub engine: Engine,
 }
 
-/// Counts the flows by source and destination datacenter.
-pub(crate) fn pairs(network: &Network, flows: &[Flow]) -> BTreeMap<(DcId, DcId), usize> {
-    let dc = |node| network.node(node).dc;
-    let mut pairs = BTreeMap::new();
-    for flow in flows {
-        *pairs.entry((dc(flow.src), dc(flow.dst))).or_default() += 1;
+impl<'a> Inspection<'a> {
+    /// Returns the network with the candidate tables of its switches.
+    pub fn routing(&self) -> Routing<'a> {
+        Routing {
+            network: self.network,
+            switches: self.switches,
+        }
     }
-    pairs
 }
 
 pub(super) fn warning(code: &str, text: String) -> Warning {
@@ -70,6 +69,16 @@ pub(super) fn warning(code: &str, text: String) -> Warning {
 pub(super) fn line_of(inspection: &Inspection<'_>, path: &str) -> String {
     let line = lab_scenario::value_line(inspection.source, path);
     line.map_or_else(String::new, |line| format!(" (line {line})"))
+}
+
+/// Returns the lines of several values as text, such as ` (lines 12, 14)`; an empty string for none.
+pub(super) fn of_lines(lines: &[usize]) -> String {
+    let numbers: Vec<String> = lines.iter().map(usize::to_string).collect();
+    match lines {
+        [] => String::new(),
+        [line] => format!(" (line {line})"),
+        _ => format!(" (lines {})", numbers.join(", ")),
+    }
 }
 
 /// Hint for warnings about sizes that are too small after scaling.

@@ -1,5 +1,6 @@
 //! Warnings of a plan, which a reader should know before trusting results.
 
+mod alike;
 mod choice;
 mod cuts;
 mod faults;
@@ -14,7 +15,7 @@ mod transport;
 
 use lab_units::{Clock, Engine, Nanos, Tool, show::about_time};
 
-pub(crate) use self::inspection::{Inspection, pairs};
+pub(crate) use self::inspection::Inspection;
 use self::inspection::{LARGER_SIZES, warning};
 use crate::{
     frame,
@@ -27,17 +28,21 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     warnings.extend(policies::delay_score_ties(inspection));
     warnings.extend(policies::unused_parameters(inspection));
+    warnings.extend(alike::same(inspection));
     let of_traffic = [
         no_flows(inspection),
         choice::missing(inspection),
         choice::left_out(inspection),
         overload::nics(inspection),
-        overload::egress(inspection).or_else(|| overload::links(inspection)),
+        overload::egress(inspection)
+            .or_else(|| overload::cut(inspection))
+            .or_else(|| overload::links(inspection)),
         load::short(inspection),
         load::early_end(inspection),
         load::late_window(inspection),
     ];
     warnings.extend(of_traffic.into_iter().flatten());
+    warnings.extend(faults::early(inspection));
     warnings.extend(faults::late(inspection));
     warnings.extend(faults::cut_off(inspection));
     warnings.extend(cuts::unseen(inspection));

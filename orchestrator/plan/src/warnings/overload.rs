@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use lab_units::show::about_rate;
 use lab_units::{DcId, LinkId, NodeId, PortId};
 
-use super::inspection::{Inspection, warning};
+use super::inspection::{Inspection, of_lines, warning};
 use crate::{
     demand::Demand,
     model::{PolicyPlan, Warning},
+    scope::{spread, tightest_cut, utilisation::Utilisation},
 };
 
 /// Returns a warning about hosts whose demands exceed their NIC rate.
@@ -16,14 +17,16 @@ pub(super) fn nics(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
     let mut offered: BTreeMap<NodeId, u64> = BTreeMap::new();
     for demand in inspection.demands {
-        add(&mut offered, demand.host, demand.mean_bps());
+        spread::add(&mut offered, demand.host, demand.mean_bps());
     }
     let loads = offered.into_iter().map(|(host, offered)| {
         let node = network.node(host);
         Load {
             who: &node.name,
-            offered,
-            carried: network.rate_of(node.ports.iter().copied()),
+            load: Utilisation {
+                offered_bps: offered,
+                capacity_bps: network.rate_of(node.ports.iter().copied()),
+            },
             by: "its NIC".to_owned(),
         }
     });
@@ -46,8 +49,26 @@ pub(super) fn egress(inspection: &Inspection<'_>) -> Option<Warning> {
     overload(worst, "datacenter")
 }
 
+/// Returns a warning if the demands exceed a cut, so that every policy overloads it. The caller uses the warning only if
+/// each datacenter's links can carry the datacenter's demands.
+pub(super) fn cut(inspection: &Inspection<'_>) -> Option<Warning> {
+    let lines = lab_scenario::item_lines(inspection.source, "topology.links");
+    let cut = tightest_cut::tightest(inspection.routing(), inspection.demands, &lines)?;
+    let load = cut.load;
+    load.is_overload().then(|| {
+        let text = format!(
+            "demands exceed a cut of the network under every policy: {cut}{}; flows pile up there for as long as they \
+             arrive, and FCTs depend on the overload more than on the policy (hint: divide `load` by {}, which is a \
+             share of the senders' capacity, not of the network's)",
+            of_lines(&cut.lines),
+            load.times(),
+        );
+        warning("cut-overload", text)
+    })
+}
+
 /// Returns a warning about links that are overloaded when ECMP splits demands equally over candidates. The caller uses
-/// the warning only if each datacenter's links together can carry the datacenter's demands.
+/// the warning only if no cut is overloaded under every policy.
 pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
     inspection
         .policies
@@ -55,7 +76,7 @@ pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
         .find(|run| run.policy == PolicyPlan::ECMP)?;
     let network = inspection.network;
     let mut offered: BTreeMap<LinkId, u64> = BTreeMap::new();
-    for (port, bps) in equal_split(inspection) {
+    for (port, bps) in spread::even(inspection.routing(), inspection.demands) {
         let link = offered.entry(port.link()).or_default();
         *link = bps.max(*link);
     }
@@ -63,8 +84,10 @@ pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
         let link = network.link(link);
         Load {
             who: &link.name,
-            offered,
-            carried: link.paper.rate_bps.get(),
+            load: Utilisation {
+                offered_bps: offered,
+                capacity_bps: link.paper.rate_bps.get(),
+            },
             by: String::new(),
         }
     });
@@ -81,46 +104,11 @@ pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
          which \
          splits by capacity)",
         worst.who,
-        about_rate(worst.offered),
-        about_rate(worst.carried),
-        worst.times(),
+        about_rate(worst.load.offered_bps),
+        about_rate(worst.load.capacity_bps),
+        worst.load.times(),
     );
     Some(warning("link-overload", text))
-}
-
-/// Returns the mean rate at each egress port if every switch splits the demands equally over its candidates.
-fn equal_split(inspection: &Inspection<'_>) -> BTreeMap<PortId, u64> {
-    let mut by_destination: BTreeMap<DcId, BTreeMap<DcId, u64>> = BTreeMap::new();
-    for demand in inspection.demands {
-        let from = inspection.network.node(demand.host).dc;
-        for (to, bps) in shares(demand) {
-            add(by_destination.entry(to).or_default(), from, bps);
-        }
-    }
-    let mut offered = BTreeMap::new();
-    for (to, mut at) in by_destination {
-        // The farthest switches come first, because a next hop is always nearer to the destination.
-        let order = inspection.paths.nearest_first(inspection.network, to);
-        for &dc in order.into_iter().flatten().rev() {
-            let Some(row) = inspection.switches[dc.index()].towards(to) else {
-                continue;
-            };
-            let candidates = u64::try_from(row.candidates.len()).unwrap_or(u64::MAX);
-            let each = at.remove(&dc).unwrap_or(0) / candidates.max(1);
-            for candidate in row.candidates.iter().filter(|_| each > 0) {
-                add(&mut offered, candidate.port, each);
-                add(&mut at, candidate.next_dc, each);
-            }
-        }
-    }
-    offered
-}
-
-/// Returns the mean rate that a demand sends to each of its destinations.
-fn shares(demand: &Demand) -> impl Iterator<Item = (DcId, u64)> {
-    let shares = u64::try_from(demand.to.len()).unwrap_or(u64::MAX);
-    let each = demand.mean_bps() / shares.max(1);
-    demand.to.iter().map(move |&to| (to, each))
 }
 
 /// Returns the loads that a datacenter's `demands` offer: one load per destination, on the links that lead there, then
@@ -130,8 +118,8 @@ fn egress_loads<'a>(inspection: &Inspection<'a>, from: DcId, demands: &[&Demand]
     let name = |dc: DcId| network.dcs[dc.index()].name.as_str();
     let mut offered: BTreeMap<DcId, u64> = BTreeMap::new();
     for demand in demands {
-        for (to, bps) in shares(demand) {
-            add(&mut offered, to, bps);
+        for (to, bps) in demand.shares() {
+            spread::add(&mut offered, to, bps);
         }
     }
     let mut all_ports = BTreeSet::new();
@@ -141,54 +129,49 @@ fn egress_loads<'a>(inspection: &Inspection<'a>, from: DcId, demands: &[&Demand]
         all_ports.extend(ports.iter().copied());
         loads.push(Load {
             who: name(from),
-            offered,
-            carried: network.rate_of(ports.into_iter()),
+            load: Utilisation {
+                offered_bps: offered,
+                capacity_bps: network.rate_of(ports.into_iter()),
+            },
             by: format!("its links towards `{}`", name(to)),
         });
     }
     loads.push(Load {
         who: name(from),
-        offered: offered.into_values().fold(0, u64::saturating_add),
-        carried: network.rate_of(all_ports.into_iter()),
+        load: Utilisation {
+            offered_bps: offered.into_values().fold(0, u64::saturating_add),
+            capacity_bps: network.rate_of(all_ports.into_iter()),
+        },
         by: "its inter-DC links".to_owned(),
     });
     loads
 }
 
 fn ports_towards(inspection: &Inspection<'_>, from: DcId, to: DcId) -> Vec<PortId> {
-    let row = inspection.switches[from.index()].towards(to);
-    let candidates = row.into_iter().flat_map(|row| &row.candidates);
+    let candidates = inspection.routing().candidates(from, to).iter();
     candidates.map(|candidate| candidate.port).collect()
 }
 
-/// Mean rate offered to a set of links, and the links' total capacity.
+/// Load of a set of links, with its cause.
 struct Load<'a> {
     who: &'a str,
-    offered: u64,
-    carried: u64,
+    load: Utilisation,
     /// Description of the links, for the message.
     by: String,
 }
 
 impl Load<'_> {
     fn is_too_much(&self) -> bool {
-        self.offered > self.carried
+        self.load.is_overload()
     }
 
     /// Returns the load that exceeds its capacity by the larger factor; `self` if the factors are equal.
     fn worse(self, other: Self) -> Self {
-        let cross = |a: &Self, b: &Self| u128::from(a.offered) * u128::from(b.carried);
-        if cross(&other, &self) > cross(&self, &other) {
+        if other.load.exceeds(self.load) {
             other
         } else {
             self
         }
-    }
-
-    /// Returns the offered rate divided by the capacity as text with two decimals, rounded up.
-    fn times(&self) -> String {
-        let hundredths = (u128::from(self.offered) * 100).div_ceil(u128::from(self.carried.max(1)));
-        format!("{}.{:02}", hundredths / 100, hundredths % 100)
     }
 }
 
@@ -205,15 +188,10 @@ fn overload<'a>(loads: impl Iterator<Item = Load<'a>>, what: &str) -> Option<War
         "`{}` offers {} on average where {} can carry {}{also}: flows pile up for as long as they \
          arrive, and FCTs depend on the overload more than on the policy (hint: divide `load` by {})",
         worst.who,
-        about_rate(worst.offered),
+        about_rate(worst.load.offered_bps),
         worst.by,
-        about_rate(worst.carried),
-        worst.times(),
+        about_rate(worst.load.capacity_bps),
+        worst.load.times(),
     );
     Some(warning("overload", text))
-}
-
-fn add<K: Ord>(sums: &mut BTreeMap<K, u64>, key: K, bps: u64) {
-    let sum = sums.entry(key).or_default();
-    *sum = sum.saturating_add(bps);
 }

@@ -15,6 +15,7 @@ mod parameters;
 mod policies;
 mod scaling;
 mod scenarios;
+mod scope;
 mod slots;
 mod testbed;
 mod traffic;

@@ -1,0 +1,71 @@
+//! PairFlows of datacenters, and flows, for which a policy chooses a next hop.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lab_units::DcId;
+use serde::Serialize;
+
+use super::routing::Routing;
+use crate::{model::Flow, network::Network};
+
+/// Numbers of pairs and flows, and of those whose data has a choice: some switch that the data can reach has several
+/// candidates and a policy.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct ChoiceCount {
+    /// Number of pairs of a source and a destination datacenter between which data flows.
+    pub pairs: usize,
+    pub pairs_with_choice: usize,
+    /// Number of flows in all repetitions.
+    pub flows: usize,
+    pub flows_with_choice: usize,
+}
+
+/// Number of flows by source and destination datacenter.
+pub(crate) type PairFlows = BTreeMap<(DcId, DcId), usize>;
+
+/// Counts the flows by source and destination datacenter.
+pub(crate) fn pairs(network: &Network, flows: &[Flow]) -> PairFlows {
+    let dc = |node| network.node(node).dc;
+    let mut pairs = BTreeMap::new();
+    for flow in flows {
+        *pairs.entry((dc(flow.src), dc(flow.dst))).or_default() += 1;
+    }
+    pairs
+}
+
+/// Returns the pairs of datacenters between which data or ACKs flow.
+pub(crate) fn both_ways(pairs: &PairFlows) -> BTreeSet<(DcId, DcId)> {
+    pairs
+        .keys()
+        .filter(|(from, to)| from != to)
+        .flat_map(|&(from, to)| [(from, to), (to, from)])
+        .collect()
+}
+
+/// Groups the sources of `pairs` by destination.
+pub(crate) fn by_destination(
+    pairs: impl IntoIterator<Item = (DcId, DcId)>,
+) -> BTreeMap<DcId, Vec<DcId>> {
+    let mut sources: BTreeMap<DcId, Vec<DcId>> = BTreeMap::new();
+    for (from, to) in pairs {
+        sources.entry(to).or_default().push(from);
+    }
+    sources
+}
+
+/// Counts the pairs and flows with a choice.
+pub(crate) fn count(routing: Routing<'_>, pairs: &PairFlows) -> ChoiceCount {
+    let mut count = ChoiceCount {
+        pairs: pairs.len(),
+        flows: pairs.values().sum(),
+        ..ChoiceCount::default()
+    };
+    for (to, sources) in by_destination(pairs.keys().copied()) {
+        let has_choice = routing.reaches(to, |dc, row| routing.is_choice(dc, row));
+        for from in sources.into_iter().filter(|from| has_choice[from.index()]) {
+            count.pairs_with_choice += 1;
+            count.flows_with_choice += pairs[&(from, to)];
+        }
+    }
+    count
+}

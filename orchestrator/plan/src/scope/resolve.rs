@@ -1,0 +1,106 @@
+//! Scope of a plan: all facts together, with lines of the scenario.
+
+use lab_scenario::{PolicySpec, Scenario};
+use lab_units::Nanos;
+use serde::Serialize;
+
+use super::{
+    alike::{self, AlikePolicies, Decisions},
+    choice::{self, ChoiceCount},
+    outage::{self, Outage},
+    routing::Routing,
+    single_cut::{self, SingleCuts},
+    spread::{self, LoadedLink},
+    tightest_cut::{self, LoadedCut},
+};
+use crate::{
+    demand, error::PlanError, model::Plan, network::Network, paper_units::PaperUnits, round_trip,
+};
+
+/// Facts that limit what the results of a run can show.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Scope {
+    pub choice: ChoiceCount,
+    /// Groups of policies that cannot differ.
+    pub alike: Vec<AlikePolicies>,
+    /// Busiest direction of a link if every switch splits the workloads' demands evenly over its candidates; `None`
+    /// without workloads.
+    pub busiest: Option<LoadedLink>,
+    /// Cut with the highest utilisation that no policy can avoid; `None` without workloads.
+    pub tightest: Option<LoadedCut>,
+    pub single_cuts: SingleCuts,
+    pub outages: Vec<Outage>,
+    /// Time in which flows are under way; `None` without flows.
+    pub traffic: Option<TrafficTime>,
+    /// Times of the scenario's faults, in paper time, in order.
+    pub fault_times_ns: Vec<Nanos>,
+}
+
+/// Time in which a plan's flows are under way, in paper time from the start of each repetition.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub struct TrafficTime {
+    /// Start of the first flow.
+    pub from_ns: Nanos,
+    /// End of the last flow if each flow ran alone.
+    pub ideal_end_ns: Nanos,
+}
+
+/// Derives the scope of `plan`, which was resolved from `scenario` with the text `source`.
+///
+/// # Errors
+/// If the workloads' names are inconsistent: see [`PlanError`]. A resolved scenario's names are not.
+pub fn scope(plan: &Plan, scenario: &Scenario, source: &str) -> Result<Scope, PlanError> {
+    let network = Network::of(plan);
+    let routing = Routing {
+        network: &network,
+        switches: &plan.switches,
+    };
+    let demands = demand::of_scenario(scenario, &network)?;
+    let pairs = choice::pairs(&network, &plan.flows);
+    let both_ways = choice::both_ways(&pairs);
+    let lines = lab_scenario::item_lines(source, "topology.links");
+    let decisions = Decisions {
+        routing,
+        policies: &plan.policies,
+        faults: &plan.faults,
+        scale: &plan.scale,
+        semantics: scenario.transport.semantics,
+    };
+    let fault_lines = lab_scenario::item_lines(source, "faults");
+    let mut fault_times_ns: Vec<Nanos> = scenario.faults.iter().map(|fault| fault.at).collect();
+    fault_times_ns.sort_unstable();
+    Ok(Scope {
+        choice: choice::count(routing, &pairs),
+        alike: alike::groups(decisions, &both_ways, policy_line(scenario, source)),
+        busiest: spread::busiest(routing, &demands, &lines),
+        tightest: tightest_cut::tightest(routing, &demands, &lines),
+        single_cuts: single_cut::of_each_link(routing, &both_ways, &lines),
+        outages: outage::of_faults(
+            routing,
+            &both_ways,
+            &plan.faults,
+            (&scenario.faults, &fault_lines),
+        ),
+        traffic: traffic(plan),
+        fault_times_ns,
+    })
+}
+
+/// Returns a function from a policy's label to its line in the scenario.
+pub(crate) fn policy_line(scenario: &Scenario, source: &str) -> impl Fn(&str) -> Option<usize> {
+    let lines = lab_scenario::item_lines(source, "policies");
+    move |label| {
+        let mut policies = scenario.policies.iter().map(PolicySpec::label);
+        let index = policies.position(|found| found == label)?;
+        lines.get(index).copied()
+    }
+}
+
+fn traffic(plan: &Plan) -> Option<TrafficTime> {
+    let from_ns = plan.flows.iter().map(|flow| flow.paper_start_ns).min()?;
+    let end = round_trip::ideal_end(&plan.flows);
+    Some(TrafficTime {
+        from_ns,
+        ideal_end_ns: PaperUnits::new(&plan.scale).time(end),
+    })
+}

@@ -1,0 +1,76 @@
+//! Candidates of the switches, and the order in which traffic crosses the switches.
+
+use std::collections::BTreeSet;
+
+use lab_units::DcId;
+
+use crate::{
+    model::{Candidate, Destination, Switch},
+    network::Network,
+};
+
+/// Network with the candidate tables of its switches.
+#[derive(Clone, Copy)]
+pub(crate) struct Routing<'a> {
+    pub network: &'a Network,
+    pub switches: &'a [Switch],
+}
+
+impl<'a> Routing<'a> {
+    /// Returns the candidates at `from` for `to`; empty if the two are one datacenter.
+    pub fn candidates(self, from: DcId, to: DcId) -> &'a [Candidate] {
+        let row = self.switches[from.index()].towards(to);
+        row.map_or(&[], |row| &row.candidates)
+    }
+
+    /// Returns each switch's row for `to`, the farthest switches first: a candidate is always nearer to `to` than its
+    /// switch, so the traffic of a switch is complete when the switch is reached.
+    pub fn farthest_first(self, to: DcId) -> Vec<(DcId, &'a Destination)> {
+        let mut found = BTreeSet::new();
+        let mut order = Vec::new();
+        for from in (0u32..).map(DcId).take(self.switches.len()) {
+            self.add_after_candidates(from, to, &mut found, &mut order);
+        }
+        order.reverse();
+        order
+    }
+
+    /// Appends the row of `at`, unless it has been found, after those of its candidates.
+    fn add_after_candidates(
+        self,
+        at: DcId,
+        to: DcId,
+        found: &mut BTreeSet<DcId>,
+        order: &mut Vec<(DcId, &'a Destination)>,
+    ) {
+        if !found.insert(at) {
+            return;
+        }
+        for candidate in self.candidates(at, to) {
+            self.add_after_candidates(candidate.next_dc, to, found, order);
+        }
+        order.extend(self.switches[at.index()].towards(to).map(|row| (at, row)));
+    }
+
+    /// Returns for each datacenter whether `is_found` holds at a switch that its traffic to `to` can reach.
+    pub fn reaches(self, to: DcId, is_found: impl Fn(DcId, &Destination) -> bool) -> Vec<bool> {
+        let mut found = vec![false; self.switches.len()];
+        for (dc, row) in self.farthest_first(to).into_iter().rev() {
+            let mut ahead = row.candidates.iter();
+            found[dc.index()] =
+                is_found(dc, row) || ahead.any(|candidate| found[candidate.next_dc.index()]);
+        }
+        found
+    }
+
+    /// Returns true if a policy chooses at the switch `dc` among the candidates in `row`: there are several, and the
+    /// switch is not a legacy switch, which hashes under every policy.
+    pub fn is_choice(self, dc: DcId, row: &Destination) -> bool {
+        row.candidates.len() > 1 && !self.network.dcs[dc.index()].legacy
+    }
+
+    /// Returns the name of a datacenter.
+    pub fn name(self, dc: DcId) -> String {
+        self.network.dcs[dc.index()].name.clone()
+    }
+}

@@ -1,0 +1,88 @@
+//! Load of the inter-DC links if every switch splits the demands evenly over its candidates, as ECMP does on average.
+
+use std::collections::BTreeMap;
+
+use lab_units::{DcId, PortId};
+use serde::Serialize;
+
+use super::{routing::Routing, utilisation::Utilisation};
+use crate::demand::Demand;
+
+/// Direction of an inter-DC link with the mean rate that the workloads offer to it, in paper units.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct LoadedLink {
+    pub link: String,
+    /// Datacenter at which the direction begins.
+    pub from: String,
+    #[serde(flatten)]
+    pub load: Utilisation,
+    /// Line of the link in the scenario, from 1.
+    pub line: Option<usize>,
+}
+
+/// Returns the mean rate that `demands` offer from each source datacenter, by destination.
+pub(crate) fn by_destination(
+    routing: Routing<'_>,
+    demands: &[Demand],
+) -> BTreeMap<DcId, BTreeMap<DcId, u64>> {
+    let mut by_destination: BTreeMap<DcId, BTreeMap<DcId, u64>> = BTreeMap::new();
+    for demand in demands {
+        let from = routing.network.node(demand.host).dc;
+        for (to, bps) in demand.shares() {
+            add(by_destination.entry(to).or_default(), from, bps);
+        }
+    }
+    by_destination
+}
+
+/// Returns the mean rate at each egress port if every switch splits the demands evenly over its candidates.
+pub(crate) fn even(routing: Routing<'_>, demands: &[Demand]) -> BTreeMap<PortId, u64> {
+    let mut offered = BTreeMap::new();
+    for (to, mut at) in by_destination(routing, demands) {
+        for (dc, row) in routing.farthest_first(to) {
+            let candidates = u64::try_from(row.candidates.len()).unwrap_or(u64::MAX);
+            let each = at.remove(&dc).unwrap_or(0) / candidates.max(1);
+            for candidate in row.candidates.iter().filter(|_| each > 0) {
+                add(&mut offered, candidate.port, each);
+                add(&mut at, candidate.next_dc, each);
+            }
+        }
+    }
+    offered
+}
+
+/// Returns the direction with the highest utilisation under [`even`]; among equals, the one with the lowest port.
+/// `lines` are the lines of the scenario's inter-DC links.
+pub(crate) fn busiest(
+    routing: Routing<'_>,
+    demands: &[Demand],
+    lines: &[usize],
+) -> Option<LoadedLink> {
+    let network = routing.network;
+    let loads = even(routing, demands)
+        .into_iter()
+        .map(|(port, offered_bps)| {
+            let capacity_bps = network.link(port.link()).paper.rate_bps.get();
+            let load = Utilisation {
+                offered_bps,
+                capacity_bps,
+            };
+            (port, load)
+        });
+    let worse = |worst: (PortId, Utilisation), next: (PortId, Utilisation)| {
+        if next.1.exceeds(worst.1) { next } else { worst }
+    };
+    let (port, load) = loads.reduce(worse)?;
+    Some(LoadedLink {
+        link: network.link(port.link()).name.clone(),
+        from: routing.name(network.node(network.ports[port.index()].node).dc),
+        load,
+        line: lines.get(port.link().index()).copied(),
+    })
+}
+
+/// Adds `bps` to the sum of `key`.
+pub(crate) fn add<K: Ord>(sums: &mut BTreeMap<K, u64>, key: K, bps: u64) {
+    let sum = sums.entry(key).or_default();
+    *sum = sum.saturating_add(bps);
+}

@@ -1,0 +1,57 @@
+//! Offered rate beside a capacity.
+
+use std::fmt;
+
+use lab_units::show::about_rate;
+use serde::Serialize;
+
+/// Mean rate that workloads offer to links, and the links' total capacity, in paper units.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub struct Utilisation {
+    pub offered_bps: u64,
+    pub capacity_bps: u64,
+}
+
+impl Utilisation {
+    /// Returns true if the offered rate exceeds the capacity.
+    #[must_use]
+    pub const fn is_overload(self) -> bool {
+        self.offered_bps > self.capacity_bps
+    }
+
+    /// Returns true if offered rate ÷ capacity is larger than that of `other`.
+    #[must_use]
+    pub fn exceeds(self, other: Self) -> bool {
+        let cross = |a: Self, b: Self| u128::from(a.offered_bps) * u128::from(b.capacity_bps);
+        cross(self, other) > cross(other, self)
+    }
+
+    /// Returns the offered rate ÷ the capacity in percent, rounded up, so that every overload is above 100.
+    #[must_use]
+    pub fn percent(self) -> u128 {
+        self.hundredths()
+    }
+
+    /// Returns the offered rate ÷ the capacity as text with two decimals, rounded up.
+    #[must_use]
+    pub fn times(self) -> String {
+        let hundredths = self.hundredths();
+        format!("{}.{:02}", hundredths / 100, hundredths % 100)
+    }
+
+    fn hundredths(self) -> u128 {
+        (u128::from(self.offered_bps) * 100).div_ceil(u128::from(self.capacity_bps.max(1)))
+    }
+}
+
+impl fmt::Display for Utilisation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} of {}, {} %",
+            about_rate(self.offered_bps),
+            about_rate(self.capacity_bps),
+            self.percent()
+        )
+    }
+}
