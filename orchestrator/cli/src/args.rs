@@ -87,8 +87,8 @@ Root is needed by:
 
 Exit codes:
   0  pass
-  1  a check failed: an assertion of `regress`, a bound of `validate`, `fidelity` or `coverage`, or
-     a difference that `verify` found
+  1  a check failed: an assertion of `regress`, a bound of `validate`, `fidelity` or `coverage`, a
+     difference that `verify` found, or a warning under `check --strict`
   2  usage or wrong input: a scenario, run, bundle or file that cannot be read as what it should be,
      by any verb that reads it; `runs` lists, tags and deletes runs without reading their rows
   3  environment: this machine lacks something, or a system call failed (see `lcmp-lab doctor`)
@@ -300,8 +300,8 @@ pub struct Global {
 /// Verbs in the order of a user's work.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Check a scenario: errors with file, line and column, warnings, and its estimated cost
-    Check(ScenarioArgs),
+    /// Check a scenario: errors with file, line and column, warnings, what a run cannot show, its cost
+    Check(CheckArgs),
     /// Show the plan of a scenario: everything decided before the run
     Plan(PlanArgs),
     /// Draw the inter-DC map of a scenario as SVG
@@ -461,6 +461,17 @@ pub struct ScenarioArgs {
     /// Overrides of the scenario
     #[command(flatten)]
     pub overrides: Overrides,
+}
+
+/// Arguments of `check`.
+#[derive(Args, Clone, Debug)]
+pub struct CheckArgs {
+    /// The scenario
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Make warnings errors: exit code 1 if there is any
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// Overrides of a scenario.

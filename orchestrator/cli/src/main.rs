@@ -98,7 +98,7 @@ fn run(cli: Cli) -> Outcome {
         )));
     }
     match cli.verb {
-        Verb::Check(arguments) => verbs::inspect::check(&arguments, global.json),
+        Verb::Check(arguments) => verbs::check::check(&arguments, global.json),
         Verb::Plan(arguments) => verbs::inspect::plan(&arguments, global.json),
         Verb::Graph(arguments) => verbs::inspect::graph(&arguments),
         Verb::Account(arguments) => verbs::account::run(&arguments, global.json),

@@ -45,7 +45,7 @@ const COST: &str = "orchestrator/cli/src/verbs/up/snapshots/lcmp_lab__verbs__up_
                     the_estimate_stands_beside_what_happened.snap";
 
 /// Every block whose language is empty, `text` or `console`, by its document and the start of its first line.
-const BLOCKS: [(&str, &str, Check); 34] = {
+const BLOCKS: [(&str, &str, Check); 35] = {
     use Check::{Form, Here, Log, NoOutput, Test};
     [
         ("README.md", " scenario.yaml ──▶", NoOutput),
@@ -119,6 +119,7 @@ const BLOCKS: [(&str, &str, Check); 34] = {
         ("reports/assets/README.md", "pyftsubset", NoOutput),
         ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
         ("scenarios/README.md", "$ lcmp-lab sim wan.yaml", Here),
+        ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
         ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
         ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
         ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
@@ -525,5 +526,5 @@ fn the_guide_to_a_scenario_of_ones_own_holds() {
             }
         }
     }
-    assert_eq!(commands, 7);
+    assert_eq!(commands, 8);
 }

@@ -303,6 +303,77 @@ fn check_reports_the_cost_of_a_sound_scenario() {
     insta::assert_snapshot!("check_smoke", result(&["check", "scenarios/smoke.yaml"]));
 }
 
+/// Scenario with two equal paths, a datacenter behind one link, a cut that its source does not detect, and two policies
+/// that cannot differ.
+const DIAMOND: &str = "name: diamond
+topology:
+  dcs:
+    - { name: a, hosts: 1 }
+    - { name: b }
+    - { name: c }
+    - { name: d, hosts: 1 }
+    - { name: e, hosts: 1 }
+  links:
+    - { between: [a, b], rate: 100 Gbit, delay: 5 ms }
+    - { between: [b, d], rate: 100 Gbit, delay: 5 ms }
+    - { between: [a, c], rate: 100 Gbit, delay: 5 ms }
+    - { between: [c, d], rate: 100 Gbit, delay: 5 ms }
+    - { between: [d, e], rate: 100 Gbit, delay: 5 ms }
+traffic:
+  - workload:
+      sizes: workloads/bulk.csv
+      pairs: [{ from: a, to: d, both_ways: true }, { from: e, to: d }]
+      load: 30%
+      duration: 200 ms
+policies:
+  - ecmp
+  - wcmp
+  - lcmp
+faults:
+  - { at: 50 ms, link: [b, d], down: true }
+  - { at: 90 ms, link: [b, d], up: true }
+generator: verbs
+repetitions: { lab: 1, sim: 4 }
+scale: { rate: 1/1000, time: 10 }
+";
+
+/// Under `--strict`, warnings are errors, and the exit code is that of a check that failed.
+#[test]
+fn check_states_what_a_run_cannot_show_and_can_refuse_warnings() {
+    let folder = changed_smoke(|_| DIAMOND.to_owned());
+    let lenient = run_in(folder.path(), &["check", "smoke.yaml"]);
+    assert_eq!(lenient.exit, Some(0), "{lenient:?}");
+    insta::assert_snapshot!(
+        "check_diamond",
+        format!("{}\n{}", lenient.stderr, lenient.stdout)
+    );
+    let strict = run_in(folder.path(), &["check", "--strict", "smoke.yaml"]);
+    assert_eq!(strict.exit, Some(1), "{strict:?}");
+    assert_eq!(strict.stdout, lenient.stdout);
+    assert_eq!(
+        strict.stderr,
+        lenient.stderr.replace("warning: ", "error: ")
+    );
+
+    let json = run_in(
+        folder.path(),
+        &["check", "--strict", "--json", "smoke.yaml"],
+    );
+    assert_eq!((json.exit, json.stderr.as_str()), (Some(1), ""), "{json:?}");
+    let check: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let scope = &check["scope"];
+    assert_eq!(scope["choice"]["pairs_with_choice"], 2);
+    assert_eq!(
+        scope["alike"][0]["policies"],
+        serde_json::json!(["ecmp", "wcmp"])
+    );
+    assert_eq!(scope["outages"][0]["from_ns"], 50_000_000);
+    assert_eq!(check["engines"]["sim"]["repetitions"], 4);
+
+    let sound = ["check", "--strict", "scenarios/smoke.yaml"];
+    assert_eq!(run_in(&root(), &sound).exit, Some(0));
+}
+
 #[test]
 fn plan_prints_the_tables_of_a_plan() {
     insta::assert_snapshot!("plan_smoke", result(&["plan", "scenarios/smoke.yaml"]));
@@ -757,7 +828,6 @@ fn warnings_are_written_to_standard_error() {
         out.stderr.starts_with("warning: overload: `dc1` offers"),
         "{out:?}"
     );
-    assert_eq!(out.stdout.lines().count(), 1, "{out:?}");
     assert!(
         out.stdout
             .starts_with("smoke.yaml: sound, with a warning; "),

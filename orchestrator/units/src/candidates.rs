@@ -37,6 +37,17 @@ impl CandidateSet {
         }
     }
 
+    /// Returns the rule as a clause for messages.
+    #[must_use]
+    pub const fn rule(self) -> &'static str {
+        match self {
+            Self::FewestHops => "candidates are next hops on paths of the fewest links",
+            Self::DownhillDelay { .. } => {
+                "candidates are neighbours that are nearer by delay, within `routing.stretch`"
+            }
+        }
+    }
+
     /// Returns true for [`CandidateSet::FewestHops`], the default, which files leave out.
     #[must_use]
     pub const fn is_default(&self) -> bool {

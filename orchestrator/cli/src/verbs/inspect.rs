@@ -1,9 +1,8 @@
-//! Verbs that change nothing: `check`, `plan`, `graph`, `schema`.
+//! Verbs that change nothing: `plan`, `graph`, `schema`; and messages about a plan that other verbs print, too.
 
 use lab_kernel::lower::{self, LowerOptions};
 use lab_plan::Plan;
-use lab_units::{Nanos, Place, show::about_time};
-use serde::Serialize;
+use lab_units::{Place, show::about_time};
 
 use crate::{
     args::{GraphArgs, PlanArgs, ScenarioArgs},
@@ -13,78 +12,6 @@ use crate::{
     terminal::{note, print_json, show},
     verbs::train,
 };
-
-#[derive(Serialize)]
-struct Checked<'a> {
-    scenario: &'a str,
-    policies: Vec<&'a str>,
-    flows: usize,
-    scale: &'a lab_plan::model::Scale,
-    auto_scale: Option<&'a lab_plan::model::AutoScale>,
-    estimate: &'a lab_plan::model::Estimate,
-    /// Estimated time of the trainings before the first run; absent if there are none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    training_ns: Option<Nanos>,
-    warnings: &'a [lab_plan::model::Warning],
-    /// Sentences on numbers of the topology that its graph does not have.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    assumptions: &'a [String],
-}
-
-/// Runs `lcmp-lab check`.
-pub fn check(arguments: &ScenarioArgs, json: bool) -> Outcome {
-    let policies = &arguments.overrides.policies;
-    let (loaded, trainings) = train::load(&arguments.scenario, policies)?;
-    if !json {
-        trainings.announce();
-    }
-    load::each_run(&loaded, &arguments.overrides, |loaded, _| {
-        let plan = load::plan_loaded(&loaded, arguments)?;
-        load::check_objects(&loaded, &arguments.scenario, &plan)?;
-        checked(arguments, &plan, trainings.estimate(), json)
-    })
-}
-
-fn checked(
-    arguments: &ScenarioArgs,
-    plan: &Plan,
-    training_ns: Option<Nanos>,
-    json: bool,
-) -> Outcome {
-    if !json {
-        warn(plan);
-        show_auto_scale(plan);
-    }
-    let checked = Checked {
-        scenario: &plan.name,
-        policies: labels(plan),
-        flows: plan.flows.len(),
-        scale: &plan.scale,
-        auto_scale: plan.auto_scale.as_ref(),
-        estimate: &plan.estimate,
-        training_ns,
-        warnings: &plan.warnings,
-        assumptions: &plan.assumptions,
-    };
-    show(json, &checked, |checked| {
-        format!(
-            "{}: sound{}; {} flows, policies {}; about {} of guest CPU time and {} of lab time per policy{}",
-            arguments.scenario.display(),
-            match checked.warnings.len() {
-                0 => String::new(),
-                1 => ", with a warning".to_owned(),
-                count => format!(", with {count} warnings"),
-            },
-            checked.flows,
-            checked.policies.join(", "),
-            about_time(checked.estimate.cpu_ns),
-            about_time(checked.estimate.span_ns),
-            checked.training_ns.map_or_else(String::new, |time| {
-                format!(", after {} of training", about_time(time))
-            }),
-        )
-    })
-}
 
 /// Runs `lcmp-lab plan`.
 pub fn plan(arguments: &PlanArgs, json: bool) -> Outcome {
@@ -155,14 +82,15 @@ pub fn warn_of_place(plan: &Plan, place: Place) {
 
 /// Prints the assumptions and warnings of a plan on standard error.
 pub fn warn(plan: &Plan) {
-    for assumption in &plan.assumptions {
-        note(&format!("assumed: {assumption}"));
-    }
+    show_assumptions(plan);
     for warning in &plan.warnings {
         note(&format!("warning: {}: {}", warning.code, warning.text));
     }
 }
 
-fn labels(plan: &Plan) -> Vec<&str> {
-    plan.policies.iter().map(|run| run.label.as_str()).collect()
+/// Prints the assumptions of a plan on standard error.
+pub fn show_assumptions(plan: &Plan) {
+    for assumption in &plan.assumptions {
+        note(&format!("assumed: {assumption}"));
+    }
 }

@@ -4,6 +4,7 @@ pub mod account;
 pub mod artifact;
 pub mod bench;
 pub mod bundle;
+pub mod check;
 pub mod compare;
 pub mod conclude;
 pub mod coverage;

@@ -1,4 +1,4 @@
-//! PairFlows of datacenters, and flows, for which a policy chooses a next hop.
+//! Pairs of datacenters, and flows, for which a policy chooses a next hop.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -14,21 +14,19 @@ pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
     let flows = count.flows;
     let without = flows - count.flows_with_choice;
     (without < flows && without * 2 > flows).then(|| {
-        let hint = match inspection.paths.set() {
+        let set = inspection.paths.set();
+        let more = match set {
             CandidateSet::FewestHops => {
-                "candidates are next hops on paths of the fewest links, and `lcmp-lab plan` lists them; if a link makes \
-                 one path shorter than the others, no other path is a candidate"
+                "; if a link makes one path shorter than the others, no other path is a candidate"
             }
-            CandidateSet::DownhillDelay { .. } => {
-                "candidates are neighbours that are nearer by delay, within `routing.stretch`, and `lcmp-lab plan` lists \
-                 them"
-            }
+            CandidateSet::DownhillDelay { .. } => "",
         };
         let text = format!(
             "{} of {} flows have only one candidate at every switch, so all policies send them along the same path \
-             (hint: {hint})",
+             (hint: {}, and `lcmp-lab plan` lists them{more})",
             commas(without as u64),
             commas(flows as u64),
+            set.rule(),
         );
         warning("one-path", text)
     })

@@ -71,7 +71,7 @@ impl Budget {
     }
 
     /// Returns the memory for the largest repetition, because repetitions are simulated one after the other.
-    fn memory(&self) -> Bytes {
+    pub fn memory(&self) -> Bytes {
         let each = self.repetitions.iter().map(|estimate| estimate.memory);
         each.max().unwrap_or(Bytes::ZERO)
     }
@@ -80,7 +80,8 @@ impl Budget {
         self.total(|estimate| estimate.packet_hops)
     }
 
-    fn time(&self) -> Duration {
+    /// Returns the time of all simulations, one after the other on one thread.
+    pub fn time(&self) -> Duration {
         Duration::from_secs(self.packet_hops() / PACKET_HOPS_PER_SECOND)
     }
 

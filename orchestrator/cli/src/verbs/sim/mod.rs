@@ -26,7 +26,8 @@ use lab_units::{Bytes, Nanos};
 use nix::sys::resource::{UsageWho, getrusage};
 use tokio_util::sync::CancellationToken;
 
-use self::{budget::Budget, meter::Meter};
+pub use self::budget::Budget;
+use self::meter::Meter;
 use crate::{
     args::{self, Global, Overrides, PUBLISHED_MAX_DELAY, SimArgs, StoryArg},
     caller::Handover,

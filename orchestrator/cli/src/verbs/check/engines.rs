@@ -1,0 +1,86 @@
+//! Numbers of flows, memory and time of a run in the lab and in the simulator, estimated before it.
+
+use lab_plan::{Engine, Plan, PlanOptions, estimate_at};
+use lab_units::{Bytes, Nanos};
+use serde::Serialize;
+
+use crate::{
+    args::ScenarioArgs,
+    failure::Failure,
+    load::{self, Loaded},
+    progress::nanos,
+    verbs::sim::Budget,
+};
+
+/// Estimates for `lcmp-lab up` and `lcmp-lab sim`.
+#[derive(Serialize)]
+pub struct Engines {
+    pub lab: EngineEstimate,
+    /// Estimate for the simulator, unscaled; `None` if it refuses the scenario.
+    pub sim: Option<EngineEstimate>,
+    /// Reason why the simulator refuses the scenario.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sim_refusal: Option<String>,
+}
+
+/// Estimate of a run of all policies.
+#[derive(Serialize)]
+pub struct EngineEstimate {
+    /// Number of measured flows of each policy, in all repetitions.
+    pub measured: usize,
+    pub repetitions: u32,
+    /// Memory for the guest's kernel and processes, or for the simulator's packets and flows.
+    pub memory_bytes: Bytes,
+    /// Wall-clock time for all policies and repetitions, in the lab or simulated on one thread.
+    pub wall_ns: Nanos,
+}
+
+impl Engines {
+    /// Estimates the runs of `loaded`, whose plan for the lab is `plan`.
+    pub fn of(plan: &Plan, loaded: &Loaded, arguments: &ScenarioArgs) -> Result<Self, Failure> {
+        let lab = load::options(&arguments.overrides, Engine::Kernel)?;
+        let lab = EngineEstimate {
+            measured: measured(plan),
+            repetitions: plan.repetitions,
+            memory_bytes: plan.estimate.memory_bytes,
+            wall_ns: estimate_at(plan, &lab.capacity).wall_ns,
+        };
+        let options = load::options(&arguments.overrides, Engine::Sim)?;
+        let (sim, sim_refusal) = match simulated(loaded, arguments, &options) {
+            Ok(estimate) => (Some(estimate), None),
+            Err(failure) => (None, Some(failure.message)),
+        };
+        Ok(Self {
+            lab,
+            sim,
+            sim_refusal,
+        })
+    }
+}
+
+fn simulated(
+    loaded: &Loaded,
+    arguments: &ScenarioArgs,
+    options: &PlanOptions,
+) -> Result<EngineEstimate, Failure> {
+    let plan = load::resolve(loaded, &arguments.scenario, options)?;
+    let budget = Budget::of(&plan, None)?;
+    Ok(EngineEstimate {
+        measured: measured(&plan),
+        repetitions: plan.repetitions,
+        memory_bytes: budget.memory(),
+        wall_ns: nanos(budget.time()),
+    })
+}
+
+/// Returns the number of flows in the plan's window of measured flows.
+fn measured(plan: &Plan) -> usize {
+    match plan.measure.measured {
+        Some(window) => window
+            .ids(&plan.flows)
+            .iter()
+            .map(ExactSizeIterator::len)
+            .sum(),
+        None => plan.flows.len(),
+    }
+}

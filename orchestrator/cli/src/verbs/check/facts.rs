@@ -1,0 +1,267 @@
+//! Text of what a run cannot show: one paragraph for each fact, with the lines of the scenario and a remedy.
+
+use lab_plan::{AlikePolicies, LoadedCut, LoadedLink, Outage, Scope, SingleCuts, Utilisation};
+use lab_reports::Statistic;
+use lab_units::{
+    CandidateSet, Nanos,
+    show::{about_bytes, about_time, commas, counted, paragraph, window},
+};
+
+use super::engines::{EngineEstimate, Engines};
+
+/// Formats the facts of a scenario whose candidates are `set`, one paragraph each.
+pub fn text(scope: &Scope, set: CandidateSet, engines: &Engines) -> String {
+    let mut facts = vec![
+        ("choice", choice(scope, set)),
+        ("same policies", same(&scope.alike)),
+        ("busiest link", busiest(scope.busiest.as_ref())),
+        ("tightest cut", tightest(scope.tightest.as_ref())),
+        ("single cuts", single_cuts(&scope.single_cuts)),
+        ("faults", faults(scope)),
+        ("lab", engine(&engines.lab)),
+    ];
+    let refusal = engines.sim_refusal.clone().unwrap_or_default();
+    let sim = engines.sim.as_ref().map_or(refusal, engine);
+    facts.push(("simulator", sim));
+    let lines = facts.iter().map(|(name, fact)| {
+        let head = format!("  {name:WIDTH$}  ");
+        paragraph(&head, fact)
+    });
+    format!("what a run cannot show:\n{}", lines.collect::<String>())
+}
+
+/// Width of the longest name of a fact.
+const WIDTH: usize = 13;
+
+fn choice(scope: &Scope, set: CandidateSet) -> String {
+    let choice = &scope.choice;
+    let hint = format!("(hint: {}, and `lcmp-lab plan` lists them)", set.rule());
+    let flows = counted(count(choice.flows), "flow");
+    if choice.flows_with_choice == 0 {
+        return format!(
+            "none of {flows} has a switch with several next hops on its way, so every policy sends it along the same \
+             path {hint}"
+        );
+    }
+    let text = format!(
+        "{} of {} of datacenters and {} of {flows} have a switch with several next hops on their way",
+        number(choice.pairs_with_choice),
+        counted(count(choice.pairs), "pair"),
+        number(choice.flows_with_choice),
+    );
+    if choice.flows_with_choice == choice.flows {
+        return text;
+    }
+    format!("{text}; all others take the same path under every policy {hint}")
+}
+
+fn same(groups: &[AlikePolicies]) -> String {
+    if groups.is_empty() {
+        return "none".to_owned();
+    }
+    let texts = groups.iter().map(|group| {
+        format!(
+            "`{}`{}: {}",
+            group.policies.join("` = `"),
+            of_lines(&group.lines),
+            group.reason
+        )
+    });
+    let joined = texts.collect::<Vec<_>>().join("; ");
+    format!("{joined} (hint: leave out all but one)")
+}
+
+fn busiest(busiest: Option<&LoadedLink>) -> String {
+    busiest.map_or_else(without_workloads, |link| {
+        format!(
+            "`{}` from `{}`{}: {} if every switch splits evenly over its next hops, as `ecmp` does{}",
+            link.link,
+            link.from,
+            of_lines(link.line.as_slice()),
+            link.load,
+            remedy(link.load),
+        )
+    })
+}
+
+fn tightest(tightest: Option<&LoadedCut>) -> String {
+    tightest.map_or_else(without_workloads, |cut| {
+        format!(
+            "{cut}{} under every policy{}",
+            of_lines(&cut.lines),
+            remedy(cut.load)
+        )
+    })
+}
+
+fn without_workloads() -> String {
+    "listed flows have no mean load".to_owned()
+}
+
+fn remedy(load: Utilisation) -> String {
+    if !load.is_overload() {
+        return String::new();
+    }
+    format!(" (hint: divide `load` by {})", load.times())
+}
+
+fn single_cuts(cuts: &SingleCuts) -> String {
+    let stranding: Vec<_> = cuts.harmful.iter().filter(|cut| cut.stranded > 0).collect();
+    let links = counted(count(cuts.links), "link");
+    let mut text = if stranding.is_empty() {
+        format!("none of {links}, cut alone, strands a pair")
+    } else {
+        let worst = stranding.iter().take(NAMED).map(|cut| {
+            let line = of_lines(cut.line.as_slice());
+            format!("`{}`{line} {}", cut.link, number(cut.stranded))
+        });
+        format!(
+            "{} of {links}, cut alone, {} a switch without a next hop although other links remain; pairs stranded, of \
+             {} in both directions: {}{}",
+            number(stranding.len()),
+            if stranding.len() == 1 {
+                "leaves"
+            } else {
+                "leave"
+            },
+            number(cuts.pairs),
+            worst.collect::<Vec<_>>().join(", "),
+            more(stranding.len().saturating_sub(NAMED)),
+        )
+    };
+    let separating: Vec<_> = cuts
+        .harmful
+        .iter()
+        .filter(|cut| cut.separated > 0)
+        .collect();
+    if !separating.is_empty() {
+        let named = separating
+            .iter()
+            .take(NAMED)
+            .map(|cut| format!("`{}`", cut.link));
+        text += &format!(
+            "; no link replaces {}{}",
+            named.collect::<Vec<_>>().join(", "),
+            more(separating.len().saturating_sub(NAMED))
+        );
+    }
+    if cuts.harmful.is_empty() {
+        return text;
+    }
+    text + " (hint: a switch detects only cuts of its own links, and no routing protocol reconverges)"
+}
+
+fn faults(scope: &Scope) -> String {
+    let [first, .., last] = scope.fault_times_ns.as_slice() else {
+        return match scope.fault_times_ns.first() {
+            Some(only) => with_outages(scope, format!("one at {}", about_time(*only))),
+            None => "none".to_owned(),
+        };
+    };
+    let times = format!(
+        "{} {}",
+        number(scope.fault_times_ns.len()),
+        window(*first, Some(*last))
+    );
+    with_outages(scope, times)
+}
+
+/// Returns the times of the faults, beside the time of the traffic, and the outages that they cause.
+fn with_outages(scope: &Scope, times: String) -> String {
+    let traffic = scope.traffic.map_or_else(String::new, |traffic| {
+        let span = window(traffic.from_ns, Some(traffic.ideal_end_ns));
+        format!("; flows alone would be under way {span}")
+    });
+    let outages: Vec<String> = scope.outages.iter().take(NAMED).map(outage).collect();
+    let hint = if outages.is_empty() {
+        ""
+    } else {
+        " (hint: cut the first link of these paths, too, so that its switch fails over)"
+    };
+    let more = more(scope.outages.len() - outages.len());
+    format!("{times}{traffic}{}{more}{hint}", outages.concat())
+}
+
+fn outage(outage: &Outage) -> String {
+    let verb = if outage.pairs.len() == 1 {
+        "has"
+    } else {
+        "have"
+    };
+    let named = outage.pairs.first().map_or_else(String::new, |[from, to]| {
+        let such = if outage.pairs.len() == 1 {
+            ""
+        } else {
+            "such as "
+        };
+        format!(", {such}`{from}` to `{to}`,")
+    });
+    format!(
+        "; {}{named} {verb} no next hop {}{}",
+        counted(count(outage.pairs.len()), "pair"),
+        window(outage.from_ns, outage.to_ns),
+        of_lines(&outage.lines),
+    )
+}
+
+fn engine(estimate: &EngineEstimate) -> String {
+    let shown = [50, 95, 99].map(|percent| {
+        let needed = Statistic::Percentile(percent).min_values();
+        let lacks = estimate.measured < needed;
+        lacks.then(|| format!("p{percent} needs {}", number(needed)))
+    });
+    let lacking: Vec<String> = shown.into_iter().flatten().collect();
+    let flows = if lacking.is_empty() {
+        "enough for a p99".to_owned()
+    } else {
+        format!(
+            "too few: {} (hint: a longer `duration`, or more `repetitions`)",
+            lacking.join(", ")
+        )
+    };
+    let repetitions = match estimate.repetitions {
+        1 => "one repetition, so no intervals".to_owned(),
+        several => format!("intervals over {several} repetitions"),
+    };
+    let wall = match estimate.wall_ns {
+        Nanos::ZERO => "less than 1 s".to_owned(),
+        wall => about_time(wall),
+    };
+    format!(
+        "{} of each policy, {flows}; {repetitions}; about {} of memory and {wall} in all",
+        counted(count(estimate.measured), "measured flow"),
+        about_bytes(estimate.memory_bytes),
+    )
+}
+
+/// Returns the lines of the scenario as text, such as ` (lines 12, 14)`; an empty string for none.
+fn of_lines(lines: &[usize]) -> String {
+    let shown: Vec<String> = lines.iter().take(NAMED).map(usize::to_string).collect();
+    match lines.len() {
+        0 => String::new(),
+        1 => format!(" (line {})", shown[0]),
+        _ => format!(
+            " (lines {}{})",
+            shown.join(", "),
+            more(lines.len() - shown.len())
+        ),
+    }
+}
+
+fn more(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    }
+}
+
+fn number(value: usize) -> String {
+    commas(count(value))
+}
+
+fn count(value: usize) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
+
+/// Maximum number of links, outages and lines that a fact names.
+const NAMED: usize = 3;
