@@ -218,6 +218,7 @@ pub fn network(graph: &Graph, options: &NetworkOptions) -> Result<Wan, NetworkEr
     let merged = merge(graph);
     let dcs = dcs(graph, options)?;
     let (places, guessed) = places(graph, &merged, &dcs, options)?;
+    let mut short = 0;
     let links: Vec<NetworkLink> = merged
         .iter()
         .map(|(ends, link)| {
@@ -225,7 +226,9 @@ pub fn network(graph: &Graph, options: &NetworkOptions) -> Result<Wan, NetworkEr
             let (delay, delay_origin) = match (link.delay, a.zip(b)) {
                 (Some(delay), _) => (delay, Origin::File),
                 (None, Some((a, b))) => {
-                    let nanos = a.distance_km(b) / options.km_per_ms * NANOS_PER_MS;
+                    let distance = a.distance_km(b);
+                    short += usize::from(distance < MIN_KM);
+                    let nanos = distance.max(MIN_KM) / options.km_per_ms * NANOS_PER_MS;
                     let is_guessed = ends.iter().any(|end| guessed.contains(end));
                     let origin = if is_guessed {
                         Origin::Neighbours
@@ -266,6 +269,7 @@ pub fn network(graph: &Graph, options: &NetworkOptions) -> Result<Wan, NetworkEr
             dcs: &dcs,
             guessed: &guessed,
             merged: &merged,
+            short,
             left_out,
         },
         options,
@@ -437,6 +441,8 @@ struct Made<'a> {
     /// Names of the datacenters whose positions are means of their neighbours.
     guessed: &'a [&'a str],
     merged: &'a BTreeMap<[usize; 2], Merged>,
+    /// Number of links whose ends are less than [`MIN_KM`] apart.
+    short: usize,
     left_out: Removed,
 }
 
@@ -465,6 +471,13 @@ fn assumptions(graph: &Graph, made: &Made<'_>, options: &NetworkOptions) -> Vec<
             format!(
                 "delays of {} from coordinates at {km_per_ms} km/ms",
                 of(located, "link")
+            ),
+        ),
+        (
+            made.short,
+            format!(
+                "{} shorter than {MIN_KM} km by their ends' coordinates, counted as {MIN_KM} km",
+                of(made.short, "link")
             ),
         ),
         (
@@ -548,3 +561,7 @@ fn shortened(names: &[&str]) -> String {
 
 /// Nanoseconds in a millisecond.
 const NANOS_PER_MS: f64 = 1e6;
+
+/// Least distance between datacenters, in km. Coordinates are often those of a city, so two datacenters can share them,
+/// but a link without delay is no inter-DC link, and the simulator has no use for one.
+const MIN_KM: f64 = 1.0;

@@ -78,6 +78,21 @@ fn numbers_of_the_file_are_kept_and_others_are_marked() {
     assert_eq!(bare.assumptions, expected);
 }
 
+/// One kilometre at 200 km/ms takes 5 us.
+#[test]
+fn datacenters_with_the_same_coordinates_are_a_kilometre_apart() {
+    let place = Some((50.0, 8.0));
+    let graph = graph(&[("a", place), ("b", place)], "source 0 target 1");
+    let network = made(&graph, &NetworkOptions::default());
+    assert_eq!(network.links[0].delay, Nanos::new(5_000));
+    let said = "1 link shorter than 1 km by their ends' coordinates, counted as 1 km".to_owned();
+    assert!(
+        network.assumptions.contains(&said),
+        "{:?}",
+        network.assumptions
+    );
+}
+
 #[test]
 fn parallel_edges_and_self_loops_are_said() {
     let edges = "source 0 target 1 LinkSpeedRaw 1000000\nsource 1 target 0 LinkSpeedRaw 3000000\nsource 1 target 1";
