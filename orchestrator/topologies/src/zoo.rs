@@ -1,10 +1,12 @@
 //! Graphs of the Internet Topology Zoo, compiled into the program.
 //!
-//! The archive has one GraphML file for each graph, which the importer reads like any other file. It has what the
+//! The archive has one GraphML text by the name of each graph, which the importer reads like any other file. It has what the
 //! conversion needs: labels, coordinates, edges and their speeds. `data/README.md` has the licence, the citation, and
 //! the command that makes the archive.
 
 use std::{collections::BTreeMap, io::Read, sync::LazyLock};
+
+use flate2::read::GzDecoder;
 
 use crate::{Format, Graph, read};
 
@@ -30,20 +32,9 @@ static TEXTS: LazyLock<BTreeMap<String, String>> =
     LazyLock::new(|| unpacked(ARCHIVE).unwrap_or_default());
 
 fn unpacked(archive: &[u8]) -> Option<BTreeMap<String, String>> {
-    let plain = zstd::decode_all(archive).ok()?;
-    let mut archive = tar::Archive::new(plain.as_slice());
-    let mut texts = BTreeMap::new();
-    for entry in archive.entries().ok()? {
-        let mut entry = entry.ok()?;
-        let path = entry.path().ok()?.into_owned();
-        let name = path.file_stem()?.to_str()?.to_owned();
-        if path.extension().is_some_and(|it| it == "graphml") {
-            let mut text = String::new();
-            entry.read_to_string(&mut text).ok()?;
-            texts.insert(name, text);
-        }
-    }
-    Some(texts)
+    let mut plain = String::new();
+    GzDecoder::new(archive).read_to_string(&mut plain).ok()?;
+    serde_json::from_str(&plain).ok()
 }
 
-static ARCHIVE: &[u8] = include_bytes!("../data/zoo.tar.zst");
+static ARCHIVE: &[u8] = include_bytes!("../data/zoo.json.gz");

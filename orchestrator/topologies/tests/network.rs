@@ -131,9 +131,10 @@ fn nodes_without_coordinates_are_at_the_mean_of_their_neighbours() {
         ..NetworkOptions::default()
     };
     let network = made(&chain(), &options);
-    // In the first round B is where A is, and D where E is; in the second, C is half way, 4° from each.
+    // In the first round B is where A is, and D where E is, which counts as 1 km; in the second, C is half way, 4° from
+    // each.
     let delays: Vec<u64> = network.links.iter().map(|link| link.delay.get()).collect();
-    assert_eq!(delays, [0, 2_223_902, 2_223_902, 0]);
+    assert_eq!(delays, [5_000, 2_223_902, 2_223_902, 5_000]);
     let origins = network.links.iter().map(|link| link.delay_origin);
     assert!(
         origins

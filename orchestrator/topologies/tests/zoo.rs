@@ -5,14 +5,14 @@
 
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 
+use flate2::{Compression, write::GzEncoder};
 use lab_topologies::{
     Format, Graph, HostsAt, MissingCoordinates, NetworkError, NetworkOptions, Unlabelled, network,
     read, zoo,
 };
 use roxmltree::{Document, Node};
 
-const ARCHIVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/zoo.tar.zst");
-const LICENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/LICENSE-CC-BY-4.0");
+const ARCHIVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/zoo.json.gz");
 
 /// Data that the archive keeps: element, name and type.
 const KEPT: [(&str, &str, &str); 5] = [
@@ -28,22 +28,11 @@ fn the_archive_is_made_of_the_collections_files() {
     let Ok(folder) = std::env::var("UPDATE_ZOO") else {
         return;
     };
-    let mut archive = tar::Builder::new(Vec::new());
-    let mut add = |name: &str, text: &str| {
-        let mut header = tar::Header::new_ustar();
-        header.set_size(text.len() as u64);
-        header.set_mode(0o644);
-        header.set_mtime(0);
-        archive
-            .append_data(&mut header, name, text.as_bytes())
-            .unwrap();
-    };
-    add("LICENSE", &fs::read_to_string(LICENCE).unwrap());
-    for (name, text) in originals(Path::new(&folder)) {
-        add(&format!("{name}.graphml"), &reduced(&text));
-    }
-    let plain = archive.into_inner().unwrap();
-    fs::write(ARCHIVE, zstd::encode_all(plain.as_slice(), 22).unwrap()).unwrap();
+    let all = originals(Path::new(&folder)).into_iter();
+    let texts: BTreeMap<String, String> = all.map(|(name, text)| (name, reduced(&text))).collect();
+    let mut archive = GzEncoder::new(Vec::new(), Compression::best());
+    serde_json::to_writer(&mut archive, &texts).unwrap();
+    fs::write(ARCHIVE, archive.finish().unwrap()).unwrap();
     // What was left out does not matter to the importer.
     for (name, text) in originals(Path::new(&folder)) {
         let read = |text: &str| read(Format::Xml, text.as_bytes()).unwrap();
