@@ -1,6 +1,6 @@
 //! Numbers of flows, memory and time of a run in the lab and in the simulator, estimated before it.
 
-use lab_plan::{Engine, Plan, PlanOptions, estimate_at};
+use lab_plan::{Engine, Plan, PlanOptions};
 use lab_units::{Bytes, Nanos};
 use serde::Serialize;
 
@@ -9,7 +9,10 @@ use crate::{
     failure::Failure,
     load::{self, Loaded},
     progress::nanos,
-    verbs::sim::Budget,
+    verbs::{
+        sim::Budget,
+        up::duration::{DurationEstimate, Experience},
+    },
 };
 
 /// Estimates for `lcmp-lab up` and `lcmp-lab sim`.
@@ -31,19 +34,30 @@ pub struct EngineEstimate {
     pub repetitions: u32,
     /// Memory for the guest's kernel and processes, or for the simulator's packets and flows.
     pub memory_bytes: Bytes,
-    /// Wall-clock time for all policies and repetitions, in the lab or simulated on one thread.
+    /// Wall-clock time for all policies and repetitions: of `up` by its default costs, or simulated on one thread.
     pub wall_ns: Nanos,
 }
 
 impl Engines {
-    /// Estimates the runs of `loaded`, whose plan for the lab is `plan`.
-    pub fn of(plan: &Plan, loaded: &Loaded, arguments: &ScenarioArgs) -> Result<Self, Failure> {
+    /// Estimates the runs of `loaded`, whose plan for the lab is `plan`, after trainings of about `training`.
+    pub fn of(
+        plan: &Plan,
+        loaded: &Loaded,
+        arguments: &ScenarioArgs,
+        training: Option<Nanos>,
+    ) -> Result<Self, Failure> {
         let lab = load::options(&arguments.overrides, Engine::Kernel)?;
         let lab = EngineEstimate {
             measured: measured(plan),
             repetitions: plan.repetitions,
             memory_bytes: plan.estimate.memory_bytes,
-            wall_ns: estimate_at(plan, &lab.capacity).wall_ns,
+            wall_ns: DurationEstimate::new(
+                plan,
+                lab.capacity.place,
+                &Experience::default(),
+                training,
+            )
+            .total(),
         };
         let options = load::options(&arguments.overrides, Engine::Sim)?;
         let (sim, sim_refusal) = match simulated(loaded, arguments, &options) {

@@ -79,7 +79,7 @@ fn checked(
     json: bool,
 ) -> Outcome {
     let scope = lab_plan::scope(plan, &loaded.scenario, &loaded.text).map_err(Failure::usage)?;
-    let engines = Engines::of(plan, loaded, arguments)?;
+    let engines = Engines::of(plan, loaded, arguments, training_ns)?;
     let checked = Checked {
         scenario: &plan.name,
         policies: plan.policies.iter().map(|run| run.label.as_str()).collect(),

@@ -123,6 +123,11 @@ impl DurationEstimate {
         self.times.contains_key(&UpPart::Training)
     }
 
+    /// Returns the sum of all parts.
+    pub fn total(&self) -> Nanos {
+        self.times.values().copied().sum()
+    }
+
     /// Returns the sentence with the estimate, which `up` prints before it starts.
     pub fn sentence(&self) -> String {
         let parts: Vec<String> = self
@@ -138,7 +143,7 @@ impl DurationEstimate {
         };
         format!(
             "takes about {} in all, unless a policy overloads a path: {} ({basis})",
-            about_time(self.times.values().copied().sum()),
+            about_time(self.total()),
             parts.join(", ")
         )
     }

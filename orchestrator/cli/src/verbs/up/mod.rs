@@ -10,7 +10,7 @@
 mod appended;
 mod cost;
 mod decide;
-mod duration;
+pub mod duration;
 mod guest;
 mod here;
 mod owner;
