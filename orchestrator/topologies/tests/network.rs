@@ -142,7 +142,7 @@ fn nodes_without_coordinates_are_at_the_mean_of_their_neighbours() {
             .all(|origin| origin == Origin::Neighbours)
     );
     let said = "coordinates of 3 datacenters by the mean of their neighbours: b, c, d";
-    assert_eq!(network.assumptions[1], said);
+    assert_eq!(network.assumptions[2], said);
     let nowhere = graph(&[("A", None), ("B", None)], "source 0 target 1");
     let refused = lab_topologies::network(&nowhere, &options).unwrap_err();
     let node = "A".to_owned();
