@@ -478,15 +478,26 @@ fn slowdowns(lines: &[String]) -> BTreeMap<String, [f64; 4]> {
 }
 
 /// The guide in `scenarios/README.md` builds a scenario in steps; each command in it must give the shown output for the
-/// scenario so far.
+/// scenario so far. Sections that it shows alone must be sound in a scenario of their own.
 #[test]
 fn the_guide_to_a_scenario_of_ones_own_holds() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = folder.path().join("wan.yaml");
     let mut changes: Vec<(String, String)> = Vec::new();
     let mut commands = 0;
+    let mut sections = 0;
     for block in blocks_of(&root().join("scenarios/README.md")) {
         match &*block.language {
+            "yaml" if !block.lines[0].starts_with("# ") => {
+                let section = folder.path().join("section.yaml");
+                fs::write(&section, with_other_sections(&block.lines)).unwrap();
+                let sizes = folder.path().join("megabyte.csv");
+                fs::write(&sizes, "bytes,percent\n999999,0\n1000001,100\n").unwrap();
+                let check = ["check", "section.yaml"];
+                let out = Outcome::from(command_in(folder.path(), &check).output().unwrap());
+                assert_eq!(out.exit, Some(0), "{out:?}");
+                sections += 1;
+            }
             "yaml" | "csv" => {
                 let name = block.lines[0]
                     .strip_prefix("# ")
@@ -526,5 +537,24 @@ fn the_guide_to_a_scenario_of_ones_own_holds() {
             }
         }
     }
-    assert_eq!(commands, 8);
+    assert_eq!((commands, sections), (8, 3));
+}
+
+/// Returns a scenario with these lines of one section; the topology, unless it is that section, is the Zoo's Abilene.
+fn with_other_sections(lines: &[String]) -> String {
+    let topology = if lines[0].starts_with("topology:") {
+        ""
+    } else {
+        "topology: zoo:Abilene"
+    };
+    format!(
+        "name: section
+{topology}
+{}
+traffic:
+  - workload: {{ sizes: megabyte.csv, pairs: all-to-all, load: 5%, duration: 2 ms }}
+policies: [ecmp]
+",
+        lines.join("\n")
+    )
 }
