@@ -67,14 +67,14 @@ pub fn load(path: &Path, policies: &[String]) -> Result<(Loaded, Trainings), Fai
     Ok((loaded, trainings))
 }
 
-/// Reads a scenario, as [`load`] does, for a verb that only shows its plan: announces trainings, and performs none.
+/// Reads a scenario, as [`load()`] does, for a verb that only shows its plan: announces trainings, and performs none.
 pub fn load_shown(path: &Path, policies: &[String]) -> Result<Loaded, Failure> {
     let (loaded, trainings) = load(path, policies)?;
     trainings.announce();
     Ok(loaded)
 }
 
-/// Reads a scenario, as [`load`] does, and trains the weights that are not cached.
+/// Reads a scenario, as [`load()`] does, and trains the weights that are not cached.
 pub fn load_trained(path: &Path, policies: &[String]) -> Result<Loaded, Failure> {
     trained(load::load(path)?, path, policies)
 }
