@@ -85,8 +85,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Strips derived metadata (cost, warnings, assumptions, scale rationale), so that plans that two program versions make from the
-    /// same inputs compare equal.
+    /// Strips derived metadata (cost, warnings, assumptions, scale rationale), so that plans that two program versions
+    /// make from the same inputs compare equal.
     #[must_use]
     pub fn inputs(self) -> Self {
         Self {

@@ -2,6 +2,7 @@
 //! `lab-parameters`.
 
 use lab_parameters::{LinkConfig, TransportConfig};
+pub use lab_topologies::network::{DEFAULT_HOSTS, DEFAULT_RATE, KM_PER_MS};
 use lab_units::{BitsPerSec, Nanos, Ratio};
 
 use crate::{
@@ -34,15 +35,6 @@ pub const STRETCH: Ratio = Ratio::new(3, 2).expect("a fraction");
 
 /// Default maximum number of candidates for one destination: as many as a switch can choose among.
 pub const MAX_CANDIDATES: u8 = limits::MAX_CANDIDATES;
-
-/// Default speed of light in fibre in km per ms, two thirds of the speed in vacuum, for delays between coordinates.
-pub const KM_PER_MS: u32 = 200;
-
-/// Default rate of links for which a graph has none.
-pub const IMPORTED_RATE: BitsPerSec = LinkConfig::PAPER.rate_bps;
-
-/// Default number of hosts in each datacenter of a graph.
-pub const IMPORTED_HOSTS: u32 = 1;
 
 /// Default seed of all random numbers.
 pub const SEED: u64 = 1;

@@ -7,7 +7,7 @@ use lab_units::{BitsPerSec, Nanos, show::counted};
 use crate::{
     components::{largest, neighbours},
     geo::{Coordinates, mean},
-    graph::Graph,
+    graph::{Graph, GraphDemand, GraphEdge},
     merge::{Merged, merge},
     names::{NameRules, names},
     values::whole,
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkOptions {
     /// Speed of light in fibre, for delays of great circles, in km per ms.
-    pub km_per_ms: f64,
+    pub km_per_ms: u32,
     /// Rate of links for which the file has none.
     pub default_rate: BitsPerSec,
     /// Number of hosts in each datacenter that has hosts.
@@ -66,7 +66,7 @@ impl Default for NetworkOptions {
         Self {
             km_per_ms: KM_PER_MS,
             default_rate: DEFAULT_RATE,
-            hosts: 1,
+            hosts: DEFAULT_HOSTS,
             hosts_at: HostsAt::All,
             missing_coordinates: MissingCoordinates::Error,
             unlabelled: Unlabelled::Error,
@@ -78,7 +78,9 @@ impl Default for NetworkOptions {
 }
 
 /// Default speed of light in fibre, 200 km per ms: two thirds of the speed in vacuum.
-pub const KM_PER_MS: f64 = 200.0;
+pub const KM_PER_MS: u32 = 200;
+/// Default number of hosts in each datacenter that has hosts.
+pub const DEFAULT_HOSTS: u32 = 1;
 /// Default rate of links for which a file has none, 100 Gbit/s: the paper's inter-DC links have 40 to 200.
 pub const DEFAULT_RATE: BitsPerSec = BitsPerSec::new(100_000_000_000).expect("it is not zero");
 
@@ -228,7 +230,7 @@ pub fn network(graph: &Graph, options: &NetworkOptions) -> Result<Wan, NetworkEr
                 (None, Some((a, b))) => {
                     let distance = a.distance_km(b);
                     short += usize::from(distance < MIN_KM);
-                    let nanos = distance.max(MIN_KM) / options.km_per_ms * NANOS_PER_MS;
+                    let nanos = distance.max(MIN_KM) / f64::from(options.km_per_ms) * NANOS_PER_MS;
                     let is_guessed = ends.iter().any(|end| guessed.contains(end));
                     let origin = if is_guessed {
                         Origin::Neighbours
@@ -287,14 +289,14 @@ fn of_nodes(graph: &Graph, nodes: &[usize]) -> Graph {
     let ends = |ends: [usize; 2]| Some([*new.get(&ends[0])?, *new.get(&ends[1])?]);
     let edges = graph.edges.iter().filter_map(|edge| {
         let ends = ends(edge.ends)?;
-        Some(crate::graph::GraphEdge {
+        Some(GraphEdge {
             ends,
             ..edge.clone()
         })
     });
     let demands = graph.demands.iter().filter_map(|demand| {
         let ends = ends(demand.ends)?;
-        Some(crate::graph::GraphDemand {
+        Some(GraphDemand {
             ends,
             ..demand.clone()
         })

@@ -1,8 +1,8 @@
 //! Graphs of the Internet Topology Zoo, compiled into the program.
 //!
-//! The archive has one GraphML text by the name of each graph, which the importer reads like any other file. It has what the
-//! conversion needs: labels, coordinates, edges and their speeds. `data/README.md` has the licence, the citation, and
-//! the command that makes the archive.
+//! The archive has one GraphML text by the name of each graph, which the importer reads like any other file. It has what
+//! the conversion needs: labels, coordinates, edges and their speeds. `data/README.md` has the licence, the citation,
+//! and the command that makes the archive.
 
 use std::{collections::BTreeMap, io::Read, sync::LazyLock};
 

@@ -44,8 +44,8 @@ fn a_delay_is_the_great_circle_at_the_speed_of_light_in_fibre() {
         };
         made(&graph, &options).links[0].delay
     };
-    assert_eq!(delay(200.0), Nanos::new(555_975));
-    assert_eq!(delay(100.0), Nanos::new(1_111_951));
+    assert_eq!(delay(200), Nanos::new(555_975));
+    assert_eq!(delay(100), Nanos::new(1_111_951));
 }
 
 #[test]

@@ -244,6 +244,23 @@ const UNBOUNDED: CandidateSet = CandidateSet::DownhillDelay {
 };
 
 impl Towards {
+    /// Returns the paths over the next hops at `ports`; the parameters are the fields of the same names.
+    fn new(
+        network: &Network,
+        order: Vec<DcId>,
+        ports: Vec<Vec<PortId>>,
+        left_out: Vec<usize>,
+    ) -> Self {
+        let mut towards = Self {
+            order,
+            ports,
+            left_out,
+            best: Vec::new(),
+        };
+        towards.best = towards.best_paths(network);
+        towards
+    }
+
     /// Computes the best path from every datacenter over the next hops.
     fn best_paths(&self, network: &Network) -> Vec<Option<BestPath>> {
         let mut best: Vec<Option<BestPath>> = vec![None; network.dcs.len()];
@@ -265,14 +282,8 @@ fn fewest_hops(network: &Network, to: DcId) -> Towards {
     let hops = |at: DcId| best[at.index()].map(|path| path.hops);
     let is_nearer =
         |at: DcId, next: DcId| hops(next).is_some() && hops(next).map(|it| it + 1) == hops(at);
-    let mut towards = Towards {
-        ports: neighbours_that(network, is_nearer),
-        left_out: vec![0; network.dcs.len()],
-        best: Vec::new(),
-        order,
-    };
-    towards.best = towards.best_paths(network);
-    towards
+    let ports = neighbours_that(network, is_nearer);
+    Towards::new(network, order, ports, vec![0; network.dcs.len()])
 }
 
 /// Returns the paths to `to` over neighbours that are nearer by delay: those whose best path has at most `stretch` times
@@ -300,14 +311,7 @@ fn downhill(network: &Network, to: DcId, stretch: Ratio, max: u8) -> Towards {
         *ports = paths.iter().filter_map(|path| path.port).collect();
         ports.sort_unstable();
     }
-    let mut towards = Towards {
-        order,
-        ports,
-        left_out,
-        best: Vec::new(),
-    };
-    towards.best = towards.best_paths(network);
-    towards
+    Towards::new(network, order, ports, left_out)
 }
 
 /// Returns true if `delay` is at most `stretch` times `least`.

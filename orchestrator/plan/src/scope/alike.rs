@@ -80,7 +80,8 @@ pub(crate) struct Decisions<'a> {
     pub semantics: Semantics,
 }
 
-/// Groups the policies that cannot differ for traffic between `pairs`, which are those of data and of ACKs. `line` returns the line of the policy with a label.
+/// Groups the policies that cannot differ for traffic between `pairs`, which are those of data and of ACKs. `line`
+/// returns the line of the policy with a label.
 pub(crate) fn groups(
     decisions: Decisions<'_>,
     pairs: &BTreeSet<(DcId, DcId)>,

@@ -32,18 +32,9 @@ pub(crate) fn of_faults(
     planned: &[FaultPlan],
     (faults, lines): (&[Fault], &[usize]),
 ) -> Vec<Outage> {
-    let mut down: BTreeSet<LinkId> = BTreeSet::new();
     let mut open: BTreeMap<(DcId, DcId), Nanos> = BTreeMap::new();
     let mut spans: BTreeMap<Span, Vec<(DcId, DcId)>> = BTreeMap::new();
-    for together in planned.chunk_by(|a, b| a.paper_at_ns == b.paper_at_ns) {
-        let at = together[0].paper_at_ns;
-        for fault in together {
-            match fault.change {
-                FaultChange::Down => down.insert(fault.link),
-                FaultChange::Up => down.remove(&fault.link),
-                FaultChange::Wire(_) => false,
-            };
-        }
+    for (at, down) in cuts_over_time(planned) {
         let hit = without_a_next_hop(routing, pairs, &down);
         for (pair, since) in open.extract_if(.., |pair, _| !hit.contains(pair)) {
             spans.entry((since, Some(at))).or_default().push(pair);
@@ -73,6 +64,23 @@ pub(crate) fn of_faults(
     spans.into_iter().map(outage).collect()
 }
 
+/// Returns the times of faults, in paper time, with the links that are cut from then on.
+pub(crate) fn cuts_over_time(
+    planned: &[FaultPlan],
+) -> impl Iterator<Item = (Nanos, BTreeSet<LinkId>)> {
+    let together = planned.chunk_by(|a, b| a.paper_at_ns == b.paper_at_ns);
+    together.scan(BTreeSet::new(), |down, faults| {
+        for fault in faults {
+            match fault.change {
+                FaultChange::Down => down.insert(fault.link),
+                FaultChange::Up => down.remove(&fault.link),
+                FaultChange::Wire(_) => false,
+            };
+        }
+        Some((faults[0].paper_at_ns, down.clone()))
+    })
+}
+
 /// Returns the pairs whose traffic can reach a switch all of whose candidates are in `down`.
 fn without_a_next_hop(
     routing: Routing<'_>,
@@ -81,25 +89,10 @@ fn without_a_next_hop(
 ) -> BTreeSet<(DcId, DcId)> {
     let mut hit = BTreeSet::new();
     for (to, sources) in choice::by_destination(pairs.iter().copied()) {
-        let is_lost = lost(routing, to, down);
-        let lost = sources.into_iter().filter(|from| is_lost[from.index()]);
-        hit.extend(lost.map(|from| (from, to)));
+        let is_stranded =
+            routing.stranded(&routing.farthest_first(to), |link| down.contains(&link));
+        let stranded = sources.into_iter().filter(|from| is_stranded[from.index()]);
+        hit.extend(stranded.map(|from| (from, to)));
     }
     hit
-}
-
-/// Returns for each datacenter whether its traffic to `to` can reach a switch without a live candidate. A switch does
-/// not send to a candidate whose link is cut.
-fn lost(routing: Routing<'_>, to: DcId, down: &BTreeSet<LinkId>) -> Vec<bool> {
-    let mut lost = vec![false; routing.switches.len()];
-    for (dc, row) in routing.farthest_first(to).into_iter().rev() {
-        let is_live = |link: LinkId| !down.contains(&link);
-        let mut live = row
-            .candidates
-            .iter()
-            .filter(|it| is_live(it.port.link()))
-            .peekable();
-        lost[dc.index()] = live.peek().is_none() || live.any(|it| lost[it.next_dc.index()]);
-    }
-    lost
 }

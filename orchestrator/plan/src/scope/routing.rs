@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lab_units::DcId;
+use lab_units::{DcId, LinkId, PortId};
 
 use crate::{
     model::{Candidate, Destination, Switch},
@@ -63,10 +63,33 @@ impl<'a> Routing<'a> {
         found
     }
 
+    /// Returns for each datacenter whether its traffic can reach a switch without a live candidate, given the rows of
+    /// one destination in the order of [`Self::farthest_first`]. A switch does not send to a candidate whose link is
+    /// cut.
+    pub fn stranded(
+        self,
+        rows: &[(DcId, &Destination)],
+        is_cut: impl Fn(LinkId) -> bool,
+    ) -> Vec<bool> {
+        let mut stranded = vec![false; self.switches.len()];
+        for (dc, row) in rows.iter().rev() {
+            let candidates = row.candidates.iter();
+            let mut live = candidates.filter(|it| !is_cut(it.port.link())).peekable();
+            stranded[dc.index()] =
+                live.peek().is_none() || live.any(|it| stranded[it.next_dc.index()]);
+        }
+        stranded
+    }
+
     /// Returns true if a policy chooses at the switch `dc` among the candidates in `row`: there are several, and the
     /// switch is not a legacy switch, which hashes under every policy.
     pub fn is_choice(self, dc: DcId, row: &Destination) -> bool {
         row.candidates.len() > 1 && !self.network.dcs[dc.index()].legacy
+    }
+
+    /// Returns the names of the datacenters between which a port sends: its own, and that at the other end.
+    pub fn direction(self, port: PortId) -> [String; 2] {
+        [port.peer(), port].map(|port| self.name(self.network.neighbour(port).dc))
     }
 
     /// Returns the name of a datacenter.

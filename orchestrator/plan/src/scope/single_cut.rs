@@ -88,12 +88,9 @@ fn without_a_next_hop(routing: Routing<'_>, to: DcId) -> BTreeMap<LinkId, Vec<bo
         links.all(|link| link == first).then_some(first)
     });
     let links: BTreeSet<LinkId> = only.collect();
-    let found = links.into_iter().map(|link| {
-        let is_dead = |candidates: &[crate::model::Candidate]| {
-            candidates.iter().all(|it| it.port.link() == link)
-        };
-        (link, routing.reaches(to, |_, row| is_dead(&row.candidates)))
-    });
+    let found = links
+        .into_iter()
+        .map(|link| (link, routing.stranded(&rows, |cut| cut == link)));
     found.collect()
 }
 

@@ -73,9 +73,10 @@ pub(crate) fn busiest(
         if next.1.exceeds(worst.1) { next } else { worst }
     };
     let (port, load) = loads.reduce(worse)?;
+    let [from, _] = routing.direction(port);
     Some(LoadedLink {
         link: network.link(port.link()).name.clone(),
-        from: routing.name(network.node(network.ports[port.index()].node).dc),
+        from,
         load,
         line: lines.get(port.link().index()).copied(),
     })

@@ -9,7 +9,7 @@ use lab_units::{DcId, PortId};
 use serde::Serialize;
 
 use super::{max_flow::FlowGraph, routing::Routing, spread, utilisation::Utilisation};
-use crate::demand::Demand;
+use crate::{demand::Demand, model::Destination};
 
 /// Set of link directions with the mean rate that must cross them under every policy, in paper units.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -107,17 +107,6 @@ pub(crate) fn tightest(
     })?;
     let load = load(&tightest);
     let links: BTreeSet<_> = tightest.ports.iter().map(|port| port.link()).collect();
-    let ends = |port: PortId| {
-        let dc = |port: PortId| {
-            routing.name(
-                routing
-                    .network
-                    .node(routing.network.ports[port.index()].node)
-                    .dc,
-            )
-        };
-        (dc(port), dc(port.peer()))
-    };
     let traffic = match tightest.kind {
         CutKind::Out(dc) => CutTraffic::Out {
             dc: routing.name(dc),
@@ -127,7 +116,7 @@ pub(crate) fn tightest(
             from: from.into_iter().map(|dc| routing.name(dc)).collect(),
         },
         CutKind::OneLink => {
-            let (from, to) = ends(*tightest.ports.first()?);
+            let [from, to] = routing.direction(*tightest.ports.first()?);
             CutTraffic::OneLink { from, to }
         }
     };
@@ -144,6 +133,9 @@ pub(crate) fn tightest(
             .collect(),
     })
 }
+
+/// Switch's datacenter with its row for a destination.
+type Row<'a> = (DcId, &'a Destination);
 
 /// Mean rates by destination, then by source.
 type Offered = BTreeMap<DcId, BTreeMap<DcId, u64>>;
@@ -171,8 +163,9 @@ fn out_of_each(routing: Routing<'_>, by_destination: &Offered) -> Vec<Cut> {
 fn of_each_link(routing: Routing<'_>, by_destination: &Offered) -> Vec<Cut> {
     let mut forced: BTreeMap<PortId, u64> = BTreeMap::new();
     for (&to, sources) in by_destination {
-        for port in used_ports(routing, to) {
-            let avoids = avoids(routing, to, port);
+        let rows = routing.farthest_first(to);
+        for port in ports(&rows) {
+            let avoids = avoids(routing, to, &rows, port);
             let all = sources.iter().filter(|(from, _)| !avoids[from.index()]);
             for (_, &bps) in all {
                 spread::add(&mut forced, port, bps);
@@ -187,18 +180,17 @@ fn of_each_link(routing: Routing<'_>, by_destination: &Offered) -> Vec<Cut> {
     forced.into_iter().map(cut).collect()
 }
 
-/// Returns the ports of all candidates for `to`.
-fn used_ports(routing: Routing<'_>, to: DcId) -> Vec<PortId> {
-    let rows = routing.farthest_first(to).into_iter();
-    rows.flat_map(|(_, row)| row.candidates.iter().map(|candidate| candidate.port))
-        .collect()
+/// Returns the ports of all candidates in `rows`.
+fn ports(rows: &[Row<'_>]) -> impl Iterator<Item = PortId> {
+    let candidates = rows.iter().flat_map(|(_, row)| &row.candidates);
+    candidates.map(|candidate| candidate.port)
 }
 
 /// Returns for each datacenter whether it has a path to `to` that does not take `port`.
-fn avoids(routing: Routing<'_>, to: DcId, port: PortId) -> Vec<bool> {
+fn avoids(routing: Routing<'_>, to: DcId, rows: &[Row<'_>], port: PortId) -> Vec<bool> {
     let mut avoids = vec![false; routing.switches.len()];
     avoids[to.index()] = true;
-    for (dc, row) in routing.farthest_first(to).into_iter().rev() {
+    for (dc, row) in rows.iter().rev() {
         let mut others = row.candidates.iter().filter(|it| it.port != port);
         avoids[dc.index()] = others.any(|it| avoids[it.next_dc.index()]);
     }
@@ -210,11 +202,12 @@ fn avoids(routing: Routing<'_>, to: DcId, port: PortId) -> Vec<bool> {
 /// Dinkelbach's method: if the demands, reduced to the ratio of the tightest cut so far, do not all fit, the minimum cut
 /// that stops them is tighter. Ratios are compared as products, so the result is exact.
 fn towards(routing: Routing<'_>, to: DcId, offered: &BTreeMap<DcId, u64>) -> Option<Cut> {
+    let rows = routing.farthest_first(to);
     let source = routing.switches.len();
     let mut side = vec![true; source + 1];
     side[to.index()] = false;
     loop {
-        let cut = cut_of(routing, to, offered, &side);
+        let cut = cut_of(&rows, to, offered, &side);
         if cut.offered == 0 {
             return None;
         }
@@ -226,7 +219,7 @@ fn towards(routing: Routing<'_>, to: DcId, offered: &BTreeMap<DcId, u64>) -> Opt
             wanted += reduced;
             graph.add(source, dc.index(), reduced);
         }
-        for (dc, row) in routing.farthest_first(to) {
+        for (dc, row) in &rows {
             for candidate in &row.candidates {
                 let rate = routing.network.link(candidate.port.link()).paper.rate_bps;
                 let room = u128::from(rate.get()) * u128::from(cut.offered);
@@ -242,9 +235,8 @@ fn towards(routing: Routing<'_>, to: DcId, offered: &BTreeMap<DcId, u64>) -> Opt
 }
 
 /// Returns the cut between the datacenters in `side`, which is indexed by datacenter, and the others.
-fn cut_of(routing: Routing<'_>, to: DcId, offered: &BTreeMap<DcId, u64>, side: &[bool]) -> Cut {
-    let rows = routing.farthest_first(to).into_iter();
-    let inside = rows.filter(|(dc, _)| side[dc.index()]);
+fn cut_of(rows: &[Row<'_>], to: DcId, offered: &BTreeMap<DcId, u64>, side: &[bool]) -> Cut {
+    let inside = rows.iter().filter(|(dc, _)| side[dc.index()]);
     let across = inside.flat_map(|(_, row)| &row.candidates);
     let ports = across
         .filter(|candidate| !side[candidate.next_dc.index()])

@@ -29,18 +29,14 @@ impl Utilisation {
     /// Returns the offered rate ÷ the capacity in percent, rounded up, so that every overload is above 100.
     #[must_use]
     pub fn percent(self) -> u128 {
-        self.hundredths()
+        (u128::from(self.offered_bps) * 100).div_ceil(u128::from(self.capacity_bps.max(1)))
     }
 
     /// Returns the offered rate ÷ the capacity as text with two decimals, rounded up.
     #[must_use]
     pub fn times(self) -> String {
-        let hundredths = self.hundredths();
-        format!("{}.{:02}", hundredths / 100, hundredths % 100)
-    }
-
-    fn hundredths(self) -> u128 {
-        (u128::from(self.offered_bps) * 100).div_ceil(u128::from(self.capacity_bps.max(1)))
+        let percent = self.percent();
+        format!("{}.{:02}", percent / 100, percent % 100)
     }
 }
 

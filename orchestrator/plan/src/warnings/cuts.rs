@@ -10,8 +10,8 @@ use lab_units::{DcId, LinkId, Nanos};
 
 use super::inspection::{Inspection, warning};
 use crate::{
-    model::{Candidate, FaultChange, Warning},
-    scope::choice,
+    model::{Candidate, Warning},
+    scope::{choice, outage},
 };
 
 /// Candidate for a destination: the switch's datacenter, the destination and the next datacenter.
@@ -21,22 +21,10 @@ type Unseen = (DcId, DcId, DcId);
 /// beyond the switch's own link.
 pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
     let pairs = choice::both_ways(&inspection.pairs);
-    let mut down: BTreeSet<LinkId> = BTreeSet::new();
     // For each candidate that leads to a cut: the time since when, and the cut links.
     let mut open: BTreeMap<Unseen, (Nanos, BTreeSet<LinkId>)> = BTreeMap::new();
     let mut spans: BTreeMap<CutSpan, Vec<Unseen>> = BTreeMap::new();
-    for faults in inspection
-        .faults
-        .chunk_by(|a, b| a.paper_at_ns == b.paper_at_ns)
-    {
-        let at = faults[0].paper_at_ns;
-        for fault in faults {
-            match fault.change {
-                FaultChange::Down => down.insert(fault.link),
-                FaultChange::Up => down.remove(&fault.link),
-                FaultChange::Wire(_) => false,
-            };
-        }
+    for (at, down) in outage::cuts_over_time(inspection.faults) {
         let mut before = std::mem::take(&mut open);
         for &(from, to) in &pairs {
             for candidate in inspection.routing().candidates(from, to) {

@@ -297,7 +297,7 @@ proptest! {
             let mut seen = BTreeSet::new();
             let mut at = start;
             while at != to.index() {
-                prop_assert!(seen.insert(at), "{at} is seen twice on the way to {to:?}");
+                prop_assert!(seen.insert(at), "{at} is visited twice on the way to {to:?}");
                 let live: Vec<_> = next_hops(&plan.switches[at], to)
                     .iter()
                     .filter(|candidate| is_alive(candidate.port))

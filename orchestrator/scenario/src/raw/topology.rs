@@ -44,10 +44,10 @@ pub struct Topology {
     #[schemars(extend("default" = defaults::KM_PER_MS, "minimum" = limits::MIN_KM_PER_MS, "maximum" = limits::MAX_KM_PER_MS))]
     pub km_per_ms: Maybe<Text<u32>>,
     /// Rate of links for which the graph has none.
-    #[schemars(extend("default" = defaults::IMPORTED_RATE.to_string()))]
+    #[schemars(extend("default" = defaults::DEFAULT_RATE.to_string()))]
     pub default_rate: Maybe<Text<BitsPerSec>>,
     /// Number of hosts in each datacenter of a graph that has hosts.
-    #[schemars(extend("default" = defaults::IMPORTED_HOSTS, "minimum" = 1, "maximum" = limits::MAX_HOSTS))]
+    #[schemars(extend("default" = defaults::DEFAULT_HOSTS, "minimum" = 1, "maximum" = limits::MAX_HOSTS))]
     pub hosts: Maybe<Text<u32>>,
     /// Datacenters of a graph that have hosts: `all`, a list of names or labels, or those with at least N neighbours,
     /// `degree>=N`. The others are transit datacenters.

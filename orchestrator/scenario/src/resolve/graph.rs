@@ -75,12 +75,7 @@ pub(super) fn form<'a>(
 
 fn of_word(context: &mut Context<'_>, range: &Range<usize>, word: &str) -> Option<MadeTopology> {
     let Some(name) = word.strip_prefix(ZOO_PREFIX) else {
-        let kind = ProblemKind::UnexpectedWord {
-            found: word.to_owned(),
-            expected: "`zoo:` and the name of a graph, or the keys of a topology".into(),
-            suggestion: None,
-        };
-        context.problem(range, kind);
+        context.word::<raw::ZooWord>(range, word);
         return None;
     };
     let graph = of_zoo(context, range, name)?;
@@ -114,9 +109,8 @@ fn of_keys<'a>(
             let written = dcs.zip(links);
             return Ok(written.map(|(dcs, links)| TopologySource::Written { dcs, links }));
         }
-        (Some(zoo), Some(import)) => {
+        (Some(_), Some(import)) => {
             let [key, other] = ["import", "zoo"];
-            let _ = zoo;
             context.problem(&import.range(), ProblemKind::NotWith { key, other });
             return Ok(None);
         }
@@ -234,11 +228,9 @@ fn made(
     // The only treatment of parallel edges is that of `network`.
     let _ = keys.parallel.as_ref().map(|text| context.read(text));
     let options = NetworkOptions {
-        km_per_ms: context
-            .within_or(&keys.km_per_ms, km_per_ms, defaults::KM_PER_MS)
-            .into(),
-        default_rate: context.within_or(&keys.default_rate, rates, defaults::IMPORTED_RATE),
-        hosts: context.within_or(&keys.hosts, 1..=limits::MAX_HOSTS, defaults::IMPORTED_HOSTS),
+        km_per_ms: context.within_or(&keys.km_per_ms, km_per_ms, defaults::KM_PER_MS),
+        default_rate: context.within_or(&keys.default_rate, rates, defaults::DEFAULT_RATE),
+        hosts: context.within_or(&keys.hosts, 1..=limits::MAX_HOSTS, defaults::DEFAULT_HOSTS),
         hosts_at: hosts_at.unwrap_or(HostsAt::All),
         missing_coordinates: context.read_or(&keys.missing_coordinates, MissingCoordinates::Error),
         unlabelled: context.read_or(&keys.unlabelled, Unlabelled::Error),

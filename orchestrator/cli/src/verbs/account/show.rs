@@ -6,7 +6,6 @@ use lab_plan::account::{
     Counted, FLOW_BYTES, PATH_BYTES, PORT_BYTES, PRIMITIVES_PER_CANDIDATE, TrainedAccount,
 };
 use lab_switchd::account::{MapAccount, ProgramAccount};
-use lab_units::CandidateSet;
 use lab_units::show::{Side, commas, sides, table};
 
 use super::counts::{Account, RowBytes};
@@ -127,7 +126,7 @@ fn switches(text: &mut String, account: &Account) {
     let mut columns = sides(1);
     columns[7] = Side::Left;
     let flows = account.switches.first();
-    if let CandidateSet::DownhillDelay { .. } = account.candidate_set {
+    if !account.candidate_set.is_default() {
         let _ = writeln!(text, "\nCandidates: {}", account.candidate_set);
     }
     let _ = writeln!(

@@ -1,6 +1,5 @@
 //! Text form of an explanation.
 
-use lab_units::CandidateSet;
 use lab_units::show::{Side, about_bytes, paragraph, sides, table};
 
 use super::{ActorInput, Explained, Explanation, InputQuantity};
@@ -22,9 +21,10 @@ pub fn render(explanation: &Explanation) -> String {
     } = explanation;
     let rule = rule.unwrap_or("no link is up");
     let head = format!("{from} to {to} under {policy}: hash {hash}, {rule}\n");
-    let set = match candidate_set {
-        CandidateSet::FewestHops => String::new(),
-        CandidateSet::DownhillDelay { .. } => format!("  candidates: {candidate_set}\n"),
+    let set = if candidate_set.is_default() {
+        String::new()
+    } else {
+        format!("  candidates: {candidate_set}\n")
     };
     let head = head + &set + &paragraph("  ", parameters);
     head + &match inputs {

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, fmt::Display};
 
+use lab_units::DcId;
 use lab_units::show::{paragraph, sides, table};
-use lab_units::{CandidateSet, DcId};
 
 use super::name::dc_name;
 use crate::model::{Candidate, Destination, Plan, PolicyRun, Switch};
@@ -41,9 +41,10 @@ pub(super) fn section(plan: &Plan) -> String {
         1 => "  no datacenter has more than one path to another\n".to_owned(),
         _ => table(2, sides(4), &rows),
     };
-    let set = match plan.candidate_set {
-        CandidateSet::FewestHops => String::new(),
-        set @ CandidateSet::DownhillDelay { .. } => format!(" (candidates: {set})"),
+    let set = if plan.candidate_set.is_default() {
+        String::new()
+    } else {
+        format!(" (candidates: {})", plan.candidate_set)
     };
     format!("Paths{set}\n{choices}{}", only_paths(plan))
 }

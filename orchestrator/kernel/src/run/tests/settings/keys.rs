@@ -6,8 +6,8 @@ use serde_json::Value;
 
 /// Returns the paths of all keys that have values of their own.
 ///
-/// A key that can only be a mapping or a list of mappings, such as `topology.defaults` or `topology.links`, has no value of its
-/// own; the keys inside it have values.
+/// A key that can only be a mapping or a list of mappings, such as `topology.defaults` or `topology.links`, has no value of
+/// its own; the keys inside it have values.
 pub(super) fn of_the_schema() -> BTreeSet<String> {
     let schema = lab_scenario::schema();
     let mut keys = BTreeSet::new();
