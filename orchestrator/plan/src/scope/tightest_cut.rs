@@ -135,7 +135,7 @@ pub(crate) fn tightest(
 }
 
 /// Switch's datacenter with its row for a destination.
-type Row<'a> = (DcId, &'a Destination);
+type SwitchRow<'a> = (DcId, &'a Destination);
 
 /// Mean rates by destination, then by source.
 type Offered = BTreeMap<DcId, BTreeMap<DcId, u64>>;
@@ -181,13 +181,13 @@ fn of_each_link(routing: Routing<'_>, by_destination: &Offered) -> Vec<Cut> {
 }
 
 /// Returns the ports of all candidates in `rows`.
-fn ports(rows: &[Row<'_>]) -> impl Iterator<Item = PortId> {
+fn ports(rows: &[SwitchRow<'_>]) -> impl Iterator<Item = PortId> {
     let candidates = rows.iter().flat_map(|(_, row)| &row.candidates);
     candidates.map(|candidate| candidate.port)
 }
 
 /// Returns for each datacenter whether it has a path to `to` that does not take `port`.
-fn avoids(routing: Routing<'_>, to: DcId, rows: &[Row<'_>], port: PortId) -> Vec<bool> {
+fn avoids(routing: Routing<'_>, to: DcId, rows: &[SwitchRow<'_>], port: PortId) -> Vec<bool> {
     let mut avoids = vec![false; routing.switches.len()];
     avoids[to.index()] = true;
     for (dc, row) in rows.iter().rev() {
@@ -235,7 +235,7 @@ fn towards(routing: Routing<'_>, to: DcId, offered: &BTreeMap<DcId, u64>) -> Opt
 }
 
 /// Returns the cut between the datacenters in `side`, which is indexed by datacenter, and the others.
-fn cut_of(rows: &[Row<'_>], to: DcId, offered: &BTreeMap<DcId, u64>, side: &[bool]) -> Cut {
+fn cut_of(rows: &[SwitchRow<'_>], to: DcId, offered: &BTreeMap<DcId, u64>, side: &[bool]) -> Cut {
     let inside = rows.iter().filter(|(dc, _)| side[dc.index()]);
     let across = inside.flat_map(|(_, row)| &row.candidates);
     let ports = across
