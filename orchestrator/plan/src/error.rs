@@ -235,11 +235,11 @@ pub enum PlanError {
     NoPolicies,
     /// Round trip for which even the longest transport time-out of a QP is too short.
     #[error(
-        "the longest round trip with full queues is {round_trip} after scaling, but a QP waits at most {max} for an ACK \
-         (hint: lower `scale.time` or the buffers)"
+        "twice the longest round trip with empty queues, {round_trip} after scaling, is not less than {max}, the longest \
+         time that a QP waits for an ACK (hint: lower `scale.time`)"
     )]
     QpTimeout {
-        /// Longest round trip with full queues, after scaling.
+        /// Longest round trip with empty queues, after scaling.
         round_trip: Nanos,
         /// Longest transport time-out of a QP.
         max: Nanos,

@@ -276,7 +276,8 @@ impl Switch {
     /// Returns the paths to a datacenter; `None` if the datacenter has no hosts or is the switch's own.
     #[must_use]
     pub fn towards(&self, dc: DcId) -> Option<&Destination> {
-        self.destinations.iter().find(|row| row.dc == dc)
+        let row = self.destinations.binary_search_by_key(&dc, |row| row.dc);
+        self.destinations.get(row.ok()?)
     }
 }
 
@@ -421,7 +422,7 @@ pub struct Rdma {
     pub traffic_class: u8,
     /// Exponent `u` of the QPs' transport time-out 4.096 µs · 2^u. The time-out is at least the scenario's
     /// `retransmit_timeout`; if `retransmit_timeout` is not set, the time-out is over twice the longest round trip with
-    /// full queues, so that no retransmission is spurious.
+    /// full queues, so that no retransmission is spurious, or the longest that there is.
     pub qp_timeout: u8,
     /// Time after a flow's start at which the flow is aborted if it is unfinished.
     pub flow_deadline_ns: Nanos,

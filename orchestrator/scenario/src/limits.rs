@@ -25,8 +25,8 @@ pub const NAME_PATTERN: &str = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$";
 /// Maximum number of runs per policy.
 pub const MAX_REPETITIONS: u32 = 1_000;
 
-/// Maximum number of datacenters; the switch program's tables have a row for each datacenter.
-pub const MAX_DCS: usize = 64;
+/// Maximum number of datacenters; a lab may have fewer, see the plan's limits.
+pub const MAX_DCS: usize = 1_024;
 /// Maximum length of a datacenter name: an interface name has at most 15 characters, and the plan needs seven of them.
 pub const MAX_DC_NAME: usize = 8;
 /// Pattern of datacenter names. They have no dash, because a dash joins the datacenters of a path in records
@@ -39,7 +39,7 @@ pub const MAX_HOSTS: u32 = 4_096;
 /// Maximum number of spine switches, and of leaf switches, in a datacenter.
 pub const MAX_FABRIC_SWITCHES: u32 = 64;
 /// Maximum number of inter-DC links.
-pub const MAX_LINKS: usize = 1_024;
+pub const MAX_LINKS: usize = 2_048;
 
 /// Minimum speed of light in fibre, in km per ms.
 pub const MIN_KM_PER_MS: u32 = 1;

@@ -113,7 +113,7 @@ fn a_value_beyond_its_limit_is_refused_with_the_limit() {
     let text = scenario(&links, "");
     let errors = errors("links.yaml", text.as_bytes());
     let message = errors.problems()[0].message();
-    assert_eq!(message, "the list has 1025 entries; it must have 1 to 1024");
+    assert_eq!(message, "the list has 2049 entries; it must have 1 to 2048");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use lab_parameters::{
 };
 use lab_scenario::{
     CcSpec, Fabric, FaultSpec, Files, PolicySpec, Scenario, Settings, SizeCdf, Traffic, files,
-    imported_file, parse, parse_with,
+    imported_file, limits, parse, parse_with,
 };
 use lab_units::Ratio;
 use serde_json::Value as Json;
@@ -100,6 +100,7 @@ topology:
   import: network.csv # or zoo: Abilene
   km_per_ms: 250
   default_rate: 51 Gbit
+  default_delay: 54 ms
   hosts: 3
   hosts_at: [Lyon, n7]
   parallel: merge
@@ -133,6 +134,25 @@ fn every_key_is_read() {
         .collect();
     assert_eq!(missing, [""; 0]);
     insta::assert_json_snapshot!(read("every-key.yaml", EVERY_KEY.as_bytes()));
+}
+
+#[test]
+fn a_graph_with_more_nodes_than_the_limit_is_refused() {
+    let mut edges = "source,target,delay\n".to_owned();
+    for node in 1..=limits::MAX_DCS {
+        edges.push_str(&format!("n{node},n{},1 ms\n", node + 1));
+    }
+    let files = Files::from([("network.csv".to_owned(), edges)]);
+    let text = "\
+name: chain
+topology: { import: network.csv }
+traffic: [{ flows: [{ from: n1/h1, to: n2/h1, size: 1 MB }] }]
+policies: [ecmp]
+";
+    let refused = parse_with("chain.yaml", text.as_bytes(), &files).unwrap_err();
+    let message = refused.problems()[0].message();
+    let said = "the graph has 1025 nodes, but a scenario may have at most 1024 datacenters";
+    assert_eq!(message, said);
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub struct NetworkOptions {
     pub km_per_ms: u32,
     /// Rate of links for which the file has none.
     pub default_rate: BitsPerSec,
+    /// Delay of links for which the file has neither a delay nor coordinates of both ends; `None` to refuse them.
+    pub default_delay: Option<Nanos>,
     /// Number of hosts in each datacenter that has hosts.
     pub hosts: u32,
     pub hosts_at: HostsAt,
@@ -66,6 +68,7 @@ impl Default for NetworkOptions {
         Self {
             km_per_ms: KM_PER_MS,
             default_rate: DEFAULT_RATE,
+            default_delay: None,
             hosts: DEFAULT_HOSTS,
             hosts_at: HostsAt::All,
             missing_coordinates: MissingCoordinates::Error,
@@ -161,13 +164,13 @@ pub enum NetworkError {
     Unlabelled { count: usize, id: String },
     #[error(
         "{} without coordinates on links without a delay, the first is `{node}` (hint: write \
-         `missing_coordinates: neighbours` for the mean of their neighbours)",
+         `missing_coordinates: neighbours` for the mean of their neighbours, or a `default_delay`)",
         nodes(*count)
     )]
     NoCoordinates { count: usize, node: String },
     #[error(
-        "{} without coordinates, also of all nodes around them; the first is `{node}` (hint: give links \
-         delays, or nodes coordinates)",
+        "{} without coordinates, also of all nodes around them; the first is `{node}` (hint: write a `default_delay` for \
+         their links)",
         nodes(*count)
     )]
     NoLocatedNeighbours { count: usize, node: String },
@@ -239,8 +242,11 @@ pub fn network(graph: &Graph, options: &NetworkOptions) -> Result<Wan, NetworkEr
                     };
                     (Nanos::new(whole(nanos)), origin)
                 }
-                // `places` has located both ends of such a link.
-                (None, None) => (Nanos::ZERO, Origin::Default),
+                // `places` succeeds without both positions only if there is a default.
+                (None, None) => {
+                    let delay = options.default_delay.unwrap_or(Nanos::ZERO);
+                    (delay, Origin::Default)
+                }
             };
             let (rate, rate_origin) = match link.rate {
                 Some(rate) => (rate, Origin::File),
@@ -380,7 +386,7 @@ fn with_hosts(
 /// Returns the position of each node, and the nodes whose position is the mean of their neighbours.
 ///
 /// # Errors
-/// If a link needs a position that is missing.
+/// If a link needs a position that is missing, and links have no default delay.
 fn places(
     graph: &Graph,
     links: &BTreeMap<[usize; 2], Merged>,
@@ -393,16 +399,25 @@ fn places(
     needed.sort_unstable();
     needed.dedup();
     needed.retain(|node| places[*node].is_none());
-    let shown = |node: usize| dcs[node].label.as_ref().unwrap_or(&dcs[node].name).clone();
-    let Some(&first) = needed.first() else {
-        return Ok((places, Vec::new()));
-    };
-    if options.missing_coordinates == MissingCoordinates::Error {
-        return Err(NetworkError::NoCoordinates {
-            count: needed.len(),
-            node: shown(first),
+    if !needed.is_empty() && options.missing_coordinates == MissingCoordinates::Neighbours {
+        locate(graph, &mut places);
+    }
+    let (guessed, lost): (Vec<usize>, Vec<usize>) =
+        needed.iter().partition(|node| places[**node].is_some());
+    if let (Some(&first), None) = (lost.first(), options.default_delay) {
+        let count = lost.len();
+        let shown = dcs[first].label.as_ref().unwrap_or(&dcs[first].name);
+        let node = shown.clone();
+        return Err(match options.missing_coordinates {
+            MissingCoordinates::Error => NetworkError::NoCoordinates { count, node },
+            MissingCoordinates::Neighbours => NetworkError::NoLocatedNeighbours { count, node },
         });
     }
+    Ok((places, guessed))
+}
+
+/// Places nodes without a position at the mean position of their neighbours, repeated until no more can be placed.
+fn locate(graph: &Graph, places: &mut [Option<Coordinates>]) {
     let neighbours = neighbours(graph);
     loop {
         // All nodes of a round get positions from nodes of earlier rounds, so their order does not matter.
@@ -414,20 +429,12 @@ fn places(
             })
             .collect();
         if found.is_empty() {
-            break;
+            return;
         }
         for (node, place) in found {
             places[node] = Some(place);
         }
     }
-    let mut lost = needed.iter().filter(|node| places[**node].is_none());
-    if let Some(&first) = lost.next() {
-        return Err(NetworkError::NoLocatedNeighbours {
-            count: 1 + lost.count(),
-            node: shown(first),
-        });
-    }
-    Ok((places, needed))
 }
 
 /// Parts of a graph that a network does not have.
@@ -459,6 +466,7 @@ fn assumptions(graph: &Graph, made: &Made<'_>, options: &NetworkOptions) -> Vec<
     let unlabelled = made.dcs.iter().filter(|dc| dc.label.is_none()).count();
     let guessed = made.guessed.len();
     let by_default = links(&|link| link.rate_origin == Origin::Default);
+    let delayed = links(&|link| link.delay_origin == Origin::Default);
     let Removed { nodes, self_loops } = made.left_out;
     let rates = made.links.len() - by_default;
     let parallel = merged(|link| link.count > 1);
@@ -488,6 +496,14 @@ fn assumptions(graph: &Graph, made: &Made<'_>, options: &NetworkOptions) -> Vec<
                 "coordinates of {} by the mean of their neighbours: {}",
                 of(guessed, "datacenter"),
                 shortened(made.guessed)
+            ),
+        ),
+        (
+            delayed,
+            format!(
+                "delays of {} by default ({})",
+                of(delayed, "link"),
+                options.default_delay.unwrap_or_default()
             ),
         ),
         (

@@ -150,6 +150,21 @@ fn nodes_without_coordinates_are_at_the_mean_of_their_neighbours() {
         refused,
         NetworkError::NoLocatedNeighbours { count: 2, node }
     );
+    let delayed = NetworkOptions {
+        default_delay: Some(Nanos::from_millis(3)),
+        ..options
+    };
+    let network = made(&nowhere, &delayed);
+    let [link] = &network.links[..] else {
+        panic!("two nodes have one link");
+    };
+    assert_eq!(link.delay, Nanos::from_millis(3));
+    assert_eq!(link.delay_origin, Origin::Default);
+    let said = "delays of 1 link by default (3 ms)";
+    assert_eq!(network.assumptions[0], said);
+    // A link between two places has the delay of their distance all the same.
+    let located = made(&chain(), &delayed);
+    assert_eq!(located.links[1].delay.get(), 2_223_902);
 }
 
 #[test]

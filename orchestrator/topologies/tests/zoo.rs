@@ -10,6 +10,7 @@ use lab_topologies::{
     Format, Graph, HostsAt, MissingCoordinates, NetworkError, NetworkOptions, Unlabelled, network,
     read, zoo,
 };
+use lab_units::Nanos;
 use roxmltree::{Document, Node};
 
 const ARCHIVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/zoo.json.gz");
@@ -132,7 +133,7 @@ fn lenient() -> NetworkOptions {
         missing_coordinates: MissingCoordinates::Neighbours,
         unlabelled: Unlabelled::Number,
         largest_component: true,
-        max_dcs: 64,
+        default_delay: Some(Nanos::from_millis(1)),
         ..NetworkOptions::default()
     }
 }
@@ -155,11 +156,12 @@ fn answer(graph: &Graph, options: &NetworkOptions) -> &'static str {
 fn most_graphs_become_networks() {
     let mut table = String::new();
     let options = [
+        ("by default", NetworkOptions::default()),
         (
-            "by default",
+            "with every option, at most 64 datacenters",
             NetworkOptions {
                 max_dcs: 64,
-                ..NetworkOptions::default()
+                ..lenient()
             },
         ),
         ("with every option", lenient()),

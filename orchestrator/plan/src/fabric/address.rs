@@ -15,6 +15,9 @@
 //!
 //! Thus a datacenter has a /20 prefix and a slot a /12.
 //!
+//! The simulator also runs plans with more datacenters than a lab has blocks. Datacenters after the 255th have blocks in
+//! 100.64.0.0/10 (RFC 6598), which has no slots.
+//!
 //! A plan is made for slot 0, and [`Plan::in_slot`](crate::Plan::in_slot) relabels it. Hashes of addresses leave the
 //! slot out ([`lab_abi::rows::without_slot`]), so that flows take the same paths in every slot.
 
@@ -29,7 +32,10 @@ use crate::model::{Prefix, Role};
 pub const SLOTS: u8 = 1 << SLOT_BITS.count_ones();
 
 /// Maximum number of datacenters in a lab: 256 address blocks, minus the one for ends of inter-DC links.
-pub const MAX_DCS: u32 = 255;
+pub const MAX_LAB_DCS: u32 = 255;
+
+/// Maximum number of datacenters for the simulator: those of a lab, and one for each /20 in 100.64.0.0/10.
+pub const MAX_DCS: u32 = MAX_LAB_DCS + (1 << 10);
 
 /// Maximum number of inter-DC links in a lab.
 pub const MAX_INTER_DC_LINKS: u32 = NUMBERS / 2;
@@ -45,6 +51,15 @@ pub const MAX_TIER: u32 = 127;
 
 /// Maximum number of addresses of link ends inside a datacenter.
 pub const MAX_FABRIC_ENDS: u32 = NUMBERS - FIRST_FABRIC_END;
+
+/// Returns the reason why no lab has room for `dcs` datacenters; `None` if one has.
+#[must_use]
+pub fn too_large_for_lab(dcs: usize) -> Option<String> {
+    let fits = u32::try_from(dcs).is_ok_and(|dcs| dcs <= MAX_LAB_DCS);
+    (!fits).then(|| {
+        format!("the topology has {dcs} datacenters, and a lab has addresses for {MAX_LAB_DCS}")
+    })
+}
 
 /// Returns the prefix of a slot, which contains every address of the lab.
 #[must_use]
@@ -221,8 +236,15 @@ const fn slot_bits(slot: u8) -> u32 {
 }
 
 const fn in_dc(dc: DcId, number: u32) -> Ipv4Addr {
-    Ipv4Addr::from_bits(base(0) | ((dc.0 + 1) << 12) | number)
+    let block = match dc.0.checked_sub(MAX_LAB_DCS) {
+        None => base(0) | ((dc.0 + 1) << 12),
+        Some(further) => SHARED_NET | (further << 12),
+    };
+    Ipv4Addr::from_bits(block | number)
 }
+
+/// Address block 100.64.0.0/10 for traffic inside one network, which the Internet does not route (RFC 6598).
+const SHARED_NET: u32 = 100 << 24 | 64 << 16;
 
 /// Length of a slot's prefix in bits: 8 for the address block 10.0.0.0/8, and 4 for the slot.
 const SLOT_PREFIX_LEN: u8 = 12;
@@ -294,10 +316,10 @@ mod tests {
 
     #[test]
     fn addresses_of_all_slots_are_those_of_slot_0_without_the_slot() {
-        let last = DcId(MAX_DCS - 1);
+        let last = DcId(MAX_LAB_DCS - 1);
         let all = [
             position(0, Role::Host, 1).addr(),
-            position(MAX_DCS - 1, Role::Leaf, MAX_TIER).addr(),
+            position(MAX_LAB_DCS - 1, Role::Leaf, MAX_TIER).addr(),
             inter_dc_end(2 * MAX_INTER_DC_LINKS - 1),
             fabric_end(last, MAX_FABRIC_ENDS - 1),
             slot_prefix(0).addr,
@@ -311,9 +333,21 @@ mod tests {
         }
     }
 
+    /// 100.64.0.0/10 ends at 100.127.255.255.
+    #[test]
+    fn datacenters_beyond_a_labs_are_in_the_shared_address_space() {
+        let first = |dc| position(dc, Role::Host, 1).addr();
+        assert_eq!(first(MAX_LAB_DCS - 1), Ipv4Addr::new(10, 15, 240, 1));
+        assert_eq!(first(MAX_LAB_DCS), Ipv4Addr::new(100, 64, 0, 1));
+        assert_eq!(first(MAX_LAB_DCS + 1), Ipv4Addr::new(100, 64, 16, 1));
+        let last = fabric_end(DcId(MAX_DCS - 1), MAX_FABRIC_ENDS - 1);
+        assert_eq!(last, Ipv4Addr::new(100, 127, 255, 255));
+        assert_eq!(in_slot(last, 3), last);
+    }
+
     #[test]
     fn the_last_of_each_kind_stays_below_the_first_of_the_next() {
-        let dc = MAX_DCS - 1;
+        let dc = MAX_LAB_DCS - 1;
         let order = [
             position(dc, Role::Host, MAX_HOSTS).addr(),
             position(dc, Role::DciSwitch, 0).addr(),

@@ -139,17 +139,16 @@ impl Paths {
         self.towards[to.index()].best[at.index()].as_ref()
     }
 
-    /// Returns the maximum number of inter-DC links over all paths from `from` to `to`; `None` if there is no path.
-    pub fn most_links(&self, network: &Network, from: DcId, to: DcId) -> Option<u32> {
-        self.best(from, to)?;
+    /// Returns for each datacenter the maximum number of inter-DC links over all its paths to `to`; `None` without a path.
+    pub fn most_links(&self, network: &Network, to: DcId) -> Vec<Option<u32>> {
         let towards = &self.towards[to.index()];
-        let mut most = vec![0; network.dcs.len()];
-        for &at in towards.order.iter().skip(1) {
+        let mut most: Vec<Option<u32>> = vec![None; network.dcs.len()];
+        for &at in &towards.order {
             let next = towards.ports[at.index()].iter();
-            let links = next.map(|&port| 1 + most[network.neighbour(port).dc.index()]);
-            most[at.index()] = links.max().unwrap_or(0);
+            let ahead = next.filter_map(|&port| most[network.neighbour(port).dc.index()]);
+            most[at.index()] = Some(ahead.max().map_or(0, |links| links + 1));
         }
-        Some(most[from.index()])
+        most
     }
 
     /// Returns all datacenters, the destination `to` first and each after all its next hops towards `to`.
@@ -274,6 +273,12 @@ impl Towards {
         }
         best
     }
+}
+
+/// Returns the least one-way delay from each datacenter to `to` over any number of links; `None` without a path.
+pub(crate) fn least_delays(network: &Network, to: DcId) -> Vec<Option<Nanos>> {
+    let (_, best) = search(network, to, BestPath::rank);
+    best.iter().map(|path| Some(path.as_ref()?.delay)).collect()
 }
 
 /// Returns the paths to `to` over all neighbours that are one hop nearer.

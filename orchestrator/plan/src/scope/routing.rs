@@ -1,7 +1,5 @@
 //! Candidates of the switches, and the order in which traffic crosses the switches.
 
-use std::collections::BTreeSet;
-
 use lab_units::{DcId, LinkId, PortId};
 
 use crate::{
@@ -26,7 +24,7 @@ impl<'a> Routing<'a> {
     /// Returns each switch's row for `to`, the farthest switches first: a candidate is always nearer to `to` than its
     /// switch, so the traffic of a switch is complete when the switch is reached.
     pub fn farthest_first(self, to: DcId) -> Vec<(DcId, &'a Destination)> {
-        let mut found = BTreeSet::new();
+        let mut found = vec![false; self.switches.len()];
         let mut order = Vec::new();
         for from in (0u32..).map(DcId).take(self.switches.len()) {
             self.add_after_candidates(from, to, &mut found, &mut order);
@@ -40,16 +38,19 @@ impl<'a> Routing<'a> {
         self,
         at: DcId,
         to: DcId,
-        found: &mut BTreeSet<DcId>,
+        found: &mut [bool],
         order: &mut Vec<(DcId, &'a Destination)>,
     ) {
-        if !found.insert(at) {
+        if std::mem::replace(&mut found[at.index()], true) {
             return;
         }
-        for candidate in self.candidates(at, to) {
+        let Some(row) = self.switches[at.index()].towards(to) else {
+            return;
+        };
+        for candidate in &row.candidates {
             self.add_after_candidates(candidate.next_dc, to, found, order);
         }
-        order.extend(self.switches[at.index()].towards(to).map(|row| (at, row)));
+        order.push((at, row));
     }
 
     /// Returns for each datacenter whether `is_found` holds at a switch that its traffic to `to` can reach.

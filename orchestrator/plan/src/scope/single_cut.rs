@@ -3,8 +3,9 @@
 //! A DCI switch knows only whether its own ports have carrier, and there is no routing protocol. So if the cut leaves a
 //! switch without a live candidate, packets that reach this switch are lost, even if other paths remain.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use fixedbitset::FixedBitSet;
 use lab_units::{DcId, LinkId};
 use serde::Serialize;
 
@@ -46,29 +47,33 @@ pub(crate) fn of_each_link(
         .filter(|(_, link)| link.kind == LinkKind::InterDc)
         .map(|(id, _)| id)
         .collect();
-    let mut hit: BTreeMap<LinkId, Vec<(DcId, DcId)>> = BTreeMap::new();
+    let parts: Vec<Vec<usize>> = links.iter().map(|link| parts(routing, *link)).collect();
+    let mut effects = vec![Effect::default(); links.len()];
     for (to, sources) in choice::by_destination(pairs.iter().copied()) {
-        for (link, is_stranded) in without_a_next_hop(routing, to) {
-            let stranded = sources.iter().filter(|from| is_stranded[from.index()]);
-            let of_link: &mut Vec<_> = hit.entry(link).or_default();
-            of_link.extend(stranded.map(|from| (*from, to)));
+        let harmful = without_a_next_hop(routing, to, links.len());
+        for from in sources {
+            for link in harmful[from.index()].ones() {
+                let parts = &parts[link];
+                let effect = &mut effects[link];
+                if parts[from.index()] == parts[to.index()] {
+                    effect.stranded += 1;
+                } else {
+                    effect.separated += 1;
+                }
+            }
         }
     }
-    let effect = |(link, pairs): (LinkId, Vec<(DcId, DcId)>)| {
-        let parts = parts(routing, link);
-        let is_separated = |pair: &&(DcId, DcId)| parts[pair.0.index()] != parts[pair.1.index()];
-        let separated = pairs.iter().filter(is_separated).count();
-        HarmfulCut {
-            link: routing.network.link(link).name.clone(),
-            line: lines.get(link.index()).copied(),
-            stranded: pairs.len() - separated,
-            separated,
-        }
+    let cut = |(link, effect): (&LinkId, Effect)| HarmfulCut {
+        link: routing.network.link(*link).name.clone(),
+        line: lines.get(link.index()).copied(),
+        stranded: effect.stranded,
+        separated: effect.separated,
     };
-    let mut harmful: Vec<HarmfulCut> = hit
-        .into_iter()
-        .filter(|(_, pairs)| !pairs.is_empty())
-        .map(effect)
+    let mut harmful: Vec<HarmfulCut> = links
+        .iter()
+        .zip(effects)
+        .filter(|(_, effect)| effect.stranded + effect.separated > 0)
+        .map(cut)
         .collect();
     harmful.sort_by_key(|cut| std::cmp::Reverse((cut.stranded, cut.separated)));
     SingleCuts {
@@ -78,20 +83,32 @@ pub(crate) fn of_each_link(
     }
 }
 
-/// Returns each link whose cut leaves a switch without a live candidate for `to`, and for each datacenter whether its
-/// traffic to `to` can reach such a switch.
-fn without_a_next_hop(routing: Routing<'_>, to: DcId) -> BTreeMap<LinkId, Vec<bool>> {
-    let rows = routing.farthest_first(to);
-    let only = rows.iter().filter_map(|(_, row)| {
-        let mut links = row.candidates.iter().map(|it| it.port.link());
-        let first = links.next()?;
-        links.all(|link| link == first).then_some(first)
-    });
-    let links: BTreeSet<LinkId> = only.collect();
-    let found = links
-        .into_iter()
-        .map(|link| (link, routing.stranded(&rows, |cut| cut == link)));
-    found.collect()
+/// Numbers of ordered pairs that a cut strands and separates.
+#[derive(Clone, Copy, Default)]
+struct Effect {
+    stranded: usize,
+    separated: usize,
+}
+
+/// Returns for each datacenter the inter-DC links whose cut leaves a switch without a live candidate that the
+/// datacenter's traffic to `to` can reach. `links` is the number of inter-DC links, which have the lowest ids.
+fn without_a_next_hop(routing: Routing<'_>, to: DcId, links: usize) -> Vec<FixedBitSet> {
+    let mut harmful = vec![FixedBitSet::with_capacity(links); routing.switches.len()];
+    for (dc, row) in routing.farthest_first(to).into_iter().rev() {
+        let mut own = FixedBitSet::with_capacity(links);
+        // A path never returns to a link, so the cut of a candidate's link does no harm behind it.
+        for candidate in &row.candidates {
+            own.union_with(&harmful[candidate.next_dc.index()]);
+        }
+        let mut all = row.candidates.iter().map(|it| it.port.link());
+        if let Some(first) = all.next()
+            && all.all(|link| link == first)
+        {
+            own.insert(first.index());
+        }
+        harmful[dc.index()] = own;
+    }
+    harmful
 }
 
 /// Returns the number of the connected part in which each datacenter is after the cut of `link`.

@@ -96,15 +96,21 @@ pub(crate) fn tightest(
         offered_bps: cut.offered,
         capacity_bps: routing.network.rate_of(cut.ports.iter().copied()),
     };
-    let mut cuts = out_of_each(routing, &by_destination);
-    cuts.extend(of_each_link(routing, &by_destination));
-    for (&to, offered) in &by_destination {
-        cuts.extend(towards(routing, to, offered));
-    }
-    let tightest = cuts.into_iter().reduce(|tightest, next| {
+    let tighter = |tightest: Cut, next: Cut| {
         let is_tighter = load(&next).exceeds(load(&tightest));
         if is_tighter { next } else { tightest }
-    })?;
+    };
+    let mut cuts = out_of_each(routing, &by_destination);
+    cuts.extend(of_each_link(routing, &by_destination));
+    let mut tightest = cuts.into_iter().reduce(tighter)?;
+    for (&to, offered) in &by_destination {
+        let rows = routing.farthest_first(to);
+        if !fits(routing, &rows, offered, load(&tightest))
+            && let Some(cut) = towards(routing, to, &rows, offered)
+        {
+            tightest = tighter(tightest, cut);
+        }
+    }
     let load = load(&tightest);
     let links: BTreeSet<_> = tightest.ports.iter().map(|port| port.link()).collect();
     let traffic = match tightest.kind {
@@ -160,16 +166,26 @@ fn out_of_each(routing: Routing<'_>, by_destination: &Offered) -> Vec<Cut> {
 }
 
 /// Returns each direction of an inter-DC link that some traffic cannot avoid, with the rate of this traffic.
+///
+/// All traffic that crosses a datacenter comes together again at its meeting, the first datacenter that all paths from
+/// there share. So the traffic that cannot avoid a datacenter is its own and that of each datacenter whose meeting it
+/// is, and a link is unavoidable for this traffic if it is the only one that leaves the datacenter.
 fn of_each_link(routing: Routing<'_>, by_destination: &Offered) -> Vec<Cut> {
     let mut forced: BTreeMap<PortId, u64> = BTreeMap::new();
     for (&to, sources) in by_destination {
         let rows = routing.farthest_first(to);
-        for port in ports(&rows) {
-            let avoids = avoids(routing, to, &rows, port);
-            let all = sources.iter().filter(|(from, _)| !avoids[from.index()]);
-            for (_, &bps) in all {
-                spread::add(&mut forced, port, bps);
+        let meetings = meetings(routing.switches.len(), &rows);
+        let mut crossing = vec![0_u64; routing.switches.len()];
+        for (dc, bps) in sources {
+            crossing[dc.index()] = *bps;
+        }
+        for (dc, row) in rows {
+            let bps = crossing[dc.index()];
+            if let ([only], 1..) = (row.candidates.as_slice(), bps) {
+                spread::add(&mut forced, only.port, bps);
             }
+            let met = &mut crossing[meetings[dc.index()].dc.index()];
+            *met = met.saturating_add(bps);
         }
     }
     let cut = |(port, offered)| Cut {
@@ -180,34 +196,89 @@ fn of_each_link(routing: Routing<'_>, by_destination: &Offered) -> Vec<Cut> {
     forced.into_iter().map(cut).collect()
 }
 
-/// Returns the ports of all candidates in `rows`.
-fn ports(rows: &[SwitchRow<'_>]) -> impl Iterator<Item = PortId> {
-    let candidates = rows.iter().flat_map(|(_, row)| &row.candidates);
-    candidates.map(|candidate| candidate.port)
+/// First datacenter that all paths from a datacenter share.
+#[derive(Clone, Copy)]
+struct Meeting {
+    dc: DcId,
+    /// Number of meetings from the datacenter to the destination.
+    steps: usize,
 }
 
-/// Returns for each datacenter whether it has a path to `to` that does not take `port`.
-fn avoids(routing: Routing<'_>, to: DcId, rows: &[SwitchRow<'_>], port: PortId) -> Vec<bool> {
-    let mut avoids = vec![false; routing.switches.len()];
-    avoids[to.index()] = true;
+/// Returns the meeting of each of `dcs` datacenters: the immediate dominator, as seen from the destination (Cooper, Harvey and
+/// Kennedy, A Simple, Fast Dominance Algorithm, 2001). That of the destination is the destination.
+fn meetings(dcs: usize, rows: &[SwitchRow<'_>]) -> Vec<Meeting> {
+    let all = (0u32..).map(DcId).take(dcs);
+    let mut meetings: Vec<Meeting> = all.map(|dc| Meeting { dc, steps: 0 }).collect();
     for (dc, row) in rows.iter().rev() {
-        let mut others = row.candidates.iter().filter(|it| it.port != port);
-        avoids[dc.index()] = others.any(|it| avoids[it.next_dc.index()]);
+        let next = row.candidates.iter().map(|candidate| candidate.next_dc);
+        let met = next.reduce(|mut a, mut b| {
+            while a != b {
+                let [at_a, at_b] = [a, b].map(|dc| meetings[dc.index()]);
+                if at_a.steps >= at_b.steps {
+                    a = at_a.dc;
+                }
+                if at_b.steps >= at_a.steps {
+                    b = at_b.dc;
+                }
+            }
+            a
+        });
+        if let Some(met) = met {
+            let steps = meetings[met.index()].steps + 1;
+            meetings[dc.index()] = Meeting { dc: met, steps };
+        }
     }
-    avoids
+    meetings
+}
+
+/// Returns true if an even split over candidates keeps each link's utilisation by `offered`, the rates to one
+/// destination, at or below `bound`: then each cut before the destination is at or below it, too.
+fn fits(
+    routing: Routing<'_>,
+    rows: &[SwitchRow<'_>],
+    offered: &BTreeMap<DcId, u64>,
+    bound: Utilisation,
+) -> bool {
+    let mut at = vec![0_u64; routing.switches.len()];
+    for (dc, bps) in offered {
+        at[dc.index()] = *bps;
+    }
+    let mut by_port: BTreeMap<PortId, u64> = BTreeMap::new();
+    for (dc, row) in rows {
+        let count = u64::try_from(row.candidates.len()).unwrap_or(u64::MAX);
+        // Rounded up, so that no rate is lost.
+        let each = at[dc.index()].div_ceil(count.max(1));
+        for candidate in &row.candidates {
+            spread::add(&mut by_port, candidate.port, each);
+            let next = &mut at[candidate.next_dc.index()];
+            *next = next.saturating_add(each);
+        }
+    }
+    by_port.into_iter().all(|(port, offered_bps)| {
+        let capacity_bps = routing.network.rate_of(std::iter::once(port));
+        let load = Utilisation {
+            offered_bps,
+            capacity_bps,
+        };
+        !load.exceeds(bound)
+    })
 }
 
 /// Returns the tightest cut between `to` and datacenters that send `offered` to it.
 ///
 /// Dinkelbach's method: if the demands, reduced to the ratio of the tightest cut so far, do not all fit, the minimum cut
 /// that stops them is tighter. Ratios are compared as products, so the result is exact.
-fn towards(routing: Routing<'_>, to: DcId, offered: &BTreeMap<DcId, u64>) -> Option<Cut> {
-    let rows = routing.farthest_first(to);
+fn towards(
+    routing: Routing<'_>,
+    to: DcId,
+    rows: &[SwitchRow<'_>],
+    offered: &BTreeMap<DcId, u64>,
+) -> Option<Cut> {
     let source = routing.switches.len();
     let mut side = vec![true; source + 1];
     side[to.index()] = false;
     loop {
-        let cut = cut_of(&rows, to, offered, &side);
+        let cut = cut_of(rows, to, offered, &side);
         if cut.offered == 0 {
             return None;
         }
@@ -219,7 +290,7 @@ fn towards(routing: Routing<'_>, to: DcId, offered: &BTreeMap<DcId, u64>) -> Opt
             wanted += reduced;
             graph.add(source, dc.index(), reduced);
         }
-        for (dc, row) in &rows {
+        for (dc, row) in rows {
             for candidate in &row.candidates {
                 let rate = routing.network.link(candidate.port.link()).paper.rate_bps;
                 let room = u128::from(rate.get()) * u128::from(cut.offered);
@@ -251,5 +322,44 @@ fn cut_of(rows: &[SwitchRow<'_>], to: DcId, offered: &BTreeMap<DcId, u64>, side:
             .map(|(_, bps)| bps)
             .fold(0, |a, b| a.saturating_add(*b)),
         kind: CutKind::Towards(to, senders.map(|(dc, _)| *dc).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_units::{BitsPerSec, Nanos};
+
+    use super::*;
+    use crate::model::Candidate;
+
+    /// Returns the row for datacenter 0 of a switch with these next datacenters.
+    fn row(next: &[u32]) -> Destination {
+        let candidate = |&next: &u32| Candidate {
+            port: PortId(next),
+            next_dc: DcId(next),
+            extra_hops: 0,
+            paper_delay_ns: Nanos::ZERO,
+            paper_bottleneck_bps: BitsPerSec::new(1).unwrap(),
+            paper_first_link_delay_ns: Nanos::ZERO,
+            paper_first_link_bps: BitsPerSec::new(1).unwrap(),
+        };
+        Destination {
+            dc: DcId(0),
+            hops: 1,
+            candidates: next.iter().map(candidate).collect(),
+        }
+    }
+
+    /// Towards 0, datacenter 3 has two paths, over 1 and over 2, which meet at 0 only. All paths of 4 and of 5 lead over
+    /// 3, those of 5 directly and over 4. The paths of 6 lead over 1 and 5: they meet at 0, three and one meetings away.
+    #[test]
+    fn paths_meet_at_the_first_datacenter_that_all_share() {
+        let next: [&[u32]; 6] = [&[0], &[0], &[1, 2], &[3], &[4, 3], &[1, 5]];
+        let rows = next.map(row);
+        let mut farthest_first: Vec<SwitchRow<'_>> = (1u32..).map(DcId).zip(&rows).collect();
+        farthest_first.reverse();
+        let meetings = meetings(7, &farthest_first);
+        let found: Vec<u32> = meetings.iter().map(|meeting| meeting.dc.0).collect();
+        assert_eq!(found, [0, 0, 0, 0, 3, 3, 0]);
     }
 }

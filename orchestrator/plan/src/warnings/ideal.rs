@@ -3,34 +3,30 @@
 use lab_units::{DcId, Nanos, show::about_time};
 
 use super::inspection::{Inspection, warning};
-use crate::{
-    model::{Role, Warning},
-    network::Network,
-};
+use crate::{model::Warning, paths, scope::choice};
 
 /// Returns a warning about pairs with flows for which a path with more links has less delay than every candidate.
 pub(super) fn delay_off_the_tables(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
-    let pairs: Vec<(DcId, DcId)> = inspection
-        .pairs
-        .keys()
-        .copied()
-        .filter(|(from, to)| from != to)
-        .collect();
-    let least = least_delays(network);
-    let shorter: Vec<_> = pairs
-        .iter()
-        .filter_map(|&(from, to)| {
-            let of_tables = inspection.switches[from.index()]
-                .towards(to)?
-                .candidates
-                .iter()
-                .map(|candidate| candidate.paper_delay_ns)
-                .min()?;
-            let off_tables = least[from.index()][to.index()]?;
-            (off_tables < of_tables).then_some((from, to, of_tables, off_tables))
-        })
-        .collect();
+    let pairs = inspection.pairs.keys().copied();
+    let by_destination = choice::by_destination(pairs.filter(|(from, to)| from != to));
+    let mut count = 0;
+    let mut shorter = Vec::new();
+    for (to, sources) in by_destination {
+        let least = paths::least_delays(network, to);
+        count += sources.len();
+        for from in sources {
+            let candidates = inspection.routing().candidates(from, to).iter();
+            let of_tables = candidates.map(|candidate| candidate.paper_delay_ns).min();
+            if let (Some(of_tables), Some(off_tables)) = (of_tables, least[from.index()])
+                && off_tables < of_tables
+            {
+                shorter.push((from, to, of_tables, off_tables));
+            }
+        }
+    }
+    // Pairs are named in the order of their sources.
+    shorter.sort_unstable_by_key(|(from, to, ..)| (*from, *to));
     // a ÷ b > c ÷ d if a · d > c · b.
     let &(from, to, of_tables, off_tables) = shorter.iter().max_by(|one, other| {
         let product = |a: Nanos, b: Nanos| u128::from(a.get()) * u128::from(b.get());
@@ -42,36 +38,11 @@ pub(super) fn delay_off_the_tables(inspection: &Inspection<'_>) -> Option<Warnin
          instead of {} one way from {} to {}. Candidates are next hops on paths of the fewest links, so no \
          policy can take it, and the slowdown refers to the best path that tables allow",
         shorter.len(),
-        pairs.len(),
+        count,
         about_time(off_tables),
         about_time(of_tables),
         name(from),
         name(to),
     );
     Some(warning("delay-off-the-tables", text))
-}
-
-/// Returns the least one-way delay over any number of links, by source and destination (Floyd–Warshall).
-fn least_delays(network: &Network) -> Vec<Vec<Option<Nanos>>> {
-    let count = network.dcs.len();
-    let mut least = vec![vec![None; count]; count];
-    for (from, dc) in network.dcs.iter().enumerate() {
-        for port in network.ports_to(dc.dci, Role::DciSwitch) {
-            let delay = network.link(port.link()).paper.delay_ns;
-            let known = &mut least[from][network.neighbour(port).dc.index()];
-            *known = Some(known.map_or(delay, |known: Nanos| known.min(delay)));
-        }
-    }
-    for via in 0..count {
-        for from in 0..count {
-            for to in 0..count {
-                if let (Some(first), Some(second)) = (least[from][via], least[via][to]) {
-                    let sum = first.saturating_add(second);
-                    let known = &mut least[from][to];
-                    *known = Some(known.map_or(sum, |known| known.min(sum)));
-                }
-            }
-        }
-    }
-    least
 }

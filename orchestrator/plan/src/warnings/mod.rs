@@ -18,7 +18,7 @@ use lab_units::{Clock, Engine, Nanos, Tool, show::about_time};
 pub(crate) use self::inspection::Inspection;
 use self::inspection::{LARGER_SIZES, warning};
 use crate::{
-    frame,
+    address, frame,
     model::{Flow, Warning},
     offer,
 };
@@ -52,6 +52,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     warnings.extend(costs.iter().map(|cost| warning("auto-scale", cost.clone())));
     match inspection.engine {
         Engine::Kernel => {
+            warnings.extend(too_large_for_lab(inspection));
             warnings.extend(policies::not_in_kernel(inspection));
             warnings.extend(policies::artifact_in_kernel(inspection));
             warnings.extend(of_the_kernel(inspection).into_iter().flatten());
@@ -59,6 +60,13 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
         Engine::Sim => {}
     }
     warnings
+}
+
+/// Returns a warning if the network is too large for a lab.
+fn too_large_for_lab(inspection: &Inspection<'_>) -> Option<Warning> {
+    let why = address::too_large_for_lab(inspection.network.dcs.len())?;
+    let text = format!("{why} (hint: run it with `lcmp-lab sim`)");
+    Some(warning("too-large-for-lab", text))
 }
 
 /// Returns warnings about transport, and about settings that the simulator ignores.

@@ -11,6 +11,7 @@ use crate::{
     frame,
     model::{Flow, Link, LinkKind, Role, Scale, Warning},
     pfc, rdma,
+    round_trip::RoundTrips,
     transport::{CcPlan, Semantics, Timer, Window, resolve::longest_path},
     wires::Wires,
 };
@@ -99,16 +100,27 @@ pub(super) fn unshared_buffers(inspection: &Inspection<'_>) -> Option<Warning> {
     })
 }
 
-/// Returns a warning if the QPs' time-out is shorter than the longest round trip with empty queues.
+/// Returns a warning if the QPs' time-out is shorter than the longest round trip: with empty queues, or with full ones
+/// if the plan chose the time-out.
 pub(super) fn early_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
     let timeout = rdma::timeout(inspection.rdma.qp_timeout);
-    let round_trip = inspection.trips.base;
-    (timeout <= round_trip).then(|| {
+    let RoundTrips { base, queued } = inspection.trips;
+    let spec = &inspection.scenario.transport;
+    if timeout <= base {
         let text = format!(
             "QPs retransmit after {}, but on the longest path an ACK takes {} to return even with empty queues (hint: \
              raise `transport.retransmit_timeout`)",
             about_time(timeout),
-            about_time(round_trip),
+            about_time(base),
+        );
+        return Some(warning("early-timeout", text));
+    }
+    (timeout <= queued && spec.value("retransmit_timeout").is_none()).then(|| {
+        let text = format!(
+            "QPs retransmit after {}, InfiniBand's longest time-out, but on the longest path an ACK takes {} if all \
+             queues are full (hint: smaller `buffer` of links, or a smaller factor of times in `scale`)",
+            about_time(timeout),
+            about_time(queued),
         );
         warning("early-timeout", text)
     })

@@ -1,6 +1,6 @@
 //! Tests of scaling whole plans.
 
-use lab_plan::{Plan, PlanError, PlanOptions};
+use lab_plan::{Plan, PlanError, PlanOptions, address::too_large_for_lab};
 
 use crate::common;
 
@@ -83,7 +83,7 @@ fn long_flows_exceed_softroces_window_and_are_warned_of() {
 }
 
 #[test]
-fn a_queue_beyond_any_timeout_is_refused() {
+fn a_round_trip_beyond_any_timeout_is_refused() {
     let error = scaled("{ rate: 1/1000000, time: 1000000 }").unwrap_err();
     assert!(matches!(error, PlanError::QpTimeout { .. }), "{error}");
 }
@@ -125,4 +125,47 @@ fn the_largest_topology_is_planned_and_drawn() {
             .lines()
             .all(|line| line.chars().count() <= 100)
     );
+}
+
+/// A lab has addresses for 255 datacenters; the 256th is the first in the simulator's own block.
+#[test]
+fn a_network_beyond_a_labs_is_planned_for_the_simulator_alone() {
+    let text = |dcs: u32| {
+        let mut text = "name: ring\ntopology:\n  dcs:\n".to_owned();
+        for dc in 1..=dcs {
+            text.push_str(&format!("    - {{ name: dc{dc}, hosts: 1 }}\n"));
+        }
+        text.push_str("  links:\n");
+        for dc in 1..=dcs {
+            let next = dc % dcs + 1;
+            text.push_str(&format!(
+                "    - {{ between: [dc{dc}, dc{next}], rate: 100 Gbit, delay: 1 ms }}\n"
+            ));
+        }
+        text.push_str(
+            "traffic: [{ flows: [{ from: dc1/h1, to: dc255/h1, size: 20 MB }] }]\npolicies: [ecmp]\n\
+             scale: { rate: 1/1000, time: 10 }\n",
+        );
+        text
+    };
+    let is_warned = |plan: &Plan| {
+        let mut warnings = plan.warnings.iter().map(|warning| warning.code.as_str());
+        warnings.any(|code| code == "too-large-for-lab")
+    };
+    let most = common::plan(&text(255));
+    assert_eq!(too_large_for_lab(most.dcs.len()), None);
+    assert!(!is_warned(&most));
+    let more = common::plan(&text(256));
+    let why = "the topology has 256 datacenters, and a lab has addresses for 255";
+    assert_eq!(too_large_for_lab(more.dcs.len()).as_deref(), Some(why));
+    assert!(is_warned(&more));
+    let last = more.dcs[255].hosts[0];
+    assert_eq!(more.nodes[last.index()].addr.to_string(), "100.64.0.1");
+    let simulated = common::simulated(&text(256));
+    assert!(!is_warned(&simulated));
+    // The ring's two ways to the opposite datacenter are equally long.
+    let opposite = simulated.dcs[128].hosts[0];
+    let dc = simulated.nodes[opposite.index()].dc;
+    let row = simulated.switches[0].towards(dc).unwrap();
+    assert_eq!((row.hops, row.candidates.len()), (128, 2));
 }

@@ -1,7 +1,7 @@
 //! Datacenters and links, as written in a scenario.
 
 use lab_topologies::{MissingCoordinates, Unlabelled};
-use lab_units::BitsPerSec;
+use lab_units::{BitsPerSec, Nanos};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::Deserialize;
 
@@ -46,6 +46,9 @@ pub struct Topology {
     /// Rate of links for which the graph has none.
     #[schemars(extend("default" = defaults::DEFAULT_RATE.to_string()))]
     pub default_rate: Maybe<Text<BitsPerSec>>,
+    /// Delay of links for which the graph has neither a delay nor coordinates of both ends. Default: such links are an
+    /// error.
+    pub default_delay: Maybe<Text<Nanos>>,
     /// Number of hosts in each datacenter of a graph that has hosts.
     #[schemars(extend("default" = defaults::DEFAULT_HOSTS, "minimum" = 1, "maximum" = limits::MAX_HOSTS))]
     pub hosts: Maybe<Text<u32>>,

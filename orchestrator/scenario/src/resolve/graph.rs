@@ -6,6 +6,7 @@ use lab_topologies::{
     Format, Graph, HostsAt, MissingCoordinates, NameRules, NetworkError, NetworkOptions,
     Unlabelled, Wan, network, read, zoo,
 };
+use lab_units::Nanos;
 
 use super::context::Context;
 use crate::{
@@ -150,6 +151,10 @@ fn options(keys: &raw::Topology) -> Vec<(&'static str, Range<usize>)> {
     let all = [
         ("km_per_ms", keys.km_per_ms.as_ref().map(Text::range)),
         ("default_rate", keys.default_rate.as_ref().map(Text::range)),
+        (
+            "default_delay",
+            keys.default_delay.as_ref().map(Text::range),
+        ),
         ("hosts", keys.hosts.as_ref().map(Text::range)),
         ("hosts_at", hosts_at.map(|at| at.range.clone())),
         ("parallel", keys.parallel.as_ref().map(Text::range)),
@@ -230,6 +235,10 @@ fn made(
     let options = NetworkOptions {
         km_per_ms: context.within_or(&keys.km_per_ms, km_per_ms, defaults::KM_PER_MS),
         default_rate: context.within_or(&keys.default_rate, rates, defaults::DEFAULT_RATE),
+        default_delay: keys
+            .default_delay
+            .as_ref()
+            .and_then(|text| context.within(text, Nanos::ZERO..=limits::MAX_DELAY)),
         hosts: context.within_or(&keys.hosts, 1..=limits::MAX_HOSTS, defaults::DEFAULT_HOSTS),
         hosts_at: hosts_at.unwrap_or(HostsAt::All),
         missing_coordinates: context.read_or(&keys.missing_coordinates, MissingCoordinates::Error),

@@ -255,7 +255,7 @@ impl Request {
             overrides,
         } = &arguments.scenario;
         let plan = load::plan_loaded(&loaded, &arguments.scenario)?;
-        decide::check_policies(&plan)?;
+        decide::check_supported(&plan)?;
         load::check_objects(&loaded, path, &plan)?;
         let lab = global.lab.as_deref().unwrap_or(&plan.name).parse();
         let objects = path.parent().map(Path::to_owned).unwrap_or_default();

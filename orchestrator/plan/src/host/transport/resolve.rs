@@ -166,14 +166,13 @@ pub(crate) fn longest_path(network: &Network, paths: &Paths) -> u32 {
     let heights: Vec<_> = dcs()
         .filter_map(|(id, dc)| Some((id, paths::climb(network, *dc.hosts.first()?).len())))
         .collect();
-    let pairs = heights
-        .iter()
-        .flat_map(|a| heights.iter().map(move |b| (a, b)));
-    let switches = pairs.filter_map(|((from, up), (to, down))| {
-        // A path has one switch fewer than it has links, because both of its ends are hosts.
-        let between = paths.most_links(network, *from, *to)?;
-        let links = u32::try_from(up + down).unwrap_or(u32::MAX);
-        Some(links.saturating_add(between).saturating_sub(1))
+    let switches = heights.iter().flat_map(|(to, down)| {
+        let most = paths.most_links(network, *to);
+        heights.iter().filter_map(move |(from, up)| {
+            // A path has one switch fewer than it has links, because both of its ends are hosts.
+            let links = u32::try_from(up + down).unwrap_or(u32::MAX);
+            Some(links.saturating_add(most[from.index()]?).saturating_sub(1))
+        })
     });
     switches.max().unwrap_or(0)
 }

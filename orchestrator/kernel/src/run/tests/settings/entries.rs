@@ -169,6 +169,12 @@ measure: { queues: 100 us, links: 200 us, switches: 200 us }
 scale: { rate: 1/10, time: 2 }
 ";
 
+/// Changes after which links without coordinates have a default delay.
+const DEFAULT_DELAY: &[(&str, &str)] = &[
+    ("topology.missing_coordinates", "error"),
+    ("topology.default_delay", "1 ms"),
+];
+
 const MARKS: &str = r#"{ "k_min": "20 kB", "k_max": "60 kB", "p_max": 0.5 }"#;
 
 /// Entries for all scenario keys that take a value of their own, except [`super::DESCRIBING`] and keys that no engine
@@ -222,6 +228,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("topology.import", IMPORTED, "chain.csv"),
     entry("topology.km_per_ms", IMPORTED, "100"),
     entry("topology.default_rate", IMPORTED, "20 Gbit"),
+    entry("topology.default_delay", IMPORTED, "3 ms").with(DEFAULT_DELAY),
     entry("topology.hosts", IMPORTED, "2"),
     entry("topology.hosts_at", IMPORTED, "degree>=3"),
     // The only value is the default.
