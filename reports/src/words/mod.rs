@@ -14,7 +14,7 @@ use lab_units::show;
 
 pub use evidence::{failover_note, policy, tables};
 pub use reason::{reason, reasons};
-pub use warning::warning;
+pub use warning::warnings;
 
 /// Describes the time window and number of the measured flows; `None` if all flows are measured.
 pub fn measured(info: &RunInfo) -> Option<String> {

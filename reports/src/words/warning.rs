@@ -6,8 +6,31 @@ use lab_units::show::{commas, counted};
 use super::NO_CHOICE;
 use crate::text::{about_percent, to_float};
 
+/// Returns the sentences for the warnings of a run. Of the datacenters that offer little load only the first few have a
+/// sentence each, as a large network can have hundreds.
+pub fn warnings(all: &[Warning]) -> Vec<String> {
+    let is_little_load = |warning: &&Warning| matches!(warning, Warning::LittleLoad(_));
+    let (little, others): (Vec<&Warning>, Vec<&Warning>) = all.iter().partition(is_little_load);
+    let named = little.iter().take(SHOWN_LOADS);
+    let mut sentences: Vec<String> = named.copied().map(warning).collect();
+    match little.len().saturating_sub(SHOWN_LOADS) {
+        0 => {}
+        1 => sentences.push(
+            "load: one more datacenter offers much less than the workload requests".to_owned(),
+        ),
+        more => sentences.push(format!(
+            "load: {more} more datacenters offer much less than the workload requests"
+        )),
+    }
+    sentences.extend(others.into_iter().map(warning));
+    sentences
+}
+
+/// Maximum number of datacenters with a sentence of their own on little load.
+const SHOWN_LOADS: usize = 8;
+
 /// Returns the sentence for a warning.
-pub fn warning(warning: &Warning) -> String {
+fn warning(warning: &Warning) -> String {
     match warning {
         Warning::LittleLoad(OfferedLoad {
             dc,
@@ -105,6 +128,27 @@ mod tests {
     use lab_records::Sampling;
 
     use super::*;
+
+    #[test]
+    fn only_the_first_datacenters_with_little_load_are_named() {
+        let little = |number: u32| {
+            Warning::LittleLoad(OfferedLoad {
+                dc: format!("dc{number}"),
+                requested: 0.5,
+                offered: 0.1,
+            })
+        };
+        let mut all: Vec<Warning> = (1..=8).map(little).collect();
+        all.push(Warning::ShortArrivals { covered: 0.5 });
+        assert_eq!(warnings(&all).len(), 9);
+        all.push(little(9));
+        assert_eq!(warnings(&all).len(), 10);
+        let said = "load: one more datacenter offers much less than the workload requests";
+        assert_eq!(warnings(&all)[8], said);
+        all.push(little(10));
+        let said = "load: 2 more datacenters offer much less than the workload requests";
+        assert_eq!(warnings(&all)[8], said);
+    }
 
     #[test]
     fn every_warning_is_a_sentence() {

@@ -34,7 +34,7 @@ pub fn summary(run: &Run) -> Summary {
     });
     let end = run.end.as_ref();
     let evidence = end.map_or_else(Evidence::default, |end| end.evidence.clone());
-    let warnings: Vec<String> = evidence.warnings().iter().map(words::warning).collect();
+    let warnings = words::warnings(&evidence.warnings());
     let headline = Headline {
         verdict: run.verdict.grade,
         reasons: &run.verdict.reasons,
