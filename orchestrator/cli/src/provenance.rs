@@ -158,6 +158,8 @@ fn workload_text(workload: &Workload) -> String {
     let base = match workload.load_base {
         LoadBase::HostNic => "the hosts' links",
         LoadBase::DciEgress => "the datacenter's inter-DC links",
+        LoadBase::BusiestLink => "the busiest inter-DC link under an even split",
+        LoadBase::MinCut => "the tightest cut of the inter-DC network",
     };
     let arrivals = match workload.arrivals {
         Arrivals::Poisson => "Poisson arrivals",

@@ -126,6 +126,15 @@ pub enum PlanError {
         /// YAML path of the value that causes the error, such as `traffic[0].workload`.
         path: String,
     },
+    /// Load of links that get no traffic.
+    #[error(
+        "`{path}`: with every NIC full, no inter-DC link gets as much as 1 bit/s from this workload (hint: faster NICs, \
+         or `load_base: host-nic`)"
+    )]
+    NoLoadBase {
+        /// YAML path of the load base.
+        path: String,
+    },
     /// More flows than a plan may hold, or more arrivals than a workload may sample.
     #[error(
         "`{path}`: more than {max} flows, or more than {max} arrivals before `max_flows` is applied (hint: lower \

@@ -34,7 +34,7 @@
 //! Steps of `resolve`, from top to bottom:
 //! - `topology`, `network`: nodes, links and ports
 //! - `paths`, `routes`: next hops and their attributes; kernel routes
-//! - `schedule`, `demand`, `workload`, `drafts`, `sample`: flows, sampled or listed
+//! - `schedule`, `demands`, `workload`, `drafts`, `sample`: flows, sampled or listed
 //! - `networks`: rates and delays between faults, for ideal FCTs
 //! - `connection`, `source_addrs`: five-tuples of flows, and additional addresses that these need
 //! - `load`: the load that workloads request, and the load that their flows offer
@@ -90,7 +90,9 @@ pub(crate) use host::{round_trip, sampled_rates};
 pub(crate) use scaling::{auto_scale, capacity, estimate, paper_units};
 pub use switch::pfc;
 pub(crate) use switch::{flow_ageing, flow_table, parameters, path_costs, policy};
-pub(crate) use traffic::{connection, demand, drafts, load, offer, sample, schedule, workload};
+pub(crate) use traffic::{
+    connection, demand, demands, drafts, load, offer, sample, schedule, workload,
+};
 pub use traffic::{ideal, standalone};
 pub use view::account;
 pub(crate) use view::{explain, graph, table};
@@ -99,7 +101,7 @@ pub use lab_units::{Engine, LinkChange, Place, Semantics};
 
 pub use capacity::{Capacity, MeasuredLoad, ParseCapacityError};
 pub use connection::{Connection, MIN_SOURCE_PORT, connections};
-pub use demand::{MeanDemand, mean_demands};
+pub use demands::{MeanDemand, mean_demands};
 pub use error::PlanError;
 pub use estimate::{PlaceEstimate, estimate_at};
 pub use explain::{

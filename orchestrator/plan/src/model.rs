@@ -22,7 +22,7 @@ mod policy;
 mod wire;
 
 pub use auto_scale::AutoScale;
-pub use load::{Concurrency, ListedFlows, LoadPlan, SenderLoad};
+pub use load::{Concurrency, ListedFlows, LoadPlan, NetworkLoad, SenderLoad};
 pub use policy::{EbpfPlan, PolicyPlan, TrainedPlan};
 pub use wire::WirePlan;
 

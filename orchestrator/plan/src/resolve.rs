@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     auto_scale,
     capacity::Capacity,
-    demand,
+    demands,
     error::PlanError,
     estimate::{self, EstimateInputs},
     faults, load,
@@ -69,9 +69,9 @@ pub fn resolve(
     } else {
         scenario.repetitions.sim
     };
-    let drafted = schedule::draft(scenario, files, seed, repetitions, &paper)?;
-    let load = load::of_drafts(scenario, repetitions, &paper, &drafted)?;
-    let demands = demand::of_scenario(scenario, &paper)?;
+    let demands = demands::of_scenario(scenario, &paper)?;
+    let drafted = schedule::draft(scenario, files, (seed, repetitions), &paper, &demands)?;
+    let load = load::of_drafts(scenario, repetitions, &paper, &demands, &drafted);
     let pinned = match (options.scale, scenario.scale) {
         (Some(factors), _) => Some(factors),
         (None, ScaleSpec::Fixed { rate, time }) => Some((rate, time)),
@@ -183,7 +183,7 @@ pub fn resolve(
         switches: &switches,
         policies: &policies,
         window: measure.measured,
-        demands: &demands,
+        demands: &demands::of_hosts(&demands),
         load: &load,
         flows: &flows,
         pairs: choice::pairs(&network, &flows),

@@ -201,6 +201,21 @@ pub enum LoadBase {
     HostNic,
     /// Total capacity of the sending datacenter's inter-DC links, shared by its hosts.
     DciEgress,
+    /// Rate of the busiest inter-DC link, if every switch splits the workload's demands evenly over its next hops.
+    BusiestLink,
+    /// Capacity of the tightest cut of the inter-DC network that the workload's demands must cross.
+    MinCut,
+}
+
+impl LoadBase {
+    /// Returns true if a load is a share of what inter-DC links carry together, not of what each sender can send.
+    #[must_use]
+    pub const fn is_of_network(self) -> bool {
+        match self {
+            Self::HostNic | Self::DciEgress => false,
+            Self::BusiestLink | Self::MinCut => true,
+        }
+    }
 }
 
 /// Distribution of the gaps between a source's flows.

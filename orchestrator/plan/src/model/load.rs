@@ -1,8 +1,9 @@
 //! Load of a plan's workloads and flows.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
-use lab_units::{Bytes, DcId, Nanos};
+use lab_scenario::LoadBase;
+use lab_units::{Bytes, DcId, Nanos, show::about_rate};
 use serde::{Deserialize, Serialize};
 
 /// Load that a plan's workloads request and offer; `listed` counts the flows of lists and flow files, which do not
@@ -22,6 +23,9 @@ pub struct LoadPlan {
     /// Flows from lists and flow files.
     #[serde(default)]
     pub listed: ListedFlows,
+    /// Links whose utilisation is a workload's load, for each workload with such a load, in the order of `traffic`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<NetworkLoad>,
     /// Number of concurrent flows if each took its ideal FCT. Flows take longer under load, so more are concurrent.
     pub ideal_concurrency: Concurrency,
 }
@@ -37,6 +41,47 @@ pub struct SenderLoad {
     /// Mean rate of the datacenter's workload flows: their bytes ÷ the duration, averaged over repetitions, in bits per
     /// second.
     pub offered_bps: u64,
+}
+
+/// Inter-DC links that a load of 1 of one workload fills, by this workload's mean demands alone.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct NetworkLoad {
+    /// Position of the workload in the scenario's `traffic`, from 0.
+    pub traffic: usize,
+    pub base: LoadBase,
+    /// Names of the links.
+    pub links: Vec<String>,
+    /// Datacenter at which the link's direction begins; `None` for a cut.
+    pub from: Option<String>,
+    /// Total rate of the links, in bits per second.
+    pub capacity_bps: u64,
+}
+
+impl fmt::Display for NetworkLoad {
+    /// Writes a clause without a full stop.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match &self.from {
+            Some(_) => "the busiest inter-DC link if every switch splits its flows alone evenly",
+            None => "the tightest cut that its flows alone must cross",
+        };
+        let links = self.links.iter().take(MAX_LINKS);
+        let names: Vec<String> = links.map(|link| format!("`{link}`")).collect();
+        write!(
+            f,
+            "a load of 1 in `traffic[{}]` fills {what}, {} over {}",
+            self.traffic,
+            about_rate(self.capacity_bps),
+            names.join(", "),
+        )?;
+        match self.links.len().saturating_sub(MAX_LINKS) {
+            0 => {}
+            more => write!(f, " and {more} more")?,
+        }
+        match &self.from {
+            Some(from) => write!(f, " from `{from}`"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Flows from lists and flow files, over all repetitions.
@@ -151,6 +196,9 @@ fn percent(part: u64, whole: u64) -> u64 {
 pub(crate) fn saturating(value: u128) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }
+
+/// Maximum number of links that the text of a load names.
+const MAX_LINKS: usize = 4;
 
 /// Minimum share of the requested load that the flows must offer for a representative run, in percent.
 const MIN_OFFERED_PERCENT: u64 = 80;

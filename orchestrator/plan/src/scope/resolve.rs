@@ -14,7 +14,12 @@ use super::{
     tightest_cut::{self, LoadedCut},
 };
 use crate::{
-    demand, error::PlanError, model::Plan, network::Network, paper_units::PaperUnits, round_trip,
+    demands,
+    error::PlanError,
+    model::{NetworkLoad, Plan},
+    network::Network,
+    paper_units::PaperUnits,
+    round_trip,
 };
 
 /// Facts that limit what the results of a run can show.
@@ -23,6 +28,9 @@ pub struct Scope {
     pub choice: ChoiceCount,
     /// Groups of policies that cannot differ.
     pub alike: Vec<AlikePolicies>,
+    /// Links whose utilisation is a workload's load, in the order of `traffic`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loads: Vec<NetworkLoad>,
     /// Busiest direction of a link if every switch splits the workloads' demands evenly over its candidates; `None`
     /// without workloads.
     pub busiest: Option<LoadedLink>,
@@ -55,7 +63,7 @@ pub fn scope(plan: &Plan, scenario: &Scenario, source: &str) -> Result<Scope, Pl
         network: &network,
         switches: &plan.switches,
     };
-    let demands = demand::of_scenario(scenario, &network)?;
+    let demands = demands::of_hosts(&demands::of_scenario(scenario, &network)?);
     let pairs = choice::pairs(&network, &plan.flows);
     let both_ways = choice::both_ways(&pairs);
     let lines = lab_scenario::item_lines(source, "topology.links");
@@ -72,6 +80,7 @@ pub fn scope(plan: &Plan, scenario: &Scenario, source: &str) -> Result<Scope, Pl
     Ok(Scope {
         choice: choice::count(routing, &pairs),
         alike: alike::groups(decisions, &both_ways, policy_line(scenario, source)),
+        loads: plan.load.network.clone(),
         busiest: spread::busiest(routing, &demands, &lines),
         tightest: tightest_cut::tightest(routing, &demands, &lines),
         single_cuts: single_cut::of_each_link(routing, &both_ways, &lines),

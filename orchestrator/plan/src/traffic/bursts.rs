@@ -74,6 +74,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        demands,
         model::Scale,
         topology,
         workload::{Sampled, sample},
@@ -136,6 +137,8 @@ policies: [ecmp]
         };
         let sizes =
             SizeCdf::parse("s.csv", "bytes,percent\n999999,0\n1000001,100\n").expect("one size");
+        let demands = demands::of_scenario(&scenario, &network).expect("the pairs have hosts");
+        let workload = (workload, demands[&0].hosts.as_slice());
         let Sampled { drafts, .. } =
             sample(&network, workload, &sizes, SAMPLING, usize::MAX).expect("few enough");
         let expected = 4.0 * 2_500.0 * 60.0;

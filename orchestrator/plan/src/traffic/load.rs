@@ -8,21 +8,21 @@ use lab_scenario::{Scenario, Traffic};
 use lab_units::{Bytes, DcId, Nanos, NodeId};
 
 use crate::{
-    demand,
-    error::PlanError,
+    demands::Demands,
     model::{Concurrency, Flow, ListedFlows, LoadPlan, SenderLoad, load::saturating},
     network::Network,
     schedule::Drafted,
 };
 
-/// Computes the requested and the offered load of `scenario`'s workloads, given their flows in `drafted`. Leaves the
+/// Computes the requested and the offered load of `scenario`'s workloads, given their `demands` and flows. Leaves the
 /// result's concurrency at zero; the caller fills it in once flows have ideal FCTs.
 pub(crate) fn of_drafts(
     scenario: &Scenario,
     repetitions: u32,
     network: &Network,
+    demands: &Demands,
     drafted: &Drafted,
-) -> Result<LoadPlan, PlanError> {
+) -> LoadPlan {
     let mut duration = Nanos::ZERO;
     let mut asked: BTreeMap<DcId, Asked> = BTreeMap::new();
     for (index, traffic) in scenario.traffic.iter().enumerate() {
@@ -30,9 +30,8 @@ pub(crate) fn of_drafts(
             continue;
         };
         duration = duration.max(workload.duration);
-        let demands = demand::of_workload(network, workload, &format!("traffic[{index}]"))?;
         let mut capacities: BTreeMap<DcId, u64> = BTreeMap::new();
-        for demand in demands {
+        for demand in demands.get(&index).into_iter().flat_map(|it| &it.hosts) {
             let dc = network.node(demand.host).dc;
             *capacities.entry(dc).or_default() += demand.full_bps / demand.sharers;
             let bits = u128::from(demand.mean_bps()) * u128::from(workload.duration.get());
@@ -56,15 +55,19 @@ pub(crate) fn of_drafts(
             offered_bps: saturating(bit_nanos / time),
         }
     });
-    Ok(LoadPlan {
+    LoadPlan {
         paper_duration_ns: duration,
         paper_last_start_ns: last_start(drafted),
         arrivals: drafted.arrivals,
         kept: drafted.kept,
         senders: senders.collect(),
         listed: listed(drafted),
+        network: demands
+            .values()
+            .filter_map(|it| it.network.clone())
+            .collect(),
         ideal_concurrency: Concurrency::default(),
-    })
+    }
 }
 
 /// Returns the concurrency of `flows` if each takes its ideal FCT.

@@ -3,6 +3,7 @@
 pub(crate) mod bursts;
 pub(crate) mod connection;
 pub(crate) mod demand;
+pub(crate) mod demands;
 pub(crate) mod drafts;
 pub mod ideal;
 pub(crate) mod load;

@@ -6,6 +6,7 @@ use lab_scenario::{
 use lab_units::{Bytes, Engine, FlowId, Nanos, Ratio};
 
 use crate::{
+    demands::Demands,
     drafts::{self, Draft},
     error::PlanError,
     ideal::{self, Hop, HostPath, Transfer},
@@ -28,13 +29,13 @@ pub(crate) struct Drafted {
     pub kept: u64,
 }
 
-/// Collects all flows of `scenario`: lists, flow files and samples.
+/// Collects all flows of `scenario`: lists, flow files and samples, whose workloads have `demands`.
 pub(crate) fn draft(
     scenario: &Scenario,
     files: &Files,
-    seed: u64,
-    repetitions: u32,
+    (seed, repetitions): (u64, u32),
     network: &Network,
+    demands: &Demands,
 ) -> Result<Drafted, PlanError> {
     let mut sources = Vec::new();
     for (index, traffic) in scenario.traffic.iter().enumerate() {
@@ -56,6 +57,8 @@ pub(crate) fn draft(
                         traffic,
                         path: &path,
                     };
+                    let hosts = demands.get(&traffic).map_or(&[][..], |it| &it.hosts);
+                    let workload = (*workload, hosts);
                     let sampled = workload::sample(network, workload, sizes, sampling, room)?;
                     arrivals += count(sampled.arrivals);
                     kept += count(sampled.drafts.len());

@@ -17,7 +17,7 @@ use lab_units::{
 
 use super::bursts::Bursts;
 use crate::{
-    demand::{self, Demand},
+    demand::Demand,
     drafts::Draft,
     error::PlanError,
     network::Network,
@@ -32,16 +32,16 @@ pub(crate) struct Sampled {
     pub arrivals: usize,
 }
 
-/// Samples the flows of `workload`. Fails if more than `room` flows are kept, the number of flows for which the plan
-/// still has room.
+/// Samples the flows of `workload`, whose hosts have `demands`. Fails if more than `room` flows are kept, the number of
+/// flows for which the plan still has room.
 pub(crate) fn sample(
     network: &Network,
-    workload: &Workload,
+    (workload, demands): (&Workload, &[Demand]),
     sizes: &SizeCdf,
     sampling: Sampling<'_>,
     room: usize,
 ) -> Result<Sampled, PlanError> {
-    let arrived = arrivals(network, workload, sizes, sampling)?;
+    let arrived = arrivals(network, (workload, demands), sizes, sampling)?;
     let arrivals = arrived.len();
     let wanted = workload.max_flows.map_or(usize::MAX, |most| {
         usize::try_from(most).unwrap_or(usize::MAX)
@@ -63,11 +63,11 @@ pub(crate) fn sample(
 /// Samples all flows of `workload` that start within its duration, sorted by start.
 fn arrivals(
     network: &Network,
-    workload: &Workload,
+    (workload, demands): (&Workload, &[Demand]),
     sizes: &SizeCdf,
     sampling: Sampling<'_>,
 ) -> Result<Vec<Draft>, PlanError> {
-    let mut sources = sources(network, workload, sizes, sampling)?;
+    let mut sources = sources(network, (workload, demands), sizes, sampling);
     let bursts = workload.bursts.map(|length| {
         let pairs = sources.iter().flat_map(|source| {
             let from = network.node(source.demand.host).dc;
@@ -194,12 +194,11 @@ impl SendingHost {
 /// Returns each sending host's state before its first flow.
 fn sources(
     network: &Network,
-    workload: &Workload,
+    (workload, demands): (&Workload, &[Demand]),
     sizes: &SizeCdf,
     sampling: Sampling<'_>,
-) -> Result<Vec<SendingHost>, PlanError> {
-    let demands = demand::of_workload(network, workload, sampling.path)?;
-    let sources = demands.into_iter().map(|demand| {
+) -> Vec<SendingHost> {
+    let sources = demands.iter().map(|demand| {
         let stream = |quantity| {
             Stream::named(StreamName {
                 seed: sampling.seed,
@@ -210,7 +209,7 @@ fn sources(
             })
         };
         let factor = workload.bursts.map_or(1.0, |_| quotient(BURST));
-        let gap = mean_gap(&demand, sizes) / factor;
+        let gap = mean_gap(demand, sizes) / factor;
         let mut gaps = stream("gaps");
         let first = match workload.arrivals {
             Arrivals::Poisson => gaps.exponential(gap),
@@ -223,10 +222,10 @@ fn sources(
             sizes: stream("sizes"),
             targets: stream("targets"),
             lulls: stream("lulls"),
-            demand,
+            demand: demand.clone(),
         }
     });
-    Ok(sources.collect())
+    sources.collect()
 }
 
 /// Returns the mean gap between two flows of one host, in nanoseconds.

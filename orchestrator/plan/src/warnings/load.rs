@@ -34,8 +34,13 @@ pub(super) fn short(inspection: &Inspection<'_>) -> Option<Warning> {
     } else {
         format!("the workload has few large flows by chance{also} (hint: a longer `duration`)")
     };
+    let of = if load.network.is_empty() {
+        "its capacity"
+    } else {
+        "its rate at a load of 1"
+    };
     let text = format!(
-        "`{}` offers {} % of its capacity where the workload asks for {} %: {why}; policies that \
+        "`{}` offers {} % of {of} where the workload asks for {} %: {why}; policies that \
          differ only under load look alike",
         inspection.network.dcs[worst.dc.index()].name,
         worst.offered_percent(),

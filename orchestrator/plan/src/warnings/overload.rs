@@ -55,11 +55,15 @@ pub(super) fn cut(inspection: &Inspection<'_>) -> Option<Warning> {
     let lines = lab_scenario::item_lines(inspection.source, "topology.links");
     let cut = tightest_cut::tightest(inspection.routing(), inspection.demands, &lines)?;
     let load = cut.load;
+    let base = if inspection.load.network.is_empty() {
+        ", which is a share of the senders' capacity, not of the network's"
+    } else {
+        ""
+    };
     load.is_overload().then(|| {
         let text = format!(
             "demands exceed a cut of the network under every policy: {cut}{}; flows pile up there for as long as they \
-             arrive, and FCTs depend on the overload more than on the policy (hint: divide `load` by {}, which is a \
-             share of the senders' capacity, not of the network's)",
+             arrive, and FCTs depend on the overload more than on the policy (hint: divide `load` by {}{base})",
             of_lines(&cut.lines),
             load.times(),
         );

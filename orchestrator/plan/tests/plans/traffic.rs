@@ -60,6 +60,8 @@ fn the_offered_load_is_the_one_asked_for() {
         (0.3, "host-nic", 4.0 * 100e9),
         (0.8, "host-nic", 4.0 * 100e9),
         (0.5, "dci-egress", 400e9),
+        (0.5, "busiest-link", 400e9),
+        (0.5, "min-cut", 400e9),
     ] {
         let workload = format!("load: {load}, load_base: {base}, duration: 2 s");
         let plan = common::plan(&two_dcs(&workload));
@@ -226,6 +228,60 @@ fn the_load_says_what_the_cap_leaves_of_it() {
     let halves = load("load: 0.3, load_base: dci-egress, duration: 2 s");
     assert_eq!(halves.senders[0].capacity_bps, 400_000_000_000);
     assert_eq!(load("load: 0.3, duration: 1 us").covered_percent(), 0);
+}
+
+/// In the paper's testbed, each of DC1's six links gets a sixth of its traffic to DC8 under an even split, so that those
+/// of 40 Gbit/s are full at 240 Gbit/s. The six links carry 2 · (200 + 100 + 40) = 680 Gbit/s, more than DC1's four NICs.
+#[test]
+fn loads_of_the_papers_network() {
+    let text = common::scenario_text("8dc.yaml").replace("duration: 320 ms", "duration: 20 ms");
+    for (load, base, full, requested, links) in [
+        (0.7, "host-nic", 400, 280, ""),
+        (
+            0.7,
+            "busiest-link",
+            240,
+            168,
+            "40 Gbit/s over `dc1-dc6` from `dc1`",
+        ),
+        (
+            0.5,
+            "min-cut",
+            680,
+            340,
+            "680 Gbit/s over `dc1-dc2`, `dc1-dc3`, `dc1-dc4`, `dc1-dc5` and 2 more",
+        ),
+    ] {
+        let workload = format!("load: {load}\n      load_base: {base}\n");
+        let plan = common::simulated(&text.replace("load: 0.7\n", &workload));
+        let sender = plan.load.senders[0];
+        let giga = |bps: u64| (bps + 500_000) / 1_000_000_000;
+        assert_eq!(
+            (giga(sender.capacity_bps), giga(sender.requested_bps)),
+            (full, requested),
+            "{base}"
+        );
+        let found: Vec<String> = plan.load.network.iter().map(ToString::to_string).collect();
+        assert!(found.concat().ends_with(links), "{found:?}");
+        assert_eq!(found.is_empty(), links.is_empty());
+        let table = lab_plan::render_table(&plan).replace(['\n', ' '], "");
+        assert!(table.contains(&links.replace(' ', "")), "{table}");
+    }
+}
+
+/// The busiest link is full: the plan for all policies shows it at 100 %, and no link is overloaded.
+#[test]
+fn a_full_busiest_link_is_no_overload_and_a_fuller_one_has_a_hint_without_the_senders() {
+    let full = common::simulated(&two_dcs("load: 1, load_base: busiest-link, duration: 1 ms"));
+    let codes = |plan: &Plan| -> Vec<String> {
+        let codes = plan.warnings.iter().map(|it| it.code.clone());
+        codes.filter(|code| code.contains("overload")).collect()
+    };
+    assert_eq!(codes(&full), [""; 0]);
+    let text = two_dcs("load: 1, load_base: min-cut, duration: 1 ms");
+    let over = common::simulated(&text.replace("rate: 400 Gbit", "rate: 800 Gbit"));
+    assert_eq!(codes(&over), ["overload"]);
+    assert_eq!(over.load.senders[0].requested_bps, 800_000_000_000);
 }
 
 /// The listed flow, 5 MB from a datacenter that also has a workload, starts at 125 % of the workload's duration.

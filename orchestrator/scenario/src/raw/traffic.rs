@@ -39,7 +39,9 @@ pub struct Workload {
     #[schemars(schema_with = "loads")]
     pub load: OneOrMany<Ratio>,
     /// Capacity of which `load` is a share: `host-nic`, the NIC of every sending host; `dci-egress`, the sending
-    /// datacenter's inter-DC links.
+    /// datacenter's inter-DC links. Two bases are of the network, for the demands of this workload alone, whose hosts
+    /// send in proportion to their NICs: `busiest-link`, the inter-DC link with the highest utilisation if every switch
+    /// splits evenly over its next hops; `min-cut`, the tightest cut, which limits every policy.
     #[serde(default)]
     #[schemars(extend("default" = LoadBase::default()))]
     pub load_base: Maybe<Text<LoadBase>>,

@@ -192,7 +192,12 @@ words! {
     Arrivals: "an arrival process" { "poisson" => Self::Poisson, "even" => Self::Even }
     Preset: "a preset" { "paper" => Self::Paper, "artifact" => Self::Artifact }
     TrainMode: "a kind of training" { "auto" => Self::Auto }
-    LoadBase: "a load base" { "host-nic" => Self::HostNic, "dci-egress" => Self::DciEgress }
+    LoadBase: "a load base" {
+        "host-nic" => Self::HostNic,
+        "dci-egress" => Self::DciEgress,
+        "busiest-link" => Self::BusiestLink,
+        "min-cut" => Self::MinCut
+    }
 }
 
 words! {

@@ -14,12 +14,18 @@ pub fn text(scope: &Scope, set: CandidateSet, engines: &Engines) -> String {
     let mut facts = vec![
         ("choice", choice(scope, set)),
         ("same policies", same(&scope.alike)),
+    ];
+    if !scope.loads.is_empty() {
+        let loads: Vec<String> = scope.loads.iter().map(ToString::to_string).collect();
+        facts.push(("load", loads.join("; ")));
+    }
+    facts.extend([
         ("busiest link", busiest(scope.busiest.as_ref())),
         ("tightest cut", tightest(scope.tightest.as_ref())),
         ("single cuts", single_cuts(&scope.single_cuts)),
         ("faults", faults(scope)),
         ("lab", engine(&engines.lab)),
-    ];
+    ]);
     let refusal = engines.sim_refusal.clone().unwrap_or_default();
     let sim = engines.sim.as_ref().map_or(refusal, engine);
     facts.push(("simulator", sim));

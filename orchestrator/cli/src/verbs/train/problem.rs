@@ -228,21 +228,30 @@ policies: [ecmp, wcmp]
         }
     }
 
-    /// The demands that are trained on are those of the plan's flows.
+    /// The demands that are trained on are those of the plan's flows, also if the load is one of the network: with every
+    /// NIC full, the link of 40 Gbit/s from `dc1` to `dc3` would get 2 · 100 ÷ 3 Gbit/s, so that 60 % of the link are 36 %
+    /// of the NICs.
     #[test]
     fn mean_demands_are_those_of_the_flows() {
-        let loaded = steady();
-        let plan = super::super::training::plan(&loaded, Path::new("steady.yaml")).unwrap();
-        let traffic = traffic(&loaded, std::slice::from_ref(&loaded.scenario), &plan).unwrap();
-        let [sources] = traffic.loads.try_into().unwrap();
-        assert_eq!(sources.len(), 12);
-        for source in &sources {
-            // 12 Gbit/s for 100 ms.
-            assert_eq!(source.mean_bytes, 150e6);
-            assert_eq!((source.sizes, source.burst), (0, None));
+        let of_link = STEADY.replace("load: 0.36", "load: 0.6, load_base: busiest-link");
+        for text in [STEADY, &of_link] {
+            let loaded = Loaded {
+                scenario: lab_scenario::parse("steady.yaml", text.as_bytes()).unwrap(),
+                text: text.to_owned(),
+                files: steady().files,
+            };
+            let plan = super::super::training::plan(&loaded, Path::new("steady.yaml")).unwrap();
+            let traffic = traffic(&loaded, std::slice::from_ref(&loaded.scenario), &plan).unwrap();
+            let [sources] = traffic.loads.try_into().unwrap();
+            assert_eq!(sources.len(), 12);
+            for source in &sources {
+                // 12 Gbit/s for 100 ms.
+                assert_eq!(source.mean_bytes, 150e6);
+                assert_eq!((source.sizes, source.burst), (0, None));
+            }
+            let paid: u64 = plan.flows.iter().map(|flow| flow.size_bytes.get()).sum();
+            // Twelve pairs for 15 ms.
+            assert!((paid as f64 / (12.0 * 22.5e6) - 1.0).abs() < 0.01, "{paid}");
         }
-        let paid: u64 = plan.flows.iter().map(|flow| flow.size_bytes.get()).sum();
-        // Twelve pairs for 15 ms.
-        assert!((paid as f64 / (12.0 * 22.5e6) - 1.0).abs() < 0.01, "{paid}");
     }
 }

@@ -82,6 +82,7 @@ fn load(plan: &Plan) -> String {
             about_time(load.paper_last_start_ns),
             about_time(load.paper_duration_ns)
         ));
+        facts.extend(load.network.iter().map(ToString::to_string));
         if load.listed.flows > 0 {
             facts.push(format!(
                 "listed flows in addition: {}, {}",
