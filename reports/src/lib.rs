@@ -71,4 +71,4 @@ pub use stats::{
     Slowdowns, Statistic, change, change_between, nearest_rank, paired, paper_bins, reductions,
     replicates, slowdowns, student, student_margin, welch,
 };
-pub use summary::{PolicySummary, Summary};
+pub use summary::{PolicySummary, Summary, WithChoice};

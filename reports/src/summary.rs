@@ -1,6 +1,7 @@
 //! Results of a run in a few numbers.
 
 use lab_records::{Departure, Evidence, Grade, Reason};
+use lab_units::show::{commas, counted};
 use serde::Serialize;
 
 use crate::stats::{Change, Intervals, Slowdowns};
@@ -23,11 +24,38 @@ pub struct Summary {
     pub measured: Option<String>,
     /// Results of each policy, in the order of the scenario.
     pub policies: Vec<PolicySummary>,
+    /// Results of the flows with a choice of paths; `None` if all measured flows or none have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub with_choice: Option<WithChoice>,
     /// Evidence that the run exercised the policies that it ranks.
     pub evidence: Evidence,
     /// Headline: the run's results in a few sentences.
     #[serde(skip)]
     pub headline: String,
+}
+
+/// Results of the measured flows whose data can reach a switch with several next hops and a policy. All other flows take
+/// the same path under every policy, and hide differences between policies in percentiles over all flows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WithChoice {
+    /// Number of scheduled flows with a choice per policy.
+    pub scheduled: u64,
+    /// Number of scheduled flows per policy, with a choice or not.
+    pub scheduled_in_all: u64,
+    /// Results of each policy, in the order of the scenario, without parameters.
+    pub policies: Vec<PolicySummary>,
+}
+
+impl WithChoice {
+    /// Returns a sentence on the number of flows.
+    pub(crate) fn words(&self) -> String {
+        format!(
+            "With a choice: {} of {}, whose data can reach a switch with several next hops; all others take the same \
+             path under every policy.",
+            commas(self.scheduled),
+            counted(self.scheduled_in_all, "flow"),
+        )
+    }
 }
 
 /// Results of one policy.

@@ -35,6 +35,7 @@ PAPER_BINS = 20
 INTERVALS = 240
 WIDE_INTERVALS = 80
 MERGED_STRIPS, MERGED_FLIGHT, MERGED_PATHS = 2, 2, 4
+MAX_FAULT_PANELS = 16
 MAX_STRIPS, MAX_LINKS, MAX_ROUTES, MAX_BARS, MAX_COUNTERS = 16, 40, 6, 100, 800
 NANOS = 10**9
 
@@ -271,6 +272,7 @@ class Run:
             (flow["repetition"], flow["id"]): start <= flow["paper_start_ns"] < end for flow in self.plan["flows"]
         }
         assert len(is_measured) == self.info["scheduled_flows"], "run.json and plan.json schedule other flows"
+        self.is_measured = is_measured
         self.scheduled = sum(is_measured.values())
         self.measured = {
             policy: [flow for flow in flows if is_measured[flow.repetition, flow.id]]
@@ -320,20 +322,45 @@ class Run:
     def is_valid(self):
         return self.outcome is not None and self.outcome["verdict"]["grade"] == "valid"
 
-    def finished(self, policy):
+    def with_choice(self):
+        """Returns repetition and id of each measured flow whose data can reach a switch with several candidates and a
+        policy."""
+        plan = self.plan
+        candidates = {
+            (source, row["dc"]): [hop["next_dc"] for hop in row["candidates"]]
+            for source, switch in enumerate(plan["switches"])
+            for row in switch["destinations"]
+        }
+
+        def has_choice(source, sink):
+            hops = candidates.get((source, sink), [])
+            own = len(hops) > 1 and not plan["dcs"][source].get("legacy")
+            return own or any(has_choice(hop, sink) for hop in hops)
+
+        ends = {
+            flow_key: tuple(plan["nodes"][flow[end]]["dc"] for end in ("src", "dst"))
+            for flow in plan["flows"]
+            if self.is_measured[flow_key := (flow["repetition"], flow["id"])]
+        }
+        pairs = {pair: has_choice(*pair) for pair in set(ends.values())}
+        return {key for key, pair in ends.items() if pairs[pair]}
+
+    def finished(self, policy, among=None):
         """Returns the sorted slowdowns of the flows that finished in each repetition."""
         by_repetition = defaultdict(list)
         for flow in self.measured[policy]:
+            if among is not None and (flow.repetition, flow.id) not in among:
+                continue
             if flow.slowdown is not None:
                 by_repetition[flow.repetition].append(flow.slowdown)
         return [sorted(by_repetition[repetition]) for repetition in range(self.repetitions)]
 
-    def least(self, policy):
+    def least(self, policy, among=None):
         """Returns the least slowdown of each scheduled flow that did not finish."""
-        flows = self.measured[policy]
+        flows = [flow for flow in self.measured[policy] if among is None or (flow.repetition, flow.id) in among]
         passed = lambda flow: 0 if self.until is None else max(0, self.until - flow.start)
         least = [max(1.0, passed(flow) / flow.ideal) for flow in flows if flow.slowdown is None]
-        return least + [1.0] * (self.scheduled - len(flows))
+        return least + [1.0] * ((self.scheduled if among is None else len(among)) - len(flows))
 
     # Routes
 
@@ -512,10 +539,32 @@ def estimator(repetitions):
 
 def summary(run):
     """Returns the part of summary.json that rows give."""
-    first = run.finished(run.policies[0])
+    among = run.with_choice()
+    with_choice = {}
+    if 0 < len(among) < run.scheduled:
+        with_choice["with_choice"] = {
+            "scheduled": len(among),
+            "scheduled_in_all": run.scheduled,
+            "policies": of_policies(run, among),
+        }
+    evidence = {**load(run), "policies": [{"policy": policy, "met": met(run, policy)} for policy in run.policies]}
+    return {
+        "scenario": run.info["scenario"],
+        **measured(run),
+        "intervals": estimator(run.repetitions),
+        "policies": of_policies(run),
+        **with_choice,
+        "evidence": evidence,
+        "paths": route_shares(run),
+    }
+
+
+def of_policies(run, among=None):
+    """Returns each policy's results of its measured flows, or of those whose repetition and id are in `among`."""
+    first = run.finished(run.policies[0], among)
     policies = []
     for policy in run.policies:
-        flows = run.measured[policy]
+        flows = [flow for flow in run.measured[policy] if among is None or (flow.repetition, flow.id) in among]
         finished = sum(flow.is_finished for flow in flows)
         is_compared = run.is_valid and policy != run.policies[0]
         policies.append({
@@ -524,18 +573,10 @@ def summary(run):
             "finished": finished,
             "unfinished": len(flows) - finished,
             "below_one": sum(flow.is_below_one for flow in flows),
-            "slowdown": slowdowns(run.finished(policy), run.least(policy)),
-            "change": change(first, run.finished(policy), True) if is_compared else None,
+            "slowdown": slowdowns(run.finished(policy, among), run.least(policy, among)),
+            "change": change(first, run.finished(policy, among), True) if is_compared else None,
         })
-    evidence = {**load(run), "policies": [{"policy": policy, "met": met(run, policy)} for policy in run.policies]}
-    return {
-        "scenario": run.info["scenario"],
-        **measured(run),
-        "intervals": estimator(run.repetitions),
-        "policies": policies,
-        "evidence": evidence,
-        "paths": route_shares(run),
-    }
+    return policies
 
 
 def route_shares(run):
@@ -778,7 +819,9 @@ def utilisation(run):
     most = lambda link: max(
         (use for (name, _), use in shares.items() if name == link["name"] and use is not None), default=0
     )
-    shown = {link["name"] for link in sorted(run.links, key=most, reverse=True)[:MAX_LINKS]}
+    height = 15 * max(2, sum(bool(run.uses(policy)) for policy in run.policies)) + 12
+    room = min(MAX_LINKS, max(24, 1_800 // height))
+    shown = {link["name"] for link in sorted(run.links, key=most, reverse=True)[:room]}
     for key, share in shares.items():
         if key[0] in shown:
             yield key, {"utilisation": share}
@@ -966,6 +1009,8 @@ def around_faults(run):
     degree = lambda dc: sum(dc in (link["a"], link["b"]) for link in run.links)
     faulty = {fault["link"] for fault in run.all_faults}
     ends = [max((link["a"], link["b"]), key=degree) for link in run.links if link["name"] in faulty]
+    senders = sorted({sender for policy, repetition, _, sender, _ in run.counters if repetition == 0 and sender in ends})
+    ends = senders[: max(1, MAX_FAULT_PANELS // len(run.policies))]
     times = [fault["time_ns"] for fault in run.all_faults]
     until = max(times) + max(max(times) - min(times), min(times))
     for (policy, repetition, _, sender, receiver), samples in run.counters.items():

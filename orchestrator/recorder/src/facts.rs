@@ -1,14 +1,16 @@
 //! Facts of a run, derived from its plan, location, clock and engine.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use lab_plan::{
     FaultChange, PaperUnits, Plan,
-    model::{FaultPlan, Link, LinkKind},
+    model::{FaultPlan, Flow, Link, LinkKind},
 };
 use lab_records::{
-    Clock, DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, MeasuredFlows,
-    Provenance, RunInfo, ScaleInfo, SimInfo,
+    Clock, DcInfo, EngineInfo, FaultInfo, FlowsWithChoice, Granularity, LinkInfo, Location,
+    MeasuredFlows, Provenance, RunInfo, ScaleInfo, SimInfo,
 };
-use lab_units::{BitsPerSec, NodeId};
+use lab_units::{BitsPerSec, DcId, NodeId};
 
 /// Location, clock and engine of a run.
 #[derive(Clone, Debug)]
@@ -54,7 +56,7 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
     };
     let links = plan.links.iter();
     let inter_dc = links.filter(|link| link.kind == LinkKind::InterDc);
-    RunInfo {
+    let info = RunInfo {
         scenario: plan.name.clone(),
         description: plan.description.clone(),
         scenario_hash: plan.scenario_hash.clone(),
@@ -83,6 +85,7 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
             to_ns: window.paper_to_ns,
             ids: window.ids(&plan.flows),
         }),
+        with_choice: None,
         candidate_set: plan.candidate_set,
         dcs: plan
             .dcs
@@ -123,7 +126,26 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
             .collect(),
         assumptions: plan.assumptions.clone(),
         provenance: Provenance::default(),
+    };
+    RunInfo {
+        with_choice: with_choice(plan, &info),
+        ..info
     }
+}
+
+/// Returns the measured flows with a choice of paths; `None` if all or none have one.
+fn with_choice(plan: &Plan, info: &RunInfo) -> Option<FlowsWithChoice> {
+    let with_choice = plan.pairs_with_choice();
+    let dc = |node: NodeId| plan.nodes[node.index()].dc;
+    let measured = plan.flows.iter().filter(|flow| info.is_measured(flow.id));
+    let has_choice = |flow: &&Flow| with_choice.contains(&(dc(flow.src), dc(flow.dst)));
+    let flows = u64::try_from(measured.filter(has_choice).count()).unwrap_or(u64::MAX);
+    let name = |dc: DcId| plan.dcs[dc.index()].name.clone();
+    let mut pairs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (from, to) in with_choice {
+        pairs.entry(name(from)).or_default().insert(name(to));
+    }
+    (flows > 0 && flows < info.measured_flows()).then_some(FlowsWithChoice { flows, pairs })
 }
 
 fn fault_info(plan: &Plan, fault: &FaultPlan) -> FaultInfo {

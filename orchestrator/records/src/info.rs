@@ -1,6 +1,9 @@
 //! Facts of a run that are known before its first flow starts.
 
-use std::ops::Range;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use lab_units::{
     BitsPerSec, Bytes, CandidateSet, Clock, FlowId, LinkChange, Nanos, Ratio, Semantics,
@@ -51,6 +54,9 @@ pub struct RunInfo {
     /// Flows that percentiles and comparisons include; `None` if they include all flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<MeasuredFlows>,
+    /// Measured flows with a choice of paths; `None` if all or none have one, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with_choice: Option<FlowsWithChoice>,
     /// Rule by which next hops are candidates; left out if it is the default, and in records of earlier versions.
     #[serde(default, skip_serializing_if = "CandidateSet::is_default")]
     pub candidate_set: CandidateSet,
@@ -82,6 +88,17 @@ pub struct MeasuredFlows {
     pub to_ns: Option<Nanos>,
     /// Ids of the measured flows, as ascending ranges.
     pub ids: Vec<Range<u32>>,
+}
+
+/// Flows whose data can reach a switch that has several candidates and a policy; all other flows take the same path
+/// under every policy. The plan decides this for each pair of datacenters, so that the flows are the same for all
+/// policies.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct FlowsWithChoice {
+    /// Number of measured flows with a choice, over all repetitions; each policy runs all of them.
+    pub flows: u64,
+    /// Destination datacenters by source datacenter, of the pairs with a choice between which flows are scheduled.
+    pub pairs: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// Engine of a run with its settings.
@@ -194,6 +211,14 @@ impl RunInfo {
             let at = ids.partition_point(|range| range.end <= flow.0);
             ids.get(at).is_some_and(|range| range.contains(&flow.0))
         })
+    }
+
+    /// Returns true if the flows between two datacenters have a choice of paths and others have none.
+    #[must_use]
+    pub fn has_choice(&self, src_dc: &str, dst_dc: &str) -> bool {
+        let pairs = self.with_choice.as_ref().map(|it| &it.pairs);
+        let sinks = pairs.and_then(|pairs| pairs.get(src_dc));
+        sinks.is_some_and(|sinks| sinks.contains(dst_dc))
     }
 
     /// Returns the number of scheduled flows per policy that percentiles and comparisons include.

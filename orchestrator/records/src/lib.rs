@@ -88,8 +88,8 @@ pub use evidence::{
     SplitCounts,
 };
 pub use info::{
-    DcInfo, EngineInfo, FaultInfo, Granularity, LinkInfo, Location, MeasuredFlows, RunInfo,
-    ScaleInfo, SimInfo,
+    DcInfo, EngineInfo, FaultInfo, FlowsWithChoice, Granularity, LinkInfo, Location, MeasuredFlows,
+    RunInfo, ScaleInfo, SimInfo,
 };
 pub use lab_files::draft;
 pub use lab_units::{Clock, LinkChange, Semantics};

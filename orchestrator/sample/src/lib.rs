@@ -55,6 +55,7 @@ pub fn info() -> RunInfo {
         policies: vec!["ecmp".into(), "lcmp".into()],
         scheduled_flows: 1,
         measured: None,
+        with_choice: None,
         candidate_set: CandidateSet::default(),
         dcs: vec![dc("dc1", 1), dc("dc8", 1)],
         links: vec![link("dc1", "dc8", 200, 5)],

@@ -12,7 +12,7 @@ use super::{
     chosen::{Chosen, badness},
     extent::Extent,
     interned::{Pairs, RouteNumbers},
-    of_policy::{PolicyFlow, PolicyFlows, RouteShare, index},
+    of_policy::{ChoiceFlows, PolicyFlow, PolicyFlows, RouteShare, index},
     stories::FlowKey,
     unfinished::Unfinished,
 };
@@ -52,6 +52,8 @@ pub struct Flows {
     pub extent: Extent,
     /// Sending and receiving datacenter of each pair, by the pair's number.
     pairs: Vec<(String, String)>,
+    /// True for each pair, by the pair's number, whose flows have a choice of paths while others have none.
+    has_choice: Vec<bool>,
     /// Flows of each policy.
     of_policies: Vec<PolicyFlows>,
 }
@@ -105,6 +107,7 @@ impl Flows {
                 first_routes: 0,
                 extent: Extent::new(count),
                 pairs: Vec::new(),
+                has_choice: Vec::new(),
             },
             routes: RouteNumbers::new(routes),
             pairs: Pairs::default(),
@@ -162,6 +165,24 @@ impl Flows {
         let repetitions = of.groups(index(self.repetitions_of(policy)), |flow| flow.repetition);
         let finished = repetitions.into_iter().map(|it| it.finished().to_vec());
         finished.take(count).collect()
+    }
+
+    /// Returns the slowdowns of a policy's finished flows that have a choice of paths, sorted, by repetition.
+    pub fn slowdowns_with_choice(&self, policy: usize) -> Vec<Vec<f64>> {
+        let of = &self.of_policies[policy];
+        let group_of = |flow: &PolicyFlow| {
+            let has_choice = self.has_choice[index(flow.pair)];
+            2 * flow.repetition + u32::from(has_choice)
+        };
+        let groups = of.groups(2 * index(self.repetitions_of(policy)), group_of);
+        let with_choice = groups.into_iter().skip(1).step_by(2);
+        with_choice.map(|it| it.finished().to_vec()).collect()
+    }
+
+    /// Returns the counts of a policy's measured flows with a choice of paths, and a lower bound on the slowdown of each
+    /// scheduled one that did not finish.
+    pub fn with_choice(&self, policy: usize) -> &ChoiceFlows {
+        &self.of_policies[policy].with_choice
     }
 
     fn repetitions_of(&self, policy: usize) -> u32 {
@@ -324,10 +345,23 @@ impl Reader<'_> {
         flows.max_resolution = flows.max_resolution.max(flow.emu_fct_resolution_ns);
         let of = &mut flows.of_policies[self.policy];
         let is_measured = self.info.is_measured(flow.flow_id);
+        let pair = self.pairs.number(flow.src_dc, flow.dst_dc);
+        if flows.has_choice.len() <= index(pair) {
+            flows
+                .has_choice
+                .push(self.info.has_choice(flow.src_dc, flow.dst_dc));
+        }
+        let has_choice = flows.has_choice[index(pair)];
         if is_measured && flow.slowdown.is_none() {
             let ideal = self.unfinished.paper_time(flow.emu_ideal_fct_ns);
-            of.unfinished
-                .push(self.unfinished.least_slowdown(flow.start_ns, ideal));
+            let least = self.unfinished.least_slowdown(flow.start_ns, ideal);
+            of.unfinished.push(least);
+            of.with_choice
+                .unfinished
+                .extend(has_choice.then_some(least));
+        }
+        if is_measured && has_choice {
+            of.with_choice.counts.add(flow);
         }
         let flows_of_policy = if is_measured {
             &mut of.flows
@@ -343,7 +377,7 @@ impl Reader<'_> {
             route: flow.path.map(|path| self.routes.number(path)),
             has_started: flow.has_started(),
             slowdown: flow.slowdown,
-            pair: self.pairs.number(flow.src_dc, flow.dst_dc),
+            pair,
         });
         if !is_measured {
             return Ok(());
@@ -370,10 +404,16 @@ impl Reader<'_> {
             .into_iter()
             .flat_map(Chosen::into_rows)
             .collect();
+        let scheduled = self.info.with_choice.as_ref().map_or(0, |it| it.flows);
         let of_policies = &mut flows.of_policies;
         for of in &mut *of_policies {
             let unrecorded = self.unfinished.unrecorded(of.flows.len());
             of.unfinished.extend(iter::repeat_n(1.0, unrecorded));
+            let choice = &mut of.with_choice;
+            let scheduled = usize::try_from(scheduled).unwrap_or(usize::MAX);
+            let recorded = usize::try_from(choice.counts.flows).unwrap_or(usize::MAX);
+            let unrecorded = scheduled.saturating_sub(recorded);
+            choice.unfinished.extend(iter::repeat_n(1.0, unrecorded));
         }
         let mut sizes: Vec<Bytes> =
             Vec::with_capacity(of_policies.iter().map(|of| of.flows.len()).sum());
@@ -404,7 +444,7 @@ pub const MAX_SHOWN: usize = 3_000;
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{DcPath, MeasuredFlows};
+    use lab_records::{DcPath, FlowsWithChoice, MeasuredFlows};
 
     use super::*;
     use crate::testing;
@@ -490,6 +530,41 @@ mod tests {
             [vec![2.0], vec![3.0, 4.0]]
         );
         assert_eq!(flows.slowdowns_by_repetition(0), Vec::<Vec<f64>>::new());
+    }
+
+    /// Flows to dc3 have a choice, those to dc2 have none. Flow 3 to dc3 did not finish, and flow 5 has no row.
+    #[test]
+    fn flows_with_a_choice_are_those_between_the_runs_pairs() {
+        let info = RunInfo {
+            scheduled_flows: 6,
+            repetitions: 2,
+            with_choice: Some(FlowsWithChoice {
+                flows: 4,
+                pairs: [("dc1".to_owned(), ["dc3".to_owned()].into())].into(),
+            }),
+            ..testing::info()
+        };
+        let row = |repetition, id, dst_dc: &str, slowdown| FlowRow {
+            repetition,
+            dst_dc: dst_dc.into(),
+            ..testing::flow("a", id, slowdown)
+        };
+        let run = testing::run(&info, |writer| {
+            let rows = [
+                row(0, 0, "dc2", Some(9.0)),
+                row(0, 1, "dc3", Some(3.0)),
+                row(1, 2, "dc3", Some(2.0)),
+                row(1, 3, "dc3", None),
+                row(1, 4, "dc2", Some(8.0)),
+            ];
+            rows.iter().try_for_each(|row| writer.append_flow(row))
+        });
+        let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap();
+        assert_eq!(flows.slowdowns_with_choice(0), [[3.0], [2.0]]);
+        let choice = flows.with_choice(0);
+        assert_eq!((choice.counts.flows, choice.counts.finished), (3, 2));
+        assert_eq!(choice.unfinished, [1.0; 2]);
+        assert_eq!(flows.with_choice(1).unfinished, [1.0; 4]);
     }
 
     #[test]

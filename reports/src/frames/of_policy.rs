@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lab_records::FlowCounts;
 use lab_units::{Bytes, Nanos};
 
 use crate::population::Population;
@@ -17,12 +18,23 @@ pub struct PolicyFlows {
     pub slowdowns: Vec<f64>,
     /// Lower bounds on the slowdowns of scheduled flows that did not finish.
     pub unfinished: Vec<f64>,
+    /// Flows with a choice of paths, whose other facts are in `flows`.
+    pub with_choice: ChoiceFlows,
     /// Routes of the flows, those with the most bytes first.
     pub routes: Vec<RouteShare>,
     /// Route numbers and bytes on each route of each re-routed flow, by repetition and flow number.
     pub rerouted: BTreeMap<(u32, u32), Vec<(u32, u64)>>,
     /// Indices of the finished flows, in ascending order of slowdown.
     by_slowdown: Vec<u32>,
+}
+
+/// Facts of one policy's measured flows with a choice of paths.
+#[derive(Default)]
+pub struct ChoiceFlows {
+    /// Counts of the flows that have a row.
+    pub counts: FlowCounts,
+    /// Lower bounds on the slowdowns of scheduled flows that did not finish.
+    pub unfinished: Vec<f64>,
 }
 
 /// Flow in memory; kept small (72 bytes), because a run can have millions of flows.

@@ -6,7 +6,10 @@ use lab_units::DcId;
 use serde::Serialize;
 
 use super::routing::Routing;
-use crate::{model::Flow, network::Network};
+use crate::{
+    model::{Flow, Plan},
+    network::Network,
+};
 
 /// Numbers of pairs and flows, and of those whose data has a choice: some switch that the data can reach has several
 /// candidates and a policy.
@@ -60,12 +63,39 @@ pub(crate) fn count(routing: Routing<'_>, pairs: &PairFlows) -> ChoiceCount {
         flows: pairs.values().sum(),
         ..ChoiceCount::default()
     };
-    for (to, sources) in by_destination(pairs.keys().copied()) {
-        let has_choice = routing.reaches(to, |dc, row| routing.is_choice(dc, row));
-        for from in sources.into_iter().filter(|from| has_choice[from.index()]) {
-            count.pairs_with_choice += 1;
-            count.flows_with_choice += pairs[&(from, to)];
-        }
+    for pair in with_choice(routing, pairs) {
+        count.pairs_with_choice += 1;
+        count.flows_with_choice += pairs[&pair];
     }
     count
+}
+
+impl Plan {
+    /// Returns the pairs of a source and a destination datacenter between which the plan's flows have a choice: some
+    /// switch that their data can reach has several candidates and a policy. They depend neither on the policy nor on
+    /// faults.
+    #[must_use]
+    pub fn pairs_with_choice(&self) -> BTreeSet<(DcId, DcId)> {
+        let network = Network::of(self);
+        let routing = Routing {
+            network: &network,
+            switches: &self.switches,
+        };
+        with_choice(routing, &pairs(&network, &self.flows))
+    }
+}
+
+/// Returns the pairs with a choice.
+fn with_choice(routing: Routing<'_>, pairs: &PairFlows) -> BTreeSet<(DcId, DcId)> {
+    let mut found = BTreeSet::new();
+    for (to, sources) in by_destination(pairs.keys().copied()) {
+        let has_choice = routing.reaches(to, |dc, row| routing.is_choice(dc, row));
+        let sources = sources.into_iter();
+        found.extend(
+            sources
+                .filter(|from| has_choice[from.index()])
+                .map(|from| (from, to)),
+        );
+    }
+    found
 }

@@ -336,7 +336,7 @@ scale: {{ rate: 1/2000, time: 10 }}
         }
     }
 
-    /// Half of the traffic goes over each of `b` and `c`, so the link of 4 Gbit/s from `b` is full at 8 Gbit/s. The cut
+    /// Traffic is split evenly over `b` and `c`, so the link of 4 Gbit/s from `b` is full at 8 Gbit/s. The cut
     /// of 4 Gbit/s (`b` to `d`) and 6 Gbit/s (`a` to `c`) is full at 10 Gbit/s, before the links out of `a` (16 Gbit/s)
     /// and those to `d` (12 Gbit/s). Half a load is 4 and 5 Gbit/s.
     #[test]
@@ -400,7 +400,7 @@ scale: {{ rate: 1/2000, time: 10 }}
         for base in [LoadBase::BusiestLink, LoadBase::MinCut] {
             assert!(limit(routing, &[], base, 0).is_none(), "{base:?}");
             assert!(
-                limit(routing, &[silent.clone()], base, 0).is_none(),
+                limit(routing, std::slice::from_ref(&silent), base, 0).is_none(),
                 "{base:?}"
             );
         }

@@ -230,8 +230,8 @@ fn the_load_says_what_the_cap_leaves_of_it() {
     assert_eq!(load("load: 0.3, duration: 1 us").covered_percent(), 0);
 }
 
-/// In the paper's testbed, each of DC1's six links gets a sixth of its traffic to DC8 under an even split, so that those
-/// of 40 Gbit/s are full at 240 Gbit/s. The six links carry 2 · (200 + 100 + 40) = 680 Gbit/s, more than DC1's four NICs.
+/// In the paper's testbed, an even split sends a sixth of DC1's traffic over each of six links, so that the links with
+/// 40 Gbit/s are full at 240 Gbit/s. The six links carry 2 · (200 + 100 + 40) = 680 Gbit/s, more than DC1's four NICs.
 #[test]
 fn loads_of_the_papers_network() {
     let text = common::scenario_text("8dc.yaml").replace("duration: 320 ms", "duration: 20 ms");
@@ -269,7 +269,7 @@ fn loads_of_the_papers_network() {
     }
 }
 
-/// The busiest link is full: the plan for all policies shows it at 100 %, and no link is overloaded.
+/// A load of 1 fills a link and does not overload it; the second network's link carries more than its senders can send.
 #[test]
 fn a_full_busiest_link_is_no_overload_and_a_fuller_one_has_a_hint_without_the_senders() {
     let full = common::simulated(&two_dcs("load: 1, load_base: busiest-link, duration: 1 ms"));

@@ -51,6 +51,28 @@ scale: {{ rate: 1/2000, time: 10 }}
     lab_plan::resolve(&scenario, &text, &files, &PlanOptions::default()).expect("a plan")
 }
 
+/// Data from dc1 to dc4 and back passes a switch with two next hops, that from dc5 to dc4 none. A kernel without an agent
+/// at dc1 hashes under every policy, which leaves a choice from dc4 to dc1 alone.
+#[test]
+fn facts_of_a_run_name_the_pairs_with_a_choice_and_are_silent_if_there_are_no_others() {
+    let facts = |plan: &Plan| {
+        let setting = crate::RunSetting::simulated(plan, 1, String::new());
+        crate::run_info(plan, "", &setting).with_choice
+    };
+    let found = facts(&diamond("policy")).expect("one pair has no choice");
+    let sinks = |source: &str| -> Vec<&str> {
+        let sinks = found.pairs.get(source).into_iter().flatten();
+        sinks.map(String::as_str).collect()
+    };
+    assert_eq!(found.flows, 2);
+    assert_eq!((sinks("dc1"), sinks("dc4")), (vec!["dc4"], vec!["dc1"]));
+    let legacy = facts(&diamond("legacy")).expect("two pairs have no choice");
+    assert_eq!((legacy.flows, legacy.pairs.len()), (1, 1));
+    let mut all = diamond("policy");
+    all.flows.pop();
+    assert_eq!(facts(&all), None);
+}
+
 fn maker(plan: &Plan) -> RowMaker<'_> {
     let generator = FlowGenerator {
         program: "lab-flows",

@@ -19,16 +19,33 @@ pub fn blocks<'a>(inputs: &ReportInputs<'_>) -> Vec<Block<'a>> {
     let title = "FCT slowdown of scheduled flows".to_owned();
     let mut blocks = vec![
         heading(title),
-        Block::Table(Medium::Page, slowdowns(inputs)),
+        Block::Table(Medium::Page, slowdowns(inputs, &summary.policies)),
     ];
     if let [first, _, ..] = summary.policies.as_slice() {
         blocks.push(heading(format!("Change against {}", first.policy)));
         blocks.push(if summary.verdict == Grade::Valid {
-            Block::Table(Medium::Page, changes(inputs))
+            Block::Table(Medium::Page, changes(inputs, &summary.policies))
         } else {
             let text = "The run is not valid: no change is computed from it.";
             Block::Text(Medium::Page, text.to_owned())
         });
+    }
+    if let Some(choice) = &summary.with_choice {
+        let title = "FCT slowdown of scheduled flows with a choice".to_owned();
+        blocks.push(heading(title));
+        blocks.push(Block::Table(
+            Medium::Page,
+            slowdowns(inputs, &choice.policies),
+        ));
+        if let ([first, _, ..], Grade::Valid) = (choice.policies.as_slice(), summary.verdict) {
+            let title = format!("Change against {}, of flows with a choice", first.policy);
+            blocks.push(heading(title));
+            blocks.push(Block::Table(
+                Medium::Page,
+                changes(inputs, &choice.policies),
+            ));
+        }
+        blocks.push(Block::Note(Medium::Page, choice.words()));
     }
     blocks.extend(about_losses(inputs.run).map(|it| Block::Note(Medium::Page, it)));
     blocks.push(Block::Note(Medium::Page, about_percentiles(summary)));
@@ -56,7 +73,7 @@ fn about_percentiles(summary: &Summary) -> String {
     notes.join(" ")
 }
 
-fn slowdowns(inputs: &ReportInputs<'_>) -> Table {
+fn slowdowns(inputs: &ReportInputs<'_>, policies: &[PolicySummary]) -> Table {
     let numbers = [
         "p50",
         "p95",
@@ -100,10 +117,10 @@ fn slowdowns(inputs: &ReportInputs<'_>) -> Table {
     };
     Table::new(columns)
         .colored(&inputs.run.flows.policies)
-        .with(inputs.summary.policies.iter().map(row))
+        .with(policies.iter().map(row))
 }
 
-fn changes(inputs: &ReportInputs<'_>) -> Table {
+fn changes(inputs: &ReportInputs<'_>, policies: &[PolicySummary]) -> Table {
     let numbers = ["p50", "p95", "p99", "mean", "flows"];
     let columns = [Column::names("policy")]
         .into_iter()
@@ -125,7 +142,7 @@ fn changes(inputs: &ReportInputs<'_>) -> Table {
     };
     Table::new(columns)
         .colored(&inputs.run.flows.policies)
-        .with(inputs.summary.policies.iter().filter_map(row))
+        .with(policies.iter().filter_map(row))
 }
 
 /// Returns a note on the policies under which inter-DC links lost packets, because their slowest flows waited for

@@ -14,15 +14,25 @@ use crate::{
 /// Returns the FCT slowdowns of all policies, the parameters that depart from the paper, the changes against the first
 /// policy, and notes on slowdowns and changes.
 pub fn blocks<'a>(summary: &Summary) -> Vec<Block<'a>> {
-    let mut blocks = vec![Block::Table(Medium::Terminal, slowdowns(summary))];
-    blocks.extend(changes(summary));
+    let table = slowdowns("FCT slowdown", &summary.policies);
+    let mut blocks = vec![Block::Table(Medium::Terminal, table)];
+    blocks.extend(changes(summary.verdict, &summary.policies));
+    if let Some(choice) = &summary.with_choice {
+        blocks.push(Block::Text(Medium::Terminal, choice.words()));
+        let table = slowdowns("with a choice", &choice.policies);
+        blocks.push(Block::Table(Medium::Terminal, table));
+        if summary.verdict == Grade::Valid {
+            blocks.extend(changes(summary.verdict, &choice.policies));
+        }
+    }
     let notes = notes(summary).into_iter();
     blocks.extend(notes.map(|note| Block::Note(Medium::Terminal, note)));
     blocks
 }
 
-fn slowdowns(summary: &Summary) -> Table {
-    let has_intervals = summary.policies.iter().any(|it| {
+/// Returns the table of the policies' slowdowns, whose first column has the head `title`.
+fn slowdowns(title: &str, policies: &[PolicySummary]) -> Table {
+    let has_intervals = policies.iter().any(|it| {
         let percentiles = it.slowdown.into_iter().flat_map(|it| [it.p50, it.p99]);
         percentiles.flatten().any(|it| it.interval.is_some())
     });
@@ -35,14 +45,14 @@ fn slowdowns(summary: &Summary) -> Table {
         }
     };
     let columns = [
-        Column::names("FCT slowdown"),
+        Column::names(title),
         Column::numbers("flows"),
         percentile("p50"),
         percentile("p99"),
         Column::numbers("max"),
         Column::sentences("parameters"),
     ];
-    Table::new(columns).with(summary.policies.iter().map(slowdown_row))
+    Table::new(columns).with(policies.iter().map(slowdown_row))
 }
 
 fn slowdown_row(policy: &PolicySummary) -> [Cell; 6] {
@@ -77,12 +87,12 @@ fn cell(estimate: &Estimate) -> String {
 
 /// Returns the changes of p50 and p99 against the first policy, with their meaning in words. Each policy has one line,
 /// or two if a line would be too long. A run that is not valid has a note instead.
-fn changes<'a>(summary: &Summary) -> Option<Block<'a>> {
-    let (first, others) = summary.policies.split_first()?;
+fn changes<'a>(verdict: Grade, policies: &[PolicySummary]) -> Option<Block<'a>> {
+    let (first, others) = policies.split_first()?;
     if others.is_empty() {
         return None;
     }
-    if summary.verdict != Grade::Valid {
+    if verdict != Grade::Valid {
         let words = "The run is not valid: no change against the first policy is computed from it.";
         return Some(Block::Text(Medium::Terminal, words.to_owned()));
     }
@@ -153,6 +163,7 @@ mod tests {
     use crate::{
         document::text_of,
         stats::{self, Intervals, Meaning},
+        summary::WithChoice,
     };
 
     /// Returns `len` slowdowns, spread evenly from `low` to `high`.
@@ -176,11 +187,20 @@ mod tests {
     }
 
     fn table(repetitions: u32, policies: Vec<PolicySummary>) -> String {
+        table_with(repetitions, policies, None)
+    }
+
+    fn table_with(
+        repetitions: u32,
+        policies: Vec<PolicySummary>,
+        with_choice: Option<WithChoice>,
+    ) -> String {
         let clean = policies
             .iter()
             .all(|policy| policy.flows == policy.finished);
         let summary = Summary {
             measured: None,
+            with_choice,
             scenario: "test".to_owned(),
             verdict: if clean { Grade::Valid } else { Grade::Doubtful },
             reasons: Vec::new(),
@@ -217,6 +237,32 @@ mod tests {
         );
         assert!(!ranks(&text), "{text}");
         insta::assert_snapshot!(text);
+    }
+
+    /// A tenth of the flows has a choice and makes the difference.
+    #[test]
+    fn flows_with_a_choice_have_a_table_and_changes_of_their_own() {
+        let same = values(1_800, 1.0, 4.0);
+        let base = [values(200, 1.0, 60.0)];
+        let fast = [values(200, 1.0, 20.0)];
+        let all = |choice: &[Vec<f64>]| {
+            let mut all = [same.as_slice(), &choice[0]].concat();
+            all.sort_by(f64::total_cmp);
+            [all]
+        };
+        let choice = WithChoice {
+            scheduled: 200,
+            scheduled_in_all: 2_000,
+            policies: vec![policy("ecmp", &[], &base), policy("lcmp", &base, &fast)],
+        };
+        insta::assert_snapshot!(table_with(
+            1,
+            vec![
+                policy("ecmp", &[], &all(&base)),
+                policy("lcmp", &all(&base), &all(&fast)),
+            ],
+            Some(choice),
+        ));
     }
 
     #[test]

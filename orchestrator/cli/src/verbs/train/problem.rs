@@ -228,9 +228,9 @@ policies: [ecmp, wcmp]
         }
     }
 
-    /// The demands that are trained on are those of the plan's flows, also if the load is one of the network: with every
-    /// NIC full, the link of 40 Gbit/s from `dc1` to `dc3` would get 2 · 100 ÷ 3 Gbit/s, so that 60 % of the link are 36 %
-    /// of the NICs.
+    /// The demands that are trained on are those of the plan's flows, also if a load is that of the network. With every
+    /// NIC full, the link of 40 Gbit/s from `dc1` to `dc3` would get 2 · 100 ÷ 3 Gbit/s: 60 % of the link are 36 % of the
+    /// NICs.
     #[test]
     fn mean_demands_are_those_of_the_flows() {
         let of_link = STEADY.replace("load: 0.36", "load: 0.6, load_base: busiest-link");
