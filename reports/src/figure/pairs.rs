@@ -176,21 +176,7 @@ impl Figure for DcPairs {
     }
 
     fn numbers(&self) -> String {
-        let heads = [
-            "policy", "from_dc", "to_dc", "flows", "finished", "p50", "p99", "max",
-        ];
-        let mut numbers = Numbers::new(heads);
-        for panel in &self.panels {
-            for ((source, sink), cell) in &panel.cells {
-                let [p50, p99, max] = [cell.p50, cell.p99, cell.max]
-                    .map(|it| it.map_or_else(String::new, |it| it.to_string()));
-                let policy = &panel.policy;
-                let flows = &cell.flows;
-                let finished = &cell.finished;
-                numbers.row([policy, source, sink, flows, finished, &p50, &p99, &max]);
-            }
-        }
-        numbers.into_text()
+        pair_numbers(&self.panels)
     }
 
     fn parts(&self) -> Vec<Self> {
@@ -200,6 +186,25 @@ impl Figure for DcPairs {
         };
         self.panels.iter().map(part).collect()
     }
+}
+
+/// Returns the rows of the figure's CSV, one per policy and pair.
+pub fn pair_numbers(panels: &[PairPanel]) -> String {
+    let heads = [
+        "policy", "from_dc", "to_dc", "flows", "finished", "p50", "p99", "max",
+    ];
+    let mut numbers = Numbers::new(heads);
+    for panel in panels {
+        for ((source, sink), cell) in &panel.cells {
+            let [p50, p99, max] = [cell.p50, cell.p99, cell.max]
+                .map(|it| it.map_or_else(String::new, |it| it.to_string()));
+            let policy = &panel.policy;
+            let flows = &cell.flows;
+            let finished = &cell.finished;
+            numbers.row([policy, source, sink, flows, finished, &p50, &p99, &max]);
+        }
+    }
+    numbers.into_text()
 }
 
 /// Height of a panel's title, logical pixels.

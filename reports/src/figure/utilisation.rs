@@ -46,7 +46,7 @@ pub struct LinkBars {
 }
 
 impl Utilisation {
-    /// Returns the figure of the busiest of `links`, at most [`MAX_LINKS`], in their given order.
+    /// Returns the figure of the busiest of `links`, as many as fill two pages, in their given order.
     pub fn new(policies: Vec<(String, RGBColor)>, links: Vec<LinkBars>) -> Self {
         let busiest = |bars: &LinkBars| bars.shares.iter().flatten().copied().fold(0.0, f64::max);
         let mut order: Vec<usize> = (0..links.len()).collect();
@@ -54,7 +54,7 @@ impl Utilisation {
             let by_use = busiest(&links[b]).total_cmp(&busiest(&links[a]));
             by_use.then(a.cmp(&b))
         });
-        let shown: Vec<usize> = order.into_iter().take(MAX_LINKS).collect();
+        let shown: Vec<usize> = order.into_iter().take(room(policies.len())).collect();
         let left_out = links.len() - shown.len();
         let max = links.iter().map(busiest).fold(0.0, f64::max);
         let kept = links
@@ -93,7 +93,7 @@ impl Utilisation {
     }
 
     fn row_height(&self) -> f64 {
-        text::to_float(self.policies.len() as u64).max(2.0) * BAR + ROW_GAP
+        row_height(self.policies.len())
     }
 
     fn legend(&self) -> Result<Legend, DrawError> {
@@ -233,8 +233,28 @@ pub fn attributes(link: &LinkInfo) -> String {
     format!("{rate} · {delay}")
 }
 
-/// Maximum number of links in the figure, which fill two pages.
+/// Returns the height of a link's row, logical pixels.
+fn row_height(policies: usize) -> f64 {
+    text::to_float(policies as u64).max(2.0) * BAR + ROW_GAP
+}
+
+/// Returns the maximum number of links in the figure: 40 of up to two policies, and fewer with more bars each.
+fn room(policies: usize) -> usize {
+    let fits = |links: &usize| text::to_float(*links as u64) * row_height(policies) <= MAX_ROWS;
+    (MIN_LINKS..=MAX_LINKS)
+        .rev()
+        .find(fits)
+        .unwrap_or(MIN_LINKS)
+}
+
+/// Maximum number of links in the figure.
 const MAX_LINKS: usize = 40;
+
+/// Number of links for which the figure always has room, so that no network of the paper is cut.
+const MIN_LINKS: usize = 24;
+
+/// Maximum total height of the rows, which fill two pages, logical pixels.
+const MAX_ROWS: f64 = 1_800.0;
 
 /// Share of a link's capacity by which a shaper's burst can exceed it.
 const BURST: f64 = 0.02;

@@ -13,8 +13,8 @@ use crate::{
     departures,
     error::ReportError,
     figure::{
-        Cdf, Curve, DcPairs, Figure, Image, LinkBars, PairCell, PairPanel, Panel, PathMap, SizeBin,
-        SizePanel, SizePanels, Utilisation, render,
+        Cdf, Curve, DcPairs, Figure, Image, LinkBars, PairCell, PairDots, PairPanel, PairValue,
+        Panel, PathMap, SizeBin, SizePanel, SizePanels, Utilisation, render,
         theme::{Style, policy_styles},
     },
     parallel,
@@ -200,15 +200,17 @@ impl Draw<'_> {
             return Ok(None);
         }
         let dcs = || self.run.info.dcs.iter().map(|dc| &dc.name);
+        let own_sources: BTreeSet<&String> = pairs.iter().map(|pair| &pair.0).collect();
+        let own_sinks: BTreeSet<&String> = pairs.iter().map(|pair| &pair.1).collect();
+        if own_sources.len().max(own_sinks.len()) > MAX_MATRIX {
+            return self.pair_dots(panels);
+        }
         let figure = DcPairs {
             sources: dcs()
-                .filter(|dc| pairs.iter().any(|pair| pair.0 == **dc))
+                .filter(|dc| own_sources.contains(dc))
                 .cloned()
                 .collect(),
-            sinks: dcs()
-                .filter(|dc| pairs.iter().any(|pair| pair.1 == **dc))
-                .cloned()
-                .collect(),
+            sinks: dcs().filter(|dc| own_sinks.contains(dc)).cloned().collect(),
             max: cells().filter_map(|(_, cell)| cell.p50).fold(1.0, f64::max),
             panels,
         };
@@ -224,6 +226,29 @@ impl Draw<'_> {
         }
         let title = "FCT slowdown between datacenters";
         self.captioned(&figure, title, caption)
+    }
+
+    /// Plots the pairs of datacenters between which policies differ most, instead of a matrix that would not fit on a
+    /// page.
+    fn pair_dots(&self, panels: Vec<PairPanel>) -> Plotted {
+        let figure = PairDots::new(panels);
+        let shown = text::number(figure.shown.len() as u64);
+        let mut caption = format!(
+            "{shown} of {}, those whose {} differs most between policies, by its largest value ÷ its smallest. The \
+             number of flows is in brackets; markers of a pair are below each other in the order of the policies.",
+            text::count(figure.pairs, "pair"),
+            figure.value.title(),
+        );
+        if figure.value == PairValue::Max {
+            caption += &format!(
+                " The largest slowdown of a pair is compared, because too few pairs have the {} flows that a p50 needs.",
+                text::number(Statistic::P50.min_values() as u64)
+            );
+        }
+        if figure.has_gaps() {
+            caption += " A pair has no marker for a policy under which some of its flows did not finish, or are too few.";
+        }
+        self.captioned(&figure, "FCT slowdown between datacenters", caption)
     }
 
     pub fn map(&self) -> Plotted {
@@ -247,6 +272,14 @@ impl Draw<'_> {
                            and, where there is room, the number of flows; the more bytes, the wider \
                            the line. Rates and one-way delays are the scenario's."
             .to_owned();
+        if figure.is_dense() {
+            caption = format!(
+                "{}, each a dot: share of all data bytes on routes over each link, in either direction; the more bytes, \
+                 the wider the line. Names and shares stand where they fit, those with the most bytes first; the \
+                 figure's CSV has all.",
+                text::count(figure.dcs.len(), "datacenter")
+            );
+        }
         caption += self.run.about_routes();
         self.captioned(&figure, "Paths taken", caption)
     }
@@ -344,6 +377,9 @@ fn about_unfinished(figure: &SizePanels) -> &'static str {
         ""
     }
 }
+
+/// Maximum number of sending or receiving datacenters for which pairs are a matrix.
+const MAX_MATRIX: usize = 20;
 
 /// Maximum number of datacenter pairs for which the matrix is omitted, because it would compare little.
 const FEW_PAIRS: usize = 2;

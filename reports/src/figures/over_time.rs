@@ -261,7 +261,9 @@ impl Draw<'_> {
             .map(|(label, _)| label)
             .zip(colors)
             .collect();
-        let switches: BTreeSet<&String> = series.iter().map(|one| &one.from_dc).collect();
+        let all: BTreeSet<&String> = series.iter().map(|one| &one.from_dc).collect();
+        let room = (MAX_FAULT_PANELS / self.policies.len().max(1)).max(1);
+        let switches: BTreeSet<&String> = all.iter().copied().take(room).collect();
         let rates = |one: &LinkSeries| {
             let gigabits = |(start, end, rate)| (start, end, rate * 8.0 / 1e9);
             one.rates().map(gigabits).collect()
@@ -302,6 +304,13 @@ impl Draw<'_> {
                            between samples; headers and acknowledgements are included. The switch \
                            is at the faulty link's end with more links."
                 .to_owned();
+        if switches.len() < all.len() {
+            caption += &format!(
+                " {} of {} switches are shown, the first by name.",
+                switches.len(),
+                all.len()
+            );
+        }
         if self.run.info.repetitions > 1 {
             caption += " Only the first repetition is shown.";
         }
@@ -339,6 +348,9 @@ impl Draw<'_> {
         self.run.groups.labels(&self.run.routes)
     }
 }
+
+/// Maximum number of panels in the figure of rates around faults, except that each policy has one.
+const MAX_FAULT_PANELS: usize = 16;
 
 /// Returns the link directions with the largest `weight`, at most [`MAX_STRIPS`], and a caption sentence about the
 /// omitted directions.

@@ -179,8 +179,8 @@ impl Flows {
         with_choice.map(|it| it.finished().to_vec()).collect()
     }
 
-    /// Returns the counts of a policy's measured flows with a choice of paths, and a lower bound on the slowdown of each
-    /// scheduled one that did not finish.
+    /// Returns the counts of a policy's measured flows with a choice, and lower bounds on the slowdowns of those that did
+    /// not finish.
     pub fn with_choice(&self, policy: usize) -> &ChoiceFlows {
         &self.of_policies[policy].with_choice
     }

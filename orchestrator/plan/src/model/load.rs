@@ -61,14 +61,14 @@ impl fmt::Display for NetworkLoad {
     /// Writes a clause without a full stop.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match &self.from {
-            Some(_) => "the busiest inter-DC link if every switch splits its flows alone evenly",
-            None => "the tightest cut that its flows alone must cross",
+            Some(_) => "the busiest inter-DC link if every switch splits them evenly",
+            None => "the tightest cut that they must cross",
         };
         let links = self.links.iter().take(MAX_LINKS);
         let names: Vec<String> = links.map(|link| format!("`{link}`")).collect();
         write!(
             f,
-            "a load of 1 in `traffic[{}]` fills {what}, {} over {}",
+            "a load of 1 in `traffic[{}]` fills, by its flows alone, {what}: {} over {}",
             self.traffic,
             about_rate(self.capacity_bps),
             names.join(", "),

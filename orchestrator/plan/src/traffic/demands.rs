@@ -360,7 +360,8 @@ scale: {{ rate: 1/2000, time: 10 }}
             .unwrap();
         assert_eq!(
             found.network.unwrap().to_string(),
-            "a load of 1 in `traffic[0]` fills the tightest cut that its flows alone must cross, 10 Gbit/s over `a-c`, `b-d`"
+            "a load of 1 in `traffic[0]` fills, by its flows alone, the tightest cut that they must cross: 10 Gbit/s over \
+             `a-c`, `b-d`"
         );
     }
 

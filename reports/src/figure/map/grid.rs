@@ -16,6 +16,8 @@ pub struct Grid {
     /// True if rows must be taller: a label lies between two datacenters of a column, parallel links have labels above
     /// each other, or labels have three lines.
     tall: bool,
+    /// True if there are so many datacenters that they are dots, and texts stand only where they fit.
+    pub is_dense: bool,
 }
 
 impl Grid {
@@ -30,12 +32,18 @@ impl Grid {
         Self {
             tall: narrow || has_labels_in_a_column || pairs.len() < ends.len(),
             narrow,
+            is_dense: dcs.len() > MAX_BOXES,
             layout,
         }
     }
 
     fn row(&self) -> f64 {
-        if self.tall { TALL_ROW } else { ROW }
+        let row = if self.tall { TALL_ROW } else { ROW };
+        if self.is_dense {
+            row.min(DENSE_HEIGHT / f64::from(self.layout.rows.max(1)))
+        } else {
+            row
+        }
     }
 
     /// Returns the height of a panel, logical pixels.
@@ -47,7 +55,10 @@ impl Grid {
     pub fn spacing(&self, top: f64) -> Spacing {
         let last = f64::from(self.layout.columns.saturating_sub(1)).max(1.0);
         let side = if self.narrow { NARROW_SIDE } else { SIDE };
-        let (around, further) = if self.narrow {
+        let (around, further) = if self.is_dense {
+            let column = (WIDTH - 2.0 * side) / last;
+            (column / 4.0, column / 16.0)
+        } else if self.narrow {
             (68.0, 22.0)
         } else {
             (129.0, 12.0)
@@ -58,7 +69,7 @@ impl Grid {
             row: self.row(),
             around,
             further,
-            parallel: 36.0,
+            parallel: if self.is_dense { 5.0 } else { 36.0 },
         }
     }
 }
@@ -80,6 +91,12 @@ const NARROW_SIDE: f64 = 40.0;
 const ROW: f64 = 62.0;
 /// Height of a row with room for labels between datacenters, logical pixels.
 const TALL_ROW: f64 = 92.0;
+
+/// Maximum number of datacenters that have boxes.
+const MAX_BOXES: usize = 20;
+
+/// Maximum total height of the rows of a panel with more datacenters, logical pixels.
+const DENSE_HEIGHT: f64 = 400.0;
 
 /// Maximum number of columns for which labels are wide.
 const WIDE_COLUMNS: u32 = 4;

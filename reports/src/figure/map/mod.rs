@@ -1,5 +1,6 @@
 //! Figure of the inter-DC links, with the paths of flows under each policy.
 
+mod dense;
 mod grid;
 mod marks;
 
@@ -15,6 +16,7 @@ use plotters::{
 };
 
 use self::{
+    dense::{Dense, DenseLink},
     grid::{Grid, TITLE, ends_of},
     marks::{Label, box_of, draw_dc},
 };
@@ -107,6 +109,9 @@ impl PathMap {
         top: f64,
     ) -> Drawn {
         draw_title(canvas, panel, top)?;
+        if grid.is_dense {
+            return self.draw_dense(canvas, panel, grid, top);
+        }
         let edges = self.edges(panel, grid)?;
         let map = self.map(&edges, grid, top)?;
         map.draw(&mut PanelPainter {
@@ -115,6 +120,40 @@ impl PathMap {
             edges: &edges,
             color: panel.color,
         })
+    }
+
+    fn draw_dense<DB: DrawingBackend>(
+        &self,
+        canvas: &Canvas<'_, DB>,
+        panel: &Panel,
+        grid: &Grid,
+        top: f64,
+    ) -> Drawn {
+        let links: Vec<DenseLink> = self
+            .links
+            .iter()
+            .zip(&panel.uses)
+            .filter_map(|(link, &(flows, share))| {
+                let ends = ends_of(&self.dcs, link)?;
+                Some(DenseLink { ends, flows, share })
+            })
+            .collect();
+        let lines: Vec<LabelledLink> = links.iter().map(|link| (link.ends, (0.0, 0.0))).collect();
+        let dots = vec![(DOT, DOT); self.dcs.len()];
+        let names = self.dcs.iter().map(|dc| (&*dc.name, !dc.hosts.is_empty()));
+        Dense {
+            map: &Map::new(&grid.layout, &grid.spacing(top), dots, &lines),
+            dcs: &names.collect::<Vec<_>>(),
+            links: &links,
+            color: panel.color,
+            edges: (top + TITLE, top + grid.panel_height()),
+        }
+        .draw(canvas)
+    }
+
+    /// Returns true if datacenters are dots, and names and shares stand only where they fit.
+    pub fn is_dense(&self) -> bool {
+        self.grid().is_dense
     }
 
     /// Returns the links of a panel that have both ends on the map.
@@ -143,6 +182,9 @@ impl PathMap {
         Ok(Map::new(&grid.layout, &grid.spacing(top), boxes, &links))
     }
 }
+
+/// Half of the width and height of a datacenter's dot, logical pixels.
+const DOT: f64 = 3.0;
 
 fn draw_title<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, panel: &Panel, top: f64) -> Drawn {
     let middle = top + TITLE / 2.0;
@@ -235,6 +277,19 @@ mod tests {
             let width = label.half.0;
             assert!(x >= width && x + width <= WIDTH, "{name}: {x}");
         }
+    }
+
+    /// 754 datacenters in a line, and 48 in a line with 40 more at its end.
+    #[test]
+    fn panels_of_many_datacenters_have_the_height_of_half_a_page() {
+        let line = |dcs: u32| (1..dcs).map(|dc| (dc, dc + 1, 100, 1)).collect::<Vec<_>>();
+        let star = (49..89).map(|dc| (48, dc, 100, 1));
+        for links in [line(754), line(48).into_iter().chain(star).collect()] {
+            let map = map(&links);
+            assert!(map.is_dense() && map.height() <= 460.0, "{}", map.height());
+        }
+        let few = map(&line(20));
+        assert!(!few.is_dense());
     }
 
     #[test]

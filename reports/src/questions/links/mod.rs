@@ -2,7 +2,10 @@
 
 mod certificate;
 
-use std::cmp::Reverse;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use lab_records::{EngineInfo, LinkInfo};
 use lab_units::{Bytes, Nanos};
@@ -72,6 +75,13 @@ fn about_carried(run: &Run) -> String {
     if run.link_uses.iter().any(|one| one.is_peak_sampled) {
         note += " A queue length after ≥ is the longest sample: between samples, the queue may have been longer.";
     }
+    let directions = 2 * run.info.links.len();
+    if directions > MAX_DIRECTIONS {
+        note += &format!(
+            " {MAX_DIRECTIONS} of {} are listed, those with the most bytes under any policy.",
+            text::count(directions, "direction")
+        );
+    }
     note
 }
 
@@ -84,11 +94,13 @@ fn carried(run: &Run) -> Table {
     let columns = first
         .into_iter()
         .chain(policies.iter().map(Column::numbers));
+    let shown = busiest_directions(run);
     let directions = run
         .info
         .links
         .iter()
-        .flat_map(|link| [(link, &link.a, &link.b), (link, &link.b, &link.a)]);
+        .flat_map(|link| [(link, &link.a, &link.b), (link, &link.b, &link.a)])
+        .filter(|(link, from, _)| shown.contains(&(link.name.as_str(), from.as_str())));
     let row = |(link, from, to): (&LinkInfo, &String, &String)| {
         let uses = policies
             .iter()
@@ -102,6 +114,26 @@ fn carried(run: &Run) -> Table {
     Table::new(columns)
         .colored(policies)
         .with(directions.map(row))
+}
+
+/// Returns link and source datacenter of the [`MAX_DIRECTIONS`] directions that carried the most bytes under any policy.
+fn busiest_directions(run: &Run) -> BTreeSet<(&str, &str)> {
+    let mut bytes: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for link in &run.info.links {
+        bytes.insert((&link.name, &link.a), 0);
+        bytes.insert((&link.name, &link.b), 0);
+    }
+    for one in &run.link_uses {
+        let most = bytes.entry((&one.link, &one.from_dc)).or_default();
+        *most = one.bytes.max(*most);
+    }
+    let mut order: Vec<_> = bytes
+        .into_iter()
+        .map(|(direction, bytes)| (Reverse(bytes), direction))
+        .collect();
+    order.sort_unstable();
+    let shown = order.into_iter().take(MAX_DIRECTIONS);
+    shown.map(|(_, direction)| direction).collect()
 }
 
 /// Returns the table of the ports with the longest queues or pauses.
@@ -174,6 +206,9 @@ fn use_cell(run: &Run, policy: &str, link: &str, from: &str) -> Cell {
     let carried = Cell::from(text::size(Bytes::new(one.bytes)));
     more.into_iter().flatten().fold(carried, Cell::below)
 }
+
+/// Maximum number of link directions in the table of carried bytes.
+const MAX_DIRECTIONS: usize = 100;
 
 /// Maximum number of ports per policy in the table of ports.
 const MAX_PORTS: usize = 8;

@@ -37,8 +37,16 @@ fn blocks<'a>(inputs: &ReportInputs<'a>) -> Vec<Block<'a>> {
         facts.into_iter().chain(acted).collect(),
     ));
     blocks.extend(words::failover_note(evidence).map(|it| Block::Note(Medium::Any, it.to_owned())));
-    let warnings = warnings.map(|it| fact("warning", it.clone()));
-    blocks.push(Block::Facts(Medium::Terminal, warnings.collect()));
+    let more = warnings.len().saturating_sub(MAX_WARNINGS);
+    let mut warnings: Vec<_> = warnings
+        .take(MAX_WARNINGS)
+        .map(|it| fact("warning", it.clone()))
+        .collect();
+    if more > 0 {
+        let more = text::count(more, "more warning");
+        warnings.push(fact("warning", format!("{more}, which the page lists")));
+    }
+    blocks.push(Block::Facts(Medium::Terminal, warnings));
     blocks
 }
 
@@ -81,12 +89,19 @@ fn row(policy: &PolicyEvidence) -> [Cell; 6] {
     ]
 }
 
+/// Maximum number of warnings on a terminal.
+const MAX_WARNINGS: usize = 20;
+
+/// Maximum number of sending datacenters whose load is written; every lab of the paper has fewer.
+const MAX_SENDERS: usize = 20;
+
 /// Describes the offered load in a sentence; `None` without workloads.
 pub fn load(evidence: &Evidence) -> Option<String> {
     let covered = evidence.covered?;
     let mut parts: Vec<String> = evidence
         .load
         .iter()
+        .take(MAX_SENDERS)
         .map(|load| {
             format!(
                 "{} {} requested, {} offered",
@@ -96,6 +111,9 @@ pub fn load(evidence: &Evidence) -> Option<String> {
             )
         })
         .collect();
+    if let more @ 1.. = evidence.load.len().saturating_sub(MAX_SENDERS) {
+        parts.push(text::count(more, "more sending datacenter"));
+    }
     parts.push(format!(
         "flow starts cover {} of the duration",
         text::percent(covered)
