@@ -14,7 +14,7 @@ use lab_records::{Location, ReasonCode, RunRequest, SimRequest};
 use lab_reports::{compare::Aspect, fidelity::PolicyBound};
 use lab_reproduce::Figure;
 use lab_scenario::limits;
-use lab_units::{Clock, FlowId, Nanos, Ratio, Trainer};
+use lab_units::{Bytes, Clock, FlowId, Nanos, Ratio, Trainer};
 use serde::{Deserialize, Serialize};
 
 /// Compare inter-datacenter RDMA routing policies on one Linux host
@@ -714,6 +714,10 @@ pub struct PlaceArgs {
     /// [default: the distribution's]
     #[arg(long, value_name = "RELEASE", conflicts_with = "here")]
     pub kernel: Option<String>,
+    /// Memory of the guest, such as `6 GiB` [default: what the plan is estimated to need, at least
+    /// 2 GiB]
+    #[arg(long, value_name = "SIZE", value_parser = guest_memory, conflicts_with = "here")]
+    pub guest_memory: Option<Bytes>,
 }
 
 /// Arguments of `doctor`.
@@ -774,6 +778,7 @@ impl UpArgs {
                 guest: request.location == Some(Location::Guest),
                 clock: request.clock,
                 kernel: None,
+                guest_memory: None,
             },
             keep: false,
             uncertified: false,
@@ -920,6 +925,18 @@ pub struct ValidateArgs {
     /// Number of threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+}
+
+/// Parses the memory of a guest, which has a minimum.
+fn guest_memory(text: &str) -> Result<Bytes, String> {
+    let memory: Bytes = text.parse().map_err(|error| format!("{error}"))?;
+    if memory < lab_guest::MIN_MEMORY {
+        return Err(format!(
+            "a guest needs at least {} MiB (hint: leave out --guest-memory, and the guest gets what its plan needs)",
+            lab_guest::MIN_MEMORY.get() >> 20
+        ));
+    }
+    Ok(memory)
 }
 
 /// Returns the parser of `--clock`, with a help text for each name.
@@ -1401,6 +1418,25 @@ mod tests {
             Ok(ScaleArg::Factors(factor("1/2"), factor("10")))
         );
         assert!("1/6000,fast".parse::<ScaleArg>().is_err());
+    }
+
+    #[test]
+    fn a_guests_memory_has_a_unit_and_a_minimum() {
+        assert_eq!(guest_memory("6 GiB"), Ok(Bytes::new(6 << 30)));
+        assert_eq!(guest_memory("3000MB"), Ok(Bytes::new(3_000_000_000)));
+        let error = guest_memory("2").unwrap_err();
+        assert!(error.contains("unit"), "{error}");
+        let error = guest_memory("100 MiB").unwrap_err();
+        assert!(
+            error.starts_with("a guest needs at least 512 MiB"),
+            "{error}"
+        );
+        let refused = command()
+            .try_get_matches_from("lcmp-lab up x.yaml --here --guest-memory 4GiB".split(' '));
+        assert_eq!(
+            refused.unwrap_err().kind(),
+            clap::error::ErrorKind::ArgumentConflict
+        );
     }
 
     #[test]

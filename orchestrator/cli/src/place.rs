@@ -115,6 +115,7 @@ mod tests {
             guest,
             clock,
             kernel: None,
+            guest_memory: None,
         };
         let real = Some(Clock::Real);
         let virtual_clock = Some(Clock::Virtual);

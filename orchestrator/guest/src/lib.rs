@@ -63,7 +63,7 @@ pub use error::GuestError;
 pub use inside::CpuUse;
 pub use kvm::KvmVerdict;
 pub use probe::{GuestFinding, Need};
-pub use request::{Accelerator, ExecConfig, GuestRequest, Terminal, memory_for};
+pub use request::{Accelerator, ExecConfig, GuestRequest, MIN_MEMORY, Terminal, memory_for};
 pub use run::{StayingGuest, run, run_and_stay};
 pub use sinks::{GuestEvent, Sinks};
 

@@ -84,7 +84,10 @@ impl GuestFinding {
             Self::NoUser { user } => {
                 format!("run as root of the machine, or map user and group IDs up to {user}")
             }
-            Self::NoMemory { .. } => "end other programs, or scale the scenario down".to_owned(),
+            Self::NoMemory { .. } => {
+                "end other programs, scale the scenario down, or give the guest less: --guest-memory SIZE"
+                    .to_owned()
+            }
         }
     }
 }

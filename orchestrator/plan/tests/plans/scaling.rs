@@ -169,3 +169,34 @@ fn a_network_beyond_a_labs_is_planned_for_the_simulator_alone() {
     let row = simulated.switches[0].towards(dc).unwrap();
     assert_eq!((row.hops, row.candidates.len()), (128, 2));
 }
+
+/// Every agent takes 38 MB, and one more may be about to start. A legacy switch has none.
+#[test]
+fn agents_count_in_the_memory_of_the_lab() {
+    let memory = |dcs: u32, legacy: u32| {
+        let mut text = "name: line\ntopology:\n  dcs:\n".to_owned();
+        for dc in 1..=dcs {
+            let agent = if dc <= legacy { ", agent: legacy" } else { "" };
+            text.push_str(&format!("    - {{ name: d{dc}, hosts: 1{agent} }}\n"));
+        }
+        text.push_str("  links:\n");
+        for dc in 1..dcs {
+            let next = dc + 1;
+            text.push_str(&format!(
+                "    - {{ between: [d{dc}, d{next}], rate: 1 Gbit, delay: 1 ms }}\n"
+            ));
+        }
+        text.push_str(
+            "traffic: [{ flows: [{ from: d1/h1, to: d2/h1, size: 1 kB }] }]\npolicies: [ecmp]\n\
+             scale: { rate: 1, time: 1 }\n",
+        );
+        common::plan(&text).estimate.memory_bytes.get()
+    };
+    let megabytes = 1_000_000;
+    assert_eq!(memory(3, 0) - memory(3, 1), 38 * megabytes);
+    assert_eq!(memory(3, 0) - memory(3, 3), 4 * 38 * megabytes);
+    // 25 datacenters used 1.95 GB of a guest, of which its kernel and page cache may take 1 GiB.
+    assert!(memory(25, 0) + (1 << 30) > 1_950 * megabytes);
+    // A guest of 2 GiB had no memory for the 29th of 40 agents.
+    assert!(memory(40, 0) + (1 << 30) > (2 << 30) + 11 * 38 * megabytes);
+}

@@ -34,6 +34,9 @@ pub struct EngineEstimate {
     pub repetitions: u32,
     /// Memory for the guest's kernel and processes, or for the simulator's packets and flows.
     pub memory_bytes: Bytes,
+    /// Memory that `up` gives a guest for this; `None` for the simulator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guest_memory_bytes: Option<Bytes>,
     /// Wall-clock time for all policies and repetitions: of `up` by its default costs, or simulated on one thread.
     pub wall_ns: Nanos,
 }
@@ -51,6 +54,7 @@ impl Engines {
             measured: measured(plan),
             repetitions: plan.repetitions,
             memory_bytes: plan.estimate.memory_bytes,
+            guest_memory_bytes: Some(lab_guest::memory_for(plan.estimate.memory_bytes)),
             wall_ns: DurationEstimate::new(
                 plan,
                 lab.capacity.place,
@@ -83,6 +87,7 @@ fn simulated(
         measured: measured(&plan),
         repetitions: plan.repetitions,
         memory_bytes: budget.memory(),
+        guest_memory_bytes: None,
         wall_ns: nanos(budget.time()),
     })
 }

@@ -233,8 +233,13 @@ fn engine(estimate: &EngineEstimate) -> String {
         Nanos::ZERO => "less than 1 s".to_owned(),
         wall => about_time(wall),
     };
+    let guest = estimate
+        .guest_memory_bytes
+        .map_or_else(String::new, |guest| {
+            format!(" (a guest has {} GiB)", guest.get() >> 30)
+        });
     format!(
-        "{} of each policy, {flows}; {repetitions}; about {} of memory and {wall} in all",
+        "{} of each policy, {flows}; {repetitions}; about {} of memory{guest} and {wall} in all",
         counted(count(estimate.measured), "measured flow"),
         about_bytes(estimate.memory_bytes),
     )

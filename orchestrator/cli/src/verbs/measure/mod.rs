@@ -115,6 +115,9 @@ fn in_guest(arguments: &PlaceArgs, flows: u32, global: &Global) -> Result<Loads,
     let mut request = GuestRequest::new(command, &cwd, &console).during("find this program")?;
     request.clock = arguments.clock;
     request.cache = cache;
+    if let Some(memory) = arguments.guest_memory {
+        request.memory = memory;
+    }
     request.env = up::passed_environment();
     let mut output = Vec::new();
     let signals = Signals::listen().during("listen to signals")?;

@@ -20,7 +20,7 @@ use super::{
     task::{GuestTask, Request},
 };
 use crate::{
-    args::Global,
+    args::{Global, PlaceArgs},
     caller::Handover,
     failure::{During, Exit, Failure, with_causes},
     place,
@@ -238,7 +238,7 @@ fn guest_request(request: &Request, dir: &Path, log: &str) -> Result<GuestReques
     guest.clock = request.place.clock;
     guest.cache = place::guest_cache(&request.place)?;
     guest.seed = request.plan.seed;
-    guest.memory = memory(&request.plan);
+    guest.memory = memory(&request.plan, &request.place);
     guest.writable = vec![dir.to_owned()];
     guest.env = passed_environment();
     let lab = &request.task.lab;
@@ -253,9 +253,11 @@ fn guest_request(request: &Request, dir: &Path, log: &str) -> Result<GuestReques
     Ok(guest)
 }
 
-/// Returns the memory that a guest needs to run `plan`.
-pub fn memory(plan: &Plan) -> Bytes {
-    lab_guest::memory_for(plan.estimate.memory_bytes)
+/// Returns the memory of the guest that runs `plan`: what the user asks for, or what the plan needs.
+pub fn memory(plan: &Plan, place: &PlaceArgs) -> Bytes {
+    place
+        .guest_memory
+        .unwrap_or_else(|| lab_guest::memory_for(plan.estimate.memory_bytes))
 }
 
 fn show(progress: &Progress, event: &GuestEvent) {

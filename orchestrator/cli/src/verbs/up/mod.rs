@@ -39,7 +39,7 @@ use self::{
     task::{GuestTask, Request, Task},
 };
 use crate::{
-    args::{Global, ScenarioArgs, UpArgs},
+    args::{Global, PlaceArgs, ScenarioArgs, UpArgs},
     failure::{During, Exit, Failure, Outcome},
     load::{self, Loaded},
     place,
@@ -314,7 +314,7 @@ impl MachineFacts {
     ) -> Result<Self, Failure> {
         let place = &request.place;
         let guest_lacks = if is_root && place::needs_guest(place, &kernel_lacks) {
-            guest_lacks(&request.plan, &place::guest_cache(place)?)
+            guest_lacks(&request.plan, place, &place::guest_cache(place)?)
         } else {
             Vec::new()
         };
@@ -328,10 +328,10 @@ impl MachineFacts {
 }
 
 /// Returns the requirements of a guest for `plan` that this machine lacks.
-fn guest_lacks(plan: &Plan, cache: &Path) -> Vec<GuestFinding> {
+fn guest_lacks(plan: &Plan, place: &PlaceArgs, cache: &Path) -> Vec<GuestFinding> {
     let mut lacks = probe::lacking(cache);
     // The memory for this plan's guest is checked, not that for the smallest guest.
     lacks.retain(|finding| !matches!(finding, GuestFinding::NoMemory { .. }));
-    lacks.extend(probe::lacking_memory(guest::memory(plan)));
+    lacks.extend(probe::lacking_memory(guest::memory(plan, place)));
     lacks
 }

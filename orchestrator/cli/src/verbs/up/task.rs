@@ -123,7 +123,7 @@ const TASK_FILE: &str = ".task.json";
 #[cfg(test)]
 mod tests {
     use lab_plan::PlanOptions;
-    use lab_units::Clock;
+    use lab_units::{Bytes, Clock};
 
     use super::*;
 
@@ -196,6 +196,7 @@ mod tests {
                 guest: true,
                 clock: Some(Clock::Virtual),
                 kernel: Some("6.12".to_owned()),
+                guest_memory: Some(Bytes::new(4 << 30)),
             },
         };
         let text = serde_json::to_string(&request).unwrap();
