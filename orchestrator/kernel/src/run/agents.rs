@@ -11,8 +11,9 @@ use std::{
         },
     },
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
+    time::Duration,
 };
 
 use lab_abi::wire::{AgentCommand, AgentConfig, AgentMessage, PolicyConfig, ValidAgentConfig};
@@ -25,7 +26,7 @@ use nix::{
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{AgentError, agent_config::agent_config};
+use super::{AgentError, agent_config::agent_config, kill::OomKills};
 use crate::Lab;
 
 /// Event that a datacenter's agent causes.
@@ -68,6 +69,8 @@ pub(super) struct SwitchAgent {
 struct Process {
     child: Child,
     stream: UnixStream,
+    /// Kills for lack of memory before the process started.
+    kills: OomKills,
 }
 
 /// Returns the indices in `plan.switches` of the switches that have an agent. Switches of legacy datacenters have no
@@ -167,20 +170,27 @@ impl AgentLauncher {
         // An earlier agent of this lab may have left its socket behind.
         let _ = std::fs::remove_file(&socket);
         let listener = UnixListener::bind(&socket).map_err(failed("open its socket"))?;
+        let kills = OomKills::read();
         let mut child = self.spawn(lab, node).map_err(failed("start it"))?;
         let mut stdin = child.stdin.take().expect("its standard input is piped");
         let text = serde_json::to_vec(config).expect("a configuration is plain data");
-        stdin
-            .write_all(&text)
-            .map_err(failed("send its configuration"))?;
+        match stdin.write_all(&text) {
+            // The agent has ended without reading, and the wait for its connection says how.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            written => written.map_err(failed("send its configuration"))?,
+        }
         drop(stdin);
-        let stream = accept(&listener, &mut child).map_err(failed("connect to it"))?;
+        let stream = accept(&listener, &mut child, kills).map_err(failed("connect to it"))?;
         let reader = stream.try_clone().map_err(failed("listen to it"))?;
         thread::Builder::new()
             .name(format!("agent-{name}"))
             .spawn(move || listen(dc, reader, &events))
             .map_err(failed("listen to it"))?;
-        Ok(Process { child, stream })
+        Ok(Process {
+            child,
+            stream,
+            kills,
+        })
     }
 
     fn spawn(&self, lab: &mut Lab, node: NodeId) -> io::Result<Child> {
@@ -261,9 +271,33 @@ impl SwitchAgent {
     pub(super) fn wait(mut self) -> Result<(), AgentError> {
         match self.process.child.wait() {
             Ok(status) if status.success() => Ok(()),
-            _ => Err(AgentError::Gone {
-                dc: self.name().to_owned(),
-            }),
+            ended => Err(self.gone(ended.ok())),
+        }
+    }
+}
+
+impl SwitchAgent {
+    /// Returns the error for an agent that has closed its socket although nobody asked it to end. Waits shortly for the
+    /// process, whose sockets close a moment before it has ended.
+    pub(super) fn lost(&mut self) -> AgentError {
+        let mut status = None;
+        for _ in 0..END_CHECKS {
+            match self.process.child.try_wait() {
+                Ok(None) => thread::sleep(END_CHECK),
+                ended => {
+                    status = ended.ok().flatten();
+                    break;
+                }
+            }
+        }
+        self.gone(status)
+    }
+
+    fn gone(&self, status: Option<ExitStatus>) -> AgentError {
+        let dc = self.name().to_owned();
+        match status.and_then(|status| self.process.kills.cause(status)) {
+            Some(cause) => AgentError::Killed { dc, cause },
+            None => AgentError::Gone { dc },
         }
     }
 }
@@ -285,7 +319,7 @@ fn pins_of(pins: &Path, dc: &str) -> PathBuf {
 }
 
 /// Waits until the agent connects; fails if its process ends first.
-fn accept(listener: &UnixListener, child: &mut Child) -> io::Result<UnixStream> {
+fn accept(listener: &UnixListener, child: &mut Child, kills: OomKills) -> io::Result<UnixStream> {
     loop {
         let mut ready = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
         match poll(&mut ready, PollTimeout::from(CONNECT_CHECK_MS)) {
@@ -295,7 +329,10 @@ fn accept(listener: &UnixListener, child: &mut Child) -> io::Result<UnixStream> 
             Err(errno) => return Err(errno.into()),
         }
         if let Some(status) = child.try_wait()? {
-            return Err(io::Error::other(format!("the agent ended with {status}")));
+            return Err(io::Error::other(match kills.cause(status) {
+                Some(cause) => format!("it was killed by signal 9: {cause}"),
+                None => format!("the agent ended with {status}"),
+            }));
         }
     }
 }
@@ -319,9 +356,15 @@ fn listen<T: From<(DcId, AgentEvent)>>(dc: DcId, stream: UnixStream, events: &Un
 /// Interval between two checks whether a starting agent has ended, ms.
 const CONNECT_CHECK_MS: u16 = 500;
 
+/// Interval between two checks whether an agent that has closed its socket has ended.
+const END_CHECK: Duration = Duration::from_millis(10);
+
+/// Number of these checks.
+const END_CHECKS: u32 = 100;
+
 #[cfg(test)]
 mod tests {
-    use std::{sync::mpsc, time::Duration};
+    use std::sync::mpsc;
 
     use nix::sys::{
         pthread::{pthread_kill, pthread_self},
@@ -354,6 +397,23 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_agent_that_is_killed_before_it_connects_is_said_to_be() {
+        let directory = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(directory.path().join("s")).unwrap();
+        let ended = |command: &str| {
+            let mut child = Command::new("sh").args(["-c", command]).spawn().unwrap();
+            let ended = accept(&listener, &mut child, OomKills::read());
+            ended.unwrap_err().to_string()
+        };
+        let killed = ended("kill -9 $$");
+        assert!(
+            killed.starts_with("it was killed by signal 9: "),
+            "{killed}"
+        );
+        assert_eq!(ended("exit 3"), "the agent ended with exit status: 3");
+    }
+
     extern "C" fn ignore(_: libc::c_int) {}
 
     /// Signal handlers make system calls fail with `EINTR`: `poll` always, other calls if the handler was installed
@@ -373,7 +433,7 @@ mod tests {
         thread::scope(|scope| {
             let waiting = scope.spawn(|| {
                 tell.send(pthread_self()).unwrap();
-                accept(&listener, &mut child)
+                accept(&listener, &mut child, OomKills::read())
             });
             let waiter = told.recv().unwrap();
             // Most of these signals arrive while the thread is waiting.

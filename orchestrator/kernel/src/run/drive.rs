@@ -61,6 +61,20 @@ impl<'a> RunningRepetition<'a> {
         self.agents.iter_mut().find(|agent| agent.dc() == dc)
     }
 
+    /// Adds to the error of an agent that has gone how its process ended.
+    fn explain(&mut self, error: RunError) -> RunError {
+        match error {
+            RunError::Agent(AgentError::Gone { dc }) => {
+                let mut agents = self.agents.iter_mut();
+                match agents.find(|agent| agent.name() == dc) {
+                    Some(agent) => agent.lost().into(),
+                    None => AgentError::Gone { dc }.into(),
+                }
+            }
+            other => other,
+        }
+    }
+
     /// Returns an error that names the first agent that has not ended, given that no message has arrived for
     /// `patience`; `Ok` if all agents have ended.
     fn silent(&self, patience: Duration) -> Result<(), AgentError> {
@@ -456,11 +470,13 @@ impl Runner<'_> {
         let Some(agent) = running.agent(dc) else {
             return Ok(());
         };
-        let name = agent.name().to_owned();
+        let last = agent.lost();
         if times > MAX_RESTARTS {
-            return Err(AgentError::KilledAgain { dc: name, times }.into());
+            let dc = agent.name().to_owned();
+            let last = Box::new(last);
+            return Err(AgentError::KilledAgain { dc, times, last }.into());
         }
-        tracing::warn!(dc = name, "the switch's agent was killed and is restarted");
+        tracing::warn!("{last}; it is restarted");
         self.agents.restart(self.lab, agent, sender)?;
         let at = MonotonicTime::now();
         self.take(Input::Restarted { at, dc }, running, report)?;
@@ -477,7 +493,8 @@ impl Runner<'_> {
         if let Some(record) = &mut self.inputs {
             input.record(record).map_err(RunError::Inputs)?;
         }
-        let effects = running.repetition.handle(input, report)?;
+        let handled = running.repetition.handle(input, report);
+        let effects = handled.map_err(|error| running.explain(error))?;
         running.send(&effects.commands)?;
         running.note(&effects.applied)?;
         if let Some(dc) = effects.lost {

@@ -9,6 +9,7 @@ use lab_te::TeError;
 use lab_units::FlowId;
 use thiserror::Error;
 
+use super::kill::KillCause;
 use crate::{lab::LabErrorKind, lower::FaultError};
 
 /// Reason why a run ends early.
@@ -79,9 +80,19 @@ pub enum AgentError {
         action: &'static str,
         source: io::Error,
     },
+    /// The agent's process ended by SIGKILL, which the run did not send.
+    #[error("agent of `{dc}` was killed by signal 9: {cause}")]
+    Killed { dc: String, cause: KillCause },
     /// The agent was killed more often than it may be restarted.
-    #[error("agent of `{dc}` was killed {times} times (hint: something on this machine kills it)")]
-    KilledAgain { dc: String, times: u32 },
+    #[error(
+        "agent of `{dc}` was killed {times} times (hint: something on this machine kills it); the last time, {last}"
+    )]
+    KilledAgain {
+        dc: String,
+        times: u32,
+        /// Error of the last end.
+        last: Box<Self>,
+    },
     /// The agent reported an error.
     #[error("agent of `{dc}`: {message}")]
     Reported { dc: String, message: String },

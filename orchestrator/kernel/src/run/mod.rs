@@ -9,6 +9,7 @@
 //! - `repetition`: the state of a repetition, which turns inputs into effects without I/O
 //! - `rows`, `paths`: telemetry, decisions and outcomes as rows; paths of flows
 //! - `agents`, `agent_config`: the agents' processes, and their configurations
+//! - `kill`: cause of an agent's end by SIGKILL, such as a lack of memory
 //! - `commands`: commands to agents after a fault or a change of parameters, without I/O
 //! - `tables`: comparison of a switch's tables in the kernel with the plan's
 //! - `te`: traffic engineering over the switches' demands
@@ -25,6 +26,7 @@ mod drive;
 mod error;
 mod generator;
 mod input;
+mod kill;
 mod paths;
 mod rates;
 mod repetition;
@@ -42,6 +44,7 @@ mod watch;
 
 pub use agents::AgentLauncher;
 pub use error::{AgentError, RunError};
+pub use kill::KillCause;
 pub use lab_generators::verbs::session::AHEAD as FLOWS_MADE_AHEAD;
 pub use report::{RunEvent, RunReport};
 
