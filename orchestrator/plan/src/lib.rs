@@ -89,7 +89,7 @@ pub use host::{rdma, timer_wheel, transport};
 pub(crate) use host::{round_trip, sampled_rates};
 pub(crate) use scaling::{auto_scale, capacity, estimate, paper_units};
 pub use switch::pfc;
-pub(crate) use switch::{flow_ageing, flow_table, parameters, path_costs, policy};
+pub(crate) use switch::{flow_ageing, flow_table, parameters, path_costs, policy, ports};
 pub(crate) use traffic::{
     connection, demand, demands, drafts, load, offer, sample, schedule, workload,
 };
@@ -113,6 +113,7 @@ pub use flow_table::FlowTablePlan;
 pub use graph::render_svg;
 pub use model::*;
 pub use paper_units::PaperUnits;
+pub use ports::CrowdedSwitch;
 pub use resolve::{PlanOptions, resolve};
 pub use sample::generator;
 pub use sampled_rates::SampledRates;

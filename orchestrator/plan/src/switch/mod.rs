@@ -6,3 +6,4 @@ pub(crate) mod parameters;
 pub(crate) mod path_costs;
 pub mod pfc;
 pub(crate) mod policy;
+pub(crate) mod ports;

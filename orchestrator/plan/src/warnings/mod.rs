@@ -16,11 +16,11 @@ mod transport;
 use lab_units::{Clock, Engine, Nanos, Tool, show::about_time};
 
 pub(crate) use self::inspection::Inspection;
-use self::inspection::{LARGER_SIZES, warning};
+use self::inspection::{LARGER_SIZES, line_of, warning};
 use crate::{
     address, frame,
     model::{Flow, Warning},
-    offer,
+    offer, ports,
 };
 
 /// Returns all warnings of a plan, in a fixed order.
@@ -55,6 +55,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
             warnings.extend(too_large_for_lab(inspection));
             warnings.extend(policies::not_in_kernel(inspection));
             warnings.extend(policies::artifact_in_kernel(inspection));
+            warnings.extend(crowded_switches(inspection));
             warnings.extend(of_the_kernel(inspection).into_iter().flatten());
         }
         Engine::Sim => {}
@@ -123,6 +124,16 @@ fn no_flows(inspection: &Inspection<'_>) -> Option<Warning> {
                     `load`)";
         warning("no-flows", text.to_owned())
     })
+}
+
+/// Returns a warning if a switch has too many ports for the lab.
+fn crowded_switches(inspection: &Inspection<'_>) -> Option<Warning> {
+    let network = inspection.network;
+    let crowded = ports::crowded(&network.dcs, &network.nodes);
+    let (first, others) = crowded.split_first()?;
+    let path = format!("topology.dcs[{}]", first.dc.index());
+    let text = first.describe(&line_of(inspection, &path), others.len());
+    Some(warning("switch-ports", text))
 }
 
 fn rxe_window(inspection: &Inspection<'_>) -> Option<Warning> {

@@ -560,3 +560,38 @@ fn starts_that_end_before_the_duration() {
     let early = found.iter().find(|(code, _)| code == "early-end");
     insta::assert_snapshot!(early.expect("a warning").1);
 }
+
+/// A switch has a port for each link: 64 ports fit, 65 do not. A legacy switch has no agent, and so no bound.
+#[test]
+fn a_switch_with_more_ports_than_its_agent_holds_is_named_for_the_lab() {
+    let text = |hosts: u32, agent: &str| {
+        diamond(["100 Gbit", "100 Gbit"], ONE_FLOW).replace(
+            "{ name: dc1, hosts: 1 }",
+            &format!("{{ name: dc1, hosts: {hosts}{agent} }}"),
+        )
+    };
+    let named = |text: &str| {
+        warnings(text)
+            .into_iter()
+            .find(|(code, _)| code == "switch-ports")
+            .map(|(_, text)| text)
+    };
+    assert_eq!(named(&text(62, "")), None);
+    assert_eq!(named(&text(63, ", agent: legacy")), None);
+    let warned = named(&text(63, "")).unwrap();
+    assert!(
+        warned.starts_with("datacenter `dc1` (line 3) has 65 ports at its switch"),
+        "{warned}"
+    );
+    assert!(
+        warned.contains("at most 64 (hint: put its hosts behind `fabric:`"),
+        "{warned}"
+    );
+    let simulated = common::simulated(&text(63, ""));
+    assert!(
+        simulated
+            .warnings
+            .iter()
+            .all(|it| it.code != "switch-ports")
+    );
+}

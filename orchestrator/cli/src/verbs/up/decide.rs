@@ -128,6 +128,17 @@ pub fn check_supported(plan: &Plan) -> Result<(), Failure> {
     }
 }
 
+/// Checks that every switch of `plan` has few enough ports for its agent.
+///
+/// # Errors
+/// If a switch has too many ports, with exit code 2. The message names the first such datacenter.
+pub fn check_ports(plan: &Plan) -> Result<(), Failure> {
+    match plan.crowded_switches().as_slice() {
+        [] => Ok(()),
+        [first, others @ ..] => Err(Failure::usage(first.describe("", others.len()))),
+    }
+}
+
 fn texts(findings: &[Finding]) -> Vec<String> {
     findings.iter().map(ToString::to_string).collect()
 }
@@ -160,6 +171,30 @@ mod tests {
             results: Finding::ok("results", "10 GB free", "records"),
             guest_lacks: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_switch_with_too_many_ports_is_refused_before_the_lab_is_built() {
+        let plan = |hosts: u32| {
+            let text = format!(
+                "name: wide\ntopology:\n  dcs: [{{ name: a, hosts: {hosts} }}, {{ name: b, hosts: 1 }}]\n  links: \
+                 [{{ between: [a, b], rate: 1 Gbit, delay: 1 ms }}]\ntraffic: [{{ flows: [{{ from: a/h1, to: b/h1, \
+                 size: 1 MB }}] }}]\npolicies: [ecmp]\n"
+            );
+            let scenario = lab_scenario::parse("wide.yaml", text.as_bytes()).unwrap();
+            let files = lab_scenario::Files::new();
+            lab_plan::resolve(&scenario, &text, &files, &lab_plan::PlanOptions::default()).unwrap()
+        };
+        assert!(check_ports(&plan(63)).is_ok());
+        let failure = check_ports(&plan(64)).unwrap_err();
+        assert_eq!(failure.exit, Exit::Usage);
+        assert!(
+            failure
+                .message
+                .starts_with("datacenter `a` has 65 ports at its switch"),
+            "{}",
+            failure.message
+        );
     }
 
     fn refusal(flags: &[&str], machine: &MachineFacts) -> String {
