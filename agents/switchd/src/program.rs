@@ -30,11 +30,28 @@ use crate::{
 /// ELF object of the agent's own program, built by `agents/ebpf/build.sh`.
 pub const OBJECT: &[u8] = aya::include_bytes_aligned!("../../ebpf/switch.bpf.o");
 
-/// Name of the program in `agents/ebpf/carrier.bpf.h` that marks ports dead.
-const CARRIER: &str = "carrier_off";
+/// Program in `agents/ebpf/carrier.bpf.h` that marks ports dead.
+#[derive(Clone, Copy)]
+struct CarrierProgram {
+    name: &'static str,
+    /// Kernel function whose calls run the program.
+    function: &'static str,
+}
 
-/// Kernel function whose calls run the program that marks ports dead.
-const CARRIER_FUNCTION: &str = "netif_carrier_off";
+/// Program that marks ports dead before the kernel has changed the interface's state.
+const CARRIER_OFF: CarrierProgram = CarrierProgram {
+    name: "carrier_off",
+    function: "netif_carrier_off",
+};
+
+/// Program for agents for which the function of [`CARRIER_OFF`] has no room, because a kernel function calls at most 38
+/// programs. A user's own program may lack it.
+///
+/// <https://github.com/torvalds/linux/blob/v6.1/include/linux/bpf.h#L784>
+const CARRIER_EVENT: CarrierProgram = CarrierProgram {
+    name: "carrier_event",
+    function: "linkwatch_fire_event",
+};
 
 /// Map in the kernel that holds the next hop of each pinned flow.
 pub(crate) type FlowMap = HashMap<MapData, MapRow<FlowKey>, MapRow<FlowEntry>>;
@@ -54,7 +71,7 @@ pub struct Program {
     demands: PerCpuArray<MapData, u64>,
     /// Shared buffer; `None` if a user's own program has no such map.
     buffers: Option<Array<MapData, MapRow<SharedBuffer>>>,
-    /// Result of loading the program that marks ports dead.
+    /// Result of loading [`CARRIER_OFF`].
     carrier: Result<(), SwitchdError>,
     /// Time in which the kernel verified and loaded the program, ns.
     pub(crate) load_ns: u64,
@@ -87,7 +104,7 @@ impl Program {
             .load()
             .map_err(SwitchdError::program("load"))?;
         let load_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let carrier = load_carrier(&mut ebpf, btf);
+        let carrier = load_carrier(&mut ebpf, btf, CARRIER_OFF);
         let table_map = ebpf
             .take_map("table")
             .ok_or(LoaderError::Missing { name: "table" })?;
@@ -219,14 +236,27 @@ impl Program {
     /// Attaches the program that marks ports dead, which then runs for all interfaces of this kernel.
     ///
     /// Fails if the kernel has no BTF, if the object lacks the program, or if too many such programs are attached
-    /// already.
+    /// to both kernel functions already.
     pub(crate) fn watch_carriers(&mut self) -> Result<FdLink, SwitchdError> {
         std::mem::replace(&mut self.carrier, Ok(()))?;
-        let program = program::<FEntry>(&mut self.ebpf, CARRIER)?;
+        self.attach_carrier(CARRIER_OFF).or_else(|error| {
+            let second = self.watch_carrier_events();
+            second.map_err(|_| error)
+        })
+    }
+
+    /// Loads and attaches [`CARRIER_EVENT`].
+    fn watch_carrier_events(&mut self) -> Result<FdLink, SwitchdError> {
+        load_carrier(&mut self.ebpf, Btf::from_sys_fs(), CARRIER_EVENT)?;
+        self.attach_carrier(CARRIER_EVENT)
+    }
+
+    fn attach_carrier(&mut self, carrier: CarrierProgram) -> Result<FdLink, SwitchdError> {
+        let program = program::<FEntry>(&mut self.ebpf, carrier.name)?;
         let link = program
             .attach()
             .and_then(|link| program.take_link(link))
-            .map_err(LoaderError::program("attach", CARRIER))?;
+            .map_err(LoaderError::program("attach", carrier.name))?;
         Ok(link.into())
     }
 
@@ -254,10 +284,14 @@ impl Program {
     }
 }
 
-fn load_carrier(ebpf: &mut Ebpf, btf: Result<Btf, BtfError>) -> Result<(), SwitchdError> {
-    let load = |program: &mut FEntry| program.load(CARRIER_FUNCTION, &btf?);
-    let loaded = program::<FEntry>(ebpf, CARRIER).map(load)?;
-    Ok(loaded.map_err(LoaderError::program("load", CARRIER))?)
+fn load_carrier(
+    ebpf: &mut Ebpf,
+    btf: Result<Btf, BtfError>,
+    carrier: CarrierProgram,
+) -> Result<(), SwitchdError> {
+    let load = |program: &mut FEntry| program.load(carrier.function, &btf?);
+    let loaded = program::<FEntry>(ebpf, carrier.name).map(load)?;
+    Ok(loaded.map_err(LoaderError::program("load", carrier.name))?)
 }
 
 #[cfg(test)]
@@ -267,7 +301,7 @@ mod state;
 #[cfg(test)]
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
 mod tests {
-    use std::{net::Ipv4Addr, time::Duration};
+    use std::{net::Ipv4Addr, os::unix::process::CommandExt, time::Duration};
 
     use lab_abi::{
         dcqcn::{CongestionPoint, MAX_THRESHOLD},
@@ -728,6 +762,72 @@ mod tests {
         send(&mut program, rows);
         assert_eq!(counts(&program), (u64::from(rows) + 2, 2));
         assert_eq!(pinned(&program).len(), usize::from(rows));
+    }
+
+    /// Returns the state of port 0, whose interface is one end of a new veth pair, after the other end was set down
+    /// while `watch` marked dead ports; `None` if this process may not make one.
+    fn state_after_cut(
+        test: &str,
+        watch: fn(&mut Program) -> Result<FdLink, SwitchdError>,
+    ) -> Option<u64> {
+        let (mut program, mut table) = with_one_port(test)?;
+        let cut = std::thread::spawn(move || {
+            // The thread gets a network namespace of its own, which ends with it.
+            let made = nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).is_ok()
+                && ip("link add near0 type veth peer name far0")
+                && ip("link set near0 up")
+                && ip("link set far0 up");
+            if !made {
+                return None;
+            }
+            let ifindex = nix::net::if_::if_nametoindex("near0").expect("it was made");
+            let netns = std::fs::metadata("/proc/thread-self/ns/net").expect("proc");
+            table.netns = std::os::unix::fs::MetadataExt::ino(&netns);
+            table.ports[0].ifindex = ifindex;
+            program.set_table(&table).expect("written");
+            let link = watch(&mut program).expect("this kernel has room for a program");
+            assert!(ip("link set far0 down"));
+            drop(link);
+            Some(program.table().expect("read").ports[0].state)
+        });
+        let state = cut.join().expect("no step fails");
+        if state.is_none() {
+            println!("skipped: {test}: no network namespace with a veth pair");
+        }
+        state
+    }
+
+    fn ip(arguments: &str) -> bool {
+        let mut command = std::process::Command::new("ip");
+        command.args(arguments.split(' ')).process_group(0);
+        let status = command.status();
+        status.is_ok_and(|status| status.success())
+    }
+
+    #[test]
+    fn a_port_whose_link_is_cut_is_dead_by_either_kernel_function() {
+        let watches: [(&str, fn(&mut Program) -> _); 2] = [
+            ("carrier off", Program::watch_carriers),
+            ("carrier event", Program::watch_carrier_events),
+        ];
+        for (test, watch) in watches {
+            if let Some(state) = state_after_cut(test, watch) {
+                assert_eq!(state & PORT_ALIVE, 0, "{test}");
+            }
+        }
+    }
+
+    /// The first kernel function calls at most 38 programs.
+    #[test]
+    fn sixty_four_switches_learn_of_cuts_from_the_kernel() {
+        let mut switches = Vec::new();
+        for _ in 0..64 {
+            let Some((mut program, _)) = with_candidates("64 switches", 1, 1) else {
+                return;
+            };
+            let link = program.watch_carriers().expect("there is room");
+            switches.push((program, link));
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use lab_abi::{
 use lab_generators::contract::{Event, FlowOutcome, MonotonicTime, Status, Tool};
 use lab_plan::{
     SampledRates,
-    model::{FaultPlan, Flow, Plan, PolicyRun},
+    model::{FaultChange, FaultPlan, Flow, Plan, PolicyRun},
 };
 use lab_recorder::RowBatch;
 use lab_records::{ChangeKind, FlowRow, LiveChange, PathRow, PfcRow, RateRow};
@@ -63,6 +63,8 @@ pub(super) struct Repetition<'a> {
     closed_agents: BTreeSet<DcId>,
     /// Datacenters whose agents have sent all their reports, as the agents' farewell messages confirm.
     complete_agents: BTreeSet<DcId>,
+    /// Datacenters whose switches learn of cuts only from their agents.
+    late_cuts: BTreeSet<DcId>,
     /// True once the agents were asked to end.
     is_ending: bool,
     /// Datacenters whose switches dropped packets without a live candidate, as the rows of unfinished flows report.
@@ -113,6 +115,7 @@ impl<'a> Repetition<'a> {
             ready_agents: 0,
             closed_agents: BTreeSet::new(),
             complete_agents: BTreeSet::new(),
+            late_cuts: BTreeSet::new(),
             is_ending: false,
             unreachable: BTreeSet::new(),
         }
@@ -283,6 +286,13 @@ impl<'a> Repetition<'a> {
         // The last reports of agents that have ended without a farewell message are lost.
         let incomplete = self.closed_agents.difference(&self.complete_agents);
         report.add_incomplete(&label, incomplete.map(|dc| self.name(*dc)));
+        if self
+            .injected()
+            .iter()
+            .any(|fault| fault.change == FaultChange::Down)
+        {
+            report.add_late_cuts(&label, self.late_cuts.iter().map(|dc| self.name(*dc)));
+        }
         report.end_repetition(&label, &self.unreachable, |dc| self.name(dc));
         let work = &mut report.work;
         let took = self.rows.time(ending.at.as_nanos());
@@ -353,7 +363,10 @@ impl<'a> Repetition<'a> {
                     "agent of {name} was restarted and took over {flows} flows"
                 ));
             }
-            AgentMessage::Ready(_) => {
+            AgentMessage::Ready(ready) => {
+                if !ready.has_carriers {
+                    self.late_cuts.insert(dc);
+                }
                 self.ready_agents += 1;
                 effects.steps.push(self.name(dc));
             }

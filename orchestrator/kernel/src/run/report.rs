@@ -158,6 +158,19 @@ impl RunReport {
         }
     }
 
+    /// Adds a warning that names the switches that learned of cuts late in the repetition called `title`.
+    pub(super) fn add_late_cuts(&mut self, title: &str, switches: impl Iterator<Item = String>) {
+        let names: Vec<String> = switches.map(|name| format!("`{name}`")).collect();
+        if names.is_empty() {
+            return;
+        }
+        self.warnings.push(format!(
+            "{title}: the kernel does not mark dead ports of {} by itself, so failover there began up to some milliseconds \
+             after a cut, when the agent was told of it (hint: a kernel with BTF and tracing does so for 76 switches)",
+            names.join(", ")
+        ));
+    }
+
     /// Ends the repetition called `title`: derives reasons to doubt the run, and warnings, from the switches' counters.
     /// For the switches in `unreachable`, packets dropped without a live candidate cause no warning, because the rows
     /// of unfinished flows name these switches.
@@ -309,6 +322,22 @@ mod tests {
             count: 1,
         };
         assert_eq!(report.conduct.deviations, [deviation]);
+    }
+
+    #[test]
+    fn switches_that_learn_of_cuts_late_are_named() {
+        let mut report = RunReport::default();
+        report.add_late_cuts("lcmp", [].into_iter());
+        assert!(report.warnings.is_empty());
+        let late = ["dc77".to_owned(), "dc78".to_owned()];
+        report.add_late_cuts("lcmp", late.into_iter());
+        let expected =
+            "lcmp: the kernel does not mark dead ports of `dc77`, `dc78` by itself, so failover";
+        assert!(
+            report.warnings[0].starts_with(expected),
+            "{:?}",
+            report.warnings
+        );
     }
 
     #[test]
