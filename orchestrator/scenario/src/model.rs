@@ -28,6 +28,10 @@ pub struct Scenario {
     /// Rule by which next hops become candidates.
     #[serde(skip_serializing_if = "CandidateSet::is_default")]
     pub candidate_set: CandidateSet,
+    /// Time from a cut or repair of links to the new candidates of all switches, in paper time; `None` if the candidates
+    /// never change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reconverge_after: Option<Nanos>,
     pub traffic: Vec<Traffic>,
     pub policies: Vec<PolicySpec>,
     pub scale: ScaleSpec,
@@ -414,6 +418,9 @@ pub struct Measure {
 /// Change of an inter-DC link at a given time after the earliest possible flow start.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Fault {
+    /// Position of the entry in the scenario's list `faults`; an entry for several links makes as many faults.
+    #[serde(skip)]
+    pub entry: usize,
     pub at: Nanos,
     pub link: [String; 2],
     pub change: FaultSpec,

@@ -82,7 +82,7 @@ traffic:
 policies: [ecmp]
 generator: { tool: ib_read_bw, mtu: 1024, traffic_class: 104 }
 measure: { queues: 1 ms, links: 2 ms, switches: 3 ms, from: 4 ms, to: 35 ms }
-routing: { candidates: downhill-delay, stretch: 51/50, max: 6 }
+routing: { candidates: downhill-delay, stretch: 51/50, max: 6, reconverge: { after: 47 ms } }
 scale: { rate: 1/36, time: 37 }
 faults:
   - { at: 38 ms, link: [dc1, dc2], down: true }
@@ -90,6 +90,8 @@ faults:
   - { at: 40 ms, link: [dc2, dc3], rate: 41 Gbit }
   - { at: 42 ms, link: [dc2, dc3], delay: 43 ms }
   - { at: 44 ms, link: [dc2, dc3], loss: 0.045 }
+  - { at: 45 ms, links: [[dc1, dc2], [dc2, dc3]], down: true }
+  - { at: 46 ms, dc: dc2, up: true }
 expect: [\"ecmp.p99 <= 46\"]
 ";
 

@@ -305,6 +305,10 @@ pub enum ProblemKind {
     },
     #[error("the link is already {state} at that time")]
     FaultChangesNothing { state: &'static str },
+    #[error("the link `{link}`, one of several here, is already {state} at that time")]
+    FaultChangesNothingAt { link: String, state: &'static str },
+    #[error("the link from `{}` to `{}` is already in the list (hint: remove it here)", between[0], between[1])]
+    FaultLinkTwice { between: [String; 2] },
 
     // Problems with files that a scenario names.
     #[error(transparent)]

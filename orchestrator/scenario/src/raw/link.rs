@@ -10,7 +10,7 @@ use super::{
     with::{SetsParameters, keys, with_default},
 };
 use crate::{
-    defaults,
+    defaults, limits,
     yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words},
 };
 
@@ -99,16 +99,31 @@ impl SetsParameters for Link {
     }
 }
 
-/// Change of a link: time, link, and exactly one other key.
+/// Names of a link's two datacenters.
+pub type LinkEnds = At<Vec<Text<String>>>;
+
+/// Change of links: time, exactly one of `link`, `links` and `dc`, and exactly one other key.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("minProperties" = 3, "maxProperties" = 3))]
+#[schemars(extend("minProperties" = 3, "maxProperties" = 3, "oneOf" = [
+    { "required": ["link"] },
+    { "required": ["links"] },
+    { "required": ["dc"] },
+]))]
 pub struct Fault {
     /// Time of the change, counted from the earliest possible flow start.
     pub at: Text<Nanos>,
     /// Names of the link's two datacenters.
+    #[serde(default)]
     #[schemars(length(min = 2, max = 2))]
-    pub link: At<Vec<Text<String>>>,
+    pub link: Maybe<LinkEnds>,
+    /// Names of the two datacenters of each link, for links that share a risk, such as a duct, and change in one instant.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = limits::MAX_FAULTS))]
+    pub links: Maybe<At<Vec<LinkEnds>>>,
+    /// Name of a datacenter, all of whose links to other datacenters change in one instant.
+    #[serde(default)]
+    pub dc: Maybe<Text<String>>,
     /// If true, cuts the link.
     #[serde(default)]
     #[schemars(extend("const" = true))]
@@ -122,7 +137,7 @@ pub struct Fault {
 impl SetsParameters for Fault {
     type Set = LinkConfig;
 
-    const OWN: [&'static [&'static str]; 2] = [&["at", "link", "down", "up"], &[]];
+    const OWN: [&'static [&'static str]; 2] = [&["at", "link", "links", "dc", "down", "up"], &[]];
 
     keys!(Fault);
 

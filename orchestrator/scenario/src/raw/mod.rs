@@ -21,7 +21,7 @@ use lab_units::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-pub use link::{Fault, HostWire, Link, Marking, NoEcn};
+pub use link::{Fault, HostWire, Link, LinkEnds, Marking, NoEcn};
 pub use parameters::Parameters;
 pub use policy::{NoParameters, POLICY_KEYS, Policy, PolicyBody, PolicyName, Trained};
 pub use topology::{ALL, Dc, Defaults, HostsAtWord, MIN_DEGREE, Topology, ZOO_PREFIX, ZooWord};
@@ -118,6 +118,17 @@ pub struct Routing {
     /// kept.
     #[schemars(extend("default" = defaults::MAX_CANDIDATES, "minimum" = limits::MIN_CANDIDATES, "maximum" = limits::MAX_CANDIDATES))]
     pub max: Maybe<Text<u8>>,
+    /// Recomputation of the candidates after links are cut or restored. Default: never, as in the paper.
+    pub reconverge: Maybe<Reconverge>,
+}
+
+/// Recomputation of all switches' candidates after links are cut or restored.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reconverge {
+    /// Time from a cut or repair to the instant at which all switches have the candidates of the links that were then
+    /// up, at the paper's scale (before scaling for emulation).
+    pub after: Text<Nanos>,
 }
 
 /// Rule by which a switch's neighbours become candidates.

@@ -8,7 +8,7 @@ use std::{
 use lab_units::Nanos;
 
 use super::{
-    context::Context,
+    context::{Context, one_key},
     graph::{MadeTopology, TopologyForm, TopologySource},
     topology::{IndexedTopology, link},
 };
@@ -201,22 +201,94 @@ pub(super) fn faults(
     };
     context.count(&raw.range, raw.value.len(), 0..=limits::MAX_FAULTS);
     let mut faults = Vec::new();
-    for raw in &raw.value {
+    for (entry, raw) in raw.value.iter().enumerate() {
         let at = context.within(&raw.value.own.at, Nanos::ZERO..=limits::MAX_DURATION);
-        let link = fault_link(context, network, &raw.value.own.link);
+        let links = fault_links(context, network, raw);
         let change = change(context, raw);
-        if let (Some(at), Some(link), Some(change)) = (at, link, change) {
-            faults.push((raw, Fault { at, link, change }));
+        if let (Some(at), Some(change)) = (at, change) {
+            let fault = |link| Fault {
+                entry,
+                at,
+                link,
+                change,
+            };
+            faults.extend(links.into_iter().map(|link| (raw, fault(link))));
         }
+    }
+    // An entry may change several links; the bound is on the changes, because each costs time in a run.
+    if faults.len() > limits::MAX_FAULTS && raw.value.len() <= limits::MAX_FAULTS {
+        let bounds = 0..=limits::MAX_FAULTS;
+        let what = "the list, counted by links,";
+        context.counted(&raw.range, what, Unit::Entries, faults.len(), bounds);
     }
     cuts_alternate(context, &faults);
     faults.into_iter().map(|(_, fault)| fault).collect()
 }
 
+/// Returns the links that a fault changes, each once, as the names of their datacenters.
+fn fault_links(
+    context: &mut Context<'_>,
+    network: &IndexedTopology,
+    raw: &At<raw::With<raw::Fault>>,
+) -> Vec<[String; 2]> {
+    let own = &raw.value.own;
+    one_key!(context, &raw.range, own, "link": link, "links": links, "dc": dc);
+    if let Some(link) = own.link.as_ref() {
+        fault_link(context, network, link).into_iter().collect()
+    } else if let Some(links) = own.links.as_ref() {
+        shared_risk(context, network, links)
+    } else if let Some(dc) = own.dc.as_ref() {
+        links_of(context, network, dc)
+    } else {
+        Vec::new()
+    }
+}
+
+/// Returns the links in the list `links` of a fault.
+fn shared_risk(
+    context: &mut Context<'_>,
+    network: &IndexedTopology,
+    raw: &At<Vec<raw::LinkEnds>>,
+) -> Vec<[String; 2]> {
+    context.count(&raw.range, raw.value.len(), 1..=limits::MAX_FAULTS);
+    let mut links: Vec<[String; 2]> = Vec::new();
+    for raw in &raw.value {
+        let Some(link) = fault_link(context, network, raw) else {
+            continue;
+        };
+        if links.iter().any(|known| same(known, &link)) {
+            context.problem(&raw.range, ProblemKind::FaultLinkTwice { between: link });
+        } else {
+            links.push(link);
+        }
+    }
+    links
+}
+
+/// Returns the links of the datacenter that `raw` names to other datacenters, each pair of datacenters once.
+fn links_of(
+    context: &mut Context<'_>,
+    network: &IndexedTopology,
+    raw: &Text<String>,
+) -> Vec<[String; 2]> {
+    let Some(index) = network.dc(context, raw) else {
+        return Vec::new();
+    };
+    let name = network.name(index);
+    let mut links: Vec<[String; 2]> = Vec::new();
+    for link in &network.model.links {
+        let is_known = links.iter().any(|known| same(known, &link.between));
+        if link.between.iter().any(|end| end == name) && !is_known {
+            links.push(link.between.clone());
+        }
+    }
+    links
+}
+
 fn fault_link(
     context: &mut Context<'_>,
     network: &IndexedTopology,
-    raw: &At<Vec<Text<String>>>,
+    raw: &raw::LinkEnds,
 ) -> Option<[String; 2]> {
     let Between { names, .. } = between(context, network, raw)?;
     let mut links = network.model.links.iter();
@@ -278,7 +350,15 @@ fn cuts_alternate(context: &mut Context<'_>, faults: &[(&At<raw::With<raw::Fault
             FaultSpec::Set { .. } => None,
         };
         if let Some(state) = state {
-            context.problem(&raw.range, ProblemKind::FaultChangesNothing { state });
+            let [a, b] = &fault.link;
+            let kind = match raw.value.own.link.as_ref() {
+                Some(_) => ProblemKind::FaultChangesNothing { state },
+                None => ProblemKind::FaultChangesNothingAt {
+                    link: format!("{a}-{b}"),
+                    state,
+                },
+            };
+            context.problem(&raw.range, kind);
         }
     }
 }

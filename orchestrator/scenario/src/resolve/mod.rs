@@ -44,6 +44,7 @@ pub(crate) fn resolve(
         name: names::scenario(&mut context, &raw.name),
         description: description(&mut context, raw),
         candidate_set: candidate_set(&mut context, &raw.routing.0.clone().unwrap_or_default()),
+        reconverge_after: reconverge_after(&mut context, raw.routing.as_ref()),
         traffic: traffic::traffic(&mut context, &topology, &raw.traffic),
         faults: links::faults(&mut context, &topology, raw.faults.as_ref()),
         policies,
@@ -96,6 +97,11 @@ fn candidate_set(context: &mut Context<'_>, raw: &raw::Routing) -> CandidateSet 
             ),
         },
     }
+}
+
+fn reconverge_after(context: &mut Context<'_>, raw: Option<&raw::Routing>) -> Option<Nanos> {
+    let after = &raw?.reconverge.as_ref()?.after;
+    context.within(after, Nanos::ZERO..=limits::MAX_DURATION)
 }
 
 fn repetitions(
