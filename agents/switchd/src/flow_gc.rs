@@ -48,6 +48,20 @@ pub(crate) fn expire(
     Ok((idle, busy.len()))
 }
 
+/// Removes the flows for which `is_stale` is true, and returns them.
+pub(crate) fn unpin(
+    flows: &mut FlowMap,
+    rows: u32,
+    is_stale: impl Fn(&FlowKey, &FlowEntry) -> bool,
+) -> Result<Vec<(FlowKey, FlowEntry)>, SwitchdError> {
+    let mut stale = all(flows, rows)?;
+    stale.retain(|(key, entry)| is_stale(key, entry));
+    for (key, _) in &stale {
+        remove(flows, *key)?;
+    }
+    Ok(stale)
+}
+
 /// Removes a flow from the table if it is present.
 pub(crate) fn remove(flows: &mut FlowMap, key: FlowKey) -> Result<(), SwitchdError> {
     lab_loader::remove(flows, &MapRow(key))
@@ -109,7 +123,7 @@ impl Evictor {
 /// Numbers of flows that entered and left the flow table.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowCounts {
-    /// Number of idle flows removed.
+    /// Number of flows removed because they were idle, or because their next hop was no longer a candidate.
     pub(crate) expired: u64,
     /// Number of least recently seen flows removed because the table was full.
     pub(crate) evicted: u64,

@@ -17,7 +17,8 @@ use crate::{
 /// table is therefore based on measurements that are one interval old.
 ///
 /// The controller uses provisioned capacities and ignores liveness: a cut link keeps its capacity. As under every
-/// other policy, a switch detects only the carrier of its own ports, and hashes over its live candidates.
+/// other policy, a switch detects only the carrier of its own ports, and hashes over its live candidates. After a
+/// reconvergence, [`Controller::set_topology`] gives it the new candidates.
 #[derive(Debug)]
 pub struct Controller {
     topology: Topology,
@@ -45,6 +46,14 @@ impl Controller {
             topology,
             buckets,
             windows: BTreeMap::new(),
+        }
+    }
+
+    /// Replaces the next hops, for all tables that are due from now on. The destination rows must be the same.
+    pub fn set_topology(&mut self, topology: Topology) {
+        self.topology = topology;
+        for window in self.windows.values_mut() {
+            window.tables = None;
         }
     }
 
@@ -146,6 +155,22 @@ mod tests {
         assert_eq!(due(&mut controller, 4), None, "nothing was sent");
         assert_eq!(due(&mut controller, 6), None, "window 5 was not reported");
         assert!(controller.windows.is_empty());
+    }
+
+    /// The demands of a window were measured over two links, and its tables are installed over one.
+    #[test]
+    fn new_next_hops_count_from_the_next_tables_on() {
+        let mut controller = controller();
+        report(&mut controller, 1, 1_000, [1_000, 1_000]);
+        assert!(controller.solve(1).unwrap().is_some());
+        let hop = Egress { link: 1, next: 1 };
+        let row = NextHops {
+            to: 1,
+            hops: vec![hop],
+            is_alike: false,
+        };
+        controller.set_topology(Topology::new(vec![vec![row], Vec::new()]));
+        assert_eq!(due(&mut controller, 2), Some(vec![100]));
     }
 
     #[test]

@@ -17,7 +17,7 @@
 //! - [`controller`][]: measurement windows, solved and installed one window later, for both engines
 //!
 //! A destination without new buckets had no traffic; its installed buckets stay. The controller does not detect cuts:
-//! without reconvergence, every policy knows only the carriers of a switch's own ports.
+//! without reconvergence, which gives it new next hops, every policy knows only the carriers of a switch's own ports.
 //!
 //! ```
 //! use lab_te::{Egress, Measurements, NextHops, Topology, tables};

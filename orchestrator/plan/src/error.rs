@@ -198,6 +198,12 @@ pub enum PlanError {
         /// Maximum number of next hops among which a switch can choose.
         max: usize,
     },
+    /// Part of the scenario that chooses among candidates and cannot follow new ones.
+    #[error("`routing.reconverge`: {why}")]
+    NoReconvergence {
+        /// Description of the part, with a hint.
+        why: String,
+    },
     /// Quantity that exceeds 64 bits when scaled for emulation.
     #[error("`{path}` is {paper}, which overflows at a scale of {scale} (hint: {hint})")]
     Overflows {

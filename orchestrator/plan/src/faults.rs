@@ -8,10 +8,11 @@ use lab_units::{LinkId, Nanos};
 
 use crate::{
     error::PlanError,
-    model::{FaultChange, FaultPlan, PolicyRun, Scale, Switch},
+    model::{FaultChange, FaultPlan, PolicyRun, Reconvergence, Scale, Switch},
     network::Network,
     path_costs::PathCosts,
     paths::Paths,
+    reconvergence::{self, Epoch},
 };
 
 /// A link change with its time, and the link's parameters after the change.
@@ -29,14 +30,14 @@ pub(crate) fn resolve(
     network: &Network,
     scale: &Scale,
 ) -> Result<Vec<PlannedFault>, PlanError> {
-    let mut faults: Vec<(usize, &Fault)> = scenario.faults.iter().enumerate().collect();
-    faults.sort_by_key(|(index, fault)| (fault.at, *index));
+    let mut faults: Vec<&Fault> = scenario.faults.iter().collect();
+    faults.sort_by_key(|fault| fault.at);
     // Current parameters of each changed link, in paper units. A change keeps values of earlier changes that it does
     // not set itself.
     let mut wires: BTreeMap<LinkId, LinkConfig> = BTreeMap::new();
     let mut changes = Vec::new();
-    for (index, fault) in faults {
-        let path = format!("faults[{index}]");
+    for fault in faults {
+        let path = format!("faults[{}]", fault.entry);
         for link in links(network, &path, fault)? {
             let wire = wires
                 .entry(link)
@@ -57,31 +58,55 @@ pub(crate) fn resolve(
     Ok(changes)
 }
 
-/// Returns the faults of a plan: `changes`, each with the path costs that the control plane distributes after the
-/// change.
+/// Returns the faults of a plan and its reconvergences: `changes`, each with the path costs that the control plane
+/// distributes after the change, and `epochs`, each with the table rows that change. Of several at one instant, the
+/// faults come first.
+///
+/// # Errors
+/// If a switch has more next hops to a destination than it can choose among.
 pub(crate) fn with_path_costs(
     changes: Vec<PlannedFault>,
-    network: &Network,
-    paths: &Paths,
+    epochs: &[Epoch],
+    (network, paths): (&Network, &Paths),
     switches: &[Switch],
     policies: &[PolicyRun],
-) -> Result<Vec<FaultPlan>, PlanError> {
+) -> Result<(Vec<FaultPlan>, Vec<Reconvergence>), PlanError> {
     let mut scores = PathCosts::new(network, paths, switches, policies);
     let mut faults = Vec::with_capacity(changes.len());
+    let mut reconvergences = Vec::with_capacity(epochs.len());
+    let mut reconverge = |scores: &mut PathCosts<'_>, (epoch, paths): (&Epoch, Paths)| {
+        let rows = scores.reconverge(paths)?;
+        reconvergences.push(Reconvergence {
+            at_ns: epoch.at_ns,
+            paper_at_ns: epoch.paper_at_ns,
+            rows,
+        });
+        Ok(())
+    };
+    let mut epochs = reconvergence::paths(network, paths, epochs).peekable();
     for PlannedFault { mut fault, paper } in changes {
+        while let Some(earlier) = epochs.next_if(|(epoch, _)| epoch.at_ns < fault.at_ns) {
+            reconverge(&mut scores, earlier)?;
+        }
         // A cut or repair changes no path costs, because switches detect link states themselves.
         if let Some(wire) = paper {
             fault.path_cost_updates = scores.provision(fault.link, wire.rate_bps, wire.delay_ns)?;
         }
         faults.push(fault);
     }
-    Ok(faults)
+    epochs.try_for_each(|epoch| reconverge(&mut scores, epoch))?;
+    Ok((faults, reconvergences))
 }
 
 impl PlannedFault {
     /// Returns the time of the change relative to the repetition's start, in emulated time (after scaling).
     pub const fn at(&self) -> Nanos {
         self.fault.at_ns
+    }
+
+    /// Returns the change without path costs.
+    pub const fn plan(&self) -> &FaultPlan {
+        &self.fault
     }
 
     /// Applies the change's rate and delay to the link in `network`. Returns true if the link's emulated rate or delay

@@ -39,7 +39,7 @@
 //! - `connection`, `source_addrs`: five-tuples of flows, and additional addresses that these need
 //! - `load`: the load that workloads request, and the load that their flows offer
 //! - `auto_scale`, `scale`, `paper_units`: scaling, with factors that are given or that fit the [`Capacity`] of a place
-//! - `round_trip`, `policy`, `faults`, `path_costs`: parts of the plan that depend on the emulated network
+//! - `round_trip`, `policy`, `faults`, `path_costs`, `reconvergence`: parts of the plan that depend on the emulated network
 //! - `estimate`, `offer`, `warnings`: cost of a run, also [at a given place](estimate_at()), and warnings about the
 //!   results
 //!
@@ -73,6 +73,7 @@ mod fabric;
 mod faults;
 mod host;
 pub mod model;
+mod reconvergence;
 mod resolve;
 mod scaling;
 mod scope;

@@ -48,6 +48,10 @@ pub struct Plan {
     /// Rule by which next hops became candidates; left out if it is the default.
     #[serde(default, skip_serializing_if = "CandidateSet::is_default")]
     pub candidate_set: CandidateSet,
+    /// Time from a cut or repair of links to the new candidates of all switches, in paper time (before scaling); `None`
+    /// if the candidates never change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper_reconverge_after_ns: Option<Nanos>,
     pub dcs: Vec<Dc>,
     /// DCI switches, then spines, leaves and hosts.
     pub nodes: Vec<Node>,
@@ -74,6 +78,9 @@ pub struct Plan {
     pub max_table_age_ns: Nanos,
     /// Link changes while flows run, ordered by time.
     pub faults: Vec<FaultPlan>,
+    /// New candidates after cuts and repairs, ordered by time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reconvergences: Vec<Reconvergence>,
     /// Estimated cost of a run.
     pub estimate: Estimate,
     /// Warnings that a reader should know before trusting the results.
@@ -494,6 +501,10 @@ pub struct PathCostUpdate {
     pub switch: usize,
     /// Index of the destination in [`Switch::destinations`].
     pub destination: usize,
+    /// Minimum number of inter-DC links over the candidates' best paths after the change; `None` if it is still
+    /// [`Destination::hops`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hops: Option<u32>,
     /// All candidates for the destination, by increasing one-way delay after the change, then port.
     pub candidates: Vec<ScoredCandidate>,
 }
@@ -529,6 +540,43 @@ impl FaultChange {
             Self::Down => LinkChange::Down,
             Self::Up => LinkChange::Up,
             Self::Wire(_) => LinkChange::Changed,
+        }
+    }
+}
+
+/// New rows of the switches' tables, which all switches get at one instant.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Reconvergence {
+    /// Time of the change relative to the repetition's start, in emulated time (after scaling).
+    pub at_ns: Nanos,
+    /// Time of the change relative to the repetition's start, in paper time (before scaling).
+    pub paper_at_ns: Nanos,
+    /// Rows whose candidates, or whose candidates' paths, change; the same for every policy.
+    pub rows: Vec<NewRow>,
+}
+
+/// New candidates for one destination at one switch.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct NewRow {
+    /// Index of the switch in [`Plan::switches`].
+    pub switch: usize,
+    /// Index of the destination in [`Switch::destinations`].
+    pub destination: usize,
+    /// Minimum number of inter-DC links over the candidates' best paths.
+    pub hops: u32,
+    /// All candidates for the destination, by increasing one-way delay, then port.
+    pub candidates: Vec<Candidate>,
+}
+
+impl Reconvergence {
+    /// Replaces the changed rows in `switches`, the tables before the reconvergence.
+    pub fn apply(&self, switches: &mut [Switch]) {
+        for row in &self.rows {
+            let rows = switches.get_mut(row.switch).map(|it| &mut it.destinations);
+            if let Some(destination) = rows.and_then(|rows| rows.get_mut(row.destination)) {
+                destination.hops = row.hops;
+                destination.candidates.clone_from(&row.candidates);
+            }
         }
     }
 }

@@ -10,12 +10,13 @@ use crate::{
     demands,
     error::PlanError,
     estimate::{self, EstimateInputs},
-    faults, load,
+    faults::{self, PlannedFault},
+    load,
     model::{Flow, LoadPlan, MeasurePlan, MeasuredWindow, PLAN_FORMAT, Plan, Scale},
     networks::Networks,
     paths::{self, Paths},
     policy::{self, Inputs},
-    rdma,
+    rdma, reconvergence,
     round_trip::{self, RoundTrips},
     routes,
     schedule::{self, FlowInputs},
@@ -96,6 +97,8 @@ pub fn resolve(
     let switches = paths::switches(&network, &paths)?;
     routes::add(&mut network, &paths)?;
     let changes = faults::resolve(scenario, &network, &scale)?;
+    let links: Vec<_> = changes.iter().map(PlannedFault::plan).collect();
+    let epochs = reconvergence::epochs(scenario.reconverge_after, &links, &scale)?;
     let flows = schedule::flows(
         &drafted.flows,
         &FlowInputs {
@@ -119,7 +122,13 @@ pub fn resolve(
         ..load
     };
     let sent = round_trip::max_wire_bytes(&flows);
-    let trips = RoundTrips::longest(&network, &paths, scenario.generator.mtu, sent)?;
+    let mtu = scenario.generator.mtu;
+    let mut trips = RoundTrips::longest(&network, &paths, mtu, sent)?;
+    let mut longest = transport::resolve::longest_path(&network, &paths);
+    for (_, paths) in reconvergence::paths(&network, &paths, &epochs) {
+        trips = trips.max(RoundTrips::longest(&network, &paths, mtu, sent)?);
+        longest = longest.max(transport::resolve::longest_path(&network, &paths));
+    }
     let slowest_qp = if options.follows_rxe() {
         transport::resolve::slowest_qp(&scenario.transport, &scale)?
     } else {
@@ -139,8 +148,7 @@ pub fn resolve(
     let transport = transport::resolve::resolve(
         scenario,
         &transport::resolve::Lab {
-            network: &network,
-            paths: &paths,
+            longest,
             scale: &scale,
             rdma: &rdma,
             follows_rxe: options.follows_rxe(),
@@ -161,7 +169,10 @@ pub fn resolve(
         switches_ns: scale.time("measure.switches", scenario.measure.switches)?,
         measured: measured_window(&scenario.measure, &flows)?,
     };
-    let faults = faults::with_path_costs(changes, &network, &paths, &switches, &policies)?;
+    reconvergence::check(scenario, &network.dcs, &policies)?;
+    let routes = (&network, &paths);
+    let (faults, reconvergences) =
+        faults::with_path_costs(changes, &epochs, routes, &switches, &policies)?;
     let inputs = EstimateInputs {
         network: &network,
         paths: &paths,
@@ -188,6 +199,8 @@ pub fn resolve(
         flows: &flows,
         pairs: choice::pairs(&network, &flows),
         faults: &faults,
+        reconvergences: &reconvergences,
+        longest,
         rdma: &rdma,
         trips,
         transport: &transport,
@@ -210,6 +223,7 @@ pub fn resolve(
         scale,
         auto_scale,
         candidate_set: scenario.candidate_set,
+        paper_reconverge_after_ns: scenario.reconverge_after,
         dcs: network.dcs,
         nodes: network.nodes,
         links: network.links,
@@ -224,6 +238,7 @@ pub fn resolve(
         measure,
         max_table_age_ns: scale.time("max_table_age", scenario.max_table_age)?,
         faults,
+        reconvergences,
         estimate,
         warnings,
         assumptions: scenario.topology.assumptions.clone(),

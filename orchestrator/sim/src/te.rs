@@ -18,14 +18,26 @@ use crate::time::SimTime;
 pub struct TeController {
     /// Virtual time between two ticks of the controller.
     pub interval: SimTime,
+    /// Tables of the switches, in the order of the times from which they are in force; the first from the start.
+    tables: Vec<TeTables>,
+    state: Mutex<State>,
+}
+
+/// Tables of all switches in a time span without a reconvergence.
+#[derive(Debug)]
+struct TeTables {
+    /// Virtual time from which the tables are in force.
+    from: SimTime,
     /// Rows of each switch, indexed by datacenter; a row has a destination datacenter and the ports towards it.
     rows: Vec<Vec<(u32, Vec<u32>)>>,
-    state: Mutex<State>,
+    topology: Topology,
 }
 
 #[derive(Debug)]
 struct State {
     controller: Controller,
+    /// Index of the tables in force.
+    in_force: usize,
     /// First error of the solver, after which no more bucket tables are computed.
     failure: Option<TeError>,
 }
@@ -43,10 +55,15 @@ pub struct SwitchRows {
 pub type Buckets = Vec<(u32, u16)>;
 
 impl TeController {
-    /// Creates the controller for `policy`, given the next hops of all `switches`; `None` if the policy is not traffic
-    /// engineering. `peers` gives the datacenter at the far end of each port.
+    /// Creates the controller for `policy`, given the next hops of all `switches` at the start and from `later` times on;
+    /// `None` if the policy is not traffic engineering. `peers` gives the datacenter at the far end of each port.
     #[must_use]
-    pub fn new(policy: &PolicyPlan, switches: Vec<SwitchRows>, peers: &[u32]) -> Option<Self> {
+    pub fn new(
+        policy: &PolicyPlan,
+        switches: Vec<SwitchRows>,
+        later: Vec<(SimTime, Vec<SwitchRows>)>,
+        peers: &[u32],
+    ) -> Option<Self> {
         let PolicyPlan::Te(plan) = policy else {
             return None;
         };
@@ -54,20 +71,30 @@ impl TeController {
             link: port as usize,
             next: peers[port as usize] as usize,
         };
-        let topology = switches.iter().map(|switch| {
-            let row = |(to_dc, ports): &(u32, Vec<u32>)| NextHops {
-                to: *to_dc as usize,
-                hops: ports.iter().map(hop).collect(),
-                is_alike: switch.is_legacy,
-            };
-            switch.rows.iter().map(row).collect()
-        });
-        let topology = Topology::new(topology.collect());
+        let tables = |(from, switches): (SimTime, Vec<SwitchRows>)| {
+            let topology = switches.iter().map(|switch| {
+                let row = |(to_dc, ports): &(u32, Vec<u32>)| NextHops {
+                    to: *to_dc as usize,
+                    hops: ports.iter().map(hop).collect(),
+                    is_alike: switch.is_legacy,
+                };
+                switch.rows.iter().map(row).collect()
+            });
+            TeTables {
+                from,
+                topology: Topology::new(topology.collect()),
+                rows: switches.into_iter().map(|switch| switch.rows).collect(),
+            }
+        };
+        let start = tables((SimTime::ZERO, switches));
+        let controller = Controller::new(start.topology.clone(), plan.buckets);
+        let all = std::iter::once(start).chain(later.into_iter().map(tables));
         Some(Self {
             interval: plan.interval_ns.into(),
-            rows: switches.into_iter().map(|switch| switch.rows).collect(),
+            tables: all.collect(),
             state: Mutex::new(State {
-                controller: Controller::new(topology, plan.buckets),
+                controller,
+                in_force: 0,
                 failure: None,
             }),
         })
@@ -76,7 +103,8 @@ impl TeController {
     /// Records the report of the switch in `dc` for the interval that ends at `tick`: bytes by destination datacenter,
     /// and the rates of its links, whether up or down.
     pub fn report(&self, tick: u64, dc: u32, bytes: &[u64], links: &[(u32, BitsPerSec)]) {
-        let demands: Vec<Bytes> = self.rows[dc as usize]
+        // A reconvergence changes the ports, but not the destinations.
+        let demands: Vec<Bytes> = self.tables[0].rows[dc as usize]
             .iter()
             .map(|(to_dc, _)| Bytes::new(bytes[*to_dc as usize]))
             .collect();
@@ -91,10 +119,16 @@ impl TeController {
     /// that is not in the list keeps its buckets. The list is empty after a solver error, which ends the run.
     #[must_use]
     pub fn due(&self, tick: u64, dc: u32) -> Vec<(u32, Buckets)> {
+        let at = SimTime::from_picos(self.interval.picos().saturating_mul(tick));
         let State {
             controller,
+            in_force,
             failure,
         } = &mut *self.state();
+        while let Some(next) = self.tables.get(*in_force + 1).filter(|it| it.from <= at) {
+            controller.set_topology(next.topology.clone());
+            *in_force += 1;
+        }
         let tables = match (&failure, controller.due(tick)) {
             (None, Ok(Some(tables))) => tables,
             (None, Err(error)) => {
@@ -103,7 +137,7 @@ impl TeController {
             }
             (Some(_), _) | (None, Ok(None)) => return Vec::new(),
         };
-        self.rows[dc as usize]
+        self.tables[*in_force].rows[dc as usize]
             .iter()
             .zip(&tables.rows[dc as usize])
             .filter_map(|((to_dc, ports), buckets)| {

@@ -36,7 +36,8 @@ pub enum AgentCommand {
         /// Thresholds for marking packets; `null`: packets are not marked.
         ecn: Option<EcnConfig>,
     },
-    /// Replaces a destination's candidates and path costs, for new flows.
+    /// Replaces a destination's candidates and path costs, for new flows, and for flows whose next hop is not among the
+    /// new candidates.
     SetDestination(DestinationConfig),
     /// Replaces the candidates' hash buckets (traffic engineering), for new flows.
     SetBuckets(Vec<BucketRow>),
@@ -302,7 +303,7 @@ pub struct Stats {
     /// Flows in the table: counted by every garbage collection and at the end, in between estimated
     /// as that count plus the flows entered since.
     pub occupancy: u64,
-    /// Idle flows that flow-cache garbage collection removed.
+    /// Idle flows, and flows whose next hop was no longer a candidate, that flow-cache garbage collection removed.
     pub expired: u64,
     /// Flows that the agent evicted from a full table, the least recently seen first.
     pub evicted: u64,

@@ -43,6 +43,33 @@ fn rewritten_buckets_are_for_new_flows_and_demands_are_counted() -> Result {
     })
 }
 
+/// Flows on the port that is left keep it, although the other flows leave the table.
+#[test]
+fn flows_leave_a_live_port_that_is_no_longer_a_candidate() -> Result {
+    Lab::test(|lab| {
+        let (mut controller, agent) = lab.start(PolicyConfig::Buckets, |_| {})?;
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        let pinned = chosen(&controller.decisions(FLOWS.len())?);
+        let lost = pinned.values().filter(|port| **port == P1).count();
+        assert!((1..FLOWS.len()).contains(&lost), "{pinned:?}");
+
+        let mut destination = lab.config(PolicyConfig::Buckets).destinations[0].clone();
+        destination
+            .candidates
+            .retain(|candidate| candidate.port == P2);
+        controller.apply(&AgentCommand::SetDestination(destination))?;
+        let stats = controller.stats_where(|stats| stats.expired > 0)?;
+        assert_eq!(usize::try_from(stats.expired), Ok(lost));
+        assert_eq!(lab.send(FLOWS, 1)?, FLOWS.len());
+        let last = controller.stop()?;
+        let kept = last.flows.iter().filter(|flow| flow.port == P2);
+        assert!(kept.clone().all(|flow| flow.decisions == 1));
+        assert_eq!(kept.count(), FLOWS.len() - lost);
+        agent.join().expect("no panic")?;
+        Ok(())
+    })
+}
+
 #[test]
 fn tables_that_nobody_confirms_are_not_used() -> Result {
     Lab::test(|lab| {

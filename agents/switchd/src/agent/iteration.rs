@@ -8,7 +8,7 @@ use lab_abi::{
 };
 use lab_units::{Nanos, PortId};
 
-use super::{Agent, Timers};
+use super::{Agent, Timers, unpin::LostCandidates};
 use crate::{
     SwitchdError,
     clock::{Due, now},
@@ -39,6 +39,10 @@ impl Agent {
         controller.send(&AgentMessage::Ready(self.ready()?));
         // The controller subtracts these first counters from all later ones.
         controller.send(&AgentMessage::Links(self.links()));
+        if self.adopted.is_some() {
+            // The killed agent may have missed new candidates.
+            self.unpin(&LostCandidates::all(&self.config, &self.slots), controller)?;
+        }
         while self.iterate(signals, controller)? {}
         self.finish(controller)
     }
@@ -99,12 +103,20 @@ impl Agent {
     ) -> Result<bool, SwitchdError> {
         controller.flush();
         let received = controller.receive()?;
+        let mut lost = LostCandidates::default();
         for command in received.commands {
             if command == AgentCommand::Stop {
                 return Ok(false);
             }
+            if let AgentCommand::SetDestination(row) = &command {
+                lost.add(&self.config, row, &self.slots);
+            }
             self.config.apply(&command)?;
             self.apply(&command, controller)?;
+        }
+        // One reading of the flow table serves all rows of a reconvergence.
+        if !lost.is_empty() {
+            self.unpin(&lost, controller)?;
         }
         Ok(!received.is_closed)
     }
@@ -315,6 +327,21 @@ impl Agent {
         let evicted = self.evictor.evict(&mut self.program.flows, rows, excess)?;
         self.flow_counts.evicted += u64::try_from(evicted.len()).unwrap_or(u64::MAX);
         self.report_gone(evicted, controller);
+        Ok(())
+    }
+
+    /// Removes the flows whose next hop is no longer a candidate, and reports them; the next packet of each triggers a
+    /// decision. They count as removed by garbage collection.
+    fn unpin(
+        &mut self,
+        lost: &LostCandidates,
+        controller: &mut ControllerConnection,
+    ) -> Result<(), SwitchdError> {
+        let rows = flow_map_rows(self.config.flow_table_entries);
+        let is_stale = |flow: &FlowKey, entry: &FlowEntry| lost.is_stale(flow, entry);
+        let stale = flow_gc::unpin(&mut self.program.flows, rows, is_stale)?;
+        self.flow_counts.expired += u64::try_from(stale.len()).unwrap_or(u64::MAX);
+        self.report_gone(stale, controller);
         Ok(())
     }
 

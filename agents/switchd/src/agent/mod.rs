@@ -5,6 +5,7 @@
 //! - [`iteration`][]: wake-ups, and the work that each of them causes
 //! - [`report`][]: messages to the controller
 //! - [`actor`][]: trained weights that change the hash buckets
+//! - [`unpin`][]: flows whose next hop is no longer a candidate
 //! - [`demands`][]: bytes sent to each destination between two reports
 
 mod actor;
@@ -13,6 +14,7 @@ mod iteration;
 mod report;
 mod run;
 mod setup;
+mod unpin;
 
 use lab_abi::wire::ValidAgentConfig;
 

@@ -99,12 +99,13 @@ fn actor(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Option<ActorConfi
     })
 }
 
-/// Returns the configuration of a destination, given its candidates and their next hops.
+/// Returns the configuration of a destination, given its candidates and their next hops. `hops` is the minimum number of
+/// inter-DC links over the candidates' best paths.
 pub(super) fn destination(
     plan: &Plan,
     policy: &PolicyPlan,
-    switch_index: usize,
-    row: usize,
+    (switch_index, row): (usize, usize),
+    hops: u32,
     candidates: impl Iterator<Item = (CandidateConfig, Candidate)>,
 ) -> DestinationConfig {
     let row = &plan.switches[switch_index].destinations[row];
@@ -114,7 +115,7 @@ pub(super) fn destination(
         addr: prefix.addr,
         prefix_len: prefix.len,
         candidates,
-        size_thresholds: size_thresholds(policy, &paths, row.hops, plan.scale.size),
+        size_thresholds: size_thresholds(policy, &paths, hops, plan.scale.size),
     }
 }
 
@@ -203,7 +204,8 @@ fn destinations(plan: &Plan, run: &PolicyRun, switch_index: usize) -> Vec<Destin
                     };
                     (config, *candidate)
                 });
-            destination(plan, &run.policy, switch_index, row, candidates)
+            let hops = planned.hops;
+            destination(plan, &run.policy, (switch_index, row), hops, candidates)
         })
         .collect()
 }

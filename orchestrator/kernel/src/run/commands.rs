@@ -4,7 +4,9 @@ use lab_abi::{
     LcmpConfig,
     wire::{AgentCommand, AgentConfig, CandidateConfig, DestinationConfig},
 };
-use lab_plan::model::{Candidate, FaultChange, FaultPlan, PathCostUpdate, Plan, ScoredCandidate};
+use lab_plan::model::{
+    Candidate, FaultChange, FaultPlan, PathCostUpdate, Plan, Reconvergence, ScoredCandidate,
+};
 use lab_units::DcId;
 
 use super::{
@@ -36,39 +38,68 @@ pub(super) fn of_fault<'a>(
             commands.push((dc, command));
         }
     }
-    let updates = fault.path_cost_updates.iter();
-    for update in updates.filter(|update| update.policy == policy) {
-        let switch = &plan.switches[update.switch];
-        let dc = plan.nodes[switch.node.index()].dc;
-        let parameters = parameters(dc);
-        let candidate = |scored: &ScoredCandidate| {
-            let path = &scored.candidate;
-            let config = CandidateConfig {
-                port: path.port,
-                c_path: parameters.map_or(scored.c_path, |by| path.path_score(by)),
-                buckets: scored.buckets,
-            };
-            (config, *path)
-        };
-        let candidates = update.candidates.iter().map(candidate);
-        let policy = &plan.policies[policy].policy;
-        let switch_index = update.switch;
-        let row = update.destination;
-        let row = agent_config::destination(plan, policy, switch_index, row, candidates);
-        commands.push((dc, AgentCommand::SetDestination(row)));
-    }
+    let all = fault.path_cost_updates.iter();
+    let updates = all.filter(|update| update.policy == policy);
+    commands.extend(updates.map(|update| new_row(plan, update, &parameters)));
     commands
 }
 
+/// Returns the commands with which the agents install the new candidates of `change`, under the policy at index `policy`.
+/// `parameters` returns a switch's current parameters, including tuned ones, which determine its path costs.
+pub(super) fn of_reconvergence<'a>(
+    plan: &Plan,
+    policy: usize,
+    change: &Reconvergence,
+    parameters: impl Fn(DcId) -> Option<&'a LcmpConfig>,
+) -> Vec<(DcId, AgentCommand)> {
+    let rows = plan.new_rows(change, policy);
+    let commands = rows.iter().map(|row| new_row(plan, row, &parameters));
+    commands.collect()
+}
+
+/// Returns the command that replaces a row, with the datacenter of its agent.
+fn new_row<'a>(
+    plan: &Plan,
+    update: &PathCostUpdate,
+    parameters: impl Fn(DcId) -> Option<&'a LcmpConfig>,
+) -> (DcId, AgentCommand) {
+    let switch = &plan.switches[update.switch];
+    let dc = plan.nodes[switch.node.index()].dc;
+    let parameters = parameters(dc);
+    let candidate = |scored: &ScoredCandidate| {
+        let path = &scored.candidate;
+        let config = CandidateConfig {
+            port: path.port,
+            c_path: parameters.map_or(scored.c_path, |by| path.path_score(by)),
+            buckets: scored.buckets,
+        };
+        (config, *path)
+    };
+    let candidates = update.candidates.iter().map(candidate);
+    let policy = &plan.policies[update.policy].policy;
+    let planned = &switch.destinations[update.destination];
+    let hops = update.hops.unwrap_or(planned.hops);
+    let at = (update.switch, update.destination);
+    let row = agent_config::destination(plan, policy, at, hops, candidates);
+    (dc, AgentCommand::SetDestination(row))
+}
+
+/// Changes of a plan that have taken effect so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Past<'a> {
+    pub faults: &'a [FaultPlan],
+    pub reconvergences: &'a [Reconvergence],
+}
+
 /// Returns the commands that make `changes` at the switch with index `switch`, whose current configuration is `config`,
-/// and the resulting values of all tunable parameters. `injected` are the faults injected so far.
+/// and the resulting values of all tunable parameters.
 ///
 /// # Errors
 /// If the policy has no parameters, a parameter is unknown, or a value is invalid.
 pub(super) fn of_changes(
     plan: &Plan,
     (policy, switch): (usize, usize),
-    injected: &[FaultPlan],
+    past: Past<'_>,
     config: &AgentConfig,
     changes: &[ParameterChange],
 ) -> Result<(Vec<AgentCommand>, Tuned), String> {
@@ -84,25 +115,25 @@ pub(super) fn of_changes(
         return Ok((Vec::new(), tuned));
     }
     let at = (policy, switch);
-    let rows = updated_path_costs(plan, at, injected, &config.destinations, &parameters)
+    let rows = updated_path_costs(plan, at, past, &config.destinations, &parameters)
         .into_iter()
         .map(AgentCommand::SetDestination);
     let commands = [AgentCommand::SetLcmp(parameters)].into_iter().chain(rows);
     Ok((commands.collect(), tuned))
 }
 
-/// Returns updated copies of those `rows` of a switch whose path costs change under `parameters`, given the faults
-/// `injected` so far.
+/// Returns updated copies of those `rows` of a switch whose path costs change under `parameters`, given the changes so
+/// far.
 fn updated_path_costs(
     plan: &Plan,
     (policy, switch): (usize, usize),
-    injected: &[FaultPlan],
+    past: Past<'_>,
     rows: &[DestinationConfig],
     parameters: &LcmpConfig,
 ) -> Vec<DestinationConfig> {
     let update = |(index, row): (usize, &DestinationConfig)| {
         let mut updated = row.clone();
-        for path in candidates(plan, (policy, switch, index), injected) {
+        for path in candidates(plan, (policy, switch, index), past) {
             let mut hops = updated.candidates.iter_mut();
             if let Some(hop) = hops.find(|hop| hop.port == path.port) {
                 hop.c_path = path.path_score(parameters);
@@ -113,26 +144,36 @@ fn updated_path_costs(
     rows.iter().enumerate().filter_map(update).collect()
 }
 
-/// Returns the candidates of a row, with the path properties that result from the faults `injected` so far.
+/// Returns the candidates of a row, with the path properties that result from the changes so far.
 fn candidates(
     plan: &Plan,
     (policy, switch, row): (usize, usize, usize),
-    injected: &[FaultPlan],
+    past: Past<'_>,
 ) -> Vec<Candidate> {
     let is_of_row = |update: &&PathCostUpdate| {
         (update.policy, update.switch, update.destination) == (policy, switch, row)
     };
-    let latest_first = injected.iter().rev();
-    let mut updates = latest_first.flat_map(|fault| &fault.path_cost_updates);
-    match updates.find(is_of_row) {
-        Some(update) => update.candidates.iter().map(|row| row.candidate).collect(),
+    let updated = past.faults.iter().rev().find_map(|fault| {
+        let update = fault.path_cost_updates.iter().find(is_of_row)?;
+        let candidates = update.candidates.iter().map(|row| row.candidate);
+        Some((fault.at_ns, candidates.collect()))
+    });
+    let reconverged = past.reconvergences.iter().rev().find_map(|change| {
+        let mut rows = change.rows.iter();
+        let new = rows.find(|new| (new.switch, new.destination) == (switch, row))?;
+        Some((change.at_ns, new.candidates.clone()))
+    });
+    // At one instant, the reconvergence comes after the fault.
+    let latest = updated.into_iter().chain(reconverged);
+    match latest.max_by_key(|(at, _)| *at) {
+        Some((_, candidates)) => candidates,
         None => plan.switches[switch].destinations[row].candidates.clone(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use lab_plan::model::PathCostUpdate;
+    use lab_plan::model::{NewRow, PathCostUpdate};
     use lab_units::{LinkId, Nanos, PortId};
 
     use super::*;
@@ -156,6 +197,7 @@ mod tests {
             policy,
             switch,
             destination: 0,
+            hops: None,
             candidates: vec![ScoredCandidate {
                 candidate: plan.switches[switch].destinations[0].candidates[0],
                 c_path,
@@ -199,6 +241,48 @@ mod tests {
         assert_eq!(of_fault(&plan, 0, &fault, |_| None), expected[..2]);
     }
 
+    /// The row of the first switch loses its first candidate; with other weights, the cost is that of the one left.
+    #[test]
+    fn new_candidates_go_to_their_switch_and_are_tuned_from_then_on() {
+        let plan = testing::routed(0);
+        let row = &plan.switches[0].destinations[0];
+        let left = row.candidates[1];
+        let change = Reconvergence {
+            at_ns: Nanos::from_millis(1),
+            paper_at_ns: Nanos::from_millis(1),
+            rows: vec![NewRow {
+                switch: 0,
+                destination: 0,
+                hops: row.hops,
+                candidates: vec![left],
+            }],
+        };
+        let tuned = weights(1, 0);
+        let commands = of_reconvergence(&plan, 1, &change, |_| Some(&tuned));
+        let [(DcId(0), AgentCommand::SetDestination(sent))] = &commands[..] else {
+            panic!("{commands:?}")
+        };
+        let [only] = sent.candidates[..] else {
+            panic!("{sent:?}")
+        };
+        assert_eq!(
+            (only.port, only.c_path),
+            (left.port, left.path_score(&tuned))
+        );
+        let past = Past {
+            faults: &[],
+            reconvergences: &[change],
+        };
+        let again = updated_path_costs(
+            &plan,
+            (1, 0),
+            past,
+            std::slice::from_ref(sent),
+            &weights(0, 1),
+        );
+        assert_eq!(scores(&again), [left.path_score(&weights(0, 1))]);
+    }
+
     #[test]
     fn cuts_send_no_commands() {
         let plan = testing::routed(0);
@@ -230,8 +314,12 @@ mod tests {
         assert_eq!(scores(&rows), [10, 30]);
         let of = |candidate: &Candidate| candidate.path_score(&weights(1, 0));
         let row = &plan.switches[0].destinations[0];
-        let updated = |injected: &[FaultPlan], rows: &[DestinationConfig]| {
-            updated_path_costs(&plan, (1, 0), injected, rows, &weights(1, 0))
+        let updated = |faults: &[FaultPlan], rows: &[DestinationConfig]| {
+            let past = Past {
+                faults,
+                reconvergences: &[],
+            };
+            updated_path_costs(&plan, (1, 0), past, rows, &weights(1, 0))
         };
         let first = updated(&[], &rows);
         assert_eq!(
@@ -254,6 +342,7 @@ mod tests {
             policy: 1,
             switch: 0,
             destination: 0,
+            hops: None,
             candidates: candidates.to_vec(),
         };
         let injected = [fault(

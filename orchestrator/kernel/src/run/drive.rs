@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use lab_abi::wire::{AgentCommand, AgentMessage};
+use lab_abi::{
+    LcmpConfig,
+    wire::{AgentCommand, AgentMessage},
+};
 use lab_generators::contract::{Event, MonotonicTime};
 use lab_host::{HostError, HostMaps};
-use lab_plan::{FaultPlan, Plan};
+use lab_plan::{FaultPlan, Plan, Reconvergence};
 use lab_units::{DcId, LinkId, Nanos, Tool};
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender};
 
@@ -16,7 +19,7 @@ use super::{
     generator::{self, FlowSession},
     input::{Ending, HostCounts, Input, Readings},
     rates::RateSampler,
-    repetition::{Effects, Repetition, RepetitionSetup},
+    repetition::{Effects, PlannedChange, Repetition, RepetitionSetup},
     start::Start,
     tables,
     tune::{ParameterChange, PendingRequest, Tuned},
@@ -73,6 +76,12 @@ impl<'a> RunningRepetition<'a> {
             }
             other => other,
         }
+    }
+
+    /// Returns the current parameters of a datacenter's switch; `None` if its policy has none.
+    fn parameters(&self, dc: DcId) -> Option<&LcmpConfig> {
+        let agent = self.agents.iter().find(|agent| agent.dc() == dc)?;
+        agent.config().policy.congestion()
     }
 
     /// Returns an error that names the first agent that has not ended, given that no message has arrived for
@@ -294,8 +303,8 @@ impl Runner<'_> {
             .as_ref()
             .map(|sampler| start.after(sampler.interval));
         loop {
-            let fault = running.repetition.next_fault();
-            let next_fault = fault.map(|fault| start.after(fault.at_ns));
+            let change = running.repetition.next_change();
+            let next_change = change.map(|change| start.after(change.at()));
             tokio::select! {
                 ended = &mut flows => {
                     ended?;
@@ -307,8 +316,13 @@ impl Runner<'_> {
                 input = running.inputs.recv() => {
                     self.take(input.ok_or(RunError::AgentsGone)?, running, report)?;
                 }
-                () = until(next_fault), if next_fault.is_some() => {
-                    self.inject(fault.expect("only a fault sets a time"), running, report)?;
+                () = until(next_change), if next_change.is_some() => {
+                    match change.expect("only a change sets a time") {
+                        PlannedChange::Fault(fault) => self.inject(fault, running, report)?,
+                        PlannedChange::Reconvergence(change) => {
+                            self.reconverge(change, running, report)?;
+                        }
+                    }
                 }
                 () = until(Some(next_confirmation)) => {
                     next_confirmation = MonotonicTime::now().after(confirmation(self.plan));
@@ -398,12 +412,22 @@ impl Runner<'_> {
         let steps = lower_fault(self.plan, self.lab.options(), fault)?;
         self.lab.apply(&steps)?;
         self.take(Input::Fault, running, report)?;
-        let agents = &running.agents;
-        let parameters = |dc| {
-            let agent = agents.iter().find(|agent| agent.dc() == dc)?;
-            agent.config().policy.congestion()
-        };
+        let parameters = |dc| running.parameters(dc);
         let commands = commands::of_fault(self.plan, running.setup.policy, fault, parameters);
+        Ok(running.send(&commands)?)
+    }
+
+    /// Installs new candidates in the switches' tables.
+    fn reconverge(
+        &mut self,
+        change: &Reconvergence,
+        running: &mut RunningRepetition<'_>,
+        report: &mut RunReport,
+    ) -> Result<(), RunError> {
+        self.take(Input::Reconvergence, running, report)?;
+        let parameters = |dc| running.parameters(dc);
+        let policy = running.setup.policy;
+        let commands = commands::of_reconvergence(self.plan, policy, change, parameters);
         Ok(running.send(&commands)?)
     }
 
@@ -444,9 +468,8 @@ impl Runner<'_> {
         let agent =
             agent.ok_or_else(|| format!("datacenter `{dc}` has no switch agent in this run"))?;
         let at = (running.setup.policy, agent.switch());
-        let faults = running.repetition.injected();
-        let (commands, tuned) =
-            commands::of_changes(self.plan, at, faults, agent.config(), changes)?;
+        let past = running.repetition.past();
+        let (commands, tuned) = commands::of_changes(self.plan, at, past, agent.config(), changes)?;
         for command in commands {
             agent.send(&command).map_err(|error| error.to_string())?;
         }

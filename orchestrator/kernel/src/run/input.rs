@@ -33,6 +33,8 @@ pub(super) enum Input {
     Start(MonotonicTime),
     /// The plan's next fault has been injected.
     Fault,
+    /// The plan's next reconvergence has taken effect.
+    Reconvergence,
     /// The rates of the sending QPs were sampled.
     Rates(RateSample),
     /// A user changed parameters of a switch.

@@ -13,7 +13,7 @@ use lab_abi::{
 use lab_generators::contract::{Event, FlowOutcome, MonotonicTime, Status, Tool};
 use lab_plan::{
     SampledRates,
-    model::{FaultChange, FaultPlan, Flow, Plan, PolicyRun},
+    model::{FaultChange, FaultPlan, Flow, Plan, PolicyRun, Reconvergence},
 };
 use lab_recorder::RowBatch;
 use lab_records::{ChangeKind, FlowRow, LiveChange, PathRow, PfcRow, RateRow};
@@ -22,6 +22,7 @@ use lab_units::{DcId, FlowId, Nanos, PortId, show::about_time};
 use super::{
     AgentError, RunError, RunReport,
     agents::{self, AgentEvent},
+    commands::Past,
     input::{Ending, Input, RateSample},
     rows::ReportRows,
     te::TeController,
@@ -52,6 +53,8 @@ pub(super) struct Repetition<'a> {
     te: Option<TeController<'a>>,
     /// Number of the plan's faults that have been injected so far.
     injected: usize,
+    /// Number of the plan's reconvergences that have taken effect so far.
+    reconverged: usize,
     /// Selection of flows whose rates are recorded; `None` without congestion control.
     sampled_rates: Option<SampledRates>,
     /// Outcomes of flows that have ended but have no row yet, because routing decisions for these flows are still
@@ -88,6 +91,23 @@ pub(super) struct Effects {
     pub lost: Option<DcId>,
 }
 
+/// Change that a plan makes while flows run.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PlannedChange<'a> {
+    Fault(&'a FaultPlan),
+    Reconvergence(&'a Reconvergence),
+}
+
+impl PlannedChange<'_> {
+    /// Returns the time of the change relative to the repetition's start.
+    pub(super) const fn at(self) -> Nanos {
+        match self {
+            Self::Fault(fault) => fault.at_ns,
+            Self::Reconvergence(change) => change.at_ns,
+        }
+    }
+}
+
 impl Effects {
     /// Adds the effects of a flow's end: its row, the rows of its paths, and the progress step.
     fn end(&mut self, row: FlowRow, paths: Vec<PathRow>, outcome: &FlowOutcome) {
@@ -109,6 +129,7 @@ impl<'a> Repetition<'a> {
             rows: ReportRows::new(plan, &policy.label, number, tool),
             te: TeController::new(plan, policy),
             injected: 0,
+            reconverged: 0,
             sampled_rates: SampledRates::of(plan, number),
             waiting: BTreeMap::new(),
             agents: agents::switches(plan).count(),
@@ -159,6 +180,29 @@ impl<'a> Repetition<'a> {
         self.plan.faults.get(self.injected)
     }
 
+    /// Returns the changes of the plan that have taken effect so far.
+    pub(super) fn past(&self) -> Past<'a> {
+        Past {
+            faults: self.injected(),
+            reconvergences: &self.plan.reconvergences[..self.reconverged],
+        }
+    }
+
+    /// Returns the next fault or reconvergence, the fault first if both are due at one instant; `None` if there is none
+    /// left.
+    pub(super) fn next_change(&self) -> Option<PlannedChange<'a>> {
+        let fault = self.next_fault();
+        let reconvergence = self.plan.reconvergences.get(self.reconverged);
+        match (fault, reconvergence) {
+            (Some(fault), Some(change)) if change.at_ns < fault.at_ns => {
+                Some(PlannedChange::Reconvergence(change))
+            }
+            (Some(fault), _) => Some(PlannedChange::Fault(fault)),
+            (None, Some(change)) => Some(PlannedChange::Reconvergence(change)),
+            (None, None) => None,
+        }
+    }
+
     /// Returns the time between two samples of rates, at least [`MIN_RATE_INTERVAL`]; `None` if no rates are recorded.
     pub(super) fn rate_interval(&self) -> Option<Nanos> {
         let sampled = self.sampled_rates.as_ref()?;
@@ -188,6 +232,7 @@ impl<'a> Repetition<'a> {
             Input::Flow(event) => self.handle_flow(event, &mut effects)?,
             Input::Start(at) => self.start_at(at),
             Input::Fault => self.handle_fault(),
+            Input::Reconvergence => self.handle_reconvergence(),
             Input::Rates(sample) => effects.rows.rates = self.rates(&sample),
             Input::Tuned { at, dc, changes } => {
                 effects.steps.push(format!("{dc} tuned: {changes}"));
@@ -231,6 +276,13 @@ impl<'a> Repetition<'a> {
             te.apply_fault(fault);
         }
         self.injected += 1;
+    }
+
+    fn handle_reconvergence(&mut self) {
+        self.reconverged = (self.reconverged + 1).min(self.plan.reconvergences.len());
+        if let Some(te) = &mut self.te {
+            te.reconverge(self.reconverged);
+        }
     }
 
     /// Returns the record of a tuning or an agent restart that happened at `at`.

@@ -69,6 +69,12 @@ impl<'a> TeController<'a> {
         }
     }
 
+    /// Replaces the next hops by those after the plan's first `count` reconvergences, for all buckets from then on.
+    pub(super) fn reconverge(&mut self, count: usize) {
+        self.controller
+            .set_topology(self.plan.te_topology_after(count));
+    }
+
     /// Handles the demand report of a datacenter's agent; returns the commands that install new buckets if the report
     /// ends a measurement window.
     ///

@@ -1,5 +1,7 @@
 //! Nodes, links and ports, and their adjacency.
 
+use std::collections::BTreeSet;
+
 use lab_units::{DcId, LinkId, NodeId, PortId};
 
 use crate::model::{Dc, Link, LinkKind, Node, Plan, Port, Role};
@@ -22,6 +24,15 @@ impl Network {
             links: plan.links.clone(),
             ports: plan.ports.clone(),
         }
+    }
+
+    /// Copies the network without the ports of the links in `down`; ids stay the same.
+    pub fn without(&self, down: &BTreeSet<LinkId>) -> Self {
+        let mut network = self.clone();
+        for node in &mut network.nodes {
+            node.ports.retain(|port| !down.contains(&port.link()));
+        }
+        network
     }
 
     pub fn node(&self, id: NodeId) -> &Node {

@@ -16,12 +16,12 @@
 //! whatever the switches choose and whichever links are down.
 //!
 //! The next hops are those at the delays of the scenario's topology: a fault changes the paths' attributes, but not the
-//! set. Paths never cross hosts.
+//! set, which only [reconvergence](crate::reconvergence) changes. Paths never cross hosts.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use lab_policy::MAX_CANDIDATES;
-use lab_units::{BitsPerSec, CandidateSet, DcId, Nanos, NodeId, PortId, Ratio};
+use lab_units::{BitsPerSec, CandidateSet, DcId, LinkId, Nanos, NodeId, PortId, Ratio};
 
 use crate::{
     error::PlanError,
@@ -114,6 +114,16 @@ impl Paths {
         let mut paths = self.clone();
         for towards in &mut paths.towards {
             towards.best = towards.best_paths(network);
+        }
+        paths
+    }
+
+    /// Returns the next hops in `network` without the links in `down`. A datacenter that cannot reach a destination any
+    /// more keeps its next hops in `self`, those before the cuts.
+    pub fn without(&self, network: &Network, down: &BTreeSet<LinkId>) -> Self {
+        let mut paths = Self::find(&network.without(down), self.set);
+        for (towards, before) in paths.towards.iter_mut().zip(&self.towards) {
+            towards.keep_unreached(before, network);
         }
         paths
     }
@@ -258,6 +268,19 @@ impl Towards {
         };
         towards.best = towards.best_paths(network);
         towards
+    }
+
+    /// Copies the next hops of the datacenters that reach the destination only in `before`.
+    ///
+    /// They come last in the order: none of them is a next hop of a datacenter that still reaches the destination.
+    fn keep_unreached(&mut self, before: &Self, network: &Network) {
+        let reached: BTreeSet<DcId> = self.order.iter().copied().collect();
+        for &at in before.order.iter().filter(|at| !reached.contains(at)) {
+            self.order.push(at);
+            self.ports[at.index()].clone_from(&before.ports[at.index()]);
+            self.left_out[at.index()] = before.left_out[at.index()];
+        }
+        self.best = self.best_paths(network);
     }
 
     /// Computes the best path from every datacenter over the next hops.

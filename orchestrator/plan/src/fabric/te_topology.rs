@@ -14,6 +14,17 @@ impl Plan {
         te_topology(&Network::of(self), &self.switches)
     }
 
+    /// Returns the next hops of all DCI switches after the first `count` reconvergences, numbered as in
+    /// [`Plan::te_topology`].
+    #[must_use]
+    pub fn te_topology_after(&self, count: usize) -> Topology {
+        let mut switches = self.switches.clone();
+        for change in self.reconvergences.iter().take(count) {
+            change.apply(&mut switches);
+        }
+        te_topology(&Network::of(self), &switches)
+    }
+
     /// Returns the capacity of every directed link of [`Plan::te_topology`] before scaling; `None` for a link inside a
     /// datacenter.
     #[must_use]

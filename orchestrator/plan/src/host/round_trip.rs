@@ -47,6 +47,16 @@ impl RoundTrips {
     }
 }
 
+impl RoundTrips {
+    /// Returns the longer round trips of two networks.
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            base: self.base.max(other.base),
+            queued: self.queued.max(other.queued),
+        }
+    }
+}
+
 /// Returns an upper bound for the wire bytes of one repetition's data packets, the maximum over the repetitions.
 pub(crate) fn max_wire_bytes(flows: &[Flow]) -> Bytes {
     let repetitions = flows.chunk_by(|a, b| a.repetition == b.repetition);

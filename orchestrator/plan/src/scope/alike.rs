@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{choice, routing::Routing};
 use crate::{
     flow_ageing,
-    model::{Candidate, FaultPlan, PolicyPlan, PolicyRun, Scale},
+    model::{Candidate, FaultPlan, PolicyPlan, PolicyRun, Reconvergence, Scale},
 };
 
 /// Policies that send every flow of the scenario along the same path.
@@ -76,6 +76,7 @@ pub(crate) struct Decisions<'a> {
     pub routing: Routing<'a>,
     pub policies: &'a [PolicyRun],
     pub faults: &'a [FaultPlan],
+    pub reconvergences: &'a [Reconvergence],
     pub scale: &'a Scale,
     pub semantics: Semantics,
 }
@@ -136,6 +137,10 @@ fn behaviour<'a>(
     run: &'a PolicyRun,
     choices: &[Choice],
 ) -> Behaviour<'a> {
+    // New candidates are new choices, which are not compared here.
+    if !decisions.reconvergences.is_empty() {
+        return Behaviour::Parameters(&run.policy);
+    }
     if choices.is_empty() {
         return Behaviour::NoChoice;
     }

@@ -5,6 +5,7 @@
 //! - [`alike`]: policies that cannot differ
 //! - [`spread`]: load of the links if every switch splits evenly
 //! - [`tightest_cut`], [`max_flow`]: cuts that limit every policy
+//! - [`timeline`]: the cut links and the candidates over time
 //! - [`single_cut`], [`outage`]: pairs without a next hop after a link's cut, and during the scenario's faults
 //! - [`utilisation`]: an offered rate beside a capacity
 //! - [`resolve`]: all of these for a plan
@@ -18,4 +19,5 @@ pub(crate) mod routing;
 pub(crate) mod single_cut;
 pub(crate) mod spread;
 pub(crate) mod tightest_cut;
+pub(crate) mod timeline;
 pub(crate) mod utilisation;

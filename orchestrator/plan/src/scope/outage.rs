@@ -6,8 +6,7 @@ use lab_scenario::Fault;
 use lab_units::{DcId, LinkId, Nanos};
 use serde::Serialize;
 
-use super::{choice, routing::Routing};
-use crate::model::{FaultChange, FaultPlan};
+use super::{choice, routing::Routing, timeline::Timeline};
 
 /// Time span in which pairs have no next hop: their traffic can reach a switch whose candidates' links are all cut.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -27,58 +26,42 @@ type Span = (Nanos, Option<Nanos>);
 
 /// Returns the outages in order of time. `lines` are the lines of the scenario's `faults`.
 pub(crate) fn of_faults(
-    routing: Routing<'_>,
+    timeline: Timeline<'_>,
     pairs: &BTreeSet<(DcId, DcId)>,
-    planned: &[FaultPlan],
     (faults, lines): (&[Fault], &[usize]),
 ) -> Vec<Outage> {
     let mut open: BTreeMap<(DcId, DcId), Nanos> = BTreeMap::new();
     let mut spans: BTreeMap<Span, Vec<(DcId, DcId)>> = BTreeMap::new();
-    for (at, down) in cuts_over_time(planned) {
-        let hit = without_a_next_hop(routing, pairs, &down);
+    timeline.walk(|at, down, routing| {
+        let hit = without_a_next_hop(routing, pairs, down);
         for (pair, since) in open.extract_if(.., |pair, _| !hit.contains(pair)) {
             spans.entry((since, Some(at))).or_default().push(pair);
         }
         for pair in hit {
             open.entry(pair).or_insert(at);
         }
-    }
+    });
+    let name = |dc: DcId| timeline.network.dcs[dc.index()].name.clone();
     for (pair, since) in open {
         spans.entry((since, None)).or_default().push(pair);
     }
     let outage = |((from_ns, to_ns), pairs): (Span, Vec<(DcId, DcId)>)| {
-        let begin = faults
-            .iter()
-            .zip(lines)
-            .filter(|(fault, _)| fault.at == from_ns);
+        let begin = faults.iter().filter(|fault| fault.at == from_ns);
+        let mut entries: Vec<usize> = begin.map(|fault| fault.entry).collect();
+        entries.dedup();
         Outage {
             from_ns,
             to_ns,
             pairs: pairs
                 .into_iter()
-                .map(|(from, to)| [routing.name(from), routing.name(to)])
+                .map(|(from, to)| [name(from), name(to)])
                 .collect(),
-            lines: begin.map(|(_, line)| *line).collect(),
+            lines: (entries.iter())
+                .filter_map(|entry| lines.get(*entry).copied())
+                .collect(),
         }
     };
     spans.into_iter().map(outage).collect()
-}
-
-/// Returns the times of faults, in paper time, with the links that are cut from then on.
-pub(crate) fn cuts_over_time(
-    planned: &[FaultPlan],
-) -> impl Iterator<Item = (Nanos, BTreeSet<LinkId>)> {
-    let together = planned.chunk_by(|a, b| a.paper_at_ns == b.paper_at_ns);
-    together.scan(BTreeSet::new(), |down, faults| {
-        for fault in faults {
-            match fault.change {
-                FaultChange::Down => down.insert(fault.link),
-                FaultChange::Up => down.remove(&fault.link),
-                FaultChange::Wire(_) => false,
-            };
-        }
-        Some((faults[0].paper_at_ns, down.clone()))
-    })
 }
 
 /// Returns the pairs whose traffic can reach a switch all of whose candidates are in `down`.

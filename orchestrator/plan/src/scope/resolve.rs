@@ -12,6 +12,7 @@ use super::{
     single_cut::{self, SingleCuts},
     spread::{self, LoadedLink},
     tightest_cut::{self, LoadedCut},
+    timeline::Timeline,
 };
 use crate::{
     demands,
@@ -71,11 +72,19 @@ pub fn scope(plan: &Plan, scenario: &Scenario, source: &str) -> Result<Scope, Pl
         routing,
         policies: &plan.policies,
         faults: &plan.faults,
+        reconvergences: &plan.reconvergences,
         scale: &plan.scale,
         semantics: scenario.transport.semantics,
     };
+    let timeline = Timeline {
+        network: &network,
+        switches: &plan.switches,
+        faults: &plan.faults,
+        reconvergences: &plan.reconvergences,
+    };
     let fault_lines = lab_scenario::item_lines(source, "faults");
-    let mut fault_times_ns: Vec<Nanos> = scenario.faults.iter().map(|fault| fault.at).collect();
+    let entries = scenario.faults.chunk_by(|a, b| a.entry == b.entry);
+    let mut fault_times_ns: Vec<Nanos> = entries.map(|faults| faults[0].at).collect();
     fault_times_ns.sort_unstable();
     Ok(Scope {
         choice: choice::count(routing, &pairs),
@@ -84,12 +93,7 @@ pub fn scope(plan: &Plan, scenario: &Scenario, source: &str) -> Result<Scope, Pl
         busiest: spread::busiest(routing, &demands, &lines),
         tightest: tightest_cut::tightest(routing, &demands, &lines),
         single_cuts: single_cut::of_each_link(routing, &both_ways, &lines),
-        outages: outage::of_faults(
-            routing,
-            &both_ways,
-            &plan.faults,
-            (&scenario.faults, &fault_lines),
-        ),
+        outages: outage::of_faults(timeline, &both_ways, (&scenario.faults, &fault_lines)),
         traffic: traffic(plan),
         fault_times_ns,
     })

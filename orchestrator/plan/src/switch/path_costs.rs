@@ -2,9 +2,8 @@
 //!
 //! The control plane fills the switches' tables at bootstrap and updates them after a change. The set of candidates
 //! stays the same: with `fewest-hops`, because it depends only on hop counts, and with `downhill-delay`, because it is
-//! that of the scenario's delays. With a set that followed each change, the switches would have to change their tables
-//! in one instant to keep packets from looping. The candidates' order (by increasing one-way delay), scores and buckets
-//! change. Traffic engineering has no updates here, because its controller observes links and installs splits
+//! that of the scenario's delays. Only [reconvergence](crate::reconvergence) after cuts and repairs changes the set. The
+//! candidates' order (by increasing one-way delay), scores and buckets change. Traffic engineering has no updates here, because its controller observes links and installs splits
 //! itself.
 
 use lab_policy::{LcmpConfig, Preset, UcmpConfig};
@@ -13,7 +12,8 @@ use lab_units::{BitsPerSec, LinkId, Nanos, PortId};
 use crate::{
     error::PlanError,
     model::{
-        Destination, EbpfPlan, PathCostUpdate, PolicyPlan, PolicyRun, ScoredCandidate, Switch,
+        Destination, EbpfPlan, NewRow, PathCostUpdate, Plan, PolicyPlan, PolicyRun, Reconvergence,
+        ScoredCandidate, Switch,
     },
     network::Network,
     paths::{self, Paths},
@@ -24,8 +24,12 @@ use crate::{
 pub(crate) struct PathCosts<'a> {
     /// Network with all changes applied so far.
     network: Network,
-    /// Next hops at the start of a run.
-    paths: &'a Paths,
+    /// Next hops in force.
+    paths: Paths,
+    /// Tables of the switches at the start of a run.
+    start: &'a [Switch],
+    /// Tables of the switches in force, the same for every policy.
+    switches: Vec<Switch>,
     policies: &'a [PolicyRun],
     /// Candidate rows by policy, switch and destination.
     tables: Vec<Vec<Vec<Vec<ScoredCandidate>>>>,
@@ -35,13 +39,15 @@ impl<'a> PathCosts<'a> {
     /// Computes the tables as they are at the start of a run.
     pub fn new(
         network: &Network,
-        paths: &'a Paths,
-        switches: &[Switch],
+        paths: &Paths,
+        switches: &'a [Switch],
         policies: &'a [PolicyRun],
     ) -> Self {
         Self {
             network: network.clone(),
-            paths,
+            paths: paths.clone(),
+            start: switches,
+            switches: switches.to_vec(),
             policies,
             tables: policies.iter().map(|run| tables(switches, run)).collect(),
         }
@@ -66,17 +72,79 @@ impl<'a> PathCosts<'a> {
                     decision_inputs(&run.policy, &before[*at])
                         != decision_inputs(&run.policy, candidates)
                 });
-                changes.extend(changed.map(|(destination, candidates)| PathCostUpdate {
-                    policy,
-                    switch,
-                    destination,
-                    candidates: candidates.clone(),
+                changes.extend(changed.map(|(destination, candidates)| {
+                    let hops = switches[switch].destinations[destination].hops;
+                    PathCostUpdate {
+                        policy,
+                        switch,
+                        destination,
+                        hops: changed_hops(self.start, (switch, destination), hops),
+                        candidates: candidates.clone(),
+                    }
                 }));
             }
             self.tables[policy] = after;
         }
+        self.switches = switches;
         Ok(changes)
     }
+
+    /// Replaces the next hops by those of `paths`, and returns the table rows that change.
+    ///
+    /// # Errors
+    /// If a switch has more next hops to a destination than it can choose among.
+    pub fn reconverge(&mut self, paths: Paths) -> Result<Vec<NewRow>, PlanError> {
+        let switches = paths::switches(&self.network, &paths.on(&self.network))?;
+        let mut rows = Vec::new();
+        for (switch, (before, after)) in self.switches.iter().zip(&switches).enumerate() {
+            let pairs = before.destinations.iter().zip(&after.destinations);
+            let changed = pairs
+                .enumerate()
+                .filter(|(_, (before, after))| before != after);
+            rows.extend(changed.map(|(destination, (_, after))| NewRow {
+                switch,
+                destination,
+                hops: after.hops,
+                candidates: after.candidates.clone(),
+            }));
+        }
+        let runs = self.policies.iter();
+        self.tables = runs.map(|run| tables(&switches, run)).collect();
+        self.switches = switches;
+        self.paths = paths;
+        Ok(rows)
+    }
+}
+
+impl Plan {
+    /// Returns the rows that `reconvergence` changes under the policy at index `policy`, with path costs and buckets.
+    #[must_use]
+    pub fn new_rows(&self, reconvergence: &Reconvergence, policy: usize) -> Vec<PathCostUpdate> {
+        let Some(run) = self.policies.get(policy) else {
+            return Vec::new();
+        };
+        let update = |row: &NewRow| {
+            let start = &self.switches[row.switch].destinations[row.destination];
+            let destination = Destination {
+                dc: start.dc,
+                hops: row.hops,
+                candidates: row.candidates.clone(),
+            };
+            PathCostUpdate {
+                policy,
+                switch: row.switch,
+                destination: row.destination,
+                hops: changed_hops(&self.switches, (row.switch, row.destination), row.hops),
+                candidates: scored(&run.policy, &destination),
+            }
+        };
+        reconvergence.rows.iter().map(update).collect()
+    }
+}
+
+/// Returns the number `hops` of a row at `switch` and `destination`; `None` if it is that of the tables `start`.
+fn changed_hops(start: &[Switch], (switch, destination): (usize, usize), hops: u32) -> Option<u32> {
+    (start[switch].destinations[destination].hops != hops).then_some(hops)
 }
 
 /// Returns each switch's candidates by destination.

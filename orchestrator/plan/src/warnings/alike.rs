@@ -16,6 +16,7 @@ pub(super) fn same(inspection: &Inspection<'_>) -> Vec<Warning> {
         routing: inspection.routing(),
         policies: inspection.policies,
         faults: inspection.faults,
+        reconvergences: inspection.reconvergences,
         scale: inspection.scale,
         semantics: inspection.scenario.transport.semantics,
     };

@@ -11,7 +11,7 @@ use lab_units::{DcId, LinkId, Nanos};
 use super::inspection::{Inspection, warning};
 use crate::{
     model::{Candidate, Warning},
-    scope::{choice, outage},
+    scope::{choice, routing::Routing},
 };
 
 /// Candidate for a destination: the switch's datacenter, the destination and the next datacenter.
@@ -24,12 +24,12 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
     // For each candidate that leads to a cut: the time since when, and the cut links.
     let mut open: BTreeMap<Unseen, (Nanos, BTreeSet<LinkId>)> = BTreeMap::new();
     let mut spans: BTreeMap<CutSpan, Vec<Unseen>> = BTreeMap::new();
-    for (at, down) in outage::cuts_over_time(inspection.faults) {
+    inspection.timeline().walk(|at, down, routing| {
         let mut before = std::mem::take(&mut open);
         for &(from, to) in &pairs {
-            for candidate in inspection.routing().candidates(from, to) {
+            for candidate in routing.candidates(from, to) {
                 let unseen = (from, to, candidate.next_dc);
-                let links = dead_ends(inspection, candidate, to, &down);
+                let links = dead_ends(routing, candidate, to, down);
                 if !links.is_empty() {
                     let since = before.remove(&unseen);
                     open.insert(unseen, since.unwrap_or((at, links)));
@@ -40,7 +40,7 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
             let span = (since, Some(at), links);
             spans.entry(span).or_default().push(unseen);
         }
-    }
+    });
     for (unseen, (since, links)) in open {
         spans.entry((since, None, links)).or_default().push(unseen);
     }
@@ -56,7 +56,7 @@ type CutSpan = (Nanos, Option<Nanos>, BTreeSet<LinkId>);
 /// Returns the cut links at which packets to `to` are lost if they take `candidate`. The list is empty if the
 /// candidate's own link is cut, because its switch detects that cut.
 fn dead_ends(
-    inspection: &Inspection<'_>,
+    routing: Routing<'_>,
     candidate: &Candidate,
     to: DcId,
     down: &BTreeSet<LinkId>,
@@ -65,12 +65,12 @@ fn dead_ends(
     if is_cut(candidate) || candidate.next_dc == to {
         return BTreeSet::new();
     }
-    let next = inspection.routing().candidates(candidate.next_dc, to);
+    let next = routing.candidates(candidate.next_dc, to);
     if next.iter().all(is_cut) {
         return next.iter().map(|next| next.port.link()).collect();
     }
     next.iter()
-        .flat_map(|next| dead_ends(inspection, next, to, down))
+        .flat_map(|next| dead_ends(routing, next, to, down))
         .collect()
 }
 

@@ -9,7 +9,12 @@ use lab_units::{
 };
 
 use super::inspection::{Inspection, warning};
-use crate::{model::Warning, paper_units::PaperUnits, round_trip, scope::choice};
+use crate::{
+    model::Warning,
+    paper_units::PaperUnits,
+    round_trip,
+    scope::{choice, routing::Routing},
+};
 
 /// Returns a warning about cuts that are repaired before the first flow starts.
 pub(super) fn early(inspection: &Inspection<'_>) -> Option<Warning> {
@@ -31,12 +36,13 @@ pub(super) fn early(inspection: &Inspection<'_>) -> Option<Warning> {
                 && repair.at <= first
         })
     };
-    let early: Vec<usize> = faults
+    let cuts = faults
         .iter()
-        .enumerate()
-        .filter(|(_, fault)| fault.change == FaultSpec::Down && is_repaired(fault))
-        .map(|(index, _)| index)
-        .collect();
+        .filter(|fault| fault.change == FaultSpec::Down);
+    let (repaired, lasting): (Vec<&Fault>, Vec<&Fault>) = cuts.partition(|cut| is_repaired(cut));
+    let mut early: Vec<usize> = repaired.iter().map(|fault| fault.entry).collect();
+    early.dedup();
+    early.retain(|entry| lasting.iter().all(|fault| fault.entry != *entry));
     let (subject, verb) = match early.len() {
         0 => return None,
         1 => ("the cut", "affects"),
@@ -57,18 +63,13 @@ pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
         return None;
     }
     let end = PaperUnits::new(inspection.scale).time(round_trip::ideal_end(inspection.flows));
-    let late: Vec<usize> = inspection
-        .scenario
-        .faults
-        .iter()
-        .enumerate()
-        .filter(|(_, fault)| fault.at > end && fault.change != FaultSpec::Up)
-        .map(|(index, _)| index)
+    let faults = inspection.scenario.faults.iter();
+    let late: Vec<&Fault> = faults
+        .filter(|fault| fault.at > end && fault.change != FaultSpec::Up)
         .collect();
-    let first = late
-        .iter()
-        .map(|&index| inspection.scenario.faults[index].at)
-        .min()?;
+    let first = late.iter().map(|fault| fault.at).min()?;
+    let mut late: Vec<usize> = late.iter().map(|fault| fault.entry).collect();
+    late.dedup();
     let (when, verb) = match late.len() {
         1 => (format!("at {first}"), "affects"),
         _ => (format!("from {first} on"), "affect"),
@@ -85,43 +86,43 @@ pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
 /// Returns a warning for each time span in which no path is up between some datacenters with flows.
 pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
     let pairs = choice::both_ways(&inspection.pairs);
-    let mut in_time: Vec<(usize, &Fault)> = inspection.scenario.faults.iter().enumerate().collect();
-    in_time.sort_by_key(|(index, fault)| (fault.at, *index));
+    let mut in_time: Vec<&Fault> = inspection.scenario.faults.iter().collect();
+    in_time.sort_by_key(|fault| fault.at);
+    let mut in_time = in_time.into_iter().peekable();
     let mut down: BTreeMap<LinkId, usize> = BTreeMap::new();
     let mut open: BTreeMap<DcPair, (Nanos, Vec<usize>)> = BTreeMap::new();
     let mut spans: BTreeMap<FaultSpan, Vec<DcPair>> = BTreeMap::new();
-    for faults in in_time.chunk_by(|(_, a), (_, b)| a.at == b.at) {
-        let at = faults[0].1.at;
-        for (index, fault) in faults {
+    inspection.timeline().walk(|at, cut, routing| {
+        while let Some(fault) = in_time.next_if(|fault| fault.at == at) {
             for link in links(inspection, fault) {
                 match fault.change {
-                    FaultSpec::Down => down.insert(link, *index),
+                    FaultSpec::Down => down.insert(link, fault.entry),
                     FaultSpec::Up => down.remove(&link),
                     FaultSpec::Set { .. } => None,
                 };
             }
         }
-        let cut: BTreeSet<LinkId> = down.keys().copied().collect();
         for &(from, to) in &pairs {
             let pair = (from.min(to), from.max(to));
-            if is_connected(inspection, (from, to), &cut) {
+            if is_connected(routing, (from, to), cut) {
                 continue;
             }
-            open.entry(pair)
-                .or_insert_with(|| (at, down.values().copied().collect()));
+            open.entry(pair).or_insert_with(|| {
+                let causes: BTreeSet<usize> = down.values().copied().collect();
+                (at, causes.into_iter().collect())
+            });
         }
         let is_whole = |&(a, b): &DcPair| {
             let ways = [(a, b), (b, a)]
                 .into_iter()
                 .filter(|way| pairs.contains(way));
-            ways.into_iter()
-                .all(|way| is_connected(inspection, way, &cut))
+            ways.into_iter().all(|way| is_connected(routing, way, cut))
         };
         for (pair, (since, causes)) in open.extract_if(.., |pair, _| is_whole(pair)) {
             let span = (since, Some(at), causes);
             spans.entry(span).or_default().push(pair);
         }
-    }
+    });
     for (pair, (since, causes)) in open {
         spans.entry((since, None, causes)).or_default().push(pair);
     }
@@ -145,17 +146,12 @@ fn links(inspection: &Inspection<'_>, fault: &Fault) -> Vec<LinkId> {
 }
 
 /// Returns true if the switches' tables contain a path between two datacenters on which no link is cut.
-fn is_connected(
-    inspection: &Inspection<'_>,
-    (from, to): (DcId, DcId),
-    down: &BTreeSet<LinkId>,
-) -> bool {
-    let mut up = inspection
-        .routing()
+fn is_connected(routing: Routing<'_>, (from, to): (DcId, DcId), down: &BTreeSet<LinkId>) -> bool {
+    let mut up = routing
         .candidates(from, to)
         .iter()
         .filter(|candidate| !down.contains(&candidate.port.link()));
-    up.any(|next| next.next_dc == to || is_connected(inspection, (next.next_dc, to), down))
+    up.any(|next| next.next_dc == to || is_connected(routing, (next.next_dc, to), down))
 }
 
 fn sentence(
@@ -174,7 +170,8 @@ fn sentence(
         more => format!(" and {more} other pairs"),
     };
     let outcome = match until {
-        Some(_) => "flows wait for the repair",
+        Some(_) if inspection.reconvergences.is_empty() => "flows wait for the repair",
+        Some(_) => "flows wait until then",
         None => "flows do not finish",
     };
     format!(

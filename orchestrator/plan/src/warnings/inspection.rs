@@ -8,13 +8,13 @@ use crate::{
     demand::Demand,
     estimate::PlaceEstimate,
     model::{
-        AutoScale, Estimate, FaultPlan, Flow, LoadPlan, MeasuredWindow, PolicyRun, Rdma, Scale,
-        Switch, Warning,
+        AutoScale, Estimate, FaultPlan, Flow, LoadPlan, MeasuredWindow, PolicyRun, Rdma,
+        Reconvergence, Scale, Switch, Warning,
     },
     network::Network,
     paths::Paths,
     round_trip::RoundTrips,
-    scope::{choice::PairFlows, routing::Routing},
+    scope::{choice::PairFlows, routing::Routing, timeline::Timeline},
     transport::TransportPlan,
 };
 
@@ -31,6 +31,9 @@ pub(crate) struct Inspection<'a> {
     /// Number of flows by source and destination datacenter.
     pub pairs: PairFlows,
     pub faults: &'a [FaultPlan],
+    pub reconvergences: &'a [Reconvergence],
+    /// Number of switches on the longest path between two hosts, at the start or after a reconvergence.
+    pub longest: u32,
     pub rdma: &'a Rdma,
     pub trips: RoundTrips,
     pub transport: &'a TransportPlan,
@@ -53,6 +56,16 @@ impl<'a> Inspection<'a> {
         Routing {
             network: self.network,
             switches: self.switches,
+        }
+    }
+
+    /// Returns the cut links and the tables over time.
+    pub fn timeline(&self) -> Timeline<'a> {
+        Timeline {
+            network: self.network,
+            switches: self.switches,
+            faults: self.faults,
+            reconvergences: self.reconvergences,
         }
     }
 }

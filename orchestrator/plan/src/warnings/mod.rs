@@ -7,6 +7,7 @@ mod faults;
 mod ideal;
 mod inspection;
 mod load;
+mod outages;
 mod overload;
 mod policies;
 mod queues;
@@ -46,6 +47,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     warnings.extend(faults::late(inspection));
     warnings.extend(faults::cut_off(inspection));
     warnings.extend(cuts::unseen(inspection));
+    warnings.extend(outages::until_reconvergence(inspection));
     warnings.extend(ideal::delay_off_the_tables(inspection));
     warnings.extend(of_transport(inspection));
     let costs = inspection.auto_scale.map_or(&[][..], |auto| &auto.costs);

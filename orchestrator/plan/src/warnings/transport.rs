@@ -12,7 +12,7 @@ use crate::{
     model::{Flow, Link, LinkKind, Role, Scale, Warning},
     pfc, rdma,
     round_trip::RoundTrips,
-    transport::{CcPlan, Semantics, Timer, Window, resolve::longest_path},
+    transport::{CcPlan, Semantics, Timer, Window},
     wires::Wires,
 };
 
@@ -146,7 +146,7 @@ pub(super) fn blind_hpcc(inspection: &Inspection<'_>) -> Option<Warning> {
     let CcPlan::Hpcc(hpcc) = &inspection.transport.cc else {
         return None;
     };
-    let longest = longest_path(inspection.network, inspection.paths);
+    let longest = inspection.longest;
     (hpcc.int_hops < longest).then(|| {
         let text = format!(
             "HPCC's packets have room for the telemetry of {} switches (`int_hops`), but the longest path has \

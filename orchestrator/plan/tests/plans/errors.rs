@@ -109,6 +109,7 @@ fn names_that_nothing_has() {
     );
     assert_eq!(
         plan(&|scenario| scenario.faults.push(Fault {
+            entry: 0,
             at: Nanos::ZERO,
             link: ["dc1".to_owned(), "dc1".to_owned()],
             change: FaultSpec::Down,

@@ -13,6 +13,7 @@ mod laws;
 mod paper;
 mod parameters;
 mod policies;
+mod reconvergence;
 mod scaling;
 mod scenarios;
 mod scope;

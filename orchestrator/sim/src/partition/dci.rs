@@ -92,6 +92,9 @@ impl<'w> Dci<'w> {
         if let Some(ageing) = &mut self.flow_ageing {
             ageing.provision(to_dc, candidates);
         }
+        if let Some(te_weights) = &mut self.te_weights {
+            te_weights.provision(to_dc);
+        }
     }
 }
 
@@ -240,7 +243,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return self.hash_modulo(node, candidates, packet);
         }
         let key = self.key_of(packet);
-        let pinned = self.dci.table.touch(key, self.now);
+        let seen = self.dci.table.touch(key, self.now);
+        let pinned = self.still_candidate(key, seen, candidates);
         let crosses_threshold = self.count_flow_bytes(key, to_dc, packet, pinned.is_some());
         let trigger = self.failover(pinned, || {
             let port = pinned.filter(|_| crosses_threshold);
@@ -267,6 +271,26 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
                 ports,
             })));
         Some(port)
+    }
+
+    /// Returns the port to which flow `key` is pinned if it is still a candidate, and unpins the flow otherwise.
+    ///
+    /// After a reconvergence, a flow keeps its next hop only as a candidate: elsewhere, the next switch could send its
+    /// packets back.
+    #[inline]
+    fn still_candidate(
+        &mut self,
+        key: u64,
+        pinned: Option<u32>,
+        candidates: &[PortCandidate],
+    ) -> Option<u32> {
+        let port = pinned?;
+        let is_candidate = || candidates.iter().any(|candidate| candidate.port == port);
+        if !self.world.reconverges || is_candidate() {
+            return Some(port);
+        }
+        self.dci.table.unpin(key);
+        None
     }
 
     /// Counts a packet's bytes for flow ageing; returns true if its flow is pinned and has crossed a size threshold.

@@ -1,4 +1,4 @@
-//! Scheduled faults: link down, link up, new link parameters, new path costs.
+//! Scheduled faults: link down, link up, new link parameters, new path costs, new candidates.
 
 use lab_plan::FaultChange;
 
@@ -17,7 +17,7 @@ pub(super) struct PartitionFault {
 enum FaultTarget {
     /// Change of one of the partition's ports.
     Port(u32, FaultChange),
-    /// New path costs, as an index into [`World::path_cost_updates`].
+    /// New path costs or new candidates, as an index into [`World::path_cost_updates`].
     PathCosts(usize),
 }
 

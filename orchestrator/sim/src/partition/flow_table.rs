@@ -21,7 +21,7 @@ pub(super) struct FlowTable {
     is_eviction_due: bool,
     /// Number of flows that were evicted because the table was over its capacity.
     pub evictions: u64,
-    /// Number of idle flows that garbage collection removed.
+    /// Number of flows that garbage collection removed: idle ones, and those whose port is no longer a candidate.
     pub expirations: u64,
 }
 
@@ -74,6 +74,13 @@ impl FlowTable {
             hash_map::Entry::Vacant(_) => return false,
         }
         true
+    }
+
+    /// Removes flow `key`, whose port is no longer a candidate.
+    pub fn unpin(&mut self, key: u64) {
+        if self.entries.remove(&key).is_some() {
+            self.expirations += 1;
+        }
     }
 
     /// Returns true if the table is over its capacity and no eviction has been requested since the last one.

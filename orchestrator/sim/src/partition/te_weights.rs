@@ -41,6 +41,12 @@ impl TeWeights {
         })
     }
 
+    /// Discards the buckets for the datacenter `to_dc`, which has new candidates; their provisioned buckets are in force
+    /// until the next tick.
+    pub fn provision(&mut self, to_dc: u32) {
+        self.tables[to_dc as usize].clear();
+    }
+
     /// Returns the number of hash buckets of `candidate` for the datacenter `to_dc`.
     pub fn buckets_of(&self, to_dc: u32, candidate: &PortCandidate) -> u16 {
         let table = &self.tables[to_dc as usize];

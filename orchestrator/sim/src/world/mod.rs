@@ -57,8 +57,10 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub sampled_rates: Option<SampledRates>,
     /// Factors that convert emulated values to the paper's scale, for the records.
     pub paper: PaperUnits,
-    /// Path costs that change at faults, in the order of the faults.
+    /// Path costs that change at faults, in the order of the faults, then candidates that change at reconvergences.
     pub path_cost_updates: Vec<PathCostUpdate>,
+    /// True if candidates change at reconvergences, so that a flow may be pinned to a port that is none any more.
+    pub reconverges: bool,
     /// True if the policy is ECMP without weights, so that all candidates cost the same.
     pub is_plain_ecmp: bool,
     /// Parameters of the QPs' congestion control.
@@ -122,7 +124,11 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         let switches = switch::switches(plan, &network, run, order);
         let peers: Vec<u32> = network.ports.iter().map(|port| port.peer_dc).collect();
         let rows = switches.iter().map(SwitchFacts::te_rows).collect();
-        let te = TeController::new(&run.policy, rows, &peers);
+        let later = match run.policy {
+            PolicyPlan::Te(_) => switch::te_rows_over_time(plan, &switches, &path_cost_updates),
+            _ => Vec::new(),
+        };
+        let te = TeController::new(&run.policy, rows, later, &peers);
         let trained = match &run.policy {
             PolicyPlan::Trained(trained) => {
                 let policy = TrainedPolicy::new(plan, &network, run, trained);
@@ -151,6 +157,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
             policy: RunPolicy::of(&run.policy)?,
             flow_table: plan.flow_table(&run.policy),
             path_cost_updates,
+            reconverges: !plan.reconvergences.is_empty(),
             is_plain_ecmp,
             control,
             transport,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_plan::{Flow, Plan, WirePlan, frame};
+use lab_plan::{Flow, Plan, Switch, WirePlan, frame};
 use lab_units::{Bytes, DcId, LinkId, Nanos};
 
 /// Time by which the longest round trip between two datacenters exceeds [`Flow::base_rtt_ns`], the round trip on the
@@ -11,6 +11,8 @@ pub(crate) struct Detours<'p> {
     plan: &'p Plan,
     /// Longest time of a full packet and its ACK on each link, indexed by link.
     longest: Vec<Nanos>,
+    /// Round trip on the path with the least delay at the start, by pair.
+    least: BTreeMap<(DcId, DcId), Nanos>,
     by_pair: BTreeMap<(DcId, DcId), Nanos>,
 }
 
@@ -20,10 +22,17 @@ impl<'p> Detours<'p> {
         Self::new(plan, |link| link_trip(plan, &plan.links[link.index()].emu))
     }
 
-    /// Computes the detours with each link's longest delay, at the start or after any fault.
+    /// Computes the detours with each link's longest delay, at the start or after any fault, over the candidates at the
+    /// start or after any reconvergence.
     pub fn under_faults(plan: &'p Plan) -> Self {
         let trips = |link| plan.wires().of(link).map(move |wire| link_trip(plan, wire));
-        Self::new(plan, |link| trips(link).max().unwrap_or(Nanos::ZERO))
+        let mut detours = Self::new(plan, |link| trips(link).max().unwrap_or(Nanos::ZERO));
+        let mut switches = plan.switches.clone();
+        for change in &plan.reconvergences {
+            change.apply(&mut switches);
+            detours.add(&switches);
+        }
+        detours
     }
 
     fn new(plan: &'p Plan, longest: impl Fn(LinkId) -> Nanos) -> Self {
@@ -31,18 +40,25 @@ impl<'p> Detours<'p> {
         let mut detours = Self {
             plan,
             longest: links.map(longest).collect(),
+            least: BTreeMap::new(),
             by_pair: BTreeMap::new(),
         };
-        let ids = || (0u32..).map(DcId).zip(&plan.switches);
+        detours.add(&plan.switches);
+        detours
+    }
+
+    /// Adds the paths that the tables of `switches` allow; the first tables are those at the start.
+    fn add(&mut self, switches: &[Switch]) {
+        let ids = || (0u32..).map(DcId).zip(switches);
         for (to, _) in ids() {
             let mut trips: BTreeMap<DcId, Trips> = BTreeMap::from([(to, Trips::default())]);
             for (from, _) in ids().filter(|(_, switch)| switch.towards(to).is_some()) {
-                let found = detours.trips(from, to, &mut trips);
-                let detour = found.longest.saturating_sub(found.least_delay);
-                detours.by_pair.insert((from, to), detour);
+                let found = self.trips(switches, (from, to), &mut trips);
+                let least = *self.least.entry((from, to)).or_insert(found.least_delay);
+                let detour = self.by_pair.entry((from, to)).or_default();
+                *detour = (*detour).max(found.longest.saturating_sub(least));
             }
         }
-        detours
     }
 
     /// Returns the longest base RTT among the paths of `flow`, for a full packet and its ACK.
@@ -56,24 +72,26 @@ impl<'p> Detours<'p> {
         flow.base_rtt_ns.saturating_add(detour)
     }
 
-    fn row(&self, from: DcId, to: DcId) -> Option<&'p lab_plan::Destination> {
-        self.plan.switches[from.index()].towards(to)
-    }
-
     /// Returns the round trips from `from` to `to`. `known` caches the results for other sources; it contains `to`, and
     /// every datacenter that the search is still visiting, so that a damaged plan whose candidates form a cycle ends the
     /// search, too.
-    fn trips(&self, from: DcId, to: DcId, known: &mut BTreeMap<DcId, Trips>) -> Trips {
+    fn trips(
+        &self,
+        switches: &[Switch],
+        (from, to): (DcId, DcId),
+        known: &mut BTreeMap<DcId, Trips>,
+    ) -> Trips {
         if let Some(trips) = known.get(&from) {
             return *trips;
         }
         known.insert(from, Trips::default());
-        let candidates = self.row(from, to).map_or(&[][..], |row| &row.candidates);
+        let row = switches[from.index()].towards(to);
+        let candidates = row.map_or(&[][..], |row| &row.candidates);
         let through: Vec<Trips> = candidates
             .iter()
             .map(|candidate| {
                 let link = candidate.port.link().index();
-                let rest = self.trips(candidate.next_dc, to, known);
+                let rest = self.trips(switches, (candidate.next_dc, to), known);
                 let at_start = link_trip(self.plan, &self.plan.links[link].emu);
                 Trips {
                     least_delay: rest.least_delay.saturating_add(at_start),

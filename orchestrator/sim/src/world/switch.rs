@@ -2,7 +2,7 @@
 
 use lab_plan::{Plan, PolicyPlan, PolicyRun};
 use lab_policy::{LcmpConfig, OwnPolicy, Path, UcmpConfig, own};
-use lab_units::NodeId;
+use lab_units::{Nanos, NodeId};
 
 use super::order::rank;
 use crate::{
@@ -71,10 +71,10 @@ impl SwitchFacts {
     }
 }
 
-/// New path costs from a DCI switch to a destination datacenter, after a fault.
+/// New path costs or new candidates from a DCI switch to a destination datacenter, after a fault.
 #[derive(Clone, Debug)]
 pub struct PathCostUpdate {
-    /// Virtual time of the fault.
+    /// Virtual time of the update.
     pub at: SimTime,
     /// Datacenter of the switch.
     pub dc: u32,
@@ -150,32 +150,60 @@ fn order_candidates(
     }
 }
 
-/// Returns the path costs that faults change under the plan's policy with index `policy`.
+/// Returns the path costs that faults change, then the candidates that reconvergences change, under the plan's policy with
+/// index `policy`.
 pub(super) fn path_cost_updates(
     plan: &Plan,
     network: &Network,
     policy: usize,
 ) -> Vec<PathCostUpdate> {
+    let update = |at: Nanos, row: &lab_plan::PathCostUpdate| {
+        let destination = &plan.switches[row.switch].destinations[row.destination];
+        let hops = row.hops.unwrap_or(destination.hops);
+        let candidate = |scored: &lab_plan::ScoredCandidate| PortCandidate {
+            port: network.port(scored.candidate.port),
+            c_path: scored.c_path,
+            buckets: scored.buckets,
+            path: scored.candidate.path(hops),
+        };
+        PathCostUpdate {
+            at: at.into(),
+            dc: count(row.switch),
+            to_dc: destination.dc.0,
+            candidates: row.candidates.iter().map(candidate).collect(),
+        }
+    };
     let mut all = Vec::new();
     for fault in &plan.faults {
-        let rows = fault.path_cost_updates.iter();
-        for row in rows.filter(|row| row.policy == policy) {
-            let destination = &plan.switches[row.switch].destinations[row.destination];
-            let candidate = |scored: &lab_plan::ScoredCandidate| PortCandidate {
-                port: network.port(scored.candidate.port),
-                c_path: scored.c_path,
-                buckets: scored.buckets,
-                path: scored.candidate.path(destination.hops),
-            };
-            all.push(PathCostUpdate {
-                at: fault.at_ns.into(),
-                dc: count(row.switch),
-                to_dc: destination.dc.0,
-                candidates: row.candidates.iter().map(candidate).collect(),
-            });
-        }
+        let updates = fault.path_cost_updates.iter();
+        let rows = updates.filter(|row| row.policy == policy);
+        all.extend(rows.map(|row| update(fault.at_ns, row)));
+    }
+    for change in &plan.reconvergences {
+        let rows = plan.new_rows(change, policy);
+        all.extend(rows.iter().map(|row| update(change.at_ns, row)));
     }
     all
+}
+
+/// Returns the times of the reconvergences with the next hops of all switches from then on, as the TE controller needs
+/// them. `switches` have the candidates at the start, and `updates` are all updates of the run.
+pub(super) fn te_rows_over_time(
+    plan: &Plan,
+    switches: &[SwitchFacts],
+    updates: &[PathCostUpdate],
+) -> Vec<(SimTime, Vec<SwitchRows>)> {
+    let mut current = switches.to_vec();
+    let mut found = Vec::new();
+    for change in &plan.reconvergences {
+        let at: SimTime = change.at_ns.into();
+        for update in updates.iter().filter(|update| update.at == at) {
+            let rows = &mut current[update.dc as usize].candidates;
+            rows[update.to_dc as usize].clone_from(&update.candidates);
+        }
+        found.push((at, current.iter().map(SwitchFacts::te_rows).collect()));
+    }
+    found
 }
 
 /// Returns the path cost C_path of a candidate; 0 if the policy has no path costs.

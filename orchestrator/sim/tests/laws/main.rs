@@ -16,6 +16,7 @@ mod loss;
 mod lossless;
 mod pfc;
 mod policy;
+mod reconvergence;
 mod rxe;
 mod shared_link;
 mod single_flow;

@@ -19,8 +19,8 @@ use crate::{
 
 /// Inputs of transport resolution besides the scenario.
 pub(crate) struct Lab<'a> {
-    pub network: &'a Network,
-    pub paths: &'a Paths,
+    /// Number of switches on the longest path between two hosts.
+    pub longest: u32,
     pub scale: &'a Scale,
     pub rdma: &'a Rdma,
     /// True if unset parameters default to SoftRoCE's behaviour (kernel engine, `sim --scaled`).
@@ -132,7 +132,7 @@ fn congestion_control(
     cc: &CcSpec,
     semantics: Semantics,
 ) -> Result<CcPlan, PlanError> {
-    let longest = longest_path(lab.network, lab.paths).max(HpccConfig::PAPER.int_hops);
+    let longest = lab.longest.max(HpccConfig::PAPER.int_hops);
     let derived = [("int_hops", Value::Number(longest.into()))];
     Ok(match cc {
         CcSpec::None => CcPlan::None,

@@ -34,6 +34,9 @@ pub struct Explanation {
     /// Rule by which the switch's neighbours are candidates; left out if it is the default.
     #[serde(skip_serializing_if = "CandidateSet::is_default")]
     pub candidate_set: CandidateSet,
+    /// Time from a cut or repair to other candidates than these, in paper time; `None` if candidates never change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paper_reconverge_after_ns: Option<Nanos>,
     /// Label of the policy.
     pub policy: String,
     /// Description of the policy and its parameters, as in the plan's table.
@@ -125,6 +128,7 @@ pub fn explain(plan: &Plan, question: &Question<'_>) -> Option<Explanation> {
         from: name(question.from),
         to: name(question.to),
         candidate_set: plan.candidate_set,
+        paper_reconverge_after_ns: plan.paper_reconverge_after_ns,
         policy: run.label.clone(),
         parameters: policies::describe(&run.policy),
         hash,

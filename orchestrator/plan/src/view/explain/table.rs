@@ -11,6 +11,7 @@ pub fn render(explanation: &Explanation) -> String {
         from,
         to,
         candidate_set,
+        paper_reconverge_after_ns,
         policy,
         parameters,
         hash,
@@ -26,7 +27,10 @@ pub fn render(explanation: &Explanation) -> String {
     } else {
         format!("  candidates: {candidate_set}\n")
     };
-    let head = head + &set + &paragraph("  ", parameters);
+    let reconvergence = paper_reconverge_after_ns.map_or_else(String::new, |after| {
+        format!("  candidates at the start; {after} after cuts and repairs, new ones\n")
+    });
+    let head = head + &set + &reconvergence + &paragraph("  ", parameters);
     head + &match inputs {
         Some(inputs) => input_table(inputs) + &candidate_table(RATIOS, candidates, by_weights),
         None if *is_scored => candidate_table(SCORED, candidates, scored),

@@ -9,7 +9,9 @@ mod transport;
 
 use lab_units::show::{Side, about_bytes, about_time, commas, paragraph, table};
 
-use crate::model::{FaultChange, Plan};
+use std::collections::BTreeSet;
+
+use crate::model::{FaultChange, Plan, Reconvergence};
 
 /// Renders `plan` as text of at most 100 columns: topology, paths, policies, flows, cost, assumptions, warnings.
 #[must_use]
@@ -23,6 +25,7 @@ pub fn render_table(plan: &Plan) -> String {
         transport::section(plan),
         flows::section(plan),
         faults(plan),
+        reconvergences(plan),
         estimate(plan),
         assumptions(plan),
         warnings(plan),
@@ -97,6 +100,26 @@ fn faults(plan: &Plan) -> String {
         .collect();
     let sides = [Side::Right, Side::Left, Side::Left];
     format!("Faults (paper time)\n{}", table(2, sides, &rows))
+}
+
+/// Renders the times at which the switches get new candidates.
+fn reconvergences(plan: &Plan) -> String {
+    let Some(after) = plan.paper_reconverge_after_ns else {
+        return String::new();
+    };
+    if plan.reconvergences.is_empty() {
+        return format!("Reconvergence {after} after cuts and repairs, of which there are none\n");
+    }
+    let row = |change: &Reconvergence| {
+        let switches: BTreeSet<usize> = change.rows.iter().map(|row| row.switch).collect();
+        let [rows, switches] = [change.rows.len(), switches.len()]
+            .map(|count| commas(u64::try_from(count).unwrap_or(u64::MAX)));
+        [change.paper_at_ns.to_string(), rows, switches]
+    };
+    let mut rows = vec![["at", "changed rows", "switches"].map(str::to_owned)];
+    rows.extend(plan.reconvergences.iter().map(row));
+    let table = table(2, [Side::Right; 3], &rows);
+    format!("Reconvergence {after} after cuts and repairs (paper time)\n{table}")
 }
 
 fn estimate(plan: &Plan) -> String {

@@ -157,6 +157,11 @@ fn lowered(plan: &Plan) -> String {
             let steps = lower_fault(plan, &options, fault);
             made += &format!("{} {steps:#?} {commands:#?}", fault.at_ns);
         }
+        for change in &plan.reconvergences {
+            let parameters = run.policy.lcmp();
+            let commands = commands::of_reconvergence(plan, policy, change, |_| parameters);
+            made += &format!("{} {commands:#?}", change.at_ns);
+        }
     }
     let endpoints: Vec<Vec<Endpoint>> = plan
         .nodes

@@ -91,6 +91,15 @@ const CUT: &[(&str, &str)] = &[
     ("faults[1].link", r#"["dc1", "dc2"]"#),
 ];
 
+/// Cut of the second link from dc1 over dc2 to dc5, after which packets at dc2 have to return over dc1.
+const RECONVERGING: &[(&str, &str)] = &[
+    ("routing", r#"{ "reconverge": { "after": "1 ms" } }"#),
+    (
+        "faults",
+        r#"[{ "at": "1 ms", "link": ["dc2", "dc5"], "down": "true" }]"#,
+    ),
+];
+
 /// Scenario with two datacenters of four hosts each, and one link that marks packets and has a tenth of a host's rate.
 const BOTTLENECK: &str = "
 name: bottleneck
@@ -195,6 +204,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("routing.candidates", DIAMOND, "downhill-delay"),
     entry("routing.stretch", DIAMOND, "1.1").with(DOWNHILL),
     entry("routing.max", DIAMOND, "2").with(THREE_DOWNHILL),
+    entry("routing.reconverge.after", DIAMOND, "4 ms").with(RECONVERGING),
     entry("measure.{queues,links,switches}", DIAMOND, "500 us"),
     entry("measure.from", DIAMOND, "1 ms"),
     entry("measure.to", DIAMOND, "2 ms"),
@@ -310,6 +320,14 @@ pub(super) const ENTRIES: &[Entry] = &[
     // Keys of faults.
     entry("faults[].at", DIAMOND, "2 ms").with(SLOWER),
     entry("faults[].link", DIAMOND, r#"["dc1", "dc3"]"#).with(SLOWER),
+    entry("faults[].links[]", DIAMOND, r#"["dc1", "dc3"]"#).with(&[(
+        "faults",
+        r#"[{ "at": "1 ms", "links": [["dc1", "dc2"]], "rate": "1 Gbit" }]"#,
+    )]),
+    entry("faults[].dc", DIAMOND, "dc3").with(&[(
+        "faults",
+        r#"[{ "at": "1 ms", "dc": "dc2", "rate": "1 Gbit" }]"#,
+    )]),
     entry("faults[].down", DIAMOND, "true").with(FAULTY),
     entry("faults[].up", DIAMOND, "true")
         .with(CUT)
