@@ -87,6 +87,7 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
         }),
         with_choice: None,
         candidate_set: plan.candidate_set,
+        reconverge_after_ns: plan.paper_reconverge_after_ns,
         dcs: plan
             .dcs
             .iter()

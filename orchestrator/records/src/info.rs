@@ -60,6 +60,10 @@ pub struct RunInfo {
     /// Rule by which next hops are candidates; left out if it is the default, and in records of earlier versions.
     #[serde(default, skip_serializing_if = "CandidateSet::is_default")]
     pub candidate_set: CandidateSet,
+    /// Time from a link's cut or repair to the switches' new candidates, in paper time; `None` if candidates never change,
+    /// and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reconverge_after_ns: Option<Nanos>,
     /// Datacenters, in the order of the plan.
     pub dcs: Vec<DcInfo>,
     /// Inter-DC links, in the order of the plan.

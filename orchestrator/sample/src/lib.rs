@@ -57,6 +57,7 @@ pub fn info() -> RunInfo {
         measured: None,
         with_choice: None,
         candidate_set: CandidateSet::default(),
+        reconverge_after_ns: None,
         dcs: vec![dc("dc1", 1), dc("dc8", 1)],
         links: vec![link("dc1", "dc8", 200, 5)],
         faults: Vec::new(),

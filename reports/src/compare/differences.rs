@@ -16,7 +16,7 @@ pub enum Aspect {
     Scenario,
     /// Datacenters and inter-DC links.
     Network,
-    /// Rule by which next hops are candidates.
+    /// Rule by which next hops are candidates, and the time after which these follow cuts.
     Candidates,
     /// Planned faults of links.
     Faults,
@@ -80,7 +80,7 @@ impl Aspect {
         match self {
             Self::Scenario => info.scenario.clone(),
             Self::Network => network(info),
-            Self::Candidates => info.candidate_set.to_string(),
+            Self::Candidates => candidates(info),
             Self::Faults => faults(info),
             Self::Traffic => traffic(info),
             Self::Policies => policies(info, settings_of),
@@ -94,6 +94,13 @@ impl Aspect {
             Self::Engine => engine(info),
             Self::Settings => listed(&settings(run)),
         }
+    }
+}
+
+fn candidates(info: &RunInfo) -> String {
+    match info.reconverge_after_ns {
+        None => info.candidate_set.to_string(),
+        Some(after) => format!("{}, new {after} after cuts", info.candidate_set),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     text,
 };
 
-/// Report section on how the run was made. It names the candidate set unless that is the default.
+/// Report section on how the run was made. It names the candidate set and reconvergence unless they are the default.
 pub const QUESTION: Question = Question {
     id: "run",
     title: "How was the run made?",
@@ -52,6 +52,8 @@ fn facts(run: &Run) -> Vec<Fact> {
     ];
     let candidates = || fact("candidates", info.candidate_set.to_string());
     facts.extend((!info.candidate_set.is_default()).then(candidates));
+    let after = |after| fact("reconvergence", format!("{after} after cuts and repairs"));
+    facts.extend(info.reconverge_after_ns.map(after));
     facts.extend(engine(run));
     facts.extend([
         fact("location", location(run)),

@@ -1,6 +1,8 @@
 //! Text of what a run cannot show: one paragraph for each fact, with the lines of the scenario and a remedy.
 
-use lab_plan::{AlikePolicies, LoadedCut, LoadedLink, Outage, Scope, SingleCuts, Utilisation};
+use lab_plan::{
+    AlikePolicies, LoadedCut, LoadedLink, Outage, Plan, Scope, SingleCuts, Utilisation,
+};
 use lab_reports::Statistic;
 use lab_units::{
     CandidateSet, Nanos,
@@ -9,10 +11,11 @@ use lab_units::{
 
 use super::engines::{EngineEstimate, Engines};
 
-/// Formats the facts of a scenario whose candidates are `set`, one paragraph each.
-pub fn text(scope: &Scope, set: CandidateSet, engines: &Engines) -> String {
+/// Formats the facts of the scenario of `plan`, one paragraph each.
+pub fn text(scope: &Scope, plan: &Plan, engines: &Engines) -> String {
+    let reconverge = plan.paper_reconverge_after_ns;
     let mut facts = vec![
-        ("choice", choice(scope, set)),
+        ("choice", choice(scope, plan.candidate_set)),
         ("same policies", same(&scope.alike)),
     ];
     if !scope.loads.is_empty() {
@@ -22,8 +25,8 @@ pub fn text(scope: &Scope, set: CandidateSet, engines: &Engines) -> String {
     facts.extend([
         ("busiest link", busiest(scope.busiest.as_ref())),
         ("tightest cut", tightest(scope.tightest.as_ref())),
-        ("single cuts", single_cuts(&scope.single_cuts)),
-        ("faults", faults(scope)),
+        ("single cuts", single_cuts(&scope.single_cuts, reconverge)),
+        ("faults", faults(scope, reconverge)),
         ("lab", engine(&engines.lab)),
     ]);
     let refusal = engines.sim_refusal.clone().unwrap_or_default();
@@ -111,7 +114,7 @@ fn remedy(load: Utilisation) -> String {
     format!(" (hint: divide `load` by {})", load.times())
 }
 
-fn single_cuts(cuts: &SingleCuts) -> String {
+fn single_cuts(cuts: &SingleCuts, reconverge: Option<Nanos>) -> String {
     let stranding: Vec<_> = cuts.harmful.iter().filter(|cut| cut.stranded > 0).collect();
     let links = counted(count(cuts.links), "link");
     let mut text = if stranding.is_empty() {
@@ -154,13 +157,20 @@ fn single_cuts(cuts: &SingleCuts) -> String {
     if cuts.harmful.is_empty() {
         return text;
     }
-    text + " (hint: a switch detects only cuts of its own links, and no routing protocol reconverges)"
+    match reconverge {
+        None => {
+            text + " (hint: a switch detects only cuts of its own links, and no routing protocol reconverges)"
+        }
+        Some(after) => format!(
+            "{text} (hint: these pairs wait {after}, until `routing.reconverge` gives the switches new next hops)"
+        ),
+    }
 }
 
-fn faults(scope: &Scope) -> String {
+fn faults(scope: &Scope, reconverge: Option<Nanos>) -> String {
     let [first, .., last] = scope.fault_times_ns.as_slice() else {
         return match scope.fault_times_ns.first() {
-            Some(only) => with_outages(scope, format!("one at {}", about_time(*only))),
+            Some(only) => with_outages(scope, format!("one at {}", about_time(*only)), reconverge),
             None => "none".to_owned(),
         };
     };
@@ -169,20 +179,22 @@ fn faults(scope: &Scope) -> String {
         number(scope.fault_times_ns.len()),
         window(*first, Some(*last))
     );
-    with_outages(scope, times)
+    with_outages(scope, times, reconverge)
 }
 
 /// Returns the times of the faults, beside the time of the traffic, and the outages that they cause.
-fn with_outages(scope: &Scope, times: String) -> String {
+fn with_outages(scope: &Scope, times: String, reconverge: Option<Nanos>) -> String {
     let traffic = scope.traffic.map_or_else(String::new, |traffic| {
         let span = window(traffic.from_ns, Some(traffic.ideal_end_ns));
         format!("; flows alone would be under way {span}")
     });
     let outages: Vec<String> = scope.outages.iter().take(NAMED).map(outage).collect();
-    let hint = if outages.is_empty() {
-        ""
-    } else {
-        " (hint: cut the first link of these paths, too, so that its switch fails over)"
+    let hint = match reconverge {
+        _ if outages.is_empty() => "",
+        None => " (hint: cut the first link of these paths, too, so that its switch fails over)",
+        Some(_) => {
+            " (hint: a smaller `routing.reconverge.after` ends the wait for new next hops sooner)"
+        }
     };
     let more = more(scope.outages.len() - outages.len());
     format!("{times}{traffic}{}{more}{hint}", outages.concat())

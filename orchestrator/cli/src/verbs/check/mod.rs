@@ -109,7 +109,7 @@ fn checked(
             checked.training_ns.map_or_else(String::new, |time| {
                 format!(", after {} of training", about_time(time))
             }),
-            facts::text(&scope, plan.candidate_set, &engines),
+            facts::text(&scope, plan, &engines),
         )
     })
 }
