@@ -34,6 +34,11 @@ pub fn files() -> impl Iterator<Item = (&'static Path, &'static [u8])> {
         .filter_map(move |(path, bytes)| Some((inner(path)?, *bytes)))
 }
 
+/// Returns the path to read the built-in file at `path` from, which is relative to the folder of scenarios.
+pub fn place(path: &Path) -> PathBuf {
+    prefixed(&Path::new(FOLDER).join(path))
+}
+
 /// Returns the names of all built-in scenarios and suites, such as `smoke` or `paper/fig1`.
 pub fn names() -> impl Iterator<Item = PathBuf> {
     let paths = files().map(|(path, _)| path);

@@ -60,7 +60,7 @@ fn load_changed(path: &Path, change: impl FnOnce(&mut Scenario)) -> Result<Loade
         .map_err(|failure| with_near_name(path, failure))?;
     let base = path.parent().unwrap_or(Path::new(""));
     let place = |named: &str| base.join(named);
-    let files = imported_file(&name, &bytes, place)?;
+    let files = topology_files(&name, &bytes, place)?;
     let mut scenario = parse(&name, &bytes, &files)?;
     change(&mut scenario);
     with_files(scenario, &name, bytes, files, place)
@@ -119,25 +119,34 @@ pub fn loaded(
     bytes: Vec<u8>,
     place: impl Fn(&str) -> PathBuf,
 ) -> Result<Loaded, Failure> {
-    let files = imported_file(name, &bytes, &place)?;
+    let files = topology_files(name, &bytes, &place)?;
     let scenario = parse(name, &bytes, &files)?;
     with_files(scenario, name, bytes, files, place)
 }
 
-/// Reads the graph file that a scenario imports, before the scenario is parsed with it. The result is empty if the
-/// scenario imports none.
-fn imported_file(
+/// Reads the topology file and the graph file that a scenario names, before the scenario is parsed with them; each is
+/// read from the path that `place` returns for it. The result is empty if the scenario names none.
+/// Fails on a file that cannot be read, and on a scenario or topology file of the wrong form, with exit code 2.
+pub fn topology_files(
     name: &str,
     bytes: &[u8],
     place: impl Fn(&str) -> PathBuf,
 ) -> Result<Files, Failure> {
-    let import = lab_scenario::imported_file(name, bytes);
-    let Some(named) = import.map_err(|errors| Failure::scenario(&errors))? else {
-        return Ok(Files::new());
-    };
-    let scenario_text = String::from_utf8_lossy(bytes);
-    let text = read_named(name, &scenario_text, lab_scenario::IMPORT, &named, &place)?;
-    Ok(Files::from([(named, text)]))
+    let mut files = Files::new();
+    loop {
+        let missing = lab_scenario::missing_file(name, bytes, &files);
+        let Some(missing) = missing.map_err(|errors| Failure::scenario(&errors))? else {
+            return Ok(files);
+        };
+        let naming = missing.named_in.as_deref();
+        let text = match naming.and_then(|file| files.get(file)) {
+            Some(text) => text.into(),
+            None => String::from_utf8_lossy(bytes),
+        };
+        let name = naming.unwrap_or(name);
+        let text = read_named(name, &text, missing.named_at, &missing.path, &place)?;
+        files.insert(missing.path, text);
+    }
 }
 
 /// Reads the files that `scenario` names, except those that are in `files` already.
@@ -210,7 +219,8 @@ fn hint_about_file(path: &str, place: &Path, named: &str) -> String {
     }
 }
 
-/// Parses a scenario, which messages call `name`; `files` has the text of the graph file that it imports. Reads no files.
+/// Parses a scenario, which messages call `name`; `files` has the texts of the files of [`topology_files`]. Reads no
+/// files.
 /// Fails on a scenario with errors, with exit code 2.
 pub fn parse(name: &str, bytes: &[u8], files: &Files) -> Result<Scenario, Failure> {
     let parsed = lab_scenario::parse_with(name, bytes, files);

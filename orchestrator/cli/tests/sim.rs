@@ -634,7 +634,7 @@ fn validate_cannot_decide_on_links_without_published_averages() {
 #[test]
 fn a_run_shows_each_policys_mechanism_at_work() {
     let bench = Bench::new();
-    let scenario = fs::read_to_string(root().join("scenarios/failover.yaml")).unwrap();
+    let scenario = fs::read_to_string(root().join("scenarios/8dc.yaml")).unwrap();
     let head = &scenario[..scenario.find("traffic:").unwrap()];
     // The buffer is smaller than the paper's, which does not fill within 15 ms: C_cong is relative to the buffer.
     let head = head.replace(" ms }", " ms, buffer: 200 MB }");

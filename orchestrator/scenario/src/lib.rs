@@ -10,8 +10,10 @@
 //! - [`defaults`][] and [`limits`][]: documented constants, which are also in the schema
 //! - [`mod@files`]: size distributions and the artifact's flow lists
 //! - `yaml`: values with their byte ranges, and the YAML path of a byte range
+//! - `document`: deserialisation of a text, with the location of its first problem
 //! - `raw`: the form in which scenarios are written, from which the JSON Schema is generated
 //! - `resolve`: conversion from `raw` to `model`, with all checks
+//! - `topology_file`: the file that a scenario names in place of its topology's keys
 //! - `schema`: [`schema`](schema()) and the parameters' [`reference`](reference())
 //!
 //! ```
@@ -41,6 +43,7 @@
 //! ```
 
 pub mod defaults;
+mod document;
 pub mod error;
 pub mod expect;
 pub mod files;
@@ -52,6 +55,7 @@ mod resolve;
 mod schema;
 mod suggest;
 mod suite;
+mod topology_file;
 mod yaml;
 
 pub use error::{Problem, ScenarioErrors};
@@ -59,7 +63,7 @@ pub use expect::Expectation;
 pub use files::{CdfPoint, FileFlow, SizeCdf, parse_flow_file};
 pub use model::*;
 pub use parse::{
-    IMPORT, files, imported_file, item_lines, named_files, parse, parse_with, problem_of_file,
+    MissingFile, files, item_lines, missing_file, named_files, parse, parse_with, problem_of_file,
     value_line,
 };
 pub use schema::{reference, schema};

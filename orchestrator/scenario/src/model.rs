@@ -84,7 +84,10 @@ impl Scenario {
 pub struct Topology {
     pub dcs: Vec<Dc>,
     pub links: Vec<InterDcLink>,
-    /// Path of the graph file as written, relative to the scenario; `None` if the topology is not imported.
+    /// Path of the topology file as written, relative to the scenario; `None` if the scenario has the topology's keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Path of the graph file, relative to the scenario; `None` if the topology is not imported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub import: Option<String>,
     /// Sentences, without full stops, on everything that a named or imported graph does not have or that was left out.

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use lab_policy::redte;
 
 use crate::{
+    document::{one, read, utf8},
     error::{Finding, ProblemKind, ScenarioErrors, SourceText},
-    limits,
     model::{Files, PolicySpec, Scenario, Traffic, TrainedSpec, WeightSource},
     raw,
     resolve::resolve,
-    yaml::{self, Locator, WordOr},
+    topology_file::{self, WrittenTopology},
+    yaml::Locator,
 };
 
 /// Parses a scenario; `source_name` is the name of the text in errors.
@@ -21,11 +22,11 @@ pub fn parse(source_name: &str, text: &[u8]) -> Result<Scenario, ScenarioErrors>
     parse_with(source_name, text, &Files::new())
 }
 
-/// Parses a scenario, as [`parse`] does. `files` has the text of the graph file that the scenario imports, by its path as
-/// written; see [`imported_file`].
+/// Parses a scenario, as [`parse`] does. `files` has the texts of the topology file and the graph file that the scenario
+/// names, by their paths; see [`missing_file`].
 ///
 /// # Errors
-/// In the cases of [`parse`], and with the first problem of the graph file.
+/// In the cases of [`parse`], and with the problems of the topology file or the graph file.
 pub fn parse_with(
     source_name: &str,
     text: &[u8],
@@ -35,22 +36,53 @@ pub fn parse_with(
     resolve(source, &raw, files)
 }
 
-/// Returns the path of the graph file that a scenario imports, as written at the YAML path [`IMPORT`]; `None` if it
-/// imports none.
-///
-/// # Errors
-/// With the first syntax or type error of the scenario.
-pub fn imported_file(source_name: &str, text: &[u8]) -> Result<Option<String>, ScenarioErrors> {
-    let (_, raw) = raw(source_name, text)?;
-    let WordOr::Body(topology) = &raw.topology.value else {
-        return Ok(None);
-    };
-    let import = topology.import.as_ref();
-    Ok(import.map(|path| path.as_str().to_owned()))
+/// File without whose text a scenario cannot be parsed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct MissingFile {
+    /// Path, relative to the scenario.
+    pub path: String,
+    /// YAML path at which the file is named.
+    pub named_at: &'static str,
+    /// Path of the topology file that names this file; `None` if the scenario does.
+    pub named_in: Option<String>,
 }
 
-/// YAML path of the graph file that a scenario imports.
-pub const IMPORT: &str = "topology.import";
+/// Returns the next file that the topology needs and whose text is not in `files`: the topology file, then the graph file
+/// that the topology imports. `None` if `files` has all of them.
+///
+/// # Errors
+/// With the first syntax or type error of the scenario or of its topology file.
+pub fn missing_file(
+    source_name: &str,
+    text: &[u8],
+    files: &Files,
+) -> Result<Option<MissingFile>, ScenarioErrors> {
+    let (source, raw) = raw(source_name, text)?;
+    let file = match topology_file::path(&raw.topology) {
+        Some(path) if !files.contains_key(path) => {
+            return Ok(Some(MissingFile {
+                path: path.to_owned(),
+                named_at: TOPOLOGY,
+                named_in: None,
+            }));
+        }
+        Some(_) => topology_file::of(source, &raw.topology, files)?,
+        None => None,
+    };
+    let written = match &file {
+        Some(file) => file.written(),
+        None => WrittenTopology::of_scenario(source, &raw.topology),
+    };
+    let import = written.import().map(|import| MissingFile {
+        path: written.path_of(import),
+        named_at: written.import_at,
+        named_in: written.file.map(str::to_owned),
+    });
+    Ok(import.filter(|import| !files.contains_key(&import.path)))
+}
+
+/// YAML path of a scenario's topology file.
+const TOPOLOGY: &str = "topology";
 
 /// Returns a scenario's text and its parsed form, before values are checked.
 fn raw<'a>(
@@ -62,21 +94,7 @@ fn raw<'a>(
         name: source_name,
         text,
     };
-    let raw: raw::Scenario = yaml::read(text).map_err(|finding| {
-        let path = Locator::new(text).path(&finding);
-        one(source, finding, path.as_deref())
-    })?;
-    Ok((source, raw))
-}
-
-/// Returns an error with a single problem.
-fn one(
-    source: SourceText<'_>,
-    finding: Finding<ProblemKind>,
-    path: Option<&str>,
-) -> ScenarioErrors {
-    let refused = ScenarioErrors::check(source, vec![finding], |_| path.map(str::to_owned));
-    refused.expect_err("a finding is a problem")
+    Ok((source, read(source)?))
 }
 
 /// Returns the 1-based lines of `text` on which the items of the list at the YAML path `list` start.
@@ -128,8 +146,11 @@ pub fn files(scenario: &Scenario) -> Vec<&str> {
 /// Returns the files of [`files`], each with the YAML path at which it is named first.
 #[must_use]
 pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
-    let import = scenario.topology.import.as_deref();
-    let graph = import.map(|path| (IMPORT.to_owned(), path));
+    let topology = &scenario.topology;
+    let file = topology.file.as_deref();
+    let file = file.map(|path| (TOPOLOGY.to_owned(), path));
+    let import = topology.import.as_deref();
+    let graph = import.map(|path| (topology_file::IMPORT.to_owned(), path));
     let traffic = scenario
         .traffic
         .iter()
@@ -143,8 +164,9 @@ pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
             Traffic::Flows(_) => None,
         });
     let routes = scenario.transport.routes.as_deref();
-    let named = graph
+    let named = file
         .into_iter()
+        .chain(graph)
         .chain(traffic)
         .chain(routes.map(|path| ("transport.routes".to_owned(), path)));
     let policies = scenario.policies.iter().enumerate();
@@ -161,26 +183,4 @@ pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
     }));
     let mut seen = BTreeSet::new();
     named.filter(|(_, path)| seen.insert(*path)).collect()
-}
-
-pub(crate) fn utf8<'a>(source_name: &str, text: &'a [u8]) -> Result<&'a str, ScenarioErrors> {
-    let shown = |text: &str, start: usize, kind| {
-        let source = SourceText {
-            name: source_name,
-            text,
-        };
-        let range = start..start;
-        one(source, Finding { range, kind }, None)
-    };
-    if text.len() > limits::MAX_SCENARIO_BYTES {
-        let found = text.len();
-        return Err(shown("", 0, ProblemKind::TooLarge { found }));
-    }
-    std::str::from_utf8(text).map_err(|error| {
-        let start = error.valid_up_to();
-        let byte = text[start];
-        // The text before the invalid byte keeps its length, so the location stays right.
-        let readable = String::from_utf8_lossy(text);
-        shown(&readable, start, ProblemKind::NotUtf8 { byte })
-    })
 }

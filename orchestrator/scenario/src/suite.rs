@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    document::utf8,
     error::{Finding, ProblemKind, ScenarioErrors, SourceText},
     expect::Expectation,
     limits,
-    parse::utf8,
     resolve::{context::Context, expectations::read_all},
     yaml::{self, At, Locator, Maybe, Text},
 };

@@ -2,7 +2,9 @@
 
 use std::fmt::Debug;
 
-use lab_scenario::{ScenarioErrors, SizeCdf, parse, parse_flow_file, parse_suite};
+use lab_scenario::{
+    Files, ScenarioErrors, SizeCdf, parse, parse_flow_file, parse_suite, parse_with,
+};
 use proptest::{collection::vec, prelude::*, sample};
 
 const SCENARIOS: &[&str] = &[
@@ -10,6 +12,16 @@ const SCENARIOS: &[&str] = &[
     include_str!("../../../scenarios/8dc-fabric.yaml"),
     include_str!("../../../scenarios/fabric.yaml"),
     include_str!("../../../scenarios/smoke.yaml"),
+];
+
+const TOPOLOGIES: &[&str] = &[
+    include_str!("../../../scenarios/fabric.yaml"),
+    "\
+dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 1 }, { name: dc3 }]
+links:
+  - { between: [dc1, dc2], rate: 40 Gbit, delay: 5 ms }
+  - { between: [dc2, dc3], rate: 40 Gbit, delay: 5 ms }
+",
 ];
 
 const SUITES: &[&str] = &[include_str!("../../../scenarios/suites/nightly.yaml")];
@@ -71,6 +83,26 @@ fn fuzz<T: Debug>(format: &str, corpus: &[&str], read: impl Fn(&str) -> Result<T
 #[test]
 fn a_damaged_scenario_is_read_or_refused() {
     fuzz("scenario", SCENARIOS, |text| parse("any", text.as_bytes()));
+}
+
+/// Only the topology's form and values can be wrong, so every problem is in the file.
+#[test]
+fn a_damaged_topology_file_is_read_or_refused() {
+    let scenario = "\
+name: any
+topology: any.yaml
+traffic: [{ workload: { sizes: s.csv, pairs: all-to-all, load: 1%, duration: 1 ms } }]
+policies: [ecmp]
+";
+    fuzz("topology file", TOPOLOGIES, |text| {
+        let files = Files::from([("any.yaml".to_owned(), text.to_owned())]);
+        match parse_with("scenario", scenario.as_bytes(), &files) {
+            // A file without two datacenters that have hosts, or with a topology in a third file, is a problem of the
+            // scenario.
+            Err(errors) if errors.problems()[0].location.file == "scenario" => Ok(false),
+            read => read.map(|_| true),
+        }
+    });
 }
 
 #[test]

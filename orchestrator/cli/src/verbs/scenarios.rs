@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use lab_scenario::Files;
 use lab_units::show::{self, sides};
 use serde::Serialize;
 
@@ -41,7 +40,10 @@ fn rows() -> Result<Vec<BuiltInScenario>, Failure> {
             continue;
         }
         let name = path.with_extension("").display().to_string();
-        let scenario = load::parse(&name, bytes, &Files::new())?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let place = |named: &str| builtin::place(&folder.join(named));
+        let files = load::topology_files(&name, bytes, place)?;
+        let scenario = load::parse(&name, bytes, &files)?;
         rows.push(BuiltInScenario {
             description: scenario.description,
             name,

@@ -19,18 +19,24 @@ fn data() -> PathBuf {
 /// Reads `text` and the files to which it refers. Their paths are relative to [`data`], or to [`scenarios`] if [`data`]
 /// lacks the file.
 pub fn read(text: &str) -> (Scenario, Files) {
-    let scenario = lab_scenario::parse("test.yaml", text.as_bytes()).unwrap();
-    let files = lab_scenario::files(&scenario)
-        .into_iter()
-        .map(|path| {
-            let own = fs::read_to_string(data().join(path));
-            let text = own
-                .or_else(|_| fs::read_to_string(scenarios().join(path)))
-                .unwrap();
-            (path.to_owned(), text)
-        })
-        .collect();
+    let (bytes, mut files) = (text.as_bytes(), Files::new());
+    while let Some(missing) = lab_scenario::missing_file("test.yaml", bytes, &files).unwrap() {
+        let text = text_of(&missing.path);
+        files.insert(missing.path, text);
+    }
+    let scenario = lab_scenario::parse_with("test.yaml", bytes, &files).unwrap();
+    for path in lab_scenario::files(&scenario) {
+        let text = || text_of(path);
+        files.entry(path.to_owned()).or_insert_with(text);
+    }
     (scenario, files)
+}
+
+/// Returns the text of the file at `path`, which is relative to [`data`], or to [`scenarios`] if [`data`] lacks it.
+fn text_of(path: &str) -> String {
+    let own = fs::read_to_string(data().join(path));
+    own.or_else(|_| fs::read_to_string(scenarios().join(path)))
+        .unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// Plans `text` with `options`.
@@ -76,10 +82,13 @@ pub fn every_scenario() -> Vec<(String, String)> {
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).unwrap();
         // The paper's scenarios name files relative to their own folder.
-        (
-            path.display().to_string(),
-            text.replace("../workloads/", "workloads/"),
-        )
+        let text = match path.parent() == Some(&scenarios().join("paper")) {
+            true => text
+                .replace("../workloads/", "workloads/")
+                .replace("\ntopology: ", "\ntopology: paper/"),
+            false => text,
+        };
+        (path.display().to_string(), text)
     };
     paths.into_iter().map(read).collect()
 }

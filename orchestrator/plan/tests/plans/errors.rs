@@ -163,7 +163,7 @@ fn a_damaged_scenario_is_planned_or_refused() {
     let all: lab_scenario::Files = files.flatten().collect();
     lab_fuzz::fuzz("plan", &corpus, |bytes| {
         let text = String::from_utf8_lossy(bytes);
-        let scenario = lab_scenario::parse("any", text.as_bytes());
+        let scenario = lab_scenario::parse_with("any", text.as_bytes(), &all);
         scenario.is_ok_and(|scenario| {
             let mut files = all.clone();
             files.retain(|path, _| lab_scenario::files(&scenario).contains(&path.as_str()));

@@ -3,6 +3,7 @@
 use std::{fmt::Write as _, fs, path::PathBuf};
 
 use lab_plan::{CcPlan, Engine, Plan, PlanOptions, Semantics, resolve};
+use lab_scenario::Files;
 
 fn folder() -> PathBuf {
     crate::common::scenarios().join("paper")
@@ -20,17 +21,25 @@ fn names() -> Vec<String> {
 
 fn plan(name: &str, engine: Engine) -> Plan {
     let text = fs::read_to_string(folder().join(name)).unwrap();
-    let scenario =
-        lab_scenario::parse(name, text.as_bytes()).unwrap_or_else(|errors| panic!("{errors}"));
-    let files = lab_scenario::files(&scenario).into_iter().map(|path| {
-        let text = fs::read_to_string(folder().join(path)).unwrap();
-        (path.to_owned(), text)
-    });
+    let text_of = |path: &str| fs::read_to_string(folder().join(path)).unwrap();
+    let mut files = Files::new();
+    let missing = |files: &Files| lab_scenario::missing_file(name, text.as_bytes(), files);
+    while let Some(file) = missing(&files).unwrap_or_else(|errors| panic!("{errors}")) {
+        let text = text_of(&file.path);
+        files.insert(file.path, text);
+    }
+    let scenario = lab_scenario::parse_with(name, text.as_bytes(), &files)
+        .unwrap_or_else(|errors| panic!("{errors}"));
+    for path in lab_scenario::files(&scenario) {
+        files
+            .entry(path.to_owned())
+            .or_insert_with(|| text_of(path));
+    }
     let options = PlanOptions {
         engine,
         ..PlanOptions::default()
     };
-    resolve(&scenario, &text, &files.collect(), &options).unwrap_or_else(|e| panic!("{name}: {e}"))
+    resolve(&scenario, &text, &files, &options).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 /// Returns an FNV-1a hash over every number in the flow schedule, so that any change is detected.

@@ -199,6 +199,10 @@ pub enum ProblemKind {
     },
     #[error("the text of `{path}` is not there")]
     NoText { path: String },
+    #[error(
+        "the topology of `{path}` is itself in another file, `{other}` (hint: name that file instead)"
+    )]
+    TopologyElsewhere { path: String, other: String },
     #[error(transparent)]
     Network(#[from] NetworkError),
     #[error("the link `{link}` has the {what} {found}, which is out of range; it must be {bounds}")]

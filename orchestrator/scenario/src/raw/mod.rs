@@ -24,7 +24,10 @@ use serde::Deserialize;
 pub use link::{Fault, HostWire, Link, LinkEnds, Marking, NoEcn};
 pub use parameters::Parameters;
 pub use policy::{NoParameters, POLICY_KEYS, Policy, PolicyBody, PolicyName, Trained};
-pub use topology::{ALL, Dc, Defaults, HostsAtWord, MIN_DEGREE, Topology, ZOO_PREFIX, ZooWord};
+pub use topology::{
+    ALL, Dc, Defaults, HostsAtWord, MIN_DEGREE, TOPOLOGY_EXTENSION, Topology, TopologyWord,
+    ZOO_PREFIX,
+};
 pub use traffic::{AllToAll, Flow, Pair, Traffic, Workload};
 pub use transport::{Cc, CcName, Transport};
 pub use with::{SetsParameters, With};
@@ -49,8 +52,10 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(length(max = limits::MAX_VALUE))]
     pub description: Maybe<Text<String>>,
-    /// Datacenters and the links between them; or `zoo:` and the name of a graph of the Internet Topology Zoo.
-    pub topology: At<WordOr<ZooWord, Topology>>,
+    /// Datacenters and the links between them; or `zoo:` and the name of a graph of the Internet Topology Zoo; or the
+    /// path, relative to the scenario, of a `.yaml` file with the keys of a topology, or of a scenario whose topology is
+    /// used.
+    pub topology: At<WordOr<TopologyWord, Topology>>,
     /// Next hops among which the policies choose.
     #[serde(default)]
     pub routing: Maybe<Routing>,

@@ -71,28 +71,31 @@ pub struct Topology {
     pub largest_component: Maybe<Text<bool>>,
 }
 
-/// Name of a graph in place of a topology's keys: `zoo:Geant2012`.
+/// Word in place of a topology's keys: the name of a graph, `zoo:Geant2012`, or the path of a topology file,
+/// `8dc.yaml`.
 #[derive(Clone, Copy, Debug)]
-pub struct ZooWord;
+pub struct TopologyWord;
 
-impl Word for ZooWord {
+impl Word for TopologyWord {
     const WORDS: &'static [(&'static str, Self)] = &[];
 
     fn expected() -> &'static str {
-        "`zoo:` and the name of a graph, or the keys of a topology"
+        "`zoo:` and the name of a graph, the path of a `.yaml` file, or the keys of a topology"
     }
 
     fn word_schema() -> Schema {
         json_schema!({
             "type": "string",
-            "pattern": format!("^{ZOO_PREFIX}[A-Za-z0-9]+$"),
-            "examples": ["zoo:Geant2012"],
+            "pattern": format!("^({ZOO_PREFIX}[A-Za-z0-9]+|.+\\{TOPOLOGY_EXTENSION})$"),
+            "examples": ["zoo:Geant2012", "8dc.yaml"],
         })
     }
 }
 
 /// Text before the name of a graph of the Topology Zoo.
 pub const ZOO_PREFIX: &str = "zoo:";
+/// End of the path of a topology file.
+pub const TOPOLOGY_EXTENSION: &str = ".yaml";
 
 /// Word in place of a list of datacenters that have hosts.
 #[derive(Clone, Copy, Debug)]

@@ -16,6 +16,7 @@ use crate::{
     model::Files,
     raw::{self, ALL, MIN_DEGREE, ZOO_PREFIX},
     suggest::{did_you_mean, near_graphs},
+    topology_file::WrittenTopology,
     yaml::{At, Text, WordOr},
 };
 
@@ -42,7 +43,7 @@ pub(super) struct MadeTopology {
     pub network: Wan,
     /// Byte range of the graph's name in the scenario.
     pub range: Range<usize>,
-    /// Path of the graph file as written; `None` for a graph of the Topology Zoo.
+    /// Path of the graph file, relative to the scenario; `None` for a graph of the Topology Zoo.
     pub import: Option<String>,
 }
 
@@ -51,11 +52,11 @@ pub(super) struct MadeTopology {
 /// # Errors
 /// If the keys do not fit together, or the graph cannot be found, read or converted.
 pub(super) fn form<'a>(
-    source: SourceText<'_>,
-    raw: &'a At<WordOr<raw::ZooWord, raw::Topology>>,
+    written: WrittenTopology<'a>,
     files: &Files,
 ) -> Result<TopologyForm<'a>, ScenarioErrors> {
-    let mut context = Context::new(source);
+    let mut context = Context::new(written.source);
+    let raw = written.raw;
     let found = match &raw.value {
         WordOr::Word(word, _) => {
             let found = of_word(&mut context, &raw.range, word);
@@ -65,7 +66,7 @@ pub(super) fn form<'a>(
             })
         }
         WordOr::Body(keys) => {
-            let source = of_keys(&mut context, &raw.range, keys, files)?;
+            let source = of_keys(&mut context, written, keys, files)?;
             let defaults = keys.defaults.as_ref();
             source.map(|source| TopologyForm { defaults, source })
         }
@@ -76,7 +77,7 @@ pub(super) fn form<'a>(
 
 fn of_word(context: &mut Context<'_>, range: &Range<usize>, word: &str) -> Option<MadeTopology> {
     let Some(name) = word.strip_prefix(ZOO_PREFIX) else {
-        context.word::<raw::ZooWord>(range, word);
+        context.word::<raw::TopologyWord>(range, word);
         return None;
     };
     let graph = of_zoo(context, range, name)?;
@@ -91,10 +92,11 @@ fn of_word(context: &mut Context<'_>, range: &Range<usize>, word: &str) -> Optio
 
 fn of_keys<'a>(
     context: &mut Context<'_>,
-    range: &Range<usize>,
+    written: WrittenTopology<'_>,
     keys: &'a raw::Topology,
     files: &Files,
 ) -> Result<Option<TopologySource<'a>>, ScenarioErrors> {
+    let range = &written.raw.range;
     let dcs = keys.dcs.as_ref();
     let links = keys.links.as_ref();
     let (graph, name, import) = match (keys.zoo.as_ref(), keys.import.as_ref()) {
@@ -121,8 +123,9 @@ fn of_keys<'a>(
         }
         (None, Some(import)) => {
             not_with(context, keys, "import");
-            let graph = of_file(context, import, files)?;
-            (graph, import, Some(import.as_str().to_owned()))
+            let path = written.path_of(import.as_str());
+            let graph = of_file(context, &import.range(), &path, files)?;
+            (graph, import, Some(path))
         }
     };
     let range = name.range();
@@ -183,30 +186,29 @@ fn of_zoo(context: &mut Context<'_>, range: &Range<usize>, name: &str) -> Option
     graph
 }
 
-/// Reads the graph of an imported file.
+/// Reads the graph of the imported file at `path`; `range` is the byte range of its name.
 ///
 /// # Errors
 /// With the problem of the file, if it cannot be read.
 fn of_file(
     context: &mut Context<'_>,
-    import: &Text<String>,
+    range: &Range<usize>,
+    path: &str,
     files: &Files,
 ) -> Result<Option<Graph>, ScenarioErrors> {
-    let path = import.as_str();
-    let range = import.range();
-    context.no_control_characters(&range, path);
+    context.no_control_characters(range, path);
     let Some(format) = Format::of_path(path) else {
         let known = Format::EXTENSIONS
             .iter()
             .map(|(extension, _)| *extension)
             .collect();
         let path = path.to_owned();
-        context.problem(&range, ProblemKind::GraphExtension { path, known });
+        context.problem(range, ProblemKind::GraphExtension { path, known });
         return Ok(None);
     };
     let Some(text) = files.get(path) else {
         let path = path.to_owned();
-        context.problem(&range, ProblemKind::NoText { path });
+        context.problem(range, ProblemKind::NoText { path });
         return Ok(None);
     };
     read(format, text.as_bytes()).map(Some).map_err(|error| {

@@ -16,13 +16,14 @@ use std::ops::RangeInclusive;
 
 use lab_units::{CandidateSet, Nanos, Ratio, Tool};
 
-use self::context::Context;
+use self::{context::Context, graph::TopologyForm, topology::IndexedTopology};
 use crate::{
     defaults,
     error::{ProblemKind, ScenarioErrors, SourceText},
     limits,
     model::{Files, Generator, Measure, Repetitions, ScaleSpec, Scenario},
     raw,
+    topology_file::{self, WrittenTopology},
     yaml::{At, Text, WordOr},
 };
 
@@ -32,12 +33,23 @@ pub(crate) fn resolve(
     raw: &raw::Scenario,
     files: &Files,
 ) -> Result<Scenario, ScenarioErrors> {
-    // Without datacenters, every name in the other sections would be unknown, so problems of the topology's form and of
-    // its graph are reported first.
-    let form = graph::form(source, &raw.topology, files)?;
+    // Without datacenters, every name in the other sections would be unknown, so problems of the topology's file, its
+    // form and its graph are reported first.
+    let file = topology_file::of(source, &raw.topology, files)?;
+    let written = match &file {
+        Some(file) => file.written(),
+        None => WrittenTopology::of_scenario(source, &raw.topology),
+    };
+    let form = graph::form(written, files)?;
     let mut context = Context::new(source);
-    let mut topology = topology::topology(&mut context, &form);
-    topology.model.links = links::links(&mut context, &topology, &form);
+    let topology = match &file {
+        Some(_) => {
+            let mut of_file = Context::new(written.source);
+            let topology = network(&mut of_file, &form, written.file);
+            of_file.finish(topology)?
+        }
+        None => network(&mut context, &form, None),
+    };
     let policies = policies::policies(&mut context, &raw.policies);
     let scenario = Scenario {
         expect: expectations::expect(&mut context, raw, &topology.model, &policies),
@@ -62,6 +74,18 @@ pub(crate) fn resolve(
         topology: topology.model,
     };
     context.finish(scenario)
+}
+
+/// Resolves datacenters and links; `file` is the path of the topology file that has them.
+fn network(
+    context: &mut Context<'_>,
+    form: &TopologyForm<'_>,
+    file: Option<&str>,
+) -> IndexedTopology {
+    let mut topology = topology::topology(context, form);
+    topology.model.links = links::links(context, &topology, form);
+    topology.model.file = file.map(str::to_owned);
+    topology
 }
 
 fn description(context: &mut Context<'_>, raw: &raw::Scenario) -> String {
