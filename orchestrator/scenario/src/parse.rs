@@ -147,8 +147,8 @@ pub fn files(scenario: &Scenario) -> Vec<&str> {
 #[must_use]
 pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
     let topology = &scenario.topology;
-    let file = topology.file.as_deref();
-    let file = file.map(|path| (TOPOLOGY.to_owned(), path));
+    let of_topology = topology.file.as_deref();
+    let file = of_topology.map(|path| (TOPOLOGY.to_owned(), path));
     let import = topology.import.as_deref();
     let graph = import.map(|path| (topology_file::IMPORT.to_owned(), path));
     let traffic = scenario

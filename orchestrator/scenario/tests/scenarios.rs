@@ -12,7 +12,7 @@ use lab_parameters::{
 };
 use lab_scenario::{
     CcSpec, Fabric, FaultSpec, Files, PolicySpec, Scenario, Settings, SizeCdf, Traffic, files,
-    limits, missing_file, parse, parse_with,
+    limits, missing_file, parse_with,
 };
 use lab_units::Ratio;
 use serde_json::Value as Json;

@@ -48,11 +48,8 @@ fn refused(topology: &str, files: &[(&str, &str)]) -> String {
 fn a_topology_in_a_file_is_the_one_that_is_written_out() {
     let written = parsed(&written_out(), &Files::new()).unwrap();
     for text in [PAIR, &written_out()] {
-        let found = parsed(
-            &scenario(" nets/pair.yaml"),
-            &texts(&[("nets/pair.yaml", text)]),
-        );
-        let mut found = found.unwrap();
+        let named = texts(&[("nets/pair.yaml", text)]);
+        let mut found = parsed(&scenario(" nets/pair.yaml"), &named).unwrap();
         assert_eq!(files(&found), ["nets/pair.yaml"]);
         assert_eq!(
             found.topology.file.take().as_deref(),

@@ -82,13 +82,17 @@ pub fn every_scenario() -> Vec<(String, String)> {
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).unwrap();
         // The paper's scenarios name files relative to their own folder.
-        let text = match path.parent() == Some(&scenarios().join("paper")) {
-            true => text
-                .replace("../workloads/", "workloads/")
-                .replace("\ntopology: ", "\ntopology: paper/"),
-            false => text,
+        let is_papers = path.parent() == Some(&scenarios().join("paper"));
+        let folder = if is_papers {
+            "\ntopology: paper/"
+        } else {
+            "\ntopology: "
         };
-        (path.display().to_string(), text)
+        let moved = text.replace("\ntopology: ", folder);
+        (
+            path.display().to_string(),
+            moved.replace("../workloads/", "workloads/"),
+        )
     };
     paths.into_iter().map(read).collect()
 }

@@ -52,9 +52,9 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(length(max = limits::MAX_VALUE))]
     pub description: Maybe<Text<String>>,
-    /// Datacenters and the links between them; or `zoo:` and the name of a graph of the Internet Topology Zoo; or the
-    /// path, relative to the scenario, of a `.yaml` file with the keys of a topology, or of a scenario whose topology is
-    /// used.
+    /// Datacenters and the links between them; or `zoo:` and the name of a graph of the Internet Topology Zoo. It can
+    /// also be the path of a `.yaml` file, relative to the scenario: a file with the keys of a topology, or a scenario
+    /// whose topology is used.
     pub topology: At<WordOr<TopologyWord, Topology>>,
     /// Next hops among which the policies choose.
     #[serde(default)]

@@ -71,8 +71,7 @@ pub struct Topology {
     pub largest_component: Maybe<Text<bool>>,
 }
 
-/// Word in place of a topology's keys: the name of a graph, `zoo:Geant2012`, or the path of a topology file,
-/// `8dc.yaml`.
+/// Word in place of a topology's keys: a graph's name, `zoo:Geant2012`, or a topology file's path, `8dc.yaml`.
 #[derive(Clone, Copy, Debug)]
 pub struct TopologyWord;
 
