@@ -19,7 +19,8 @@ fn data() -> PathBuf {
 /// Reads `text` and the files to which it refers. Their paths are relative to [`data`], or to [`scenarios`] if [`data`]
 /// lacks the file.
 pub fn read(text: &str) -> (Scenario, Files) {
-    let (bytes, mut files) = (text.as_bytes(), Files::new());
+    let bytes = text.as_bytes();
+    let mut files = Files::new();
     while let Some(missing) = lab_scenario::missing_file("test.yaml", bytes, &files).unwrap() {
         let text = text_of(&missing.path);
         files.insert(missing.path, text);
