@@ -180,7 +180,7 @@ impl Measured {
         values.utilisation = utilisation(run, &policies, &sender)?;
         values.network = Some(PathCounts::of(&run.info().dcs, &run.info().links));
         let mut warnings = run.info().warnings.clone();
-        warnings.extend(outcome.end.evidence.warnings().iter().map(words::warning));
+        warnings.extend(words::warnings(&outcome.end.evidence.warnings()));
         let name = run.path().file_name().unwrap_or_default();
         Ok(Self {
             played,
