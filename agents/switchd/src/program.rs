@@ -301,7 +301,7 @@ mod state;
 #[cfg(test)]
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
 mod tests {
-    use std::{net::Ipv4Addr, os::unix::process::CommandExt, time::Duration};
+    use std::{net::Ipv4Addr, time::Duration};
 
     use lab_abi::{
         dcqcn::{CongestionPoint, MAX_THRESHOLD},
@@ -762,72 +762,6 @@ mod tests {
         send(&mut program, rows);
         assert_eq!(counts(&program), (u64::from(rows) + 2, 2));
         assert_eq!(pinned(&program).len(), usize::from(rows));
-    }
-
-    /// Returns the state of port 0, whose interface is one end of a new veth pair, after the other end was set down
-    /// while `watch` marked dead ports; `None` if this process may not make one.
-    fn state_after_cut(
-        test: &str,
-        watch: fn(&mut Program) -> Result<FdLink, SwitchdError>,
-    ) -> Option<u64> {
-        let (mut program, mut table) = with_one_port(test)?;
-        let cut = std::thread::spawn(move || {
-            // The thread gets a network namespace of its own, which ends with it.
-            let made = nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).is_ok()
-                && ip("link add near0 type veth peer name far0")
-                && ip("link set near0 up")
-                && ip("link set far0 up");
-            if !made {
-                return None;
-            }
-            let ifindex = nix::net::if_::if_nametoindex("near0").expect("it was made");
-            let netns = std::fs::metadata("/proc/thread-self/ns/net").expect("proc");
-            table.netns = std::os::unix::fs::MetadataExt::ino(&netns);
-            table.ports[0].ifindex = ifindex;
-            program.set_table(&table).expect("written");
-            let link = watch(&mut program).expect("this kernel has room for a program");
-            assert!(ip("link set far0 down"));
-            drop(link);
-            Some(program.table().expect("read").ports[0].state)
-        });
-        let state = cut.join().expect("no step fails");
-        if state.is_none() {
-            println!("skipped: {test}: no network namespace with a veth pair");
-        }
-        state
-    }
-
-    fn ip(arguments: &str) -> bool {
-        let mut command = std::process::Command::new("ip");
-        command.args(arguments.split(' ')).process_group(0);
-        let status = command.status();
-        status.is_ok_and(|status| status.success())
-    }
-
-    #[test]
-    fn a_port_whose_link_is_cut_is_dead_by_either_kernel_function() {
-        let watches: [(&str, fn(&mut Program) -> _); 2] = [
-            ("carrier off", Program::watch_carriers),
-            ("carrier event", Program::watch_carrier_events),
-        ];
-        for (test, watch) in watches {
-            if let Some(state) = state_after_cut(test, watch) {
-                assert_eq!(state & PORT_ALIVE, 0, "{test}");
-            }
-        }
-    }
-
-    /// The first kernel function calls at most 38 programs.
-    #[test]
-    fn sixty_four_switches_learn_of_cuts_from_the_kernel() {
-        let mut switches = Vec::new();
-        for _ in 0..64 {
-            let Some((mut program, _)) = with_candidates("64 switches", 1, 1) else {
-                return;
-            };
-            let link = program.watch_carriers().expect("there is room");
-            switches.push((program, link));
-        }
     }
 
     #[test]

@@ -47,11 +47,27 @@ fn set_buffer(program: &mut Program, buffer: SharedBuffer) {
 /// port's queue stays.
 #[test]
 fn a_cut_empties_the_queue_of_its_port() {
-    let Some((mut program, mut table)) = with_one_port("a cut") else {
+    cut(
+        "a_cut_empties_the_queue_of_its_port",
+        Program::watch_carriers,
+    );
+}
+
+/// The second kernel function is also called for a link that comes up, which revives no port and kills none.
+#[test]
+fn a_cut_is_seen_by_the_second_kernel_function_too() {
+    cut(
+        "a_cut_is_seen_by_the_second_kernel_function_too",
+        Program::watch_carrier_events,
+    );
+}
+
+/// Cuts the link of one of two ports while `watch` marks dead ports, and repairs the link.
+fn cut(test: &str, watch: fn(&mut Program) -> Result<FdLink, SwitchdError>) {
+    let Some((mut program, mut table)) = with_one_port(test) else {
         return;
     };
-    let Ok(carriers) = program.watch_carriers() else {
-        let test = "a_cut_empties_the_queue_of_its_port";
+    let Ok(carriers) = watch(&mut program) else {
         println!("skipped: {test}: this kernel reports no carrier changes to eBPF programs");
         return;
     };
@@ -86,7 +102,41 @@ fn a_cut_empties_the_queue_of_its_port() {
     let states = [0, 1].map(|slot| (after.ports[slot].state, after.queues[slot].busy_until_ns));
     assert_eq!(states, [(PORT_ALIVE, 1 << 62), (0, 0)]);
     assert_eq!(after.queues[1].marks, 3);
+    program.set_table(&table).expect("written");
+    ip("link set far up");
+    let after = program.table().expect("readable");
+    assert_eq!(after.ports[1].state, PORT_ALIVE);
     drop(carriers);
+}
+
+/// Returns an object whose [`CARRIER_OFF`] is attached; `None` if the kernel function has no room or may not be traced.
+fn attached_carrier(btf: &Btf) -> Option<Ebpf> {
+    let mut loader = EbpfLoader::new();
+    loader.btf(Some(btf)).map_max_entries(FLOWS, 1);
+    let mut ebpf = loader.load(OBJECT).expect("its maps are made");
+    let carrier = program::<FEntry>(&mut ebpf, CARRIER_OFF.name).expect("it is there");
+    carrier.load(CARRIER_OFF.function, btf).ok()?;
+    carrier.attach().ok()?;
+    Some(ebpf)
+}
+
+/// The function calls at most 38 programs.
+#[test]
+fn a_switch_for_which_the_first_function_has_no_room_learns_of_cuts_too() {
+    let Some((mut program, _)) = with_one_port("no room") else {
+        return;
+    };
+    let btf = Btf::from_sys_fs().ok();
+    let attached = || attached_carrier(btf.as_ref()?);
+    let others: Vec<Ebpf> = std::iter::from_fn(attached).take(64).collect();
+    if others.is_empty() {
+        let test = "a_switch_for_which_the_first_function_has_no_room_learns_of_cuts_too";
+        println!("skipped: {test}: this kernel reports no carrier changes to eBPF programs");
+        return;
+    }
+    assert!(others.len() <= 38, "{} programs have room", others.len());
+    let link = program.watch_carriers();
+    link.expect("the second function has room");
 }
 
 #[test]

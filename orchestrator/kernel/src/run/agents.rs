@@ -357,10 +357,10 @@ fn listen<T: From<(DcId, AgentEvent)>>(dc: DcId, stream: UnixStream, events: &Un
 const CONNECT_CHECK_MS: u16 = 500;
 
 /// Interval between two checks whether an agent that has closed its socket has ended.
-const END_CHECK: Duration = Duration::from_millis(10);
+const END_CHECK: Duration = Duration::from_millis(1);
 
 /// Number of these checks.
-const END_CHECKS: u32 = 100;
+const END_CHECKS: u32 = 500;
 
 #[cfg(test)]
 mod tests {
