@@ -929,7 +929,7 @@ pub struct ValidateArgs {
 
 /// Parses the memory of a guest, which has a minimum.
 fn guest_memory(text: &str) -> Result<Bytes, String> {
-    let memory: Bytes = text.parse().map_err(|error| format!("{error}"))?;
+    let memory = text.parse::<Bytes>().map_err(|error| error.to_string())?;
     if memory < lab_guest::MIN_MEMORY {
         return Err(format!(
             "a guest needs at least {} MiB (hint: leave out --guest-memory, and the guest gets what its plan needs)",
