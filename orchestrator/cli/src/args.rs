@@ -226,6 +226,16 @@ A first look in a tenth of the time, and figures 5 and 6 on a lab of this machin
 Runs that are in the results directory and have the same plan are not made again. The exit code is 0
 once the claims are judged, whatever the verdicts, and 4 if a run that a verdict needs is missing.";
 
+const INIT_EXAMPLES: &str = "\
+Examples:
+  lcmp-lab init -o example.yaml                        four datacenters, written out
+  lcmp-lab init --topology zoo:Abilene -o abilene.yaml
+  lcmp-lab init --topology net.graphml --load 0.3 --engine kernel -o net.yaml
+
+All datacenters with hosts send WebSearch flows to each other. A run takes about a minute in the
+simulator, or a few minutes in a lab. Options that a graph needs are written with what they assume,
+and candidates are by delay where fewest hops would leave most flows without a choice.";
+
 const TOPOLOGIES_EXAMPLES: &str = "\
 Columns: nodes; pairs of nodes with links; the largest great-circle distance of two nodes; with
 --choice, pairs with several paths of fewest hops, of all pairs in the largest connected part. Only
@@ -300,6 +310,9 @@ pub struct Global {
 /// Verbs in the order of a user's work.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Write a scenario to start from, for an example, a published network or a graph file of yours
+    #[command(after_help = INIT_EXAMPLES)]
+    Init(InitArgs),
     /// Check a scenario: errors with file, line and column, warnings, what a run cannot show, its cost
     Check(CheckArgs),
     /// Show the plan of a scenario: everything decided before the run
@@ -412,6 +425,7 @@ impl Verb {
     /// Returns the name of a verb that prints no JSON; `None` for all others.
     pub const fn without_json(&self) -> Option<&'static str> {
         match self {
+            Self::Init(_) => Some("init"),
             Self::Graph(_) => Some("graph"),
             Self::Provision(_) => Some("provision"),
             Self::Import(_) => Some("import"),
@@ -597,6 +611,26 @@ pub struct ScenariosArgs {
     /// New folder to copy the scenarios into, with the suites, workloads and published values
     #[arg(long, value_name = "DIR")]
     pub copy: Option<PathBuf>,
+}
+
+/// Arguments of `init`.
+#[derive(Args, Debug)]
+pub struct InitArgs {
+    /// Network: `zoo:NAME`, a graph file, or a `.yaml` file with a topology [default: an example]
+    #[arg(long, value_name = "zoo:NAME|FILE")]
+    pub topology: Option<String>,
+    /// Offered load, such as `0.3` or `30%` [default: 0.5, or less if that overloads a link]
+    #[arg(long, value_name = "SHARE", value_parser = load_share)]
+    pub load: Option<Ratio>,
+    /// Engine for which the scenario's duration is chosen
+    #[arg(long, value_name = "ENGINE", default_value = "sim")]
+    pub engine: EngineArg,
+    /// File to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Overwrite an existing file
+    #[arg(long, requires = "output")]
+    pub force: bool,
 }
 
 /// Arguments of `topologies`.
@@ -1232,6 +1266,7 @@ pub enum EngineArg {
     /// The simulator
     Sim,
     /// The Linux kernel, here or in a guest; needs root
+    #[value(alias = "lab")]
     Kernel,
 }
 

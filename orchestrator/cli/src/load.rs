@@ -180,7 +180,9 @@ fn read_named(
     named: &str,
     place: impl Fn(&str) -> PathBuf,
 ) -> Result<String, Failure> {
-    let place = place(named);
+    let own = place(named);
+    let built_in = built_in_sizes(path, named).filter(|_| own.symlink_metadata().is_err());
+    let place = built_in.unwrap_or(own);
     let text = read_text(&place, limits::MAX_FILE_BYTES).map_err(|failure| {
         let message = failure.message + &hint_about_file(path, &place, named);
         let problem = lab_scenario::problem_of_file(name, scenario_text, path, message);
@@ -191,6 +193,15 @@ fn read_named(
         Some(rest) => rest.to_owned(),
         None => text,
     })
+}
+
+/// Returns the path of the built-in distribution of flow sizes `named`, such as `websearch`, which a scenario names at the
+/// YAML path `path`; `None` if there is none.
+fn built_in_sizes(path: &str, named: &str) -> Option<PathBuf> {
+    let is_name = named.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let place = builtin::place(&Path::new("workloads").join(format!("{named}.csv")));
+    let found = path.ends_with(".sizes") && is_name && builtin::read(&place).is_some();
+    found.then_some(place)
 }
 
 /// Returns a hint about a file that cannot be read from `place`; the scenario names it `named` at the YAML path `path`.

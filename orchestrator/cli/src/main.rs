@@ -103,6 +103,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Graph(arguments) => verbs::inspect::graph(&arguments),
         Verb::Account(arguments) => verbs::account::run(&arguments, global.json),
         Verb::Explain(arguments) => verbs::explain::run(&arguments, global.json),
+        Verb::Init(arguments) => verbs::init::init(&arguments),
         Verb::Topologies(arguments) => verbs::topologies::topologies(&arguments, global),
         Verb::Scenarios(arguments) => verbs::scenarios::scenarios(&arguments, global),
         Verb::Schema => verbs::inspect::schema(),

@@ -11,6 +11,7 @@ pub mod coverage;
 pub mod doctor;
 pub mod explain;
 pub mod fidelity;
+pub mod init;
 pub mod inspect;
 pub mod labs;
 pub mod measure;

@@ -29,7 +29,8 @@ pub struct Traffic {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// Flow size distribution, a CSV file `bytes,percent`; path relative to the scenario.
+    /// Flow size distribution: a CSV file `bytes,percent`, at a path relative to the scenario, or the name of a built-in
+    /// distribution, such as `websearch`.
     #[schemars(length(min = 1))]
     pub sizes: Text<String>,
     /// Pairs of datacenters with traffic: `all-to-all`, or a list.
