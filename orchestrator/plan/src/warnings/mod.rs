@@ -133,7 +133,7 @@ fn crowded_switches(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
     let crowded = ports::crowded(&network.dcs, &network.nodes);
     let (first, others) = crowded.split_first()?;
-    let path = format!("topology.dcs[{}]", first.dc.index());
+    let path = format!("topology.dcs[{}].name", first.dc.index());
     let text = first.describe(&line_of(inspection, &path), others.len());
     Some(warning("switch-ports", text))
 }
