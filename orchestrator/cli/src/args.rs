@@ -619,9 +619,9 @@ pub struct InitArgs {
     /// Network: `zoo:NAME`, a graph file, or a `.yaml` file with a topology [default: an example]
     #[arg(long, value_name = "zoo:NAME|FILE")]
     pub topology: Option<String>,
-    /// Offered load, such as `0.3` or `30%` [default: 0.5, or less if that overloads a link]
-    #[arg(long, value_name = "SHARE", value_parser = load_share)]
-    pub load: Option<Ratio>,
+    /// Utilisation of the busiest link if flows are spread evenly, such as `0.3` or `30%`
+    #[arg(long, value_name = "SHARE", value_parser = load_share, default_value = "50%")]
+    pub load: Ratio,
     /// Engine for which the scenario's duration is chosen
     #[arg(long, value_name = "ENGINE", default_value = "sim")]
     pub engine: EngineArg,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use lab_files::Links;
-use lab_plan::{Engine, Plan, PlanOptions};
+use lab_plan::{Engine, Plan, PlanError, PlanOptions};
 use lab_policy::ecmp;
 use lab_records::RunDir;
 use lab_scenario::{Files, PolicySpec, Repetitions, Scenario, did_you_mean, limits};
@@ -321,11 +321,35 @@ pub fn each_run(
 /// Plans a loaded scenario for a lab.
 /// Fails on a scenario that cannot be planned, with exit code 2.
 pub fn plan_loaded(loaded: &Loaded, arguments: &ScenarioArgs) -> Result<Plan, Failure> {
-    let options = PlanOptions {
-        is_scaled: true,
-        ..options(&arguments.overrides, Engine::Kernel)?
-    };
+    let options = lab_options(&arguments.overrides)?;
     resolve(loaded, &arguments.scenario, &options)
+}
+
+fn lab_options(overrides: &Overrides) -> Result<PlanOptions, Failure> {
+    Ok(PlanOptions {
+        is_scaled: true,
+        ..options(overrides, Engine::Kernel)?
+    })
+}
+
+/// Plans a scenario for the kernel engine or, if no scale makes it fit into a lab, for the simulator; then also returns the
+/// reason.
+/// Fails on a scenario that cannot be planned for either, with exit code 2.
+pub fn plan_for_either(
+    loaded: &Loaded,
+    arguments: &ScenarioArgs,
+) -> Result<(Plan, Option<String>), Failure> {
+    let overrides = &arguments.overrides;
+    let options = lab_options(overrides)?;
+    match lab_plan::resolve(&loaded.scenario, &loaded.text, &loaded.files, &options) {
+        Ok(plan) => Ok((plan, None)),
+        Err(error @ (PlanError::NoScale { .. } | PlanError::QpTimeout { .. })) => {
+            let options = self::options(overrides, Engine::Sim)?;
+            let plan = resolve(loaded, &arguments.scenario, &options)?;
+            Ok((plan, Some(error.to_string())))
+        }
+        Err(error) => Err(unplanned(&arguments.scenario, &error)),
+    }
 }
 
 /// Returns the options for planning with `engine`. They depend only on the command line, so that the same command line
@@ -364,7 +388,11 @@ pub fn factors(scale: &ScaleArg) -> Result<(Ratio, Ratio), Failure> {
 /// Fails on a scenario that cannot be planned, with exit code 2.
 pub fn resolve(loaded: &Loaded, path: &Path, options: &PlanOptions) -> Result<Plan, Failure> {
     lab_plan::resolve(&loaded.scenario, &loaded.text, &loaded.files, options)
-        .map_err(|error| Failure::usage(format_args!("{}: {error}", path.display())))
+        .map_err(|error| unplanned(path, &error))
+}
+
+fn unplanned(path: &Path, error: &PlanError) -> Failure {
+    Failure::usage(format_args!("{}: {error}", path.display()))
 }
 
 /// Reads a text file of at most `limit` bytes.

@@ -61,6 +61,16 @@ fn scenarios_for_the_example_and_for_published_networks_are_sound() {
     }
 }
 
+#[test]
+fn links_between_nodes_that_are_nowhere_get_a_default_delay() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph =
+        "graph [ node [ id 0 label \"A\" ] node [ id 1 label \"B\" ] edge [ source 0 target 1 ] ]";
+    fs::write(folder.path().join("nowhere.gml"), graph).unwrap();
+    let (text, _) = initialised(folder.path(), "nowhere.gml", &[]);
+    assert!(text.contains("  default_delay: 5 ms\n"), "{text}");
+}
+
 /// The graph has a node without a label, one without coordinates, and one without links.
 #[test]
 fn options_that_a_graph_needs_are_written() {
@@ -152,7 +162,6 @@ fn networks_that_cannot_be_made_are_refused_with_the_reason() {
         ),
         ("none.gml", "none.gml"),
         ("none.yaml", "none.yaml"),
-        ("zoo:Kdl", "a scenario may have at most 64 datacenters"),
     ] {
         let out = run(
             folder.path(),

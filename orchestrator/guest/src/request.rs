@@ -183,15 +183,11 @@ fn window_size(of: impl std::os::fd::AsFd) -> Option<(u16, u16)> {
     (size.ws_col > 0).then_some((size.ws_col, size.ws_row))
 }
 
-/// Returns the memory of a guest whose command needs about `command` bytes, with headroom, rounded up to whole GiB, at
-/// least [`DEFAULT_MEMORY`].
+/// Returns the memory of a guest whose command needs `command` bytes, rounded up to whole GiB, at least
+/// [`DEFAULT_MEMORY`].
 #[must_use]
 pub fn memory_for(command: Bytes) -> Bytes {
-    let headroom = command.get() / HEADROOM;
-    let all = command
-        .get()
-        .saturating_add(headroom)
-        .saturating_add(OWN_MEMORY);
+    let all = command.get().saturating_add(OWN_MEMORY);
     let gibibytes = all.div_ceil(GIBIBYTE).min(u64::MAX / GIBIBYTE);
     Bytes::new(gibibytes * GIBIBYTE).max(DEFAULT_MEMORY)
 }
@@ -206,10 +202,6 @@ pub const MIN_MEMORY: Bytes = Bytes::new(GIBIBYTE / 2);
 /// Default memory of a guest: a lab of 32 hosts and 300 QPs was measured at 0.4 GB. The host provides
 /// only pages that the guest touches.
 pub const DEFAULT_MEMORY: Bytes = Bytes::new(2 * GIBIBYTE);
-
-/// Inverse of the headroom above the estimated need of the command, which is an eighth. The overlay and `/run` grow with
-/// the rows and maps of a large lab.
-const HEADROOM: u64 = 8;
 
 /// Memory in bytes for the kernel, its page cache and the files that the command writes. The overlay and `/run` may
 /// each use up to half of the guest's memory.
@@ -236,11 +228,8 @@ mod tests {
     fn memory_is_in_whole_gibibytes_two_at_least() {
         let gibibytes = |command| memory_for(Bytes::new(command)).get() / GIBIBYTE;
         assert_eq!(gibibytes(0), 2);
-        // Of two GiB, one is for the guest itself and an eighth of the need is headroom.
-        assert_eq!(gibibytes(GIBIBYTE / 9 * 8), 2);
-        assert_eq!(gibibytes(GIBIBYTE), 3);
-        assert_eq!(gibibytes(2 * GIBIBYTE / 9 * 8), 3);
-        assert_eq!(gibibytes(2 * GIBIBYTE), 4);
+        assert_eq!(gibibytes(GIBIBYTE), 2);
+        assert_eq!(gibibytes(GIBIBYTE + 1), 3);
         assert_eq!(memory_for(Bytes::new(u64::MAX)).get() % GIBIBYTE, 0);
     }
 

@@ -18,7 +18,11 @@ use crate::{
 /// Estimates for `lcmp-lab up` and `lcmp-lab sim`.
 #[derive(Serialize)]
 pub struct Engines {
-    pub lab: EngineEstimate,
+    /// Estimate for the lab; `None` if no scale makes the scenario fit into one.
+    pub lab: Option<EngineEstimate>,
+    /// Reason why no lab can run the scenario.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lab_refusal: Option<String>,
     /// Estimate for the simulator, unscaled; `None` if it refuses the scenario.
     pub sim: Option<EngineEstimate>,
     /// Reason why the simulator refuses the scenario.
@@ -42,26 +46,18 @@ pub struct EngineEstimate {
 }
 
 impl Engines {
-    /// Estimates the runs of `loaded`, whose plan for the lab is `plan`, after trainings of about `training`.
+    /// Estimates the runs of `loaded` after trainings of about `training`. `plan` is its plan for the lab; if
+    /// `lab_refusal` says why there is none, it is the plan for the simulator.
     pub fn of(
         plan: &Plan,
+        lab_refusal: Option<String>,
         loaded: &Loaded,
         arguments: &ScenarioArgs,
         training: Option<Nanos>,
     ) -> Result<Self, Failure> {
-        let lab = load::options(&arguments.overrides, Engine::Kernel)?;
-        let lab = EngineEstimate {
-            measured: measured(plan),
-            repetitions: plan.repetitions,
-            memory_bytes: plan.estimate.memory_bytes,
-            guest_memory_bytes: Some(lab_guest::memory_for(plan.estimate.memory_bytes)),
-            wall_ns: DurationEstimate::new(
-                plan,
-                lab.capacity.place,
-                &Experience::default(),
-                training,
-            )
-            .total(),
+        let lab = match lab_refusal {
+            Some(_) => None,
+            None => Some(in_lab(plan, arguments, training)?),
         };
         let options = load::options(&arguments.overrides, Engine::Sim)?;
         let (sim, sim_refusal) = match simulated(loaded, arguments, &options) {
@@ -70,10 +66,27 @@ impl Engines {
         };
         Ok(Self {
             lab,
+            lab_refusal,
             sim,
             sim_refusal,
         })
     }
+}
+
+fn in_lab(
+    plan: &Plan,
+    arguments: &ScenarioArgs,
+    training: Option<Nanos>,
+) -> Result<EngineEstimate, Failure> {
+    let options = load::options(&arguments.overrides, Engine::Kernel)?;
+    let place = options.capacity.place;
+    Ok(EngineEstimate {
+        measured: measured(plan),
+        repetitions: plan.repetitions,
+        memory_bytes: plan.estimate.memory_bytes,
+        guest_memory_bytes: Some(lab_guest::memory_for(plan.estimate.memory_bytes)),
+        wall_ns: DurationEstimate::new(plan, place, &Experience::default(), training).total(),
+    })
 }
 
 fn simulated(

@@ -27,11 +27,14 @@ pub fn text(scope: &Scope, plan: &Plan, engines: &Engines) -> String {
         ("tightest cut", tightest(scope.tightest.as_ref())),
         ("single cuts", single_cuts(&scope.single_cuts, reconverge)),
         ("faults", faults(scope, reconverge)),
-        ("lab", engine(&engines.lab)),
     ]);
-    let refusal = engines.sim_refusal.clone().unwrap_or_default();
-    let sim = engines.sim.as_ref().map_or(refusal, engine);
-    facts.push(("simulator", sim));
+    for (name, estimate, refusal) in [
+        ("lab", &engines.lab, &engines.lab_refusal),
+        ("simulator", &engines.sim, &engines.sim_refusal),
+    ] {
+        let refusal = refusal.clone().unwrap_or_default();
+        facts.push((name, estimate.as_ref().map_or(refusal, engine)));
+    }
     let lines = facts.iter().map(|(name, fact)| {
         let head = format!("  {name:WIDTH$}  ");
         paragraph(&head, fact)

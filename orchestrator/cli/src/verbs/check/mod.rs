@@ -48,13 +48,15 @@ pub fn check(arguments: &CheckArgs, json: bool) -> Outcome {
         trainings.announce();
     }
     load::each_run(&loaded, &of_scenario.overrides, |loaded, _| {
-        let plan = load::plan_loaded(&loaded, of_scenario)?;
+        let (plan, lab_refusal) = load::plan_for_either(&loaded, of_scenario)?;
         load::check_objects(&loaded, &of_scenario.scenario, &plan)?;
         if !json {
             warn(&plan, arguments.strict);
             inspect::show_auto_scale(&plan);
         }
-        checked(of_scenario, &loaded, &plan, trainings.estimate(), json)?;
+        let training = trainings.estimate();
+        let engines = Engines::of(&plan, lab_refusal, &loaded, of_scenario, training)?;
+        checked(of_scenario, &loaded, &plan, &engines, training, json)?;
         let fails = arguments.strict && !plan.warnings.is_empty();
         Ok(if fails { Exit::Failed } else { Exit::Pass })
     })
@@ -75,11 +77,11 @@ fn checked(
     arguments: &ScenarioArgs,
     loaded: &Loaded,
     plan: &Plan,
+    engines: &Engines,
     training_ns: Option<Nanos>,
     json: bool,
 ) -> Outcome {
     let scope = lab_plan::scope(plan, &loaded.scenario, &loaded.text).map_err(Failure::usage)?;
-    let engines = Engines::of(plan, loaded, arguments, training_ns)?;
     let checked = Checked {
         scenario: &plan.name,
         policies: plan.policies.iter().map(|run| run.label.as_str()).collect(),
@@ -89,13 +91,13 @@ fn checked(
         estimate: &plan.estimate,
         training_ns,
         scope: &scope,
-        engines: &engines,
+        engines,
         warnings: &plan.warnings,
         assumptions: &plan.assumptions,
     };
     show(json, &checked, |checked| {
         format!(
-            "{}: sound{}; {} flows, policies {}; about {} of guest CPU time and {} of lab time per policy{}\n{}",
+            "{}: sound{}; {} flows, policies {}; {}{}\n{}",
             arguments.scenario.display(),
             match checked.warnings.len() {
                 0 => String::new(),
@@ -104,12 +106,19 @@ fn checked(
             },
             checked.flows,
             checked.policies.join(", "),
-            about_time(checked.estimate.cpu_ns),
-            about_time(checked.estimate.span_ns),
+            if engines.lab.is_some() {
+                format!(
+                    "about {} of guest CPU time and {} of lab time per policy",
+                    about_time(checked.estimate.cpu_ns),
+                    about_time(checked.estimate.span_ns)
+                )
+            } else {
+                "for the simulator only".to_owned()
+            },
             checked.training_ns.map_or_else(String::new, |time| {
                 format!(", after {} of training", about_time(time))
             }),
-            facts::text(&scope, plan, &engines),
+            facts::text(&scope, plan, engines),
         )
     })
 }

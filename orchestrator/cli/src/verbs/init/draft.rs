@@ -1,4 +1,4 @@
-//! NewScenario of a new scenario, and its text.
+//! Values of a new scenario, and its text.
 
 use std::fmt::Write;
 
@@ -11,14 +11,8 @@ pub struct NewScenario {
     pub network: InitNetwork,
     pub engine: Engine,
     pub load: Ratio,
-    /// Default load, if [`NewScenario::load`] is lower.
-    pub wanted_load: Option<Ratio>,
-    /// True if the load is a share of the datacenters' links instead of their hosts' NICs.
-    pub is_of_links: bool,
     /// True if candidates are all neighbours that are nearer by delay.
     pub is_downhill: bool,
-    /// True if no automatic scale makes the scenario small enough for a lab, so that only the simulator runs it.
-    pub is_beyond_labs: bool,
     /// Time in which flows arrive.
     pub duration: Nanos,
     pub policies: Vec<&'static str>,
@@ -46,8 +40,12 @@ impl NewScenario {
             "traffic:\n  - workload:\n      \
              # Built-in distribution of flow sizes; a path of a CSV file takes its place.\n      \
              sizes: websearch\n      \
-             pairs: all-to-all\n{}      duration: {}\n",
-            self.load_lines(),
+             pairs: all-to-all\n      \
+             # Utilisation of the busiest link if every switch splits its flows evenly, so that no link is overloaded.\n      \
+             load: {}\n      \
+             load_base: busiest-link\n      \
+             duration: {}\n",
+            percent(self.load),
             self.duration,
         );
         text += "# Thousands of flows; with perftest, each is two processes.\ngenerator: verbs\n\n";
@@ -56,9 +54,6 @@ impl NewScenario {
             let _ = writeln!(text, "  - {policy}");
         }
         text += match self.engine {
-            _ if self.is_beyond_labs => {
-                "\n# For the simulator: no lab can carry these flows within the longest time-outs.\nscale: { rate: 1, time: 1 }\n"
-            }
             Engine::Sim => {
                 "\n# Only a lab is scaled; `lcmp-lab sim` uses rates, delays and sizes as written.\nscale: auto\n"
             }
@@ -69,20 +64,6 @@ impl NewScenario {
         };
         text += "# Each seed gives other flows. `repetitions: 8` gives intervals, and takes eight times as long.\nseed: 1\n";
         text
-    }
-
-    fn load_lines(&self) -> String {
-        let base = if self.is_of_links {
-            "      # Share of the rate of each datacenter's links, because rates differ too much for one load of the hosts.\n      \
-             load_base: dci-egress\n"
-        } else {
-            "      # Share of the hosts' NICs.\n"
-        };
-        let lower = self.wanted_load.map_or_else(String::new, |wanted| {
-            let wanted = percent(wanted);
-            format!("      # At {wanted}, the flows that share a link would exceed its rate.\n")
-        });
-        format!("{base}{lower}      load: {}\n", percent(self.load))
     }
 }
 

@@ -22,16 +22,16 @@ pub struct Fitted {
     pub flows: usize,
     /// Codes of the warnings about a run by the draft's engine.
     pub warnings: Vec<String>,
-    /// Codes of further warnings, which concern labs alone.
-    pub lab_warnings: Vec<String>,
+    /// Codes of further warnings, which concern labs alone, or the reason why no lab can run the scenario.
+    pub lab_warnings: Result<Vec<String>, String>,
 }
 
-/// Chooses the values of a scenario on `network` for a run by `engine`. `load` is the load of the command line; without it,
-/// the load is the largest one up to the default at which no link is overloaded. The scenario is written into `folder`.
+/// Chooses the values of a scenario on `network` with the load `load` for a run by `engine`. The scenario is written into
+/// `folder`.
 /// Fails if the network cannot be planned, with exit code 2.
 pub fn fit(
     network: InitNetwork,
-    load: Option<Ratio>,
+    load: Ratio,
     engine: Engine,
     folder: &Path,
 ) -> Result<Fitted, Failure> {
@@ -43,30 +43,16 @@ pub fn fit(
     let mut draft = NewScenario {
         network,
         engine,
-        load: load.unwrap_or(loads()[0]),
-        wanted_load: None,
-        is_of_links: false,
+        load,
         is_downhill: false,
-        is_beyond_labs: false,
         duration: DURATIONS_MS.map(Nanos::from_millis)[0],
         policies,
     };
     let of_engine = |draft: &NewScenario| planned(draft, engine, folder);
-    // Candidates and loads do not depend on the engine, and the simulator has no limits on what it can carry.
-    let of_sim = |draft: &NewScenario| planned(draft, Engine::Sim, folder);
-    let by_hops = of_sim(&draft);
+    // Candidates do not depend on the engine, and the simulator has no limits on what it can carry.
+    let by_hops = planned(&draft, Engine::Sim, folder);
     // With fewest hops, a switch may also have more candidates than it can choose among.
     draft.is_downhill = by_hops.as_ref().map_or(true, Planned::has_little_choice);
-    let first = if draft.is_downhill {
-        of_sim(&draft)?
-    } else {
-        by_hops?
-    };
-    draft.is_of_links = first.warns("overload");
-    if load.is_none() {
-        lower_load(&mut draft, &of_sim)?;
-        leave_out_thin_links(&mut draft, &of_sim);
-    }
     lengthen(&mut draft, &of_engine)?;
     let mut found = of_engine(&draft)?;
     if found.warns("same-policies") {
@@ -74,62 +60,18 @@ pub fn fit(
         found = of_engine(&draft)?;
     }
     let warnings = found.codes();
-    let mut in_lab = planned(&draft, Engine::Kernel, folder);
-    if in_lab.is_err() {
-        draft.is_beyond_labs = true;
-        in_lab = planned(&draft, Engine::Kernel, folder);
-    }
-    let of_lab = in_lab?.codes();
+    let in_lab = planned(&draft, Engine::Kernel, folder);
     Ok(Fitted {
         draft,
         flows: found.plan.flows.len(),
-        lab_warnings: of_lab
-            .into_iter()
-            .filter(|it| !warnings.contains(it))
-            .collect(),
+        lab_warnings: in_lab
+            .map(|in_lab| {
+                let codes = in_lab.codes().into_iter();
+                codes.filter(|it| !warnings.contains(it)).collect()
+            })
+            .map_err(|failure| failure.message),
         warnings,
     })
-}
-
-/// Lowers the load until no link is overloaded, or to the lowest of [`loads`].
-fn lower_load(
-    draft: &mut NewScenario,
-    planned: &impl Fn(&NewScenario) -> Result<Planned, Failure>,
-) -> Result<(), Failure> {
-    let wanted = draft.load;
-    for load in loads() {
-        draft.load = load;
-        let plan = planned(draft)?;
-        if !["overload", "cut-overload", "link-overload"]
-            .iter()
-            .any(|code| plan.warns(code))
-        {
-            break;
-        }
-    }
-    draft.wanted_load = Some(wanted).filter(|wanted| *wanted != draft.load);
-    Ok(())
-}
-
-/// Takes the hosts from datacenters with few neighbours, if the load is so low because of their links that it shows little,
-/// and if the others can have a higher one.
-fn leave_out_thin_links(
-    draft: &mut NewScenario,
-    planned: &impl Fn(&NewScenario) -> Result<Planned, Failure>,
-) {
-    let lower = draft.load;
-    let wanted = draft.wanted_load;
-    let is_low = Ratio::new(1, 20).is_some_and(|low| lower < low);
-    let Some(of_hubs) = draft.network.section_of_hubs.take().filter(|_| is_low) else {
-        return;
-    };
-    let of_all = std::mem::replace(&mut draft.network.section, of_hubs);
-    draft.load = wanted.unwrap_or(lower);
-    let is_found = lower_load(draft, planned).is_ok() && draft.load > lower;
-    if !is_found {
-        draft.network.section = of_all;
-        (draft.load, draft.wanted_load) = (lower, wanted);
-    }
 }
 
 /// Lengthens the time in which flows arrive, as long as the run stays below its limits of time and flows.
@@ -209,13 +151,6 @@ impl Planned {
             }
         }
     }
-}
-
-/// Loads to try, from the default down.
-fn loads() -> Vec<Ratio> {
-    let thousandths = [500, 400, 300, 200, 100, 50, 20, 10, 5, 2, 1];
-    let loads = thousandths.into_iter();
-    loads.filter_map(|share| Ratio::new(share, 1_000)).collect()
 }
 
 /// Times in which flows arrive, in ms, from the shortest.

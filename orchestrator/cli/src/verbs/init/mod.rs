@@ -55,9 +55,10 @@ fn report(fitted: &Fitted) {
         [] => "no warnings".to_owned(),
         codes => format!("`check` still warns of {}", codes.join(", ")),
     };
-    let in_labs = match fitted.lab_warnings.as_slice() {
-        [] => String::new(),
-        codes => format!("; in a lab also of {}", codes.join(", ")),
+    let in_labs = match &fitted.lab_warnings {
+        Ok(codes) if codes.is_empty() => String::new(),
+        Ok(codes) => format!("; in a lab also of {}", codes.join(", ")),
+        Err(why) => format!("; no lab can run it: {why}"),
     };
     note(&format!(
         "{} flows per policy; {remaining}{in_labs}",

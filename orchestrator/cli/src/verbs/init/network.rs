@@ -7,6 +7,7 @@ use lab_topologies::{
     Format, Graph, MissingCoordinates, NameRules, NetworkError, NetworkOptions, Unlabelled,
     network, read, zoo,
 };
+use lab_units::Nanos;
 
 use crate::{failure::Failure, load};
 
@@ -18,9 +19,6 @@ pub struct InitNetwork {
     pub words: String,
     /// Section `topology`, with comments.
     pub section: String,
-    /// Section `topology` in which only datacenters with several neighbours have hosts; `None` if the network's hosts are
-    /// written out.
-    pub section_of_hubs: Option<String>,
     /// True if all links that the network lists have one rate, so that policies cannot differ by capacity.
     pub has_one_rate: bool,
 }
@@ -32,7 +30,6 @@ impl InitNetwork {
             name: "example".to_owned(),
             words: "two datacenters with two paths between them".to_owned(),
             section: EXAMPLE.to_owned(),
-            section_of_hubs: None,
             has_one_rate: false,
         }
     }
@@ -54,7 +51,6 @@ impl InitNetwork {
                 name: scenario_name(path),
                 words: format!("the topology in {written}"),
                 section: format!("topology: {}\n", quoted(&written.to_string())),
-                section_of_hubs: None,
                 has_one_rate: false,
             });
         }
@@ -86,23 +82,20 @@ fn of_graph(graph: &Graph, name: &str, called: &str, key: &str) -> Result<InitNe
     let assumed: String = assumptions
         .map(|it| format!("# Assumed: {it}.\n"))
         .collect();
-    let options = needed.options.iter().chain([&HUBS]);
-    let lines: Vec<String> = options
+    let options = needed.options.iter();
+    let lines: String = options
         .map(|(comment, option)| format!("  # {comment}\n  {option}\n"))
         .collect();
-    let of_hubs = format!("{assumed}topology:\n  {key}\n{}", lines.concat());
-    let section = if needed.options.is_empty() && called.starts_with(ZOO) {
+    let section = if lines.is_empty() && called.starts_with(ZOO) {
         format!("{assumed}topology: {called}\n")
     } else {
-        let needed_lines = &lines[..needed.options.len()];
-        format!("{assumed}topology:\n  {key}\n{}", needed_lines.concat())
+        format!("{assumed}topology:\n  {key}\n{lines}")
     };
     let [dcs, links] = [needed.network.dcs.len(), needed.network.links.len()];
     Ok(InitNetwork {
         name: scenario_name(Path::new(name)),
         words: format!("{name}, {dcs} datacenters and {links} links"),
         section,
-        section_of_hubs: Some(of_hubs),
         has_one_rate: rates.all(|rate| Some(rate) == first),
     })
 }
@@ -154,6 +147,13 @@ fn needed(graph: &Graph) -> Result<Needed, NetworkError> {
                 (
                     "A node without coordinates is taken to be at the mean position of its neighbours.",
                     "missing_coordinates: neighbours",
+                )
+            }
+            Err(NetworkError::NoLocatedNeighbours { .. }) if options.default_delay.is_none() => {
+                options.default_delay = Some(Nanos::from_millis(5));
+                (
+                    "Delay of links whose ends have no coordinates, and no neighbours with any.",
+                    "default_delay: 5 ms",
                 )
             }
             Err(error) => return Err(error),
@@ -218,12 +218,6 @@ fn quoted(value: &str) -> String {
         format!("{value:?}")
     }
 }
-
-/// Comment and key of `topology` that leave hosts only to datacenters with several neighbours.
-const HUBS: (&str, &str) = (
-    "Only datacenters with three neighbours have hosts: the thin links of the others would limit the load of all.",
-    "hosts_at: degree>=3",
-);
 
 /// Text before the name of a graph of the Topology Zoo.
 const ZOO: &str = "zoo:";
