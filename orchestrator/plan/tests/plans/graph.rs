@@ -21,7 +21,7 @@ fn the_testbeds_map() {
 
 #[test]
 fn every_link_of_the_larger_map_has_its_label() {
-    let plan = crate::common::plan(include_str!("data/13dc.yaml"));
+    let plan = crate::common::plan(include_str!("data/multi-hop.yaml"));
     let svg = render_svg(&plan);
     let labels = texts(&svg)
         .into_iter()

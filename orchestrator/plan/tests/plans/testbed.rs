@@ -89,7 +89,7 @@ fn transit_datacenters_of_the_full_network_have_two_paths() {
 
 #[test]
 fn the_13_datacenters_have_the_artifacts_choices() {
-    let plan = crate::common::plan(include_str!("data/13dc.yaml"));
+    let plan = crate::common::plan(include_str!("data/multi-hop.yaml"));
     let sorted = |from, to| {
         let mut by = by(&plan, from, to);
         by.sort_unstable();
@@ -116,7 +116,7 @@ fn the_13_datacenters_have_the_artifacts_choices() {
 fn the_best_path_through_a_next_hop_is_the_fattest_of_the_nearest() {
     // DC1 has one next hop to DC13; behind it, the paths 3-2-8-12 (40 Gbit/s) and 3-6-10-12 (100 Gbit/s) both take 5
     // ms.
-    let plan = crate::common::plan(include_str!("data/13dc.yaml"));
+    let plan = crate::common::plan(include_str!("data/multi-hop.yaml"));
     let row = switch(&plan, 1).towards(DcId(12)).unwrap();
     let candidate = &row.candidates[0];
     assert_eq!(candidate.paper_delay_ns, Nanos::from_millis(5));

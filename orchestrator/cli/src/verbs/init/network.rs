@@ -44,13 +44,12 @@ impl InitNetwork {
             return of_graph(&graph, name, named, &format!("zoo: {name}"));
         }
         let path = Path::new(named);
-        let from_scenario = relative(path, folder)?;
-        let written = from_scenario.display();
         if path.extension().is_some_and(|it| it == "yaml") {
+            let written = relative(path, folder)?.display().to_string();
             return Ok(Self {
                 name: scenario_name(path),
                 words: format!("the topology in {written}"),
-                section: format!("topology: {}\n", quoted(&written.to_string())),
+                section: format!("topology: {}\n", quoted(&written)),
                 has_one_rate: false,
             });
         }
@@ -66,7 +65,8 @@ impl InitNetwork {
         let graph = read(format, text.as_bytes())
             .map_err(|error| Failure::usage(format_args!("`{named}`: {}", error.kind)))?;
         let name = scenario_name(path);
-        let import = format!("import: {}", quoted(&written.to_string()));
+        let written = relative(path, folder)?.display().to_string();
+        let import = format!("import: {}", quoted(&written));
         of_graph(&graph, &name, named, &import)
     }
 }
