@@ -92,6 +92,21 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Returns true if the switch of `at` has several candidates for `to` at all times of a run.
+    #[must_use]
+    pub fn always_has_choice(&self, at: DcId, to: DcId) -> bool {
+        let switch = at.index();
+        let Some(rows) = self.switches.get(switch).map(|it| &it.destinations) else {
+            return false;
+        };
+        let Ok(destination) = rows.binary_search_by_key(&to, |row| row.dc) else {
+            return false;
+        };
+        let changes = self.reconvergences.iter();
+        let mut changed = changes.filter_map(|it| it.row(switch, destination));
+        rows[destination].candidates.len() > 1 && changed.all(|row| row.candidates.len() > 1)
+    }
+
     /// Strips derived metadata (cost, warnings, assumptions, scale rationale), so that plans that two program versions
     /// make from the same inputs compare equal.
     #[must_use]
@@ -551,7 +566,8 @@ pub struct Reconvergence {
     pub at_ns: Nanos,
     /// Time of the change relative to the repetition's start, in paper time (before scaling).
     pub paper_at_ns: Nanos,
-    /// Rows whose candidates, or whose candidates' paths, change; the same for every policy.
+    /// Rows whose candidates, or whose candidates' paths, change, in the order of switches and destinations; the same for
+    /// every policy.
     pub rows: Vec<NewRow>,
 }
 
@@ -569,6 +585,13 @@ pub struct NewRow {
 }
 
 impl Reconvergence {
+    /// Returns the new row with these indices; `None` if the row does not change.
+    fn row(&self, switch: usize, destination: usize) -> Option<&NewRow> {
+        let key = |row: &NewRow| (row.switch, row.destination);
+        let found = self.rows.binary_search_by_key(&(switch, destination), key);
+        self.rows.get(found.ok()?)
+    }
+
     /// Replaces the changed rows in `switches`, the tables before the reconvergence.
     pub fn apply(&self, switches: &mut [Switch]) {
         for row in &self.rows {

@@ -23,3 +23,4 @@ mod traffic;
 mod trained;
 mod transport;
 mod warnings;
+mod zoo;

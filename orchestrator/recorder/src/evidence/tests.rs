@@ -20,6 +20,11 @@ fn diamond(agent: &str) -> Plan {
 
 /// Returns the plan of [`diamond`] with the policies `policies`.
 fn with_policies(agent: &str, policies: &str) -> Plan {
+    with_routing(agent, policies, "")
+}
+
+/// Returns the plan of [`with_policies`], to whose scenario the line `routing` is added.
+fn with_routing(agent: &str, policies: &str, routing: &str) -> Plan {
     let text = format!(
         "
 name: diamond
@@ -44,6 +49,7 @@ traffic:
 policies: [{policies}]
 faults: [{{ at: 50 ms, link: [dc1, dc3], down: true }}]
 scale: {{ rate: 1/2000, time: 10 }}
+{routing}
 "
     );
     let scenario = lab_scenario::parse("diamond.yaml", text.as_bytes()).expect("a scenario");
@@ -166,6 +172,25 @@ fn flows_of_a_switch_with_an_agent_and_a_choice_need_a_decision() {
             undecided,
             "{agent}"
         );
+    }
+}
+
+/// After the cut of dc1-dc3, dc1 and dc4 have one next hop for each other, so that a flow may have had no decision.
+#[test]
+fn flows_that_may_start_after_a_reconvergence_to_one_next_hop_need_no_decision() {
+    for (routing, undecided) in [("", 2), ("routing: { reconverge: { after: 10 ms } }", 0)] {
+        let plan = with_routing("policy", "ecmp", routing);
+        let info = sample::info();
+        let mut witness = Witness::new(&plan, &info);
+        for id in 0..3 {
+            witness.flow(&FlowRow {
+                flow_id: FlowId(id),
+                status: FlowStatus::Finished,
+                ..sample::flow("ecmp")
+            });
+        }
+        let found = witness.evidence().policies[0].undecided;
+        assert_eq!(found, undecided, "{routing}");
     }
 }
 

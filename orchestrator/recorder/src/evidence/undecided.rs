@@ -38,19 +38,15 @@ impl Undecided {
     }
 }
 
-/// Returns true if the switch of the flow's source datacenter has an agent and several next hops to the destination.
-/// Always false with the artifact's semantics, where several flows may share a table entry and thus a decision.
+/// Returns true if the switch of the flow's source datacenter has an agent and, at all times, several next hops to the
+/// destination. Always false with the artifact's semantics, where several flows may share a table entry and thus a decision.
 fn is_decided_at_source(plan: &Plan, id: FlowId) -> bool {
     let Some(flow) = plan.flows.get(id.index()) else {
         return false;
     };
     let dc = |node: lab_units::NodeId| plan.nodes[node.index()].dc;
     let from = dc(flow.src);
-    let to = dc(flow.dst);
-    let row = plan
-        .switches
-        .get(from.index())
-        .and_then(|it| it.towards(to));
-    let has_choice = row.is_some_and(|row| row.candidates.len() > 1);
-    has_choice && !plan.dcs[from.index()].legacy && plan.transport.semantics == Semantics::Paper
+    plan.always_has_choice(from, dc(flow.dst))
+        && !plan.dcs[from.index()].legacy
+        && plan.transport.semantics == Semantics::Paper
 }
