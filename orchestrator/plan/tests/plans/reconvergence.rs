@@ -80,14 +80,14 @@ fn after_a_cut_all_switches_have_the_longer_way_and_after_a_repair_the_old_one()
     assert_eq!(at(1, "dc3", "dc2"), (vec!["dc1"], 2));
     assert_eq!(at(1, "dc4", "dc2"), (vec!["dc3"], 3));
     assert_eq!(tables[0], tables[2]);
-    // The way from dc2 to dc1 does not use the link, so its row is not sent again.
+    // The path from dc2 to dc1 does not use the link, so its row is not sent again.
     let is_row = |row: &NewRow| {
         row.switch == 1 && plan.switches[1].destinations[row.destination].dc == DcId(0)
     };
     assert!(!plan.reconvergences[0].rows.iter().any(is_row));
 }
 
-/// The way over dc1 and dc3 has 5 ms, of which the artifact's cost counts the first link alone, and 40 Gbit/s.
+/// The path over dc1 and dc3 has 5 ms, of which the artifact's cost counts the first link alone, and 40 Gbit/s.
 #[test]
 fn new_candidates_have_the_costs_and_buckets_of_their_paths() {
     let plan = common::plan(&ring(AFTER, CUT));

@@ -163,7 +163,7 @@ fn a_network_beyond_a_labs_is_planned_for_the_simulator_alone() {
     assert_eq!(more.nodes[last.index()].addr.to_string(), "100.64.0.1");
     let simulated = common::simulated(&text(256));
     assert!(!is_warned(&simulated));
-    // The ring's two ways to the opposite datacenter are equally long.
+    // The ring's two paths to the opposite datacenter are equally long.
     let opposite = simulated.dcs[128].hosts[0];
     let dc = simulated.nodes[opposite.index()].dc;
     let row = simulated.switches[0].towards(dc).unwrap();

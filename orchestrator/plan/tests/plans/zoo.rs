@@ -34,7 +34,7 @@ policies: [ecmp, lcmp]
             .iter()
             .any(|warning| warning.code == "no-flows");
         assert_eq!(is_said, plan.flows.is_empty(), "{name}");
-        // Each switch knows the way to each datacenter but its own.
+        // Each switch has a row for each datacenter but its own.
         let others = plan.dcs.len() - 1;
         let rows = plan.switches.iter().map(|switch| switch.destinations.len());
         assert!(rows.into_iter().all(|rows| rows == others), "{name}");
