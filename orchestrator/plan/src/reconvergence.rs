@@ -3,7 +3,7 @@
 //! The paper's candidates never change, so that a cut can leave a switch without a live candidate although other links
 //! still lead to the destination. With `routing.reconverge`, an epoch begins `after` each cut or repair: all switches
 //! change their tables in one instant, to the candidates in the network without the links that were down at the cut or
-//! repair. A change that comes while another one is under way has its own epoch, `after` itself.
+//! repair. A change that comes while another one is under way has its own epoch, a time `after` it.
 //!
 //! The candidates of an epoch are those at the delays of the scenario's topology, as at the start of a run: rates and
 //! delays that faults change affect paths' attributes, but not the set. A switch from which no link leads to a

@@ -350,8 +350,9 @@ mod tests {
         }
     }
 
-    /// Towards 0, datacenter 3 has two paths, over 1 and over 2, which meet at 0 only. All paths of 4 and of 5 lead over
-    /// 3, those of 5 directly and over 4. The paths of 6 lead over 1 and 5: they meet at 0, three and one meetings away.
+    /// Towards 0, datacenter 3 has two paths, over 1 and over 2, which meet at 0 only. All paths of 4 and of 5 lead
+    /// over 3, those of 5 directly and over 4. The paths of 6 lead over 1 and 5, which are one and two meetings from 0,
+    /// where they meet.
     #[test]
     fn paths_meet_at_the_first_datacenter_that_all_share() {
         let next: [&[u32]; 6] = [&[0], &[0], &[1, 2], &[3], &[4, 3], &[1, 5]];

@@ -87,11 +87,11 @@ fn lengthen(
             break;
         }
     }
-    // The shortest one is an error here, if no duration can be planned.
+    // If no duration can be planned, this returns the error of the shortest one.
     planned(draft).map(drop)
 }
 
-/// NewScenario's plan with its scope.
+/// Plan of a draft, with its scope.
 struct Planned {
     engine: Engine,
     plan: Plan,
