@@ -3,7 +3,7 @@
 //! Tables are vectors indexed by the ids of [`lab_units::ids`]; their order is part of the plan. A quantity is
 //! emulated, that is, scaled for an engine, unless its name contains `paper`.
 
-use std::{net::Ipv4Addr, ops::Range};
+use std::{collections::BTreeSet, net::Ipv4Addr, ops::Range};
 
 pub use lab_parameters::{EcnConfig, LinkConfig};
 use lab_policy::Path;
@@ -582,6 +582,17 @@ pub struct NewRow {
     pub hops: u32,
     /// All candidates for the destination, by increasing one-way delay, then port.
     pub candidates: Vec<Candidate>,
+}
+
+impl FaultPlan {
+    /// Adds the link to the cut links in `down` if the fault cuts it, and removes it if the fault repairs it.
+    pub(crate) fn cut_or_repair(&self, down: &mut BTreeSet<LinkId>) {
+        match self.change {
+            FaultChange::Down => down.insert(self.link),
+            FaultChange::Up => down.remove(&self.link),
+            FaultChange::Wire(_) => false,
+        };
+    }
 }
 
 impl Reconvergence {

@@ -17,7 +17,7 @@ use lab_units::{LinkId, Nanos, Semantics};
 
 use crate::{
     error::PlanError,
-    model::{Dc, FaultChange, FaultPlan, PolicyPlan, PolicyRun, Scale},
+    model::{Dc, FaultPlan, PolicyPlan, PolicyRun, Scale},
     network::Network,
     paths::Paths,
 };
@@ -50,11 +50,7 @@ pub(crate) fn epochs(
     for together in changes.chunk_by(|a, b| a.paper_at_ns == b.paper_at_ns) {
         let before = down.clone();
         for fault in together {
-            match fault.change {
-                FaultChange::Down => down.insert(fault.link),
-                FaultChange::Up => down.remove(&fault.link),
-                FaultChange::Wire(_) => false,
-            };
+            fault.cut_or_repair(&mut down);
         }
         if down == before {
             continue;

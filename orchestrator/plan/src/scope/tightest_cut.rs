@@ -204,8 +204,8 @@ struct Meeting {
     steps: usize,
 }
 
-/// Returns the meeting of each of `dcs` datacenters: the immediate dominator, as seen from the destination (Cooper, Harvey and
-/// Kennedy, A Simple, Fast Dominance Algorithm, 2001). That of the destination is the destination.
+/// Returns the meeting of each of `dcs` datacenters: the immediate dominator, as seen from the destination (Cooper,
+/// Harvey and Kennedy, A Simple, Fast Dominance Algorithm, 2001). That of the destination is the destination.
 fn meetings(dcs: usize, rows: &[SwitchRow<'_>]) -> Vec<Meeting> {
     let all = (0u32..).map(DcId).take(dcs);
     let mut meetings: Vec<Meeting> = all.map(|dc| Meeting { dc, steps: 0 }).collect();

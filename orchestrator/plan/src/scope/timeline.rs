@@ -6,7 +6,7 @@ use lab_units::{LinkId, Nanos};
 
 use super::routing::Routing;
 use crate::{
-    model::{FaultChange, FaultPlan, Reconvergence, Switch},
+    model::{FaultPlan, Reconvergence, Switch},
     network::Network,
 };
 
@@ -36,11 +36,7 @@ impl Timeline<'_> {
                 return;
             };
             while let Some(fault) = faults.next_if(|fault| fault.paper_at_ns == at) {
-                match fault.change {
-                    FaultChange::Down => down.insert(fault.link),
-                    FaultChange::Up => down.remove(&fault.link),
-                    FaultChange::Wire(_) => false,
-                };
+                fault.cut_or_repair(&mut down);
             }
             while let Some(change) = reconvergences.next_if(|change| change.paper_at_ns == at) {
                 change.apply(&mut switches);
