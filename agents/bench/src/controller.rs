@@ -6,7 +6,7 @@
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader, Write},
-    net::Ipv4Addr,
+    net::{Ipv4Addr, Shutdown},
     os::unix::net::{UnixListener, UnixStream},
     path::Path,
     thread::{self, JoinHandle},
@@ -219,8 +219,16 @@ impl AgentController {
         })
     }
 
-    /// Stops the agent and returns its last reports.
+    /// Stops the agent, waits for its last reports, and disconnects, which ends the agent.
     pub fn stop(&mut self) -> Result<LastReports, BenchError> {
+        let reports = self.stop_repetition()?;
+        let ended = self.stream.get_mut().shutdown(Shutdown::Write);
+        ended.map_err(BenchError::io("disconnect from the agent"))?;
+        Ok(reports)
+    }
+
+    /// Stops the agent's repetition and returns its last reports.
+    pub fn stop_repetition(&mut self) -> Result<LastReports, BenchError> {
         self.command(&AgentCommand::Stop)?;
         self.last_reports()
     }

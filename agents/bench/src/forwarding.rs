@@ -138,7 +138,7 @@ impl AttachedSwitch {
         let mut qdiscs = Qdiscs::open()?;
         let h0 = i32::try_from(index("h0")?).unwrap_or(0);
         let mode = AttachMode::Auto;
-        let attached = attach(&mut program, &[("h0", h0)], mode, None, &mut qdiscs)?;
+        let attached = attach(&mut program, &[("h0", h0)], mode, &mut qdiscs)?;
         Ok(Self {
             program,
             attached,

@@ -1,5 +1,7 @@
 //! Attachment of the switch program to the ingress of all ports.
 
+use std::path::Path;
+
 use aya::{
     programs::{
         LinkOrder, ProgramError, SchedClassifier, TcAttachType,
@@ -21,7 +23,6 @@ pub struct Attached {
     clsact: Vec<i32>,
     /// BPF link of the program that marks ports dead; `None` if the kernel cannot run that program.
     carriers: Option<FdLink>,
-    pins: Option<Pins>,
 }
 
 /// BPF link that attaches the program to a port.
@@ -59,10 +60,9 @@ impl Attached {
         program: &mut Program,
         qdiscs: &mut Qdiscs,
     ) -> Result<(), SwitchdError> {
-        self.pins = None;
         self.carriers = None;
+        let mut first = program.pins().map_or(Ok(()), Pins::remove_links);
         let classifier = program.classifier()?;
-        let mut first = Ok(());
         for link in self.links.drain(..) {
             let PortLink::Listed(link) = link else {
                 continue;
@@ -90,31 +90,33 @@ impl Drop for Attached {
 
 /// Attaches the program to the interfaces, which are given as pairs of name and index.
 ///
-/// If `pins` are inherited from a killed agent, that agent's program is replaced at each port without losing a packet.
+/// If the program's maps are inherited from a killed agent, that agent's program is replaced at each port without
+/// losing a packet.
 /// After a failure the program is detached from all ports.
 pub fn attach(
     program: &mut Program,
     interfaces: &[(&str, i32)],
     mode: AttachMode,
-    pins: Option<Pins>,
     qdiscs: &mut Qdiscs,
 ) -> Result<Attached, SwitchdError> {
     let attachment = choose(mode, has_tcx())?;
-    let is_inherited = pins.as_ref().is_some_and(Pins::is_inherited);
     let clsact = qdiscs.with_clsact()?;
     let mut attached = Attached {
         attachment,
         links: Vec::new(),
         clsact: Vec::new(),
         carriers: None,
-        pins,
     };
     for (slot, &(interface, ifindex)) in interfaces.iter().enumerate() {
-        let old = old_clsact(attachment, clsact.contains(&ifindex), is_inherited);
+        let old = old_clsact(
+            attachment,
+            clsact.contains(&ifindex),
+            program.is_inherited(),
+        );
         let port = (interface, ifindex, slot);
-        attached.attach_port(program.classifier()?, port, old, qdiscs)?;
+        attached.attach_port(program, port, old, qdiscs)?;
     }
-    match watch_carriers(program, attached.pins.as_ref()) {
+    match watch_carriers(program) {
         Ok(link) => attached.carriers = Some(link),
         Err(error) => tracing::info!(
             error = error.chain(),
@@ -125,9 +127,9 @@ pub fn attach(
 }
 
 /// Attaches the program that marks ports dead; its BPF link replaces the BPF link that an earlier agent pinned.
-fn watch_carriers(program: &mut Program, pins: Option<&Pins>) -> Result<FdLink, SwitchdError> {
+fn watch_carriers(program: &mut Program) -> Result<FdLink, SwitchdError> {
     let link = program.watch_carriers()?;
-    match pins {
+    match program.pins() {
         Some(pins) => pins.pin_carriers(link),
         None => Ok(link),
     }
@@ -144,7 +146,7 @@ const fn old_clsact(attachment: Attachment, has_clsact: bool, is_inherited: bool
 impl Attached {
     fn attach_port(
         &mut self,
-        classifier: &mut SchedClassifier,
+        program: &mut Program,
         (interface, ifindex, slot): (&str, i32, usize),
         old: OldClsact,
         qdiscs: &mut Qdiscs,
@@ -153,7 +155,7 @@ impl Attached {
             self.clsact.push(ifindex);
         }
         if old == OldClsact::Replace
-            && let Ok(link) = replace_filter(classifier, interface)
+            && let Ok(link) = replace_filter(program.classifier()?, interface)
         {
             self.links.push(PortLink::Listed(link));
             return Ok(());
@@ -162,8 +164,13 @@ impl Attached {
             qdiscs.delete_clsact(ifindex)?;
         }
         let link = match self.attachment {
-            Attachment::Tcx => attach_tcx(classifier, interface, slot, self.pins.as_ref()),
-            Attachment::Netlink => add_filter(classifier, interface).map(PortLink::Listed),
+            Attachment::Tcx => {
+                let file = program.pins().map(|pins| pins.link(slot));
+                attach_tcx(program.classifier()?, interface, file.as_deref())
+            }
+            Attachment::Netlink => {
+                add_filter(program.classifier()?, interface).map(PortLink::Listed)
+            }
         };
         self.links.push(link.map_err(|source| SwitchdError::Attach {
             interface: interface.to_owned(),
@@ -173,15 +180,13 @@ impl Attached {
     }
 }
 
-/// Attaches the program with a new tcx link, or with the tcx link that an earlier agent pinned.
+/// Attaches the program with a new tcx link, or with the tcx link that an earlier agent pinned as `file`.
 fn attach_tcx(
     classifier: &mut SchedClassifier,
     interface: &str,
-    slot: usize,
-    pins: Option<&Pins>,
+    file: Option<&Path>,
 ) -> Result<PortLink, ProgramError> {
-    let file = pins.map(|pins| pins.link(slot));
-    let inherited = file.as_ref().filter(|file| file.exists());
+    let inherited = file.filter(|file| file.exists());
     let link = match inherited {
         Some(file) => {
             let link = FdLink::from(PinnedLink::from_pin(file).map_err(link_error)?);
@@ -193,7 +198,7 @@ fn attach_tcx(
             classifier.attach_with_options(interface, TcAttachType::Ingress, options)?
         }
     };
-    let Some(file) = &file else {
+    let Some(file) = file else {
         return Ok(PortLink::Listed(link));
     };
     let link = FdLink::try_from(classifier.take_link(link)?).map_err(link_error)?;

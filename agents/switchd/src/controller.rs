@@ -21,8 +21,8 @@ use crate::SwitchdError;
 /// Maximum backlog of messages if the controller does not read, bytes; further messages are dropped.
 const MAX_WAITING_BYTES: usize = 16 << 20;
 
-/// Maximum length of a line from the controller, bytes.
-const MAX_LINE_BYTES: usize = 1 << 20;
+/// Maximum length of a line from the controller, bytes. The longest are configurations with trained weights.
+const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// Maximum wait for the controller to read the last messages.
 const CLOSING_TIME: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ pub(crate) struct ControllerConnection {
     stream: UnixStream,
     waiting: VecDeque<u8>,
     received: Vec<u8>,
-    /// Number of messages dropped because the controller did not read them.
+    /// Number of messages in this repetition that were dropped because the controller did not read them.
     pub(crate) messages_lost: u64,
 }
 
@@ -132,8 +132,8 @@ impl ControllerConnection {
         Ok(received)
     }
 
-    /// Sends the last message and waits until the controller has read all messages.
-    pub(crate) fn close(mut self, last: &AgentMessage) {
+    /// Sends the last message of a repetition, and waits until the controller has read all messages.
+    pub(crate) fn finish(&mut self, last: &AgentMessage) {
         self.send_past_limit(last);
         let timed = self.stream.set_write_timeout(Some(CLOSING_TIME));
         if timed
@@ -145,6 +145,10 @@ impl ControllerConnection {
         if self.is_waiting() {
             let bytes = self.waiting.len();
             tracing::warn!(bytes, "the controller did not read all messages");
+        }
+        self.messages_lost = 0;
+        if let Err(error) = self.stream.set_nonblocking(true) {
+            tracing::warn!(%error, "cannot make the controller's socket non-blocking");
         }
     }
 
@@ -247,7 +251,8 @@ mod tests {
         assert!(agent.messages_lost > 0 && agent.is_waiting());
         let lost = usize::try_from(agent.messages_lost).expect("few");
         let reader = std::thread::spawn(move || BufReader::new(controller).lines().count());
-        agent.close(&AgentMessage::Bye);
+        agent.finish(&AgentMessage::Bye);
+        drop(agent);
         assert_eq!(reader.join().expect("it reads"), 20 - lost + 1);
     }
 
@@ -275,7 +280,8 @@ mod tests {
                 .map(|line| line.expect("a line"))
                 .collect::<Vec<_>>()
         });
-        agent.close(&AgentMessage::Bye);
+        agent.finish(&AgentMessage::Bye);
+        drop(agent);
         let lines = reader.join().expect("it reads");
         let last: Vec<AgentMessage> = lines[lines.len() - 2..]
             .iter()

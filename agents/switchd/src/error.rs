@@ -29,6 +29,8 @@ pub enum SwitchdError {
         #[source]
         source: serde_json::Error,
     },
+    #[error("the controller began a repetition before it had stopped the previous one")]
+    StillRunning,
     #[error("switch program `{path}`: {source}")]
     Object {
         path: String,

@@ -50,7 +50,7 @@ pub(crate) const PFC_MAPS: [MapShape; 2] = [
 pub(crate) const BUFFERS: &str = "buffers";
 
 /// Name of the map that counts the bytes leaving the shared buffer in each time slot.
-const CALENDAR: &str = "calendar";
+pub(crate) const CALENDAR: &str = "calendar";
 
 /// Name of the flow table, whose number of rows the configuration sets.
 pub(crate) const FLOWS: &str = "flows";

@@ -1,9 +1,10 @@
 //! Pinned maps and links: files on a bpffs mount, which outlive the agent.
 //!
-//! An agent that ends removes its files. An agent that is killed leaves them: the program keeps forwarding with its
-//! tables, and the next agent takes them over.
+//! An agent removes its links at the end of a repetition, and all its files when it ends. An agent that is killed
+//! leaves them: the program keeps forwarding with its tables, and the next agent takes them over.
 
 use std::{
+    ffi::OsStr,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -37,7 +38,7 @@ impl Pins {
         let fits_or_lacks = |shape: &MapShape| !pins.map(shape.name).exists() || fits(shape);
         pins.is_inherited = MAPS.iter().all(fits) && PFC_MAPS.iter().all(fits_or_lacks);
         if !pins.is_inherited {
-            pins.clear()?;
+            pins.remove(|_| true)?;
         }
         Ok(pins)
     }
@@ -45,6 +46,11 @@ impl Pins {
     /// Returns true if a killed agent left the files.
     pub(crate) const fn is_inherited(&self) -> bool {
         self.is_inherited
+    }
+
+    /// Records that nothing in the maps comes from a killed agent any more.
+    pub(crate) const fn disown(&mut self) {
+        self.is_inherited = false;
     }
 
     /// Returns the path at which the map `name` is pinned.
@@ -79,11 +85,21 @@ impl Pins {
         })
     }
 
-    fn clear(&self) -> Result<(), SwitchdError> {
+    /// Removes the BPF links, which detaches the program from all ports; the maps stay.
+    pub(crate) fn remove_links(&self) -> Result<(), SwitchdError> {
+        let is_map = |name: &OsStr| MAPS.iter().chain(&PFC_MAPS).any(|map| map.name == name);
+        self.remove(|name| !is_map(name))
+    }
+
+    /// Removes the files whose names satisfy `is_unwanted`.
+    fn remove(&self, is_unwanted: impl Fn(&OsStr) -> bool) -> Result<(), SwitchdError> {
         let entries = fs::read_dir(&self.directory).map_err(failed("list", &self.directory))?;
         for entry in entries {
-            let path = entry.map_err(failed("list", &self.directory))?.path();
-            fs::remove_file(&path).map_err(failed("remove", &path))?;
+            let entry = entry.map_err(failed("list", &self.directory))?;
+            if is_unwanted(&entry.file_name()) {
+                let path = entry.path();
+                fs::remove_file(&path).map_err(failed("remove", &path))?;
+            }
         }
         Ok(())
     }
@@ -91,7 +107,7 @@ impl Pins {
 
 impl Drop for Pins {
     fn drop(&mut self) {
-        let removed = self.clear().and_then(|()| {
+        let removed = self.remove(|_| true).and_then(|()| {
             fs::remove_dir(&self.directory).map_err(failed("remove", &self.directory))
         });
         if let Err(error) = removed {

@@ -6,22 +6,30 @@ use std::time::Instant;
 
 use aya::{
     Btf, BtfError, Ebpf, EbpfLoader,
-    maps::{Array, HashMap, LpmTrie, MapData, MapError, PerCpuArray, RingBuf, lpm_trie::Key},
+    maps::{
+        Array, HashMap, LpmTrie, MapData, MapError, PerCpuArray, PerCpuValues, RingBuf,
+        lpm_trie::Key,
+    },
     programs::{
         FEntry, ProgramInfo, SchedClassifier, TestRun, TestRunOptions, TestRunResult, links::FdLink,
     },
+    util::nr_cpus,
 };
 use lab_abi::{
-    pfc::SharedBuffer,
-    rows::{Counters, DecisionRecord, DestinationRow, FlowEntry, FlowKey, PrefixKey, SwitchTable},
+    pfc::{CALENDAR_SLOTS, CalendarSlot, SharedBuffer},
+    rows::{
+        Counters, DecisionRecord, DestinationRow, FlowEntry, FlowKey, MAX_DESTINATIONS, PrefixKey,
+        SwitchTable,
+    },
 };
 use lab_loader::{LoaderError, MapRow, drain, program, take};
 
 use crate::{
     SwitchdError,
     buffer::continued,
+    flow_gc,
     install::SwitchTables,
-    maps::{BUFFERS, FLOWS, MAPS, PFC_MAPS, flow_map_rows},
+    maps::{BUFFERS, CALENDAR, FLOWS, MAPS, PFC_MAPS, flow_map_rows},
     object::PROGRAM,
     pins::Pins,
     shared::SharedTable,
@@ -71,8 +79,10 @@ pub struct Program {
     demands: PerCpuArray<MapData, u64>,
     /// Shared buffer; `None` if a user's own program has no such map.
     buffers: Option<Array<MapData, MapRow<SharedBuffer>>>,
-    /// Result of loading [`CARRIER_OFF`].
-    carrier: Result<(), SwitchdError>,
+    /// Pinned files of the maps and of attachments; `None` if nothing is pinned.
+    pins: Option<Pins>,
+    /// Capacity of the flow table, for which its map was made.
+    flow_table_entries: u32,
     /// Time in which the kernel verified and loaded the program, ns.
     pub(crate) load_ns: u64,
 }
@@ -87,13 +97,13 @@ impl Program {
     pub fn load_object(
         object: &[u8],
         flow_table_entries: u32,
-        pins: Option<&Pins>,
+        pins: Option<Pins>,
     ) -> Result<Self, SwitchdError> {
         let btf = Btf::from_sys_fs();
         let mut loader = EbpfLoader::new();
         loader.btf(btf.as_ref().ok());
         loader.map_max_entries(FLOWS, flow_map_rows(flow_table_entries));
-        if let Some(pins) = pins {
+        if let Some(pins) = &pins {
             for map in MAPS.iter().chain(&PFC_MAPS) {
                 loader.map_pin_path(map.name, pins.map(map.name));
             }
@@ -104,7 +114,8 @@ impl Program {
             .load()
             .map_err(SwitchdError::program("load"))?;
         let load_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let carrier = load_carrier(&mut ebpf, btf, CARRIER_OFF);
+        // A failure recurs, and is then returned, when the program is to be attached.
+        let _ = load_carrier(&mut ebpf, btf, CARRIER_OFF);
         let table_map = ebpf
             .take_map("table")
             .ok_or(LoaderError::Missing { name: "table" })?;
@@ -121,9 +132,66 @@ impl Program {
             counters: take(&mut ebpf, "counters")?,
             demands: take(&mut ebpf, "demands")?,
             buffers: take(&mut ebpf, BUFFERS).ok(),
-            carrier,
+            pins,
+            flow_table_entries,
             load_ns,
             ebpf,
+        })
+    }
+
+    /// Returns true if the program has a flow table of the given capacity.
+    pub(crate) const fn fits(&self, flow_table_entries: u32) -> bool {
+        self.flow_table_entries == flow_table_entries
+    }
+
+    pub(crate) const fn pins(&self) -> Option<&Pins> {
+        self.pins.as_ref()
+    }
+
+    /// Returns true if the program has the maps of a killed agent.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.pins.as_ref().is_some_and(Pins::is_inherited)
+    }
+
+    /// Empties all maps, so that the next repetition starts as with a program that has just been loaded. The program
+    /// must not be attached.
+    pub(crate) fn clear(&mut self) -> Result<(), SwitchdError> {
+        for (key, _) in flow_gc::all(&self.flows, flow_map_rows(self.flow_table_entries))? {
+            flow_gc::remove(&mut self.flows, key)?;
+        }
+        let prefixes: Result<Vec<_>, _> = self.destinations.keys().collect();
+        for prefix in prefixes.map_err(SwitchdError::map("read", "destinations"))? {
+            let removed = self.destinations.remove(&prefix);
+            removed.map_err(SwitchdError::map("remove a row from", "destinations"))?;
+        }
+        zero(&mut self.counters, 1, MapRow(Counters::default()))
+            .map_err(SwitchdError::map("write", "counters"))?;
+        zero(&mut self.demands, MAX_DESTINATIONS, 0)
+            .map_err(SwitchdError::map("write", "demands"))?;
+        self.set_table(&SwitchTable::default())?;
+        self.clear_buffer()?;
+        self.drain_decisions();
+        if let Some(pins) = &mut self.pins {
+            pins.disown();
+        }
+        Ok(())
+    }
+
+    /// Empties the shared buffer and forgets when its packets leave.
+    fn clear_buffer(&mut self) -> Result<(), SwitchdError> {
+        let Some(buffers) = &mut self.buffers else {
+            return Ok(());
+        };
+        buffers
+            .set(0, MapRow(SharedBuffer::default()), 0)
+            .map_err(SwitchdError::map("write", BUFFERS))?;
+        let calendar = self.ebpf.map_mut(CALENDAR);
+        let calendar = calendar.ok_or(LoaderError::Missing { name: CALENDAR })?;
+        let failed = || SwitchdError::map("write", CALENDAR);
+        let mut calendar: Array<_, MapRow<CalendarSlot>> = calendar.try_into().map_err(failed())?;
+        (0..CALENDAR_SLOTS).try_for_each(|slot| {
+            let empty = MapRow(CalendarSlot::default());
+            calendar.set(slot, empty, 0).map_err(failed())
         })
     }
 
@@ -238,20 +306,20 @@ impl Program {
     /// Fails if the kernel has no BTF, if the object lacks the program, or if too many such programs are attached
     /// to both kernel functions already.
     pub(crate) fn watch_carriers(&mut self) -> Result<FdLink, SwitchdError> {
-        std::mem::replace(&mut self.carrier, Ok(()))?;
         self.attach_carrier(CARRIER_OFF).or_else(|error| {
-            let second = self.watch_carrier_events();
+            let second = self.attach_carrier(CARRIER_EVENT);
             second.map_err(|_| error)
         })
     }
 
-    /// Loads and attaches [`CARRIER_EVENT`].
-    fn watch_carrier_events(&mut self) -> Result<FdLink, SwitchdError> {
-        load_carrier(&mut self.ebpf, Btf::from_sys_fs(), CARRIER_EVENT)?;
-        self.attach_carrier(CARRIER_EVENT)
-    }
-
+    /// Attaches a program that marks ports dead, and first loads it unless it is loaded.
     fn attach_carrier(&mut self, carrier: CarrierProgram) -> Result<FdLink, SwitchdError> {
+        if program::<FEntry>(&mut self.ebpf, carrier.name)?
+            .fd()
+            .is_err()
+        {
+            load_carrier(&mut self.ebpf, Btf::from_sys_fs(), carrier)?;
+        }
         let program = program::<FEntry>(&mut self.ebpf, carrier.name)?;
         let link = program
             .attach()
@@ -282,6 +350,19 @@ impl Program {
             .test_run(options)
             .map_err(SwitchdError::program("test"))
     }
+}
+
+/// Sets the first `rows` rows of `map` to `value` on all CPUs.
+fn zero<V: aya::Pod>(
+    map: &mut PerCpuArray<MapData, V>,
+    rows: u32,
+    value: V,
+) -> Result<(), MapError> {
+    let cpus = nr_cpus().map_err(|(_, error)| MapError::IoError(error))?;
+    (0..rows).try_for_each(|row| {
+        let values = PerCpuValues::try_from(vec![value; cpus]).map_err(MapError::IoError)?;
+        map.set(row, values, 0)
+    })
 }
 
 fn load_carrier(
@@ -471,7 +552,7 @@ mod tests {
     }
 
     /// Returns a queue that takes half a second to drain; new packets add almost no time, at 2^-20 ns per byte.
-    fn half_a_second() -> PortQueueRow {
+    pub(super) fn half_a_second() -> PortQueueRow {
         PortQueueRow {
             busy_until_ns: now() + 500_000_000,
             byte_time_q20: 1,
@@ -480,7 +561,7 @@ mod tests {
     }
 
     /// Sends packets of 1,000 B into `queue` until one is dropped, and returns how many were accepted.
-    fn fill(
+    pub(super) fn fill(
         program: &mut Program,
         table: &mut SwitchTable,
         queue: PortQueueRow,
@@ -576,29 +657,26 @@ mod tests {
     fn a_successor_of_a_killed_agent_knows_the_packets_in_the_buffer() {
         let succeeded = in_time(|| {
             let bpf = BpfMount::new("successor")?;
-            let load = |pins: &Pins| {
-                Program::load_object(OBJECT, FLOW_TABLE, Some(pins)).expect("it loads")
-            };
-            let pins = bpf.pins();
-            let mut program = load(&pins);
+            let load =
+                || Program::load_object(OBJECT, FLOW_TABLE, Some(bpf.pins())).expect("it loads");
+            let mut program = load();
             let mut tables = ports(1);
             program.install(&tables).expect("written");
             let taken = fill(&mut program, &mut tables.switch, half_a_second(), 0);
-            drop(program);
             // A killed agent leaves its pinned files behind.
-            std::mem::forget(pins);
+            std::mem::forget(program.pins.take());
+            drop(program);
 
-            let pins = bpf.pins();
-            assert!(pins.is_inherited());
-            let mut program = load(&pins);
+            let mut program = load();
+            assert!(program.is_inherited());
             tables.buffer = Some(small_buffer(0));
             program.install(&tables).expect("written");
             let found = buffer(&program);
             let is_full = is_dropped(&mut program);
             let until = tables.switch.queues[0].busy_until_ns;
-            Some(((bpf, pins, program, taken, found, is_full, until), until))
+            Some(((bpf, program, taken, found, is_full, until), until))
         });
-        let Some((_bpf, _pins, mut program, taken, found, is_full, until)) = succeeded else {
+        let Some((_bpf, mut program, taken, found, is_full, until)) = succeeded else {
             return;
         };
         assert_eq!(taken, 27);

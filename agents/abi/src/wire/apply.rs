@@ -53,6 +53,7 @@ impl ValidAgentConfig {
                 }
             }
             AgentCommand::Start { at_ns, .. } => config.start_ns = *at_ns,
+            AgentCommand::Begin(next) => *self = Self::try_from((**next).clone())?,
             AgentCommand::ConfirmTables | AgentCommand::Stop => {}
         }
         Ok(())

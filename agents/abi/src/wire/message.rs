@@ -1,16 +1,16 @@
 //! Messages between agent and controller, one JSON value per line.
 //!
-//! All times are `CLOCK_MONOTONIC` nanoseconds. The first message of an agent is `ready`; the last one is `bye` or
-//! `error`. An agent ends when its socket closes. A controller starts a new agent if the socket closes without such a
-//! last message.
+//! All times are `CLOCK_MONOTONIC` nanoseconds. In each repetition, an agent's first message is `ready`, and its last
+//! one is `bye` or `error`. After `bye` it waits for the next repetition; it ends when its socket closes. A controller
+//! starts a new agent if the socket closes without such a last message.
 
-use alloc::{string::String, vec::Vec};
+use alloc::{boxed::Box, string::String, vec::Vec};
 use core::net::Ipv4Addr;
 
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 use serde::{Deserialize, Serialize};
 
-use super::{DestinationConfig, EcnConfig};
+use super::{AgentConfig, DestinationConfig, EcnConfig};
 use crate::{LcmpConfig, Rule, Trigger, rows::Counters};
 
 /// Command from the controller to an agent.
@@ -54,9 +54,11 @@ pub enum AgentCommand {
         /// `rest_until_ns` to the start resumes earlier, one interval before the start.
         rest_until_ns: Nanos,
     },
-    /// Ends the agent after it has sent its last reports. If the socket is closed instead, the agent ends without
-    /// them.
+    /// Ends the repetition: the agent detaches its program, sends its last reports, and empties the program's maps. If
+    /// the socket is closed instead, nobody reads the reports.
     Stop,
+    /// Begins the next repetition, after `bye`, with this configuration.
+    Begin(Box<AgentConfig>),
 }
 
 /// Message from an agent to the controller.
@@ -86,7 +88,7 @@ pub enum AgentMessage {
         /// Message text: the error and its causes on one line.
         message: String,
     },
-    /// Regular end of the agent, sent after it has detached its program.
+    /// Regular end of a repetition, sent after the agent has detached its program and emptied the maps.
     Bye,
 }
 

@@ -228,6 +228,59 @@ fn idle_flows_expire_and_a_full_table_evicts() -> Result {
     })
 }
 
+/// The second repetition has another policy, and finds nothing of the first: the same packets are decided again, and
+/// only they are counted. A program of another size is loaded anew.
+#[test]
+fn an_agent_begins_each_repetition_with_empty_maps() -> Result {
+    Lab::test(|lab| {
+        let bpf = lab.bpf_directory();
+        let pin_dir = Some(format!("{}/s", bpf.path().display()));
+        let (mut controller, agent) = lab.start_unready(PolicyConfig::Buckets, |config| {
+            config.pin_dir.clone_from(&pin_dir);
+        })?;
+        let first = controller.ready()?;
+        let mut load_times = vec![first.load_ns];
+        let sent = lab.send(FLOWS, 2)?;
+        controller.decisions(FLOWS.len())?;
+        let last = controller.stop_repetition()?;
+        assert_eq!((last.flows.len(), sent), (FLOWS.len(), 2 * FLOWS.len()));
+        lab.nobody_forwards(&FLOWS)?;
+
+        for entries in [50_000, 500] {
+            let mut config = lab.config(PolicyConfig::Lcmp(LcmpConfig::artifact()));
+            config.pin_dir.clone_from(&pin_dir);
+            config.flow_table_entries = entries;
+            let tables = config.destinations.clone();
+            controller.command(&AgentCommand::Begin(Box::new(config)))?;
+            let ready = controller.ready()?;
+            assert_eq!((ready.pid, ready.adopted), (first.pid, None));
+            assert_eq!(ready.tables.len(), tables.len());
+            load_times.push(ready.load_ns);
+            lab.send(FLOWS, 1)?;
+            let decided = controller.decisions(FLOWS.len())?;
+            assert!(decided.iter().all(|row| row.rule == Rule::Scored));
+            let last = controller.stop_repetition()?;
+            let counters = last.stats.counters;
+            let flows = u64::try_from(FLOWS.len()).expect("few");
+            assert_eq!((counters.new_flows, counters.hits), (flows, 0));
+            assert!(
+                last.flows
+                    .iter()
+                    .all(|flow| (flow.packets, flow.decisions) == (1, 1))
+            );
+        }
+        assert_eq!(
+            load_times[0], load_times[1],
+            "the program is not loaded again"
+        );
+        assert_ne!(load_times[1], load_times[2]);
+        drop(controller);
+        agent.join().expect("no panic")?;
+        assert!(!bpf.path().join("s").exists(), "nothing stays pinned");
+        Ok(())
+    })
+}
+
 #[test]
 fn sigterm_ends_an_agent_cleanly_and_sigint_does_not() -> Result {
     Lab::test(|lab| {

@@ -8,7 +8,7 @@ use lab_abi::{
 };
 use lab_units::{Nanos, PortId};
 
-use super::{Agent, Timers, unpin::LostCandidates};
+use super::{Agent, Ending, Timers, unpin::LostCandidates};
 use crate::{
     SwitchdError,
     clock::{Due, now},
@@ -17,16 +17,18 @@ use crate::{
     flow_gc::{self, FlowCounts},
     install,
     maps::flow_map_rows,
+    program::Program,
     wait::{Signals, WakeSource},
 };
 
 impl Agent {
-    /// Runs the event loop until the controller disconnects or stops the agent, then detaches the program.
+    /// Runs the event loop until the repetition ends, then detaches the program and sends the last reports. Returns the
+    /// empty program if another repetition may follow and can use it.
     pub(super) fn serve(
         mut self,
         signals: &Signals,
         controller: &mut ControllerConnection,
-    ) -> Result<(), SwitchdError> {
+    ) -> Result<(Ending, Option<Program>), SwitchdError> {
         for (source, descriptor) in [
             (WakeSource::Alarm, self.alarm.as_fd()),
             (WakeSource::Controller, controller.as_fd()),
@@ -43,27 +45,31 @@ impl Agent {
             // The killed agent may have missed new candidates.
             self.unpin(&LostCandidates::all(&self.config, &self.slots), controller)?;
         }
-        while self.iterate(signals, controller)? {}
-        self.finish(controller)
+        let ending = loop {
+            if let Some(ending) = self.iterate(signals, controller)? {
+                break ending;
+            }
+        };
+        Ok((ending, self.finish(controller)?))
     }
 
-    /// Sleeps until an event occurs, then handles all events; returns false if the agent must end.
+    /// Sleeps until an event occurs, then handles all events; returns how the repetition ends if one of them ends it.
     fn iterate(
         &mut self,
         signals: &Signals,
         controller: &mut ControllerConnection,
-    ) -> Result<bool, SwitchdError> {
+    ) -> Result<Option<Ending>, SwitchdError> {
         self.alarm.set(self.timers.due())?;
         for source in self.sleeper.sleep()? {
             match source {
                 WakeSource::Controller => {
                     if !self.handle_commands(controller)? {
-                        return Ok(false);
+                        return Ok(Some(Ending::Stopped));
                     }
                 }
                 WakeSource::Signals => {
                     if signals.has_sigterm()? {
-                        return Ok(false);
+                        return Ok(Some(Ending::Terminated));
                     }
                 }
                 WakeSource::Links => {
@@ -82,7 +88,7 @@ impl Agent {
             }
         }
         self.watch_writability(controller)?;
-        Ok(true)
+        Ok(None)
     }
 
     /// Makes the controller's socket wake the agent when it is writable, but only while unsent messages wait.
@@ -96,7 +102,7 @@ impl Agent {
             .set_writable(WakeSource::Controller, controller, is_waiting)
     }
 
-    /// Handles the controller's commands; returns false if the controller stops the agent or has disconnected.
+    /// Handles the controller's commands; returns false if the controller ends the repetition or has disconnected.
     fn handle_commands(
         &mut self,
         controller: &mut ControllerConnection,
@@ -107,6 +113,9 @@ impl Agent {
         for command in received.commands {
             if command == AgentCommand::Stop {
                 return Ok(false);
+            }
+            if let AgentCommand::Begin(_) = &command {
+                return Err(SwitchdError::StillRunning);
             }
             if let AgentCommand::SetDestination(row) = &command {
                 lost.add(&self.config, row, &self.slots);
@@ -149,7 +158,7 @@ impl Agent {
                 self.timers = Timers::resting(&self.config, *rest_until_ns);
                 return Ok(());
             }
-            AgentCommand::Stop => return Ok(()),
+            AgentCommand::Begin(_) | AgentCommand::Stop => return Ok(()),
             AgentCommand::SetDestination(row) => {
                 self.write_destination(row.addr, row.prefix_len)?;
             }

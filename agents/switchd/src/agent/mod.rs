@@ -1,6 +1,6 @@
 //! Agent of one DCI switch: one thread that sleeps until a timer is due or a file descriptor is readable.
 //!
-//! - [`mod@run`][]: the agent's life, from its configuration to its last message
+//! - [`mod@run`][]: the agent's life: repetitions, each with its configuration
 //! - [`setup`][]: tables, first sample, attachment
 //! - [`iteration`][]: wake-ups, and the work that each of them causes
 //! - [`report`][]: messages to the controller
@@ -33,7 +33,7 @@ use actor::SwitchActor;
 use demands::DemandMeter;
 pub use run::run;
 
-/// State of a running agent: its configuration, the attached program, and its sockets and timers.
+/// State of an agent in one repetition: its configuration, the attached program, and its sockets and timers.
 struct Agent {
     /// Configuration to which all commands from the controller have been applied.
     config: ValidAgentConfig,
@@ -61,6 +61,15 @@ struct Agent {
     late_samples: u64,
     /// Number of flows taken over from a killed agent; `None` if there was no such agent.
     adopted: Option<u64>,
+}
+
+/// Cause of a repetition's end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Ending {
+    /// The controller ended the repetition or has disconnected.
+    Stopped,
+    /// The agent received `SIGTERM`.
+    Terminated,
 }
 
 /// Timers of an agent's periodic work.

@@ -3,8 +3,8 @@
 use lab_abi::{
     rows::{Counters, FlowEntry, FlowKey, PrefixKey},
     wire::{
-        AgentMessage, DemandReport, Demands, DestinationConfig, LinkReports, PortLiveness, Ready,
-        Stats,
+        AgentMessage, DemandReport, Demands, DestinationConfig, LinkReports, PolicyConfig,
+        PortLiveness, Ready, Stats,
     },
 };
 use lab_units::Nanos;
@@ -12,7 +12,7 @@ use lab_units::Nanos;
 use super::{Agent, demands::sums};
 use crate::{
     SwitchdError, clock::now, controller::ControllerConnection, flow_gc, maps::flow_map_rows,
-    reports,
+    program::Program, reports,
 };
 
 impl Agent {
@@ -139,11 +139,12 @@ impl Agent {
         }));
     }
 
-    /// Detaches the program and sends the last reports.
+    /// Detaches the program and sends the last reports. Returns the program, with empty maps; `None` if it is a user's
+    /// own, which may have further maps.
     pub(super) fn finish(
         mut self,
         controller: &mut ControllerConnection,
-    ) -> Result<(), SwitchdError> {
+    ) -> Result<Option<Program>, SwitchdError> {
         let detached = self.attached.detach(&mut self.program, &mut self.qdiscs);
         let ended = now()?;
         self.sampler.take_in(ended, &self.qdiscs.roots()?);
@@ -164,6 +165,11 @@ impl Agent {
         // Sending these reports may have dropped further messages.
         stats.messages_lost = controller.messages_lost;
         controller.send_past_limit(&AgentMessage::Stats(stats));
-        detached
+        detached?;
+        if let PolicyConfig::Own(_) = self.config.policy {
+            return Ok(None);
+        }
+        self.program.clear()?;
+        Ok(Some(self.program))
     }
 }

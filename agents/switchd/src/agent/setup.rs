@@ -55,10 +55,11 @@ impl Setup {
         })
     }
 
-    /// Fills the tables, takes the first sample of the queues, and then attaches the program.
+    /// Fills the tables, takes the first sample of the queues, and then attaches the program, which is `kept` if that
+    /// has a flow table of the right size.
     ///
-    /// Takes over the flow table, counters and attachments of a killed agent.
-    pub(super) fn start(self) -> Result<Agent, SwitchdError> {
+    /// A program that is loaded takes over the flow table, counters and attachments of a killed agent.
+    pub(super) fn start(self, kept: Option<Program>) -> Result<Agent, SwitchdError> {
         let Self {
             config,
             ports,
@@ -66,13 +67,17 @@ impl Setup {
             ..
         } = self;
         let entries = config.flow_table_entries;
-        let pins = config
-            .pin_dir
-            .as_deref()
-            .map(|dir| Pins::open(dir, entries))
-            .transpose()?;
-        let is_inherited = pins.as_ref().is_some_and(Pins::is_inherited);
-        let mut program = Program::load_object(&self.object, entries, pins.as_ref())?;
+        let mut program = match (&config.policy, kept) {
+            (PolicyConfig::Buckets | PolicyConfig::Lcmp(_), Some(kept)) if kept.fits(entries) => {
+                kept
+            }
+            (_, kept) => {
+                // Its pinned maps are removed before new ones take their names.
+                drop(kept);
+                load(&config, &self.object)?
+            }
+        };
+        let is_inherited = program.is_inherited();
         let before = if is_inherited {
             program.table()?
         } else {
@@ -107,7 +112,7 @@ impl Setup {
         let interfaces: Vec<_> = names
             .zip(indices.map(|&ifindex| i32::try_from(ifindex).unwrap_or(0)))
             .collect();
-        let attached = attach(&mut program, &interfaces, config.attach, pins, &mut qdiscs)?;
+        let attached = attach(&mut program, &interfaces, config.attach, &mut qdiscs)?;
         Ok(Agent {
             slots: Slots::new(&config.ports),
             attached,
@@ -198,6 +203,16 @@ fn object(config: &AgentConfig) -> Result<Cow<'static, [u8]>, SwitchdError> {
                 })
         }
     }
+}
+
+/// Loads the program, with the maps pinned in the configuration's directory if there are any.
+fn load(config: &AgentConfig, object: &[u8]) -> Result<Program, SwitchdError> {
+    let entries = config.flow_table_entries;
+    let pins = config
+        .pin_dir
+        .as_deref()
+        .map(|dir| Pins::open(dir, entries));
+    Program::load_object(object, entries, pins.transpose()?)
 }
 
 /// Returns the inode of the calling thread's network namespace.

@@ -11,7 +11,7 @@ use lab_units::{BitsPerSec, Bytes, Nanos};
 use nix::sched::{CloneFlags, unshare};
 
 use super::{
-    tests::{buffer, flow, with_one_port},
+    tests::{buffer, fill, flow, half_a_second, with_one_port},
     *,
 };
 use crate::{frame::roce_frame, install::UNMARKED};
@@ -58,7 +58,7 @@ fn a_cut_empties_the_queue_of_its_port() {
 fn a_cut_is_seen_by_the_second_kernel_function_too() {
     cut(
         "a_cut_is_seen_by_the_second_kernel_function_too",
-        Program::watch_carrier_events,
+        |program| program.attach_carrier(CARRIER_EVENT),
     );
 }
 
@@ -137,6 +137,63 @@ fn a_switch_for_which_the_first_function_has_no_room_learns_of_cuts_too() {
     assert!(others.len() <= 38, "{} programs have room", others.len());
     let link = program.watch_carriers();
     link.expect("the second function has room");
+}
+
+/// Returns the content of each map of a program.
+fn contents(program: &mut Program) -> [String; 8] {
+    let keys: Result<Vec<_>, _> = program.destinations.keys().collect();
+    let prefixes: Vec<_> = keys.expect("readable").iter().map(Key::data).collect();
+    let demand = |row| program.demand(row).expect("readable");
+    let demands: Vec<u64> = (0..MAX_DESTINATIONS).map(demand).collect();
+    let calendar = program.ebpf.map("calendar").expect("the map");
+    let calendar: Array<_, MapRow<CalendarSlot>> = calendar.try_into().expect("an array");
+    let slots = (0..CALENDAR_SLOTS).map(|slot| calendar.get(&slot, 0).expect("readable").0);
+    let leaving: Vec<_> = slots.map(|slot| (slot.bytes, slot.total)).collect();
+    [
+        format!(
+            "{:?}",
+            flow_gc::all(&program.flows, 1 << 20).expect("readable")
+        ),
+        format!("{prefixes:?}"),
+        format!("{demands:?}"),
+        format!("{:?}", program.counters().expect("readable")),
+        format!("{:?}", program.table().expect("readable")),
+        format!("{:?}", buffer(program)),
+        format!("{leaving:?}"),
+        format!("{:?}", program.drain_decisions()),
+    ]
+}
+
+#[test]
+fn a_cleared_program_is_as_one_that_has_just_been_loaded() {
+    let Some((mut program, mut table)) = with_one_port("a cleared program") else {
+        return;
+    };
+    let mut loaded = Program::load(1_000).expect("it loads, as the other did");
+    let expected = contents(&mut loaded);
+    (table.params.local_addr, table.params.local_mask) = (flow(7).src, u32::MAX);
+    let mut write_all = |program: &mut Program| {
+        fill(program, &mut table, half_a_second(), 0);
+        let mut row = DestinationRow {
+            count: 2,
+            demand: 1,
+            ..DestinationRow::default()
+        };
+        for candidate in &mut row.candidates[..2] {
+            candidate.buckets = 1;
+        }
+        let prefix = PrefixKey::new(flow(7).destination(), 32);
+        program.set_destination(prefix, &row).expect("written");
+        let frame = roce_frame(flow(7), 1, 64, 0).bytes;
+        program.test_run(&frame, &mut [0; 256]).expect("it runs");
+    };
+    write_all(&mut program);
+    for (number, (used, empty)) in contents(&mut program).iter().zip(&expected).enumerate() {
+        assert_ne!(used, empty, "map {number}");
+    }
+    write_all(&mut program);
+    program.clear().expect("writable");
+    assert_eq!(contents(&mut program), expected);
 }
 
 #[test]

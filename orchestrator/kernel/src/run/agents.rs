@@ -3,6 +3,7 @@
 use std::{
     ffi::OsString,
     io::{self, BufRead, BufReader, Write},
+    net::Shutdown,
     os::{
         fd::AsFd,
         unix::{
@@ -35,7 +36,7 @@ use crate::Lab;
 pub(super) enum AgentEvent {
     /// The agent sent a message.
     Message(AgentMessage),
-    /// The agent's socket was closed; the last event of an agent.
+    /// The agent has ended its repetition or its socket was closed; the last event of an agent in a repetition.
     Closed,
 }
 
@@ -84,23 +85,19 @@ pub(super) fn switches(plan: &Plan) -> impl Iterator<Item = usize> {
 }
 
 impl AgentLauncher {
-    /// Starts the agent of the switch at `switch_index` in its node's namespace; the agent's messages go to `events`.
-    /// Maps that must outlive the agent are pinned in a subdirectory of `pins`.
+    /// Returns the configuration of the agent of the switch at `switch_index`. Maps that must outlive the agent are
+    /// pinned in a subdirectory of `pins`.
     ///
     /// # Errors
-    /// If the configuration is invalid or the process cannot be started.
-    pub(super) fn start<T: From<(DcId, AgentEvent)> + Send + 'static>(
+    /// If the configuration is invalid.
+    pub(super) fn config(
         &self,
-        lab: &mut Lab,
         plan: &Plan,
         run: &PolicyRun,
         switch_index: usize,
         pins: &Path,
-        events: UnboundedSender<T>,
-    ) -> Result<SwitchAgent, AgentError> {
-        let node = plan.switches[switch_index].node;
-        let dc = plan.nodes[node.index()].dc;
-        let name = &plan.dcs[dc.index()].name;
+    ) -> Result<ValidAgentConfig, AgentError> {
+        let name = name_of(plan, switch_index);
         let pin_dir = pins_of(pins, name);
         let mut config = AgentConfig {
             lab: self.lab.clone(),
@@ -111,16 +108,32 @@ impl AgentLauncher {
         if let PolicyConfig::Own(own) = &mut config.policy {
             own.object = self.programs.join(&own.object).display().to_string();
         }
-        let config = ValidAgentConfig::try_from(config).map_err(|source| AgentError::Config {
-            dc: name.clone(),
+        ValidAgentConfig::try_from(config).map_err(|source| AgentError::Config {
+            dc: name.to_owned(),
             source,
-        })?;
-        // Every repetition begins with empty tables, so the maps of an earlier agent are removed.
-        if pin_dir.exists() {
-            std::fs::remove_dir_all(&pin_dir).map_err(AgentError::io(
-                name,
-                "remove the maps of the previous agent",
-            ))?;
+        })
+    }
+
+    /// Starts the agent of the switch at `switch_index` in its node's namespace; the agent's messages go to `events`.
+    ///
+    /// # Errors
+    /// If the process cannot be started.
+    pub(super) fn start<T: From<(DcId, AgentEvent)> + Send + 'static>(
+        &self,
+        lab: &mut Lab,
+        plan: &Plan,
+        switch_index: usize,
+        config: ValidAgentConfig,
+        events: UnboundedSender<T>,
+    ) -> Result<SwitchAgent, AgentError> {
+        let node = plan.switches[switch_index].node;
+        let dc = plan.nodes[node.index()].dc;
+        // Every repetition begins with empty tables, so the maps of a killed agent are removed.
+        if let Some(pin_dir) = &config.pin_dir
+            && Path::new(pin_dir).exists()
+        {
+            let failed = AgentError::io(&config.dc, "remove the maps of the previous agent");
+            std::fs::remove_dir_all(pin_dir).map_err(failed)?;
         }
         let process = self.launch(lab, node, dc, &config, events)?;
         Ok(SwitchAgent {
@@ -181,16 +194,13 @@ impl AgentLauncher {
         }
         drop(stdin);
         let stream = accept(&listener, &mut child, kills).map_err(failed("connect to it"))?;
-        let reader = stream.try_clone().map_err(failed("listen to it"))?;
-        thread::Builder::new()
-            .name(format!("agent-{name}"))
-            .spawn(move || listen(dc, reader, &events))
-            .map_err(failed("listen to it"))?;
-        Ok(Process {
+        let process = Process {
             child,
             stream,
             kills,
-        })
+        };
+        process.listen(dc, name, events)?;
+        Ok(process)
     }
 
     fn spawn(&self, lab: &mut Lab, node: NodeId) -> io::Result<Child> {
@@ -230,7 +240,27 @@ impl SwitchAgent {
         &self.config
     }
 
-    /// Asks the agent to send its last messages and then end.
+    /// Returns true if the process has ended.
+    pub(super) fn has_ended(&mut self) -> bool {
+        !matches!(self.process.child.try_wait(), Ok(None))
+    }
+
+    /// Begins another repetition with a process that has ended its previous one; the agent's messages go to `events`.
+    ///
+    /// # Errors
+    /// If nothing can listen to the process.
+    pub(super) fn begin<T: From<(DcId, AgentEvent)> + Send + 'static>(
+        &mut self,
+        config: ValidAgentConfig,
+        events: UnboundedSender<T>,
+    ) -> Result<(), AgentError> {
+        self.process.listen(self.dc, &config.dc, events)?;
+        self.write(&AgentCommand::Begin(Box::new(AgentConfig::clone(&config))));
+        self.config = config;
+        Ok(())
+    }
+
+    /// Asks the agent to send its last messages and to end the repetition.
     pub(super) fn stop(&mut self) {
         self.write(&AgentCommand::Stop);
     }
@@ -264,11 +294,12 @@ impl SwitchAgent {
         let _ = self.process.stream.write_all(&line);
     }
 
-    /// Waits until the process has ended; its socket is already closed.
+    /// Ends the process, whose last repetition has ended, and waits for it.
     ///
     /// # Errors
     /// If the process ended with an error.
-    pub(super) fn wait(mut self) -> Result<(), AgentError> {
+    pub(super) fn end(mut self) -> Result<(), AgentError> {
+        self.process.disconnect();
         match self.process.child.wait() {
             Ok(status) if status.success() => Ok(()),
             ended => Err(self.gone(ended.ok())),
@@ -302,14 +333,43 @@ impl SwitchAgent {
     }
 }
 
+impl Process {
+    /// Sends the messages of the process's next repetition to `events`, from a thread of its own.
+    fn listen<T: From<(DcId, AgentEvent)> + Send + 'static>(
+        &self,
+        dc: DcId,
+        name: &str,
+        events: UnboundedSender<T>,
+    ) -> Result<(), AgentError> {
+        let failed = || AgentError::io(name, "listen to it");
+        let reader = self.stream.try_clone().map_err(failed())?;
+        let thread = thread::Builder::new().name(format!("agent-{name}"));
+        let spawned = thread.spawn(move || listen(dc, reader, &events));
+        spawned.map(drop).map_err(failed())
+    }
+
+    /// Closes the connection, which ends the process.
+    fn disconnect(&self) {
+        // An error means that the process has closed it.
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
-        // The process still runs here only if the run failed before it waited for its agents.
+        // The process still runs here only if the run failed before it ended its agents.
         if matches!(self.child.try_wait(), Ok(None)) {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
     }
+}
+
+/// Returns the name of the datacenter of the switch at `switch_index`.
+fn name_of(plan: &Plan, switch_index: usize) -> &str {
+    let node = plan.switches[switch_index].node;
+    let dc = plan.nodes[node.index()].dc;
+    &plan.dcs[dc.index()].name
 }
 
 /// Returns the subdirectory of a lab's `pins` directory in which the maps of a datacenter's agent are pinned. The
@@ -337,6 +397,7 @@ fn accept(listener: &UnixListener, child: &mut Child, kills: OomKills) -> io::Re
     }
 }
 
+/// Sends the messages of one repetition to `events`.
 fn listen<T: From<(DcId, AgentEvent)>>(dc: DcId, stream: UnixStream, events: &UnboundedSender<T>) {
     for line in BufReader::new(stream).lines() {
         let Ok(line) = line else { break };
@@ -346,8 +407,12 @@ fn listen<T: From<(DcId, AgentEvent)>>(dc: DcId, stream: UnixStream, events: &Un
                 message: format!("invalid message ({error}): {line}"),
             }),
         };
+        let is_last = matches!(event, AgentEvent::Message(AgentMessage::Bye));
         if events.send((dc, event).into()).is_err() {
             return;
+        }
+        if is_last {
+            break;
         }
     }
     let _ = events.send((dc, AgentEvent::Closed).into());

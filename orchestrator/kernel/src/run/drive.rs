@@ -121,15 +121,17 @@ impl<'a> RunningRepetition<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs the agents and flows of one repetition.
+    /// Runs the agents and flows of one repetition. `idle` are the agents of the previous repetition; returns them, or
+    /// those that took their place.
     pub(super) async fn repetition(
         &mut self,
         setup: RepetitionSetup<'_>,
+        idle: Vec<SwitchAgent>,
         requests: &mut Receiver<PendingRequest>,
         report: &mut RunReport,
-    ) -> Result<(), RunError> {
+    ) -> Result<Vec<SwitchAgent>, RunError> {
         let mut running = RunningRepetition::new(self.plan, setup);
-        self.start_agents(&mut running)?;
+        self.start_agents(&mut running, idle)?;
         self.wait_until_ready(&mut running, report).await?;
         let events = running.sender.clone();
         let session = self.connect(&running.repetition, events).await?;
@@ -165,7 +167,6 @@ impl Runner<'_> {
             host_waits: running.waits_at_delivery,
             cpu,
         };
-        running.agents.drain(..).try_for_each(SwitchAgent::wait)?;
         // By now the agents have detached their programs from the switches' ports, so any remaining difference was made
         // by another program.
         let altered = self.lab.altered(running.repetition.injected())?;
@@ -179,7 +180,7 @@ impl Runner<'_> {
         };
         self.take(Input::End(Box::new(ending)), &mut running, report)?;
         self.end_flows();
-        Ok(())
+        Ok(running.agents)
     }
 
     /// Handles the PFC pauses recorded at the hosts' NICs, and returns the counters of the host programs; `None`
@@ -225,9 +226,11 @@ impl Runner<'_> {
         }
     }
 
+    /// Gives every switch an agent: the one of `idle`, or a new process.
     pub(super) fn start_agents(
         &mut self,
         running: &mut RunningRepetition<'_>,
+        mut idle: Vec<SwitchAgent>,
     ) -> Result<(), RunError> {
         let plan = self.plan;
         let switches: Vec<usize> = agents::switches(plan).collect();
@@ -236,11 +239,19 @@ impl Runner<'_> {
         self.lab.check_rules()?;
         let run = &plan.policies[running.setup.policy];
         for index in switches {
-            let pin_dir = running.setup.pin_dir;
-            let sender = running.sender.clone();
-            let agent = self
+            let config = self
                 .agents
-                .start(self.lab, plan, run, index, pin_dir, sender)?;
+                .config(plan, run, index, running.setup.pin_dir)?;
+            let sender = running.sender.clone();
+            let place = idle.iter().position(|agent| agent.switch() == index);
+            let mut kept = place.map(|place| idle.swap_remove(place));
+            let agent = match kept.take_if(|agent| !agent.has_ended()) {
+                Some(mut agent) => {
+                    agent.begin(config, sender)?;
+                    agent
+                }
+                None => self.agents.start(self.lab, plan, index, config, sender)?,
+            };
             running.agents.push(agent);
         }
         Ok(())

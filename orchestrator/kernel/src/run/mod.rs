@@ -2,7 +2,8 @@
 //!
 //! For each policy and repetition the agents of all DCI switches attach and become ready, every flow's two processes
 //! connect, and only then does the repetition's time start. Preparation is therefore not part of any FCT, and all files
-//! have been read by then. This matters in a guest, whose clock jumps while it waits for the host's disk.
+//! have been read by then. This matters in a guest, whose clock jumps while it waits for the host's disk. Between
+//! repetitions, the agents' processes stay with their loaded programs, which are detached and have empty maps.
 //!
 //! - `drive`: a repetition, from the start of its agents to the end of its flows; all side effects are here
 //! - `input`: all inputs of a repetition besides the plan, as one type that can be recorded
@@ -58,6 +59,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use self::{
+    agents::SwitchAgent,
     generator::FlowSession,
     repetition::{Repetition, RepetitionSetup},
 };
@@ -94,6 +96,7 @@ impl Runner<'_> {
         if self.lab.options().clock == Clock::Virtual {
             self.warm_up().await?;
         }
+        let mut agents = Vec::new();
         for policy in 0..self.plan.policies.len() {
             for number in 0..self.plan.repetitions {
                 let setup = RepetitionSetup {
@@ -101,9 +104,12 @@ impl Runner<'_> {
                     number,
                     pin_dir: &pin_dir,
                 };
-                self.repetition(setup, &mut requests, &mut report).await?;
+                agents = self
+                    .repetition(setup, agents, &mut requests, &mut report)
+                    .await?;
             }
         }
+        agents.into_iter().try_for_each(SwitchAgent::end)?;
         Ok(report)
     }
 

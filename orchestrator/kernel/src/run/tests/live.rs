@@ -34,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::run::{
     AgentLauncher, RunError, RunReport, Runner,
-    agents::AgentEvent,
+    agents::{AgentEvent, SwitchAgent},
     drive::RunningRepetition,
     input::Input,
     repetition::{Effects, RepetitionSetup},
@@ -97,6 +97,29 @@ fn a_killed_agent_is_restarted_and_its_successor_keeps_the_flow_table() {
             assert_eq!(at_dc1, pinned.len(), "no flow is decided again");
             let others = switches.iter().filter(|row| row.switch != "dc1");
             assert!(others.into_iter().all(|row| row.restarts == 0));
+        });
+    });
+}
+
+/// Agents that ended between two repetitions are replaced.
+#[test]
+fn the_agents_of_a_repetition_serve_the_next_one_from_empty_tables() {
+    isolated(|| {
+        with_run(testing::routed, 0, |live| {
+            let mut pids = vec![live.pids.clone()];
+            for (policy, is_killed) in [(1, false), (0, true), (0, false)] {
+                live.send(FLOWS);
+                live.decided_at_dc1(FLOWS.len());
+                live.next(policy, is_killed);
+                pids.push(live.pids.clone());
+            }
+            live.send(FLOWS);
+            live.decided_at_dc1(FLOWS.len());
+            live.end();
+            assert_eq!(pids[0], pids[1]);
+            assert!(pids[1].iter().all(|(dc, pid)| pids[2][dc] != *pid));
+            assert_eq!(pids[2], pids[3]);
+            assert!(live.report.restarts.is_empty());
         });
     });
 }
@@ -260,6 +283,7 @@ fn an_agent_that_ends_with_a_cancelled_run_is_not_restarted() {
 struct LiveRun<'r, 'l> {
     runner: &'r mut Runner<'l>,
     running: RunningRepetition<'r>,
+    setup: RepetitionSetup<'r>,
     report: RunReport,
     runtime: &'r tokio::runtime::Runtime,
     /// Process ids of the agents.
@@ -343,10 +367,11 @@ fn with_run_of(
         pin_dir: &pin_dir,
     };
     let mut running = RunningRepetition::new(&plan, setup);
-    runner.start_agents(&mut running).unwrap();
+    runner.start_agents(&mut running, Vec::new()).unwrap();
     let mut live = LiveRun {
         runner: &mut runner,
         running,
+        setup,
         report: RunReport::default(),
         runtime: &runtime,
         pids: BTreeMap::new(),
@@ -359,6 +384,26 @@ fn with_run_of(
 }
 
 impl LiveRun<'_, '_> {
+    /// Ends the repetition, and begins another one of the policy at index `policy`. In between, the agents are killed
+    /// if `is_killed` is true.
+    fn next(&mut self, policy: usize, is_killed: bool) {
+        self.drain(PATIENCE).unwrap();
+        let mut idle = std::mem::take(&mut self.running.agents);
+        if is_killed {
+            self.signal_all(Signal::SIGKILL);
+            while !idle.iter_mut().all(SwitchAgent::has_ended) {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        let setup = RepetitionSetup {
+            policy,
+            ..self.setup
+        };
+        self.running = RunningRepetition::new(self.runner.plan, setup);
+        self.runner.start_agents(&mut self.running, idle).unwrap();
+        self.begin();
+    }
+
     /// Waits until all agents are ready, and starts the repetition's time.
     fn begin(&mut self) {
         while !self.running.repetition.is_ready() {
@@ -488,7 +533,7 @@ impl LiveRun<'_, '_> {
     fn end(&mut self) {
         self.drain(PATIENCE).unwrap();
         for agent in self.running.agents.drain(..) {
-            agent.wait().unwrap();
+            agent.end().unwrap();
         }
     }
 }
