@@ -7,7 +7,7 @@ use lab_loader::MapRow;
 use lab_policy::flow_gc;
 use lab_units::Nanos;
 
-use crate::{SwitchdError, program::FlowMap};
+use crate::{SwitchdError, maps::FlowMap};
 
 /// Returns every flow in a map of `rows` rows, in the order of their keys.
 ///

@@ -1,5 +1,6 @@
 //! Maps that agent and program share.
 
+use aya::maps::{HashMap, MapData};
 use lab_abi::{
     lcmp::{FLOW_TABLE_HEADROOM, MAX_FLOW_TABLE_ENTRIES},
     pfc::{CALENDAR_SLOTS, CalendarSlot, SharedBuffer},
@@ -8,6 +9,10 @@ use lab_abi::{
         SwitchTable,
     },
 };
+use lab_loader::MapRow;
+
+/// Map in the kernel that holds the next hop of each pinned flow.
+pub(crate) type FlowMap = HashMap<MapData, MapRow<FlowKey>, MapRow<FlowEntry>>;
 
 /// Name and layout of a map that agent and program share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -6,10 +6,7 @@ use std::time::Instant;
 
 use aya::{
     Btf, BtfError, Ebpf, EbpfLoader,
-    maps::{
-        Array, HashMap, LpmTrie, MapData, MapError, PerCpuArray, PerCpuValues, RingBuf,
-        lpm_trie::Key,
-    },
+    maps::{Array, LpmTrie, MapData, MapError, PerCpuArray, PerCpuValues, RingBuf, lpm_trie::Key},
     programs::{
         FEntry, ProgramInfo, SchedClassifier, TestRun, TestRunOptions, TestRunResult, links::FdLink,
     },
@@ -17,10 +14,7 @@ use aya::{
 };
 use lab_abi::{
     pfc::{CALENDAR_SLOTS, CalendarSlot, SharedBuffer},
-    rows::{
-        Counters, DecisionRecord, DestinationRow, FlowEntry, FlowKey, MAX_DESTINATIONS, PrefixKey,
-        SwitchTable,
-    },
+    rows::{Counters, DecisionRecord, DestinationRow, MAX_DESTINATIONS, PrefixKey, SwitchTable},
 };
 use lab_loader::{LoaderError, MapRow, drain, program, take};
 
@@ -29,7 +23,7 @@ use crate::{
     buffer::continued,
     flow_gc,
     install::SwitchTables,
-    maps::{BUFFERS, CALENDAR, FLOWS, MAPS, PFC_MAPS, flow_map_rows},
+    maps::{BUFFERS, CALENDAR, FLOWS, FlowMap, MAPS, PFC_MAPS, flow_map_rows},
     object::PROGRAM,
     pins::Pins,
     shared::SharedTable,
@@ -60,9 +54,6 @@ const CARRIER_EVENT: CarrierProgram = CarrierProgram {
     name: "carrier_event",
     function: "linkwatch_fire_event",
 };
-
-/// Map in the kernel that holds the next hop of each pinned flow.
-pub(crate) type FlowMap = HashMap<MapData, MapRow<FlowKey>, MapRow<FlowEntry>>;
 
 /// Loaded switch program. It is unloaded when this value is dropped, and so are its maps unless they are pinned.
 pub struct Program {
@@ -164,9 +155,9 @@ impl Program {
             let removed = self.destinations.remove(&prefix);
             removed.map_err(SwitchdError::map("remove a row from", "destinations"))?;
         }
-        zero(&mut self.counters, 1, MapRow(Counters::default()))
+        set_all(&mut self.counters, 1, MapRow(Counters::default()))
             .map_err(SwitchdError::map("write", "counters"))?;
-        zero(&mut self.demands, MAX_DESTINATIONS, 0)
+        set_all(&mut self.demands, MAX_DESTINATIONS, 0)
             .map_err(SwitchdError::map("write", "demands"))?;
         self.set_table(&SwitchTable::default())?;
         self.clear_buffer()?;
@@ -185,10 +176,10 @@ impl Program {
         buffers
             .set(0, MapRow(SharedBuffer::default()), 0)
             .map_err(SwitchdError::map("write", BUFFERS))?;
-        let calendar = self.ebpf.map_mut(CALENDAR);
-        let calendar = calendar.ok_or(LoaderError::Missing { name: CALENDAR })?;
+        let found = self.ebpf.map_mut(CALENDAR);
+        let map = found.ok_or(LoaderError::Missing { name: CALENDAR })?;
         let failed = || SwitchdError::map("write", CALENDAR);
-        let mut calendar: Array<_, MapRow<CalendarSlot>> = calendar.try_into().map_err(failed())?;
+        let mut calendar: Array<_, MapRow<CalendarSlot>> = map.try_into().map_err(failed())?;
         (0..CALENDAR_SLOTS).try_for_each(|slot| {
             let empty = MapRow(CalendarSlot::default());
             calendar.set(slot, empty, 0).map_err(failed())
@@ -353,7 +344,7 @@ impl Program {
 }
 
 /// Sets the first `rows` rows of `map` to `value` on all CPUs.
-fn zero<V: aya::Pod>(
+fn set_all<V: aya::Pod>(
     map: &mut PerCpuArray<MapData, V>,
     rows: u32,
     value: V,
@@ -387,7 +378,7 @@ mod tests {
     use lab_abi::{
         dcqcn::{CongestionPoint, MAX_THRESHOLD},
         pfc::{CALENDAR_SLOTS, IngressPort},
-        rows::{CandidateRow, PORT_ALIVE, PortQueueRow},
+        rows::{CandidateRow, FlowEntry, FlowKey, PORT_ALIVE, PortQueueRow},
     };
     use lab_policy::{FlowTuple, flow_hash, packet_hash};
     use nix::{

@@ -8,7 +8,7 @@ use lab_abi::{
 };
 use lab_units::{Nanos, PortId};
 
-use super::{Agent, Ending, Timers, unpin::LostCandidates};
+use super::{Agent, RepetitionEnd, Timers, unpin::LostCandidates};
 use crate::{
     SwitchdError,
     clock::{Due, now},
@@ -28,7 +28,7 @@ impl Agent {
         mut self,
         signals: &Signals,
         controller: &mut ControllerConnection,
-    ) -> Result<(Ending, Option<Program>), SwitchdError> {
+    ) -> Result<(RepetitionEnd, Option<Program>), SwitchdError> {
         for (source, descriptor) in [
             (WakeSource::Alarm, self.alarm.as_fd()),
             (WakeSource::Controller, controller.as_fd()),
@@ -58,18 +58,18 @@ impl Agent {
         &mut self,
         signals: &Signals,
         controller: &mut ControllerConnection,
-    ) -> Result<Option<Ending>, SwitchdError> {
+    ) -> Result<Option<RepetitionEnd>, SwitchdError> {
         self.alarm.set(self.timers.due())?;
         for source in self.sleeper.sleep()? {
             match source {
                 WakeSource::Controller => {
                     if !self.handle_commands(controller)? {
-                        return Ok(Some(Ending::Stopped));
+                        return Ok(Some(RepetitionEnd::Stopped));
                     }
                 }
                 WakeSource::Signals => {
                     if signals.has_sigterm()? {
-                        return Ok(Some(Ending::Terminated));
+                        return Ok(Some(RepetitionEnd::Terminated));
                     }
                 }
                 WakeSource::Links => {

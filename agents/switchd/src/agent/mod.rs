@@ -65,7 +65,7 @@ struct Agent {
 
 /// Cause of a repetition's end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Ending {
+enum RepetitionEnd {
     /// The controller ended the repetition or has disconnected.
     Stopped,
     /// The agent received `SIGTERM`.

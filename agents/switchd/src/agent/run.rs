@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 
 use lab_abi::wire::{AgentCommand, AgentConfig, AgentMessage, ValidAgentConfig};
 
-use super::{Ending, setup::Setup};
+use super::{RepetitionEnd, setup::Setup};
 use crate::{
     SwitchdError,
     controller::ControllerConnection,
@@ -44,8 +44,8 @@ fn serve(
         controller.finish(&AgentMessage::Bye);
         kept = program;
         next = match ending {
-            Ending::Stopped => wait_for_begin(signals, controller)?,
-            Ending::Terminated => None,
+            RepetitionEnd::Stopped => wait_for_begin(signals, controller)?,
+            RepetitionEnd::Terminated => None,
         };
     }
     Ok(())

@@ -145,8 +145,8 @@ fn contents(program: &mut Program) -> [String; 8] {
     let prefixes: Vec<_> = keys.expect("readable").iter().map(Key::data).collect();
     let demand = |row| program.demand(row).expect("readable");
     let demands: Vec<u64> = (0..MAX_DESTINATIONS).map(demand).collect();
-    let calendar = program.ebpf.map("calendar").expect("the map");
-    let calendar: Array<_, MapRow<CalendarSlot>> = calendar.try_into().expect("an array");
+    let map = program.ebpf.map("calendar").expect("the map");
+    let calendar: Array<_, MapRow<CalendarSlot>> = map.try_into().expect("an array");
     let slots = (0..CALENDAR_SLOTS).map(|slot| calendar.get(&slot, 0).expect("readable").0);
     let leaving: Vec<_> = slots.map(|slot| (slot.bytes, slot.total)).collect();
     [
