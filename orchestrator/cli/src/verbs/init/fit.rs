@@ -2,17 +2,14 @@
 
 use std::{path::Path, time::Duration};
 
-use lab_plan::{Engine, Place, Plan, PlanOptions, Scope};
+use lab_plan::{Capacity, Engine, Place, Plan, PlanOptions, Scope, estimate_at};
 use lab_units::{Nanos, Ratio};
 
 use super::{draft::NewScenario, network::InitNetwork};
 use crate::{
     failure::Failure,
     load::{self, Loaded},
-    verbs::{
-        sim::Budget,
-        up::duration::{DurationEstimate, Experience},
-    },
+    verbs::sim::Budget,
 };
 
 /// New scenario with facts from its plan.
@@ -135,7 +132,8 @@ impl Planned {
         choice.flows_with_choice * 2 < choice.flows
     }
 
-    /// Returns true if a run takes about a minute in the simulator, or a few minutes in a lab.
+    /// Returns true if a run takes about a minute in the simulator, or if its flows take a few minutes in a lab. The time
+    /// that a lab takes besides its flows depends on the network, not on the duration.
     fn is_short(&self) -> bool {
         match self.engine {
             Engine::Sim => {
@@ -144,10 +142,8 @@ impl Planned {
                     && budget.is_ok_and(|budget| budget.time() <= MAX_SIMULATED)
             }
             Engine::Kernel => {
-                let experience = Experience::default();
-                let time =
-                    DurationEstimate::new(&self.plan, Place::GuestVirtual, &experience, None);
-                time.total() <= MAX_LAB
+                let capacity = Capacity::default_of(Place::GuestVirtual);
+                estimate_at(&self.plan, &capacity).wall_ns <= MAX_LAB
             }
         }
     }
@@ -162,5 +158,5 @@ const MAX_SIMULATED: Duration = Duration::from_secs(30);
 /// Maximum number of flows of a simulation, because every flow also takes time in the report.
 const MAX_FLOWS: usize = 20_000;
 
-/// Maximum estimated time of a lab.
-const MAX_LAB: Nanos = Nanos::from_millis(300_000);
+/// Maximum estimated time that the flows of all policies take in a lab.
+const MAX_LAB: Nanos = Nanos::from_millis(240_000);

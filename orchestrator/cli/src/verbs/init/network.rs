@@ -86,11 +86,7 @@ fn of_graph(graph: &Graph, name: &str, called: &str, key: &str) -> Result<InitNe
     let lines: String = options
         .map(|(comment, option)| format!("  # {comment}\n  {option}\n"))
         .collect();
-    let section = if lines.is_empty() && called.starts_with(ZOO) {
-        format!("{assumed}topology: {called}\n")
-    } else {
-        format!("{assumed}topology:\n  {key}\n{lines}")
-    };
+    let section = format!("{assumed}topology:\n  {key}\n{lines}{HOST_BUFFER}");
     let [dcs, links] = [needed.network.dcs.len(), needed.network.links.len()];
     Ok(InitNetwork {
         name: scenario_name(Path::new(name)),
@@ -221,6 +217,13 @@ fn quoted(value: &str) -> String {
 
 /// Text before the name of a graph of the Topology Zoo.
 const ZOO: &str = "zoo:";
+
+/// Buffer of the hosts' links, for graphs whose datacenters have one host that all others send to.
+const HOST_BUFFER: &str = "  \
+  # Flows from several datacenters reach a host at once. With the default buffer of 32 MB, some would lose packets, and
+  # a lost last packet is sent again only after the NIC's time-out.
+  defaults: { host_link: { buffer: 6 GB } }
+";
 
 /// Section `topology` of the example. Its paths differ in rate and delay, so that all policies have something to weigh.
 const EXAMPLE: &str = "\
