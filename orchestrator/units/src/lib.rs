@@ -14,6 +14,7 @@
 //! - [`ratio`][]: [`Ratio`], an exact fraction such as `1/1000`
 //! - [`format`][]: format numbers of files that several crates write and read
 //! - [`ids`][]: indices of a plan's tables
+//! - [`twin`][]: [`Twin`], a link's place among parallel links, and the end of its name
 //! - [`candidates`][]: [`CandidateSet`], the rule by which next hops become candidates
 //! - [`kinds`][]: closed sets of words that several crates use, such as [`Engine`] and [`Clock`]; [`Mac`]
 //! - [`tool`][]: programs that generate flows
@@ -46,6 +47,7 @@ pub mod show;
 pub mod text;
 pub mod time;
 pub mod tool;
+pub mod twin;
 
 pub use bytes::Bytes;
 pub use candidates::CandidateSet;
@@ -57,3 +59,4 @@ pub use rate::BitsPerSec;
 pub use ratio::Ratio;
 pub use time::Nanos;
 pub use tool::{Side, Tool};
+pub use twin::Twin;
