@@ -186,7 +186,8 @@ pub enum PlanError {
     /// More next hops on shortest paths than a switch can choose among.
     #[error(
         "`{from}` has {found} next hops on shortest paths to `{to}`, but a switch chooses among at most {max} \
-         (hint: remove links of `{from}`, or links from its next hops to `{to}`)"
+         (hint: remove links of `{from}`, or links from its next hops to `{to}`, or write `candidates: downhill-delay` in \
+         `routing`, which keeps the nearest)"
     )]
     TooManyNextHops {
         /// Name of the datacenter whose switch has the next hops.

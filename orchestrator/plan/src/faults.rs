@@ -23,8 +23,7 @@ pub(crate) struct PlannedFault {
     paper: Option<LinkConfig>,
 }
 
-/// Returns the link changes, ordered by time, then by position in the scenario. A fault that names two datacenters
-/// changes every link between them.
+/// Returns the link changes, ordered by time, then by position in the scenario.
 pub(crate) fn resolve(
     scenario: &Scenario,
     network: &Network,
@@ -38,22 +37,29 @@ pub(crate) fn resolve(
     let mut changes = Vec::new();
     for fault in faults {
         let path = format!("faults[{}]", fault.entry);
-        for link in links(network, &path, fault)? {
-            let wire = wires
-                .entry(link)
-                .or_insert_with(|| scenario.topology.links[link.index()].wire);
-            let change = change(&path, fault.change, wire, scale)?;
-            changes.push(PlannedFault {
-                fault: FaultPlan {
-                    at_ns: scale.instant(&format!("{path}.at"), fault.at)?,
-                    paper_at_ns: fault.at,
-                    link,
-                    change,
-                    path_cost_updates: Vec::new(),
-                },
-                paper: matches!(change, FaultChange::Wire(_)).then_some(*wire),
-            });
-        }
+        let link = network.link_of(fault).ok_or_else(|| {
+            let [a, b] = &fault.link;
+            PlanError::Unknown {
+                path: format!("{path}.link"),
+                what: "inter-DC link",
+                name: format!("{a}-{b}{}", fault.twin),
+                hint: String::new(),
+            }
+        })?;
+        let wire = wires
+            .entry(link)
+            .or_insert_with(|| scenario.topology.links[link.index()].wire);
+        let change = change(&path, fault.change, wire, scale)?;
+        changes.push(PlannedFault {
+            fault: FaultPlan {
+                at_ns: scale.instant(&format!("{path}.at"), fault.at)?,
+                paper_at_ns: fault.at,
+                link,
+                change,
+                path_cost_updates: Vec::new(),
+            },
+            paper: matches!(change, FaultChange::Wire(_)).then_some(*wire),
+        });
     }
     Ok(changes)
 }
@@ -135,24 +141,4 @@ fn change(
         FaultSpec::Set { parameter, value } => wire.set(parameter, value),
     }
     scale.wire(path, wire).map(FaultChange::Wire)
-}
-
-fn links(network: &Network, path: &str, fault: &Fault) -> Result<Vec<LinkId>, PlanError> {
-    let unknown = |what, name: String| PlanError::Unknown {
-        path: format!("{path}.link"),
-        what,
-        name,
-        hint: String::new(),
-    };
-    let dc = |name: &String| {
-        network
-            .dc_named(name)
-            .ok_or_else(|| unknown("datacenter", name.clone()))
-    };
-    let [a, b] = &fault.link;
-    let links: Vec<_> = network.links_between(dc(a)?, dc(b)?).collect();
-    if links.is_empty() {
-        return Err(unknown("inter-DC link", format!("{a}-{b}")));
-    }
-    Ok(links)
 }

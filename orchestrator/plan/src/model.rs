@@ -9,7 +9,7 @@ pub use lab_parameters::{EcnConfig, LinkConfig};
 use lab_policy::Path;
 use lab_units::{
     BitsPerSec, Bytes, CandidateSet, DcId, FlowId, LinkChange, LinkId, Mac, Nanos, NodeId, PortId,
-    Ratio,
+    Ratio, Twin,
 };
 pub use lab_units::{PLAN_FORMAT, Tool};
 use serde::{Deserialize, Serialize};
@@ -92,6 +92,15 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Returns the name of the next hop through a port: the datacenter at the other end, followed by the link's place
+    /// among parallel links, such as `dc2`, or `dc2_2` over the second link to `dc2`.
+    #[must_use]
+    pub fn next_hop(&self, port: PortId) -> String {
+        let node = self.ports[port.peer().index()].node;
+        let dc = self.nodes[node.index()].dc;
+        next_hop(&self.dcs[dc.index()], &self.links[port.link().index()])
+    }
+
     /// Returns true if the switch of `at` has several candidates for `to` at all times of a run.
     #[must_use]
     pub fn always_has_choice(&self, at: DcId, to: DcId) -> bool {
@@ -243,7 +252,18 @@ pub struct Link {
     pub emu: WirePlan,
 }
 
+/// Returns the name of the next hop over `link` to the datacenter `dc`.
+pub(crate) fn next_hop(dc: &Dc, link: &Link) -> String {
+    format!("{}{}", dc.name, link.twin())
+}
+
 impl Link {
+    /// Returns the link's place among the parallel links of its nodes, which its name ends with.
+    #[must_use]
+    pub fn twin(&self) -> Twin {
+        Twin::split(&self.name).1
+    }
+
     /// Returns the packet limit of netem at a node with `role` on a link inside a DC, in frames of `frame` bytes. A
     /// host's limit exceeds the windows of all its QPs together, because a host waits for its NIC and never drops
     /// packets.

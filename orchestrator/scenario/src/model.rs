@@ -7,7 +7,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use lab_parameters::Value;
 pub use lab_parameters::{EcnConfig, LinkConfig};
 use lab_policy::{BucketPolicy, redte};
-use lab_units::{Bytes, CandidateSet, Nanos, Ratio, Trainer};
+use lab_units::{Bytes, CandidateSet, Nanos, Ratio, Trainer, Twin};
 pub use lab_units::{Semantics, Tool};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -425,7 +425,11 @@ pub struct Fault {
     #[serde(skip)]
     pub entry: usize,
     pub at: Nanos,
+    /// Names of the link's two datacenters.
     pub link: [String; 2],
+    /// Place of the link among the parallel links of its two datacenters.
+    #[serde(skip_serializing_if = "Twin::is_first")]
+    pub twin: Twin,
     pub change: FaultSpec,
 }
 

@@ -11,10 +11,10 @@ use lab_parameters::{
     TeConfig, TimelyConfig, UcmpConfig, Value,
 };
 use lab_scenario::{
-    CcSpec, Fabric, FaultSpec, Files, PolicySpec, Scenario, Settings, SizeCdf, Traffic, files,
-    limits, missing_file, parse_with,
+    CcSpec, Fabric, Fault, FaultSpec, Files, PolicySpec, Scenario, Settings, SizeCdf, Traffic,
+    files, limits, missing_file, parse_with,
 };
-use lab_units::Ratio;
+use lab_units::{Ratio, Twin};
 use serde_json::Value as Json;
 
 fn folder() -> PathBuf {
@@ -142,6 +142,51 @@ fn every_key_is_read() {
         .collect();
     assert_eq!(missing, [""; 0]);
     insta::assert_json_snapshot!(read("every-key.yaml", EVERY_KEY.as_bytes()));
+}
+
+/// Two links between `a` and `b`, of which the second is written from the other end, and one from `b` to `c`.
+const PARALLEL: &str = "\
+name: parallel
+topology:
+  parallel: keep
+  dcs: [{ name: a, hosts: 1 }, { name: b }, { name: c, hosts: 1 }]
+  links:
+    - { between: [a, b], rate: 100 Gbit, delay: 1 ms }
+    - { between: [b, a], rate: 40 Gbit, delay: 2 ms }
+    - { between: [b, c], rate: 100 Gbit, delay: 1 ms }
+traffic: [{ flows: [{ from: a/h1, to: c/h1, size: 1 MB }] }]
+policies: [ecmp]
+faults:
+";
+
+#[test]
+fn a_fault_names_one_of_parallel_links() {
+    let links = |faults: &str| {
+        let scenario = read("parallel.yaml", format!("{PARALLEL}{faults}").as_bytes());
+        let faults = scenario.faults.into_iter();
+        let link = |fault: Fault| (fault.link.join("-"), fault.twin);
+        faults.map(link).collect::<Vec<_>>()
+    };
+    let first = ("a-b".to_owned(), Twin::FIRST);
+    let second = ("b-a".to_owned(), Twin(1));
+    let other = ("b-c".to_owned(), Twin::FIRST);
+    for (fault, expected) in [
+        ("link: a-b", vec![&first]),
+        ("link: b-a", vec![&first]),
+        ("link: a-b_2", vec![&second]),
+        ("link: b-a_2", vec![&second]),
+        ("link: c-b", vec![&other]),
+        ("links: [b-a_2, [b, c], a-b]", vec![&second, &other, &first]),
+        ("dc: a", vec![&first, &second]),
+        ("dc: b", vec![&first, &second, &other]),
+    ] {
+        let found = links(&format!("  - {{ at: 1 ms, {fault}, down: true }}\n"));
+        assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{fault}");
+    }
+    // One link is cut while the other is up.
+    let both =
+        "  - { at: 1 ms, link: a-b_2, down: true }\n  - { at: 2 ms, link: a-b, down: true }\n";
+    assert_eq!(links(both), [second, first]);
 }
 
 #[test]

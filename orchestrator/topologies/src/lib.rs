@@ -11,7 +11,7 @@
 //! - `draft`, `values`, `rows`, `element`, `xml`: building blocks of the importers
 //! - `graphml`, `gml` with `gml_list`, `sndlib`, [`repetita`], `edge_list`: the importers
 //! - [`zoo`]: the graphs of the Internet Topology Zoo, compiled into the program
-//! - `components`, [`geo`], [`names`], `merge`: parts of the conversion
+//! - `components`, [`geo`], [`names`], `joined`: parts of the conversion
 //! - [`mod@network`][]: conversion into datacenters and links
 //! - [`choice`]: share of node pairs that have several shortest paths
 //!
@@ -36,7 +36,7 @@ mod gml;
 mod gml_list;
 pub mod graph;
 mod graphml;
-mod merge;
+mod joined;
 pub mod names;
 pub mod network;
 pub mod repetita;
@@ -51,6 +51,6 @@ pub use format::{Format, read};
 pub use graph::{Graph, GraphDemand, GraphEdge, GraphNode};
 pub use names::NameRules;
 pub use network::{
-    HostsAt, MissingCoordinates, NetworkDc, NetworkError, NetworkLink, NetworkOptions, Unlabelled,
-    Wan, network,
+    HostsAt, MissingCoordinates, NetworkDc, NetworkError, NetworkLink, NetworkOptions, Parallel,
+    Unlabelled, Wan, network,
 };

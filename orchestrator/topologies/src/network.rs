@@ -8,7 +8,7 @@ use crate::{
     components::{largest, neighbours},
     geo::{Coordinates, mean},
     graph::{Graph, GraphDemand, GraphEdge},
-    merge::{Merged, merge},
+    joined::{Joined, kept, merged},
     names::{NameRules, names},
     values::whole,
 };
@@ -25,6 +25,7 @@ pub struct NetworkOptions {
     /// Number of hosts in each datacenter that has hosts.
     pub hosts: u32,
     pub hosts_at: HostsAt,
+    pub parallel: Parallel,
     pub missing_coordinates: MissingCoordinates,
     pub unlabelled: Unlabelled,
     /// True to leave out all nodes outside the largest connected part.
@@ -43,6 +44,15 @@ pub enum HostsAt {
     Named(Vec<String>),
     /// Datacenters with at least this number of neighbours.
     MinDegree(usize),
+}
+
+/// Treatment of parallel edges, those between the same two nodes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Parallel {
+    /// All of them become one link, with the sum of their rates and the least delay.
+    Merge,
+    /// Each of them becomes a link of its own.
+    Keep,
 }
 
 /// Treatment of nodes without coordinates whose links have no delay.
@@ -71,6 +81,7 @@ impl Default for NetworkOptions {
             default_delay: None,
             hosts: DEFAULT_HOSTS,
             hosts_at: HostsAt::All,
+            parallel: Parallel::Merge,
             missing_coordinates: MissingCoordinates::Error,
             unlabelled: Unlabelled::Error,
             largest_component: false,
@@ -92,7 +103,7 @@ pub const DEFAULT_RATE: BitsPerSec = BitsPerSec::new(100_000_000_000).expect("it
 pub struct Wan {
     /// Datacenters, in the order of the file.
     pub dcs: Vec<NetworkDc>,
-    /// Links, by the indices of their datacenters.
+    /// Links, by the indices of their datacenters; parallel ones in the order of the file.
     pub links: Vec<NetworkLink>,
     /// Sentences, without full stops, on everything that the file does not have or that was left out.
     pub assumptions: Vec<String>,
@@ -109,7 +120,7 @@ pub struct NetworkDc {
     pub hosts: u32,
 }
 
-/// Link made of all edges between two nodes.
+/// Link between two datacenters: one edge, its two directions, or all edges if parallel ones are merged.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NetworkLink {
     /// Indices of the datacenters, the lower one first.
@@ -191,7 +202,7 @@ fn nodes(count: usize) -> String {
 
 /// Converts a graph into datacenters and links.
 ///
-/// Parallel edges become one link, with the sum of their rates and the least of their delays.
+/// Two edges in opposite directions are one link, with the lesser rate and the lesser delay.
 ///
 /// # Errors
 /// If the graph lacks what the options do not replace, or has too many nodes: see [`NetworkError`].
@@ -220,13 +231,17 @@ pub fn network(graph: &Graph, options: &NetworkOptions) -> Result<Wan, NetworkEr
     }
     let whole_graph = graph;
     let graph = &of_nodes(graph, &part);
-    let merged = merge(graph);
+    let joined = match options.parallel {
+        Parallel::Merge => merged(graph),
+        Parallel::Keep => kept(graph),
+    };
     let dcs = dcs(graph, options)?;
-    let (places, guessed) = places(graph, &merged, &dcs, options)?;
+    let (places, guessed) = places(graph, &joined, &dcs, options)?;
     let mut short = 0;
-    let links: Vec<NetworkLink> = merged
+    let links: Vec<NetworkLink> = joined
         .iter()
-        .map(|(ends, link)| {
+        .map(|link| {
+            let ends = link.ends;
             let [a, b] = ends.map(|end| places[end]);
             let (delay, delay_origin) = match (link.delay, a.zip(b)) {
                 (Some(delay), _) => (delay, Origin::File),
@@ -253,7 +268,7 @@ pub fn network(graph: &Graph, options: &NetworkOptions) -> Result<Wan, NetworkEr
                 None => (options.default_rate, Origin::Default),
             };
             NetworkLink {
-                ends: *ends,
+                ends,
                 rate,
                 rate_origin,
                 delay,
@@ -276,7 +291,7 @@ pub fn network(graph: &Graph, options: &NetworkOptions) -> Result<Wan, NetworkEr
             links: &links,
             dcs: &dcs,
             guessed: &guessed,
-            merged: &merged,
+            joined: &joined,
             short,
             left_out,
         },
@@ -389,13 +404,13 @@ fn with_hosts(
 /// If a link needs a position that is missing, and links have no default delay.
 fn places(
     graph: &Graph,
-    links: &BTreeMap<[usize; 2], Merged>,
+    links: &[Joined],
     dcs: &[NetworkDc],
     options: &NetworkOptions,
 ) -> Result<(Vec<Option<Coordinates>>, Vec<usize>), NetworkError> {
     let mut places: Vec<Option<Coordinates>> = graph.nodes.iter().map(|node| node.at).collect();
-    let without_delay = links.iter().filter(|(_, link)| link.delay.is_none());
-    let mut needed: Vec<usize> = without_delay.flat_map(|(ends, _)| *ends).collect();
+    let without_delay = links.iter().filter(|link| link.delay.is_none());
+    let mut needed: Vec<usize> = without_delay.flat_map(|link| link.ends).collect();
     needed.sort_unstable();
     needed.dedup();
     needed.retain(|node| places[*node].is_none());
@@ -449,7 +464,7 @@ struct Made<'a> {
     dcs: &'a [NetworkDc],
     /// Names of the datacenters whose positions are means of their neighbours.
     guessed: &'a [&'a str],
-    merged: &'a BTreeMap<[usize; 2], Merged>,
+    joined: &'a [Joined],
     /// Number of links whose ends are less than [`MIN_KM`] apart.
     short: usize,
     left_out: Removed,
@@ -460,7 +475,10 @@ fn assumptions(graph: &Graph, made: &Made<'_>, options: &NetworkOptions) -> Vec<
     let of = |count: usize, what| counted(u64::try_from(count).unwrap_or(u64::MAX), what);
     let links =
         |is_of: &dyn Fn(&NetworkLink) -> bool| made.links.iter().filter(|it| is_of(it)).count();
-    let merged = |is_of: fn(&Merged) -> bool| made.merged.values().filter(|it| is_of(it)).count();
+    let joined = |is_of: fn(&Joined) -> bool| made.joined.iter().filter(|it| is_of(it)).count();
+    // Parallel links follow each other.
+    let bundles = made.joined.chunk_by(|one, other| one.ends == other.ends);
+    let kept = bundles.filter(|it| it.len() > 1).map(<[_]>::len).sum();
     let located =
         links(&|link| matches!(link.delay_origin, Origin::Coordinates | Origin::Neighbours));
     let unlabelled = made.dcs.iter().filter(|dc| dc.label.is_none()).count();
@@ -469,9 +487,9 @@ fn assumptions(graph: &Graph, made: &Made<'_>, options: &NetworkOptions) -> Vec<
     let delayed = links(&|link| link.delay_origin == Origin::Default);
     let Removed { nodes, self_loops } = made.left_out;
     let rates = made.links.len() - by_default;
-    let parallel = merged(|link| link.count > 1);
-    let one_way = merged(|link| link.is_one_way);
-    let uneven = merged(|link| link.is_uneven);
+    let merged = joined(|link| link.count > 1);
+    let one_way = joined(|link| link.is_one_way);
+    let uneven = joined(|link| link.is_uneven);
     let demands = graph.demands.len();
     let rate = options.default_rate;
     let km_per_ms = options.km_per_ms;
@@ -518,10 +536,17 @@ fn assumptions(graph: &Graph, made: &Made<'_>, options: &NetworkOptions) -> Vec<
             ),
         ),
         (
-            parallel,
+            merged,
             format!(
                 "{} merged from parallel ones: rates added, least delay",
-                of(parallel, "link")
+                of(merged, "link")
+            ),
+        ),
+        (
+            kept,
+            format!(
+                "{} parallel to others, each a link of its own",
+                of(kept, "link")
             ),
         ),
         (

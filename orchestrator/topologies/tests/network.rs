@@ -2,7 +2,7 @@
 
 use lab_topologies::{
     Format, Graph, HostsAt, MissingCoordinates, NetworkError, NetworkLink, NetworkOptions,
-    Unlabelled, Wan, network, network::Origin, read,
+    Parallel, Unlabelled, Wan, network, network::Origin, read,
 };
 use lab_units::{BitsPerSec, Nanos};
 
@@ -102,6 +102,32 @@ fn parallel_edges_and_self_loops_are_said() {
         "delays of 1 link from coordinates at 200 km/ms",
         "1 link merged from parallel ones: rates added, least delay",
         "1 self loop left out",
+    ];
+    assert_eq!(network.assumptions, expected);
+}
+
+#[test]
+fn kept_parallel_edges_are_links_of_their_own() {
+    let edges = "source 0 target 1 LinkSpeedRaw 1000000\nsource 1 target 0 LinkSpeedRaw 3000000\nsource 0 target 1";
+    let options = NetworkOptions {
+        parallel: Parallel::Keep,
+        ..NetworkOptions::default()
+    };
+    let network = made(&one_degree(edges), &options);
+    let rates = network
+        .links
+        .iter()
+        .map(|link| (link.ends, link.rate.get()));
+    let expected = [
+        ([0, 1], 1_000_000),
+        ([0, 1], 3_000_000),
+        ([0, 1], 100_000_000_000),
+    ];
+    assert_eq!(rates.collect::<Vec<_>>(), expected);
+    let expected = [
+        "delays of 3 links from coordinates at 200 km/ms",
+        "rates of 1 link by default (100 Gbit)",
+        "3 links parallel to others, each a link of its own",
     ];
     assert_eq!(network.assumptions, expected);
 }

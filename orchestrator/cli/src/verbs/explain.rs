@@ -1,6 +1,9 @@
 //! `lcmp-lab explain`: decision of a DCI switch, given queues and failed links.
 
-use std::{collections::BTreeSet, net::Ipv4Addr};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::Ipv4Addr,
+};
 
 use lab_abi::rows::ROCE_PORT;
 use lab_plan::{
@@ -8,7 +11,7 @@ use lab_plan::{
     Role, explain, model::LinkKind,
 };
 use lab_policy::FlowTuple;
-use lab_units::{BitsPerSec, DcId, Ratio};
+use lab_units::{BitsPerSec, DcId, PortId, Ratio, Twin};
 
 use crate::{
     args::ExplainArgs,
@@ -52,7 +55,8 @@ fn explanations(plan: &Plan, arguments: &ExplainArgs) -> Result<Vec<Explanation>
         .iter()
         .map(|name| neighbour(plan, from, name))
         .collect::<Result<Vec<_>, _>>()?;
-    let asked = queues.iter().map(|(dc, _)| *dc).chain(dead.iter().copied());
+    let queued = queues.iter().map(|(port, _)| *port);
+    let asked = queued.chain(dead.iter().copied());
     note_idle(plan, (from, to), asked);
     let utilisations = arguments
         .utilisations
@@ -101,17 +105,16 @@ fn dc(plan: &Plan, name: &str) -> Result<DcId, Failure> {
     })
 }
 
-/// Returns the datacenter `name`, which must be a neighbour of `from`: a switch has links and queues only to
-/// neighbours.
-fn neighbour(plan: &Plan, from: DcId, name: &str) -> Result<DcId, Failure> {
-    let found = dc(plan, name)?;
+/// Returns the port of `from` to the neighbour `name`: a switch has links and queues only to neighbours. The neighbour
+/// over the second of parallel links is called `dc2_2`.
+fn neighbour(plan: &Plan, from: DcId, name: &str) -> Result<PortId, Failure> {
+    let (known, _) = Twin::split(name);
+    dc(plan, known)?;
     let neighbours = neighbours(plan, from);
-    if neighbours.contains(&found) {
-        return Ok(found);
+    if let Some(port) = neighbours.get(name) {
+        return Ok(*port);
     }
-    let names = neighbours
-        .iter()
-        .map(|dc| plan.dcs[dc.index()].name.as_str());
+    let names = neighbours.keys().map(String::as_str);
     Err(Failure::usage(format_args!(
         "`{name}` is not a neighbour of `{}` (hint: its links lead to `{}`)",
         plan.dcs[from.index()].name,
@@ -119,34 +122,31 @@ fn neighbour(plan: &Plan, from: DcId, name: &str) -> Result<DcId, Failure> {
     )))
 }
 
-fn neighbours(plan: &Plan, from: DcId) -> BTreeSet<DcId> {
+/// Returns the ports of `from` to other datacenters, by the names of the next hops.
+fn neighbours(plan: &Plan, from: DcId) -> BTreeMap<String, PortId> {
     let switch = plan.dcs[from.index()].dci;
-    let inter_dc = plan
-        .links
-        .iter()
-        .filter(|link| link.kind == LinkKind::InterDc);
-    let others = inter_dc.filter_map(|link| match (link.a == switch, link.b == switch) {
-        (true, _) => Some(link.b),
-        (_, true) => Some(link.a),
-        (false, false) => None,
+    let ports = plan.nodes[switch.index()].ports.iter();
+    let inter_dc = ports.filter(|port| {
+        let link = &plan.links[port.link().index()];
+        link.kind == LinkKind::InterDc
     });
-    others.map(|node| plan.nodes[node.index()].dc).collect()
+    inter_dc.map(|port| (plan.next_hop(*port), *port)).collect()
 }
 
-/// Warns of each neighbour in `asked` that is not a candidate next hop from `from` to `to`: the state that the user
-/// gave for the neighbour's queue or link has no effect.
-fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = DcId>) {
+/// Warns of each port in `asked` that does not lead to a candidate next hop from `from` to `to`: the state that the user
+/// gave for its queue or link has no effect.
+fn note_idle(plan: &Plan, (from, to): (DcId, DcId), asked: impl Iterator<Item = PortId>) {
     let row = plan.switches[from.index()].towards(to);
     let Some(row) = row else { return };
-    let is_candidate = |dc: &DcId| row.candidates.iter().any(|it| it.next_dc == *dc);
-    for dc in asked
-        .filter(|dc| !is_candidate(dc))
+    let is_candidate = |port: &PortId| row.candidates.iter().any(|it| it.port == *port);
+    for port in asked
+        .filter(|port| !is_candidate(port))
         .collect::<BTreeSet<_>>()
     {
         let name = |dc: DcId| &plan.dcs[dc.index()].name;
         note(&format!(
             "warning: `{}` is not a next hop from `{}` to `{}`: the state given for it has no effect",
-            name(dc),
+            plan.next_hop(port),
             name(from),
             name(to),
         ));
@@ -163,7 +163,7 @@ fn note_untrained(plan: &Plan) {
 
 /// Parses the state of a queue at `from`, such as `dc6=600MB:20MB:40` (queued bytes, trend, number of samples over the
 /// threshold).
-fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Failure> {
+fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(PortId, QueueState), Failure> {
     let (name, state) = assignment(text, "queue state", "dc6=600MB")?;
     Ok((
         neighbour(plan, from, name)?,
@@ -172,7 +172,7 @@ fn queue(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, QueueState), Fail
 }
 
 /// Parses the utilisation of a link out of `from`, such as `dc6=40%`.
-fn utilisation(plan: &Plan, from: DcId, text: &str) -> Result<(DcId, Ratio), Failure> {
+fn utilisation(plan: &Plan, from: DcId, text: &str) -> Result<(PortId, Ratio), Failure> {
     let (name, share) = assignment(text, "utilisation", "dc6=40%")?;
     Ok((
         neighbour(plan, from, name)?,

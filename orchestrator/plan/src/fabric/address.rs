@@ -24,7 +24,7 @@
 use std::net::Ipv4Addr;
 
 use lab_abi::rows::{LAB_NET, SLOT_BITS, without_slot};
-use lab_units::{DcId, Mac, NodeId, PortId};
+use lab_units::{DcId, Mac, NodeId, PortId, Twin};
 
 use crate::model::{Prefix, Role};
 
@@ -156,12 +156,12 @@ pub fn mac(slot: u8, port: PortId) -> Mac {
 }
 
 /// Returns the slot-0 name of the interface at `near` on a link to `far`: `l0d1-d2`, or `l0d1-d2_2` on the second link
-/// between the two nodes (`twin` 1).
+/// between the two nodes.
 ///
 /// A host has one NIC, whose interface is named after the host (`l0d1h1`). The interface of a leaf or DCI switch on the
 /// link to this host is `l0d1-h1`.
 #[must_use]
-pub fn interface(near: NodePosition, far: NodePosition, twin: u32) -> String {
+pub fn interface(near: NodePosition, far: NodePosition, twin: Twin) -> String {
     let start = interface_start(0);
     let dc = near.dc.0 + 1;
     let near_part = match (near.role, far.role) {
@@ -173,11 +173,7 @@ pub fn interface(near: NodePosition, far: NodePosition, twin: u32) -> String {
         Role::DciSwitch => format!("d{}", far.dc.0 + 1),
         Role::Spine | Role::Leaf | Role::Host => far.inside(),
     };
-    let name = format!("{start}{dc}{near_part}-{far_part}");
-    match twin {
-        0 => name,
-        _ => format!("{name}_{}", twin + 1),
-    }
+    format!("{start}{dc}{near_part}-{far_part}{twin}")
 }
 
 /// Returns the text with which a slot's interface names begin: `l0d` for slot 0.
@@ -377,7 +373,7 @@ mod tests {
             (nic, leaf, 0, "l0d255h1535"),
             (dci, other, 98, "l0d255-d254_99"),
         ] {
-            assert_eq!(interface(near, far, twin), name);
+            assert_eq!(interface(near, far, Twin(twin)), name);
             assert!(name.len() <= 15);
         }
         assert_eq!([0, 15].map(interface_start), ["l0d", "lfd"]);

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use lab_scenario::Fault;
 use lab_units::{DcId, LinkId, NodeId, PortId};
 
-use crate::model::{Dc, Link, LinkKind, Node, Plan, Port, Role};
+use crate::model::{Dc, Link, LinkKind, Node, Plan, Port, Role, next_hop};
 
 /// Nodes, links and ports of a lab during resolution, when [`Node::routes`] is still empty.
 #[derive(Clone, Debug)]
@@ -74,7 +75,20 @@ impl Network {
         DcId::from_index(index)
     }
 
-    /// Returns the inter-DC links between two datacenters, in either direction.
+    /// Returns the link that a fault of the scenario changes; `None` if there is none.
+    pub fn link_of(&self, fault: &Fault) -> Option<LinkId> {
+        let [a, b] = fault.link.each_ref().map(|name| self.dc_named(name));
+        let place = usize::try_from(fault.twin.0).ok()?;
+        self.links_between(a?, b?).nth(place)
+    }
+
+    /// Returns the name of the next hop through `port`, as in [`Plan::next_hop`].
+    pub fn next_hop(&self, port: PortId) -> String {
+        let dc = self.neighbour(port).dc;
+        next_hop(&self.dcs[dc.index()], self.link(port.link()))
+    }
+
+    /// Returns the inter-DC links between two datacenters, in either direction, in the order of the scenario.
     pub fn links_between(&self, a: DcId, b: DcId) -> impl Iterator<Item = LinkId> {
         let between = move |link: &Link| {
             let ends = (self.node(link.a).dc, self.node(link.b).dc);

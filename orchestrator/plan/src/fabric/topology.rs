@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use lab_parameters::LinkConfig;
 use lab_scenario::{Agent, Fabric, Topology};
-use lab_units::{DcId, LinkId, NodeId};
+use lab_units::{DcId, LinkId, NodeId, Twin};
 
 use crate::{
     address::{self, NodePosition},
@@ -38,7 +38,7 @@ struct Builder<'a> {
     /// Number of link-end addresses assigned so far inside each datacenter.
     ends: Vec<u32>,
     /// Number of links created so far between each pair of nodes.
-    twins: BTreeMap<(NodeId, NodeId), u32>,
+    twins: BTreeMap<(NodeId, NodeId), Twin>,
 }
 
 impl<'a> Builder<'a> {
@@ -193,16 +193,9 @@ impl<'a> Builder<'a> {
         let pair = (a.min(b), a.max(b));
         let twins = self.twins.entry(pair).or_default();
         let twin = *twins;
-        *twins += 1;
-        let plain = format!(
-            "{}-{}",
-            self.network.node(a).name,
-            self.network.node(b).name
-        );
-        let name = match twin {
-            0 => plain,
-            _ => format!("{plain}_{}", twin + 1),
-        };
+        *twins = Twin(twin.0 + 1);
+        let [near, far] = [a, b].map(|node| &self.network.node(node).name);
+        let name = format!("{near}-{far}{twin}");
         for (near, far, port) in [(a, b, id.port_a()), (b, a, id.port_b())] {
             let port = Port {
                 node: near,

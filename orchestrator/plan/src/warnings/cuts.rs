@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab_units::{DcId, LinkId, Nanos};
+use lab_units::{DcId, LinkId, Nanos, PortId};
 
 use super::inspection::{Inspection, warning};
 use crate::{
@@ -14,8 +14,8 @@ use crate::{
     scope::{choice, routing::Routing},
 };
 
-/// Candidate for a destination: the switch's datacenter, the destination and the next datacenter.
-type Unseen = (DcId, DcId, DcId);
+/// Candidate for a destination: the switch's datacenter, the destination and the port to the next hop.
+type Unseen = (DcId, DcId, PortId);
 
 /// Returns a warning for each time span in which the first switch of data or ACKs has live candidates whose path is cut
 /// beyond the switch's own link.
@@ -28,7 +28,7 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
         let mut before = std::mem::take(&mut open);
         for &(from, to) in &pairs {
             for candidate in routing.candidates(from, to) {
-                let unseen = (from, to, candidate.next_dc);
+                let unseen = (from, to, candidate.port);
                 let links = dead_ends(routing, candidate, to, down);
                 if !links.is_empty() {
                     let since = before.remove(&unseen);
@@ -65,13 +65,20 @@ fn dead_ends(
     if is_cut(candidate) || candidate.next_dc == to {
         return BTreeSet::new();
     }
-    let next = routing.candidates(candidate.next_dc, to);
-    if next.iter().all(is_cut) {
-        return next.iter().map(|next| next.port.link()).collect();
+    let mut lost = BTreeSet::new();
+    let mut seen = BTreeSet::from([candidate.next_dc]);
+    let mut open = vec![candidate.next_dc];
+    while let Some(at) = open.pop() {
+        let next = routing.candidates(at, to);
+        if next.iter().all(is_cut) {
+            lost.extend(next.iter().map(|next| next.port.link()));
+            continue;
+        }
+        let live = next.iter().filter(|next| !is_cut(next));
+        let ahead = live.map(|next| next.next_dc).filter(|dc| *dc != to);
+        open.extend(ahead.filter(|dc| seen.insert(*dc)));
     }
-    next.iter()
-        .flat_map(|next| dead_ends(routing, next, to, down))
-        .collect()
+    lost
 }
 
 fn sentence(
@@ -88,7 +95,14 @@ fn sentence(
     let named: Vec<_> = found
         .iter()
         .take(NAMED)
-        .map(|(from, to, next)| format!("`{}` to `{}` via `{}`", name(from), name(to), name(next)))
+        .map(|(from, to, next)| {
+            format!(
+                "`{}` to `{}` via `{}`",
+                name(from),
+                name(to),
+                network.next_hop(*next)
+            )
+        })
         .collect();
     let more = match found.len().saturating_sub(NAMED) {
         0 => String::new(),

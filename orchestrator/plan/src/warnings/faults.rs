@@ -94,13 +94,14 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
     let mut spans: BTreeMap<FaultSpan, Vec<DcPair>> = BTreeMap::new();
     inspection.timeline().walk(|at, cut, routing| {
         while let Some(fault) = in_time.next_if(|fault| fault.at == at) {
-            for link in links(inspection, fault) {
-                match fault.change {
-                    FaultSpec::Down => down.insert(link, fault.entry),
-                    FaultSpec::Up => down.remove(&link),
-                    FaultSpec::Set { .. } => None,
-                };
-            }
+            let Some(link) = inspection.network.link_of(fault) else {
+                continue;
+            };
+            match fault.change {
+                FaultSpec::Down => down.insert(link, fault.entry),
+                FaultSpec::Up => down.remove(&link),
+                FaultSpec::Set { .. } => None,
+            };
         }
         for &(from, to) in &pairs {
             let pair = (from.min(to), from.max(to));
@@ -138,20 +139,19 @@ type DcPair = (DcId, DcId);
 /// Time span between faults: start, end (`None` if it never ends), and the indices of the faults that begin it.
 type FaultSpan = (Nanos, Option<Nanos>, Vec<usize>);
 
-fn links(inspection: &Inspection<'_>, fault: &Fault) -> Vec<LinkId> {
-    let network = inspection.network;
-    let [a, b] = fault.link.each_ref().map(|name| network.dc_named(name));
-    let between = a.zip(b).map(|(a, b)| network.links_between(a, b));
-    between.into_iter().flatten().collect()
-}
-
 /// Returns true if the switches' tables contain a path between two datacenters on which no link is cut.
 fn is_connected(routing: Routing<'_>, (from, to): (DcId, DcId), down: &BTreeSet<LinkId>) -> bool {
-    let mut up = routing
-        .candidates(from, to)
-        .iter()
-        .filter(|candidate| !down.contains(&candidate.port.link()));
-    up.any(|next| next.next_dc == to || is_connected(routing, (next.next_dc, to), down))
+    let mut seen = BTreeSet::from([from]);
+    let mut open = vec![from];
+    while let Some(at) = open.pop() {
+        let candidates = routing.candidates(at, to).iter();
+        let up = candidates.filter(|candidate| !down.contains(&candidate.port.link()));
+        open.extend(
+            up.map(|next| next.next_dc)
+                .filter(|next| seen.insert(*next)),
+        );
+    }
+    seen.contains(&to)
 }
 
 fn sentence(

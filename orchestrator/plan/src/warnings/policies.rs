@@ -147,7 +147,8 @@ fn tie(inspection: &Inspection<'_>, label: &str, config: &LcmpConfig) -> Option<
 struct DelayRow<'a> {
     from: &'a str,
     to: &'a str,
-    via: Vec<&'a str>,
+    /// Names of the next hops.
+    via: Vec<String>,
     delays: Vec<Nanos>,
 }
 
@@ -161,7 +162,7 @@ fn delay_rows<'a>(inspection: &Inspection<'a>, preset: Preset) -> Vec<DelayRow<'
             via: row
                 .candidates
                 .iter()
-                .map(|candidate| name(candidate.next_dc))
+                .map(|candidate| inspection.network.next_hop(candidate.port))
                 .collect(),
             delays: row
                 .candidates

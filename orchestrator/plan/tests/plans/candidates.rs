@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lab_plan::{Candidate, LinkKind, Plan, Switch};
+use lab_plan::{Candidate, Engine, LinkKind, Plan, PlanError, PlanOptions, Switch};
 use lab_units::{DcId, Nanos, PortId, Ratio};
 use proptest::prelude::*;
 
@@ -206,6 +206,8 @@ struct Sketch {
     /// Stretch in quarters.
     quarters: u64,
     max: u8,
+    /// True for `fewest-hops` instead of a downhill set.
+    is_by_hops: bool,
 }
 
 impl Sketch {
@@ -218,36 +220,48 @@ impl Sketch {
         format!(
             "name: sketch
 topology:
+  parallel: keep
   dcs: [{}]
   links:
 {}traffic: [{{ flows: [{{ from: dc1/h1, to: dc2/h1, size: 1 kB }}] }}]
 policies: [ecmp]
-routing: {{ candidates: downhill-delay, stretch: {}/4, max: {} }}
+routing: {{ {} }}
 ",
             dcs.collect::<Vec<_>>().join(", "),
             links.collect::<String>(),
-            self.quarters,
-            self.max,
+            self.routing(),
         )
+    }
+
+    fn routing(&self) -> String {
+        if self.is_by_hops {
+            return "candidates: fewest-hops".to_owned();
+        }
+        let Self { quarters, max, .. } = self;
+        format!("candidates: downhill-delay, stretch: {quarters}/4, max: {max}")
     }
 }
 
 prop_compose! {
-    /// Generates a random tree with additional links, of few different delays, some of them zero.
+    /// Generates a random tree with additional links, also parallel ones, of few different delays, some of them zero.
     fn sketch()(
         parents in prop::collection::vec(any::<prop::sample::Index>(), 2..9),
         extra in prop::collection::vec((0..9usize, 0..9usize), 0..20),
-        wires in prop::collection::vec((1..3u64, 0..4u64), 28),
+        again in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        wires in prop::collection::vec((1..3u64, 0..4u64), 34),
         quarters in prop_oneof![4..9u64, Just(4_000)],
         max in 2..=8u8,
     ) -> Sketch {
         let dcs = parents.len() + 1;
         let tree = (1..dcs).map(|at| (parents[at - 1].index(at), at));
         let extra = extra.into_iter().filter(|(a, b)| a < b && *b < dcs);
-        let pairs: BTreeSet<_> = tree.chain(extra).collect();
+        let different: BTreeSet<_> = tree.chain(extra).collect();
+        let mut pairs: Vec<_> = different.into_iter().collect();
+        let parallel: Vec<_> = again.iter().map(|at| *at.get(&pairs)).collect();
+        pairs.extend(parallel.into_iter().map(|(a, b)| (b, a)));
         let wires = wires.iter().map(|(rate, delay)| (rate * 100, *delay));
         let links = pairs.into_iter().zip(wires).map(|((a, b), (rate, delay))| (a, b, rate, delay));
-        Sketch { dcs, links: links.collect(), quarters, max }
+        Sketch { dcs, links: links.collect(), quarters, max, is_by_hops: false }
     }
 }
 
@@ -261,7 +275,7 @@ fn least_delays(plan: &Plan) -> Vec<Vec<u64>> {
         .filter(|link| link.kind == LinkKind::InterDc);
     for link in inter_dc {
         let [a, b] = [link.a.index(), link.b.index()];
-        least[a][b] = link.paper.delay_ns.get();
+        least[a][b] = least[a][b].min(link.paper.delay_ns.get());
         least[b][a] = least[a][b];
     }
     for via in 0..count {
@@ -287,10 +301,16 @@ proptest! {
     #[test]
     fn packets_never_come_back_whatever_is_chosen_and_whatever_is_dead(
         sketch in sketch(),
+        is_by_hops in any::<bool>(),
         dead in any::<u64>(),
         choices in prop::collection::vec(any::<prop::sample::Index>(), 9),
     ) {
-        let plan = common::simulated(&sketch.text());
+        let text = Sketch { is_by_hops, ..sketch.clone() }.text();
+        let options = PlanOptions { engine: Engine::Sim, ..PlanOptions::default() };
+        let plan = match common::try_plan(&text, &options) {
+            Err(PlanError::TooManyNextHops { .. }) => return Ok(()),
+            planned => planned.unwrap(),
+        };
         let is_alive = |port: PortId| dead >> (port.0 % 64) & 1 == 0;
         for (to, start) in (0..sketch.dcs).flat_map(|to| (0..sketch.dcs).map(move |at| (to, at))) {
             let to = DcId::from_index(to).unwrap();

@@ -2,7 +2,7 @@
 
 use lab_plan::{PlanOptions, resolve};
 use lab_scenario::{Fabric, Fault, FaultSpec, Traffic};
-use lab_units::Nanos;
+use lab_units::{Nanos, Twin};
 
 use crate::common;
 
@@ -112,6 +112,7 @@ fn names_that_nothing_has() {
             entry: 0,
             at: Nanos::ZERO,
             link: ["dc1".to_owned(), "dc1".to_owned()],
+            twin: Twin::FIRST,
             change: FaultSpec::Down,
         })),
         "`faults[0].link`: there is no inter-DC link `dc1-dc1`"
@@ -151,7 +152,8 @@ fn more_next_hops_than_a_switch_chooses_among() {
     assert_eq!(
         error(&parallel(9), &options),
         "`a` has 9 next hops on shortest paths to `b`, but a switch chooses among at most 8 (hint: remove \
-         links of `a`, or links from its next hops to `b`)"
+         links of `a`, or links from its next hops to `b`, or write `candidates: downhill-delay` in `routing`, which \
+         keeps the nearest)"
     );
 }
 

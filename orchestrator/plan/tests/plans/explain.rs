@@ -10,7 +10,7 @@ use lab_policy::FlowTuple;
 use lab_redte::{
     AgentLayout, Divisors, Header, Mlp, TeamLayout, Weights, fingerprint, weights::FORMAT,
 };
-use lab_units::{BitsPerSec, DcId, Nanos, Ratio, Trainer};
+use lab_units::{BitsPerSec, DcId, Nanos, PortId, Ratio, Trainer};
 
 use crate::common;
 
@@ -26,8 +26,8 @@ fn plan() -> Plan {
 fn explained(
     plan: &Plan,
     label: &str,
-    queues: &[(DcId, QueueState)],
-    dead: &[DcId],
+    queues: &[(PortId, QueueState)],
+    dead: &[PortId],
 ) -> Explanation {
     let address = |dc: usize| -> Ipv4Addr { plan.nodes[plan.dcs[dc].hosts[0].index()].addr };
     let question = Question {
@@ -69,8 +69,15 @@ fn question(from: DcId, to: DcId) -> Question<'static> {
 }
 
 /// Returns a queue of 600 MB towards DC2 that grows by 20 MB per sample and has been full for 40 samples.
-fn busy() -> [(DcId, QueueState); 1] {
-    [(DcId(1), "600MB:20MB:40".parse().unwrap())]
+fn busy(plan: &Plan) -> [(PortId, QueueState); 1] {
+    [(port(plan, "dc2"), "600MB:20MB:40".parse().unwrap())]
+}
+
+/// Returns the port of DC1 to the next hop called `next` on the way to DC8.
+fn port(plan: &Plan, next: &str) -> PortId {
+    let row = plan.switches[0].towards(DcId(7)).unwrap();
+    let mut ports = row.candidates.iter().map(|candidate| candidate.port);
+    ports.find(|port| plan.next_hop(*port) == next).unwrap()
 }
 
 #[test]
@@ -82,8 +89,8 @@ fn the_documents_tables_are_those_of_the_code() {
     let cases = [
         explained(&plan, lcmp, &[], &[]),
         explained(&plan, artifact, &[], &[]),
-        explained(&plan, lcmp, &busy(), &[]),
-        explained(&plan, lcmp, &[], &[DcId(1)]),
+        explained(&plan, lcmp, &busy(&plan), &[]),
+        explained(&plan, lcmp, &[], &[port(&plan, "dc2")]),
     ];
     for case in cases {
         let table = render_explanation(&case);
@@ -95,7 +102,7 @@ fn the_documents_tables_are_those_of_the_code() {
 #[test]
 fn every_score_by_hand() {
     let plan = plan();
-    let of = |label: &str, queues: &[(DcId, QueueState)]| explained(&plan, label, queues, &[]);
+    let of = |label: &str, queues: &[(PortId, QueueState)]| explained(&plan, label, queues, &[]);
     let rows = |explanation: &Explanation| -> Vec<_> {
         explanation
             .candidates
@@ -133,7 +140,7 @@ fn every_score_by_hand() {
         assert_eq!(kept, ["dc6", "dc4", "dc2"]);
         assert_eq!(explanation.rule, Some("scored"));
     }
-    let busy = of("lcmp", &busy());
+    let busy = of("lcmp", &busy(&plan));
     let dc2 = &busy.candidates[2];
     assert_eq!(
         (dc2.q, dc2.t, dc2.d, dc2.c_cong, dc2.cost),
@@ -144,7 +151,7 @@ fn every_score_by_hand() {
 #[test]
 fn bucket_policies_are_explained_by_their_buckets() {
     let plan = plan();
-    let ecmp = explained(&plan, "ecmp", &[], &[DcId(5)]);
+    let ecmp = explained(&plan, "ecmp", &[], &[port(&plan, "dc6")]);
     assert!(!ecmp.is_scored);
     assert!(
         ecmp.candidates
@@ -160,7 +167,7 @@ fn bucket_policies_are_explained_by_their_buckets() {
         ecmp.candidates.iter().filter(|row| row.is_chosen).count(),
         1
     );
-    let all: Vec<_> = (1..7).map(DcId).collect();
+    let all = ["dc2", "dc3", "dc4", "dc5", "dc6", "dc7"].map(|next| port(&plan, next));
     let none = explained(&plan, "ecmp", &[], &all);
     assert_eq!(none.rule, None);
     assert!(render_explanation(&none).contains("no link is up"));
@@ -234,7 +241,7 @@ fn trained_weights_are_explained_by_inputs_ratios_and_buckets() {
     };
     assert!(chosen(&idle) > 0);
 
-    let dead = explained(&plan, "weights", &[], &[DcId(5)]);
+    let dead = explained(&plan, "weights", &[], &[port(&plan, "dc6")]);
     assert_eq!(buckets(&dead), [0, 20, 20, 20, 20, 20]);
     assert_eq!(chosen(&dead), 20);
 }
@@ -245,7 +252,7 @@ fn inputs_of_trained_weights_are_what_the_question_gives() {
     let plan = with_weights(plan());
     let question = Question {
         policy: plan.policies.len() - 1,
-        utilisations: &[(DcId(5), Ratio::new(2, 5).unwrap())],
+        utilisations: &[(port(&plan, "dc6"), Ratio::new(2, 5).unwrap())],
         demands: &[(DcId(7), BitsPerSec::new(100_000_000_000).unwrap())],
         ..question(DcId(0), DcId(7))
     };

@@ -29,7 +29,7 @@ struct Sketch {
 
 impl Sketch {
     fn text(&self) -> String {
-        let mut text = "name: sketch\ntopology:\n  dcs:\n".to_owned();
+        let mut text = "name: sketch\ntopology:\n  parallel: keep\n  dcs:\n".to_owned();
         for (number, dc) in self.dcs.iter().enumerate() {
             let inside = match dc {
                 Shape::Direct(hosts) => format!("hosts: {hosts}"),
@@ -68,18 +68,22 @@ fn shape() -> impl Strategy<Value = Shape> {
 
 prop_compose! {
     /// Generates two datacenters with hosts and further datacenters of any shape, connected as a random tree with
-    /// additional links.
+    /// additional links, of which up to two are parallel to others. No datacenter has more than eight next hops.
     fn sketch()(
-        more in prop::collection::vec(shape(), 0..7),
+        more in prop::collection::vec(shape(), 0..6),
         parents in prop::collection::vec(any::<prop::sample::Index>(), 8),
         extra in prop::collection::vec((0..9usize, 0..9usize), 0..12),
+        again in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
         wires in prop::collection::vec((1..5u64, 1..4u64), 24),
     ) -> Sketch {
         let mut dcs = vec![Shape::Direct(2), Shape::Fabric(2, 2, 1)];
         dcs.extend(more);
         let tree = (1..dcs.len()).map(|at| (parents[at - 1].index(at), at));
         let extra = extra.iter().copied().filter(|(a, b)| a < b && *b < dcs.len());
-        let pairs: BTreeSet<_> = tree.chain(extra).collect();
+        let different: BTreeSet<_> = tree.chain(extra).collect();
+        let mut pairs: Vec<_> = different.into_iter().collect();
+        let parallel: Vec<_> = again.iter().map(|at| *at.get(&pairs)).collect();
+        pairs.extend(parallel);
         let wires = wires.iter().map(|(rate, delay)| (rate * 100, delay * 5));
         let links = pairs.into_iter().zip(wires).map(|((a, b), (rate, delay))| (a, b, rate, delay));
         Sketch { links: links.collect(), dcs, routing: "" }

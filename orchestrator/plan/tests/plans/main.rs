@@ -11,6 +11,7 @@ mod faults;
 mod graph;
 mod laws;
 mod paper;
+mod parallel;
 mod parameters;
 mod policies;
 mod reconvergence;

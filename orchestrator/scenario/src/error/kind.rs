@@ -157,7 +157,7 @@ pub enum ProblemKind {
     #[error("the link goes from `{name}` to itself")]
     SelfLink { name: String },
     #[error("`{}` and `{}` are linked twice, first on line {first_line} (hint: add up the rates, or \
-             put a transit datacenter between)", between[0], between[1])]
+             write `parallel: keep` in `topology` for links of their own)", between[0], between[1])]
     DuplicateLink {
         between: [String; 2],
         first_line: usize,
@@ -190,6 +190,11 @@ pub enum ProblemKind {
         key: &'static str,
         other: &'static str,
     },
+    #[error(
+        "`parallel: merge` applies only to a graph (hint: add up the rates of parallel links, or write `parallel: keep` for \
+         links of their own)"
+    )]
+    MergeOfWritten,
     #[error("`{key}` applies only to a graph (hint: name one by `zoo` or `import`)")]
     NeedsGraph { key: &'static str },
     #[error("`{path}` has none of the extensions of graph files: {}", list(known))]
@@ -302,6 +307,30 @@ pub enum ProblemKind {
     // Problems with faults.
     #[error("no link leads from `{}` to `{}`", between[0], between[1])]
     UnknownLink { between: [String; 2] },
+    #[error(
+        "there is no link `{name}`{}",
+        match suggestion {
+            Some(_) => suggest(suggestion.as_deref()),
+            None => " (hint: a link is called after its datacenters, `dc1-dc2`, and the second of parallel ones \
+                     `dc1-dc2_2`)".to_owned(),
+        }
+    )]
+    UnknownLinkName {
+        name: String,
+        suggestion: Option<String>,
+    },
+    #[error(
+        "`{}` and `{}` have {} links, {} (hint: name one here, or several in `links: [{}]`)",
+        between[0],
+        between[1],
+        names.len(),
+        list(names),
+        names.join(", ")
+    )]
+    SeveralLinks {
+        between: [String; 2],
+        names: Vec<String>,
+    },
     #[error("`{key}: false` has no effect (hint: write `{opposite}: true`)")]
     FaultNotTrue {
         key: &'static str,
@@ -313,6 +342,8 @@ pub enum ProblemKind {
     FaultChangesNothingAt { link: String, state: &'static str },
     #[error("the link from `{}` to `{}` is already in the list (hint: remove it here)", between[0], between[1])]
     FaultLinkTwice { between: [String; 2] },
+    #[error("the link `{link}` is already in the list (hint: remove it here)")]
+    FaultTwinTwice { link: String },
 
     // Problems with files that a scenario names.
     #[error(transparent)]

@@ -2,7 +2,7 @@
 
 use lab_parameters::{EcnConfig, LinkConfig, Parameter, ParameterSet};
 use lab_units::Nanos;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, json_schema};
 use serde::Deserialize;
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     defaults, limits,
-    yaml::{At, Maybe, Scalar, Text, WordOr, scalar::words},
+    yaml::{At, Maybe, Scalar, Text, Word, WordOr, scalar::words},
 };
 
 /// Key `ecn`: ECN parameters, or `none` to switch off marking that is the default.
@@ -99,8 +99,28 @@ impl SetsParameters for Link {
     }
 }
 
-/// Names of a link's two datacenters.
-pub type LinkEnds = At<Vec<Text<String>>>;
+/// Link of a fault: its name, or the names of its two datacenters.
+pub type LinkOfFault = At<WordOr<LinkName, Vec<Text<String>>>>;
+
+/// Link name in place of two datacenters: `dc1-dc2`, or `dc1-dc2_2` if another link between them comes before it.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkName;
+
+impl Word for LinkName {
+    const WORDS: &'static [(&'static str, Self)] = &[];
+
+    fn expected() -> &'static str {
+        "the names of two datacenters, `[dc1, dc2]`, or the name of a link, `dc1-dc2_2`"
+    }
+
+    fn word_schema() -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": "^[a-z][a-z0-9]*-[a-z][a-z0-9]*(_[0-9]+)?$",
+            "examples": ["dc1-dc2", "dc1-dc2_2"],
+        })
+    }
+}
 
 /// Change of links: time, exactly one of `link`, `links` and `dc`, and exactly one other key.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -113,14 +133,14 @@ pub type LinkEnds = At<Vec<Text<String>>>;
 pub struct Fault {
     /// Time of the change, counted from the earliest possible flow start.
     pub at: Text<Nanos>,
-    /// Names of the link's two datacenters.
+    /// Names of the link's two datacenters, or the link's own name. Parallel links are called `dc1-dc2`, `dc1-dc2_2`, in
+    /// the order of the topology.
     #[serde(default)]
-    #[schemars(length(min = 2, max = 2))]
-    pub link: Maybe<LinkEnds>,
-    /// Names of the two datacenters of each link, for links that share a risk, such as a duct, and change in one instant.
+    pub link: Maybe<LinkOfFault>,
+    /// Links, each as in `link`, that share a risk, such as a duct, and change in one instant.
     #[serde(default)]
     #[schemars(length(min = 1, max = limits::MAX_FAULTS))]
-    pub links: Maybe<At<Vec<LinkEnds>>>,
+    pub links: Maybe<At<Vec<LinkOfFault>>>,
     /// Name of a datacenter, all of whose links to other datacenters change in one instant.
     #[serde(default)]
     pub dc: Maybe<Text<String>>,

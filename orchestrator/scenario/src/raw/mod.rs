@@ -21,7 +21,7 @@ use lab_units::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-pub use link::{Fault, HostWire, Link, LinkEnds, Marking, NoEcn};
+pub use link::{Fault, HostWire, Link, LinkOfFault, Marking, NoEcn};
 pub use parameters::Parameters;
 pub use policy::{NoParameters, POLICY_KEYS, Policy, PolicyBody, PolicyName, Trained};
 pub use topology::{

@@ -1,6 +1,6 @@
 //! Datacenters and links, as written in a scenario.
 
-use lab_topologies::{MissingCoordinates, Unlabelled};
+use lab_topologies::{MissingCoordinates, Parallel, Unlabelled};
 use lab_units::{BitsPerSec, Nanos};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::Deserialize;
@@ -56,8 +56,9 @@ pub struct Topology {
     /// `degree>=N`. The others are transit datacenters.
     #[schemars(extend("default" = "all"))]
     pub hosts_at: Maybe<At<WordOr<HostsAtWord, Vec<Text<String>>>>>,
-    /// Treatment of parallel edges: `merge` makes one link with the sum of the rates and the least delay.
-    #[schemars(extend("default" = "merge"))]
+    /// Treatment of parallel links. A graph's parallel edges become one link with `merge`, with the sum of the rates and
+    /// the least delay; with `keep`, each is a link of its own. In `links`, parallel links are an error without `keep`.
+    /// Default: `merge` for a graph.
     pub parallel: Maybe<Text<Parallel>>,
     /// Treatment of nodes without coordinates on links without a delay: `error`, or `neighbours`, the mean position of
     /// the neighbours that have one, repeated.
@@ -121,15 +122,8 @@ pub const ALL: &str = "all";
 /// Text before the least number of neighbours of datacenters that have hosts.
 pub const MIN_DEGREE: &str = "degree>=";
 
-/// Treatment of parallel edges of a graph.
-#[derive(Clone, Copy, Debug)]
-pub enum Parallel {
-    /// One link with the sum of the rates.
-    Merge,
-}
-
 words! {
-    Parallel: "a treatment of parallel edges" { "merge" => Self::Merge }
+    Parallel: "a treatment of parallel links" { "merge" => Self::Merge, "keep" => Self::Keep }
     MissingCoordinates: "a treatment of missing coordinates" {
         "error" => Self::Error,
         "neighbours" => Self::Neighbours,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use lab_topologies::{
-    Format, Graph, HostsAt, MissingCoordinates, NameRules, NetworkError, NetworkOptions,
+    Format, Graph, HostsAt, MissingCoordinates, NameRules, NetworkError, NetworkOptions, Parallel,
     Unlabelled, Wan, network, read, zoo,
 };
 use lab_units::Nanos;
@@ -33,6 +33,8 @@ pub(super) enum TopologySource<'a> {
     Written {
         dcs: &'a At<Vec<At<raw::Dc>>>,
         links: &'a At<Vec<At<raw::With<raw::Link>>>>,
+        /// True if links between the same two datacenters are parallel links; false if they are a mistake.
+        keeps_parallel: bool,
     },
     /// They are made of a graph.
     Made(MadeTopology),
@@ -109,8 +111,13 @@ fn of_keys<'a>(
                     context.problem(range, ProblemKind::MissingKey { key });
                 }
             }
+            let keeps_parallel = keeps_parallel(context, keys);
             let written = dcs.zip(links);
-            return Ok(written.map(|(dcs, links)| TopologySource::Written { dcs, links }));
+            return Ok(written.map(|(dcs, links)| TopologySource::Written {
+                dcs,
+                links,
+                keeps_parallel,
+            }));
         }
         (Some(_), Some(import)) => {
             let [key, other] = ["import", "zoo"];
@@ -139,6 +146,18 @@ fn of_keys<'a>(
     }))
 }
 
+/// Returns true if the key `parallel` allows parallel links in `links`.
+fn keeps_parallel(context: &mut Context<'_>, keys: &raw::Topology) -> bool {
+    let Some(text) = keys.parallel.as_ref() else {
+        return false;
+    };
+    let parallel = context.read(text);
+    if parallel == Some(Parallel::Merge) {
+        context.problem(&text.range(), ProblemKind::MergeOfWritten);
+    }
+    parallel == Some(Parallel::Keep)
+}
+
 /// Checks that a topology with the key `other` lists no datacenters or links.
 fn not_with(context: &mut Context<'_>, keys: &raw::Topology, other: &'static str) {
     let dcs = keys.dcs.as_ref().map(|list| ("dcs", &list.range));
@@ -148,7 +167,7 @@ fn not_with(context: &mut Context<'_>, keys: &raw::Topology, other: &'static str
     }
 }
 
-/// Returns the options of a graph that a topology sets, with their byte ranges.
+/// Returns the options that apply only to a graph and that a topology sets, with their byte ranges.
 fn options(keys: &raw::Topology) -> Vec<(&'static str, Range<usize>)> {
     let hosts_at = keys.hosts_at.as_ref();
     let all = [
@@ -160,7 +179,6 @@ fn options(keys: &raw::Topology) -> Vec<(&'static str, Range<usize>)> {
         ),
         ("hosts", keys.hosts.as_ref().map(Text::range)),
         ("hosts_at", hosts_at.map(|at| at.range.clone())),
-        ("parallel", keys.parallel.as_ref().map(Text::range)),
         (
             "missing_coordinates",
             keys.missing_coordinates.as_ref().map(Text::range),
@@ -232,8 +250,6 @@ fn made(
     let km_per_ms = limits::MIN_KM_PER_MS..=limits::MAX_KM_PER_MS;
     let rates = limits::MIN_RATE..=limits::MAX_RATE;
     let hosts_at = hosts_at(context, keys);
-    // The only treatment of parallel edges is that of `network`.
-    let _ = keys.parallel.as_ref().map(|text| context.read(text));
     let options = NetworkOptions {
         km_per_ms: context.within_or(&keys.km_per_ms, km_per_ms, defaults::KM_PER_MS),
         default_rate: context.within_or(&keys.default_rate, rates, defaults::DEFAULT_RATE),
@@ -243,6 +259,7 @@ fn made(
             .and_then(|text| context.within(text, Nanos::ZERO..=limits::MAX_DELAY)),
         hosts: context.within_or(&keys.hosts, 1..=limits::MAX_HOSTS, defaults::DEFAULT_HOSTS),
         hosts_at: hosts_at.unwrap_or(HostsAt::All),
+        parallel: context.read_or(&keys.parallel, Parallel::Merge),
         missing_coordinates: context.read_or(&keys.missing_coordinates, MissingCoordinates::Error),
         unlabelled: context.read_or(&keys.unlabelled, Unlabelled::Error),
         largest_component: context.read_or(&keys.largest_component, false),

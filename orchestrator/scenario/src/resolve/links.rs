@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use lab_units::Nanos;
+use lab_units::{Nanos, Twin};
 
 use super::{
     context::{Context, one_key},
@@ -18,7 +18,8 @@ use crate::{
     limits,
     model::{Fault, FaultSpec, InterDcLink, LinkConfig},
     raw::{self, SetsParameters},
-    yaml::{At, Text},
+    suggest::did_you_mean,
+    yaml::{At, Text, WordOr},
 };
 
 /// Indices of a link's two datacenters, the lower one first.
@@ -36,7 +37,11 @@ pub(super) fn links(
         None => defaults::INTER_DC,
     };
     match &form.source {
-        TopologySource::Written { links, .. } => written(context, network, links, base),
+        TopologySource::Written {
+            links,
+            keeps_parallel,
+            ..
+        } => written(context, network, (links, *keeps_parallel), base),
         TopologySource::Made(made) => self::made(context, network, made, base),
     }
 }
@@ -91,11 +96,11 @@ fn made(
     resolved
 }
 
-/// Resolves the links that a scenario lists.
+/// Resolves the links that a scenario lists; `keeps_parallel` is true if some may have the same datacenters.
 fn written(
     context: &mut Context<'_>,
     network: &IndexedTopology,
-    raw: &At<Vec<At<raw::With<raw::Link>>>>,
+    (raw, keeps_parallel): (&At<Vec<At<raw::With<raw::Link>>>>, bool),
     base: LinkConfig,
 ) -> Vec<InterDcLink> {
     context.count(&raw.range, raw.value.len(), 1..=limits::MAX_LINKS);
@@ -104,12 +109,16 @@ fn written(
     let mut all_known = true;
     for At { value: raw, .. } in raw.value.iter().take(limits::MAX_LINKS) {
         let wire = link(context, &raw.texts, &raw.own.ecn, base);
-        let Some(Between { names, ends }) = between(context, network, &raw.own.between) else {
+        let range = &raw.own.between.range;
+        let Some(Between { names, ends }) =
+            between(context, network, range, &raw.own.between.value)
+        else {
             all_known = false;
             continue;
         };
-        let range = &raw.own.between.range;
-        if let Some(first) = ranges.get(&ends) {
+        if let Some(first) = ranges.get(&ends)
+            && !keeps_parallel
+        {
             let kind = ProblemKind::DuplicateLink {
                 between: names.clone(),
                 first_line: context.line(first),
@@ -138,10 +147,11 @@ struct Between {
 fn between(
     context: &mut Context<'_>,
     network: &IndexedTopology,
-    raw: &At<Vec<Text<String>>>,
+    range: &Range<usize>,
+    raw: &[Text<String>],
 ) -> Option<Between> {
-    let [first, second] = raw.value.as_slice() else {
-        context.count(&raw.range, raw.value.len(), 2..=2);
+    let [first, second] = raw else {
+        context.count(range, raw.len(), 2..=2);
         return None;
     };
     let a = network.dc(context, first);
@@ -200,16 +210,21 @@ pub(super) fn faults(
         return Vec::new();
     };
     context.count(&raw.range, raw.value.len(), 0..=limits::MAX_FAULTS);
+    let known = KnownLinks {
+        network,
+        links: named_links(network),
+    };
     let mut faults = Vec::new();
     for (entry, raw) in raw.value.iter().enumerate() {
         let at = context.within(&raw.value.own.at, Nanos::ZERO..=limits::MAX_DURATION);
-        let links = fault_links(context, network, raw);
+        let links = fault_links(context, &known, raw);
         let change = change(context, raw);
         if let (Some(at), Some(change)) = (at, change) {
-            let fault = |link| Fault {
+            let fault = |link: FaultyLink| Fault {
                 entry,
                 at,
-                link,
+                link: link.between,
+                twin: link.twin,
                 change,
             };
             faults.extend(links.into_iter().map(|link| (raw, fault(link))));
@@ -225,20 +240,53 @@ pub(super) fn faults(
     faults.into_iter().map(|(_, fault)| fault).collect()
 }
 
-/// Returns the links that a fault changes, each once, as the names of their datacenters.
+/// Link that a fault changes.
+#[derive(Clone, Debug)]
+struct FaultyLink {
+    /// Names of the link's two datacenters.
+    between: [String; 2],
+    twin: Twin,
+}
+
+impl FaultyLink {
+    fn is_same(&self, other: &Self) -> bool {
+        same(&self.between, &other.between) && self.twin == other.twin
+    }
+
+    fn name(&self) -> String {
+        let [a, b] = &self.between;
+        format!("{a}-{b}{}", self.twin)
+    }
+}
+
+/// Links that a fault may name.
+struct KnownLinks<'a> {
+    network: &'a IndexedTopology,
+    links: Vec<FaultyLink>,
+}
+
+impl KnownLinks<'_> {
+    /// Copies the links for which `is_asked` is true.
+    fn those(&self, is_asked: impl Fn(&FaultyLink) -> bool) -> Vec<FaultyLink> {
+        let links = self.links.iter().filter(|link| is_asked(link));
+        links.cloned().collect()
+    }
+}
+
+/// Returns the links that a fault changes, each once.
 fn fault_links(
     context: &mut Context<'_>,
-    network: &IndexedTopology,
+    known: &KnownLinks<'_>,
     raw: &At<raw::With<raw::Fault>>,
-) -> Vec<[String; 2]> {
+) -> Vec<FaultyLink> {
     let own = &raw.value.own;
     one_key!(context, &raw.range, own, "link": link, "links": links, "dc": dc);
     if let Some(link) = own.link.as_ref() {
-        fault_link(context, network, link).into_iter().collect()
+        fault_link(context, known, link).into_iter().collect()
     } else if let Some(links) = own.links.as_ref() {
-        shared_risk(context, network, links)
+        shared_risk(context, known, links)
     } else if let Some(dc) = own.dc.as_ref() {
-        links_of(context, network, dc)
+        links_of(context, known, dc)
     } else {
         Vec::new()
     }
@@ -247,17 +295,23 @@ fn fault_links(
 /// Returns the links in the list `links` of a fault.
 fn shared_risk(
     context: &mut Context<'_>,
-    network: &IndexedTopology,
-    raw: &At<Vec<raw::LinkEnds>>,
-) -> Vec<[String; 2]> {
+    known: &KnownLinks<'_>,
+    raw: &At<Vec<raw::LinkOfFault>>,
+) -> Vec<FaultyLink> {
     context.count(&raw.range, raw.value.len(), 1..=limits::MAX_FAULTS);
-    let mut links: Vec<[String; 2]> = Vec::new();
+    let mut links: Vec<FaultyLink> = Vec::new();
     for raw in &raw.value {
-        let Some(link) = fault_link(context, network, raw) else {
+        let Some(link) = fault_link(context, known, raw) else {
             continue;
         };
-        if links.iter().any(|known| same(known, &link)) {
-            context.problem(&raw.range, ProblemKind::FaultLinkTwice { between: link });
+        if links.iter().any(|listed| listed.is_same(&link)) {
+            let kind = match raw.value {
+                WordOr::Word(..) => ProblemKind::FaultTwinTwice { link: link.name() },
+                WordOr::Body(_) => ProblemKind::FaultLinkTwice {
+                    between: link.between,
+                },
+            };
+            context.problem(&raw.range, kind);
         } else {
             links.push(link);
         }
@@ -265,38 +319,90 @@ fn shared_risk(
     links
 }
 
-/// Returns the links of the datacenter that `raw` names to other datacenters, each pair of datacenters once.
+/// Returns the links of the datacenter that `raw` names to other datacenters.
 fn links_of(
     context: &mut Context<'_>,
-    network: &IndexedTopology,
+    known: &KnownLinks<'_>,
     raw: &Text<String>,
-) -> Vec<[String; 2]> {
-    let Some(index) = network.dc(context, raw) else {
+) -> Vec<FaultyLink> {
+    let Some(index) = known.network.dc(context, raw) else {
         return Vec::new();
     };
-    let name = network.name(index);
-    let mut links: Vec<[String; 2]> = Vec::new();
-    for link in &network.model.links {
-        let is_known = links.iter().any(|known| same(known, &link.between));
-        if link.between.iter().any(|end| end == name) && !is_known {
-            links.push(link.between.clone());
-        }
-    }
-    links
+    let name = known.network.name(index);
+    known.those(|link| link.between.iter().any(|end| end == name))
 }
 
+/// Returns the link that a fault names: by its own name, or by its two datacenters if they have only one.
 fn fault_link(
     context: &mut Context<'_>,
-    network: &IndexedTopology,
-    raw: &raw::LinkEnds,
-) -> Option<[String; 2]> {
-    let Between { names, .. } = between(context, network, raw)?;
-    let mut links = network.model.links.iter();
-    if !links.any(|link| same(&link.between, &names)) {
-        let between = names.clone();
-        context.problem(&raw.range, ProblemKind::UnknownLink { between });
+    known: &KnownLinks<'_>,
+    raw: &raw::LinkOfFault,
+) -> Option<FaultyLink> {
+    match &raw.value {
+        WordOr::Word(name, _) => named(context, known, &raw.range, name),
+        WordOr::Body(ends) => {
+            let Between { names, .. } = between(context, known.network, &raw.range, ends)?;
+            let links = known.those(|link| same(&link.between, &names));
+            if links.len() > 1 {
+                let kind = ProblemKind::SeveralLinks {
+                    between: names,
+                    names: links.iter().map(FaultyLink::name).collect(),
+                };
+                context.problem(&raw.range, kind);
+                return None;
+            }
+            if links.is_empty() {
+                let between = names.clone();
+                context.problem(&raw.range, ProblemKind::UnknownLink { between });
+            }
+            Some(FaultyLink {
+                between: names,
+                twin: Twin::FIRST,
+            })
+        }
     }
-    Some(names)
+}
+
+/// Returns the link called `name`; its two datacenters may be in either order.
+fn named(
+    context: &mut Context<'_>,
+    known: &KnownLinks<'_>,
+    range: &Range<usize>,
+    name: &str,
+) -> Option<FaultyLink> {
+    let (ends, twin) = Twin::split(name);
+    let wanted = ends.split_once('-').map(|(a, b)| FaultyLink {
+        between: [a, b].map(str::to_owned),
+        twin,
+    });
+    let is_wanted = |link: &&FaultyLink| wanted.as_ref().is_some_and(|it| it.is_same(link));
+    let found = known.links.iter().find(is_wanted).cloned();
+    if found.is_none() {
+        let names: Vec<String> = known.links.iter().map(FaultyLink::name).collect();
+        let kind = ProblemKind::UnknownLinkName {
+            name: name.to_owned(),
+            suggestion: did_you_mean(name, names.iter().map(String::as_str)),
+        };
+        context.problem(range, kind);
+    }
+    found
+}
+
+/// Returns all links between datacenters, in the order of the topology.
+fn named_links(network: &IndexedTopology) -> Vec<FaultyLink> {
+    let mut counts: BTreeMap<[&str; 2], u32> = BTreeMap::new();
+    let links = network.model.links.iter().map(|link| {
+        let mut ends = link.between.each_ref().map(String::as_str);
+        ends.sort_unstable();
+        let earlier = counts.entry(ends).or_default();
+        let twin = Twin(*earlier);
+        *earlier += 1;
+        FaultyLink {
+            between: link.between.clone(),
+            twin,
+        }
+    });
+    links.collect()
 }
 
 fn same(a: &[String; 2], b: &[String; 2]) -> bool {
@@ -340,10 +446,11 @@ fn is_true(
 fn cuts_alternate(context: &mut Context<'_>, faults: &[(&At<raw::With<raw::Fault>>, Fault)]) {
     let mut in_time: Vec<_> = faults.iter().collect();
     in_time.sort_by_key(|(_, fault)| fault.at);
-    let mut down: BTreeSet<[&str; 2]> = BTreeSet::new();
+    let mut down: BTreeSet<([&str; 2], Twin)> = BTreeSet::new();
     for (raw, fault) in in_time {
-        let mut link = fault.link.each_ref().map(String::as_str);
-        link.sort_unstable();
+        let mut ends = fault.link.each_ref().map(String::as_str);
+        ends.sort_unstable();
+        let link = (ends, fault.twin);
         let state = match fault.change {
             FaultSpec::Down => (!down.insert(link)).then_some("down"),
             FaultSpec::Up => (!down.remove(&link)).then_some("up"),
@@ -354,7 +461,7 @@ fn cuts_alternate(context: &mut Context<'_>, faults: &[(&At<raw::With<raw::Fault
             let kind = match raw.value.own.link.as_ref() {
                 Some(_) => ProblemKind::FaultChangesNothing { state },
                 None => ProblemKind::FaultChangesNothingAt {
-                    link: format!("{a}-{b}"),
+                    link: format!("{a}-{b}{}", fault.twin),
                     state,
                 },
             };

@@ -1,7 +1,7 @@
 //! Split by trained weights, after an interval with the measurements that a question gives.
 
 use lab_redte::{AgentLayout, Observation, buckets, state::share};
-use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
+use lab_units::{BitsPerSec, Bytes, Nanos};
 use serde::Serialize;
 
 use super::question::Question;
@@ -14,7 +14,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ActorInput {
     pub quantity: InputQuantity,
-    /// Name of the datacenter to which the link leads or the demand goes.
+    /// Name of the next hop to which the link leads, or of the datacenter to which the demand goes.
     pub to: String,
     /// Utilisation of the link, or the demand divided by the rate of the fastest inter-DC link.
     pub share: f64,
@@ -43,7 +43,7 @@ pub(super) struct ActorSplit {
 /// Measurement that the question gives: bytes in an interval, and the rate to which they are relative.
 struct GivenInput {
     quantity: InputQuantity,
-    to: DcId,
+    to: String,
     bytes: Bytes,
     rate: BitsPerSec,
 }
@@ -78,14 +78,14 @@ pub(super) fn split(
 
     let input = |(measured, &input): (&GivenInput, &f32)| ActorInput {
         quantity: measured.quantity,
-        to: plan.dcs[measured.to.index()].name.clone(),
+        to: measured.to.clone(),
         share: share(measured.bytes, measured.rate, interval),
         input,
     };
     let measured = links.iter().chain(&demands);
     let ratios = &decision.ratios[head];
     let candidates = &plan.switches[switch].destinations[row].candidates;
-    let is_live = |candidate: &Candidate| question.is_alive(candidate.next_dc);
+    let is_live = |candidate: &Candidate| question.is_alive(candidate.port);
     let live: Vec<bool> = candidates.iter().map(is_live).collect();
     let provisioned: Vec<u16> = (0..candidates.len())
         .map(|place| run.buckets_of(switch, row, place))
@@ -110,10 +110,10 @@ fn links(
         let candidate = all().find(|it| it.port.index() == *link)?;
         let rate = plan.links[candidate.port.link().index()].paper.rate_bps;
         let carried = rate.bytes_in(interval).get();
-        let used = question.utilisation(candidate.next_dc);
+        let used = question.utilisation(candidate.port);
         Some(GivenInput {
             quantity: InputQuantity::Utilisation,
-            to: candidate.next_dc,
+            to: plan.next_hop(candidate.port),
             bytes: Bytes::new(used.scale_nearest(carried)),
             rate,
         })
@@ -131,7 +131,7 @@ fn demands(
     let destinations = plan.switches[question.from.index()].destinations.iter();
     let demand = |row: &Destination| GivenInput {
         quantity: InputQuantity::Demand,
-        to: row.dc,
+        to: plan.dcs[row.dc.index()].name.clone(),
         bytes: question
             .demand(row.dc)
             .map_or(Bytes::ZERO, |it| it.bytes_in(interval)),

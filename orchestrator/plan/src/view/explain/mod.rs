@@ -57,7 +57,7 @@ pub struct Explanation {
 /// Candidate with its scores, and its role in the decision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
-    /// Name of the datacenter to which the candidate leads next.
+    /// Name of the next hop: the datacenter and, after the first of parallel links, the link's place, such as `dc2_2`.
     pub via: String,
     /// Delay that enters the path cost: of the whole path, or of its first link.
     pub delay_ns: Nanos,
@@ -165,8 +165,7 @@ fn before_decision(
     question: &Question<'_>,
     candidate: &Candidate,
 ) -> Explained {
-    let via = candidate.next_dc;
-    let queue = question.queue(via);
+    let queue = question.queue(candidate.port);
     let (delay, capacity) = match policy.lcmp() {
         Some(config) => policy::scored(candidate, config.preset),
         None => (candidate.paper_delay_ns, candidate.paper_bottleneck_bps),
@@ -181,7 +180,7 @@ fn before_decision(
             .map_or(0, |config| of(config, delay, capacity))
     };
     Explained {
-        via: plan.dcs[via.index()].name.clone(),
+        via: plan.next_hop(candidate.port),
         delay_ns: delay,
         capacity_bps: capacity,
         delay_score: score(|config, delay, _| delay_score(delay, config)),
@@ -195,7 +194,7 @@ fn before_decision(
         cost: 0,
         ratio: None,
         buckets: 1,
-        is_alive: question.is_alive(via),
+        is_alive: question.is_alive(candidate.port),
         is_kept: false,
         is_chosen: false,
     }

@@ -61,7 +61,7 @@ fn path_row(
     [
         first(home(plan, switch)),
         first(dc_name(plan, destination.dc)),
-        dc_name(plan, candidate.next_dc).to_owned(),
+        plan.next_hop(candidate.port),
         plan.ports[candidate.port.index()].interface.clone(),
         candidate.paper_delay_ns.to_string(),
         candidate.paper_bottleneck_bps.to_string(),
