@@ -1,7 +1,7 @@
 //! Routes: paths regardless of direction.
 
 use lab_records::{DcPath, LinkInfo, RunInfo};
-use lab_units::Nanos;
+use lab_units::{Nanos, Twin};
 
 /// Network of datacenters and links, which maps paths (directed) to routes (undirected).
 pub struct Routes {
@@ -17,6 +17,8 @@ pub struct UndirectedRoute {
     pub text: String,
     /// Names of the datacenters on the route; empty if one of them is unknown.
     pub hops: Vec<String>,
+    /// Places, among parallel links, of the links between these datacenters.
+    twins: Vec<Twin>,
 }
 
 impl Routes {
@@ -33,11 +35,11 @@ impl Routes {
         self.of_path(&DcPath::new([text]))
     }
 
-    /// Returns the one-way delay of a route, over the link of least delay at each hop; `None` if a hop has no link.
+    /// Returns the one-way delay of a route; `None` if a hop has no link.
     pub fn delay(&self, route: &UndirectedRoute) -> Option<Nanos> {
-        let pairs = route.hops.windows(2);
-        let total = pairs
-            .map(|pair| self.link_delay(&pair[0], &pair[1]))
+        let total = route
+            .links()
+            .map(|hop| self.link_delay(hop))
             .sum::<Option<u64>>()?;
         (route.hops.len() > 1).then_some(Nanos::new(total))
     }
@@ -45,38 +47,71 @@ impl Routes {
     /// Returns the route of `path`.
     pub fn of_path(&self, path: &DcPath) -> UndirectedRoute {
         let names: Vec<&str> = self.dcs.iter().map(String::as_str).collect();
-        let Some(mut hops) = path.hops(&names) else {
+        let Some(steps) = path.steps(&names) else {
             return UndirectedRoute {
                 text: path.to_string(),
                 hops: Vec::new(),
+                twins: Vec::new(),
             };
         };
+        let mut hops: Vec<&str> = steps.iter().map(|(dc, _)| *dc).collect();
+        let mut twins: Vec<Twin> = steps.iter().skip(1).map(|(_, twin)| *twin).collect();
         let position = |hop: Option<&&str>| names.iter().position(|name| Some(name) == hop);
         if position(hops.first()) > position(hops.last()) {
             hops.reverse();
+            twins.reverse();
         }
+        let places = [Twin::FIRST].into_iter().chain(twins.iter().copied());
+        let shown = hops.iter().zip(places);
         UndirectedRoute {
-            text: DcPath::new(&hops).to_string(),
+            text: DcPath::new(shown.map(|(dc, twin)| format!("{dc}{twin}"))).to_string(),
             hops: hops.into_iter().map(str::to_owned).collect(),
+            twins,
         }
     }
 
-    fn link_delay(&self, from: &str, to: &str) -> Option<u64> {
-        let between = self.links.iter().filter(|link| joins(link, from, to));
-        between.map(|link| link.delay_ns.get()).min()
+    fn link_delay(&self, hop: RouteHop<'_>) -> Option<u64> {
+        let mut links = self.links.iter();
+        let link = links.find(|link| hop.is_over(link));
+        link.map(|link| link.delay_ns.get())
     }
 }
 
 impl UndirectedRoute {
     /// Returns true if the route passes over `link`.
     pub fn crosses(&self, link: &LinkInfo) -> bool {
-        let mut pairs = self.hops.windows(2);
-        pairs.any(|pair| joins(link, &pair[0], &pair[1]))
+        self.links().any(|hop| hop.is_over(link))
+    }
+
+    fn links(&self) -> impl Iterator<Item = RouteHop<'_>> {
+        let pairs = self.hops.windows(2).zip(&self.twins);
+        pairs.map(|(pair, twin)| RouteHop {
+            ends: [&pair[0], &pair[1]],
+            twin: *twin,
+        })
     }
 }
 
-fn joins(link: &LinkInfo, one: &str, other: &str) -> bool {
-    (link.a == one && link.b == other) || (link.a == other && link.b == one)
+/// Returns true if `link` leads from the datacenter `from` to the next hop called `next`, such as `dc2_2`.
+pub fn leads(link: &LinkInfo, [from, next]: [&str; 2]) -> bool {
+    let (to, twin) = Twin::split(next);
+    let ends = [from, to];
+    RouteHop { ends, twin }.is_over(link)
+}
+
+/// Two datacenters on a route and the place of the link between them among parallel links.
+#[derive(Clone, Copy)]
+struct RouteHop<'a> {
+    ends: [&'a str; 2],
+    twin: Twin,
+}
+
+impl RouteHop<'_> {
+    fn is_over(self, link: &LinkInfo) -> bool {
+        let [one, other] = self.ends;
+        let joins = (link.a == one && link.b == other) || (link.a == other && link.b == one);
+        joins && Twin::split(&link.name).1 == self.twin
+    }
 }
 
 #[cfg(test)]
@@ -107,5 +142,23 @@ mod tests {
     fn a_path_over_unknown_datacenters_is_kept_as_it_is() {
         let route = Routes::new(&testing::info()).named("dc3-dc9");
         assert_eq!((route.text.as_str(), route.hops.len()), ("dc3-dc9", 0));
+    }
+
+    #[test]
+    fn a_route_over_a_parallel_link_crosses_that_link_alone() {
+        let mut info = testing::info();
+        let mut second = info.links[0].clone();
+        second.name = format!("{}_2", second.name);
+        second.delay_ns = Nanos::from_millis(7);
+        let [a, b] = [second.a.clone(), second.b.clone()];
+        info.links.push(second);
+        let routes = Routes::new(&info);
+        for path in [format!("{a}-{b}_2"), format!("{b}-{a}_2")] {
+            let route = routes.named(&path);
+            assert_eq!(route.text, format!("{a}-{b}_2"));
+            assert_eq!(routes.delay(&route), Some(Nanos::from_millis(7)));
+            let crossed: Vec<bool> = info.links.iter().map(|link| route.crosses(link)).collect();
+            assert_eq!(crossed, [false, false, false, true]);
+        }
     }
 }

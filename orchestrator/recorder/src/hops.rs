@@ -2,20 +2,46 @@
 
 use lab_plan::model::Plan;
 use lab_records::DcPath;
-use lab_units::{DcId, PortId};
+use lab_units::{DcId, PortId, Twin};
 
-/// Hops in one direction of a flow: for each forwarding decision, the next datacenter and the first packet, by number,
-/// that went there.
+/// Hops in one direction of a flow: for each forwarding decision, the next datacenter, the link to it, and the first
+/// packet, by number, that went there.
 ///
 /// Fast failover, flow ageing and a full flow table may re-route an active flow, which then has several hops at a
 /// switch.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Hops(Vec<PacketHop>);
 
+/// Datacenter that packets reach over a link.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ReachedDc {
+    pub dc: DcId,
+    /// Place of the link among parallel links.
+    pub twin: Twin,
+}
+
+impl ReachedDc {
+    /// Returns the datacenter at the other end of a port's link.
+    #[must_use]
+    pub fn through(plan: &Plan, port: PortId) -> Self {
+        let node = plan.ports[port.peer().index()].node;
+        Self {
+            dc: plan.nodes[node.index()].dc,
+            twin: plan.links[port.link().index()].twin(),
+        }
+    }
+
+    /// Returns a path's first datacenter, to which no link leads.
+    const fn first(dc: DcId) -> Self {
+        let twin = Twin::FIRST;
+        Self { dc, twin }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct PacketHop {
     from: DcId,
-    to: DcId,
+    to: ReachedDc,
     /// Number of the first packet that took the hop.
     packet: u64,
 }
@@ -57,9 +83,9 @@ impl Hops {
     ///
     /// A hop inside a datacenter is ignored. Packets that are sent again by go-back-N count only on the hop that they
     /// took first.
-    pub fn add(&mut self, from: DcId, to: DcId, packet: u64) {
+    pub fn add(&mut self, from: DcId, to: ReachedDc, packet: u64) {
         let last = self.0.iter().rfind(|hop| hop.from == from);
-        if from == to || last.is_some_and(|last| last.to == to) {
+        if from == to.dc || last.is_some_and(|last| last.to == to) {
             return;
         }
         let packet = last.map_or(packet, |last| packet.max(last.packet));
@@ -97,14 +123,14 @@ impl Hops {
         &self,
         ends: [DcId; 2],
         count: u64,
-        only_hop: impl Fn(DcId) -> Option<DcId>,
-    ) -> Vec<(Vec<DcId>, u64, u64)> {
+        only_hop: impl Fn(DcId) -> Option<ReachedDc>,
+    ) -> Vec<(Vec<ReachedDc>, u64, u64)> {
         let mut starts: Vec<u64> = self.0.iter().map(|hop| hop.packet).collect();
         starts.push(0);
         starts.retain(|&start| start < count);
         starts.sort_unstable();
         starts.dedup();
-        let mut ranges: Vec<(Vec<DcId>, u64, u64)> = Vec::new();
+        let mut ranges: Vec<(Vec<ReachedDc>, u64, u64)> = Vec::new();
         let stops = starts.iter().skip(1).copied().chain([count]);
         for (&start, end) in starts.iter().zip(stops) {
             let next = |at| self.at(at, start).or_else(|| only_hop(at));
@@ -122,12 +148,12 @@ impl Hops {
     fn walk(
         &self,
         [from, to]: [DcId; 2],
-        next: impl Fn(DcId) -> Option<DcId>,
-    ) -> Option<Vec<DcId>> {
-        let mut crossed = vec![from];
-        while let Some(&at) = crossed.last().filter(|at| **at != to) {
-            let next = next(at)?;
-            if crossed.contains(&next) {
+        next: impl Fn(DcId) -> Option<ReachedDc>,
+    ) -> Option<Vec<ReachedDc>> {
+        let mut crossed = vec![ReachedDc::first(from)];
+        while let Some(&at) = crossed.last().filter(|at| at.dc != to) {
+            let next = next(at.dc)?;
+            if crossed.iter().any(|earlier| earlier.dc == next.dc) {
                 return None;
             }
             crossed.push(next);
@@ -135,14 +161,14 @@ impl Hops {
         Some(crossed)
     }
 
-    fn first(&self, dc: DcId) -> Option<DcId> {
+    fn first(&self, dc: DcId) -> Option<ReachedDc> {
         let hop = self.0.iter().find(|hop| hop.from == dc);
         hop.map(|hop| hop.to)
     }
 
     /// Returns the next datacenter of a packet at the switch of `dc`. The first packet to a switch may be lost or
     /// overtaken, so packets before the first recorded hop are assumed to take that hop.
-    fn at(&self, dc: DcId, packet: u64) -> Option<DcId> {
+    fn at(&self, dc: DcId, packet: u64) -> Option<ReachedDc> {
         let hop = self
             .0
             .iter()
@@ -151,21 +177,15 @@ impl Hops {
     }
 }
 
-/// Returns the datacenter at the other end of a port's link.
-#[must_use]
-pub fn next_dc(plan: &Plan, port: PortId) -> DcId {
-    plan.nodes[plan.ports[port.peer().index()].node.index()].dc
-}
-
-fn path_over(plan: &Plan, crossed: &[DcId]) -> DcPath {
-    let name = |dc: &DcId| plan.dcs[dc.index()].name.as_str();
+fn path_over(plan: &Plan, crossed: &[ReachedDc]) -> DcPath {
+    let name = |at: &ReachedDc| format!("{}{}", plan.dcs[at.dc.index()].name, at.twin);
     DcPath::new(crossed.iter().map(name))
 }
 
-fn only_hop(plan: &Plan, at: DcId, to: DcId) -> Option<DcId> {
+fn only_hop(plan: &Plan, at: DcId, to: DcId) -> Option<ReachedDc> {
     let row = plan.switches.get(at.index())?.towards(to)?;
     match row.candidates.as_slice() {
-        [only] => Some(next_dc(plan, only.port)),
+        [only] => Some(ReachedDc::through(plan, only.port)),
         _ => None,
     }
 }
@@ -179,11 +199,12 @@ mod tests {
     fn path(hops: &[(u32, u32)]) -> Option<Vec<u32>> {
         let mut found = Hops::default();
         for (packet, &(from, to)) in (0..).zip(hops) {
-            found.add(DcId(from), DcId(to), packet);
+            found.add(DcId(from), ReachedDc::first(DcId(to)), packet);
         }
-        let next = |at| found.first(at).or((at != DcId(1)).then_some(DcId(4)));
+        let last = ReachedDc::first(DcId(4));
+        let next = |at| found.first(at).or((at != DcId(1)).then_some(last));
         let crossed = found.walk([DcId(1), DcId(4)], next)?;
-        Some(crossed.into_iter().map(|dc| dc.0).collect())
+        Some(crossed.into_iter().map(|at| at.dc.0).collect())
     }
 
     #[test]
@@ -205,13 +226,13 @@ mod tests {
     fn ranges(hops: &[(u32, u32, u64)]) -> Vec<(Vec<u32>, u64, u64)> {
         let mut found = Hops::default();
         for &(from, to, packet) in hops {
-            found.add(DcId(from), DcId(to), packet);
+            found.add(DcId(from), ReachedDc::first(DcId(to)), packet);
         }
-        let only_hop = |at| (at != DcId(1)).then_some(DcId(4));
+        let only_hop = |at| (at != DcId(1)).then_some(ReachedDc::first(DcId(4)));
         found
             .walks([DcId(1), DcId(4)], 100, only_hop)
             .into_iter()
-            .map(|(path, start, end)| (path.into_iter().map(|dc| dc.0).collect(), start, end))
+            .map(|(path, start, end)| (path.into_iter().map(|at| at.dc.0).collect(), start, end))
             .collect()
     }
 
@@ -261,5 +282,24 @@ mod tests {
         ] {
             assert_eq!(ranges(hops), expected, "{hops:?}");
         }
+    }
+
+    #[test]
+    fn a_change_of_parallel_links_is_another_path() {
+        let over = |place| ReachedDc {
+            dc: DcId(4),
+            twin: Twin(place),
+        };
+        let mut found = Hops::default();
+        for (place, packet) in [(1, 0), (1, 5), (0, 40)] {
+            found.add(DcId(1), over(place), packet);
+        }
+        let ranges = found.walks([DcId(1), DcId(4)], 100, |_| None);
+        let start = ReachedDc::first(DcId(1));
+        let expected = [
+            (vec![start, over(1)], 0, 40),
+            (vec![start, over(0)], 40, 100),
+        ];
+        assert_eq!(ranges, expected);
     }
 }

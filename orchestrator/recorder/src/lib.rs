@@ -18,7 +18,7 @@ pub mod rows;
 
 pub use evidence::evidence;
 pub use facts::{RunSetting, run_info};
-pub use hops::{Hops, Packets, PathRange, next_dc};
+pub use hops::{Hops, Packets, PathRange, ReachedDc};
 pub use rows::{
     AgentCounts, CandidateScore, FlowGenerator, FlowResult, LinkCounters, PortTotals, QpRate,
     QueueLevels, RowBatch, RowMaker, Split, SwitchCounters, SwitchDecision,

@@ -348,12 +348,12 @@ impl<'a> RowMaker<'a> {
             reason: decision.trigger.reason(decision.rule).to_owned(),
             signal_age_ns: age.map(|age| self.paper.time(age)),
             stale_signals: age.map(|age| u8::from(Some(age) > self.sample_interval)),
-            candidates: ports.map(|port| self.next_dc(port)).collect(),
+            candidates: ports.map(|port| self.plan.next_hop(port)).collect(),
             c_path: List::default(),
             c_cong: List::default(),
             cost: List::default(),
             kept: List::default(),
-            chosen: decision.chosen.map(|port| self.next_dc(port)),
+            chosen: decision.chosen.map(|port| self.plan.next_hop(port)),
         };
         for score in scores {
             row.c_path.0.push(score.c_path);
@@ -375,7 +375,7 @@ impl<'a> RowMaker<'a> {
             to_dc: self.dc(split.to_dc),
             next_dcs: buckets
                 .iter()
-                .map(|&(port, _)| self.next_dc(port))
+                .map(|&(port, _)| self.plan.next_hop(port))
                 .collect(),
             buckets: buckets.iter().map(|&(_, buckets)| buckets).collect(),
         }
@@ -397,7 +397,7 @@ impl<'a> RowMaker<'a> {
             time_ns: self.paper.time(time),
             link: link.name.clone(),
             from_dc: self.dc(self.dc_of(port)),
-            to_dc: self.next_dc(port),
+            to_dc: self.plan.next_hop(port),
             tx_bytes: self.paper.size(counters.tx_bytes),
             emu_tx_bytes: counters.tx_bytes,
             rate_bps: paper_rate(&self.paper, rate, link),
@@ -416,7 +416,7 @@ impl<'a> RowMaker<'a> {
             time_ns: self.paper.time(time),
             node: self.node(port),
             port: self.interface(port),
-            peer: self.node(port.peer()),
+            peer: self.peer(port),
             rate_bps: paper_rate(&self.paper, rate, self.link_of(port)),
             tx_bytes: self.paper.size(totals.tx_bytes),
             emu_tx_bytes: totals.tx_bytes,
@@ -444,7 +444,7 @@ impl<'a> RowMaker<'a> {
             time_ns: self.paper.time(time),
             switch: self.dc(self.dc_of(port)),
             port: self.interface(port),
-            to_dc: self.next_dc(port),
+            to_dc: self.plan.next_hop(port),
             backlog_bytes: self.paper.size(backlog),
             emu_backlog_bytes: backlog,
             queue_level: levels.queue,
@@ -508,7 +508,7 @@ impl<'a> RowMaker<'a> {
             time_ns: self.paper.time(time),
             node: self.node(port),
             port: self.interface(port),
-            peer: self.node(port.peer()),
+            peer: self.peer(port),
             priority,
             event,
         }
@@ -537,12 +537,6 @@ impl<'a> RowMaker<'a> {
         self.plan.dcs[dc.index()].name.clone()
     }
 
-    /// Returns the name of the datacenter at the other end of a port's link.
-    #[must_use]
-    pub fn next_dc(&self, port: PortId) -> String {
-        self.dc(self.dc_of(port.peer()))
-    }
-
     fn dc_of(&self, port: PortId) -> DcId {
         self.plan.nodes[self.plan.ports[port.index()].node.index()].dc
     }
@@ -550,6 +544,11 @@ impl<'a> RowMaker<'a> {
     fn node(&self, port: PortId) -> String {
         let node = self.plan.ports[port.index()].node;
         self.plan.nodes[node.index()].name.clone()
+    }
+
+    /// Returns the name of the node at the other end of a port's link, and the link's place among parallel links.
+    fn peer(&self, port: PortId) -> String {
+        format!("{}{}", self.node(port.peer()), self.link_of(port).twin())
     }
 
     fn interface(&self, port: PortId) -> String {

@@ -57,12 +57,12 @@ pub struct Queue {
     pub time_ns: u64,
 }
 
-/// Flow in one run with the datacenters on its data's path.
+/// Flow in one run with the links on its data's path.
 pub struct Placed<'a> {
     /// Label of the policy.
     pub policy: &'a str,
     /// Record of the flow in this run.
     pub flow: &'a Recorded,
-    /// Datacenters on the data's path, in order; empty if the path is unknown.
-    pub hops: Vec<String>,
+    /// Links on the data's path, in order, each as its datacenter and its next hop; empty if the path is unknown.
+    pub hops: Vec<[String; 2]>,
 }

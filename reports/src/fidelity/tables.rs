@@ -29,8 +29,8 @@ impl CrossedLinks {
         let mut ports: BTreeMap<PortKey, Vec<_>> = BTreeMap::new();
         for (at, placed) in placed.iter().enumerate() {
             let policy = u64::from(names.number(placed.policy));
-            for (hop, pair) in placed.hops.windows(2).enumerate() {
-                let [from, to] = [&pair[0], &pair[1]].map(|dc| u64::from(names.number(dc)));
+            for (hop, pair) in placed.hops.iter().enumerate() {
+                let [from, to] = pair.each_ref().map(|name| u64::from(names.number(name)));
                 let port = [policy, placed.flow.key.repetition, from, to];
                 ports.entry(port).or_default().push((at, hop));
             }
@@ -94,8 +94,8 @@ pub fn queues(run: &RunFacts, placed: &[Placed<'_>]) -> Result<Vec<Vec<Queue>>, 
         Ok(())
     })?;
     let of_flow = |(placed, nearest): (&Placed<'_>, Vec<Option<Sample>>)| {
-        let hops = placed.hops.windows(2).zip(nearest);
-        let queue = |(hop, found): (&[String], Option<Sample>)| {
+        let hops = placed.hops.iter().zip(nearest);
+        let queue = |(hop, found): (&[String; 2], Option<Sample>)| {
             let (time_ns, backlog_bytes) = found?;
             Some(Queue {
                 switch: hop[0].clone(),
@@ -145,8 +145,7 @@ impl Around {
 /// interval between samples.
 pub fn drops(run: &RunFacts, placed: &[Placed<'_>]) -> Result<Vec<Option<u64>>, RecordsError> {
     let wanted = CrossedLinks::new(placed);
-    let of_hops =
-        |placed: &Placed<'_>| vec![Around::default(); placed.hops.len().saturating_sub(1)];
+    let of_hops = |placed: &Placed<'_>| vec![Around::default(); placed.hops.len()];
     let mut around: Vec<Vec<Around>> = placed.iter().map(of_hops).collect();
     let columns = [
         "policy",

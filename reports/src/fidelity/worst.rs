@@ -12,7 +12,7 @@ use super::{
     side::{Bottleneck, FlowSide, Placed},
     tables,
 };
-use crate::{error::ReportError, facts::RunFacts};
+use crate::{error::ReportError, facts::RunFacts, route::leads};
 
 /// Flow whose FCT differs much between two runs; values are at the paper's scale (before scaling for emulation).
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -91,17 +91,25 @@ fn row(
 
 fn place<'a>(flows: &'a Flows, info: &RunInfo, flow: &'a Recorded) -> Placed<'a> {
     let dcs: Vec<&str> = info.dcs.iter().map(|dc| dc.name.as_str()).collect();
-    let hops = flow
-        .path
-        .map(|path| DcPath::new([flows.names.text(path)]))
-        .as_ref()
-        .and_then(|path| path.hops(&dcs))
-        .unwrap_or_default();
+    let path = flow.path.map(|path| flows.names.text(path));
     Placed {
         policy: &flows.policies[flow.key.policy],
         flow,
-        hops: hops.into_iter().map(str::to_owned).collect(),
+        hops: path.map_or_else(Vec::new, |path| links(path, &dcs)),
     }
+}
+
+/// Returns the links on the path with the text `path`, each as its datacenter and its next hop; empty if the text is not a
+/// path over `dcs`.
+fn links(path: &str, dcs: &[&str]) -> Vec<[String; 2]> {
+    let steps = DcPath::new([path]).steps(dcs).unwrap_or_default();
+    let pairs = steps.windows(2);
+    pairs
+        .map(|pair| {
+            let [(from, _), (to, twin)] = [pair[0], pair[1]];
+            [from.to_owned(), format!("{to}{twin}")]
+        })
+        .collect()
 }
 
 /// Returns the facts of the flows in `placed` in one run.
@@ -136,27 +144,26 @@ fn bottleneck(
     info: &RunInfo,
     placed: &Placed<'_>,
 ) -> Option<Bottleneck> {
-    let rate = |hop: &&[String]| {
-        let joins = info.links.iter().filter(|link| {
-            (&link.a, &link.b) == (&hop[0], &hop[1]) || (&link.b, &link.a) == (&hop[0], &hop[1])
-        });
-        joins.map(|link| link.rate_bps.get()).max()
+    let rate = |hop: &[String; 2]| {
+        let mut links = info.links.iter();
+        let link = links.find(|link| leads(link, hop.each_ref().map(String::as_str)));
+        link.map(|link| link.rate_bps.get())
     };
     let hop = placed
         .hops
-        .windows(2)
+        .iter()
         .min_by_key(|hop| rate(hop).unwrap_or(u64::MAX))?;
     Some(Bottleneck {
         from_dc: hop[0].clone(),
         to_dc: hop[1].clone(),
-        rate_bps: rate(&hop)?,
-        other_flows: others(flows, index, info, placed.flow, [&hop[0], &hop[1]]),
+        rate_bps: rate(hop)?,
+        other_flows: others(flows, index, info, placed.flow, hop),
     })
 }
 
-/// Counts the other flows of the run whose data crossed the link from the first to the second datacenter of `hop` while
+/// Counts the other flows of the run whose data crossed the link `hop`, given by its datacenter and its next hop, while
 /// `flow` ran.
-fn others(flows: &Flows, index: usize, info: &RunInfo, flow: &Recorded, hop: [&str; 2]) -> u64 {
+fn others(flows: &Flows, index: usize, info: &RunInfo, flow: &Recorded, hop: &[String; 2]) -> u64 {
     let dcs: Vec<&str> = info.dcs.iter().map(|dc| dc.name.as_str()).collect();
     let mut crosses: BTreeMap<u32, bool> = BTreeMap::new();
     let mut count = 0;
@@ -169,11 +176,9 @@ fn others(flows: &Flows, index: usize, info: &RunInfo, flow: &Recorded, hop: [&s
         let Some(path) = other.path.filter(|_| is_same_time && other.key != flow.key) else {
             continue;
         };
-        let crosses = crosses.entry(path).or_insert_with(|| {
-            let path = DcPath::new([flows.names.text(path)]);
-            let hops = path.hops(&dcs).unwrap_or_default();
-            hops.windows(2).any(|pair| pair == hop)
-        });
+        let crosses = crosses
+            .entry(path)
+            .or_insert_with(|| links(flows.names.text(path), &dcs).contains(hop));
         count += u64::from(*crosses);
     }
     count

@@ -8,7 +8,7 @@ use lab_abi::{
 };
 use lab_generators::contract::{QpAddress, Side, Tool};
 use lab_plan::model::{Flow, Plan};
-use lab_recorder::{Hops, Packets, PathRange, next_dc};
+use lab_recorder::{Hops, Packets, PathRange, ReachedDc};
 use lab_records::DcPath;
 use lab_units::{DcId, FlowId};
 
@@ -81,7 +81,7 @@ impl<'a> PinnedPaths<'a> {
         };
         let pinned = self.hops.entry(direction).or_default();
         let packet = pinned.packet(report.psn);
-        let to = next_dc(self.plan, report.port);
+        let to = ReachedDc::through(self.plan, report.port);
         pinned.hops.add(dc, to, packet);
         self.flows.get(&direction).copied()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lab_plan::{Concurrency, model::Plan};
 use lab_records::{FlowRow, RepetitionEnds};
-use lab_units::Nanos;
+use lab_units::{Nanos, Twin};
 
 use super::share::count;
 
@@ -17,7 +17,7 @@ pub(super) struct Flows {
     /// Index of each path, by the path's text.
     paths: BTreeMap<String, usize>,
     /// Link directions of each path, by the path's index, as pairs of indices into `dcs`.
-    links: Vec<Vec<(usize, usize)>>,
+    links: Vec<Vec<(usize, usize, Twin)>>,
 }
 
 /// Flow that started, with its end time and path.
@@ -50,9 +50,12 @@ impl Flows {
             }
             let names: Vec<&str> = self.dcs.iter().map(String::as_str).collect();
             let position = |name: &str| names.iter().position(|other| *other == name);
-            let hops = path.hops(&names).unwrap_or_default();
-            let pairs = hops.windows(2);
-            let links = pairs.filter_map(|pair| Some((position(pair[0])?, position(pair[1])?)));
+            let steps = path.steps(&names).unwrap_or_default();
+            let pairs = steps.windows(2);
+            let links = pairs.filter_map(|pair| {
+                let [(from, _), (to, twin)] = [pair[0], pair[1]];
+                Some((position(from)?, position(to)?, twin))
+            });
             self.links.push(links.collect());
             self.paths
                 .insert(path.as_str().to_owned(), self.links.len() - 1);

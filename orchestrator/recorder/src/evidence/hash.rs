@@ -44,16 +44,16 @@ struct ChoiceCell {
 
 impl Shares {
     /// Adds a decision among next hops with the given buckets.
-    pub fn add<'a>(
+    pub fn add(
         &mut self,
         destination: (usize, usize),
         row: &DecisionRow,
-        buckets: impl Iterator<Item = (&'a str, u16)>,
+        buckets: impl Iterator<Item = (impl AsRef<str>, u16)>,
     ) {
         let choice = self.choices.entry(destination).or_insert_with(|| {
             let mut choice = HashedHops::default();
             for (next, buckets) in buckets {
-                choice.share(next).buckets += u64::from(buckets);
+                choice.share(next.as_ref()).buckets += u64::from(buckets);
             }
             choice
         });

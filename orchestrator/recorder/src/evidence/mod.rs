@@ -290,8 +290,10 @@ impl PolicyWitness<'_> {
             let buckets = self
                 .run
                 .buckets_of(choice.switch, choice.destination, candidate);
-            let next = destination.candidates[candidate].next_dc;
-            (plan.dcs[next.index()].name.as_str(), buckets)
+            (
+                plan.next_hop(destination.candidates[candidate].port),
+                buckets,
+            )
         });
         let fault = plan.faults.first().map(|fault| fault.paper_at_ns);
         if fault.is_none_or(|fault| row.time_ns < fault) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lab_units::{Bytes, FlowId, Nanos};
+use lab_units::{Bytes, FlowId, Nanos, Twin};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{Error, Unexpected},
@@ -250,7 +250,8 @@ impl FlowStatus {
     }
 }
 
-/// Datacenters on a path, from first to last, such as `dc1-dc4-dc8`.
+/// Datacenters on a path, from first to last, such as `dc1-dc4-dc8`. A datacenter that is reached over the second of
+/// parallel links is followed by the link's place: `dc1-dc4_2-dc8`.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DcPath(String);
@@ -277,16 +278,28 @@ impl DcPath {
 
     /// Splits the path into datacenters, given the names of all datacenters `dcs`; `None` if the text is not a path
     /// over `dcs`.
+    #[must_use]
+    pub fn hops<'a>(&self, dcs: &[&'a str]) -> Option<Vec<&'a str>> {
+        let steps = self.steps(dcs)?.into_iter();
+        Some(steps.map(|(dc, _)| dc).collect())
+    }
+
+    /// Splits the path into datacenters, each with the place among parallel links of the link that leads to it, given the
+    /// names of all datacenters `dcs`; `None` if the text is not a path over `dcs`.
     ///
     /// A datacenter's name may contain `-`, so splitting the text at `-` would be wrong.
     #[must_use]
-    pub fn hops<'a>(&self, dcs: &[&'a str]) -> Option<Vec<&'a str>> {
-        fn walk<'a>(rest: &str, dcs: &[&'a str], hops: &mut Vec<&'a str>) -> bool {
+    pub fn steps<'a>(&self, dcs: &[&'a str]) -> Option<Vec<(&'a str, Twin)>> {
+        fn walk<'a>(rest: &str, dcs: &[&'a str], hops: &mut Vec<(&'a str, Twin)>) -> bool {
             for dc in dcs {
                 let Some(after) = rest.strip_prefix(dc) else {
                     continue;
                 };
-                hops.push(dc);
+                let (place, after) = after.split_at(after.find('-').unwrap_or(after.len()));
+                let ("", twin) = Twin::split(place) else {
+                    continue;
+                };
+                hops.push((dc, twin));
                 if after.is_empty() {
                     return true;
                 }
@@ -322,6 +335,20 @@ mod tests {
         assert_eq!(path.as_str(), "a-a-b-b");
         assert_eq!(path.hops(&["a-b", "b"]), None);
         assert_eq!(path.hops(&["a-b", "a", "b"]), Some(vec!["a", "a-b", "b"]));
+    }
+
+    #[test]
+    fn a_step_over_a_parallel_link_has_its_place() {
+        let path = DcPath::new(["a", "b_2", "b1", "a_10"]);
+        let steps = [("a", 0), ("b", 1), ("b1", 0), ("a", 9)].map(|(dc, place)| (dc, Twin(place)));
+        assert_eq!(path.steps(&["a", "b", "b1"]), Some(steps.to_vec()));
+        assert_eq!(
+            path.hops(&["a", "b", "b1"]),
+            Some(vec!["a", "b", "b1", "a"])
+        );
+        for other in ["a-b_1", "a-b_", "a_2x-b", "a-_2"] {
+            assert_eq!(DcPath::new([other]).steps(&["a", "b"]), None, "{other}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use lab_plan::{Flow, LinkKind, Role};
 use lab_recorder::{
     CandidateScore, FlowGenerator, FlowResult, Hops, LinkCounters, Packets, PortTotals,
-    QueueLevels, RowMaker, Split, SwitchCounters, SwitchDecision,
+    QueueLevels, ReachedDc, RowMaker, Split, SwitchCounters, SwitchDecision,
 };
 use lab_records::{
     DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, PfcEvent, PfcRow, PortRow, QueueRow,
@@ -61,11 +61,10 @@ impl<'w> EventRows<'w> {
     }
 
     /// Returns the datacenters at the two ends of a port's link, the port's own first.
-    pub fn hop(&self, port: u32) -> (DcId, DcId) {
-        let ports = &self.context.network.ports;
-        let facts = &ports[port as usize];
-        let peer = &ports[facts.peer as usize];
-        (self.dc_of(facts.node), self.dc_of(peer.node))
+    pub fn hop(&self, port: u32) -> (DcId, ReachedDc) {
+        let facts = &self.context.network.ports[port as usize];
+        let to = ReachedDc::through(self.rows.plan, self.port_id(port));
+        (self.dc_of(facts.node), to)
     }
 
     pub fn flow(&self, flow: u32, end: &End, hops: &FlowHops) -> FlowRow {
