@@ -44,6 +44,39 @@ fn steps_of_two_datacenters_with_hosts_in_namespaces_in_real_time() {
 }
 
 #[test]
+fn parallel_links_are_two_pairs_of_interfaces_with_their_own_rates() {
+    let options = LowerOptions {
+        delay_lines: false,
+        ..options(HostPlacement::RootNamespace, Clock::Real)
+    };
+    let text = listing(&lower(&testing::twins(0), &options));
+    let lines = |start: &str| {
+        let found = text.lines().filter(|line| line.contains(start));
+        found.collect::<Vec<_>>()
+    };
+    for ends in [["l0d1-d2", "l0d2-d1"], ["l0d2-d1_2", "l0d1-d2_2"]] {
+        let [near, far] = ends.map(|end| format!("{end} "));
+        let added = lines(" link add ");
+        let pairs = added
+            .iter()
+            .filter(|line| line.contains(&near) && line.contains(&far));
+        assert_eq!(pairs.count(), 1, "{text}");
+    }
+    for (end, rate) in [
+        ("l0d1-d2", "200000000bit"),
+        ("l0d2-d1", "200000000bit"),
+        ("l0d1-d2_2", "80000000bit"),
+        ("l0d2-d1_2", "80000000bit"),
+    ] {
+        let shapers = lines(&format!("dev {end} root"));
+        assert!(
+            shapers.iter().any(|line| line.contains(rate)),
+            "{end}: {shapers:?}"
+        );
+    }
+}
+
+#[test]
 fn hosts_with_congestion_control_have_a_pacer() {
     let options = options(HostPlacement::RootNamespace, Clock::Virtual);
     let plain = listing(&lower(&testing::pair(0), &options));

@@ -8,6 +8,6 @@ mod tables;
 pub(crate) use self::{
     isolated::{isolated, skipped},
     machine::Machine,
-    plans::{fabrics, marking, paced, pair, pair_over, routed, testbed, wire},
+    plans::{fabrics, marking, paced, pair, pair_over, routed, testbed, twins, wire},
     tables::tables,
 };

@@ -84,10 +84,19 @@ pub(crate) fn fabrics(slot: u8) -> Plan {
     plan(slot, &[fabric; 8], &links)
 }
 
+/// Returns a plan in which two datacenters, of one host each, have two links of different rates and delays.
+pub(crate) fn twins(slot: u8) -> Plan {
+    let links = [
+        (0, 1, wire("200 Mbit", "5 ms", "1 MB")),
+        (1, 0, wire("80 Mbit", "7 ms", "1 MB")),
+    ];
+    plan(slot, &["hosts: 1"; 2], &links)
+}
+
 /// Returns the plan for `dcs`, each described by a part of its YAML, and for the `links` between them. The plan has no
 /// flows, switches or policies.
 fn plan(slot: u8, dcs: &[&str], links: &[(u32, u32, WirePlan)]) -> Plan {
-    let mut text = "name: test\ntopology:\n  dcs:\n".to_owned();
+    let mut text = "name: test\ntopology:\n  parallel: keep\n  dcs:\n".to_owned();
     for (number, dc) in (1..).zip(dcs) {
         writeln!(text, "    - {{ name: dc{number}, {dc} }}").unwrap();
     }

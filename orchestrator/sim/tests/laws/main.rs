@@ -14,6 +14,7 @@ mod lab;
 mod long_paths;
 mod loss;
 mod lossless;
+mod parallel;
 mod pfc;
 mod policy;
 mod reconvergence;

@@ -241,7 +241,6 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("topology.default_delay", IMPORTED, "3 ms").with(DEFAULT_DELAY),
     entry("topology.hosts", IMPORTED, "2"),
     entry("topology.hosts_at", IMPORTED, "degree>=3"),
-    // The only value is the default.
     entry("topology.parallel", IMPORTED, "keep"),
     entry("topology.missing_coordinates", IMPORTED, "error"),
     entry("topology.unlabelled", IMPORTED, "error"),
