@@ -33,6 +33,7 @@ pub fn reason(reason: &Reason) -> String {
         ReasonCode::DidNotEnd => {
             "the run did not end: it was interrupted, or is still running".to_owned()
         }
+        ReasonCode::NoFlows => "no flows were measured, so nothing was compared".to_owned(),
         ReasonCode::UnfinishedFlows => format!("{} did not finish", of("flow")),
         ReasonCode::UnrecordedFlows => format!("{} recorded", of("scheduled flow")),
         ReasonCode::ImpossibleSlowdowns => format!(

@@ -106,6 +106,23 @@ fn flows_that_did_not_finish() {
 }
 
 #[test]
+fn a_run_without_flows_is_doubtful_because_it_compares_nothing() {
+    let verdict = judge(|info, _, counts| {
+        info.scheduled_flows = 0;
+        *counts = FlowCounts::default();
+    });
+    let words = "no flows were measured, so nothing was compared";
+    assert_reason(&verdict, Grade::Doubtful, words);
+}
+
+/// Of two policies with 100 flows each, one has finished none.
+#[test]
+fn a_policy_none_of_whose_flows_finished_makes_a_run_doubtful() {
+    let verdict = judge(|_, _, counts| (counts.finished, counts.unfinished) = (100, 100));
+    assert_reason(&verdict, Grade::Doubtful, "100 of 200 flows did not finish");
+}
+
+#[test]
 fn flows_that_were_not_recorded_or_are_too_fast_make_a_run_invalid() {
     let verdict = judge(|_, _, counts| counts.flows = 199);
     assert_reason(

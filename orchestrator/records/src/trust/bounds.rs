@@ -150,6 +150,7 @@ impl ReasonCode {
     pub const fn bound(self) -> Option<Bound> {
         match self {
             Self::DidNotEnd
+            | Self::NoFlows
             | Self::UnrecordedFlows
             | Self::EngineProblem
             | Self::UncertifiedLinks

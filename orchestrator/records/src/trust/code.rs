@@ -29,6 +29,8 @@ macro_rules! codes {
 codes! {
     /// The run has not ended.
     DidNotEnd = "did-not-end",
+    /// No scheduled flow, so that the run has no results to compare.
+    NoFlows = "no-flows",
     /// Number of flows that did not finish.
     UnfinishedFlows = "unfinished-flows",
     /// Scheduled flows without a row in `flows.csv`; the figure is the number of flows that have a row.

@@ -96,6 +96,10 @@ impl Verdict {
         if !has_ended {
             self.add(Reason::fact(cut_short, ReasonCode::DidNotEnd));
         }
+        // All other bounds are on shares, of which a run without flows has none.
+        if info.measured_flows() == 0 {
+            self.add(Reason::fact(Grade::Doubtful, ReasonCode::NoFlows));
+        }
         self.add(Reason::part(ReasonCode::UnfinishedFlows, unfinished, flows));
         if flows != scheduled {
             let reason = Reason::part(ReasonCode::UnrecordedFlows, flows, scheduled);
