@@ -121,7 +121,7 @@ pub use sampled_rates::SampledRates;
 pub use scope::{
     alike::{AlikePolicies, AlikeReason},
     choice::ChoiceCount,
-    outage::Outage,
+    outage::{Outage, OutageSpan},
     resolve::{Scope, TrafficTime, scope},
     single_cut::{HarmfulCut, SingleCuts},
     spread::LoadedLink,

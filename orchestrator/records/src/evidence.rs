@@ -20,6 +20,10 @@ pub struct Evidence {
     /// Flows from lists and flow files, which do not count towards the load.
     #[serde(default)]
     pub listed: ListedFlows,
+    /// Time spans in which faults leave pairs of datacenters with flows without a next hop, by start and end; left out if
+    /// there are none, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<OutageInfo>,
     /// Evidence for each policy, in the scenario's order.
     #[serde(default)]
     pub policies: Vec<PolicyEvidence>,
@@ -45,6 +49,41 @@ pub struct ListedFlows {
     pub bytes: Bytes,
 }
 
+/// Time span in which the same pairs of datacenters have no next hop: their traffic can reach a switch whose candidates'
+/// links are all cut. The span ends at a repair, or when the switches get new candidates.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct OutageInfo {
+    /// Start of the span relative to the repetition's start, in paper time.
+    pub from_ns: Nanos,
+    /// End of the span, in paper time; `None` if it lasts.
+    pub to_ns: Option<Nanos>,
+    /// Number of ordered pairs, from the source to the destination of data or acknowledgements.
+    pub pairs: u64,
+    /// Names of the first pairs.
+    pub first_pairs: Vec<[String; 2]>,
+}
+
+/// Flows of one policy in one of the [outages](Evidence::outages), over all repetitions.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct OutageFlows {
+    /// Number of flows that were under way during the outage and whose data or acknowledgements are of its pairs. A flow
+    /// that did not finish counts as under way from its start on.
+    pub flows: u64,
+    /// Number of these flows that did not finish.
+    pub unfinished: u64,
+}
+
+/// Unfinished flows of one policy, over all repetitions.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct UnfinishedFlows {
+    /// Number of flows that did not finish, measured or not.
+    pub flows: u64,
+    /// Number of these flows that were under way during an outage of their pair.
+    pub stranded: u64,
+    /// Number of ordered pairs of a source and a destination datacenter between which the stranded flows went.
+    pub pairs: u64,
+}
+
 /// Evidence for one policy, over all repetitions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolicyEvidence {
@@ -62,6 +101,12 @@ pub struct PolicyEvidence {
     /// Failover after each link cut, by time.
     #[serde(default)]
     pub failovers: Vec<Failover>,
+    /// Flows in each of the [outages](Evidence::outages), in the same order; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<OutageFlows>,
+    /// Unfinished flows; `None` if none of them was under way during an outage of its pair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<UnfinishedFlows>,
     /// Number of finished flows for which the switch of their source datacenter recorded no decision.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub undecided: u64,

@@ -84,8 +84,8 @@ pub use ends::RepetitionEnds;
 pub use error::RecordsError;
 pub use evidence::{
     BusyLink, Changed, Evidence, Failover, FailoverSpan, FlowTables, HashCounts, LcmpCounts,
-    ListedFlows, Mechanism, Met, OfferedLoad, PathDifference, PolicyEvidence, Sampling,
-    SplitCounts,
+    ListedFlows, Mechanism, Met, OfferedLoad, OutageFlows, OutageInfo, PathDifference,
+    PolicyEvidence, Sampling, SplitCounts, UnfinishedFlows,
 };
 pub use info::{
     DcInfo, EngineInfo, FaultInfo, FlowsWithChoice, Granularity, LinkInfo, Location, MeasuredFlows,

@@ -258,6 +258,8 @@ mod tests {
             sampling: None,
             tables: None,
             failovers: Vec::new(),
+            outages: Vec::new(),
+            unfinished: None,
             undecided: 0,
         }
     }
@@ -393,6 +395,7 @@ mod tests {
             }],
             covered: Some(0.088),
             listed: ListedFlows::default(),
+            outages: Vec::new(),
             policies: vec![
                 policy("lcmp", lcmp(Changed::default())),
                 policy("ecmp", hash(1, 0.5)),

@@ -11,6 +11,7 @@ use super::{
     legend::{Entry, Key},
     theme::{INK, SMALL},
 };
+use crate::text;
 
 /// Mark of one or several faults at the same time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,15 +22,19 @@ pub struct FaultMark {
     pub label: String,
 }
 
-/// Returns the legend entries of the faults.
-pub fn entries(faults: &[FaultMark]) -> impl Iterator<Item = Entry> + '_ {
+/// Returns the legend entries of the faults: one for each, or one for all if there are too many.
+pub fn entries(faults: &[FaultMark]) -> Vec<Entry> {
+    if faults.len() > MAX_NUMBERED {
+        let all = format!("changes of links at {}", text::count(faults.len(), "time"));
+        return vec![Entry::new(INK, Key::Dashed, all)];
+    }
     let entry = |(number, fault): (u32, &FaultMark)| {
         Entry::new(INK, Key::Dashed, format!("{number}: {}", fault.label))
     };
-    (1..).zip(faults).map(entry)
+    (1..).zip(faults).map(entry).collect()
 }
 
-/// Draws a numbered line for each fault. `ends` maps the time of a fault to the two end points of its line; `None` for
+/// Draws a line for each fault, numbered unless there are too many. `ends` maps the time of a fault to the two end points of its line; `None` for
 /// a time outside the axis.
 pub fn draw<DB: DrawingBackend>(
     canvas: &Canvas<'_, DB>,
@@ -39,9 +44,15 @@ pub fn draw<DB: DrawingBackend>(
     for (number, fault) in (1u32..).zip(faults) {
         if let Some([top, bottom]) = ends(fault.at) {
             canvas.dashes(top, bottom, INK, 1.0)?;
+            if faults.len() > MAX_NUMBERED {
+                continue;
+            }
             let lettering = Lettering::new(SMALL, INK, HPos::Left, VPos::Top);
             canvas.text(&number.to_string(), (top.0 + 3.0, top.1 + 1.0), lettering)?;
         }
     }
     Ok(())
 }
+
+/// Maximum number of faults that have numbers and entries of their own.
+const MAX_NUMBERED: usize = 16;

@@ -88,7 +88,16 @@ fn times(run: &Run) -> String {
 }
 
 fn faults(run: &Run) -> String {
-    let mut faults: Vec<String> = fault_marks(run).into_iter().map(|it| it.label).collect();
+    let marks = fault_marks(run);
+    let more = marks.len().saturating_sub(MAX_FAULTS);
+    let mut faults: Vec<String> = marks
+        .into_iter()
+        .take(MAX_FAULTS)
+        .map(|it| it.label)
+        .collect();
+    if more > 0 {
+        faults.push(format!("and at {}", text::count(more, "later time")));
+    }
     let later = run.info.faults.len() - run.faults().count();
     if later > 0 {
         faults.push(format!(
@@ -98,6 +107,9 @@ fn faults(run: &Run) -> String {
     }
     faults.join("; ")
 }
+
+/// Maximum number of fault times in the header. A section of the page has a table with all.
+const MAX_FAULTS: usize = 4;
 
 fn fact(term: &str, value: &str) -> Markup {
     html! { dt { (term) } dd { (value) } }

@@ -7,7 +7,9 @@
 //! - `question`: the question, and the inputs of a report
 //! - `results`: the policies' slowdowns and their changes; `slowdown`: slowdowns by flow size and by datacenter pair
 //! - `paths`: the paths that flows took; `mechanisms`: evidence that each policy's mechanism acted
+//! - `faults`: changes of links, and pairs without a next hop
 //! - `links`: use of links and queues; `flows`: single flows over time; `run`: how the run was made
+mod faults;
 mod flows;
 mod links;
 mod mechanisms;
@@ -28,11 +30,12 @@ pub use self::run::semantics;
 use crate::{error::ReportError, figures::Draw, parallel, run::Run};
 
 /// All questions, in the order of the page and of the text at the run's end.
-static QUESTIONS: [Question; 7] = [
+static QUESTIONS: [Question; 8] = [
     results::QUESTION,
     slowdown::QUESTION,
     paths::QUESTION,
     mechanisms::QUESTION,
+    faults::QUESTION,
     links::QUESTION,
     flows::QUESTION,
     run::QUESTION,
@@ -60,8 +63,11 @@ pub fn answers<'a>(inputs: &ReportInputs<'a>) -> Vec<Answered<'a>> {
     questions.map(|it| (it, (it.blocks)(inputs))).collect()
 }
 
-/// Returns the values by question id; a question whose values are all in the summary has no entry.
+/// Returns the values by question id; a question whose values are all in the summary, or null, has no entry.
 pub fn values(inputs: &ReportInputs<'_>) -> BTreeMap<&'static str, Value> {
-    let values = |question: &Question| Some((question.id, question.values?(inputs)));
+    let values = |question: &Question| {
+        let value = question.values?(inputs);
+        (!value.is_null()).then_some((question.id, value))
+    };
     QUESTIONS.iter().filter_map(values).collect()
 }

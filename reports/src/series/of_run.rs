@@ -191,7 +191,19 @@ pub fn fault_marks(run: &Run) -> Vec<FaultMark> {
     }
     let mark = |(time, changes): (Nanos, Vec<String>)| FaultMark {
         at: text::seconds(time),
-        label: format!("{} at {}", changes.join(", "), text::time(time)),
+        label: format!("{} at {}", listed(&changes), text::time(time)),
     };
     changes.into_iter().map(mark).collect()
 }
+
+fn listed(changes: &[String]) -> String {
+    let shown = changes.iter().take(MAX_CHANGES).map(String::as_str);
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if let more @ 1.. = changes.len().saturating_sub(MAX_CHANGES) {
+        text += &format!(" and {}", text::count(more, "more change"));
+    }
+    text
+}
+
+/// Maximum number of links that the label of a mark names.
+const MAX_CHANGES: usize = 4;

@@ -5,18 +5,47 @@ use lab_records::{
 };
 use lab_units::{
     Nanos,
-    show::{about_time, commas, counted},
+    show::{about_time, commas, counted, window},
 };
 
 use super::NO_CHOICE;
 use crate::text::about_percent;
 
-/// Describes the counts that show a policy at work: its mechanism, queue samples and failovers.
+/// Describes the counts that show a policy at work: its mechanism and queue samples.
 pub fn policy(evidence: &PolicyEvidence) -> String {
     let mut parts = vec![mechanism(&evidence.mechanism)];
     parts.extend(evidence.sampling.iter().map(sampling));
-    parts.extend(evidence.failovers.iter().map(failover));
     parts.join("; ")
+}
+
+/// Describes the unfinished flows that may have lost packets because their pair of datacenters had no next hop, one
+/// sentence for each policy with such flows.
+pub fn unfinished(evidence: &Evidence) -> Vec<String> {
+    let policies = evidence.policies.iter();
+    let sentence = |policy: &PolicyEvidence| {
+        let unfinished = policy.unfinished?;
+        let outages = evidence.outages.iter().zip(&policy.outages);
+        let mut hit = outages.filter(|(_, flows)| flows.unfinished > 0);
+        let (first, _) = hit.next()?;
+        let span = window(first.from_ns, first.to_ns);
+        let times = match hit.count() {
+            0 => span,
+            more => format!("in {} time spans, the first {span}", more + 1),
+        };
+        let (belong, have) = match (unfinished.stranded, unfinished.pairs) {
+            (1, _) => ("belongs", "has"),
+            (_, 1) => ("belong", "has"),
+            _ => ("belong", "have"),
+        };
+        Some(format!(
+            "{}: {} not finished: {} of them {belong} to {} of datacenters that {have} no next hop {times}",
+            policy.policy,
+            counted(unfinished.flows, "flow"),
+            commas(unfinished.stranded),
+            counted(unfinished.pairs, "pair"),
+        ))
+    };
+    policies.filter_map(sentence).collect()
 }
 
 /// Returns a note on why failovers show lab time next to paper time (lab time ÷ time factor); `None` if no failover has
@@ -78,21 +107,17 @@ pub fn tables(counts: &FlowTables) -> String {
     sentence
 }
 
-fn failover(cut_off: &Failover) -> String {
-    let cut = format!(
-        "cut of {} at {}",
-        cut_off.links.join(" and "),
-        about_time(cut_off.at_ns)
-    );
-    let Some(span) = cut_off.span else {
-        return format!("{cut}: no flow was re-routed from a dead port");
+/// Describes the failovers of a policy after a cut: their number and the times from the cut to the first and the last.
+pub fn failovers(policy: &str, failover: &Failover) -> String {
+    let Some(span) = failover.span else {
+        return format!("{policy} none");
     };
-    let failovers = counted(cut_off.decisions, "failover");
+    let count = commas(failover.decisions);
     let paper = between(span.first_ns, span.last_ns);
     match span.lab_ns {
-        None => format!("{cut}: {failovers}, after {paper}"),
+        None => format!("{policy} {count}, after {paper}"),
         Some((first, last)) => format!(
-            "{cut}: {failovers}, after {} of lab time, {paper} of paper time",
+            "{policy} {count}, after {} of lab time, {paper} of paper time",
             between(first, last)
         ),
     }
@@ -210,7 +235,10 @@ fn hash(counts: &HashCounts) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{Changed, FailoverSpan, Met, PathDifference, SplitCounts};
+    use lab_records::{
+        Changed, FailoverSpan, Met, OutageFlows, OutageInfo, PathDifference, SplitCounts,
+        UnfinishedFlows,
+    };
 
     use super::*;
 
@@ -356,17 +384,12 @@ mod tests {
             at_ns: Nanos::from_millis(60),
             ..Failover::default()
         };
-        let sentence = failover;
-        insta::assert_snapshot!(sentence(&cut), @"cut of dc1-dc2 and dc2-dc8 at 60 ms: no flow was re-routed from a dead port");
+        let sentence = |cut: &Failover| failovers("lcmp", cut);
+        assert_eq!(sentence(&cut), "lcmp none");
         let evidence = |cut: &Failover| Evidence {
             policies: vec![PolicyEvidence {
-                policy: "lcmp".to_owned(),
-                met: Met::default(),
-                mechanism: Mechanism::Unknown { decisions: 9 },
-                sampling: None,
-                tables: None,
                 failovers: vec![cut.clone()],
-                undecided: 0,
+                ..of_lcmp()
             }],
             ..Evidence::default()
         };
@@ -375,9 +398,9 @@ mod tests {
             last_ns: Nanos::new(600_000),
             lab_ns: None,
         };
-        (cut.decisions, cut.span) = (4, Some(span));
+        (cut.decisions, cut.span) = (1_004, Some(span));
         assert_eq!(failover_note(&evidence(&cut)), None);
-        insta::assert_snapshot!(sentence(&cut), @"cut of dc1-dc2 and dc2-dc8 at 60 ms: 4 failovers, after 20 µs to 600 µs");
+        assert_eq!(sentence(&cut), "lcmp 1,004, after 20 µs to 600 µs");
         let one = Failover {
             decisions: 1,
             span: Some(FailoverSpan {
@@ -386,13 +409,86 @@ mod tests {
             }),
             ..cut.clone()
         };
-        assert_eq!(
-            sentence(&one),
-            "cut of dc1-dc2 and dc2-dc8 at 60 ms: 1 failover, after 20 µs"
-        );
+        assert_eq!(sentence(&one), "lcmp 1, after 20 µs");
         let lab_ns = Some((Nanos::from_millis(1), Nanos::from_millis(30)));
         cut.span = Some(FailoverSpan { lab_ns, ..span });
         assert!(failover_note(&evidence(&cut)).is_some());
-        insta::assert_snapshot!(policy(&evidence(&cut).policies[0]), @"9 decisions; cut of dc1-dc2 and dc2-dc8 at 60 ms: 4 failovers, after 1 ms to 30 ms of lab time, 20 µs to 600 µs of paper time");
+        assert_eq!(
+            sentence(&cut),
+            "lcmp 1,004, after 1 ms to 30 ms of lab time, 20 µs to 600 µs of paper time"
+        );
+        assert_eq!(policy(&evidence(&cut).policies[0]), "9 decisions");
+    }
+
+    fn of_lcmp() -> PolicyEvidence {
+        PolicyEvidence {
+            policy: "lcmp".to_owned(),
+            met: Met::default(),
+            mechanism: Mechanism::Unknown { decisions: 9 },
+            sampling: None,
+            tables: None,
+            failovers: Vec::new(),
+            outages: Vec::new(),
+            unfinished: None,
+            undecided: 0,
+        }
+    }
+
+    /// Of the policy's outages, the second has no unfinished flow.
+    #[test]
+    fn unfinished_flows_are_named_with_the_pairs_and_times_without_a_next_hop() {
+        let outage = |from, to: Option<u64>| OutageInfo {
+            from_ns: Nanos::from_millis(from),
+            to_ns: to.map(Nanos::from_millis),
+            pairs: 34,
+            first_pairs: Vec::new(),
+        };
+        let hit = |unfinished| OutageFlows {
+            flows: 7_000,
+            unfinished,
+        };
+        let sentence = |flows: [u64; 3], outages: Vec<OutageInfo>, hits: &[u64]| {
+            let [flows, stranded, pairs] = flows;
+            let unfinished = UnfinishedFlows {
+                flows,
+                stranded,
+                pairs,
+            };
+            let evidence = Evidence {
+                outages,
+                policies: vec![
+                    PolicyEvidence {
+                        outages: hits.iter().copied().map(hit).collect(),
+                        unfinished: (stranded > 0).then_some(unfinished),
+                        ..of_lcmp()
+                    },
+                    of_lcmp(),
+                ],
+                ..Evidence::default()
+            };
+            super::unfinished(&evidence)
+        };
+        let two = || vec![outage(5, Some(55)), outage(70, Some(90))];
+        assert_eq!(
+            sentence([3_653, 3_500, 34], two(), &[3_500, 0]),
+            [
+                "lcmp: 3,653 flows not finished: 3,500 of them belong to 34 pairs of datacenters that have no next hop \
+                 from 5 ms to 55 ms"
+            ]
+        );
+        assert_eq!(
+            sentence([1, 1, 1], vec![outage(5, None)], &[1]),
+            [
+                "lcmp: 1 flow not finished: 1 of them belongs to 1 pair of datacenters that has no next hop from 5 ms on"
+            ]
+        );
+        assert_eq!(
+            sentence([9, 8, 2], two(), &[8, 1]),
+            [
+                "lcmp: 9 flows not finished: 8 of them belong to 2 pairs of datacenters that have no next hop in 2 time \
+                 spans, the first from 5 ms to 55 ms"
+            ]
+        );
+        assert_eq!(sentence([3, 0, 0], two(), &[0, 0]), [""; 0]);
     }
 }

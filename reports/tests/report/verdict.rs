@@ -186,6 +186,8 @@ fn samples_of_queues_late() {
                 }),
                 tables: None,
                 failovers: Vec::new(),
+                outages: Vec::new(),
+                unfinished: None,
                 undecided: 0,
             });
         },
@@ -203,6 +205,8 @@ fn flows_that_no_switch_decided_make_a_run_doubtful() {
                 sampling: None,
                 tables: None,
                 failovers: Vec::new(),
+                outages: Vec::new(),
+                unfinished: None,
                 undecided,
             });
         });
@@ -226,6 +230,8 @@ fn lost_rows_of_decisions_make_a_run_doubtful() {
                     ..FlowTables::default()
                 }),
                 failovers: Vec::new(),
+                outages: Vec::new(),
+                unfinished: None,
                 undecided: 0,
             });
         });

@@ -8,6 +8,7 @@
 //! - `splits`: splits that traffic engineering or trained weights installed
 //! - `sampling`: queue samples, and decisions based on old ones
 //! - `tables`: counters of flow tables, and decisions without a row
+//! - `outages`: flows of pairs without a next hop
 //! - `undecided`: flows without a decision
 //! - `share`: conversion of counts to shares
 
@@ -16,6 +17,7 @@ mod flows;
 mod hash;
 mod lcmp;
 mod load;
+mod outages;
 mod sampling;
 mod share;
 mod splits;
@@ -43,6 +45,7 @@ use self::{
     hash::Shares,
     lcmp::Replay,
     load::Load,
+    outages::{FlowsInOutages, Outages},
     sampling::QueueSamples,
     share::{count, ratio},
     splits::Splits,
@@ -71,6 +74,7 @@ pub fn evidence(plan: &Plan, run: &Path) -> Result<Evidence, RecordsError> {
 struct Witness<'a> {
     plan: &'a Plan,
     info: &'a RunInfo,
+    outages: Outages,
     policies: Vec<PolicyWitness<'a>>,
 }
 
@@ -89,6 +93,7 @@ struct PolicyWitness<'a> {
     samples: QueueSamples,
     tables: PolicyFlowTables,
     failovers: Failovers,
+    in_outages: FlowsInOutages,
     undecided: Undecided,
     least_delay: u64,
     /// Flows that flow ageing has re-routed, as repetition and id.
@@ -119,6 +124,7 @@ impl<'a> Witness<'a> {
             ),
             tables: PolicyFlowTables::new(is_real),
             failovers: Failovers::new(plan, is_real),
+            in_outages: FlowsInOutages::default(),
             undecided: Undecided::default(),
             least_delay: 0,
             rerouted: BTreeSet::new(),
@@ -126,14 +132,17 @@ impl<'a> Witness<'a> {
         Self {
             plan,
             info,
+            outages: Outages::new(plan),
             policies: plan.policies.iter().map(policy).collect(),
         }
     }
 
     fn flow(&mut self, row: &FlowRow) {
         let plan = self.plan;
-        if let Some(policy) = self.policy(&row.policy) {
+        let mut policies = self.policies.iter_mut();
+        if let Some(policy) = policies.find(|policy| policy.run.label == row.policy) {
             policy.flows.add(row);
+            policy.in_outages.add(&self.outages, plan, row);
             policy.ends.flow(row.fields());
             policy.load.add(plan, row);
             policy.links.flow(row.fields());
@@ -197,6 +206,7 @@ impl<'a> Witness<'a> {
             load: offered.senders,
             covered: offered.covered,
             listed: offered.listed,
+            outages: self.outages.infos(self.plan),
             policies: policies
                 .map(|policy| PolicyEvidence {
                     policy: policy.run.label.clone(),
@@ -205,6 +215,8 @@ impl<'a> Witness<'a> {
                     sampling: policy.samples.counts(),
                     tables: policy.tables.counts(),
                     failovers: policy.failovers.counts(),
+                    outages: policy.in_outages.counts(),
+                    unfinished: policy.in_outages.unfinished(),
                     undecided: policy.undecided.count(),
                 })
                 .collect(),

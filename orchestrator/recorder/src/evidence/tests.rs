@@ -14,7 +14,7 @@ use crate::{
 /// Returns the plan of a diamond of datacenters, whose link from dc1 to dc3 goes down at 50 ms. dc1 reaches dc4 via dc2
 /// (10 ms) or dc3 (20 ms), and dc5 only via dc4. Flow 0 goes from dc1 to dc4, flow 1 from dc4 to dc1, flow 2 from dc5
 /// to dc4. `agent` is the agent of dc1's switch.
-fn diamond(agent: &str) -> Plan {
+pub(super) fn diamond(agent: &str) -> Plan {
     with_policies(agent, "ucmp, min-delay, ecmp, lcmp, rm-beta")
 }
 

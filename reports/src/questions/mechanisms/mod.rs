@@ -36,7 +36,6 @@ fn blocks<'a>(inputs: &ReportInputs<'a>) -> Vec<Block<'a>> {
         Medium::Terminal,
         facts.into_iter().chain(acted).collect(),
     ));
-    blocks.extend(words::failover_note(evidence).map(|it| Block::Note(Medium::Any, it.to_owned())));
     let more = warnings.len().saturating_sub(MAX_WARNINGS);
     let mut warnings: Vec<_> = warnings
         .take(MAX_WARNINGS)

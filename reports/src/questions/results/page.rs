@@ -9,7 +9,7 @@ use crate::{
     run::Run,
     stats::Estimate,
     summary::{PolicySummary, Summary},
-    text,
+    text, words,
 };
 
 /// Returns the tables of slowdowns and changes, with notes.
@@ -21,6 +21,8 @@ pub fn blocks<'a>(inputs: &ReportInputs<'_>) -> Vec<Block<'a>> {
         heading(title),
         Block::Table(Medium::Page, slowdowns(inputs, &summary.policies)),
     ];
+    let unfinished = words::unfinished(&summary.evidence).into_iter();
+    blocks.extend(unfinished.map(|it| Block::Text(Medium::Page, it + ".")));
     if let [first, _, ..] = summary.policies.as_slice() {
         blocks.push(heading(format!("Change against {}", first.policy)));
         blocks.push(if summary.verdict == Grade::Valid {

@@ -9,6 +9,7 @@ use crate::{
     stats::{Estimate, Interval, Slowdowns},
     summary::{PolicySummary, Summary},
     text::{self, WIDTH, grouped},
+    words,
 };
 
 /// Returns the FCT slowdowns of all policies, the parameters that depart from the paper, the changes against the first
@@ -16,6 +17,8 @@ use crate::{
 pub fn blocks<'a>(summary: &Summary) -> Vec<Block<'a>> {
     let table = slowdowns("FCT slowdown", &summary.policies);
     let mut blocks = vec![Block::Table(Medium::Terminal, table)];
+    let unfinished = words::unfinished(&summary.evidence).into_iter();
+    blocks.extend(unfinished.map(|it| Block::Text(Medium::Terminal, it + ".")));
     blocks.extend(changes(summary.verdict, &summary.policies));
     if let Some(choice) = &summary.with_choice {
         blocks.push(Block::Text(Medium::Terminal, choice.words()));

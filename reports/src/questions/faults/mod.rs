@@ -1,0 +1,272 @@
+//! Faults: changes of links, the datacenters that have no next hop meanwhile, and their flows.
+
+mod row;
+mod table;
+
+use lab_units::show::counted;
+use serde_json::Value;
+
+use self::row::FaultRow;
+use super::{Question, ReportInputs};
+use crate::{
+    document::{Block, Medium},
+    text, words,
+};
+
+/// Report section on the effects of faults.
+pub const QUESTION: Question = Question {
+    id: "faults",
+    title: "What did the faults do?",
+    is_open: true,
+    figures: &[],
+    blocks,
+    values: Some(values),
+};
+
+fn blocks<'a>(inputs: &ReportInputs<'a>) -> Vec<Block<'a>> {
+    let rows = row::of(inputs);
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let run = inputs.run;
+    let policies = &run.flows.policies;
+    let note = |medium, text: String| Block::Note(medium, text);
+    let mut blocks = Vec::new();
+    for (medium, max) in [(Medium::Page, MAX_ROWS), (Medium::Terminal, MAX_LINES)] {
+        let shown = row::worst(&rows, max);
+        blocks.push(Block::Table(medium, table::of(&shown, policies)));
+        if shown.len() < rows.len() {
+            blocks.push(note(medium, left_out(shown.len(), rows.len())));
+        }
+    }
+    blocks.push(note(Medium::Page, about().to_owned()));
+    let later = run.info.faults.len() - run.faults().count();
+    if later > 0 {
+        let verb = if later == 1 { "has" } else { "have" };
+        let later = counted(later as u64, "change");
+        let text = format!("{later} of links planned after the run's end {verb} no row.");
+        blocks.push(note(Medium::Any, text));
+    }
+    let evidence = &inputs.summary.evidence;
+    blocks.extend(words::failover_note(evidence).map(|it| note(Medium::Any, it.to_owned())));
+    blocks
+}
+
+/// Returns all rows; null if the run has no faults.
+fn values(inputs: &ReportInputs<'_>) -> Value {
+    let rows: Vec<FaultRow<'_>> = row::of(inputs);
+    if rows.is_empty() {
+        return Value::Null;
+    }
+    serde_json::to_value(rows).expect("rows are plain data")
+}
+
+/// Returns the note on a table with `shown` of `all` rows.
+fn left_out(shown: usize, all: usize) -> String {
+    format!(
+        "{} of {} are left out, those with the fewest unfinished flows, pairs without a next hop and failovers; \
+         `summary.json` has all.",
+        text::number((all - shown) as u64),
+        text::count(all, "row"),
+    )
+}
+
+const fn about() -> &'static str {
+    "A row per time at which links changed, and for each time span that begins then, in which pairs of datacenters have \
+     no next hop: packets of these pairs can reach a switch all of whose candidates are cut, and are lost there. The span \
+     ends at a repair, or when the switches get new candidates (reconvergence). Failovers are decisions for flows \
+     that were pinned to a dead port, between this cut and the next. Flows under way are those of the pairs, in either \
+     direction, during the span. Numbers are of all repetitions and flows, measured or not; with several policies, the \
+     first number is their sum."
+}
+
+/// Maximum number of rows on a page.
+const MAX_ROWS: usize = 100;
+
+/// Maximum number of rows in a terminal.
+const MAX_LINES: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use lab_records::{
+        Evidence, Failover, FailoverSpan, FaultInfo, LinkChange, Mechanism, Met, OutageFlows,
+        OutageInfo, PolicyEvidence, RunInfo,
+    };
+    use lab_sample as sample;
+    use lab_units::Nanos;
+
+    use super::*;
+    use crate::{document::text_of, questions, questions::Figures, run::Run, testing, text::WIDTH};
+
+    fn millis(millis: u64) -> Nanos {
+        Nanos::from_millis(millis)
+    }
+
+    fn fault(at: u64, link: &str, change: LinkChange) -> FaultInfo {
+        FaultInfo {
+            time_ns: millis(at),
+            link: link.to_owned(),
+            change,
+            rate_bps: None,
+        }
+    }
+
+    fn outage(from: u64, to: Option<u64>, pairs: u64) -> OutageInfo {
+        let names = |number: u64| [format!("dc{number}"), "dc9".to_owned()];
+        OutageInfo {
+            from_ns: millis(from),
+            to_ns: to.map(millis),
+            pairs,
+            first_pairs: (1..=pairs.min(3)).map(names).collect(),
+        }
+    }
+
+    /// Returns the evidence of a policy with failovers after the cuts at 10 and 40 ms. `flows` has the flows of each outage,
+    /// and those that did not finish.
+    fn policy(name: &str, failovers: [u64; 2], flows: &[[u64; 2]]) -> PolicyEvidence {
+        let failover = |(at, decisions): (u64, u64)| Failover {
+            at_ns: millis(at),
+            decisions,
+            span: (decisions > 0).then(|| FailoverSpan {
+                first_ns: Nanos::new(5_000),
+                last_ns: millis(2),
+                lab_ns: None,
+            }),
+            ..Failover::default()
+        };
+        let flows = flows
+            .iter()
+            .map(|&[flows, unfinished]| OutageFlows { flows, unfinished });
+        PolicyEvidence {
+            policy: name.to_owned(),
+            met: Met::default(),
+            mechanism: Mechanism::Unknown { decisions: 9 },
+            sampling: None,
+            tables: None,
+            failovers: [10, 40].into_iter().zip(failovers).map(failover).collect(),
+            outages: flows.collect(),
+            unfinished: None,
+            undecided: 0,
+        }
+    }
+
+    /// Answers the question for a run that ends at 60 ms, with these faults and this evidence.
+    fn answer<T>(
+        faults: Vec<FaultInfo>,
+        evidence: Evidence,
+        read: impl FnOnce(&ReportInputs<'_>) -> T,
+    ) -> T {
+        let info = RunInfo {
+            faults,
+            ..testing::info()
+        };
+        let written = testing::run(&info, |writer| {
+            let counter = sample::counter(&info.links[0], "a");
+            writer.append(&[lab_records::LinkRow {
+                time_ns: millis(60),
+                ..counter
+            }])?;
+            writer.append_flow(&testing::flow("a", 0, Some(1.0)))?;
+            writer.append_flow(&testing::flow("a", 1, None))
+        });
+        let run = Run::read(written.dir.path()).unwrap();
+        let mut summary = questions::summary(&run);
+        summary.evidence = evidence;
+        read(&ReportInputs {
+            run: &run,
+            summary: &summary,
+            figures: &Figures::new(),
+        })
+    }
+
+    /// The cut at 10 ms leaves 34 pairs without a next hop until the switches have new ones, and two until the repair.
+    /// With the new next hops, another pair depends on the link that is cut meanwhile.
+    fn two_cuts() -> (Vec<FaultInfo>, Evidence) {
+        let faults = vec![
+            fault(10, "dc1-dc2", LinkChange::Down),
+            fault(10, "dc1-dc3", LinkChange::Down),
+            fault(30, "dc1-dc2", LinkChange::Up),
+            fault(40, "dc2-dc3", LinkChange::Down),
+            fault(70, "dc2-dc3", LinkChange::Up),
+        ];
+        let evidence = Evidence {
+            outages: vec![
+                outage(10, Some(25), 34),
+                outage(10, Some(30), 2),
+                outage(45, None, 1),
+            ],
+            policies: vec![
+                policy("a", [1_200, 0], &[[500, 0], [20, 1], [3, 2]]),
+                policy("b", [30, 0], &[[400, 0], [10, 0], [3, 0]]),
+            ],
+            ..Evidence::default()
+        };
+        (faults, evidence)
+    }
+
+    #[test]
+    fn each_time_of_faults_and_each_outage_has_a_row() {
+        let (faults, evidence) = two_cuts();
+        let text = answer(faults, evidence, |inputs| text_of(&blocks(inputs), WIDTH));
+        assert!(
+            text.lines().all(|line| line.chars().count() <= WIDTH),
+            "{text}"
+        );
+        insta::assert_snapshot!(text, @"
+        faults  no next hop  until                  failovers  under way  not finished
+        10 ms            34  25 ms (reconvergence)      1,230        900             0
+          dc1-dc2, dc1-dc3 cut; no next hop: dc1 to dc9, dc2 to dc9, dc3 to dc9, and 31
+          more; failovers: a 1,200, after 5 µs to 2 ms, b 30, after 5 µs to 2 ms
+        10 ms             2  30 ms (repair)                 –         30             1
+          dc1-dc2, dc1-dc3 cut; no next hop: dc1 to dc9, dc2 to dc9
+        30 ms             –  –                              –          –             –
+          dc1-dc2 back
+        40 ms             –  –                              0          –             –
+          dc2-dc3 cut
+        45 ms             1  the end                        –          6             2
+          reconvergence; no next hop: dc1 to dc9
+        1 change of links planned after the run's end has no row.
+        ");
+    }
+
+    #[test]
+    fn the_summary_has_the_numbers_of_each_policy() {
+        let (faults, evidence) = two_cuts();
+        let values = answer(faults, evidence, values);
+        let row = &values[1];
+        assert_eq!(row["time_ns"], 10_000_000);
+        assert_eq!(row["changes"][1]["link"], "dc1-dc3");
+        assert_eq!(row["outage"]["to_ns"], 30_000_000);
+        assert_eq!(row["outage"]["ended_by"], "repair");
+        assert_eq!(row["policies"][0]["unfinished"], 1);
+        // The failovers of a time are in its first row.
+        assert_eq!(row["policies"][0]["failover"], Value::Null);
+        assert_eq!(values[0]["policies"][0]["failover"]["decisions"], 1_200);
+        assert_eq!(values[0]["outage"]["ended_by"], "reconvergence");
+        assert_eq!(
+            answer(Vec::new(), Evidence::default(), super::values),
+            Value::Null
+        );
+    }
+
+    /// Of 50 cuts, the last six alone leave pairs without a next hop; of the others, the first have rows.
+    #[test]
+    fn the_rows_with_the_worst_effects_are_shown() {
+        let faults = (1..=50).map(|at| fault(at, "dc1-dc2", LinkChange::Down));
+        let evidence = Evidence {
+            outages: (45..=50).map(|at| outage(at, Some(at + 1), at)).collect(),
+            policies: vec![policy("a", [0, 0], &[])],
+            ..Evidence::default()
+        };
+        let text = answer(faults.collect(), evidence, |inputs| {
+            text_of(&blocks(inputs), WIDTH)
+        });
+        let times: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.split(" ms ").next())
+            .filter(|it| it.len() < 3)
+            .collect();
+        assert_eq!(times, ["1", "2", "45", "46", "47", "48", "49", "50"]);
+        assert!(text.contains("42 of 50 rows are left out"), "{text}");
+    }
+}

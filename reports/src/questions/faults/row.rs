@@ -1,0 +1,157 @@
+//! Rows of the table of faults.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use lab_records::{Failover, LinkChange, OutageInfo};
+use lab_units::Nanos;
+use serde::Serialize;
+
+use crate::questions::ReportInputs;
+
+/// Changes of links at one time, or an outage that begins then.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FaultRow<'a> {
+    /// Time relative to the repetition's start, in paper time.
+    pub time_ns: Nanos,
+    /// Changed links, by position in the plan; empty if the outage begins at a reconvergence.
+    pub changes: Vec<FaultChange<'a>>,
+    /// Outage that begins at this time; `None` if there is none.
+    pub outage: Option<Outage<'a>>,
+    /// Numbers of each policy, in the scenario's order.
+    pub policies: Vec<PolicyFaults<'a>>,
+}
+
+/// Change of a link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FaultChange<'a> {
+    /// Name of the link.
+    pub link: &'a str,
+    /// Kind of the change: `cut`, `back` or `changed`.
+    pub change: &'static str,
+}
+
+/// Time span without a next hop, with the cause of its end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outage<'a> {
+    #[serde(flatten)]
+    pub info: &'a OutageInfo,
+    /// Cause of the end: `repair` or `reconvergence`; `None` if the outage lasts.
+    pub ended_by: Option<&'static str>,
+}
+
+/// Numbers of one policy in a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PolicyFaults<'a> {
+    /// Label of the policy.
+    pub policy: &'a str,
+    /// Failovers after the cuts at this time; `None` in rows without a cut, and in the second and later rows of a time.
+    pub failover: Option<&'a Failover>,
+    /// Number of flows of the outage's pairs that were under way during the outage.
+    pub flows: u64,
+    /// Number of these flows that did not finish.
+    pub unfinished: u64,
+}
+
+impl FaultRow<'_> {
+    /// Returns the number of failovers under all policies; `None` in rows without a cut.
+    pub fn failovers(&self) -> Option<u64> {
+        let failovers = self.policies.iter().filter_map(|it| it.failover);
+        failovers.map(|it| it.decisions).reduce(|a, b| a + b)
+    }
+
+    /// Returns the number of flows under way during the outage, under all policies.
+    pub fn flows(&self) -> u64 {
+        self.policies.iter().map(|it| it.flows).sum()
+    }
+
+    /// Returns the number of these flows that did not finish.
+    pub fn unfinished(&self) -> u64 {
+        self.policies.iter().map(|it| it.unfinished).sum()
+    }
+
+    /// Returns the key by which [`worst`] selects rows.
+    fn weight(&self) -> (u64, u64, u64) {
+        let pairs = self.outage.as_ref().map_or(0, |it| it.info.pairs);
+        (self.unfinished(), pairs, self.failovers().unwrap_or(0))
+    }
+}
+
+/// Returns the rows of a run, by time and end of the outage; empty if no fault occurred.
+pub fn of<'a>(inputs: &ReportInputs<'a>) -> Vec<FaultRow<'a>> {
+    let run = inputs.run;
+    let evidence = &inputs.summary.evidence;
+    let mut changes: BTreeMap<Nanos, Vec<FaultChange<'a>>> = BTreeMap::new();
+    for fault in run.faults() {
+        changes.entry(fault.time_ns).or_default().push(FaultChange {
+            link: &fault.link,
+            change: change_word(fault.change),
+        });
+    }
+    if changes.is_empty() {
+        return Vec::new();
+    }
+    let mut outages: BTreeMap<Nanos, Vec<usize>> = BTreeMap::new();
+    let end = run.flows.first_end();
+    for (index, outage) in evidence.outages.iter().enumerate() {
+        if outage.from_ns <= end {
+            outages.entry(outage.from_ns).or_default().push(index);
+            changes.entry(outage.from_ns).or_default();
+        }
+    }
+    let failovers: Vec<BTreeMap<Nanos, &Failover>> = (evidence.policies.iter())
+        .map(|policy| policy.failovers.iter().map(|it| (it.at_ns, it)).collect())
+        .collect();
+    let repairs: Vec<Nanos> = (run.info.faults.iter())
+        .filter(|fault| fault.change == LinkChange::Up)
+        .map(|fault| fault.time_ns)
+        .collect();
+    let ended_by = |outage: &OutageInfo| {
+        let is_repair = repairs.binary_search(&outage.to_ns?).is_ok();
+        Some(if is_repair { "repair" } else { "reconvergence" })
+    };
+    let mut rows = Vec::new();
+    for (time_ns, changes) in changes {
+        let begun = outages.get(&time_ns).map_or(&[][..], Vec::as_slice);
+        for at in 0..begun.len().max(1) {
+            let outage = begun.get(at).copied();
+            let policies = evidence.policies.iter().zip(&failovers);
+            let numbers = policies.map(|(policy, failovers)| {
+                let hit = outage.and_then(|index| policy.outages.get(index));
+                PolicyFaults {
+                    policy: &policy.policy,
+                    failover: failovers.get(&time_ns).copied().filter(|_| at == 0),
+                    flows: hit.map_or(0, |it| it.flows),
+                    unfinished: hit.map_or(0, |it| it.unfinished),
+                }
+            });
+            rows.push(FaultRow {
+                time_ns,
+                changes: changes.clone(),
+                outage: outage.map(|index| Outage {
+                    info: &evidence.outages[index],
+                    ended_by: ended_by(&evidence.outages[index]),
+                }),
+                policies: numbers.collect(),
+            });
+        }
+    }
+    rows
+}
+
+/// Returns at most `max` rows in order: those with the most unfinished flows, then pairs without a next hop, then
+/// failovers; of equal rows, the first.
+pub fn worst<'r, 'a>(rows: &'r [FaultRow<'a>], max: usize) -> Vec<&'r FaultRow<'a>> {
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by_key(|&index| Reverse(rows[index].weight()));
+    order.truncate(max);
+    order.sort_unstable();
+    order.into_iter().map(|index| &rows[index]).collect()
+}
+
+const fn change_word(change: LinkChange) -> &'static str {
+    match change {
+        LinkChange::Down => "cut",
+        LinkChange::Up => "back",
+        LinkChange::Changed => "changed",
+    }
+}
