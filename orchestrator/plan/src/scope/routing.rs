@@ -82,6 +82,24 @@ impl<'a> Routing<'a> {
         stranded
     }
 
+    /// Returns for each datacenter whether a path without cut links leads to `to`, given the destination's rows in the order
+    /// of [`Self::farthest_first`].
+    pub fn connected(
+        self,
+        to: DcId,
+        rows: &[(DcId, &Destination)],
+        is_cut: impl Fn(LinkId) -> bool,
+    ) -> Vec<bool> {
+        let mut connected = vec![false; self.switches.len()];
+        for (dc, row) in rows.iter().rev() {
+            let candidates = row.candidates.iter();
+            let mut live = candidates.filter(|it| !is_cut(it.port.link()));
+            connected[dc.index()] =
+                live.any(|it| it.next_dc == to || connected[it.next_dc.index()]);
+        }
+        connected
+    }
+
     /// Returns true if a policy chooses at the switch `dc` among the candidates in `row`: there are several, and the
     /// switch is not a legacy switch, which hashes under every policy.
     pub fn is_choice(self, dc: DcId, row: &Destination) -> bool {

@@ -20,19 +20,23 @@ type Unseen = (DcId, DcId, PortId);
 /// Returns a warning for each time span in which the first switch of data or ACKs has live candidates whose path is cut
 /// beyond the switch's own link.
 pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
-    let pairs = choice::both_ways(&inspection.pairs);
+    let sources = choice::by_destination(choice::both_ways(&inspection.pairs));
     // For each candidate that leads to a cut: the time since when, and the cut links.
     let mut open: BTreeMap<Unseen, (Nanos, BTreeSet<LinkId>)> = BTreeMap::new();
     let mut spans: BTreeMap<CutSpan, Vec<Unseen>> = BTreeMap::new();
     inspection.timeline().walk(|at, down, routing| {
         let mut before = std::mem::take(&mut open);
-        for &(from, to) in &pairs {
-            for candidate in routing.candidates(from, to) {
-                let unseen = (from, to, candidate.port);
-                let links = dead_ends(routing, candidate, to, down);
-                if !links.is_empty() {
+        for (&to, sources) in &sources {
+            let lost = dead_ends(routing, to, down);
+            for &from in sources {
+                for candidate in routing.candidates(from, to) {
+                    let links = &lost[candidate.next_dc.index()];
+                    if is_cut(candidate, down) || links.is_empty() {
+                        continue;
+                    }
+                    let unseen = (from, to, candidate.port);
                     let since = before.remove(&unseen);
-                    open.insert(unseen, since.unwrap_or((at, links)));
+                    open.insert(unseen, since.unwrap_or_else(|| (at, links.clone())));
                 }
             }
         }
@@ -53,32 +57,26 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
 /// Time span with cut links: start, end (`None` if the links stay down), and the cut links.
 type CutSpan = (Nanos, Option<Nanos>, BTreeSet<LinkId>);
 
-/// Returns the cut links at which packets to `to` are lost if they take `candidate`. The list is empty if the
-/// candidate's own link is cut, because its switch detects that cut.
-fn dead_ends(
-    routing: Routing<'_>,
-    candidate: &Candidate,
-    to: DcId,
-    down: &BTreeSet<LinkId>,
-) -> BTreeSet<LinkId> {
-    let is_cut = |candidate: &Candidate| down.contains(&candidate.port.link());
-    if is_cut(candidate) || candidate.next_dc == to {
-        return BTreeSet::new();
-    }
-    let mut lost = BTreeSet::new();
-    let mut seen = BTreeSet::from([candidate.next_dc]);
-    let mut open = vec![candidate.next_dc];
-    while let Some(at) = open.pop() {
-        let next = routing.candidates(at, to);
-        if next.iter().all(is_cut) {
-            lost.extend(next.iter().map(|next| next.port.link()));
-            continue;
+/// Returns for each datacenter the cut links at which packets that it forwards to `to` are lost; empty for `to`. A switch
+/// detects cuts of its own links and does not send to their candidates unless all are cut.
+fn dead_ends(routing: Routing<'_>, to: DcId, down: &BTreeSet<LinkId>) -> Vec<BTreeSet<LinkId>> {
+    let mut lost = vec![BTreeSet::new(); routing.switches.len()];
+    // The nearest first, because the packets of a switch are lost where those of its candidates are.
+    for (dc, row) in routing.farthest_first(to).into_iter().rev() {
+        let mut links = BTreeSet::new();
+        for candidate in row.candidates.iter().filter(|it| !is_cut(it, down)) {
+            links.extend(&lost[candidate.next_dc.index()]);
         }
-        let live = next.iter().filter(|next| !is_cut(next));
-        let ahead = live.map(|next| next.next_dc).filter(|dc| *dc != to);
-        open.extend(ahead.filter(|dc| seen.insert(*dc)));
+        if row.candidates.iter().all(|it| is_cut(it, down)) {
+            links = row.candidates.iter().map(|it| it.port.link()).collect();
+        }
+        lost[dc.index()] = links;
     }
     lost
+}
+
+fn is_cut(candidate: &Candidate, down: &BTreeSet<LinkId>) -> bool {
+    down.contains(&candidate.port.link())
 }
 
 fn sentence(

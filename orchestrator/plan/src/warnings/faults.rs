@@ -9,12 +9,7 @@ use lab_units::{
 };
 
 use super::inspection::{Inspection, warning};
-use crate::{
-    model::Warning,
-    paper_units::PaperUnits,
-    round_trip,
-    scope::{choice, routing::Routing},
-};
+use crate::{model::Warning, paper_units::PaperUnits, round_trip, scope::choice};
 
 /// Returns a warning about cuts that are repaired before the first flow starts.
 pub(super) fn early(inspection: &Inspection<'_>) -> Option<Warning> {
@@ -85,7 +80,7 @@ pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
 
 /// Returns a warning for each time span in which no path is up between some datacenters with flows.
 pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
-    let pairs = choice::both_ways(&inspection.pairs);
+    let sources = choice::by_destination(choice::both_ways(&inspection.pairs));
     let mut in_time: Vec<&Fault> = inspection.scenario.faults.iter().collect();
     in_time.sort_by_key(|fault| fault.at);
     let mut in_time = in_time.into_iter().peekable();
@@ -103,23 +98,20 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
                 FaultSpec::Set { .. } => None,
             };
         }
-        for &(from, to) in &pairs {
-            let pair = (from.min(to), from.max(to));
-            if is_connected(routing, (from, to), cut) {
-                continue;
-            }
+        let mut separate: BTreeSet<DcPair> = BTreeSet::new();
+        for (&to, sources) in &sources {
+            let is_cut = |link| cut.contains(&link);
+            let connected = routing.connected(to, &routing.farthest_first(to), is_cut);
+            let cut_off = sources.iter().filter(|from| !connected[from.index()]);
+            separate.extend(cut_off.map(|&from| (from.min(to), from.max(to))));
+        }
+        for &pair in &separate {
             open.entry(pair).or_insert_with(|| {
                 let causes: BTreeSet<usize> = down.values().copied().collect();
                 (at, causes.into_iter().collect())
             });
         }
-        let is_whole = |&(a, b): &DcPair| {
-            let ways = [(a, b), (b, a)]
-                .into_iter()
-                .filter(|way| pairs.contains(way));
-            ways.into_iter().all(|way| is_connected(routing, way, cut))
-        };
-        for (pair, (since, causes)) in open.extract_if(.., |pair, _| is_whole(pair)) {
+        for (pair, (since, causes)) in open.extract_if(.., |pair, _| !separate.contains(pair)) {
             let span = (since, Some(at), causes);
             spans.entry(span).or_default().push(pair);
         }
@@ -138,21 +130,6 @@ type DcPair = (DcId, DcId);
 
 /// Time span between faults: start, end (`None` if it never ends), and the indices of the faults that begin it.
 type FaultSpan = (Nanos, Option<Nanos>, Vec<usize>);
-
-/// Returns true if the switches' tables contain a path between two datacenters on which no link is cut.
-fn is_connected(routing: Routing<'_>, (from, to): (DcId, DcId), down: &BTreeSet<LinkId>) -> bool {
-    let mut seen = BTreeSet::from([from]);
-    let mut open = vec![from];
-    while let Some(at) = open.pop() {
-        let candidates = routing.candidates(at, to).iter();
-        let up = candidates.filter(|candidate| !down.contains(&candidate.port.link()));
-        open.extend(
-            up.map(|next| next.next_dc)
-                .filter(|next| seen.insert(*next)),
-        );
-    }
-    seen.contains(&to)
-}
 
 fn sentence(
     inspection: &Inspection<'_>,
