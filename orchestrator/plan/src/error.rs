@@ -33,6 +33,19 @@ pub enum PlanError {
         /// Hint in parentheses, after a space; an empty string if there is none.
         hint: String,
     },
+    /// Random faults that are more than a scenario may have.
+    #[error(
+        "`{path}`: with the changes drawn until {until}, the end of the time in which flows start, the scenario has over \
+         {max} changes of links (hint: raise `mtbf`, name fewer links in `groups`, or shorten the traffic)"
+    )]
+    TooManyFaults {
+        /// YAML path of the entry that draws one fault too many, such as `faults[0].random`.
+        path: String,
+        /// Maximum number of faults, counted by links.
+        max: usize,
+        /// End of the time in which flows start, in paper time.
+        until: Nanos,
+    },
     /// Two datacenters without a path between them.
     #[error(
         "no inter-DC links lead from `{from}` to `{to}` (hint: connect them in `topology.links`)"

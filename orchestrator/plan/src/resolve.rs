@@ -16,7 +16,7 @@ use crate::{
     networks::Networks,
     paths::{self, Paths},
     policy::{self, Inputs},
-    rdma, reconvergence,
+    random_faults, rdma, reconvergence,
     round_trip::{self, RoundTrips},
     routes,
     schedule::{self, FlowInputs},
@@ -49,30 +49,34 @@ impl PlanOptions {
     }
 }
 
-/// Resolves `scenario` into a plan for lab slot 0.
+/// Resolves the scenario `written` into a plan for lab slot 0.
 ///
-/// `source_text` is the text from which `scenario` was read; `files` contains the texts of the files that the scenario
+/// `source_text` is the text from which it was read; `files` contains the texts of the files that the scenario
 /// names, by their paths as written. The same arguments give the same plan on every machine.
 ///
 /// # Errors
 /// Fails if the scenario's names, numbers and files are inconsistent: see [`PlanError`].
 pub fn resolve(
-    scenario: &Scenario,
+    written: &Scenario,
     source_text: &str,
     files: &Files,
     options: &PlanOptions,
 ) -> Result<Plan, PlanError> {
-    let seed = options.seed.unwrap_or(scenario.seed);
-    let paper = topology::build(&scenario.topology, &Scale::PAPER)?;
-    let paths = Paths::find(&paper, scenario.candidate_set);
+    let seed = options.seed.unwrap_or(written.seed);
+    let paper = topology::build(&written.topology, &Scale::PAPER)?;
+    let paths = Paths::find(&paper, written.candidate_set);
     let repetitions = if options.follows_rxe() {
-        scenario.repetitions.lab
+        written.repetitions.lab
     } else {
-        scenario.repetitions.sim
+        written.repetitions.sim
     };
-    let demands = demands::of_scenario(scenario, &paper)?;
-    let drafted = schedule::draft(scenario, files, (seed, repetitions), &paper, &demands)?;
-    let load = load::of_drafts(scenario, repetitions, &paper, &demands, &drafted);
+    let demands = demands::of_scenario(written, &paper)?;
+    let drafted = schedule::draft(written, files, (seed, repetitions), &paper, &demands)?;
+    let load = load::of_drafts(written, repetitions, &paper, &demands, &drafted);
+    let starts = drafted.flows.iter().map(|(_, flow)| flow.start);
+    let arrivals_end = starts.chain([load.paper_duration_ns]).max();
+    let drawn = random_faults::draw(written, seed, arrivals_end.unwrap_or_default())?;
+    let scenario = drawn.scenario.as_ref();
     let pinned = match (options.scale, scenario.scale) {
         (Some(factors), _) => Some(factors),
         (None, ScaleSpec::Fixed { rate, time }) => Some((rate, time)),

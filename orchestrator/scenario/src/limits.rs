@@ -83,8 +83,10 @@ pub const MAX_SWEEP: usize = 16;
 pub const MAX_DURATION: Nanos = Nanos::from_millis(3_600_000);
 /// Maximum number of assertions in a scenario.
 pub const MAX_EXPECTATIONS: usize = 1_000;
-/// Maximum number of faults in a scenario.
+/// Maximum number of faults in a scenario, written and drawn.
 pub const MAX_FAULTS: usize = 1_000;
+/// Maximum mean time between random faults, one year: the mean time between failures of real links is weeks to months.
+pub const MAX_MEAN_TIME: Nanos = Nanos::from_millis(365 * 24 * 3_600_000);
 
 /// Maximum number of policies in a scenario.
 pub const MAX_POLICIES: usize = 32;

@@ -41,6 +41,9 @@ pub struct Scenario {
     pub measure: Measure,
     pub max_table_age: Nanos,
     pub faults: Vec<Fault>,
+    /// Random faults, whose times are drawn when the scenario is planned.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub random_faults: Vec<RandomFaults>,
     pub transport: TransportSpec,
     /// Assertions on every run.
     pub expect: Vec<Expectation>,
@@ -431,6 +434,64 @@ pub struct Fault {
     #[serde(skip_serializing_if = "Twin::is_first")]
     pub twin: Twin,
     pub change: FaultSpec,
+}
+
+/// Link that faults change.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct FaultyLink {
+    /// Names of the link's two datacenters.
+    pub between: [String; 2],
+    /// Place of the link among the parallel links of its two datacenters.
+    #[serde(skip_serializing_if = "Twin::is_first")]
+    pub twin: Twin,
+}
+
+impl FaultyLink {
+    /// Returns the name by which a scenario can call the link.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let [a, b] = &self.between;
+        format!("{a}-{b}{}", self.twin)
+    }
+}
+
+impl Topology {
+    /// Returns the links by which faults name them, in the order of the topology.
+    #[must_use]
+    pub fn named_links(&self) -> Vec<FaultyLink> {
+        let mut counts: BTreeMap<[&str; 2], u32> = BTreeMap::new();
+        let links = self.links.iter().map(|link| {
+            let mut ends = link.between.each_ref().map(String::as_str);
+            ends.sort_unstable();
+            let earlier = counts.entry(ends).or_default();
+            let twin = Twin(*earlier);
+            *earlier += 1;
+            FaultyLink {
+                between: link.between.clone(),
+                twin,
+            }
+        });
+        links.collect()
+    }
+}
+
+/// Cuts and repairs of groups of links at random times while flows start, in paper time.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct RandomFaults {
+    /// Position of the entry in the scenario's list `faults`.
+    #[serde(skip)]
+    pub entry: usize,
+    /// Mean time from the start, or from a repair, to the next cut of a group.
+    pub mtbf: Nanos,
+    /// Mean time from the cut of a group to its repair.
+    pub mttr: Nanos,
+    /// Links that are cut and restored together.
+    pub groups: Vec<Vec<FaultyLink>>,
+    /// True if cuts that would separate two datacenters are not made.
+    pub keep_connected: bool,
+    /// Seed of the times; `None` for the seed of the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
 }
 
 /// Kind of link change.

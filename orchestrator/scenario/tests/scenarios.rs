@@ -98,6 +98,7 @@ faults:
   - { at: 44 ms, link: [dc2, dc3], loss: 0.045 }
   - { at: 45 ms, links: [[dc1, dc2], [dc2, dc3]], down: true }
   - { at: 46 ms, dc: dc2, up: true }
+  - random: { mtbf: 47 ms, mttr: 48 ms, groups: [[[dc1, dc2], [dc3, dc2]]], keep_connected: false, seed: 49 }
 expect: [\"ecmp.p99 <= 46\"]
 ";
 

@@ -20,6 +20,7 @@ use crate::{
     model::{NetworkLoad, Plan},
     network::Network,
     paper_units::PaperUnits,
+    random_faults::{self, DrawnFaults},
     round_trip,
 };
 
@@ -43,6 +44,9 @@ pub struct Scope {
     pub traffic: Option<TrafficTime>,
     /// Times of the scenario's faults, in paper time, in order.
     pub fault_times_ns: Vec<Nanos>,
+    /// Cuts that the scenario's random faults have drawn, in the order of `faults`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drawn_faults: Vec<DrawnFaults>,
 }
 
 /// Time in which a plan's flows are under way, in paper time from the start of each repetition.
@@ -54,11 +58,15 @@ pub struct TrafficTime {
     pub ideal_end_ns: Nanos,
 }
 
-/// Derives the scope of `plan`, which was resolved from `scenario` with the text `source`.
+/// Derives the scope of `plan`, which was resolved from the scenario `written` with the text `source`.
 ///
 /// # Errors
 /// If the workloads' names are inconsistent: see [`PlanError`]. A resolved scenario's names are not.
-pub fn scope(plan: &Plan, scenario: &Scenario, source: &str) -> Result<Scope, PlanError> {
+pub fn scope(plan: &Plan, written: &Scenario, source: &str) -> Result<Scope, PlanError> {
+    let starts = plan.flows.iter().map(|flow| flow.paper_start_ns);
+    let arrivals_end = starts.chain([plan.load.paper_duration_ns]).max();
+    let drawn = random_faults::draw(written, plan.seed, arrivals_end.unwrap_or_default())?;
+    let scenario = drawn.scenario.as_ref();
     let network = Network::of(plan);
     let routing = Routing {
         network: &network,
@@ -83,7 +91,11 @@ pub fn scope(plan: &Plan, scenario: &Scenario, source: &str) -> Result<Scope, Pl
         reconvergences: &plan.reconvergences,
     };
     let fault_lines = lab_scenario::item_lines(source, "faults");
-    let entries = scenario.faults.chunk_by(|a, b| a.entry == b.entry);
+    let drawn_faults = drawn.counts.iter().map(|counts| DrawnFaults {
+        line: fault_lines.get(counts.entry).copied(),
+        ..*counts
+    });
+    let entries = (scenario.faults).chunk_by(|a, b| (a.entry, a.at) == (b.entry, b.at));
     let mut fault_times_ns: Vec<Nanos> = entries.map(|faults| faults[0].at).collect();
     fault_times_ns.sort_unstable();
     Ok(Scope {
@@ -96,6 +108,7 @@ pub fn scope(plan: &Plan, scenario: &Scenario, source: &str) -> Result<Scope, Pl
         outages: outage::of_faults(timeline, &both_ways, (&scenario.faults, &fault_lines)),
         traffic: traffic(plan),
         fault_times_ns,
+        drawn_faults: drawn_faults.collect(),
     })
 }
 

@@ -45,6 +45,14 @@ impl Stream {
         Self(generator(&text))
     }
 
+    /// Returns the stream for the random faults of the links named `group`. `random` is the position of the entry among
+    /// those with random faults.
+    pub fn of_faults(seed: u64, random: usize, group: &str) -> Self {
+        Self(generator(&format!(
+            "lcmp-lab faults 1|{seed}|{random}|{group}"
+        )))
+    }
+
     /// Returns the next number, uniform over the 64-bit range.
     pub fn uniform(&mut self) -> u64 {
         self.0.next_u64()

@@ -33,7 +33,7 @@ pub(super) fn early(inspection: &Inspection<'_>) -> Option<Warning> {
     };
     let cuts = faults
         .iter()
-        .filter(|fault| fault.change == FaultSpec::Down);
+        .filter(|fault| fault.change == FaultSpec::Down && !is_random(inspection, fault));
     let (repaired, lasting): (Vec<&Fault>, Vec<&Fault>) = cuts.partition(|cut| is_repaired(cut));
     let mut early: Vec<usize> = repaired.iter().map(|fault| fault.entry).collect();
     early.dedup();
@@ -61,6 +61,7 @@ pub(super) fn late(inspection: &Inspection<'_>) -> Option<Warning> {
     let faults = inspection.scenario.faults.iter();
     let late: Vec<&Fault> = faults
         .filter(|fault| fault.at > end && fault.change != FaultSpec::Up)
+        .filter(|fault| !is_random(inspection, fault))
         .collect();
     let first = late.iter().map(|fault| fault.at).min()?;
     let mut late: Vec<usize> = late.iter().map(|fault| fault.entry).collect();
@@ -123,6 +124,12 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
         .into_iter()
         .map(|(span, pairs)| warning("cut-off", sentence(inspection, &span, &pairs)))
         .collect()
+}
+
+/// Returns true if the times of the fault's entry are drawn, so that no other `at` can be written.
+fn is_random(inspection: &Inspection<'_>, fault: &Fault) -> bool {
+    let mut random = inspection.scenario.random_faults.iter();
+    random.any(|random| random.entry == fault.entry)
 }
 
 /// Pair of datacenters, the one with the lower id first.

@@ -14,6 +14,7 @@ mod paper;
 mod parallel;
 mod parameters;
 mod policies;
+mod random_faults;
 mod reconvergence;
 mod scaling;
 mod scenarios;

@@ -344,6 +344,8 @@ pub enum ProblemKind {
     FaultLinkTwice { between: [String; 2] },
     #[error("the link `{link}` is already in the list (hint: remove it here)")]
     FaultTwinTwice { link: String },
+    #[error("`random` draws times and links itself (hint: remove `{}`)", keys.join("`, `"))]
+    KeysBesideRandom { keys: Vec<&'static str> },
 
     // Problems with files that a scenario names.
     #[error(transparent)]

@@ -122,17 +122,20 @@ impl Word for LinkName {
     }
 }
 
-/// Change of links: time, exactly one of `link`, `links` and `dc`, and exactly one other key.
+/// Change of links: time, exactly one of `link`, `links` and `dc`, and exactly one other key; or `random` alone, which
+/// draws cuts and repairs.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("minProperties" = 3, "maxProperties" = 3, "oneOf" = [
-    { "required": ["link"] },
-    { "required": ["links"] },
-    { "required": ["dc"] },
+#[schemars(extend("oneOf" = [
+    { "required": ["at", "link"], "minProperties": 3, "maxProperties": 3 },
+    { "required": ["at", "links"], "minProperties": 3, "maxProperties": 3 },
+    { "required": ["at", "dc"], "minProperties": 3, "maxProperties": 3 },
+    { "required": ["random"], "maxProperties": 1 },
 ]))]
 pub struct Fault {
     /// Time of the change, counted from the earliest possible flow start.
-    pub at: Text<Nanos>,
+    #[serde(default)]
+    pub at: Maybe<Text<Nanos>>,
     /// Names of the link's two datacenters, or the link's own name. Parallel links are called `dc1-dc2`, `dc1-dc2_2`, in
     /// the order of the topology.
     #[serde(default)]
@@ -152,12 +155,39 @@ pub struct Fault {
     #[serde(default)]
     #[schemars(extend("const" = true))]
     pub up: Maybe<Text<bool>>,
+    /// Cuts and repairs at random times while flows start.
+    #[serde(default)]
+    pub random: Maybe<RandomFaults>,
+}
+
+/// Cuts and repairs of links at random times while flows start, the same in all repetitions. The times between repair
+/// and cut, and between cut and repair, are exponentially distributed.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RandomFaults {
+    /// Mean time from the start, or from a repair, to the next cut of a group.
+    pub mtbf: Text<Nanos>,
+    /// Mean time from the cut of a group to its repair.
+    pub mttr: Text<Nanos>,
+    /// Groups of links that share a risk, such as a duct, and are cut and restored together; each link is given by the
+    /// names of its two datacenters. Default: each link of the topology is a group of its own.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = limits::MAX_FAULTS))]
+    pub groups: Maybe<At<Vec<At<Vec<LinkOfFault>>>>>,
+    /// If true, a cut that would separate two datacenters is not made.
+    #[serde(default)]
+    #[schemars(extend("default" = true))]
+    pub keep_connected: Maybe<Text<bool>>,
+    /// Seed of these times. Default: the scenario's `seed`.
+    #[serde(default)]
+    pub seed: Maybe<Text<u64>>,
 }
 
 impl SetsParameters for Fault {
     type Set = LinkConfig;
 
-    const OWN: [&'static [&'static str]; 2] = [&["at", "link", "links", "dc", "down", "up"], &[]];
+    const OWN: [&'static [&'static str]; 2] =
+        [&["at", "link", "links", "dc", "down", "up"], &["random"]];
 
     keys!(Fault);
 

@@ -16,7 +16,7 @@ use crate::{
     defaults,
     error::{ProblemKind, Unit},
     limits,
-    model::{Fault, FaultSpec, InterDcLink, LinkConfig},
+    model::{Fault, FaultSpec, FaultyLink, InterDcLink, LinkConfig},
     raw::{self, SetsParameters},
     suggest::did_you_mean,
     yaml::{At, Text, WordOr},
@@ -200,7 +200,7 @@ fn connected(
     }
 }
 
-/// Resolves the list `faults`.
+/// Resolves the entries of the list `faults` that have a time; the module `random_faults` resolves the others.
 pub(super) fn faults(
     context: &mut Context<'_>,
     network: &IndexedTopology,
@@ -210,13 +210,19 @@ pub(super) fn faults(
         return Vec::new();
     };
     context.count(&raw.range, raw.value.len(), 0..=limits::MAX_FAULTS);
-    let known = KnownLinks {
-        network,
-        links: named_links(network),
-    };
+    let known = KnownLinks::of(network);
     let mut faults = Vec::new();
     for (entry, raw) in raw.value.iter().enumerate() {
-        let at = context.within(&raw.value.own.at, Nanos::ZERO..=limits::MAX_DURATION);
+        if raw.value.own.random.as_ref().is_some() {
+            continue;
+        }
+        let at = match raw.value.own.at.as_ref() {
+            Some(at) => context.within(at, Nanos::ZERO..=limits::MAX_DURATION),
+            None => {
+                context.problem(&raw.range, ProblemKind::MissingKey { key: "at" });
+                None
+            }
+        };
         let links = fault_links(context, &known, raw);
         let change = change(context, raw);
         if let (Some(at), Some(change)) = (at, change) {
@@ -240,32 +246,25 @@ pub(super) fn faults(
     faults.into_iter().map(|(_, fault)| fault).collect()
 }
 
-/// Link that a fault changes.
-#[derive(Clone, Debug)]
-struct FaultyLink {
-    /// Names of the link's two datacenters.
-    between: [String; 2],
-    twin: Twin,
-}
-
-impl FaultyLink {
-    fn is_same(&self, other: &Self) -> bool {
-        same(&self.between, &other.between) && self.twin == other.twin
-    }
-
-    fn name(&self) -> String {
-        let [a, b] = &self.between;
-        format!("{a}-{b}{}", self.twin)
-    }
+fn is_same(one: &FaultyLink, other: &FaultyLink) -> bool {
+    same(&one.between, &other.between) && one.twin == other.twin
 }
 
 /// Links that a fault may name.
-struct KnownLinks<'a> {
+pub(super) struct KnownLinks<'a> {
     network: &'a IndexedTopology,
-    links: Vec<FaultyLink>,
+    /// All links of the topology, in its order.
+    pub(super) links: Vec<FaultyLink>,
 }
 
-impl KnownLinks<'_> {
+impl<'a> KnownLinks<'a> {
+    pub(super) fn of(network: &'a IndexedTopology) -> Self {
+        Self {
+            network,
+            links: network.model.named_links(),
+        }
+    }
+
     /// Copies the links for which `is_asked` is true.
     fn those(&self, is_asked: impl Fn(&FaultyLink) -> bool) -> Vec<FaultyLink> {
         let links = self.links.iter().filter(|link| is_asked(link));
@@ -292,8 +291,8 @@ fn fault_links(
     }
 }
 
-/// Returns the links in the list `links` of a fault.
-fn shared_risk(
+/// Returns the links in a list of links that change together.
+pub(super) fn shared_risk(
     context: &mut Context<'_>,
     known: &KnownLinks<'_>,
     raw: &At<Vec<raw::LinkOfFault>>,
@@ -304,7 +303,7 @@ fn shared_risk(
         let Some(link) = fault_link(context, known, raw) else {
             continue;
         };
-        if links.iter().any(|listed| listed.is_same(&link)) {
+        if links.iter().any(|listed| is_same(listed, &link)) {
             let kind = match raw.value {
                 WordOr::Word(..) => ProblemKind::FaultTwinTwice { link: link.name() },
                 WordOr::Body(_) => ProblemKind::FaultLinkTwice {
@@ -375,7 +374,7 @@ fn named(
         between: [a, b].map(str::to_owned),
         twin,
     });
-    let is_wanted = |link: &&FaultyLink| wanted.as_ref().is_some_and(|it| it.is_same(link));
+    let is_wanted = |link: &&FaultyLink| wanted.as_ref().is_some_and(|it| is_same(it, link));
     let found = known.links.iter().find(is_wanted).cloned();
     if found.is_none() {
         let names: Vec<String> = known.links.iter().map(FaultyLink::name).collect();
@@ -386,23 +385,6 @@ fn named(
         context.problem(range, kind);
     }
     found
-}
-
-/// Returns all links between datacenters, in the order of the topology.
-fn named_links(network: &IndexedTopology) -> Vec<FaultyLink> {
-    let mut counts: BTreeMap<[&str; 2], u32> = BTreeMap::new();
-    let links = network.model.links.iter().map(|link| {
-        let mut ends = link.between.each_ref().map(String::as_str);
-        ends.sort_unstable();
-        let earlier = counts.entry(ends).or_default();
-        let twin = Twin(*earlier);
-        *earlier += 1;
-        FaultyLink {
-            between: link.between.clone(),
-            twin,
-        }
-    });
-    links.collect()
 }
 
 fn same(a: &[String; 2], b: &[String; 2]) -> bool {

@@ -8,6 +8,7 @@ mod links;
 mod names;
 mod parameters;
 mod policies;
+mod random_faults;
 mod topology;
 mod traffic;
 mod transport;
@@ -59,6 +60,7 @@ pub(crate) fn resolve(
         reconverge_after: reconverge_after(&mut context, raw.routing.as_ref()),
         traffic: traffic::traffic(&mut context, &topology, &raw.traffic),
         faults: links::faults(&mut context, &topology, raw.faults.as_ref()),
+        random_faults: random_faults::random_faults(&mut context, &topology, raw.faults.as_ref()),
         policies,
         scale: scale(&mut context, raw.scale.as_ref()),
         seed: context.read_or(&raw.seed, defaults::SEED),

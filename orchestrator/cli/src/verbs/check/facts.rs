@@ -1,7 +1,7 @@
 //! Text of what a run cannot show: one paragraph for each fact, with the lines of the scenario and a remedy.
 
 use lab_plan::{
-    AlikePolicies, LoadedCut, LoadedLink, Outage, Plan, Scope, SingleCuts, Utilisation,
+    AlikePolicies, DrawnFaults, LoadedCut, LoadedLink, Outage, Plan, Scope, SingleCuts, Utilisation,
 };
 use lab_reports::Statistic;
 use lab_units::{
@@ -171,6 +171,31 @@ fn single_cuts(cuts: &SingleCuts, reconverge: Option<Nanos>) -> String {
 }
 
 fn faults(scope: &Scope, reconverge: Option<Nanos>) -> String {
+    let drawn: Vec<String> = scope.drawn_faults.iter().map(drawn).collect();
+    let all = [times(scope, reconverge)].into_iter().chain(drawn);
+    all.collect::<Vec<_>>().join("; ")
+}
+
+/// Returns the numbers of cuts that an entry with random faults has drawn.
+fn drawn(drawn: &DrawnFaults) -> String {
+    let left_out = match drawn.left_out {
+        0 => String::new(),
+        1 => ", 1 more left out because it would separate datacenters".to_owned(),
+        more => format!(
+            ", {} more left out because each would separate datacenters",
+            number(more)
+        ),
+    };
+    format!(
+        "`faults[{}]`{} draws {} of {}{left_out}",
+        drawn.entry,
+        of_lines(drawn.line.as_slice()),
+        counted(count(drawn.cuts), "cut"),
+        counted(count(drawn.groups), "group"),
+    )
+}
+
+fn times(scope: &Scope, reconverge: Option<Nanos>) -> String {
     let [first, .., last] = scope.fault_times_ns.as_slice() else {
         return match scope.fault_times_ns.first() {
             Some(only) => with_outages(scope, format!("one at {}", about_time(*only)), reconverge),
@@ -291,3 +316,34 @@ fn count(value: usize) -> u64 {
 
 /// Maximum number of links, outages and lines that a fact names.
 const NAMED: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawn_cuts_are_counted_with_those_left_out() {
+        let counts = |cuts, left_out| DrawnFaults {
+            entry: 2,
+            line: Some(34),
+            groups: 14,
+            cuts,
+            left_out,
+        };
+        for (cuts, left_out, sentence) in [
+            (23, 0, "`faults[2]` (line 34) draws 23 cuts of 14 groups"),
+            (
+                1,
+                1,
+                "`faults[2]` (line 34) draws 1 cut of 14 groups, 1 more left out because it would separate datacenters",
+            ),
+            (
+                0,
+                2,
+                "`faults[2]` (line 34) draws 0 cuts of 14 groups, 2 more left out because each would separate datacenters",
+            ),
+        ] {
+            assert_eq!(drawn(&counts(cuts, left_out)), sentence);
+        }
+    }
+}

@@ -91,6 +91,12 @@ const CUT: &[(&str, &str)] = &[
     ("faults[1].link", r#"["dc1", "dc2"]"#),
 ];
 
+/// Cuts and repairs of the links of [`DIAMOND`] at random times, so many that some would separate datacenters.
+const RANDOM: &[(&str, &str)] = &[(
+    "faults",
+    r#"[{ "random": { "mtbf": "1 ms", "mttr": "1 ms" } }]"#,
+)];
+
 /// Cut of the second link from dc1 over dc2 to dc5, after which packets at dc2 have to return over dc1.
 const RECONVERGING: &[(&str, &str)] = &[
     ("routing", r#"{ "reconverge": { "after": "1 ms" } }"#),
@@ -334,6 +340,16 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("faults[].rate", DIAMOND, "1 Gbit").with(FAULTY),
     entry("faults[].delay", DIAMOND, "2 ms").with(FAULTY),
     entry("faults[].loss", DIAMOND, "0.1").with(FAULTY),
+    entry("faults[].random.mtbf", DIAMOND, "2 ms").with(RANDOM),
+    entry("faults[].random.mttr", DIAMOND, "2 ms").with(RANDOM),
+    entry("faults[].random.groups[][]", DIAMOND, r#"[["dc1", "dc3"]]"#)
+        .with(&[(
+            "faults",
+            r#"[{ "random": { "mtbf": "1 ms", "mttr": "1 ms", "groups": [[["dc1", "dc2"]]] } }]"#,
+        )])
+        .at("faults[].random.groups[]"),
+    entry("faults[].random.keep_connected", DIAMOND, "false").with(RANDOM),
+    entry("faults[].random.seed", DIAMOND, "2").with(RANDOM),
     // Keys of policies.
     entry("policies[]", DIAMOND, "te-100ms"),
     entry("policies[].{ecmp,wcmp,ucmp-artifact}", DIAMOND, "{}"),

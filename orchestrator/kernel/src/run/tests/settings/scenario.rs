@@ -68,7 +68,9 @@ fn is_choice(path: &str) -> bool {
 fn excludes(path: &str, key: &str, other: &str) -> bool {
     let one_of = |keys: &[&str]| keys.contains(&key) && keys.contains(&other);
     let is_one_of_several = match path {
-        ".faults[]" => one_of(&["down", "up", "rate", "delay", "loss"]),
+        ".faults[]" => {
+            key == "random" || other == "random" || one_of(&["down", "up", "rate", "delay", "loss"])
+        }
         ".policies[].redte" | ".policies[].redte-direct" | ".policies[].static" => {
             one_of(&["weights", "train"])
         }
