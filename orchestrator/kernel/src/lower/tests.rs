@@ -43,7 +43,7 @@ fn steps_of_two_datacenters_with_hosts_in_namespaces_in_real_time() {
     insta::assert_snapshot!(listing(&lower(&testing::pair(1), &options)));
 }
 
-/// With delay lines, each of the four ends is a pair of interfaces, of which one is in the namespace of the delay lines.
+/// Each end is a pair of interfaces, the other one in the namespace for delay lines.
 #[test]
 fn parallel_links_have_interfaces_of_their_own_with_their_own_rates() {
     let options = options(HostPlacement::RootNamespace, Clock::Virtual);
