@@ -169,8 +169,8 @@ pub struct RandomFaults {
     pub mtbf: Text<Nanos>,
     /// Mean time from the cut of a group to its repair.
     pub mttr: Text<Nanos>,
-    /// Groups of links that share a risk, such as a duct, and are cut and restored together; each link is given by the
-    /// names of its two datacenters. Default: each link of the topology is a group of its own.
+    /// Groups of links that share a risk, such as a duct, and are cut and restored together; each link is given as in
+    /// `link`. Default: each link of the topology is a group of its own.
     #[serde(default)]
     #[schemars(length(min = 1, max = limits::MAX_FAULTS))]
     pub groups: Maybe<At<Vec<At<Vec<LinkOfFault>>>>>,
