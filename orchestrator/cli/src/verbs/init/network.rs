@@ -4,8 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use lab_scenario::{limits, near_graphs};
 use lab_topologies::{
-    Format, Graph, MissingCoordinates, NameRules, NetworkError, NetworkOptions, Unlabelled,
-    network, read, zoo,
+    Format, Graph, MissingCoordinates, NameRules, NetworkError, NetworkOptions, Parallel,
+    Unlabelled, network, read, zoo,
 };
 use lab_units::Nanos;
 
@@ -116,9 +116,16 @@ fn needed(graph: &Graph) -> Result<Needed, NetworkError> {
     let mut written = Vec::new();
     loop {
         let added = match network(graph, &options) {
-            Ok(network) => {
+            Ok(made) => {
+                options.parallel = Parallel::Keep;
+                if network(graph, &options)?.links.len() > made.links.len() {
+                    written.push((
+                        "Several links between two datacenters are merged into one; with `keep`, each is a link of its own.",
+                        "parallel: merge",
+                    ));
+                }
                 return Ok(Needed {
-                    network,
+                    network: made,
                     options: written,
                 });
             }
