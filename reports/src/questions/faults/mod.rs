@@ -74,7 +74,8 @@ fn left_out(shown: usize, all: usize) -> String {
 const fn about() -> &'static str {
     "A row per time at which links changed, and for each time span that begins then, in which pairs of datacenters have \
      no next hop: packets of these pairs can reach a switch all of whose candidates are cut, and are lost there. The span \
-     ends at a repair, or when the switches get new candidates (reconvergence). Failovers are decisions for flows \
+     ends at a repair, when the switches get new candidates (reconvergence), or at another cut that makes switches \
+     fail over before the dead end. Failovers are decisions for flows \
      that were pinned to a dead port, between this cut and the next. Flows under way are those of the pairs, in either \
      direction, during the span. Numbers are of all repetitions and flows, measured or not; with several policies, the \
      first number is their sum."
@@ -179,7 +180,8 @@ mod tests {
         })
     }
 
-    /// The cut at 10 ms leaves 34 pairs without a next hop until the switches have new ones, and two until the repair.
+    /// The cut at 10 ms leaves 34 pairs without a next hop until the switches have new ones, two until the
+    /// repair, and one until the next cut.
     /// With the new next hops, another pair depends on the link that is cut meanwhile.
     fn two_cuts() -> (Vec<FaultInfo>, Evidence) {
         let faults = vec![
@@ -193,11 +195,12 @@ mod tests {
             outages: vec![
                 outage(10, Some(25), 34),
                 outage(10, Some(30), 2),
+                outage(10, Some(40), 1),
                 outage(45, None, 1),
             ],
             policies: vec![
-                policy("a", [1_200, 0], &[[500, 0], [20, 1], [3, 2]]),
-                policy("b", [30, 0], &[[400, 0], [10, 0], [3, 0]]),
+                policy("a", [1_200, 0], &[[500, 0], [20, 1], [4, 0], [3, 2]]),
+                policy("b", [30, 0], &[[400, 0], [10, 0], [4, 0], [3, 0]]),
             ],
             ..Evidence::default()
         };
@@ -219,6 +222,8 @@ mod tests {
           more; failovers: a 1,200, after 5 µs to 2 ms, b 30, after 5 µs to 2 ms
         10 ms             2  30 ms (repair)                 –         30             1
           dc1-dc2, dc1-dc3 cut; no next hop: dc1 to dc9, dc2 to dc9
+        10 ms             1  40 ms (cut)                    –          8             0
+          dc1-dc2, dc1-dc3 cut; no next hop: dc1 to dc9
         30 ms             –  –                              –          –             –
           dc1-dc2 back
         40 ms             –  –                              0          –             –

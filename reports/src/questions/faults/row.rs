@@ -35,7 +35,8 @@ pub struct FaultChange<'a> {
 pub struct Outage<'a> {
     #[serde(flatten)]
     pub info: &'a OutageInfo,
-    /// Cause of the end: `repair` or `reconvergence`; `None` if the outage lasts.
+    /// Cause of the end: `repair`, `reconvergence`, or `cut` if switches then fail over before the dead end; `None` if the
+    /// outage lasts.
     pub ended_by: Option<&'static str>,
 }
 
@@ -101,13 +102,20 @@ pub fn of<'a>(inputs: &ReportInputs<'a>) -> Vec<FaultRow<'a>> {
     let failovers: Vec<BTreeMap<Nanos, &Failover>> = (evidence.policies.iter())
         .map(|policy| policy.failovers.iter().map(|it| (it.at_ns, it)).collect())
         .collect();
-    let repairs: Vec<Nanos> = (run.info.faults.iter())
-        .filter(|fault| fault.change == LinkChange::Up)
-        .map(|fault| fault.time_ns)
-        .collect();
+    let is_at = |time: Nanos, change: LinkChange| {
+        let mut faults = run.info.faults.iter();
+        faults.any(|fault| fault.time_ns == time && fault.change == change)
+    };
     let ended_by = |outage: &OutageInfo| {
-        let is_repair = repairs.binary_search(&outage.to_ns?).is_ok();
-        Some(if is_repair { "repair" } else { "reconvergence" })
+        let to = outage.to_ns?;
+        // A cut ends an outage if the switches before it then send around the dead end.
+        Some(if is_at(to, LinkChange::Up) {
+            "repair"
+        } else if is_at(to, LinkChange::Down) {
+            "cut"
+        } else {
+            "reconvergence"
+        })
     };
     let mut rows = Vec::new();
     for (time_ns, changes) in changes {
