@@ -38,7 +38,7 @@ pub fn unfinished(evidence: &Evidence) -> Vec<String> {
             _ => ("belong", "have"),
         };
         Some(format!(
-            "{}: {} not finished: {} of them {belong} to {} of datacenters that {have} no next hop {times}",
+            "{}: {} not finished: {} of them {belong} to {} of datacenters that {have} no next hop for data or acknowledgements {times}",
             policy.policy,
             counted(unfinished.flows, "flow"),
             commas(unfinished.stranded),
@@ -123,12 +123,13 @@ pub fn failovers(policy: &str, failover: &Failover) -> String {
     }
 }
 
-/// Formats a range of times, or one time if both ends are equal.
+/// Formats a range of times, or one time if both ends read alike.
 fn between(first: Nanos, last: Nanos) -> String {
+    let [first, last] = [first, last].map(about_time);
     if first == last {
-        about_time(first)
+        first
     } else {
-        format!("{} to {}", about_time(first), about_time(last))
+        format!("{first} to {last}")
     }
 }
 
@@ -473,20 +474,21 @@ mod tests {
             sentence([3_653, 3_500, 34], two(), &[3_500, 0]),
             [
                 "lcmp: 3,653 flows not finished: 3,500 of them belong to 34 pairs of datacenters that have no next hop \
-                 from 5 ms to 55 ms"
+                 for data or acknowledgements from 5 ms to 55 ms"
             ]
         );
         assert_eq!(
             sentence([1, 1, 1], vec![outage(5, None)], &[1]),
             [
-                "lcmp: 1 flow not finished: 1 of them belongs to 1 pair of datacenters that has no next hop from 5 ms on"
+                "lcmp: 1 flow not finished: 1 of them belongs to 1 pair of datacenters that has no next hop for \
+                 data or acknowledgements from 5 ms on"
             ]
         );
         assert_eq!(
             sentence([9, 8, 2], two(), &[8, 1]),
             [
-                "lcmp: 9 flows not finished: 8 of them belong to 2 pairs of datacenters that have no next hop in 2 time \
-                 spans, the first from 5 ms to 55 ms"
+                "lcmp: 9 flows not finished: 8 of them belong to 2 pairs of datacenters that have no next hop for \
+                 data or acknowledgements in 2 time spans, the first from 5 ms to 55 ms"
             ]
         );
         assert_eq!(sentence([3, 0, 0], two(), &[0, 0]), [""; 0]);

@@ -1,6 +1,7 @@
 //! Set-up of the guest before its command runs.
 
 use std::{
+    ffi::CStr,
     fs::{self, File},
     io,
     os::unix::process::CommandExt,
@@ -70,7 +71,7 @@ fn mount_error<E: Into<io::Error>>(what: &str, at: &Path) -> impl FnOnce(E) -> I
 fn load(module: &Path) -> Result<(), InsideError> {
     File::open(module)
         .and_then(|file| {
-            match finit_module(&file, c"", ModuleInitFlags::empty()) {
+            match finit_module(&file, parameters(module), ModuleInitFlags::empty()) {
                 // The kernel may already have loaded the module, or the CPU may lack the instructions that the module
                 // needs.
                 Ok(()) | Err(Errno::EEXIST | Errno::ENODEV) => Ok(()),
@@ -82,6 +83,20 @@ fn load(module: &Path) -> Result<(), InsideError> {
             source,
         })
 }
+
+/// Returns the parameters with which a module is loaded.
+fn parameters(module: &Path) -> &'static CStr {
+    let file = module.file_name().unwrap_or_default().to_string_lossy();
+    let name = file.split('.').next().unwrap_or_default();
+    let known = PARAMETERS.iter().find(|(module, _)| *module == name);
+    known.map_or(c"", |(_, parameters)| parameters)
+}
+
+/// Modules that are loaded with parameters.
+///
+/// By default every RDMA device appears in the sysfs of every network namespace. In a lab, whose hosts' devices are all
+/// in the initial namespace, making and removing these entries takes time in proportion to devices × switches.
+const PARAMETERS: &[(&str, &CStr)] = &[("ib_core", c"netns_mode=0")];
 
 /// Gives the kernel's packet threads a higher priority than all programs.
 ///
