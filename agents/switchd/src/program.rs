@@ -105,7 +105,7 @@ impl Program {
             .load()
             .map_err(SwitchdError::program("load"))?;
         let load_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        // A failure recurs, and is then returned, when the program is to be attached.
+        // A failure is ignored here: the load is tried again, and its error returned, when the program is attached.
         let _ = load_carrier(&mut ebpf, btf, CARRIER_OFF);
         let table_map = ebpf
             .take_map("table")

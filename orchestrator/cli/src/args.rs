@@ -685,7 +685,7 @@ pub struct ExplainArgs {
         value_delimiter = ','
     )]
     pub queues: Vec<String>,
-    /// Neighbours whose link is down: datacenters, or dc2_2 over the second of parallel links to dc2
+    /// Next hops whose link is down: dc2, or dc2_2 for the second of several parallel links to dc2
     #[arg(long, value_name = "DC,…", value_delimiter = ',')]
     pub dead: Vec<String>,
     /// Utilisations of links to neighbours in the last interval, for trained weights [default: 0]

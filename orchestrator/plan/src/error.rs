@@ -33,10 +33,10 @@ pub enum PlanError {
         /// Hint in parentheses, after a space; an empty string if there is none.
         hint: String,
     },
-    /// Random faults that are more than a scenario may have.
+    /// More faults, with the random ones, than a scenario may have.
     #[error(
-        "`{path}`: with the changes drawn until {until}, the end of the time in which flows start, the scenario has over \
-         {max} changes of links (hint: raise `mtbf`, name fewer links in `groups`, or shorten the traffic)"
+        "`{path}`: the scenario has more than {max} link changes, including the random ones up to {until}, when the last \
+         flows start (hint: raise `mtbf`, name fewer links in `groups`, or shorten the traffic)"
     )]
     TooManyFaults {
         /// YAML path of the entry that draws one fault too many, such as `faults[0].random`.
@@ -199,8 +199,8 @@ pub enum PlanError {
     /// More next hops on shortest paths than a switch can choose among.
     #[error(
         "`{from}` has {found} next hops on shortest paths to `{to}`, but a switch chooses among at most {max} \
-         (hint: remove links of `{from}`, or links from its next hops to `{to}`, or write `candidates: downhill-delay` in \
-         `routing`, which keeps the nearest)"
+         (hint: remove links of `{from}`, or links from its next hops to `{to}`, or write `routing: {{ candidates: \
+         downhill-delay }}`, which keeps the next hops of least path delay)"
     )]
     TooManyNextHops {
         /// Name of the datacenter whose switch has the next hops.

@@ -212,7 +212,8 @@ impl<'a> Written<'a> {
 }
 
 /// Returns true if `outage` would separate datacenters that are connected without it, at any time of the outage. `made`
-/// are earlier outages; they can only end meanwhile, so that its start and the times of written faults suffice.
+/// are outages that began earlier. They can end during `outage` but not begin, so it suffices to check its start and the
+/// times of written faults during it.
 fn separates(
     graph: &UpLinks<'_>,
     written: &Written<'_>,
@@ -353,7 +354,7 @@ fn alternating(mut causes: Vec<Hold<'_>>) -> Vec<Fault> {
 mod tests {
     use super::*;
 
-    /// A ring of four datacenters, whose link from a to b is cut from 10 ms to 30 ms, and a link from d to e.
+    /// A ring of the datacenters a, b, c and d, and a link from d to e. The link from a to b is cut from 10 ms to 30 ms.
     const RING: &str = "
 name: ring
 topology:
@@ -431,7 +432,7 @@ faults:
         }
     }
 
-    /// Without a to b, which is cut from 10 ms to 30 ms, every other link of the ring is needed; e has one link.
+    /// While the link from a to b is cut, from 10 ms to 30 ms, every other link of the ring is needed; e has only one link.
     #[test]
     fn a_cut_is_left_out_if_datacenters_would_be_separated_at_any_time_of_it() {
         let scenario = ring();

@@ -31,7 +31,7 @@ impl ReachedDc {
         }
     }
 
-    /// Returns a path's first datacenter, to which no link leads.
+    /// Returns the first datacenter of a path, which the path does not reach over a link.
     const fn first(dc: DcId) -> Self {
         let twin = Twin::FIRST;
         Self { dc, twin }

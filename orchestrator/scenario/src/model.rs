@@ -456,7 +456,7 @@ impl FaultyLink {
 }
 
 impl Topology {
-    /// Returns the links by which faults name them, in the order of the topology.
+    /// Returns the inter-DC links in the form in which faults name them, in the order of the topology.
     #[must_use]
     pub fn named_links(&self) -> Vec<FaultyLink> {
         let mut counts: BTreeMap<[&str; 2], u32> = BTreeMap::new();

@@ -11,11 +11,12 @@ use crate::graph::{Graph, GraphEdge};
 pub(crate) struct Joined {
     /// Nodes at the ends, the lower one first.
     pub ends: [usize; 2],
-    /// Sum of the edges' rates; with directed edges, the lesser one. `None` if any edge has none.
+    /// Rate in each direction: the sum over undirected edges, plus the lesser sum over the directed edges of a direction. If
+    /// only one direction has directed edges, their sum. `None` if any edge has no rate.
     pub rate: Option<BitsPerSec>,
     /// Least delay of the edges; `None` if any edge has none.
     pub delay: Option<Nanos>,
-    /// Number of links that were joined: undirected edges, and directed edges in the direction that has more.
+    /// Number of links that were joined. It counts undirected edges, and directed edges in the direction with more of them.
     pub count: usize,
     /// True if there are edges in one direction only.
     pub is_one_way: bool,
@@ -57,8 +58,8 @@ fn bundles(graph: &Graph) -> Bundles<'_> {
     bundles
 }
 
-/// Groups the edges between two nodes into links: each undirected edge alone, and each directed edge with an opposite one
-/// of the same rate and delay or, without one, with the next opposite one that is left.
+/// Groups the edges between two nodes into links: each undirected edge alone, and each directed edge together with an
+/// opposite one: first those of equal rate and delay, then the others in order. An edge without a partner is a link alone.
 fn paired<'a>(edges: &[&'a GraphEdge]) -> Vec<Vec<&'a GraphEdge>> {
     let mut partners = vec![None; edges.len()];
     pair(edges, &mut partners, |edge| (edge.rate, edge.delay));

@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-/// Place of a link among the parallel links between the same two nodes, from 0 in the order of the scenario.
+/// Place of a link among the parallel links between the same two nodes, from 0 in the order of the scenario. Code calls
+/// such links twins, even if there are more than two.
 ///
 /// As text it is the end of a name: none for the first link, `_2` for the second. The second link from `dc1` to `dc2` is
 /// `dc1-dc2_2`, and `dc2_2` is the next hop of `dc1` over it.

@@ -25,7 +25,7 @@ pub struct FaultMark {
 /// Returns the legend entries of the faults: one for each, or one for all if there are too many.
 pub fn entries(faults: &[FaultMark]) -> Vec<Entry> {
     if faults.len() > MAX_NUMBERED {
-        let all = format!("changes of links at {}", text::count(faults.len(), "time"));
+        let all = format!("link changes ({} times)", text::number(faults.len() as u64));
         return vec![Entry::new(INK, Key::Dashed, all)];
     }
     let entry = |(number, fault): (u32, &FaultMark)| {
@@ -34,8 +34,8 @@ pub fn entries(faults: &[FaultMark]) -> Vec<Entry> {
     (1..).zip(faults).map(entry).collect()
 }
 
-/// Draws a line for each fault, numbered unless there are too many. `ends` maps the time of a fault to the two end points of its line; `None` for
-/// a time outside the axis.
+/// Draws a line for each fault, numbered unless there are too many. `ends` maps the time of a fault to the two end points
+/// of its line; `None` for a time outside the axis.
 pub fn draw<DB: DrawingBackend>(
     canvas: &Canvas<'_, DB>,
     faults: &[FaultMark],
@@ -54,5 +54,5 @@ pub fn draw<DB: DrawingBackend>(
     Ok(())
 }
 
-/// Maximum number of faults that have numbers and entries of their own.
+/// Maximum number of fault times with a number and a legend entry each.
 const MAX_NUMBERED: usize = 16;

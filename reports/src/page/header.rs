@@ -108,7 +108,7 @@ fn faults(run: &Run) -> String {
     faults.join("; ")
 }
 
-/// Maximum number of fault times in the header. A section of the page has a table with all.
+/// Maximum number of fault times in the header. The section on faults has more of them, and `summary.json` has all.
 const MAX_FAULTS: usize = 4;
 
 fn fact(term: &str, value: &str) -> Markup {

@@ -32,13 +32,9 @@ pub fn unfinished(evidence: &Evidence) -> Vec<String> {
             0 => span,
             more => format!("in {} time spans, the first {span}", more + 1),
         };
-        let (belong, have) = match (unfinished.stranded, unfinished.pairs) {
-            (1, _) => ("belongs", "has"),
-            (_, 1) => ("belong", "has"),
-            _ => ("belong", "have"),
-        };
         Some(format!(
-            "{}: {} not finished: {} of them {belong} to {} of datacenters that {have} no next hop for data or acknowledgements {times}",
+            "{}: {} did not finish, {} of them between {} of datacenters that had no next hop, for data or \
+             acknowledgements, {times}",
             policy.policy,
             counted(unfinished.flows, "flow"),
             commas(unfinished.stranded),
@@ -473,22 +469,22 @@ mod tests {
         assert_eq!(
             sentence([3_653, 3_500, 34], two(), &[3_500, 0]),
             [
-                "lcmp: 3,653 flows not finished: 3,500 of them belong to 34 pairs of datacenters that have no next hop \
-                 for data or acknowledgements from 5 ms to 55 ms"
+                "lcmp: 3,653 flows did not finish, 3,500 of them between 34 pairs of datacenters that had no next hop, \
+                 for data or acknowledgements, from 5 ms to 55 ms"
             ]
         );
         assert_eq!(
             sentence([1, 1, 1], vec![outage(5, None)], &[1]),
             [
-                "lcmp: 1 flow not finished: 1 of them belongs to 1 pair of datacenters that has no next hop for \
-                 data or acknowledgements from 5 ms on"
+                "lcmp: 1 flow did not finish, 1 of them between 1 pair of datacenters that had no next hop, for data or \
+                 acknowledgements, from 5 ms on"
             ]
         );
         assert_eq!(
             sentence([9, 8, 2], two(), &[8, 1]),
             [
-                "lcmp: 9 flows not finished: 8 of them belong to 2 pairs of datacenters that have no next hop for \
-                 data or acknowledgements in 2 time spans, the first from 5 ms to 55 ms"
+                "lcmp: 9 flows did not finish, 8 of them between 2 pairs of datacenters that had no next hop, for data \
+                 or acknowledgements, in 2 time spans, the first from 5 ms to 55 ms"
             ]
         );
         assert_eq!(sentence([3, 0, 0], two(), &[0, 0]), [""; 0]);

@@ -55,10 +55,10 @@ impl Setup {
         })
     }
 
-    /// Fills the tables, takes the first sample of the queues, and then attaches the program, which is `kept` if that
-    /// has a flow table of the right size.
+    /// Fills the tables, takes the first sample of the queues, and then attaches a program. This is `kept`,
+    /// unless the policy has a program of its own or needs a flow table of another size.
     ///
-    /// A program that is loaded takes over the flow table, counters and attachments of a killed agent.
+    /// A newly loaded program takes over the flow table, counters and attachments of a killed agent.
     pub(super) fn start(self, kept: Option<Program>) -> Result<Agent, SwitchdError> {
         let Self {
             config,

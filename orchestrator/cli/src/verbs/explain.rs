@@ -106,7 +106,7 @@ fn dc(plan: &Plan, name: &str) -> Result<DcId, Failure> {
 }
 
 /// Returns the port of `from` to the neighbour `name`: a switch has links and queues only to neighbours. The neighbour
-/// over the second of parallel links is called `dc2_2`.
+/// over a second link is called `dc2_2`.
 fn neighbour(plan: &Plan, from: DcId, name: &str) -> Result<PortId, Failure> {
     let (known, _) = Twin::split(name);
     dc(plan, known)?;

@@ -80,7 +80,8 @@ pub(crate) fn of_faults(
 /// Start and end of an outage; no end if it lasts.
 type Span = (Nanos, Option<Nanos>);
 
-/// Returns the spans in order of start and end; spans without an end come first among those of one start.
+/// Returns the spans in order of start and end; among spans with the same start, those without an end come
+/// first.
 fn spans(timeline: Timeline<'_>, pairs: &BTreeSet<(DcId, DcId)>) -> Vec<OutageSpan> {
     let mut open: BTreeMap<(DcId, DcId), Nanos> = BTreeMap::new();
     let mut spans: BTreeMap<Span, Vec<(DcId, DcId)>> = BTreeMap::new();

@@ -58,10 +58,10 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
 type CutSpan = (Nanos, Option<Nanos>, BTreeSet<LinkId>);
 
 /// Returns for each datacenter the cut links at which packets that it forwards to `to` are lost; empty for `to`. A switch
-/// detects cuts of its own links and does not send to their candidates unless all are cut.
+/// detects cuts of its own links and avoids those candidates, unless all its candidates are cut.
 fn dead_ends(routing: Routing<'_>, to: DcId, down: &BTreeSet<LinkId>) -> Vec<BTreeSet<LinkId>> {
     let mut lost = vec![BTreeSet::new(); routing.switches.len()];
-    // The nearest first, because the packets of a switch are lost where those of its candidates are.
+    // From the nearest to the farthest, because where a switch loses packets depends on where its next hops lose them.
     for (dc, row) in routing.farthest_first(to).into_iter().rev() {
         let mut links = BTreeSet::new();
         for candidate in row.candidates.iter().filter(|it| !is_cut(it, down)) {

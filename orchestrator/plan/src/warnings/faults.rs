@@ -126,7 +126,7 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Returns true if the times of the fault's entry are drawn, so that no other `at` can be written.
+/// Returns true if the fault was drawn by `random`; its entry has no `at` that the user could change.
 fn is_random(inspection: &Inspection<'_>, fault: &Fault) -> bool {
     let mut random = inspection.scenario.random_faults.iter();
     random.any(|random| random.entry == fault.entry)

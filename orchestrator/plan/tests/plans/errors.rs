@@ -152,8 +152,8 @@ fn more_next_hops_than_a_switch_chooses_among() {
     assert_eq!(
         error(&parallel(9), &options),
         "`a` has 9 next hops on shortest paths to `b`, but a switch chooses among at most 8 (hint: remove \
-         links of `a`, or links from its next hops to `b`, or write `candidates: downhill-delay` in `routing`, which \
-         keeps the nearest)"
+         links of `a`, or links from its next hops to `b`, or write `routing: { candidates: downhill-delay }`, which \
+         keeps the next hops of least path delay)"
     );
 }
 

@@ -241,7 +241,8 @@ fn a_switch_chooses_among_eight_parallel_links() {
     assert_eq!(
         refused.to_string(),
         "`a` has 9 next hops on shortest paths to `b`, but a switch chooses among at most 8 (hint: remove links of `a`, \
-         or links from its next hops to `b`, or write `candidates: downhill-delay` in `routing`, which keeps the nearest)"
+         or links from its next hops to `b`, or write `routing: { candidates: downhill-delay }`, which keeps the next hops \
+         of least path delay)"
     );
     let downhill = common::simulated(&bundle(9, "routing: { candidates: downhill-delay }"));
     let next: Vec<String> = row(&downhill, 0, 1).into_iter().map(|it| it.0).collect();

@@ -130,8 +130,8 @@ fn more_faults_than_a_scenario_may_have_are_refused() {
     let planned = lab_plan::resolve(&parsed, &text, &Files::new(), &PlanOptions::default());
     assert_eq!(
         planned.unwrap_err().to_string(),
-        "`faults[1].random`: with the changes drawn until 2 s, the end of the time in which flows start, the scenario \
-         has over 1000 changes of links (hint: raise `mtbf`, name fewer links in `groups`, or shorten the traffic)"
+        "`faults[1].random`: the scenario has more than 1000 link changes, including the random ones up to 2 s, when \
+         the last flows start (hint: raise `mtbf`, name fewer links in `groups`, or shorten the traffic)"
     );
 }
 

@@ -17,7 +17,7 @@ row! {
         pub link: String,
         /// Datacenter that sends in this direction.
         pub from_dc: String,
-        /// Datacenter that receives in this direction, such as `dc2`, or `dc2_2` over the second of parallel links.
+        /// Datacenter that receives in this direction, such as `dc2`, or `dc2_2` over a second link.
         pub to_dc: String,
         /// Bytes carried since the repetition's start, with headers and ACKs.
         pub tx_bytes: Bytes,
@@ -48,7 +48,7 @@ row! {
         pub switch: String,
         /// Name of the port's interface.
         pub port: String,
-        /// Datacenter at the other end of the port's link, such as `dc2`, or `dc2_2` over the second of parallel links.
+        /// Datacenter at the other end of the port's link, such as `dc2`, or `dc2_2` over a second link.
         pub to_dc: String,
         /// Number of bytes in the queue.
         pub backlog_bytes: Bytes,

@@ -33,8 +33,7 @@ row! {
         /// 1 if the queue sample was older than the policy's sampling interval, else 0; empty if the policy does not
         /// sample queues.
         pub stale_signals: Option<u8>,
-        /// Next datacenter on the path through each candidate, such as `dc2`, or `dc2_2` over the second of parallel
-        /// links.
+        /// Next datacenter on the path through each candidate, such as `dc2`, or `dc2_2` over a second link.
         pub candidates: List<String>,
         /// Path cost C_path of each candidate.
         pub c_path: List<u8>,
@@ -64,8 +63,7 @@ row! {
         pub switch: String,
         /// Destination datacenter.
         pub to_dc: String,
-        /// Next datacenter on the path through each candidate, such as `dc2`, or `dc2_2` over the second of parallel
-        /// links.
+        /// Next datacenter on the path through each candidate, such as `dc2`, or `dc2_2` over a second link.
         pub next_dcs: List<String>,
         /// Number of hash buckets of each candidate.
         pub buckets: List<u16>,

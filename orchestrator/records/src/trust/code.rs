@@ -29,7 +29,7 @@ macro_rules! codes {
 codes! {
     /// The run has not ended.
     DidNotEnd = "did-not-end",
-    /// No scheduled flow, so that the run has no results to compare.
+    /// No measured flow, so that the run has no results to compare.
     NoFlows = "no-flows",
     /// Number of flows that did not finish.
     UnfinishedFlows = "unfinished-flows",

@@ -157,7 +157,7 @@ pub enum ProblemKind {
     #[error("the link goes from `{name}` to itself")]
     SelfLink { name: String },
     #[error("`{}` and `{}` are linked twice, first on line {first_line} (hint: add up the rates, or \
-             write `parallel: keep` in `topology` for links of their own)", between[0], between[1])]
+             write `parallel: keep` in `topology` to keep both links)", between[0], between[1])]
     DuplicateLink {
         between: [String; 2],
         first_line: usize,
@@ -191,8 +191,8 @@ pub enum ProblemKind {
         other: &'static str,
     },
     #[error(
-        "`parallel: merge` applies only to a graph (hint: add up the rates of parallel links, or write `parallel: keep` for \
-         links of their own)"
+        "`parallel: merge` applies only to a graph (hint: add up the rates of parallel links yourself, or write \
+         `parallel: keep` to keep them separate)"
     )]
     MergeOfWritten,
     #[error("`{key}` applies only to a graph (hint: name one by `zoo` or `import`)")]
@@ -311,8 +311,8 @@ pub enum ProblemKind {
         "there is no link `{name}`{}",
         match suggestion {
             Some(_) => suggest(suggestion.as_deref()),
-            None => " (hint: a link is called after its datacenters, `dc1-dc2`, and the second of parallel ones \
-                     `dc1-dc2_2`)".to_owned(),
+            None => " (hint: a link is named after its datacenters, such as `dc1-dc2`; a second link between the same \
+                     two is `dc1-dc2_2`)".to_owned(),
         }
     )]
     UnknownLinkName {
@@ -344,7 +344,7 @@ pub enum ProblemKind {
     FaultLinkTwice { between: [String; 2] },
     #[error("the link `{link}` is already in the list (hint: remove it here)")]
     FaultTwinTwice { link: String },
-    #[error("`random` draws times and links itself (hint: remove `{}`)", keys.join("`, `"))]
+    #[error("`random` must be the only key of its entry, because it sets times, links and changes itself (hint: remove `{}`)", keys.join("`, `"))]
     KeysBesideRandom { keys: Vec<&'static str> },
 
     // Problems with files that a scenario names.

@@ -42,9 +42,14 @@ fn blocks<'a>(inputs: &ReportInputs<'a>) -> Vec<Block<'a>> {
     blocks.push(note(Medium::Page, about().to_owned()));
     let later = run.info.faults.len() - run.faults().count();
     if later > 0 {
-        let verb = if later == 1 { "has" } else { "have" };
-        let later = counted(later as u64, "change");
-        let text = format!("{later} of links planned after the run's end {verb} no row.");
+        let text = match later {
+            1 => "1 link change was planned for a time after the run's end and has no row."
+                .to_owned(),
+            later => format!(
+                "{} link changes were planned for times after the run's end and have no row.",
+                text::number(later as u64)
+            ),
+        };
         blocks.push(note(Medium::Any, text));
     }
     let evidence = &inputs.summary.evidence;
@@ -64,21 +69,20 @@ fn values(inputs: &ReportInputs<'_>) -> Value {
 /// Returns the note on a table with `shown` of `all` rows.
 fn left_out(shown: usize, all: usize) -> String {
     format!(
-        "{} of {} are left out, those with the fewest unfinished flows, pairs without a next hop and failovers; \
-         `summary.json` has all.",
+        "{} of {} are left out: those with the fewest unfinished flows, then the fewest pairs without a next hop, then the \
+         fewest failovers; `summary.json` has all.",
         text::number((all - shown) as u64),
         text::count(all, "row"),
     )
 }
 
 const fn about() -> &'static str {
-    "A row per time at which links changed, and for each time span that begins then, in which pairs of datacenters have \
-     no next hop: packets of these pairs can reach a switch all of whose candidates are cut, and are lost there. The span \
-     ends at a repair, when the switches get new candidates (reconvergence), or at another cut that makes switches \
-     fail over before the dead end. Failovers are decisions for flows \
-     that were pinned to a dead port, between this cut and the next. Flows under way are those of the pairs, in either \
-     direction, during the span. Numbers are of all repetitions and flows, measured or not; with several policies, the \
-     first number is their sum."
+    "Each row is a time at which links changed, or a time span in which pairs of datacenters have no next hop: packets of \
+     these pairs can reach a switch all of whose candidates are cut, and are lost there. A span begins at a cut or a \
+     reconvergence. It ends at a repair, when the switches get new candidates (reconvergence), or at another cut that makes \
+     a switch fail over before the dead end. Failovers are decisions for flows that were pinned to a dead port, from the \
+     row's cut to the next cut. Flows under way are the flows of these pairs, in either direction, during the span. The \
+     numbers count all flows of all repetitions, measured or not; with several policies, the first number is their sum."
 }
 
 /// Maximum number of rows on a page.
@@ -228,9 +232,9 @@ mod tests {
           dc1-dc2 back
         40 ms             –  –                              0          –             –
           dc2-dc3 cut
-        45 ms             1  the end                        –          6             2
+        45 ms             1  the run's end                  –          6             2
           reconvergence; no next hop: dc1 to dc9
-        1 change of links planned after the run's end has no row.
+        1 link change was planned for a time after the run's end and has no row.
         ");
     }
 

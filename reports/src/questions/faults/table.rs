@@ -66,7 +66,7 @@ fn until(row: &FaultRow<'_>) -> String {
     match (outage.info.to_ns, outage.ended_by) {
         (Some(to), Some(cause)) => format!("{} ({cause})", text::time(to)),
         (Some(to), None) => text::time(to),
-        (None, _) => "the end".to_owned(),
+        (None, _) => "the run's end".to_owned(),
     }
 }
 

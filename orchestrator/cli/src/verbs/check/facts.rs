@@ -176,7 +176,7 @@ fn faults(scope: &Scope, reconverge: Option<Nanos>) -> String {
     all.collect::<Vec<_>>().join("; ")
 }
 
-/// Returns the numbers of cuts that an entry with random faults has drawn.
+/// Describes how many cuts an entry with random faults has drawn.
 fn drawn(drawn: &DrawnFaults) -> String {
     let left_out = match drawn.left_out {
         0 => String::new(),
@@ -187,7 +187,7 @@ fn drawn(drawn: &DrawnFaults) -> String {
         ),
     };
     format!(
-        "`faults[{}]`{} draws {} of {}{left_out}",
+        "`faults[{}]`{} draws {} among {} of links{left_out}",
         drawn.entry,
         of_lines(drawn.line.as_slice()),
         counted(count(drawn.cuts), "cut"),
@@ -331,16 +331,20 @@ mod tests {
             left_out,
         };
         for (cuts, left_out, sentence) in [
-            (23, 0, "`faults[2]` (line 34) draws 23 cuts of 14 groups"),
+            (
+                23,
+                0,
+                "`faults[2]` (line 34) draws 23 cuts among 14 groups of links",
+            ),
             (
                 1,
                 1,
-                "`faults[2]` (line 34) draws 1 cut of 14 groups, 1 more left out because it would separate datacenters",
+                "`faults[2]` (line 34) draws 1 cut among 14 groups of links, 1 more left out because it would separate datacenters",
             ),
             (
                 0,
                 2,
-                "`faults[2]` (line 34) draws 0 cuts of 14 groups, 2 more left out because each would separate datacenters",
+                "`faults[2]` (line 34) draws 0 cuts among 14 groups of links, 2 more left out because each would separate datacenters",
             ),
         ] {
             assert_eq!(drawn(&counts(cuts, left_out)), sentence);

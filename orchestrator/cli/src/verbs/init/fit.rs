@@ -132,8 +132,8 @@ impl Planned {
         choice.flows_with_choice * 2 < choice.flows
     }
 
-    /// Returns true if a run takes about a minute in the simulator, or if its flows take a few minutes in a lab. The time
-    /// that a lab takes besides its flows depends on the network, not on the duration.
+    /// Returns true if the run is short enough: at most about a minute in the simulator, or at most a few minutes of flows
+    /// in a lab. The rest of a lab's time depends on the network, not on the duration of the flows.
     fn is_short(&self) -> bool {
         match self.engine {
             Engine::Sim => {

@@ -225,10 +225,10 @@ fn quoted(value: &str) -> String {
 /// Text before the name of a graph of the Topology Zoo.
 const ZOO: &str = "zoo:";
 
-/// Buffer of the hosts' links, for graphs whose datacenters have one host that all others send to.
+/// Buffer at the hosts' links, for graphs with one host in each datacenter, to which the hosts of all others send.
 const HOST_BUFFER: &str = "  \
-  # Flows from several datacenters reach a host at once. With the default buffer of 32 MB, some would lose packets, and
-  # a lost last packet is sent again only after the NIC's time-out.
+  # Flows from several datacenters reach a host at once. With the default buffer of 32 MB at the host's link, some would
+  # lose packets; if a flow's last packet is lost, the NIC sends it again only after a time-out.
   defaults: { host_link: { buffer: 6 GB } }
 ";
 

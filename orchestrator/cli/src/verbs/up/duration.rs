@@ -270,7 +270,7 @@ struct Costs {
     direction: Nanos,
     /// Start of an agent for the first repetition, mostly for the kernel to verify the switch program.
     agent: Nanos,
-    /// Begin of an agent's next repetition with the same program.
+    /// Time in which a running agent begins its next repetition with the same program.
     begin: Nanos,
     /// Set-up of connections before the flows of a policy and repetition.
     connections: Nanos,
@@ -285,19 +285,20 @@ impl Costs {
     /// runs on two cores; all others are guesses, which the first run corrects.
     ///
     /// The table shows seconds, estimated and then actual, for each part of runs in the emulated guest. The flows are
-    /// estimated by [`Capacity::default_of`]. Other programs ran during the first half of the testbed at load 30 %:
+    /// estimated by [`Capacity::default_of`]. Other programs ran during the first half of the
+    /// run `testbed, load 30 %`; a dash is a part that was not measured:
     ///
     /// | run | guest | lab | links | report |
     /// |---|---|---|---|---|
-    /// | 8dc, beside other programs | 33.9, 37.6 | 2.9, 4.1 | 6.0, 9.3 | 2.3, 2.1 |
-    /// | 8dc, beside other programs at first | 33.9, 38.0 | 2.9, 4.6 | 6.0, 14.0 | 2.3, – |
-    /// | 8dc-paper, beside other programs | 33.9, 29.5 | 2.9, 4.1 | 6.0, 3.7 | 2.3, 1.4 |
+    /// | 8dc, other programs running | 33.9, 37.6 | 2.9, 4.1 | 6.0, 9.3 | 2.3, 2.1 |
+    /// | 8dc, other programs running at first | 33.9, 38.0 | 2.9, 4.6 | 6.0, 14.0 | 2.3, – |
+    /// | 8dc-paper, other programs running | 33.9, 29.5 | 2.9, 4.1 | 6.0, 3.7 | 2.3, 1.4 |
     /// | 8dc, two policies | 18.0, 14.7 | 2.9, 2.9 | 6.0, 6.0 | 1.0, – |
     /// | testbed, load 50 % | 30.9, 25.7 | 2.9, 3.4 | 6.0, 2.7 | 2.0, – |
     /// | testbed, load 30 % | 22.5, 57.0 | 2.9, 17.7 | 6.0, 18.1 | 1.3, – |
     /// | smoke | 10.0, 17.1 | 1.4, 2.1 | 2.4, 1.8 | 0.3, – |
     ///
-    /// Agents of 8dc beside other programs: 21.5 s for the first policy, 3.4 and 3.7 s for the next two.
+    /// Start of the agents in a run of 8dc with other programs running: 21.5 s for the first policy, 3.4 and 3.7 s for the next two.
     const fn of(place: Place) -> Self {
         let [guest, node, direction, agent, begin, connections] = match place {
             Place::GuestVirtual | Place::GuestTcg => [10_000, 180, 150, 2_000, 350, 1_200],
