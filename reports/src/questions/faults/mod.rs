@@ -3,7 +3,6 @@
 mod row;
 mod table;
 
-use lab_units::show::counted;
 use serde_json::Value;
 
 use self::row::FaultRow;
