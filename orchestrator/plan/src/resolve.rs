@@ -103,6 +103,8 @@ pub fn resolve(
     let changes = faults::resolve(scenario, &network, &scale)?;
     let links: Vec<_> = changes.iter().map(PlannedFault::plan).collect();
     let epochs = reconvergence::epochs(scenario.reconverge_after, &links, &scale)?;
+    let later = reconvergence::paths(&network, &paths, &epochs);
+    let later: Vec<Paths> = later.map(|(_, paths)| paths).collect();
     let flows = schedule::flows(
         &drafted.flows,
         &FlowInputs {
@@ -116,7 +118,7 @@ pub fn resolve(
             ),
             scale: &scale,
         },
-        &mut Networks::new(&network, &paths, &changes),
+        &mut Networks::new(&network, &paths, later, &changes),
     )?;
     if scenario.transport.semantics == Semantics::Paper {
         source_addrs::add(&mut network, scenario.generator.tool, &flows)?;

@@ -17,7 +17,7 @@ use crate::{
 pub(crate) struct Networks {
     /// Network state of each epoch, with the emulated time at which the epoch begins; the first begins at 0.
     epochs: Vec<(Nanos, Network)>,
-    /// Next hops at the start of a run over which ideal paths lead, see [`Paths::references`].
+    /// Next hops over which ideal paths lead, see [`Paths::references`].
     references: Vec<Paths>,
     /// Cache of networks in which each link has its best (maximum) rate and best (minimum) delay over a range of
     /// epochs; the key is the first and the last epoch.
@@ -34,9 +34,14 @@ struct Combined {
 }
 
 impl Networks {
-    /// Returns the states of a network that starts as `network`, with the next hops in `paths`, and then undergoes
-    /// `changes`.
-    pub fn new(network: &Network, paths: &Paths, changes: &[PlannedFault]) -> Self {
+    /// Returns the states of a network that starts as `network`, with the next hops in `paths` and, after each
+    /// reconvergence, those in `later`, and then undergoes `changes`.
+    pub fn new(
+        network: &Network,
+        paths: &Paths,
+        later: Vec<Paths>,
+        changes: &[PlannedFault],
+    ) -> Self {
         let mut epochs = vec![(Nanos::ZERO, network.clone())];
         let mut now = network.clone();
         for change in changes {
@@ -50,7 +55,7 @@ impl Networks {
         }
         Self {
             epochs,
-            references: paths.references(network),
+            references: paths.references(network, later),
             best: BTreeMap::new(),
         }
     }

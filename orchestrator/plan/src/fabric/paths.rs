@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Next hops between all datacenters, with the best path over them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Paths {
     set: CandidateSet,
     /// Paths by destination.
@@ -38,7 +38,7 @@ pub(crate) struct Paths {
 }
 
 /// Paths to one destination.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Towards {
     /// Datacenters that can reach the destination: the destination itself, then each after all its next hops.
     order: Vec<DcId>,
@@ -51,7 +51,7 @@ struct Towards {
 }
 
 /// Best path from a datacenter to a destination.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct BestPath {
     hops: u32,
     delay: Nanos,
@@ -131,14 +131,26 @@ impl Paths {
     /// Returns all paths among which the ideal FCT is the least, the first with the least delay: the candidate set's own
     /// for `fewest-hops`, and those of every set for `downhill-delay`, so that its ideal FCTs depend neither on
     /// `stretch` nor on `max` and are never above those with `fewest-hops`.
-    pub fn references(&self, network: &Network) -> Vec<Self> {
-        match self.set {
+    ///
+    /// `later` are the next hops after each reconvergence. A path over them can have less delay than all paths at the
+    /// start, so they count, too, as do all paths that are nearer by delay.
+    pub fn references(&self, network: &Network, later: Vec<Self>) -> Vec<Self> {
+        let mut references = match self.set {
             CandidateSet::FewestHops => vec![self.clone()],
             CandidateSet::DownhillDelay { .. } => vec![
                 Self::find(network, UNBOUNDED),
                 Self::find(network, CandidateSet::FewestHops),
             ],
+        };
+        if self.set == CandidateSet::FewestHops && !later.is_empty() {
+            references.push(Self::find(network, UNBOUNDED));
         }
+        for paths in later {
+            if !references.contains(&paths) {
+                references.push(paths);
+            }
+        }
+        references
     }
 
     pub const fn set(&self) -> CandidateSet {

@@ -19,7 +19,8 @@
 //! the 13-DC network, published with the paper, such a path is shorter for some pairs. With `downhill-delay`, all paths
 //! count that either set allows at any `stretch` and `max`, so that slowdowns under different bounds have one reference.
 //! That reference is never longer than with `fewest-hops`, and shorter only where the plan with `fewest-hops` warns, or
-//! where a large flow is faster on a path of more delay and more capacity.
+//! where a large flow is faster on a path of more delay and more capacity. If switches get new candidates after faults,
+//! the paths over these count too, under either set, and all paths that are nearer by delay.
 //!
 //! Internally, times are picoseconds, rounded down, so that a thousand packets add up to an error of at most a
 //! nanosecond.

@@ -54,6 +54,38 @@ fn next<'a>(plan: &'a Plan, switches: &[Switch], from: &str, to: &str) -> (Vec<&
     (names.collect(), row.hops)
 }
 
+/// The one link from dc1 to dc2 has 10 ms, the two links over dc3 have 2 ms. With the fewest hops, flows take the one
+/// link until the cut, and afterwards the two, on which a packet and its ACK are 16 ms sooner.
+#[test]
+fn no_flow_is_faster_than_its_ideal_after_a_reconvergence_either() {
+    let ideal = |routing: &str, faults: &str| {
+        let plan = common::simulated(&format!(
+            "name: detour
+topology:
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2, hosts: 1 }}, {{ name: dc3 }}]
+  links:
+    - {{ between: [dc1, dc2], rate: 100 Gbit, delay: 10 ms }}
+    - {{ between: [dc1, dc3], rate: 100 Gbit, delay: 1 ms }}
+    - {{ between: [dc3, dc2], rate: 100 Gbit, delay: 1 ms }}
+traffic: [{{ flows: [{{ from: dc1/h1, to: dc2/h1, size: 1 kB, start: 100 ms }}] }}]
+policies: [ecmp]
+{routing}
+faults: [{faults}]
+"
+        ));
+        plan.flows[0].ideal_fct_ns
+    };
+    let cut = "{ at: 10 ms, link: [dc1, dc2], down: true }";
+    let one_link = ideal("", cut);
+    let two_links = ideal("routing: { candidates: downhill-delay }", "");
+    let sooner = one_link.saturating_sub(two_links);
+    assert!(
+        sooner > Nanos::from_millis(15) && sooner < Nanos::from_millis(16),
+        "one more link to serialise a packet on, and {sooner} sooner"
+    );
+    assert_eq!(ideal(AFTER, cut), two_links);
+}
+
 #[test]
 fn after_a_cut_all_switches_have_the_longer_way_and_after_a_repair_the_old_one() {
     let plan = common::plan(&ring(AFTER, &[CUT, REPAIR].join(", ")));
