@@ -150,17 +150,6 @@ fn packets_of_hosts_with_congestion_control_are_paced_in_their_order() {
 }
 
 #[test]
-fn rdma_devices_can_be_created_in_namespaces() {
-    whole_lab(|| {
-        let lab = up_with(HostPlacement::OwnNamespace, testing::pair);
-        let host = lab.plan().dcs[0].hosts[0];
-        let endpoint = lab.host_endpoint(host).unwrap();
-        println!("{endpoint:?}");
-        assert!(endpoint.netns.is_some_and(|path| path.exists()));
-    });
-}
-
-#[test]
 fn a_whole_lab_whose_owner_is_killed_at_any_time_can_be_taken_down_without_a_trace() {
     whole_lab(|| {
         let before = Machine::read();
