@@ -103,8 +103,8 @@ pub fn resolve(
     let changes = faults::resolve(scenario, &network, &scale)?;
     let links: Vec<_> = changes.iter().map(PlannedFault::plan).collect();
     let epochs = reconvergence::epochs(scenario.reconverge_after, &links, &scale)?;
-    let later = reconvergence::paths(&network, &paths, &epochs);
-    let later: Vec<Paths> = later.map(|(_, paths)| paths).collect();
+    let by_epoch = reconvergence::paths(&network, &paths, &epochs);
+    let later: Vec<Paths> = by_epoch.map(|(_, paths)| paths).collect();
     let flows = schedule::flows(
         &drafted.flows,
         &FlowInputs {
