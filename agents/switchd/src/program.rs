@@ -21,7 +21,6 @@ use lab_loader::{LoaderError, MapRow, drain, program, take};
 use crate::{
     SwitchdError,
     buffer::continued,
-    flow_gc,
     install::SwitchTables,
     maps::{BUFFERS, CALENDAR, FLOWS, FlowMap, MAPS, PFC_MAPS, flow_map_rows},
     object::PROGRAM,
@@ -147,8 +146,10 @@ impl Program {
     /// Empties all maps, so that the next repetition starts as with a program that has just been loaded. The program
     /// must not be attached.
     pub(crate) fn clear(&mut self) -> Result<(), SwitchdError> {
-        for (key, _) in flow_gc::all(&self.flows, flow_map_rows(self.flow_table_entries))? {
-            flow_gc::remove(&mut self.flows, key)?;
+        let flows: Result<Vec<_>, _> = self.flows.keys().collect();
+        for flow in flows.map_err(SwitchdError::map("read", FLOWS))? {
+            let removed = self.flows.remove(&flow);
+            removed.map_err(SwitchdError::map("remove a flow from", FLOWS))?;
         }
         let prefixes: Result<Vec<_>, _> = self.destinations.keys().collect();
         for prefix in prefixes.map_err(SwitchdError::map("read", "destinations"))? {

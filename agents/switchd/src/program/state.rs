@@ -14,7 +14,7 @@ use super::{
     tests::{buffer, fill, flow, half_a_second, with_one_port},
     *,
 };
-use crate::{frame::roce_frame, install::UNMARKED};
+use crate::{flow_gc, frame::roce_frame, install::UNMARKED};
 
 /// Index of the interface on which test packets arrive.
 const LOOPBACK: u32 = 1;

@@ -18,7 +18,7 @@ use std::{
 };
 
 use lab_abi::wire::{AgentCommand, AgentConfig, AgentMessage, PolicyConfig, ValidAgentConfig};
-use lab_plan::model::{Plan, PolicyRun};
+use lab_plan::model::{Plan, PolicyRun, Switch};
 use lab_units::{DcId, NodeId};
 use nix::{
     errno::Errno,
@@ -77,11 +77,17 @@ struct Process {
 /// Returns the indices in `plan.switches` of the switches that have an agent. Switches of legacy datacenters have no
 /// agent.
 pub(super) fn switches(plan: &Plan) -> impl Iterator<Item = usize> {
-    let with_agent = plan.switches.iter().enumerate().filter(|(_, switch)| {
-        let dc = plan.nodes[switch.node.index()].dc;
-        !plan.dcs[dc.index()].legacy
-    });
+    let with_agent = plan
+        .switches
+        .iter()
+        .enumerate()
+        .filter(|(_, switch)| !plan.dcs[dc_of(plan, switch).index()].legacy);
     with_agent.map(|(index, _)| index)
+}
+
+/// Returns the datacenter of a switch.
+fn dc_of(plan: &Plan, switch: &Switch) -> DcId {
+    plan.nodes[switch.node.index()].dc
 }
 
 impl AgentLauncher {
@@ -97,7 +103,8 @@ impl AgentLauncher {
         switch_index: usize,
         pins: &Path,
     ) -> Result<ValidAgentConfig, AgentError> {
-        let name = name_of(plan, switch_index);
+        let dc = dc_of(plan, &plan.switches[switch_index]);
+        let name = &plan.dcs[dc.index()].name;
         let pin_dir = pins_of(pins, name);
         let mut config = AgentConfig {
             lab: self.lab.clone(),
@@ -109,7 +116,7 @@ impl AgentLauncher {
             own.object = self.programs.join(&own.object).display().to_string();
         }
         ValidAgentConfig::try_from(config).map_err(|source| AgentError::Config {
-            dc: name.to_owned(),
+            dc: name.clone(),
             source,
         })
     }
@@ -127,7 +134,7 @@ impl AgentLauncher {
         events: UnboundedSender<T>,
     ) -> Result<SwitchAgent, AgentError> {
         let node = plan.switches[switch_index].node;
-        let dc = plan.nodes[node.index()].dc;
+        let dc = dc_of(plan, &plan.switches[switch_index]);
         // Every repetition begins with empty tables, so the maps of a killed agent are removed.
         if let Some(pin_dir) = &config.pin_dir
             && Path::new(pin_dir).exists()
@@ -248,16 +255,14 @@ impl SwitchAgent {
     /// Begins another repetition with a process that has ended its previous one; the agent's messages go to `events`.
     ///
     /// # Errors
-    /// If nothing can listen to the process.
+    /// If nothing can listen to the process, or the configuration is invalid.
     pub(super) fn begin<T: From<(DcId, AgentEvent)> + Send + 'static>(
         &mut self,
-        config: ValidAgentConfig,
+        config: &AgentConfig,
         events: UnboundedSender<T>,
     ) -> Result<(), AgentError> {
         self.process.listen(self.dc, &config.dc, events)?;
-        self.write(&AgentCommand::Begin(Box::new(AgentConfig::clone(&config))));
-        self.config = config;
-        Ok(())
+        self.send(&AgentCommand::Begin(Box::new(config.clone())))
     }
 
     /// Asks the agent to send its last messages and to end the repetition.
@@ -363,13 +368,6 @@ impl Drop for Process {
             let _ = self.child.wait();
         }
     }
-}
-
-/// Returns the name of the datacenter of the switch at `switch_index`.
-fn name_of(plan: &Plan, switch_index: usize) -> &str {
-    let node = plan.switches[switch_index].node;
-    let dc = plan.nodes[node.index()].dc;
-    &plan.dcs[dc.index()].name
 }
 
 /// Returns the subdirectory of a lab's `pins` directory in which the maps of a datacenter's agent are pinned. The

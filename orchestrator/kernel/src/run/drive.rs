@@ -247,7 +247,7 @@ impl Runner<'_> {
             let mut kept = place.map(|place| idle.swap_remove(place));
             let agent = match kept.take_if(|agent| !agent.has_ended()) {
                 Some(mut agent) => {
-                    agent.begin(config, sender)?;
+                    agent.begin(&config, sender)?;
                     agent
                 }
                 None => self.agents.start(self.lab, plan, index, config, sender)?,
