@@ -37,14 +37,11 @@ pub(crate) fn resolve(
     let mut changes = Vec::new();
     for fault in faults {
         let path = format!("faults[{}]", fault.entry);
-        let link = network.link_of(fault).ok_or_else(|| {
-            let [a, b] = &fault.link;
-            PlanError::Unknown {
-                path: format!("{path}.link"),
-                what: "inter-DC link",
-                name: format!("{a}-{b}{}", fault.twin),
-                hint: String::new(),
-            }
+        let link = network.link_of(fault).ok_or_else(|| PlanError::Unknown {
+            path: format!("{path}.link"),
+            what: "inter-DC link",
+            name: fault.link_name(),
+            hint: String::new(),
         })?;
         let wire = wires
             .entry(link)

@@ -13,7 +13,9 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use lab_scenario::{Fault, FaultSpec, FaultyLink, RandomFaults, Scenario, limits::MAX_FAULTS};
+use lab_scenario::{
+    Fault, FaultSpec, FaultyLink, LinkKey, RandomFaults, Scenario, limits::MAX_FAULTS,
+};
 use lab_units::{Nanos, Twin};
 use serde::Serialize;
 
@@ -44,15 +46,16 @@ pub(crate) struct Expanded<'a> {
     pub counts: Vec<DrawnFaults>,
 }
 
-/// Draws the random faults of `scenario`. `seed` is the plan's seed, and cuts begin before `until`, the end of the time
-/// in which flows start, in paper time.
+/// Draws the random faults of `scenario`. `seed` is the plan's seed. Cuts begin while flows start: before the end of the
+/// workloads' `duration` or, if it is later, the last of the flows' `starts`, all in paper time.
 ///
 /// # Errors
 /// If more faults are drawn than a scenario may have.
 pub(crate) fn draw(
     scenario: &Scenario,
     seed: u64,
-    until: Nanos,
+    duration: Nanos,
+    starts: impl Iterator<Item = Nanos>,
 ) -> Result<Expanded<'_>, PlanError> {
     if scenario.random_faults.is_empty() {
         return Ok(Expanded {
@@ -60,6 +63,7 @@ pub(crate) fn draw(
             counts: Vec::new(),
         });
     }
+    let until = starts.fold(duration, Nanos::max);
     let mut in_time = outages(scenario, seed, until)?;
     in_time.sort_by_key(|outage| outage.from);
     let written = Written::of(&scenario.faults);
@@ -91,23 +95,6 @@ fn of_entry(random: &RandomFaults) -> DrawnFaults {
         groups: random.groups.len(),
         ..DrawnFaults::default()
     }
-}
-
-/// Names of a link's two datacenters, in alphabetical order, and its place among parallel links.
-type LinkKey<'a> = ([&'a str; 2], Twin);
-
-fn key(link: &FaultyLink) -> LinkKey<'_> {
-    (ends(&link.between), link.twin)
-}
-
-fn key_of_fault(fault: &Fault) -> LinkKey<'_> {
-    (ends(&fault.link), fault.twin)
-}
-
-fn ends(between: &[String; 2]) -> [&str; 2] {
-    let mut ends = between.each_ref().map(String::as_str);
-    ends.sort_unstable();
-    ends
 }
 
 /// Time span in which a group of links is down.
@@ -169,8 +156,8 @@ fn outages(
 
 /// Returns the name of a group, which does not depend on the order of its links.
 fn name(group: &[FaultyLink]) -> String {
-    let text = |link: &FaultyLink| format!("{}{}", ends(&link.between).join("-"), link.twin);
-    let mut links: Vec<String> = group.iter().map(text).collect();
+    let text = |(ends, twin): LinkKey<'_>| format!("{}{twin}", ends.join("-"));
+    let mut links: Vec<String> = group.iter().map(|link| text(link.key())).collect();
     links.sort_unstable();
     links.join(",")
 }
@@ -189,8 +176,8 @@ impl<'a> Written<'a> {
         let mut down = BTreeMap::new();
         for fault in in_time {
             match fault.change {
-                FaultSpec::Down => links.insert(key_of_fault(fault)),
-                FaultSpec::Up => links.remove(&key_of_fault(fault)),
+                FaultSpec::Down => links.insert(fault.key()),
+                FaultSpec::Up => links.remove(&fault.key()),
                 FaultSpec::Set { .. } => continue,
             };
             down.insert(fault.at, links.clone());
@@ -224,9 +211,9 @@ fn separates(
     times.any(|at| {
         let mut down = written.at(at);
         let earlier = made.iter().filter(|it| it.covers(at));
-        down.extend(earlier.flat_map(|it| it.links).map(key));
+        down.extend(earlier.flat_map(|it| it.links).map(FaultyLink::key));
         let before = graph.parts(&down);
-        down.extend(outage.links.iter().map(key));
+        down.extend(outage.links.iter().map(FaultyLink::key));
         graph.parts(&down) > before
     })
 }
@@ -242,7 +229,7 @@ impl<'a> UpLinks<'a> {
         let dcs = scenario.topology.dcs.iter().map(|dc| dc.name.as_str());
         Self {
             dcs: dcs.zip(0..).collect(),
-            links: links.iter().map(key).collect(),
+            links: links.iter().map(FaultyLink::key).collect(),
         }
     }
 
@@ -287,7 +274,7 @@ fn merge(scenario: &Scenario, made: &[GroupOutage<'_>]) -> Vec<Fault> {
         let entry = scenario.random_faults[outage.random].entry;
         for link in outage.links {
             for (at, is_cut) in [(outage.from, true), (outage.to, false)] {
-                causes.entry(key(link)).or_default().push(Hold {
+                causes.entry(link.key()).or_default().push(Hold {
                     at,
                     entry,
                     link: &link.between,
@@ -307,7 +294,7 @@ fn merge(scenario: &Scenario, made: &[GroupOutage<'_>]) -> Vec<Fault> {
                 continue;
             }
         };
-        match causes.get_mut(&key_of_fault(fault)) {
+        match causes.get_mut(&fault.key()) {
             None => faults.push(fault.clone()),
             Some(causes) => causes.push(Hold {
                 at: fault.at,

@@ -74,8 +74,7 @@ pub fn resolve(
     let drafted = schedule::draft(written, files, (seed, repetitions), &paper, &demands)?;
     let load = load::of_drafts(written, repetitions, &paper, &demands, &drafted);
     let starts = drafted.flows.iter().map(|(_, flow)| flow.start);
-    let arrivals_end = starts.chain([load.paper_duration_ns]).max();
-    let drawn = random_faults::draw(written, seed, arrivals_end.unwrap_or_default())?;
+    let drawn = random_faults::draw(written, seed, load.paper_duration_ns, starts)?;
     let scenario = drawn.scenario.as_ref();
     let pinned = match (options.scale, scenario.scale) {
         (Some(factors), _) => Some(factors),
@@ -103,8 +102,7 @@ pub fn resolve(
     let changes = faults::resolve(scenario, &network, &scale)?;
     let links: Vec<_> = changes.iter().map(PlannedFault::plan).collect();
     let epochs = reconvergence::epochs(scenario.reconverge_after, &links, &scale)?;
-    let by_epoch = reconvergence::paths(&network, &paths, &epochs);
-    let later: Vec<Paths> = by_epoch.map(|(_, paths)| paths).collect();
+    let later = reconvergence::paths(&network, &paths, &epochs).map(|(_, paths)| paths);
     let flows = schedule::flows(
         &drafted.flows,
         &FlowInputs {

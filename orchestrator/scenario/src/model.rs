@@ -446,13 +446,44 @@ pub struct FaultyLink {
     pub twin: Twin,
 }
 
+/// Names of a link's two datacenters, in alphabetical order, and its place among parallel links: equal for both orders in
+/// which a scenario can name the datacenters.
+pub type LinkKey<'a> = ([&'a str; 2], Twin);
+
+impl Fault {
+    #[must_use]
+    pub fn key(&self) -> LinkKey<'_> {
+        (sorted(&self.link), self.twin)
+    }
+
+    /// Returns the name by which a scenario can call the link.
+    #[must_use]
+    pub fn link_name(&self) -> String {
+        link_name(&self.link, self.twin)
+    }
+}
+
 impl FaultyLink {
+    #[must_use]
+    pub fn key(&self) -> LinkKey<'_> {
+        (sorted(&self.between), self.twin)
+    }
+
     /// Returns the name by which a scenario can call the link.
     #[must_use]
     pub fn name(&self) -> String {
-        let [a, b] = &self.between;
-        format!("{a}-{b}{}", self.twin)
+        link_name(&self.between, self.twin)
     }
+}
+
+fn sorted(between: &[String; 2]) -> [&str; 2] {
+    let mut ends = between.each_ref().map(String::as_str);
+    ends.sort_unstable();
+    ends
+}
+
+fn link_name([a, b]: &[String; 2], twin: Twin) -> String {
+    format!("{a}-{b}{twin}")
 }
 
 impl Topology {
@@ -461,9 +492,7 @@ impl Topology {
     pub fn named_links(&self) -> Vec<FaultyLink> {
         let mut counts: BTreeMap<[&str; 2], u32> = BTreeMap::new();
         let links = self.links.iter().map(|link| {
-            let mut ends = link.between.each_ref().map(String::as_str);
-            ends.sort_unstable();
-            let earlier = counts.entry(ends).or_default();
+            let earlier = counts.entry(sorted(&link.between)).or_default();
             let twin = Twin(*earlier);
             *earlier += 1;
             FaultyLink {

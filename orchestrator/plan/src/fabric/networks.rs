@@ -39,7 +39,7 @@ impl Networks {
     pub fn new(
         network: &Network,
         paths: &Paths,
-        later: Vec<Paths>,
+        later: impl Iterator<Item = Paths>,
         changes: &[PlannedFault],
     ) -> Self {
         let mut epochs = vec![(Nanos::ZERO, network.clone())];

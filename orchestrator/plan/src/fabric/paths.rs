@@ -134,7 +134,7 @@ impl Paths {
     ///
     /// `later` are the next hops after each reconvergence. A path over them can have less delay than all paths at the
     /// start, so they count, too, as do all paths that are nearer by delay.
-    pub fn references(&self, network: &Network, later: Vec<Self>) -> Vec<Self> {
+    pub fn references(&self, network: &Network, later: impl Iterator<Item = Self>) -> Vec<Self> {
         let mut references = match self.set {
             CandidateSet::FewestHops => vec![self.clone()],
             CandidateSet::DownhillDelay { .. } => vec![
@@ -142,7 +142,8 @@ impl Paths {
                 Self::find(network, CandidateSet::FewestHops),
             ],
         };
-        if self.set == CandidateSet::FewestHops && !later.is_empty() {
+        let mut later = later.peekable();
+        if self.set == CandidateSet::FewestHops && later.peek().is_some() {
             references.push(Self::find(network, UNBOUNDED));
         }
         for paths in later {

@@ -64,8 +64,7 @@ pub struct TrafficTime {
 /// If the workloads' names are inconsistent: see [`PlanError`]. A resolved scenario's names are not.
 pub fn scope(plan: &Plan, written: &Scenario, source: &str) -> Result<Scope, PlanError> {
     let starts = plan.flows.iter().map(|flow| flow.paper_start_ns);
-    let arrivals_end = starts.chain([plan.load.paper_duration_ns]).max();
-    let drawn = random_faults::draw(written, plan.seed, arrivals_end.unwrap_or_default())?;
+    let drawn = random_faults::draw(written, plan.seed, plan.load.paper_duration_ns, starts)?;
     let scenario = drawn.scenario.as_ref();
     let network = Network::of(plan);
     let routing = Routing {

@@ -16,7 +16,7 @@ use crate::{
     defaults,
     error::{ProblemKind, Unit},
     limits,
-    model::{Fault, FaultSpec, FaultyLink, InterDcLink, LinkConfig},
+    model::{Fault, FaultSpec, FaultyLink, InterDcLink, LinkConfig, LinkKey},
     raw::{self, SetsParameters},
     suggest::did_you_mean,
     yaml::{At, Text, WordOr},
@@ -246,10 +246,6 @@ pub(super) fn faults(
     faults.into_iter().map(|(_, fault)| fault).collect()
 }
 
-fn is_same(one: &FaultyLink, other: &FaultyLink) -> bool {
-    same(&one.between, &other.between) && one.twin == other.twin
-}
-
 /// Links that a fault may name.
 pub(super) struct KnownLinks<'a> {
     network: &'a IndexedTopology,
@@ -303,7 +299,7 @@ pub(super) fn shared_risk(
         let Some(link) = fault_link(context, known, raw) else {
             continue;
         };
-        if links.iter().any(|listed| is_same(listed, &link)) {
+        if links.iter().any(|listed| listed.key() == link.key()) {
             let kind = match raw.value {
                 WordOr::Word(..) => ProblemKind::FaultTwinTwice { link: link.name() },
                 WordOr::Body(_) => ProblemKind::FaultLinkTwice {
@@ -374,7 +370,7 @@ fn named(
         between: [a, b].map(str::to_owned),
         twin,
     });
-    let is_wanted = |link: &&FaultyLink| wanted.as_ref().is_some_and(|it| is_same(it, link));
+    let is_wanted = |link: &&FaultyLink| wanted.as_ref().is_some_and(|it| it.key() == link.key());
     let found = known.links.iter().find(is_wanted).cloned();
     if found.is_none() {
         let names: Vec<String> = known.links.iter().map(FaultyLink::name).collect();
@@ -428,22 +424,18 @@ fn is_true(
 fn cuts_alternate(context: &mut Context<'_>, faults: &[(&At<raw::With<raw::Fault>>, Fault)]) {
     let mut in_time: Vec<_> = faults.iter().collect();
     in_time.sort_by_key(|(_, fault)| fault.at);
-    let mut down: BTreeSet<([&str; 2], Twin)> = BTreeSet::new();
+    let mut down: BTreeSet<LinkKey<'_>> = BTreeSet::new();
     for (raw, fault) in in_time {
-        let mut ends = fault.link.each_ref().map(String::as_str);
-        ends.sort_unstable();
-        let link = (ends, fault.twin);
         let state = match fault.change {
-            FaultSpec::Down => (!down.insert(link)).then_some("down"),
-            FaultSpec::Up => (!down.remove(&link)).then_some("up"),
+            FaultSpec::Down => (!down.insert(fault.key())).then_some("down"),
+            FaultSpec::Up => (!down.remove(&fault.key())).then_some("up"),
             FaultSpec::Set { .. } => None,
         };
         if let Some(state) = state {
-            let [a, b] = &fault.link;
             let kind = match raw.value.own.link.as_ref() {
                 Some(_) => ProblemKind::FaultChangesNothing { state },
                 None => ProblemKind::FaultChangesNothingAt {
-                    link: format!("{a}-{b}{}", fault.twin),
+                    link: fault.link_name(),
                     state,
                 },
             };
