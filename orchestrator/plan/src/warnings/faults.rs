@@ -19,14 +19,10 @@ pub(super) fn early(inspection: &Inspection<'_>) -> Option<Warning> {
         .map(|flow| flow.paper_start_ns)
         .min()?;
     let faults = &inspection.scenario.faults;
-    let is_of = |cut: &Fault, other: &Fault| {
-        let [a, b] = &cut.link;
-        [[a, b], [b, a]].contains(&other.link.each_ref())
-    };
     let is_repaired = |cut: &Fault| {
         faults.iter().any(|repair| {
             repair.change == FaultSpec::Up
-                && is_of(cut, repair)
+                && repair.key() == cut.key()
                 && repair.at > cut.at
                 && repair.at <= first
         })

@@ -168,6 +168,23 @@ fn a_fault_changes_only_the_link_that_it_names() {
     assert!(both[0].contains("from 2 ms on"), "{both:?}");
 }
 
+/// The flows start at 5 ms, when one of the two links is up again.
+#[test]
+fn a_parallel_link_that_is_repaired_early_does_not_repair_the_other() {
+    let text = twins(
+        "faults:
+  - { at: 1 ms, link: a-b, down: true }
+  - { at: 2 ms, link: a-b_2, down: true }
+  - { at: 3 ms, link: a-b_2, up: true }",
+    );
+    let start = "size: 1 MB, start: 5 ms }";
+    let plan = common::simulated(&text.replace("size: 1 MB }", start));
+    let mut warnings = plan.warnings.iter();
+    let early = warnings.find(|warning| warning.code == "early-fault");
+    let text = &early.expect("the second cut affects no flow").text;
+    assert!(text.contains("the cut `faults[1]`"), "{text}");
+}
+
 /// A switch that is not next to the parallel links does not see their cuts. Only if both are cut is a flow lost.
 #[test]
 fn a_cut_further_on_is_unseen_only_if_all_parallel_links_are_cut() {
