@@ -7,8 +7,8 @@ use std::{
 
 use lab_records::{
     CertifiedRow, Clock, Conduct, DcInfo, DcPath, EngineInfo, Evidence, FlowRow, FlowStatus,
-    Granularity, GuestCpu, LinkBounds, LinkInfo, LinkRow, Location, Phase, Provenance, QueueRow,
-    RunEnd, RunInfo, ScaleInfo, UtcTime,
+    Granularity, GuestCpu, LinkBounds, LinkInfo, LinkRow, Location, Mechanism, Met, Phase,
+    PolicyEvidence, Provenance, QueueRow, RunEnd, RunInfo, ScaleInfo, UtcTime,
 };
 use lab_units::{BitsPerSec, Bytes, CandidateSet, FlowId, Nanos};
 
@@ -186,6 +186,22 @@ pub fn certified(from: &str, to: &str) -> CertifiedRow {
         disordered: 0,
         foreign: 0,
         problem: None,
+    }
+}
+
+/// Returns the evidence of a policy that made nine decisions, of which nothing else is known.
+#[must_use]
+pub fn evidence(policy: &str) -> PolicyEvidence {
+    PolicyEvidence {
+        policy: policy.into(),
+        met: Met::default(),
+        mechanism: Mechanism::Unknown { decisions: 9 },
+        sampling: None,
+        tables: None,
+        failovers: Vec::new(),
+        outages: Vec::new(),
+        unfinished: None,
+        undecided: 0,
     }
 }
 

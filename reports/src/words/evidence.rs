@@ -233,9 +233,10 @@ fn hash(counts: &HashCounts) -> String {
 #[cfg(test)]
 mod tests {
     use lab_records::{
-        Changed, FailoverSpan, Met, OutageFlows, OutageInfo, PathDifference, SplitCounts,
+        Changed, FailoverSpan, OutageFlows, OutageInfo, PathDifference, SplitCounts,
         UnfinishedFlows,
     };
+    use lab_sample as sample;
 
     use super::*;
 
@@ -386,7 +387,7 @@ mod tests {
         let evidence = |cut: &Failover| Evidence {
             policies: vec![PolicyEvidence {
                 failovers: vec![cut.clone()],
-                ..of_lcmp()
+                ..sample::evidence("lcmp")
             }],
             ..Evidence::default()
         };
@@ -417,20 +418,6 @@ mod tests {
         assert_eq!(policy(&evidence(&cut).policies[0]), "9 decisions");
     }
 
-    fn of_lcmp() -> PolicyEvidence {
-        PolicyEvidence {
-            policy: "lcmp".to_owned(),
-            met: Met::default(),
-            mechanism: Mechanism::Unknown { decisions: 9 },
-            sampling: None,
-            tables: None,
-            failovers: Vec::new(),
-            outages: Vec::new(),
-            unfinished: None,
-            undecided: 0,
-        }
-    }
-
     /// Of the policy's outages, the second has no unfinished flow.
     #[test]
     fn unfinished_flows_are_named_with_the_pairs_and_times_without_a_next_hop() {
@@ -457,9 +444,9 @@ mod tests {
                     PolicyEvidence {
                         outages: hits.iter().copied().map(hit).collect(),
                         unfinished: (stranded > 0).then_some(unfinished),
-                        ..of_lcmp()
+                        ..sample::evidence("lcmp")
                     },
-                    of_lcmp(),
+                    sample::evidence("lcmp"),
                 ],
                 ..Evidence::default()
             };

@@ -2,7 +2,7 @@
 
 use lab_records::{
     Certification, CertifiedRow, ChangeKind, Clock, Conduct, CpuWatch, EngineInfo, FaultInfo,
-    FlowCounts, FlowTables, Grade, GuestCpu, LabWork, LinkChange, LiveChange, Mechanism, Met,
+    FlowCounts, FlowTables, Grade, GuestCpu, LabWork, LinkChange, LiveChange, Mechanism,
     PolicyEvidence, ReasonCode, Recovery, RunEnd, RunInfo, Sampling, Verdict, Warning, Watch,
 };
 use lab_reports::words;
@@ -176,19 +176,13 @@ fn samples_of_queues_late() {
         [1, 2, 51],
         |end, late_samples| {
             end.evidence.policies.push(PolicyEvidence {
-                policy: "lcmp".to_owned(),
-                met: Met::default(),
                 mechanism: Mechanism::Unknown { decisions: 1 },
                 sampling: Some(Sampling {
                     samples: 100,
                     late_samples,
                     ..Sampling::default()
                 }),
-                tables: None,
-                failovers: Vec::new(),
-                outages: Vec::new(),
-                unfinished: None,
-                undecided: 0,
+                ..sample::evidence("lcmp")
             });
         },
     );
@@ -199,15 +193,9 @@ fn flows_that_no_switch_decided_make_a_run_doubtful() {
     for (undecided, grade) in [(0, Grade::Valid), (1, Grade::Doubtful)] {
         let verdict = judge(|_, end, _| {
             end.evidence.policies.push(PolicyEvidence {
-                policy: "lcmp".to_owned(),
-                met: Met::default(),
                 mechanism: Mechanism::Unknown { decisions: 1 },
-                sampling: None,
-                tables: None,
-                failovers: Vec::new(),
-                outages: Vec::new(),
-                unfinished: None,
                 undecided,
+                ..sample::evidence("lcmp")
             });
         });
         let words = "lcmp: 1 flow finished without a recorded decision by the source's switch";
@@ -220,19 +208,12 @@ fn lost_rows_of_decisions_make_a_run_doubtful() {
     for (unrecorded, grade) in [(0, Grade::Valid), (2, Grade::Doubtful)] {
         let verdict = judge(|_, end, _| {
             end.evidence.policies.push(PolicyEvidence {
-                policy: "lcmp".to_owned(),
-                met: Met::default(),
-                mechanism: Mechanism::Unknown { decisions: 9 },
-                sampling: None,
                 tables: Some(FlowTables {
                     decisions: 9,
                     unrecorded,
                     ..FlowTables::default()
                 }),
-                failovers: Vec::new(),
-                outages: Vec::new(),
-                unfinished: None,
-                undecided: 0,
+                ..sample::evidence("lcmp")
             });
         });
         let words = "lcmp: 2 of 9 decisions without a row in the records, bound 0";

@@ -93,8 +93,8 @@ const MAX_LINES: usize = 8;
 #[cfg(test)]
 mod tests {
     use lab_records::{
-        Evidence, Failover, FailoverSpan, FaultInfo, LinkChange, Mechanism, Met, OutageFlows,
-        OutageInfo, PolicyEvidence, RunInfo,
+        Evidence, Failover, FailoverSpan, FaultInfo, LinkChange, OutageFlows, OutageInfo,
+        PolicyEvidence, RunInfo,
     };
     use lab_sample as sample;
     use lab_units::Nanos;
@@ -142,15 +142,9 @@ mod tests {
             .iter()
             .map(|&[flows, unfinished]| OutageFlows { flows, unfinished });
         PolicyEvidence {
-            policy: name.to_owned(),
-            met: Met::default(),
-            mechanism: Mechanism::Unknown { decisions: 9 },
-            sampling: None,
-            tables: None,
             failovers: [10, 40].into_iter().zip(failovers).map(failover).collect(),
             outages: flows.collect(),
-            unfinished: None,
-            undecided: 0,
+            ..sample::evidence(name)
         }
     }
 
