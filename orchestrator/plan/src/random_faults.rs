@@ -248,7 +248,7 @@ impl<'a> UpLinks<'a> {
     }
 }
 
-/// Returns the root of `node` in a forest of parents, and shortens the way to it.
+/// Returns the root of `node` in a forest of parents, and shortens the path to it.
 fn root(parents: &mut [usize], mut node: usize) -> usize {
     while parents[node] != node {
         parents[node] = parents[parents[node]];

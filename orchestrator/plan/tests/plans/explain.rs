@@ -73,7 +73,7 @@ fn busy(plan: &Plan) -> [(PortId, QueueState); 1] {
     [(port(plan, "dc2"), "600MB:20MB:40".parse().unwrap())]
 }
 
-/// Returns the port of DC1 to the next hop called `next` on the way to DC8.
+/// Returns the port of DC1 to the next hop called `next` towards DC8.
 fn port(plan: &Plan, next: &str) -> PortId {
     let row = plan.switches[0].towards(DcId(7)).unwrap();
     let mut ports = row.candidates.iter().map(|candidate| candidate.port);
