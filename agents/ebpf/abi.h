@@ -5,13 +5,13 @@
 
 #include <linux/types.h>
 
-#define MAX_CANDIDATES 8
-#define MAX_SIZE_THRESHOLDS 17
+#define MAX_CANDIDATES 16
+#define MAX_SIZE_THRESHOLDS 31
 #define MAX_PORTS 64
 #define MAX_DESTINATIONS 1024
 #define MAX_FLOW_TABLE_ROWS 65536
-#define RING_BYTES 524288
-#define RING_WAKE_BYTES 131072
+#define RING_BYTES 1048576
+#define RING_WAKE_BYTES 262144
 #define RING_WAKE_STEP 16384
 #define PORT_ALIVE 0x8000000000000000ULL
 #define MECHANISM_BUCKETS 0
@@ -174,14 +174,14 @@ struct size_threshold {
 	// Upper 32 bits of the number of bytes sent.
 	__u32 from_high;
 	// Bit n is set if candidate n is one of the cheapest.
-	__u8 cheapest;
-	__u8 pad[3];
+	__u16 cheapest;
+	__u16 pad;
 };
 _Static_assert(sizeof(struct size_threshold) == 12, "size_threshold");
 _Static_assert(__builtin_offsetof(struct size_threshold, from_low) == 0, "size_threshold.from_low");
 _Static_assert(__builtin_offsetof(struct size_threshold, from_high) == 4, "size_threshold.from_high");
 _Static_assert(__builtin_offsetof(struct size_threshold, cheapest) == 8, "size_threshold.cheapest");
-_Static_assert(__builtin_offsetof(struct size_threshold, pad) == 9, "size_threshold.pad");
+_Static_assert(__builtin_offsetof(struct size_threshold, pad) == 10, "size_threshold.pad");
 
 // Candidates of a destination, in order of increasing delay.
 struct destination {
@@ -190,15 +190,15 @@ struct destination {
 	// 1-based row of `demands` that counts the bytes from this datacenter's hosts to the destination; 0: not
 	// counted.
 	__u32 demand;
-	struct candidate candidates[8];
+	struct candidate candidates[16];
 	// Size thresholds of flow ageing in increasing order; unused rows hold thresholds that no flow reaches.
-	struct size_threshold size_thresholds[17];
+	struct size_threshold size_thresholds[31];
 };
-_Static_assert(sizeof(struct destination) == 276, "destination");
+_Static_assert(sizeof(struct destination) == 508, "destination");
 _Static_assert(__builtin_offsetof(struct destination, count) == 0, "destination.count");
 _Static_assert(__builtin_offsetof(struct destination, demand) == 4, "destination.demand");
 _Static_assert(__builtin_offsetof(struct destination, candidates) == 8, "destination.candidates");
-_Static_assert(__builtin_offsetof(struct destination, size_thresholds) == 72, "destination.size_thresholds");
+_Static_assert(__builtin_offsetof(struct destination, size_thresholds) == 136, "destination.size_thresholds");
 
 // Egress port of a switch: its state, its interface and its MAC addresses.
 struct port {
@@ -385,14 +385,15 @@ struct decision_record {
 	__u8 rule;
 	// Number of candidates in use.
 	__u8 count;
+	__u8 pad;
 	// Under flow ageing, bit n is set if candidate n is one of the cheapest for the bytes that the flow has
 	// sent; otherwise 0.
-	__u8 cheapest;
-	__u32 pad;
+	__u16 cheapest;
+	__u16 pad_end;
 	// Candidates in the order of the destination's row.
-	struct scored_candidate candidates[8];
+	struct scored_candidate candidates[16];
 };
-_Static_assert(sizeof(struct decision_record) == 120, "decision_record");
+_Static_assert(sizeof(struct decision_record) == 184, "decision_record");
 _Static_assert(__builtin_offsetof(struct decision_record, time_ns) == 0, "decision_record.time_ns");
 _Static_assert(__builtin_offsetof(struct decision_record, signal_age_ns) == 8, "decision_record.signal_age_ns");
 _Static_assert(__builtin_offsetof(struct decision_record, flow) == 16, "decision_record.flow");
@@ -403,8 +404,9 @@ _Static_assert(__builtin_offsetof(struct decision_record, port) == 44, "decision
 _Static_assert(__builtin_offsetof(struct decision_record, trigger) == 48, "decision_record.trigger");
 _Static_assert(__builtin_offsetof(struct decision_record, rule) == 49, "decision_record.rule");
 _Static_assert(__builtin_offsetof(struct decision_record, count) == 50, "decision_record.count");
-_Static_assert(__builtin_offsetof(struct decision_record, cheapest) == 51, "decision_record.cheapest");
-_Static_assert(__builtin_offsetof(struct decision_record, pad) == 52, "decision_record.pad");
+_Static_assert(__builtin_offsetof(struct decision_record, pad) == 51, "decision_record.pad");
+_Static_assert(__builtin_offsetof(struct decision_record, cheapest) == 52, "decision_record.cheapest");
+_Static_assert(__builtin_offsetof(struct decision_record, pad_end) == 54, "decision_record.pad_end");
 _Static_assert(__builtin_offsetof(struct decision_record, candidates) == 56, "decision_record.candidates");
 
 // Parameters of DCQCN's reaction point and notification point, for both the published law and the artifact's

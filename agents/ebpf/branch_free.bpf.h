@@ -1,6 +1,6 @@
 // Branch-free arithmetic.
 //
-// BPF has no conditional move, so every comparison would be a branch, and the branches of eight candidates
+// BPF has no conditional move, so every comparison would be a branch, and the branches of sixteen candidates
 // multiply beyond the verifier's limit. OPAQUE keeps the compiler from turning the arithmetic back into
 // branches.
 #ifndef LAB_BRANCH_FREE_BPF_H
@@ -10,12 +10,15 @@
 
 #define OPAQUE(x) asm volatile("" : "+r"(x))
 
-// One pass over the candidates. The loop is not unrolled, because eight copies of a body would overflow the
-// stack. Its counter must be opaque; otherwise the compiler compares pointers, which the verifier cannot
+// One pass over the rows of all candidates. The loop is not unrolled, because sixteen copies of a body would overflow
+// the stack. Its counter must be opaque; otherwise the compiler compares pointers, which the verifier cannot
 // follow.
-#define EACH_CANDIDATE(i) \
+#define EACH_CANDIDATE(i) EACH_USED(i, MAX_CANDIDATES)
+
+// One pass over the first `count` rows of candidates.
+#define EACH_USED(i, count) \
 	_Pragma("clang loop unroll(disable)") \
-	for (__u64 i = 0; i < MAX_CANDIDATES; i++)
+	for (__u64 i = 0; i < MAX_CANDIDATES && i < (count); i++)
 
 // Returns 1 if a < b, otherwise 0, for a and b below 2^63.
 static __always_inline __u64 less(__u64 a, __u64 b)

@@ -39,9 +39,10 @@ static __always_inline __u64 observe(const struct destination *destination,
 static __always_inline __u64 decide_by_buckets(const struct destination *destination, __u64 alike,
 					       struct decision_record *record)
 {
-	__u64 buckets[MAX_CANDIDATES], total = 0, begin = 0, port = 0, bucket, none;
+	__u16 buckets[MAX_CANDIDATES] = {};
+	__u64 count = record->count, total = 0, begin = 0, port = 0, bucket, none;
 
-	EACH_CANDIDATE(i) {
+	EACH_USED(i, count) {
 		OPAQUE(i);
 		__u64 alive = record->candidates[i].flags & CANDIDATE_ALIVE;
 
@@ -53,7 +54,7 @@ static __always_inline __u64 decide_by_buckets(const struct destination *destina
 	}
 	none = equal(total, 0);
 	record->rule = select(none, RULE_HASH_ALL, record->rule);
-	EACH_CANDIDATE(i) {
+	EACH_USED(i, count) {
 		OPAQUE(i);
 		__u64 alive = record->candidates[i].flags & CANDIDATE_ALIVE;
 
@@ -63,7 +64,7 @@ static __always_inline __u64 decide_by_buckets(const struct destination *destina
 	if (!total)
 		return 0;
 	bucket = record->hash % total;
-	EACH_CANDIDATE(i) {
+	EACH_USED(i, count) {
 		OPAQUE(i);
 		__u64 end = begin + buckets[i];
 		__u64 chosen = less(bucket, end) & (less(bucket, begin) ^ 1);

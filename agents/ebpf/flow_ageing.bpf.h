@@ -7,23 +7,23 @@
 #include "branch_free.bpf.h"
 #include "maps.bpf.h"
 
-// Returns the number of size thresholds that a flow has reached with `sent` bytes, and sets `cheapest` to the bit set of
-// its cheapest candidates.
-static __always_inline __u64 thresholds_reached(const struct destination *destination, __u64 sent,
-						__u64 *cheapest)
+// Returns the last size threshold that a flow has reached with `sent` bytes: the bit set of its cheapest candidates in the
+// low 16 bits, and above them the threshold's number, from 1; 0 if it has reached none. The kernel verifies a global
+// function once.
+__noinline __u64 threshold_reached(const struct destination *destination, __u64 sent)
 {
 	__u64 reached = 0;
 
-	*cheapest = 0;
+	if (!destination)
+		return 0;
 	_Pragma("clang loop unroll(disable)")
 	for (__u64 i = 0; i < MAX_SIZE_THRESHOLDS; i++) {
 		OPAQUE(i);
 		const struct size_threshold *threshold = &destination->size_thresholds[i];
-		__u64 from = (__u64)threshold->from_high << 32 | threshold->from_low;
-		__u64 is_reached = less(sent, from) ^ 1;
 
-		reached += is_reached;
-		*cheapest = select(is_reached, threshold->cheapest, *cheapest);
+		if (sent < ((__u64)threshold->from_high << 32 | threshold->from_low))
+			break;
+		reached = (i + 1) << 16 | threshold->cheapest;
 	}
 	return reached;
 }
@@ -35,18 +35,18 @@ static __always_inline int must_reroute(const struct flow_key *flow, const struc
 {
 	struct prefix_key prefix = { .bits = 32, .addr = flow->dst };
 	const struct destination *destination = bpf_map_lookup_elem(&destinations, &prefix);
-	__u64 cheapest, is_cheap = 0;
+	__u64 reached, is_cheap = 0;
 
 	if (!destination)
 		return 0;
-	if (thresholds_reached(destination, entry->bytes, &cheapest) ==
-	    thresholds_reached(destination, entry->bytes + bytes, &cheapest))
+	reached = threshold_reached(destination, entry->bytes + bytes);
+	if (reached == threshold_reached(destination, entry->bytes))
 		return 0;
-	EACH_CANDIDATE(i) {
+	EACH_USED(i, destination->count) {
 		OPAQUE(i);
 		__u64 is_own = equal(destination->candidates[i].port, entry->port);
 
-		is_cheap |= is_own & less(i, destination->count) & cheapest >> i;
+		is_cheap |= is_own & reached >> i;
 	}
 	return !is_cheap;
 }

@@ -15,6 +15,16 @@ static __always_inline __u64 decide(const struct switch_table *switch_table,
 				    const struct destination *destination,
 				    struct decision_record *record);
 
+// Calls decide(). The kernel verifies a global function once, and not for every state of its callers.
+__noinline __u64 decide_verified_once(const struct switch_table *switch_table,
+				      const struct destination *destination,
+				      struct decision_record *record)
+{
+	if (!switch_table || !destination || !record)
+		return 0;
+	return decide(switch_table, destination, record);
+}
+
 // Submits the record to the agent, which polls the ring buffer. The agent is woken only when the ring fills up, and then
 // once for many records: a wake-up is an interrupt, which costs more than a decision.
 static __always_inline void publish(const struct decision_record *record, struct counters *count)
@@ -113,13 +123,10 @@ static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flo
 	record->hash = flow_hash(flow, params->seed);
 	record->trigger = trigger;
 	record->cheapest = 0;
-	if (params->flow_ageing) {
-		__u64 cheapest;
-
-		thresholds_reached(destination, (entry ? entry->bytes : 0) + skb->len, &cheapest);
-		record->cheapest = cheapest;
-	}
-	if (!decide(switch_table, destination, record)) {
+	if (params->flow_ageing)
+		record->cheapest = threshold_reached(destination,
+						     (entry ? entry->bytes : 0) + skb->len);
+	if (!decide_verified_once(switch_table, destination, record)) {
 		count->no_destination++;
 		return UNREACHABLE;
 	}

@@ -2,6 +2,10 @@
 
 #include "switch.bpf.h"
 
+// Bits of a candidate's index, the lowest ones of its key.
+#define INDEX_BITS 4
+_Static_assert(MAX_CANDIDATES <= 1 << INDEX_BITS, "an index needs more bits of a key");
+
 // Decides by LCMP's total cost (Eq. 1 and section 3.4), as lcmp::decide in lab-policy. At least one candidate must be
 // alive.
 //
@@ -12,9 +16,10 @@ static __always_inline void decide_lcmp(const struct switch_params *params, __u6
 {
 	__u64 artifact = params->artifact, keep = params->keep;
 	__u64 congested = 0, half, least, cut = 0, kept = 0, none, place;
-	__u64 key[MAX_CANDIDATES], rank[MAX_CANDIDATES], port = 0;
+	__u64 key[MAX_CANDIDATES] = {}, count = record->count, port = 0;
+	__u8 rank[MAX_CANDIDATES] = {};
 
-	EACH_CANDIDATE(i) {
+	EACH_USED(i, count) {
 		OPAQUE(i);
 		struct scored_candidate *row = &record->candidates[i];
 		__u64 is_alive = row->flags & CANDIDATE_ALIVE;
@@ -25,24 +30,25 @@ static __always_inline void decide_lcmp(const struct switch_params *params, __u6
 		shifted = select(less(255, shifted), 255, shifted);
 		cost = select(artifact, shifted, cost);
 		row->cost = cost;
-		key[i] = (is_alive ^ 1) << 40 | (cost & 0xffffffff) << 3 | i;
+		key[i] = (is_alive ^ 1) << 40 | (cost & 0xffffffff) << INDEX_BITS | i;
 		congested += is_alive & (less(row->congestion, params->congested_threshold) ^ 1);
 	}
 
 	half = (alive + less(keep, KEEP_FLOOR)) >> 1;
 	least = select(equal(keep, KEEP_FLOOR_OR_ALL), 2, 1);
 	half = select(less(half, least), select(equal(least, 2), alive, 1), half);
-	EACH_CANDIDATE(i) {
+	EACH_USED(i, count) {
 		OPAQUE(i);
 		__u64 own = key[i], before = 0;
 
-#pragma unroll
-		for (int j = 0; j < MAX_CANDIDATES; j++)
+		EACH_USED(j, count) {
+			OPAQUE(j);
 			before += less(key[j], own);
+		}
 		rank[i] = before;
 		cut |= record->candidates[i].cost & -equal(before, half - 1);
 	}
-	EACH_CANDIDATE(i) {
+	EACH_USED(i, count) {
 		OPAQUE(i);
 		__u64 cost = record->candidates[i].cost;
 		__u64 is_tie = equal(keep, KEEP_HALF) & equal(cost, cut);
@@ -55,7 +61,7 @@ static __always_inline void decide_lcmp(const struct switch_params *params, __u6
 	record->rule = select(none, select(artifact, RULE_HASH_ALL, RULE_LEAST_COST), RULE_SCORED);
 
 	place = record->hash % kept;
-	EACH_CANDIDATE(i) {
+	EACH_USED(i, count) {
 		OPAQUE(i);
 		port |= record->candidates[i].port & -equal(rank[i], place);
 		record->candidates[i].flags |= less(rank[i], kept) * CANDIDATE_KEPT;

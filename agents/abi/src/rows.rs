@@ -8,11 +8,11 @@ use core::net::Ipv4Addr;
 use crate::{Rule, Trigger, dcqcn::CongestionPoint, layout::row, lcmp::Keep};
 
 /// Maximum candidate next hops per destination.
-pub const MAX_CANDIDATES: usize = 8;
+pub const MAX_CANDIDATES: usize = 16;
 
-/// Maximum size thresholds per destination: as a flow grows, each candidate joins the set of cheapest candidates and
-/// leaves it at most once.
-pub const MAX_SIZE_THRESHOLDS: usize = 2 * MAX_CANDIDATES + 1;
+/// Maximum size thresholds per destination. The first one is 0. As a flow grows, each candidate joins the set of cheapest
+/// candidates and leaves it at most once, but one is in the set from the start, and one stays to the end.
+pub const MAX_SIZE_THRESHOLDS: usize = 2 * MAX_CANDIDATES - 1;
 
 /// Maximum ports per switch; a power of two, so that the program can mask an index instead of comparing it.
 pub const MAX_PORTS: usize = 64;
@@ -20,8 +20,8 @@ pub const MAX_PORTS: usize = 64;
 /// Maximum destination prefixes per switch.
 pub const MAX_DESTINATIONS: u32 = 1024;
 
-/// Size of the decision ring buffer in bytes: about 4,000 records.
-pub const RING_BYTES: u32 = 512 * 1024;
+/// Size of the decision ring buffer in bytes: about 5,700 records.
+pub const RING_BYTES: u32 = 1024 * 1024;
 
 /// Fill level in bytes from which the program wakes the ring buffer's reader; below this level, the reader polls.
 pub const RING_WAKE_BYTES: u32 = RING_BYTES / 4;
@@ -213,8 +213,8 @@ row! {
         /// Upper 32 bits of the number of bytes sent.
         pub from_high: u32,
         /// Bit n is set if candidate n is one of the cheapest.
-        pub cheapest: u8,
-        pub pad: [u8; 3],
+        pub cheapest: u16,
+        pub pad: u16,
     }
 }
 
@@ -225,7 +225,7 @@ impl SizeThresholdRow {
     /// Returns the row for flows that have sent at least `from` bytes, capped at [`MAX_SENT_BYTES`], with a bit set of
     /// the cheapest candidates.
     #[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
-    const fn new(from: u64, cheapest: u8) -> Self {
+    const fn new(from: u64, cheapest: u16) -> Self {
         let from = if from > MAX_SENT_BYTES {
             MAX_SENT_BYTES
         } else {
@@ -235,7 +235,7 @@ impl SizeThresholdRow {
             from_low: from as u32,
             from_high: (from >> 32) as u32,
             cheapest,
-            pad: [0; 3],
+            pad: 0,
         }
     }
 
@@ -246,7 +246,7 @@ impl SizeThresholdRow {
         let bits = cheapest
             .into_iter()
             .zip(0u32..)
-            .map(|(is_cheapest, place)| u8::from(is_cheapest) << place);
+            .map(|(is_cheapest, place)| u16::from(is_cheapest) << place);
         Self::new(from, bits.sum())
     }
 
@@ -462,10 +462,11 @@ row! {
         pub rule: u8,
         /// Number of candidates in use.
         pub count: u8,
+        pub pad: u8,
         /// Under flow ageing, bit n is set if candidate n is one of the cheapest for the bytes that the flow has
         /// sent; otherwise 0.
-        pub cheapest: u8,
-        pub pad: u32,
+        pub cheapest: u16,
+        pub pad_end: u16,
         /// Candidates in the order of the destination's row.
         pub candidates: [ScoredCandidate; MAX_CANDIDATES],
     }

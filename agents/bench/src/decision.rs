@@ -221,7 +221,7 @@ fn destination(candidates: usize, buckets: fn(u16) -> u16) -> DestinationRow {
         *slot = CandidateRow {
             port: u32::from(index),
             buckets: buckets(u16::from(index)),
-            path: index * 30,
+            path: index * 15,
             pad: 0,
         };
         row.count += 1;

@@ -6,11 +6,11 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use lab_policy::{Candidate, LcmpConfig, Path, ecmp, lcmp, ucmp_artifact, wcmp};
+use lab_policy::{Candidate, LcmpConfig, MAX_CANDIDATES, Path, ecmp, lcmp, ucmp_artifact, wcmp};
 use lab_units::{BitsPerSec, Nanos};
 
 /// Returns the testbed's six candidates from DC1 to DC8.
-fn candidates(buckets: [u16; 8]) -> [Candidate; 6] {
+fn candidates(buckets: &[u16]) -> [Candidate; 6] {
     let paths = [54, 38, 18, 87, 104, 182];
     std::array::from_fn(|index| Candidate {
         path: paths[index],
@@ -41,13 +41,15 @@ fn decide(criterion: &mut Criterion) {
         hash = hash.wrapping_mul(0x9e37_79b1).wrapping_add(1);
         hash
     };
+    let mut te = [0; MAX_CANDIDATES];
+    te[..6].copy_from_slice(&[0, 31, 29, 0, 7, 33]);
     for (name, buckets) in [
-        ("ecmp", [1; 8]),
+        ("ecmp", [1; MAX_CANDIDATES]),
         ("wcmp", wcmp::buckets(&paths())),
         ("ucmp-artifact", ucmp_artifact::buckets(&paths())),
-        ("te-100ms", [0, 31, 29, 0, 7, 33, 0, 0]),
+        ("te-100ms", te),
     ] {
-        let candidates = candidates(buckets);
+        let candidates = candidates(&buckets);
         group.bench_function(name, |bencher| {
             bencher.iter(|| ecmp::decide(black_box(&candidates), next()));
         });
@@ -56,7 +58,7 @@ fn decide(criterion: &mut Criterion) {
         ("lcmp", LcmpConfig::paper(rates()[2])),
         ("lcmp artifact", LcmpConfig::artifact()),
     ] {
-        let candidates = candidates([1; 8]);
+        let candidates = candidates(&[1; 6]);
         group.bench_function(name, |bencher| {
             bencher.iter(|| lcmp::decide(black_box(&candidates), next(), black_box(&config)));
         });

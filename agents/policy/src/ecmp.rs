@@ -131,7 +131,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_live_bucket_is_hit_once_in_a_round(
-            buckets in prop::collection::vec((0..20u16, any::<bool>()), 1..=8),
+            buckets in prop::collection::vec((0..20u16, any::<bool>()), 1..=crate::MAX_CANDIDATES),
         ) {
             let rows: Vec<_> = buckets
                 .iter()
@@ -142,7 +142,7 @@ mod tests {
                 .map(|&(buckets, is_alive)| if is_alive { u32::from(buckets) } else { 0 })
                 .collect();
             let total: u32 = shares.iter().sum();
-            let mut hits = [0; 8];
+            let mut hits = [0; crate::MAX_CANDIDATES];
             for hash in 0..total {
                 hits[chosen(&rows, hash).expect("some bucket is alive")] += 1;
             }

@@ -58,7 +58,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn next_hops_have_equal_shares_in_order(count in 1..=8usize, hash: u32, more: u32) {
+        fn next_hops_have_equal_shares_in_order(count in 1..=crate::MAX_CANDIDATES, hash: u32, more: u32) {
             let chosen = hash_threshold(count, hash).expect("some next hops are up");
             prop_assert!(chosen < count);
             prop_assert!(hash_threshold(count, hash.saturating_add(more)).expect("a next hop is up") >= chosen);

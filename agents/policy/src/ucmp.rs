@@ -294,7 +294,7 @@ mod tests {
     proptest! {
         #[test]
         fn some_path_is_always_the_cheapest(
-            paths in prop::collection::vec(any_path(), 1..=8),
+            paths in prop::collection::vec(any_path(), 1..=MAX_CANDIDATES),
             sent in 0..=100_000_000_000_u64,
             config in any_config(),
         ) {
@@ -304,7 +304,7 @@ mod tests {
 
         #[test]
         fn size_thresholds_have_the_buckets_of_every_size(
-            paths in prop::collection::vec(any_path(), 1..=8),
+            paths in prop::collection::vec(any_path(), 1..=MAX_CANDIDATES),
             sizes in prop::collection::vec(0..=100_000_000_000_u64, 1..20),
             config in any_config(),
         ) {
@@ -325,7 +325,7 @@ mod tests {
 
         #[test]
         fn the_choice_does_not_depend_on_the_order(
-            paths in prop::collection::vec(any_path(), 1..=8),
+            paths in prop::collection::vec(any_path(), 1..=MAX_CANDIDATES),
             sent in 0..=100_000_000_000_u64,
             config in any_config(),
             shift: usize,
@@ -341,7 +341,7 @@ mod tests {
 
         #[test]
         fn less_delay_or_more_capacity_never_loses_a_bucket(
-            mut paths in prop::collection::vec(any_path(), 1..=8),
+            mut paths in prop::collection::vec(any_path(), 1..=MAX_CANDIDATES),
             sent in 0..=100_000_000_000_u64,
             config in any_config(),
             better in any_path(),

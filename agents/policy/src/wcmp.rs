@@ -23,8 +23,9 @@ pub const POLICY: BucketPolicy = BucketPolicy {
     law: Some(buckets),
 };
 
-/// Maximum number of buckets per destination, comparable to the size of one group in a hardware switch's table.
-pub const MAX_BUCKETS: u16 = 64;
+/// Maximum number of buckets per destination: an average share of [`MAX_CANDIDATES`] next hops is 16 buckets, and is
+/// rounded by less than one.
+pub const MAX_BUCKETS: u16 = 256;
 
 /// Returns the number of buckets for each next hop, in proportion to the capacity of its path.
 ///
@@ -151,7 +152,7 @@ mod tests {
         let by_delay = |count| in_proportion(&paths[..count], |path| path.delay.get());
         assert_eq!(by_delay(1)[..1], [0]);
         assert_eq!(by_delay(4)[..4], [0, 1, 2, 0]);
-        assert_eq!(by_delay(5)[..5], [0, 1, 1, 0, 62]);
+        assert_eq!(by_delay(5)[..5], [0, 1, 1, 0, 254]);
     }
 
     #[test]
@@ -169,15 +170,15 @@ mod tests {
 
     #[test]
     fn ratios_of_large_numbers_are_rounded_to_a_full_table() {
-        // 61 buckets remain: shares of 7.0…, 27 and 26.9…; the last bucket goes to the largest remainder.
-        assert_eq!(of(&[101, 390, 389]), [8, 28, 28]);
-        assert_eq!(of(&[1, 1_000_000]), [1, 63]);
+        // 253 buckets remain: shares of 29.0…, 112.1… and 111.8…; the last bucket goes to the largest remainder.
+        assert_eq!(of(&[101, 390, 389]), [30, 113, 113]);
+        assert_eq!(of(&[1, 1_000_000]), [1, 255]);
     }
 
     proptest! {
         #[test]
         fn tables_are_small_and_in_the_order_of_capacities(
-            capacities in prop::collection::vec(1..=u64::MAX, 1..=8),
+            capacities in prop::collection::vec(1..=u64::MAX, 1..=MAX_CANDIDATES),
         ) {
             let buckets = of(&capacities);
             prop_assert!(buckets.iter().sum::<u16>() <= MAX_BUCKETS);

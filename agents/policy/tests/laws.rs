@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lab_policy::{
-    Candidate, Decision, LcmpConfig, Path, Preset, ecmp,
+    Candidate, Decision, LcmpConfig, MAX_CANDIDATES, Path, Preset, ecmp,
     lcmp::{self, Levels},
     legacy, ucmp_artifact, wcmp,
 };
@@ -25,7 +25,7 @@ prop_compose! {
 }
 
 fn candidates() -> impl Strategy<Value = Vec<Candidate>> {
-    prop::collection::vec(any_candidate(), 1..=8)
+    prop::collection::vec(any_candidate(), 1..=MAX_CANDIDATES)
 }
 
 type Decide = fn(&[Candidate], u32) -> Option<Decision>;
@@ -141,7 +141,7 @@ proptest! {
 
     #[test]
     fn buckets_belong_to_next_hops_and_not_to_indices(
-        capacities in prop::collection::vec(1..=1_000u64, 1..=8),
+        capacities in prop::collection::vec(1..=1_000u64, 1..=MAX_CANDIDATES),
         shift: usize,
     ) {
         let shift = shift % capacities.len();

@@ -430,8 +430,8 @@ pub(super) mod tests {
                 "destination `10.8.0.0/16` is listed twice",
             ),
             (
-                |c| c.destinations[0].candidates = vec![c.destinations[0].candidates[0]; 9],
-                "9 candidates of one destination; a switch supports at most 8",
+                |c| c.destinations[0].candidates = vec![c.destinations[0].candidates[0]; 17],
+                "17 candidates of one destination; a switch supports at most 16",
             ),
             (
                 |c| c.ports = (0..65).map(|id| port(id, &id.to_string())).collect(),

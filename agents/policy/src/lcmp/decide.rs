@@ -281,7 +281,7 @@ mod tests {
     proptest! {
         #[test]
         fn only_live_and_kept_candidates_are_chosen(
-            rows in prop::collection::vec(any_candidate(), 0..=8),
+            rows in prop::collection::vec(any_candidate(), 0..=MAX_CANDIDATES),
             hash: u32,
             config in any_config(),
         ) {
@@ -297,13 +297,13 @@ mod tests {
 
         #[test]
         fn the_hashes_are_spread_evenly_over_the_kept_candidates(
-            rows in prop::collection::vec(any_candidate(), 1..=8),
+            rows in prop::collection::vec(any_candidate(), 1..=MAX_CANDIDATES),
             config in any_config(),
         ) {
             let first = decide(&rows, 0, &config);
             prop_assume!(first.is_some());
             let kept = kept(&first.expect("assumed"));
-            let mut chosen: Vec<_> = (0..u32::try_from(kept.len()).expect("at most 8"))
+            let mut chosen: Vec<_> = (0..u32::try_from(kept.len()).expect("at most 16"))
                 .map(|hash| decide(&rows, hash, &config).expect("a candidate is alive").chosen)
                 .collect();
             chosen.sort_unstable();
@@ -312,7 +312,7 @@ mod tests {
 
         #[test]
         fn no_dropped_candidate_is_cheaper_than_a_kept_one(
-            rows in prop::collection::vec(any_candidate(), 1..=8),
+            rows in prop::collection::vec(any_candidate(), 1..=MAX_CANDIDATES),
             hash: u32,
             config in any_config(),
         ) {
@@ -333,7 +333,7 @@ mod tests {
 
         #[test]
         fn a_dead_candidate_changes_no_decision(
-            rows in prop::collection::vec(any_candidate(), 1..=8),
+            rows in prop::collection::vec(any_candidate(), 1..=MAX_CANDIDATES),
             hash: u32,
             config in any_config(),
         ) {

@@ -145,8 +145,8 @@ pub(crate) mod tests {
     proptest! {
         #[test]
         fn the_chosen_port_is_alive_whatever_the_policy_returns(
-            alive in prop::collection::vec(any::<bool>(), 0..=8),
-            queues in prop::collection::vec(0..1_000_000_000u64, 8),
+            alive in prop::collection::vec(any::<bool>(), 0..=MAX_CANDIDATES),
+            queues in prop::collection::vec(0..1_000_000_000u64, MAX_CANDIDATES),
             hash: u32,
         ) {
             let candidates: Vec<_> = alive.iter().map(|&alive| candidate(alive)).collect();

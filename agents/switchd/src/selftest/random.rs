@@ -218,7 +218,7 @@ mod tests {
         for _ in 0..200 {
             let buckets = Buckets::any(&mut random);
             let row = random_destination(buckets, &mut random);
-            let count = usize::try_from(row.count).expect("at most 8");
+            let count = usize::try_from(row.count).expect("at most 16");
             let mut ports: Vec<_> = row.candidates[..count].iter().map(|row| row.port).collect();
             ports.sort_unstable();
             ports.dedup();

@@ -1,8 +1,8 @@
 //! `lcmp-lab bench`: speed of lab creation, decisions, forwarding, failover and traffic generation.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
-use lab_bench::{Cost, Cut, PacketTimes};
+use lab_bench::{Cost, Cut, DecisionCost, PacketTimes};
 use lab_kernel::{
     LabName,
     lab::{Reservation, UpDown, bench_up_down},
@@ -100,11 +100,12 @@ fn bench_lab(arguments: &BenchArgs, global: &Global) -> Outcome {
     Ok(Exit::Pass)
 }
 
+/// Median costs of packets in the switch program, ns; `new_flow_ns` has one for each number of candidates.
 #[derive(Serialize)]
 struct DecisionTimes {
-    candidates: usize,
+    candidates: [usize; CANDIDATES.len()],
     runs: usize,
-    new_flow_ns: BTreeMap<&'static str, u64>,
+    new_flow_ns: BTreeMap<&'static str, Vec<u64>>,
     hit_ns: u64,
     passed_ns: u64,
     selftest_packets: u64,
@@ -114,43 +115,57 @@ struct DecisionTimes {
 fn bench_decision(json: bool) -> Outcome {
     let selftest = lab_switchd::selftest(SELFTEST_CASES, SELFTEST_SEED)
         .during("compare the switch program with its reference implementation")?;
-    let cost = lab_bench::decision(CANDIDATES, RUNS).during("measure decisions")?;
-    let new_flows = cost.new_flow.iter();
-    if json {
-        print_json(&DecisionTimes {
-            candidates: cost.candidates,
-            runs: cost.runs,
-            new_flow_ns: new_flows
-                .map(|(name, cost)| (*name, cost.median_ns))
-                .collect(),
-            hit_ns: cost.hit.median_ns,
-            passed_ns: cost.passed.median_ns,
-            selftest_packets: selftest.packets,
-            selftest_mismatches: selftest.mismatches,
-        });
-        return Ok(Exit::Pass);
+    let measured: Vec<DecisionCost> = CANDIDATES
+        .iter()
+        .map(|count| lab_bench::decision(*count, RUNS).during("measure decisions"))
+        .collect::<Result<_, _>>()?;
+    let mut new_flow_ns: BTreeMap<&'static str, Vec<u64>> = BTreeMap::new();
+    for (policy, cost) in measured.iter().flat_map(|cost| &cost.new_flow) {
+        new_flow_ns.entry(policy).or_default().push(cost.median_ns);
     }
-    print(&format!(
-        "the switch program and its reference implementation agree on {} of {} packets",
-        selftest.packets - selftest.mismatches,
-        selftest.packets
-    ));
-    let mut rows: Vec<(String, Cost)> = new_flows
-        .map(|(policy, cost)| (format!("new flow, {policy}"), *cost))
-        .collect();
-    rows.push(("pinned flow".to_owned(), cost.hit));
-    rows.push(("packet passed on".to_owned(), cost.passed));
-    print(&format!(
-        "{} candidates, {} packets of each kind:",
-        cost.candidates, cost.runs
-    ));
-    for (name, cost) in rows {
-        print(&format!(
-            "  {name:<24} {:>5} ns median, {:>5} ns minimum, {:>5} ns p99",
-            cost.median_ns, cost.min_ns, cost.p99_ns
-        ));
+    let median = |of: fn(&DecisionCost) -> Cost| of(&measured[0]).median_ns;
+    let times = DecisionTimes {
+        candidates: CANDIDATES,
+        runs: RUNS,
+        new_flow_ns,
+        hit_ns: median(|cost| cost.hit),
+        passed_ns: median(|cost| cost.passed),
+        selftest_packets: selftest.packets,
+        selftest_mismatches: selftest.mismatches,
+    };
+    if json {
+        print_json(&times);
+    } else {
+        print(&times.to_string());
     }
     Ok(Exit::Pass)
+}
+
+impl fmt::Display for DecisionTimes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "the switch program and its reference implementation agree on {} of {} packets",
+            self.selftest_packets - self.selftest_mismatches,
+            self.selftest_packets
+        )?;
+        write!(f, "medians of {} packets of each kind, ns:", self.runs)?;
+        let row = |f: &mut fmt::Formatter<'_>, name: &str, cells: &[String]| {
+            write!(f, "\n  {name:<24}")?;
+            cells.iter().try_for_each(|cell| write!(f, " {cell:>6}"))
+        };
+        let shown = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>();
+        row(
+            f,
+            "candidates",
+            &self.candidates.map(|count| count.to_string()),
+        )?;
+        for (policy, medians) in &self.new_flow_ns {
+            row(f, &format!("new flow, {policy}"), &shown(medians))?;
+        }
+        row(f, "pinned flow", &shown(&[self.hit_ns]))?;
+        row(f, "packet passed on", &shown(&[self.passed_ns]))
+    }
 }
 
 #[derive(Serialize)]
@@ -283,7 +298,7 @@ fn environment(error: impl std::error::Error) -> Failure {
     Failure::environment(with_causes(&error))
 }
 
-const CANDIDATES: usize = 6;
+const CANDIDATES: [usize; 6] = [2, 4, 6, 8, 12, 16];
 const FORWARDED: u32 = 40_000;
 const PINNED: [u32; 3] = [1, 100, 10_000];
 const RUNS: usize = 20_000;

@@ -133,7 +133,7 @@ fn texts_name_a_set_that_is_not_the_default() {
     assert_eq!(heads(""), "Paths");
     assert_eq!(
         heads("routing: { candidates: downhill-delay }"),
-        "Paths (candidates: downhill-delay, stretch 3/2, at most 8)"
+        "Paths (candidates: downhill-delay, stretch 3/2, at most 16)"
     );
 }
 

@@ -148,10 +148,10 @@ fn parallel(paths: usize) -> String {
 #[test]
 fn more_next_hops_than_a_switch_chooses_among() {
     let options = PlanOptions::default();
-    common::try_plan(&parallel(8), &options).expect("eight fit");
+    common::try_plan(&parallel(16), &options).expect("sixteen fit");
     assert_eq!(
-        error(&parallel(9), &options),
-        "`a` has 9 next hops on shortest paths to `b`, but a switch chooses among at most 8 (hint: remove \
+        error(&parallel(17), &options),
+        "`a` has 17 next hops on shortest paths to `b`, but a switch chooses among at most 16 (hint: remove \
          links of `a`, or links from its next hops to `b`, or write `routing: { candidates: downhill-delay }`, which \
          keeps the next hops of least path delay)"
     );
