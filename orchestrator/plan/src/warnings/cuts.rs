@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab_units::{DcId, LinkId, Nanos, PortId};
+use lab_units::{DcId, LinkId, Nanos, PortId, show::window};
 
 use super::inspection::{Inspection, warning};
 use crate::{
@@ -106,9 +106,11 @@ fn sentence(
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let (span, repair) = match until {
-        Some(until) => (format!("from {since} to {until}"), "until then"),
-        None => (format!("from {since} on"), "for good"),
+    let span = window(*since, *until);
+    let repair = if until.is_some() {
+        "until then"
+    } else {
+        "for good"
     };
     format!(
         "{span} no source datacenter's switch detects the cut of {}: under every policy, flows (also new ones) are \

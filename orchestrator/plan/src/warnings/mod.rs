@@ -45,9 +45,18 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     warnings.extend(of_traffic.into_iter().flatten());
     warnings.extend(faults::early(inspection));
     warnings.extend(faults::late(inspection));
-    warnings.extend(faults::cut_off(inspection));
-    warnings.extend(cuts::unseen(inspection));
-    warnings.extend(outages::until_reconvergence(inspection));
+    warnings.extend(first_spans(
+        faults::cut_off(inspection),
+        "some pairs have no path",
+    ));
+    warnings.extend(first_spans(
+        cuts::unseen(inspection),
+        "no source datacenter's switch detects a cut",
+    ));
+    warnings.extend(first_spans(
+        outages::until_reconvergence(inspection),
+        "some pairs have no next hop",
+    ));
     warnings.extend(ideal::delay_off_the_tables(inspection));
     warnings.extend(of_transport(inspection));
     let costs = inspection.auto_scale.map_or(&[][..], |auto| &auto.costs);
@@ -61,6 +70,24 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
             warnings.extend(of_the_kernel(inspection).into_iter().flatten());
         }
         Engine::Sim => {}
+    }
+    warnings
+}
+
+/// Maximum number of time spans of one kind that have a warning each, unless there is only one more.
+const SPANS: usize = 3;
+
+/// Returns the first of the warnings, one for each time span, and a warning that counts the others, in which `what`
+/// happens, too.
+fn first_spans(mut warnings: Vec<Warning>, what: &str) -> Vec<Warning> {
+    let more = warnings.len().saturating_sub(SPANS);
+    if more > 1 {
+        let others = warning(
+            &warnings[SPANS].code,
+            format!("{what} in {more} later time spans, too"),
+        );
+        warnings.truncate(SPANS);
+        warnings.push(others);
     }
     warnings
 }

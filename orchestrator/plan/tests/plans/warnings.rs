@@ -134,6 +134,28 @@ fn a_cut_beyond_the_first_switch() {
     insta::assert_snapshot!(found[0].1, @"from 20 ms to 40 ms no source datacenter's switch detects the cut of `dc2-dc4`: under every policy, flows (also new ones) are still sent from `dc1` to `dc4` via `dc2`, and packets are lost at the cut until then (hint: a switch detects only cuts of its own links; cut the first link, too, to make flows fail over)");
 }
 
+#[test]
+fn many_time_spans_have_three_warnings_and_a_count() {
+    let flaps = |count: u32| {
+        let flap = |number: u32| {
+            let [down, up] = [20 * number, 20 * number + 10];
+            format!(
+                "{{ at: {down} ms, link: [dc2, dc4], down: true }}, {{ at: {up} ms, link: [dc2, dc4], up: true }}"
+            )
+        };
+        let faults: Vec<String> = (1..=count).map(flap).collect();
+        of_code("unseen-cut", of_faults(&faults.join(", ")))
+    };
+    assert_eq!(flaps(4).len(), 4);
+    let five = flaps(5);
+    assert_eq!(five.len(), 4);
+    assert!(five[2].starts_with("from 60 ms to 70 ms"), "{five:?}");
+    assert_eq!(
+        five[3],
+        "no source datacenter's switch detects a cut in 2 later time spans, too"
+    );
+}
+
 /// While both links of a path are cut, each end detects its own cut. dc1's link is repaired 10 ms before dc4's, or is
 /// never cut.
 #[test]
