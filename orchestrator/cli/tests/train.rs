@@ -81,11 +81,11 @@ fn the_scores_by_length_of_bursts_are_those_of_the_document() {
 fn all_to_all_in_bursts(bursts: &str) -> String {
     let te = fs::read_to_string(root().join("scenarios/te.yaml")).unwrap();
     let (network, _) = te.split_once("traffic:").unwrap();
-    let network = [("40", "200"), ("20", "100"), ("8", "40")].iter().fold(
+    let network = [("20", "200"), ("10", "100"), ("4", "40")].iter().fold(
         network.to_owned(),
-        |network, (fifth, rate)| {
+        |network, (tenth, rate)| {
             network.replace(
-                &format!("rate: {fifth} Gbit"),
+                &format!("rate: {tenth} Gbit"),
                 &format!("rate: {rate} Gbit"),
             )
         },
