@@ -20,7 +20,7 @@ pub const MAX_PORTS: usize = 64;
 /// Maximum destination prefixes per switch.
 pub const MAX_DESTINATIONS: u32 = 1024;
 
-/// Size of the decision ring buffer in bytes: about 5,700 records.
+/// Size of the decision ring buffer in bytes: about 5,500 records.
 pub const RING_BYTES: u32 = 1024 * 1024;
 
 /// Fill level in bytes from which the program wakes the ring buffer's reader; below this level, the reader polls.
