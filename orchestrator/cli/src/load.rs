@@ -60,7 +60,7 @@ fn load_changed(path: &Path, change: impl FnOnce(&mut Scenario)) -> Result<Loade
         .map_err(|failure| with_near_name(path, failure))?;
     let base = path.parent().unwrap_or(Path::new(""));
     let place = |named: &str| base.join(named);
-    let files = topology_files(&name, &bytes, place)?;
+    let files = needed_files(&name, &bytes, place)?;
     let mut scenario = parse(&name, &bytes, &files)?;
     change(&mut scenario);
     with_files(scenario, &name, bytes, files, place)
@@ -119,15 +119,15 @@ pub fn loaded(
     bytes: Vec<u8>,
     place: impl Fn(&str) -> PathBuf,
 ) -> Result<Loaded, Failure> {
-    let files = topology_files(name, &bytes, &place)?;
+    let files = needed_files(name, &bytes, &place)?;
     let scenario = parse(name, &bytes, &files)?;
     with_files(scenario, name, bytes, files, place)
 }
 
-/// Reads the topology file and the graph file that a scenario names, before the scenario is parsed with them; each is
-/// read from the path that `place` returns for it. The result is empty if the scenario names none.
+/// Reads the files without which a scenario cannot be parsed: the scenarios that it extends, the topology file and the
+/// graph file; each is read from the path that `place` returns for it. The result is empty if the scenario names none.
 /// Fails on a file that cannot be read, and on a scenario or topology file of the wrong form, with exit code 2.
-pub fn topology_files(
+pub fn needed_files(
     name: &str,
     bytes: &[u8],
     place: impl Fn(&str) -> PathBuf,
@@ -160,7 +160,8 @@ fn with_files(
     let scenario_text = String::from_utf8(bytes).expect("a scenario that parses is UTF-8");
     for (path, named) in lab_scenario::named_files(&scenario) {
         if !files.contains_key(named) {
-            let text = read_named(name, &scenario_text, &path, named, &place)?;
+            let (naming, text) = lab_scenario::text_with(&scenario, &scenario_text, &files, &path);
+            let text = read_named(naming.unwrap_or(name), text, &path, named, &place)?;
             files.insert(named.to_owned(), text);
         }
     }
@@ -230,7 +231,7 @@ fn hint_about_file(path: &str, place: &Path, named: &str) -> String {
     }
 }
 
-/// Parses a scenario, which messages call `name`; `files` has the texts of the files of [`topology_files`]. Reads no
+/// Parses a scenario, which messages call `name`; `files` has the texts of the files of [`needed_files`]. Reads no
 /// files.
 /// Fails on a scenario with errors, with exit code 2.
 pub fn parse(name: &str, bytes: &[u8], files: &Files) -> Result<Scenario, Failure> {

@@ -45,7 +45,7 @@ const COST: &str = "orchestrator/cli/src/verbs/up/snapshots/lcmp_lab__verbs__up_
                     the_estimate_stands_beside_what_happened.snap";
 
 /// Every block whose language is empty, `text` or `console`, by its document and the start of its first line.
-const BLOCKS: [(&str, &str, Check); 35] = {
+const BLOCKS: [(&str, &str, Check); 36] = {
     use Check::{Form, Here, Log, NoOutput, Test};
     [
         ("README.md", " scenario.yaml ──▶", NoOutput),
@@ -119,6 +119,7 @@ const BLOCKS: [(&str, &str, Check); 35] = {
         ("reports/assets/README.md", "pyftsubset", NoOutput),
         ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
         ("scenarios/README.md", "$ lcmp-lab sim wan.yaml", Here),
+        ("scenarios/README.md", "$ lcmp-lab check wcmp.yaml", Here),
         ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
         ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
         ("scenarios/README.md", "$ lcmp-lab check wan.yaml", Here),
@@ -537,7 +538,7 @@ fn the_guide_to_a_scenario_of_ones_own_holds() {
             }
         }
     }
-    assert_eq!((commands, sections), (8, 7));
+    assert_eq!((commands, sections), (9, 7));
 }
 
 /// Returns a scenario with these lines of one section; the topology, unless it is that section, is the Zoo's Abilene.

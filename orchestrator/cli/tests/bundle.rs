@@ -114,6 +114,37 @@ fn a_scaled_run_at_a_time_limit_is_run_again() {
     bench.verify("run.tar.zst", &["--rerun"], 0);
 }
 
+/// The bundle has the extended scenario and the file that it names, so the run is repeated without either.
+#[test]
+fn a_run_of_a_scenario_that_extends_another_is_run_again() {
+    let bench = Bench(tempfile::tempdir().unwrap());
+    let scenarios = root().join("scenarios");
+    fs::create_dir_all(bench.at("base/workloads")).unwrap();
+    for file in ["smoke.yaml", "workloads/bulk.csv"] {
+        fs::copy(scenarios.join(file), bench.at("base").join(file)).unwrap();
+    }
+    let own = "name: own\nextends: base/smoke.yaml\npolicies: [ecmp]\n";
+    fs::write(bench.at("own.yaml"), own).unwrap();
+    bench.run(&["sim", "own.yaml"], 0);
+    bench.run(&["bundle", "results/latest", "-o", "run.tar.zst"], 0);
+    fs::remove_dir_all(bench.at("base")).unwrap();
+    let verified = bench.verify("run.tar.zst", &["--rerun"], 0);
+    assert_eq!(files_of(&verified), [""; 0]);
+    let inputs = fs::read_to_string(bench.at("results/latest/inputs.json")).unwrap();
+    let inputs: Value = serde_json::from_str(&inputs).unwrap();
+    let names: Vec<_> = inputs.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["base/smoke.yaml", "base/workloads/bulk.csv"]);
+
+    let out = bench.run(&["check", "own.yaml"], 2);
+    for part in [
+        "No such file",
+        "--> own.yaml:2:10",
+        "relative to the scenario",
+    ] {
+        assert!(out.stderr.contains(part), "{part}: {out:?}");
+    }
+}
+
 /// The counts in `run.json` cover all flows, including flows that start outside the measured window.
 #[test]
 fn a_run_with_a_window_of_measured_flows_is_derived() {

@@ -215,6 +215,7 @@ pub fn resolve(
         place: place.as_ref(),
         scenario,
         source: source_text,
+        files,
         engine: options.engine,
     });
     Ok(Plan {

@@ -13,6 +13,8 @@
 //! - `document`: deserialisation of a text, with the location of its first problem
 //! - `raw`: the form in which scenarios are written, from which the JSON Schema is generated
 //! - `resolve`: conversion from `raw` to `model`, with all checks
+//! - `extends`: the scenarios from which a scenario takes the keys that it does not have
+//! - `path`: paths of files that are named in a file
 //! - `topology_file`: the file that a scenario names in place of its topology's keys
 //! - `schema`: [`schema`](schema()) and the parameters' [`reference`](reference())
 //!
@@ -46,10 +48,12 @@ pub mod defaults;
 mod document;
 pub mod error;
 pub mod expect;
+mod extends;
 pub mod files;
 pub mod limits;
 pub mod model;
 mod parse;
+mod path;
 mod raw;
 mod resolve;
 mod schema;
@@ -64,7 +68,7 @@ pub use files::{CdfPoint, FileFlow, SizeCdf, parse_flow_file};
 pub use model::*;
 pub use parse::{
     MissingFile, files, item_lines, missing_file, named_files, parse, parse_with, problem_of_file,
-    value_line,
+    text_with, value_line,
 };
 pub use schema::{reference, schema};
 pub use suggest::{did_you_mean, near_graphs};

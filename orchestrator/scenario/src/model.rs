@@ -24,6 +24,10 @@ pub use transport::{CcSpec, TransportSpec};
 pub struct Scenario {
     pub name: String,
     pub description: String,
+    /// Paths of the scenarios from which keys are taken, relative to this one: the extended scenario, the one that it
+    /// extends, and so on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub extends: Vec<String>,
     pub topology: Topology,
     /// Rule by which next hops become candidates.
     #[serde(skip_serializing_if = "CandidateSet::is_default")]

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use lab_policy::redte;
 
 use crate::{
-    document::{one, read, utf8},
+    document::{one, utf8},
     error::{Finding, ProblemKind, ScenarioErrors, SourceText},
+    extends::{EXTENDS, ScenarioChain},
     model::{Files, PolicySpec, Scenario, Traffic, TrainedSpec, WeightSource},
-    raw,
     resolve::resolve,
-    topology_file::{self, WrittenTopology},
+    topology_file::{self, TOPOLOGY, WrittenTopology},
     yaml::Locator,
 };
 
@@ -22,18 +22,22 @@ pub fn parse(source_name: &str, text: &[u8]) -> Result<Scenario, ScenarioErrors>
     parse_with(source_name, text, &Files::new())
 }
 
-/// Parses a scenario, as [`parse`] does. `files` has the texts of the topology file and the graph file that the scenario
-/// names, by their paths; see [`missing_file`].
+/// Parses a scenario, as [`parse`] does. `files` has the texts of the scenarios that it extends, and of its topology
+/// file and graph file, by their paths; see [`missing_file`].
 ///
 /// # Errors
-/// In the cases of [`parse`], and with the problems of the topology file or the graph file.
+/// In the cases of [`parse`], and with the problems of these files.
 pub fn parse_with(
     source_name: &str,
     text: &[u8],
     files: &Files,
 ) -> Result<Scenario, ScenarioErrors> {
-    let (source, raw) = raw(source_name, text)?;
-    resolve(source, &raw, files)
+    let source = source(source_name, text)?;
+    let chain = ScenarioChain::read(source, files)?;
+    if let Some(path) = chain.missing.clone() {
+        return Err(chain.refused_last(ProblemKind::NoText { path }));
+    }
+    resolve(&chain, files)
 }
 
 /// File without whose text a scenario cannot be parsed.
@@ -43,58 +47,67 @@ pub struct MissingFile {
     pub path: String,
     /// YAML path at which the file is named.
     pub named_at: &'static str,
-    /// Path of the topology file that names this file; `None` if the scenario does.
+    /// Path of the extended scenario or topology file that names this file; `None` if the scenario does.
     pub named_in: Option<String>,
 }
 
-/// Returns the next file that the topology needs and whose text is not in `files`: the topology file, then the graph file
-/// that the topology imports. `None` if `files` has all of them.
+/// Returns the next file that the scenario needs and whose text is not in `files`: the scenarios that it extends, one
+/// after the other, then the topology file, then the graph file that the topology imports. `None` if `files` has all of
+/// them.
 ///
 /// # Errors
-/// With the first syntax or type error of the scenario or of its topology file.
+/// With the first syntax or type error of the scenario, of one that it extends, or of its topology file.
 pub fn missing_file(
     source_name: &str,
     text: &[u8],
     files: &Files,
 ) -> Result<Option<MissingFile>, ScenarioErrors> {
-    let (source, raw) = raw(source_name, text)?;
-    let file = match topology_file::path(&raw.topology) {
-        Some(path) if !files.contains_key(path) => {
+    let chain = ScenarioChain::read(source(source_name, text)?, files)?;
+    let (at, raw) = match (&chain.missing, chain.find(|raw| raw.topology.as_ref())) {
+        (Some(path), _) => {
             return Ok(Some(MissingFile {
-                path: path.to_owned(),
-                named_at: TOPOLOGY,
-                named_in: None,
+                path: path.clone(),
+                named_at: EXTENDS,
+                named_in: chain.extended().last().map(str::to_owned),
             }));
         }
-        Some(_) => topology_file::of(source, &raw.topology, files)?,
+        (None, found) => found.expect("a whole chain has a topology"),
+    };
+    let scenario = &chain.texts()[at];
+    let file = match topology_file::path(scenario, raw) {
+        Some(path) if !files.contains_key(&path) => {
+            return Ok(Some(MissingFile {
+                path,
+                named_at: TOPOLOGY,
+                named_in: scenario.file.map(str::to_owned),
+            }));
+        }
+        Some(_) => {
+            topology_file::of(scenario, raw, files).map_err(|errors| chain.noted(at, errors))?
+        }
         None => None,
     };
     let written = match &file {
         Some(file) => file.written(),
-        None => WrittenTopology::of_scenario(source, &raw.topology),
+        None => WrittenTopology::of_scenario(scenario, raw),
     };
     let import = written.import().map(|import| MissingFile {
         path: written.path_of(import),
         named_at: written.import_at,
-        named_in: written.file.map(str::to_owned),
+        named_in: written.text_file.map(str::to_owned),
     });
     Ok(import.filter(|import| !files.contains_key(&import.path)))
 }
 
-/// YAML path of a scenario's topology file.
-const TOPOLOGY: &str = "topology";
-
-/// Returns a scenario's text and its parsed form, before values are checked.
-fn raw<'a>(
-    source_name: &'a str,
-    text: &'a [u8],
-) -> Result<(SourceText<'a>, raw::Scenario), ScenarioErrors> {
-    let text = utf8(source_name, text)?;
-    let source = SourceText {
+/// Returns a scenario's text.
+///
+/// # Errors
+/// If it is too large or not UTF-8.
+fn source<'a>(source_name: &'a str, text: &'a [u8]) -> Result<SourceText<'a>, ScenarioErrors> {
+    Ok(SourceText {
         name: source_name,
-        text,
-    };
-    Ok((source, read(source)?))
+        text: utf8(source_name, text)?,
+    })
 }
 
 /// Returns the 1-based lines of `text` on which the items of the list at the YAML path `list` start.
@@ -114,6 +127,25 @@ pub fn item_lines(text: &str, list: &str) -> Vec<usize> {
 pub fn value_line(text: &str, path: &str) -> Option<usize> {
     let range = Locator::new(text).value(path)?;
     Some(SourceText { name: "", text }.location(range).line)
+}
+
+/// Returns the text in which `scenario` has the key of the YAML path `path`, and that text's path: that of an extended
+/// scenario, or `None` for `text`, the scenario's own. `files` has the texts of the extended scenarios.
+#[must_use]
+pub fn text_with<'a>(
+    scenario: &'a Scenario,
+    text: &'a str,
+    files: &'a Files,
+    path: &str,
+) -> (Option<&'a str>, &'a str) {
+    let key = path.split(['.', '[']).next().unwrap_or(path);
+    let extended = scenario.extends.iter().filter_map(|path| {
+        let text = files.get(path)?;
+        Some((Some(path.as_str()), text.as_str()))
+    });
+    let mut texts = std::iter::once((None, text)).chain(extended);
+    let found = texts.find(|(_, text)| Locator::new(text).value(key).is_some());
+    found.unwrap_or((None, text))
 }
 
 /// Returns a problem with the text `message` at the YAML path `path`, whose value is the path of a file. `text` is the
@@ -146,6 +178,10 @@ pub fn files(scenario: &Scenario) -> Vec<&str> {
 /// Returns the files of [`files`], each with the YAML path at which it is named first.
 #[must_use]
 pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
+    let extended = scenario
+        .extends
+        .iter()
+        .map(|path| (EXTENDS.to_owned(), path.as_str()));
     let topology = &scenario.topology;
     let of_topology = topology.file.as_deref();
     let file = of_topology.map(|path| (TOPOLOGY.to_owned(), path));
@@ -164,8 +200,8 @@ pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
             Traffic::Flows(_) => None,
         });
     let routes = scenario.transport.routes.as_deref();
-    let named = file
-        .into_iter()
+    let named = extended
+        .chain(file)
         .chain(graph)
         .chain(traffic)
         .chain(routes.map(|path| ("transport.routes".to_owned(), path)));

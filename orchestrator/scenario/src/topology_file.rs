@@ -1,11 +1,11 @@
 //! Topology file: the file that a scenario names in place of its topology's keys.
 
-use std::path::Path;
-
 use crate::{
     document::{one, read, utf8},
     error::{Finding, ProblemKind, ScenarioErrors, SourceText},
+    extends::{EXTENDS, WrittenScenario},
     model::Files,
+    path::beside,
     raw::{self, TOPOLOGY_EXTENSION, ZOO_PREFIX},
     yaml::{At, Locator, Text, WordOr},
 };
@@ -23,14 +23,26 @@ pub(crate) struct TopologyFile<'a> {
 pub(crate) struct WrittenTopology<'a> {
     pub source: SourceText<'a>,
     pub raw: &'a At<WordOr<raw::TopologyWord, raw::Topology>>,
-    /// Path of the topology file as written in the scenario; `None` if the topology is in the scenario.
+    /// Path of the topology file, relative to the scenario; `None` if the topology is in a scenario.
     pub file: Option<&'a str>,
+    /// Path of the text, relative to the scenario: a topology file or an extended scenario; `None` if it is the
+    /// scenario's own.
+    pub text_file: Option<&'a str>,
     /// YAML path of the key `import` in the text.
     pub import_at: &'static str,
 }
 
-/// Returns the path of a scenario's topology file as written; `None` if the topology is not in a file.
-pub(crate) fn path(raw: &At<WordOr<raw::TopologyWord, raw::Topology>>) -> Option<&str> {
+/// Returns the path, relative to the first scenario of its chain, of the topology file that `scenario` names by its
+/// topology `raw`; `None` if the topology is not in a file.
+pub(crate) fn path(
+    scenario: &WrittenScenario<'_>,
+    raw: &At<WordOr<raw::TopologyWord, raw::Topology>>,
+) -> Option<String> {
+    written_path(raw).map(|named| beside(scenario.file, named))
+}
+
+/// Returns the path of a topology file as written; `None` if the topology is not in a file.
+fn written_path(raw: &At<WordOr<raw::TopologyWord, raw::Topology>>) -> Option<&str> {
     let WordOr::Word(word, _) = &raw.value else {
         return None;
     };
@@ -45,22 +57,21 @@ pub(crate) fn path(raw: &At<WordOr<raw::TopologyWord, raw::Topology>>) -> Option
 /// If `files` lacks the file's text, with the first syntax or type error of the file, or if the topology is in a third
 /// file.
 pub(crate) fn of<'a>(
-    scenario: SourceText<'_>,
+    scenario: &WrittenScenario<'_>,
     raw: &'a At<WordOr<raw::TopologyWord, raw::Topology>>,
     files: &'a Files,
 ) -> Result<Option<TopologyFile<'a>>, ScenarioErrors> {
-    let Some(path) = path(raw) else {
+    let Some(path) = path(scenario, raw) else {
         return Ok(None);
     };
     let refused = |kind| {
         let range = raw.range.clone();
-        one(scenario, Finding { range, kind }, Some("topology"))
+        one(scenario.source, Finding { range, kind }, Some(TOPOLOGY))
     };
     if let Some(character) = path.chars().find(|character| character.is_control()) {
-        let found = path.to_owned();
+        let found = path;
         return Err(refused(ProblemKind::ControlCharacter { found, character }));
     }
-    let path = path.to_owned();
     let Some((name, text)) = files.get_key_value(&path) else {
         return Err(refused(ProblemKind::NoText { path }));
     };
@@ -68,9 +79,15 @@ pub(crate) fn of<'a>(
     let source = SourceText { name, text };
     let file = if is_scenario(text) {
         let whole: raw::Scenario = read(source)?;
+        let other = whole.extends.as_ref().map(Text::as_str);
+        let Some(raw) = whole.topology.0 else {
+            // The text has one of the two keys.
+            let other = beside(Some(name), other.unwrap_or_default());
+            return Err(refused(ProblemKind::TopologyElsewhere { path, other }));
+        };
         TopologyFile {
             source,
-            raw: whole.topology,
+            raw,
             import_at: IMPORT,
         }
     } else {
@@ -84,9 +101,9 @@ pub(crate) fn of<'a>(
             import_at: "import",
         }
     };
-    if let Some(other) = self::path(&file.raw) {
+    if let Some(other) = written_path(&file.raw) {
         // One step is enough to share a topology, and it needs no check for circles.
-        let other = beside(name, other);
+        let other = beside(Some(name), other);
         return Err(refused(ProblemKind::TopologyElsewhere { path, other }));
     }
     Ok(Some(file))
@@ -94,7 +111,10 @@ pub(crate) fn of<'a>(
 
 /// Returns true if `text` is a scenario rather than the keys of a topology.
 fn is_scenario(text: &str) -> bool {
-    Locator::new(text).value("topology").is_some()
+    let locator = Locator::new(text);
+    [TOPOLOGY, EXTENDS]
+        .iter()
+        .any(|key| locator.value(key).is_some())
 }
 
 impl TopologyFile<'_> {
@@ -104,21 +124,23 @@ impl TopologyFile<'_> {
             source: self.source,
             raw: &self.raw,
             file: Some(self.source.name),
+            text_file: Some(self.source.name),
             import_at: self.import_at,
         }
     }
 }
 
 impl<'a> WrittenTopology<'a> {
-    /// Returns the topology `raw` of the scenario `source`, which names no topology file.
+    /// Returns the topology `raw` of `scenario`, which names no topology file.
     pub const fn of_scenario(
-        source: SourceText<'a>,
+        scenario: &WrittenScenario<'a>,
         raw: &'a At<WordOr<raw::TopologyWord, raw::Topology>>,
     ) -> Self {
         Self {
-            source,
+            source: scenario.source,
             raw,
             file: None,
+            text_file: scenario.file,
             import_at: IMPORT,
         }
     }
@@ -131,19 +153,15 @@ impl<'a> WrittenTopology<'a> {
         }
     }
 
-    /// Returns the path, relative to the scenario, of a file that the topology names `named`: a topology file names
-    /// files relative to its own folder.
+    /// Returns the path, relative to the scenario, of a file that the topology names `named`: a file names others
+    /// relative to its own folder.
     pub fn path_of(&self, named: &str) -> String {
-        self.file
-            .map_or_else(|| named.to_owned(), |file| beside(file, named))
+        beside(self.text_file, named)
     }
 }
 
-/// Returns the path of the file that `file` names `named`, relative to where the path of `file` starts.
-fn beside(file: &str, named: &str) -> String {
-    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    folder.join(named).display().to_string()
-}
+/// YAML path of a scenario's topology, which can be the path of a topology file.
+pub(crate) const TOPOLOGY: &str = "topology";
 
 /// YAML path of the graph file that a scenario imports.
 pub(crate) const IMPORT: &str = "topology.import";

@@ -105,6 +105,19 @@ policies: [ecmp]
     });
 }
 
+/// Every key is the damaged scenario's, so every problem is in it or, if it lacks a key, at `extends`.
+#[test]
+fn a_damaged_extended_scenario_is_read_or_refused() {
+    fuzz("extended scenario", SCENARIOS, |text| {
+        let files = Files::from([("any.yaml".to_owned(), text.to_owned())]);
+        let scenario = "name: any\nextends: any.yaml\n";
+        match parse_with("scenario", scenario.as_bytes(), &files) {
+            Err(errors) if errors.problems()[0].location.file == "scenario" => Ok(false),
+            read => read.map(|_| true),
+        }
+    });
+}
+
 #[test]
 fn a_damaged_suite_is_read_or_refused() {
     fuzz("suite", SUITES, |text| parse_suite("any", text.as_bytes()));

@@ -102,6 +102,12 @@ faults:
 expect: [\"ecmp.p99 <= 46\"]
 ";
 
+/// Scenario that takes its other keys from another one.
+const EVERY_KEY_OF_ANOTHER: &str = "\
+name: every-key-of-another
+extends: every-key.yaml
+";
+
 /// Scenario with every key of an imported graph; `zoo` takes the place of `import`.
 const EVERY_KEY_OF_A_GRAPH: &str = "\
 name: every-key-of-a-graph
@@ -135,7 +141,7 @@ fn every_key_is_read() {
     let schema = lab_scenario::schema();
     let mut keys = BTreeSet::new();
     collect_keys(&schema, &schema, &mut keys);
-    let texts = [EVERY_KEY, EVERY_KEY_OF_A_GRAPH].concat();
+    let texts = [EVERY_KEY, EVERY_KEY_OF_A_GRAPH, EVERY_KEY_OF_ANOTHER].concat();
     let words: BTreeSet<&str> = texts.split([' ', '\n', '{', ',']).collect();
     let missing: Vec<_> = keys
         .iter()
@@ -143,6 +149,21 @@ fn every_key_is_read() {
         .collect();
     assert_eq!(missing, [""; 0]);
     insta::assert_json_snapshot!(read("every-key.yaml", EVERY_KEY.as_bytes()));
+}
+
+/// The scenario is that one, except for its name and the description, which are its own.
+#[test]
+fn every_key_is_taken_from_an_extended_scenario() {
+    let files = Files::from([("every-key.yaml".to_owned(), EVERY_KEY.to_owned())]);
+    let text = EVERY_KEY_OF_ANOTHER.as_bytes();
+    let taken = parse_with("another.yaml", text, &files).unwrap_or_else(|it| panic!("{it}"));
+    let expected = Scenario {
+        name: "every-key-of-another".to_owned(),
+        description: String::new(),
+        extends: vec!["every-key.yaml".to_owned()],
+        ..read("every-key.yaml", EVERY_KEY.as_bytes())
+    };
+    assert_eq!(taken, expected);
 }
 
 /// Two links between `a` and `b`, of which the second is written from the other end, and one from `b` to `c`.

@@ -42,7 +42,7 @@ fn rows() -> Result<Vec<BuiltInScenario>, Failure> {
         let name = path.with_extension("").display().to_string();
         let folder = path.parent().unwrap_or(Path::new(""));
         let place = |named: &str| builtin::place(&folder.join(named));
-        let files = load::topology_files(&name, bytes, place)?;
+        let files = load::needed_files(&name, bytes, place)?;
         let scenario = load::parse(&name, bytes, &files)?;
         rows.push(BuiltInScenario {
             description: scenario.description,

@@ -1,6 +1,6 @@
 //! Inputs from which warnings are derived.
 
-use lab_scenario::Scenario;
+use lab_scenario::{Files, Scenario};
 use lab_units::Engine;
 
 use crate::{
@@ -47,6 +47,8 @@ pub(crate) struct Inspection<'a> {
     pub scenario: &'a Scenario,
     /// Text of the scenario, for line numbers.
     pub source: &'a str,
+    /// Texts of the files that the scenario names, such as the scenarios that it extends.
+    pub files: &'a Files,
     pub engine: Engine,
 }
 
@@ -77,11 +79,21 @@ pub(super) fn warning(code: &str, text: String) -> Warning {
     }
 }
 
-/// Returns the line of the value at the YAML path `path` as text, such as ` (line 12)`; an empty string if the value is
-/// not set.
+/// Returns the line of the value at the YAML path `path` as text, such as ` (line 12)`, with the file if it is that of
+/// an extended scenario; an empty string if the value is not set.
 pub(super) fn line_of(inspection: &Inspection<'_>, path: &str) -> String {
-    let line = lab_scenario::value_line(inspection.source, path);
-    line.map_or_else(String::new, |line| format!(" (line {line})"))
+    let Inspection {
+        scenario,
+        source,
+        files,
+        ..
+    } = inspection;
+    let (file, text) = lab_scenario::text_with(scenario, source, files, path);
+    match (lab_scenario::value_line(text, path), file) {
+        (None, _) => String::new(),
+        (Some(line), None) => format!(" (line {line})"),
+        (Some(line), Some(file)) => format!(" (`{file}`, line {line})"),
+    }
 }
 
 /// Returns the lines of several values as text, such as ` (lines 12, 14)`; an empty string for none.

@@ -617,3 +617,19 @@ fn a_switch_with_more_ports_than_its_agent_holds_is_named_for_the_lab() {
             .all(|it| it.code != "switch-ports")
     );
 }
+
+/// The key is in an extended scenario, whose file stands with the line.
+#[test]
+fn a_line_of_an_extended_scenario_has_its_file() {
+    let text = "name: extending
+extends: paper/fig5-30.yaml
+traffic: [{ flows: [{ from: dc1/h1, to: dc8/h1, size: 1 MB }] }]
+policies: [ecmp]
+";
+    let extended = common::scenario_text("paper/fig5-30.yaml");
+    let mut lines = extended.lines().zip(1..);
+    let line = lines.find(|(text, _)| text.starts_with("transport: "));
+    let place = format!("(`paper/fig5-30.yaml`, line {})", line.unwrap().1);
+    let ignored = of_code("transport-ignored", warnings(text));
+    assert!(ignored[0].contains(&place), "{ignored:?}");
+}

@@ -57,6 +57,25 @@ pub enum ProblemKind {
     },
     #[error("the key `{key}` is missing")]
     MissingKey { key: &'static str },
+    #[error(
+        "the key `{key}` is neither here nor in {}, which this scenario extends",
+        list(extended)
+    )]
+    MissingInChain {
+        key: &'static str,
+        extended: Vec<String>,
+    },
+    #[error(
+        "`extends` leads in a circle, from {} back to `{path}` (hint: one of them must write all of its keys itself)",
+        list(steps)
+    )]
+    ExtendsCircle { path: String, steps: Vec<String> },
+    #[error(
+        "a scenario can take its keys from at most {} others, each of which extends the next (hint: extend one of \
+         the last ones)",
+        limits::MAX_EXTENDED
+    )]
+    ExtendsTooMany,
     #[error("the key `{key}` is defined twice (hint: remove one of the two)")]
     DuplicateKey { key: String },
     #[error("the key has no value (hint: give it one, or remove the key)")]

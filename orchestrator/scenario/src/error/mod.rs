@@ -28,6 +28,8 @@ pub struct Problem {
     /// document that cannot be parsed.
     pub path: Option<String>,
     pub kind: ProblemKind,
+    /// Place at which another scenario extends the one with the problem; `None` if none does.
+    pub extended_at: Option<Location>,
 }
 
 /// All problems found in a text, in the order of the text; never empty.
@@ -82,10 +84,32 @@ impl ScenarioErrors {
                     path: path_of(&finding).map(|path| without_controls(&path)),
                     location: source.location(finding.range),
                     kind: finding.kind,
+                    extended_at: None,
                 }
             })
             .collect();
         Err(Self { problems, omitted })
+    }
+
+    /// Returns the problems, which are those of a scenario that another one extends at `place`.
+    pub(crate) fn extended_at(mut self, place: &Location) -> Self {
+        for problem in &mut self.problems {
+            problem.extended_at = Some(place.clone());
+        }
+        self
+    }
+
+    /// Returns the problems of several texts as one error, cut to the first [`limits::MAX_PROBLEMS`]; `None` without
+    /// problems.
+    pub(crate) fn joined(errors: impl Iterator<Item = Self>) -> Option<Self> {
+        let mut joined = errors.reduce(|mut all, one| {
+            all.problems.extend(one.problems);
+            all.omitted += one.omitted;
+            all
+        })?;
+        joined.omitted += joined.problems.len().saturating_sub(limits::MAX_PROBLEMS);
+        joined.problems.truncate(limits::MAX_PROBLEMS);
+        Some(joined)
     }
 }
 
@@ -141,10 +165,15 @@ fn render(errors: &ScenarioErrors, renderer: &Renderer) -> String {
 fn block(problem: &Problem, renderer: &Renderer) -> String {
     let (message, hint) = problem.message_and_hint();
     let path = problem.path.as_ref().map(|path| format!("at `{path}`"));
+    let extended = problem.extended_at.as_ref().map(|place| {
+        let file = without_controls(&place.file);
+        format!("extended by `{file}` on line {}", place.line)
+    });
     let group = Level::ERROR
         .primary_title(message)
         .element(source_line(&problem.location))
         .elements(path.map(|path| Level::NOTE.no_name().message(path)))
+        .elements(extended.map(|place| Level::NOTE.no_name().message(place)))
         .elements(hint.map(|hint| Level::HELP.with_name("hint").message(hint)));
     renderer.render(&[group])
 }

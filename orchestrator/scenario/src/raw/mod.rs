@@ -43,7 +43,10 @@ use crate::{
 /// Experiment: a topology, traffic over it, and the policies to compare.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(title = "lcmp-lab scenario")]
+#[schemars(title = "lcmp-lab scenario", extend("anyOf" = [
+    { "required": ["topology", "traffic", "policies"] },
+    { "required": ["extends"] },
+]))]
 pub struct Scenario {
     /// Name of the experiment, and by default of its lab: lower-case letters, digits and dashes.
     #[schemars(pattern(limits::NAME_PATTERN), length(max = limits::MAX_NAME))]
@@ -52,19 +55,27 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(length(max = limits::MAX_VALUE))]
     pub description: Maybe<Text<String>>,
+    /// Path of another scenario, relative to this one. Each top-level key that is not written here is taken from that
+    /// scenario as a whole, except `name` and `description`; files that such a key names are relative to that scenario.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = limits::MAX_VALUE))]
+    pub extends: Maybe<Text<String>>,
     /// Datacenters and the links between them; or `zoo:` and the name of a graph of the Internet Topology Zoo. It can
     /// also be the path of a `.yaml` file, relative to the scenario: a file with the keys of a topology, or a scenario
     /// whose topology is used.
-    pub topology: At<WordOr<TopologyWord, Topology>>,
+    #[serde(default)]
+    pub topology: Maybe<At<WordOr<TopologyWord, Topology>>>,
     /// Next hops among which the policies choose.
     #[serde(default)]
     pub routing: Maybe<Routing>,
     /// Sources of flows.
+    #[serde(default)]
     #[schemars(length(min = 1, max = limits::MAX_TRAFFIC))]
-    pub traffic: At<Vec<At<Traffic>>>,
+    pub traffic: Maybe<At<Vec<At<Traffic>>>>,
     /// Policies to compare, in the order of their runs.
+    #[serde(default)]
     #[schemars(length(min = 1, max = limits::MAX_POLICIES))]
-    pub policies: At<Vec<At<WordOr<PolicyName, Policy>>>>,
+    pub policies: Maybe<Policies>,
     /// Scale from the paper's quantities to emulated ones: the factors `rate` and `time`, or `auto`, the finest scale
     /// that fits the capacity of the machine or guest that runs the lab. `sim` without `--scaled` uses all quantities
     /// as written.
@@ -105,6 +116,9 @@ pub struct Scenario {
     #[schemars(length(max = limits::MAX_EXPECTATIONS))]
     pub expect: Maybe<At<Vec<Text<Expectation>>>>,
 }
+
+/// Policies, each a name or a mapping with its parameters.
+pub type Policies = At<Vec<At<WordOr<PolicyName, Policy>>>>;
 
 /// Next hops among which the policies choose, the same for every policy.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

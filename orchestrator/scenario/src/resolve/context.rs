@@ -10,6 +10,8 @@ use lab_units::ParseQuantityError;
 
 use crate::{
     error::{Finding, ProblemKind, ScenarioErrors, SourceText, Unit},
+    extends::WrittenScenario,
+    path::beside,
     raw::parameters::read,
     suggest::did_you_mean,
     yaml::{Locator, Maybe, Scalar, Text, Word},
@@ -21,6 +23,8 @@ use crate::{
 /// returned.
 pub(crate) struct Context<'a> {
     source: SourceText<'a>,
+    /// Path of the text, relative to the scenario that is resolved; `None` if it is that scenario's.
+    file: Option<&'a str>,
     findings: Vec<Finding<ProblemKind>>,
 }
 
@@ -28,8 +32,22 @@ impl<'a> Context<'a> {
     pub fn new(source: SourceText<'a>) -> Self {
         Self {
             source,
+            file: None,
             findings: Vec::new(),
         }
+    }
+
+    /// Creates the context of a scenario in a chain.
+    pub fn of_scenario(scenario: &WrittenScenario<'a>) -> Self {
+        Self {
+            file: scenario.file,
+            ..Self::new(scenario.source)
+        }
+    }
+
+    /// Returns the path, relative to the scenario that is resolved, of a file that this text names `named`.
+    pub fn path_of(&self, named: &str) -> String {
+        beside(self.file, named)
     }
 
     /// Returns `value` if no problem was found; otherwise fails with all problems.

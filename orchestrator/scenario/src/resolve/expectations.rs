@@ -8,18 +8,17 @@ use crate::{
     expect::Expectation,
     limits,
     model::{PolicySpec, Topology},
-    raw,
-    yaml::{Scalar, Text},
+    yaml::{At, Scalar, Text},
 };
 
 /// Parses assertions, and checks that the policies and datacenters that they name exist.
 pub(super) fn expect(
     context: &mut Context<'_>,
-    raw: &raw::Scenario,
+    raw: Option<&At<Vec<Text<Expectation>>>>,
     topology: &Topology,
     policies: &[PolicySpec],
 ) -> Vec<Expectation> {
-    let Some(list) = raw.expect.as_ref() else {
+    let Some(list) = raw else {
         return Vec::new();
     };
     let found = list.value.len();

@@ -2,6 +2,7 @@
 //! on after a problem, so that all problems are reported together.
 
 pub(crate) mod context;
+mod contexts;
 pub(crate) mod expectations;
 mod graph;
 mod links;
@@ -17,10 +18,11 @@ use std::ops::RangeInclusive;
 
 use lab_units::{CandidateSet, Nanos, Ratio, Tool};
 
-use self::{context::Context, graph::TopologyForm, topology::IndexedTopology};
+use self::{context::Context, contexts::Contexts, graph::TopologyForm, topology::IndexedTopology};
 use crate::{
     defaults,
-    error::{ProblemKind, ScenarioErrors, SourceText},
+    error::{ProblemKind, ScenarioErrors},
+    extends::ScenarioChain,
     limits,
     model::{Files, Generator, Measure, Repetitions, ScaleSpec, Scenario},
     raw,
@@ -28,54 +30,116 @@ use crate::{
     yaml::{At, Text, WordOr},
 };
 
-/// Converts `raw`, the parsed form of the text `source`, into a scenario.
+/// Converts the whole chain `chain` into a scenario: the first of the chain, with the keys that it takes from the
+/// others.
 pub(crate) fn resolve(
-    source: SourceText<'_>,
-    raw: &raw::Scenario,
+    chain: &ScenarioChain<'_>,
     files: &Files,
 ) -> Result<Scenario, ScenarioErrors> {
     // Without datacenters, every name in the other sections would be unknown, so problems of the topology's file, its
     // form and its graph are reported first.
-    let file = topology_file::of(source, &raw.topology, files)?;
-    let written = match &file {
-        Some(file) => file.written(),
-        None => WrittenTopology::of_scenario(source, &raw.topology),
+    let mut all = Contexts::new(chain);
+    let topology = topology(&mut all, chain, files)?;
+    let policies = {
+        let (context, raw) = all.required(|raw| raw.policies.as_ref());
+        policies::policies(context, raw)
     };
-    let form = graph::form(written, files)?;
-    let mut context = Context::new(source);
-    let topology = match &file {
-        Some(_) => {
-            let mut of_file = Context::new(written.source);
-            let topology = network(&mut of_file, &form, written.file);
-            of_file.finish(topology)?
-        }
-        None => network(&mut context, &form, None),
-    };
-    let policies = policies::policies(&mut context, &raw.policies);
     let scenario = Scenario {
-        expect: expectations::expect(&mut context, raw, &topology.model, &policies),
-        name: names::scenario(&mut context, &raw.name),
-        description: description(&mut context, raw),
-        candidate_set: candidate_set(&mut context, &raw.routing.0.clone().unwrap_or_default()),
-        reconverge_after: reconverge_after(&mut context, raw.routing.as_ref()),
-        traffic: traffic::traffic(&mut context, &topology, &raw.traffic),
-        faults: links::faults(&mut context, &topology, raw.faults.as_ref()),
-        random_faults: random_faults::random_faults(&mut context, &topology, raw.faults.as_ref()),
+        expect: {
+            let (context, raw) = all.of(|raw| raw.expect.as_ref());
+            expectations::expect(context, raw, &topology.model, &policies)
+        },
+        name: {
+            let (context, first) = all.first();
+            names::scenario(context, &first.raw.value.name)
+        },
+        description: {
+            let (context, first) = all.first();
+            description(context, &first.raw.value)
+        },
+        extends: chain.extended().map(str::to_owned).collect(),
+        candidate_set: {
+            let (context, raw) = all.of(|raw| raw.routing.as_ref());
+            candidate_set(context, &raw.cloned().unwrap_or_default())
+        },
+        reconverge_after: {
+            let (context, raw) = all.of(|raw| raw.routing.as_ref());
+            reconverge_after(context, raw)
+        },
+        traffic: {
+            let (context, raw) = all.required(|raw| raw.traffic.as_ref());
+            traffic::traffic(context, &topology, raw)
+        },
+        faults: {
+            let (context, raw) = all.of(|raw| raw.faults.as_ref());
+            links::faults(context, &topology, raw)
+        },
+        random_faults: {
+            let (context, raw) = all.of(|raw| raw.faults.as_ref());
+            random_faults::random_faults(context, &topology, raw)
+        },
         policies,
-        scale: scale(&mut context, raw.scale.as_ref()),
-        seed: context.read_or(&raw.seed, defaults::SEED),
-        repetitions: repetitions(&mut context, raw.repetitions.as_ref()),
-        generator: generator(&mut context, raw.generator.0.as_ref()),
-        measure: measure(&mut context, &raw.measure.0.clone().unwrap_or_default()),
-        max_table_age: context.within_or(
-            &raw.max_table_age,
-            limits::MIN_INTERVAL..=limits::MAX_INTERVAL,
-            defaults::MAX_TABLE_AGE,
-        ),
-        transport: transport::transport(&mut context, raw.transport.as_ref()),
+        scale: {
+            let (context, raw) = all.of(|raw| raw.scale.as_ref());
+            scale(context, raw)
+        },
+        seed: {
+            let (context, raw) = all.of(|raw| raw.seed.as_ref());
+            let seed = raw.and_then(|text| context.read(text));
+            seed.unwrap_or(defaults::SEED)
+        },
+        repetitions: {
+            let (context, raw) = all.of(|raw| raw.repetitions.as_ref());
+            repetitions(context, raw)
+        },
+        generator: {
+            let (context, raw) = all.of(|raw| raw.generator.as_ref());
+            generator(context, raw)
+        },
+        measure: {
+            let (context, raw) = all.of(|raw| raw.measure.as_ref());
+            measure(context, &raw.cloned().unwrap_or_default())
+        },
+        max_table_age: {
+            let (context, raw) = all.of(|raw| raw.max_table_age.as_ref());
+            let bounds = limits::MIN_INTERVAL..=limits::MAX_INTERVAL;
+            let age = raw.and_then(|text| context.within(text, bounds));
+            age.unwrap_or(defaults::MAX_TABLE_AGE)
+        },
+        transport: {
+            let (context, raw) = all.of(|raw| raw.transport.as_ref());
+            transport::transport(context, raw)
+        },
         topology: topology.model,
     };
-    context.finish(scenario)
+    all.finish(scenario)
+}
+
+/// Resolves the topology of a chain, which can be in a file of its own.
+///
+/// # Errors
+/// If the topology's file or graph cannot be read or converted, and with the problems of a topology file.
+fn topology(
+    all: &mut Contexts<'_, '_>,
+    chain: &ScenarioChain<'_>,
+    files: &Files,
+) -> Result<IndexedTopology, ScenarioErrors> {
+    let (at, raw) = chain
+        .find(|raw| raw.topology.as_ref())
+        .expect("a whole chain has a topology");
+    let scenario = &chain.texts()[at];
+    let file = topology_file::of(scenario, raw, files).map_err(|it| chain.noted(at, it))?;
+    if let Some(file) = &file {
+        let written = file.written();
+        let form = graph::form(written, files)?;
+        let mut context = Context::new(written.source);
+        let topology = network(&mut context, &form, written.file);
+        return context.finish(topology);
+    }
+    let written = WrittenTopology::of_scenario(scenario, raw);
+    let form = graph::form(written, files).map_err(|it| chain.noted(at, it))?;
+    let (context, _) = all.required(|raw| raw.topology.as_ref());
+    Ok(network(context, &form, None))
 }
 
 /// Resolves datacenters and links; `file` is the path of the topology file that has them.

@@ -15,10 +15,7 @@ use crate::{
 };
 
 /// Resolves the list `policies`.
-pub(super) fn policies(
-    context: &mut Context<'_>,
-    raw: &At<Vec<At<WordOr<PolicyName, raw::Policy>>>>,
-) -> Vec<PolicySpec> {
+pub(super) fn policies(context: &mut Context<'_>, raw: &raw::Policies) -> Vec<PolicySpec> {
     context.count(&raw.range, raw.value.len(), 1..=limits::MAX_POLICIES);
     let mut ranges: BTreeMap<String, &Range<usize>> = BTreeMap::new();
     let mut policies = Vec::new();
@@ -120,7 +117,7 @@ fn with_parameters(
             label: raw.label.as_ref().map(|text| names::label(context, text)),
         }),
         PolicyBody::Ebpf(path) => {
-            let object = path.as_str().trim().to_owned();
+            let object = context.path_of(path.as_str().trim());
             context.no_control_characters(&path.range(), &object);
             let spec = EbpfSpec { object };
             if spec.name().is_empty() {

@@ -65,14 +65,27 @@ fn source(
     })
 }
 
-/// Checks and returns the path of a file that the scenario names.
+/// Checks the path of a file, and returns it relative to the scenario that is resolved.
 pub(super) fn file(context: &mut Context<'_>, text: &Text<String>) -> String {
     let path = text.as_str();
     if path.trim().is_empty() {
         context.problem(&text.range(), ProblemKind::EmptyPath);
     }
     context.no_control_characters(&text.range(), path);
-    path.to_owned()
+    context.path_of(path)
+}
+
+/// Checks the path or name of a distribution of flow sizes. A path is returned relative to the scenario that is
+/// resolved; a word without a folder and an extension can be the name of a built-in distribution, which is not relative
+/// to a file.
+fn sizes(context: &mut Context<'_>, text: &Text<String>) -> String {
+    let path = file(context, text);
+    let is_name = text.as_str().bytes().all(|it| it.is_ascii_alphanumeric());
+    if is_name {
+        text.as_str().to_owned()
+    } else {
+        path
+    }
 }
 
 fn workload(context: &mut Context<'_>, network: &IndexedTopology, raw: &raw::Workload) -> Workload {
@@ -90,7 +103,7 @@ fn workload(context: &mut Context<'_>, network: &IndexedTopology, raw: &raw::Wor
         context.within(text, limits::MIN_INTERVAL..=limits::MAX_DURATION)
     });
     Workload {
-        sizes: file(context, &raw.sizes),
+        sizes: sizes(context, &raw.sizes),
         pairs: pairs(context, network, &raw.pairs),
         load: loads.first().copied().unwrap_or(Ratio::ONE),
         sweep: if raw.load.is_list { loads } else { Vec::new() },

@@ -36,6 +36,12 @@ impl Entry {
     }
 }
 
+/// Scenario that takes all of its keys from another one.
+const EXTENDING: &str = "
+name: extending
+extends: pair.yaml
+";
+
 /// Scenario with three paths of two links each between dc1 and dc5; queues decide between the first two paths.
 pub(super) const DIAMOND: &str = "
 name: diamond
@@ -195,6 +201,7 @@ const MARKS: &str = r#"{ "k_min": "20 kB", "k_max": "60 kB", "p_max": 0.5 }"#;
 /// Entries for all scenario keys that take a value of their own, except [`super::DESCRIBING`] and keys that no engine
 /// reads.
 pub(super) const ENTRIES: &[Entry] = &[
+    entry("extends", EXTENDING, "pair-reseeded.yaml"),
     entry("seed", DIAMOND, "2"),
     entry("repetitions", DIAMOND, "2"),
     entry("repetitions.lab", DIAMOND, "2"),

@@ -21,7 +21,9 @@ fn visit(schema: &Value, node: &Value, path: &str, keys: &mut BTreeSet<String>) 
         let target = schema.pointer(name.trim_start_matches('#'));
         return visit(schema, target.expect("a definition"), path, keys);
     }
-    if let Some(forms) = node["anyOf"].as_array() {
+    // Beside properties, forms only state which of these must be there.
+    let forms = node["anyOf"].as_array();
+    if let Some(forms) = forms.filter(|_| node.get("properties").is_none()) {
         return forms
             .iter()
             .for_each(|form| visit(schema, form, path, keys));

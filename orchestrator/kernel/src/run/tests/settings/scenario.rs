@@ -88,6 +88,11 @@ pub(super) fn files() -> Files {
         ("larger.csv", "bytes,percent\n20000,0\n800000,100\n"),
         ("square.gml", SQUARE),
         ("chain.csv", CHAIN),
+        ("pair.yaml", PAIR),
+        (
+            "pair-reseeded.yaml",
+            "name: reseeded\nextends: pair.yaml\nseed: 2\n",
+        ),
         // In the artifact, hosts are numbered by datacenter, with sixteen hosts each.
         (
             "flows.txt",
@@ -106,6 +111,18 @@ pub(super) fn files() -> Files {
     files.extend(weights::files(&files));
     files
 }
+
+/// Scenario that another one extends.
+const PAIR: &str = "
+name: pair
+topology:
+  dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 2 }]
+  links: [{ between: [dc1, dc2], rate: 10 Gbit, delay: 1 ms }]
+traffic: [{ workload: { sizes: sizes.csv, pairs: all-to-all, load: 5%, duration: 20 ms } }]
+policies: [ecmp]
+scale: { rate: 1/100, time: 10 }
+seed: 1
+";
 
 /// Graph that lacks a rate, a label, coordinates and a link between its parts.
 const SQUARE: &str = "
