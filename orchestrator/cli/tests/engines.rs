@@ -554,9 +554,16 @@ fn fidelity(
 
 /// Returns a scenario of the repository whose long flows have a quarter of their bytes.
 fn quarter(scenario: &str) -> String {
-    let path = common::root().join("scenarios").join(scenario);
-    let text = fs::read_to_string(path).unwrap();
-    text.replace("size: 250 MB", "size: 62 MB")
+    let folder = common::root().join("scenarios");
+    let text = fs::read_to_string(folder.join("dcqcn.yaml")).unwrap();
+    let (_, flows) = text.split_once("\ntraffic:\n").expect("flows");
+    let (flows, _) = flows.split_once("\n\n").expect("more keys");
+    let flows = flows.replace("size: 250 MB", "size: 62 MB");
+    let extended = folder.join(scenario);
+    format!(
+        "name: quarter\nextends: {}\ntraffic:\n{flows}\n",
+        extended.display()
+    )
 }
 
 /// Returns the two numbers in a JSON array: the first run's value, then the second run's.

@@ -234,13 +234,17 @@ mod tests {
     use std::{fs, path::Path};
 
     use super::*;
+    use crate::variant::{extended, with_extended};
 
     #[test]
     fn every_scenario_has_its_cases_policies_and_every_figure_but_the_fidelity_has_a_case() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/paper");
         for case in CASES {
-            let file = folder.join(format!("{}.yaml", case.scenario));
-            let text = fs::read_to_string(file).unwrap();
+            let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
+            let mut text = read(&format!("{}.yaml", case.scenario));
+            while let Some(named) = extended(&text).map(str::to_owned) {
+                text = with_extended(&text, &named, &read(&named));
+            }
             let (_, policies) = text.split_once("\npolicies:\n").unwrap();
             let mut against = case.against.iter();
             assert!(

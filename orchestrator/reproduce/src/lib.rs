@@ -25,4 +25,4 @@ pub use document::{FIGURES, document};
 pub use measured::{CaseValues, Measured, Played};
 pub use published::{Published, PublishedError};
 pub use report::{CaseRuns, Report, Settings};
-pub use variant::{Source, Variant, derive};
+pub use variant::{Source, Variant, derive, extended, with_extended};

@@ -61,6 +61,63 @@ pub struct Variant<'a> {
 #[error("the scenario has no line `{0}` to change (hint: do not edit the paper's scenarios)")]
 pub struct MissingLine(&'static str);
 
+/// Returns the text of a scenario with the keys that it takes from the scenario in the file `path`, whose text is
+/// `extended`, in place of its line `extends: …`. Both files are in one folder, and their keys start lines. A topology that
+/// `extended` writes out is named by its file.
+#[must_use]
+pub fn with_extended(text: &str, path: &str, extended: &str) -> String {
+    let own = blocks(text);
+    let is_own = |block: &Vec<&str>| {
+        let key = key(block[0]);
+        let is_there = own.iter().any(|own| self::key(own[0]) == key);
+        matches!(key, Some("name" | "description")) || is_there && key != Some("extends")
+    };
+    let mut lines: Vec<String> = text
+        .split('\n')
+        .filter(|line| key(line) != Some("extends"))
+        .map(str::to_owned)
+        .collect();
+    for block in blocks(extended).into_iter().filter(|block| !is_own(block)) {
+        if block[0] == "topology:" {
+            lines.push(format!("topology: {path}"));
+        } else {
+            lines.extend(block.into_iter().map(str::to_owned));
+        }
+        lines.push(String::new());
+    }
+    lines.join("\n")
+}
+
+/// Returns the path of the scenario that the scenario `text` extends; `None` if it extends none.
+#[must_use]
+pub fn extended(text: &str) -> Option<&str> {
+    text.split('\n')
+        .find_map(|line| line.strip_prefix("extends: "))
+        .map(str::trim)
+}
+
+/// Returns the top-level keys of a text: the lines of each, without the comments and empty lines around it.
+fn blocks(text: &str) -> Vec<Vec<&str>> {
+    let mut blocks: Vec<Vec<&str>> = Vec::new();
+    for line in text.split('\n') {
+        if key(line).is_some() {
+            blocks.push(vec![line]);
+        } else if let Some(block) = blocks.last_mut()
+            && line.starts_with(' ')
+        {
+            block.push(line);
+        }
+    }
+    blocks
+}
+
+/// Returns the top-level key that starts on `line`; `None` if there is none.
+fn key(line: &str) -> Option<&str> {
+    let (key, _) = line.split_once(':')?;
+    let is_key = |c: char| c.is_ascii_lowercase() || c == '_';
+    (!key.is_empty() && key.chars().all(is_key)).then_some(key)
+}
+
 /// Returns the text of the scenario `name` with the modifications of `variant`.
 ///
 /// # Errors
@@ -214,6 +271,27 @@ mod tests {
              artifact, max_delay: 512 ms, label: rm-beta }\n\ntransport: { semantics: artifact, cc: dcqcn, \
              routes: routes.csv }\n"
         );
+    }
+
+    /// Keys of the one text are left out of the other; the topology stays in its file.
+    #[test]
+    fn keys_are_taken_from_the_extended_text() {
+        let own =
+            "# Header.\nname: b\ndescription: B\n\nextends: a.yaml\n\n# Why.\ntraffic:\n  - x\n\n";
+        let other = "name: a\ndescription: A\ntopology:\n  dcs: []\n\ntraffic:\n  - y\n\n# Scale.\nscale: { rate: \
+                     1 }\n\npolicies:\n  # First.\n  - ecmp\n";
+        assert_eq!(extended(own), Some("a.yaml"));
+        let whole = with_extended(own, "a.yaml", other);
+        assert_eq!(
+            whole,
+            "# Header.\nname: b\ndescription: B\n\n\n# Why.\ntraffic:\n  - x\n\n\ntopology: a.yaml\n\nscale: { \
+             rate: 1 }\n\npolicies:\n  # First.\n  - ecmp\n"
+        );
+        assert_eq!(extended(&whole), None);
+        // The extended scenario extends another one: that is left to do.
+        let next = with_extended("name: c\nextends: b.yaml", "b.yaml", own);
+        assert_eq!(extended(&next), Some("a.yaml"));
+        assert!(next.contains("traffic:\n  - x\n"), "{next}");
     }
 
     #[test]

@@ -10,8 +10,9 @@ use lab_records::{EngineRequest, RunRequest, SimRequest, draft, request::Overrid
 use lab_reports::{draw_published, facts::RunFacts, fidelity};
 use lab_reproduce::{
     CASES, Case, CaseRuns, FIGURES, Figure, Measured, Played, Published, Report, Settings, Source,
-    Variant, derive, document,
+    Variant, derive, document, extended,
     published::{FILES, PublishedError},
+    with_extended,
 };
 use lab_scenario::limits;
 
@@ -270,13 +271,19 @@ impl<'a> ReproductionRuns<'a> {
     /// from the artifact.
     fn wanted(&self, case: &Case, variant: &Variant<'_>) -> Result<Wanted, Failure> {
         let path = self.scenarios.join(format!("{}.yaml", case.scenario));
-        let text = load::read_text(&path, limits::MAX_SCENARIO_BYTES)?;
+        let base = path.parent().unwrap_or(Path::new(""));
+        let mut text = load::read_text(&path, limits::MAX_SCENARIO_BYTES)?;
+        // Lines are changed in whole scenarios. More than the allowed number of steps are refused as a scenario.
+        for _ in 0..limits::MAX_EXTENDED {
+            let Some(named) = extended(&text) else { break };
+            let other = load::read_text(&base.join(named), limits::MAX_SCENARIO_BYTES)?;
+            text = with_extended(&text, named, &other);
+        }
         let name = path.display().to_string();
         let text = derive(case.scenario, &text, variant)
             .map_err(|error| Failure::usage(format_args!("{name}: {error}")))?;
         let (flows, routes) = variant.flows.unzip();
         let published = [flows, routes.flatten()];
-        let base = path.parent().unwrap_or(Path::new(""));
         let loaded = load::loaded(&name, text.into_bytes(), |named| {
             self.arguments
                 .artifact

@@ -84,12 +84,10 @@ pub fn every_scenario() -> Vec<(String, String)> {
         let text = fs::read_to_string(&path).unwrap();
         // The paper's scenarios name files relative to their own folder.
         let is_papers = path.parent() == Some(&scenarios().join("paper"));
-        let folder = if is_papers {
-            "\ntopology: paper/"
-        } else {
-            "\ntopology: "
-        };
-        let moved = text.replace("\ntopology: ", folder);
+        let folder = if is_papers { "paper/" } else { "" };
+        let moved = ["topology", "extends"].iter().fold(text, |text, key| {
+            text.replace(&format!("\n{key}: "), &format!("\n{key}: {folder}"))
+        });
         (
             path.display().to_string(),
             moved.replace("../workloads/", "workloads/"),
