@@ -172,10 +172,7 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
         })
         .max();
     let base: PathBuf = std::iter::repeat_n("d", depth.unwrap_or(0)).collect();
-    let mut files = vec![(
-        base.join(SCENARIO_FILE),
-        read(kept, SCENARIO_FILE)?.into_bytes(),
-    )];
+    let mut files = Vec::new();
     for (name, bytes) in inputs {
         let path = inside(&base, &name).ok_or_else(|| {
             Failure::usage(format_args!(
@@ -185,13 +182,26 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
         })?;
         files.push((path, bytes));
     }
+    let scenario = free_path(&base, |path| files.iter().any(|(taken, _)| taken == path));
+    files.push((scenario.clone(), read(kept, SCENARIO_FILE)?.into_bytes()));
     for (path, bytes) in &files {
         let path = dir.join(path);
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
         made.and_then(|()| fs::write(&path, bytes))
             .during(format_args!("write `{}`", path.display()))?;
     }
-    Ok(dir.join(base.join(SCENARIO_FILE)))
+    Ok(dir.join(scenario))
+}
+
+/// Returns a path in `base` for the scenario that is not taken: a file that the scenario names, such as one that it
+/// extends, may have the name under which records keep the scenario itself.
+fn free_path(base: &Path, is_taken: impl Fn(&Path) -> bool) -> PathBuf {
+    let mut path = base.join(SCENARIO_FILE);
+    while is_taken(&path) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        path = base.join(format!("own-{name}"));
+    }
+    path
 }
 
 /// Returns the path of `name` relative to the root of `base`, without `..` parts; `None` if it leaves that root.
@@ -305,6 +315,18 @@ mod tests {
             (read.hop_ns, read.flow_ns),
             (Nanos::new(5_000), default.flow_ns)
         );
+    }
+
+    #[test]
+    fn a_named_file_is_not_overwritten_by_the_scenario() {
+        let free = |taken: &[&str]| {
+            let is_taken = |path: &Path| taken.iter().any(|it| Path::new(it) == path);
+            free_path(Path::new("d"), is_taken)
+        };
+        assert_eq!(free(&[]), Path::new("d/scenario.yaml"));
+        assert_eq!(free(&["scenario.yaml"]), Path::new("d/scenario.yaml"));
+        let both = ["d/scenario.yaml", "d/own-scenario.yaml"];
+        assert_eq!(free(&both), Path::new("d/own-own-scenario.yaml"));
     }
 
     #[test]
