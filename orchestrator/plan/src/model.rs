@@ -101,6 +101,36 @@ impl Plan {
         next_hop(&self.dcs[dc.index()], &self.links[port.link().index()])
     }
 
+    /// Returns the candidates of a datacenter's switch for a destination at the emulated time `at`, relative to the
+    /// repetition's start; empty if the switch has no row for it.
+    #[must_use]
+    pub fn candidates_at(&self, switch: DcId, to: DcId, at: Nanos) -> &[Candidate] {
+        let index = switch.index();
+        let Some(rows) = self.switches.get(index).map(|it| &it.destinations) else {
+            return &[];
+        };
+        let Ok(destination) = rows.binary_search_by_key(&to, |row| row.dc) else {
+            return &[];
+        };
+        let changes = self.reconvergences.iter().rev();
+        let mut past = changes.filter(|change| change.at_ns <= at);
+        let latest = past.find_map(|change| change.row(index, destination));
+        latest.map_or(&rows[destination].candidates, |row| &row.candidates)
+    }
+
+    /// Returns true if a link is cut at the emulated time `at`, relative to the repetition's start.
+    #[must_use]
+    pub fn is_cut_at(&self, link: LinkId, at: Nanos) -> bool {
+        let faults = self.faults.iter().rev();
+        let mut past = faults.filter(|fault| fault.link == link && fault.at_ns <= at);
+        past.find_map(|fault| match fault.change {
+            FaultChange::Down => Some(true),
+            FaultChange::Up => Some(false),
+            FaultChange::Wire(_) => None,
+        })
+        .unwrap_or(false)
+    }
+
     /// Returns true if the switch of `at` has several candidates for `to` at all times of a run.
     #[must_use]
     pub fn always_has_choice(&self, at: DcId, to: DcId) -> bool {

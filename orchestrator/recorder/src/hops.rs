@@ -1,8 +1,10 @@
 //! Hops of a flow: the next datacenter at each switch, initially and after each re-routing.
 
+use std::cell::Cell;
+
 use lab_plan::model::Plan;
 use lab_records::DcPath;
-use lab_units::{DcId, PortId, Twin};
+use lab_units::{DcId, Nanos, PortId, Twin};
 
 /// Hops in one direction of a flow: for each forwarding decision, the next datacenter, the link to it, and the first
 /// packet, by number, that went there.
@@ -79,6 +81,9 @@ impl Packets {
 }
 
 impl Hops {
+    /// No hops.
+    pub const NONE: Self = Self(Vec::new());
+
     /// Adds the hop from one datacenter to another that the flow takes from packet number `packet`, counted from 0, on.
     ///
     /// A hop inside a datacenter is ignored. Packets that are sent again by go-back-N count only on the hop that they
@@ -92,23 +97,48 @@ impl Hops {
         self.0.push(PacketHop { from, to, packet });
     }
 
-    /// Returns the flow's initial path.
+    /// Returns the path of packets that are sent at `time`, in emulated time relative to the repetition's start.
     ///
-    /// Where a switch has a single candidate, no recorded hop is needed. Returns `None` if the hop at a switch with
-    /// several candidates is unknown, or if the hops form a loop.
+    /// Where a switch has a single candidate at that time, no recorded hop is needed. Returns `None` if the hop at a switch
+    /// with several candidates is unknown, or if the hops form a loop.
     #[must_use]
-    pub fn path(&self, plan: &Plan, from: DcId, to: DcId) -> Option<DcPath> {
+    pub fn path(&self, plan: &Plan, [from, to]: [DcId; 2], time: Nanos) -> Option<DcPath> {
         let crossed = self.walk([from, to], |at| {
-            self.first(at).or_else(|| only_hop(plan, at, to))
+            self.first(at)
+                .or_else(|| Some(ReachedDc::through(plan, only_port(plan, [at, to], time)?)))
         })?;
         Some(path_over(plan, &crossed))
     }
 
-    /// Returns the paths that the flow's bytes took, in the order of bytes; bytes whose path is unknown are left out.
+    /// Returns true if packets that are sent at `time` are lost, because a switch on their way has a single candidate,
+    /// whose link is cut at that time.
     #[must_use]
-    pub fn ranges(&self, plan: &Plan, [from, to]: [DcId; 2], packets: Packets) -> Vec<PathRange> {
+    pub fn is_cut_off(&self, plan: &Plan, [from, to]: [DcId; 2], time: Nanos) -> bool {
+        let is_cut_off = Cell::new(false);
+        self.walk([from, to], |at| {
+            self.first(at).or_else(|| {
+                let port = only_port(plan, [at, to], time)?;
+                is_cut_off.set(is_cut_off.get() || plan.is_cut_at(port.link(), time));
+                Some(ReachedDc::through(plan, port))
+            })
+        });
+        is_cut_off.get()
+    }
+
+    /// Returns the paths that the flow's bytes took, in the order of bytes; bytes whose path is unknown are left out. At a
+    /// switch without a recorded hop all bytes took the single candidate of `time`.
+    #[must_use]
+    pub fn ranges(
+        &self,
+        plan: &Plan,
+        [from, to]: [DcId; 2],
+        time: Nanos,
+        packets: Packets,
+    ) -> Vec<PathRange> {
         let count = packets.messages * packets.of_message;
-        let ranges = self.walks([from, to], count, |at| only_hop(plan, at, to));
+        let ranges = self.walks([from, to], count, |at| {
+            Some(ReachedDc::through(plan, only_port(plan, [at, to], time)?))
+        });
         ranges
             .into_iter()
             .map(|(crossed, start, end)| PathRange {
@@ -182,10 +212,10 @@ fn path_over(plan: &Plan, crossed: &[ReachedDc]) -> DcPath {
     DcPath::new(crossed.iter().map(name))
 }
 
-fn only_hop(plan: &Plan, at: DcId, to: DcId) -> Option<ReachedDc> {
-    let row = plan.switches.get(at.index())?.towards(to)?;
-    match row.candidates.as_slice() {
-        [only] => Some(ReachedDc::through(plan, only.port)),
+/// Returns the port to the single candidate of a switch for a destination; `None` if there are several, or none.
+fn only_port(plan: &Plan, [at, to]: [DcId; 2], time: Nanos) -> Option<PortId> {
+    match plan.candidates_at(at, to, time) {
+        [only] => Some(only.port),
         _ => None,
     }
 }

@@ -10,7 +10,7 @@ use lab_generators::contract::{QpAddress, Side, Tool};
 use lab_plan::model::{Flow, Plan};
 use lab_recorder::{Hops, Packets, PathRange, ReachedDc};
 use lab_records::DcPath;
-use lab_units::{DcId, FlowId};
+use lab_units::{DcId, FlowId, Nanos};
 
 /// Ports to which DCI switches have pinned flows, and the paths that result.
 #[derive(Debug)]
@@ -46,6 +46,14 @@ struct Directions {
     cnp: FlowDirection,
 }
 
+/// Time that a flow took, in emulated time relative to the repetition's start.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlowTime {
+    pub start: Nanos,
+    /// End of a flow that has finished.
+    pub end: Option<Nanos>,
+}
+
 /// Paths of a flow's data and acknowledgements; `None` while a path is unknown.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct FlowPaths {
@@ -66,7 +74,7 @@ impl<'a> PinnedPaths<'a> {
 
     /// Registers the QPs of a flow, so that decisions can be assigned to the flow.
     pub(super) fn connect(&mut self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) {
-        for direction in self.directions(client_qp, server_qp).all() {
+        for direction in self.directions([client_qp, server_qp]).all() {
             self.flows.insert(direction, flow.id);
         }
     }
@@ -87,36 +95,59 @@ impl<'a> PinnedPaths<'a> {
     }
 
     /// Returns the paths of the flow between these QPs.
-    pub(super) fn of(&self, flow: &Flow, client_qp: QpAddress, server_qp: QpAddress) -> FlowPaths {
-        let Directions { data, ack, cnp } = self.directions(client_qp, server_qp);
-        let dc = |node: lab_units::NodeId| self.plan.nodes[node.index()].dc;
-        let path = |direction, from, to| {
-            let pinned = self.hops.get(&direction);
-            pinned.map_or_else(
-                || Hops::default().path(self.plan, from, to),
-                |it| it.hops.path(self.plan, from, to),
-            )
+    pub(super) fn of(&self, flow: &Flow, time: FlowTime, qps: [QpAddress; 2]) -> FlowPaths {
+        let Directions { data, ack, cnp } = self.directions(qps);
+        let [there, back] = self.ends(flow);
+        let sent = self.forwarded_at(data, there, time);
+        let path = |direction, ends, at| self.hops_of(direction).path(self.plan, ends, at);
+        let ack_path = |direction| {
+            // There are no acknowledgements before data.
+            let time = FlowTime {
+                start: sent,
+                ..time
+            };
+            path(direction, back, self.forwarded_at(direction, back, time))
         };
         FlowPaths {
-            data: path(data, dc(flow.src), dc(flow.dst)),
+            data: path(data, there, sent),
             // If a CNP arrived before the first ACK, the decision for the CNP also applies to ACKs.
-            ack: path(ack, dc(flow.dst), dc(flow.src))
-                .or_else(|| path(cnp, dc(flow.dst), dc(flow.src))),
+            ack: ack_path(ack).or_else(|| ack_path(cnp)),
         }
+    }
+
+    /// Returns the time at which the flow's first packets in a direction that were not lost were sent, as far as the plan
+    /// says: those that meet a cut before the reconvergence are sent again, of which the last ones, at the flow's end, are
+    /// certain to arrive.
+    fn forwarded_at(&self, direction: FlowDirection, ends: [DcId; 2], time: FlowTime) -> Nanos {
+        let is_lost = self
+            .hops_of(direction)
+            .is_cut_off(self.plan, ends, time.start);
+        time.end.filter(|_| is_lost).unwrap_or(time.start)
+    }
+
+    fn hops_of(&self, direction: FlowDirection) -> &Hops {
+        const NONE: &Hops = &Hops::NONE;
+        self.hops.get(&direction).map_or(NONE, |it| &it.hops)
+    }
+
+    /// Returns the flow's datacenters from the data's source to its destination, and the other way.
+    fn ends(&self, flow: &Flow) -> [[DcId; 2]; 2] {
+        let [from, to] = [flow.src, flow.dst].map(|node| self.plan.nodes[node.index()].dc);
+        [[from, to], [to, from]]
     }
 
     /// Returns the path of each byte range of the flow between these QPs, in byte order.
     pub(super) fn ranges(
         &self,
         flow: &Flow,
-        client_qp: QpAddress,
-        server_qp: QpAddress,
+        time: FlowTime,
+        qps: [QpAddress; 2],
     ) -> Vec<PathRange> {
-        let data = self.directions(client_qp, server_qp).data;
+        let data = self.directions(qps).data;
         let Some(pinned) = self.hops.get(&data) else {
             return Vec::new();
         };
-        let ends = [flow.src, flow.dst].map(|node| self.plan.nodes[node.index()].dc);
+        let [there, _] = self.ends(flow);
         let mtu = self.plan.rdma.path_mtu;
         let messages = u64::from(flow.messages);
         let packets = Packets {
@@ -125,16 +156,17 @@ impl<'a> PinnedPaths<'a> {
             message_bytes: flow.message_bytes.get(),
             payload: mtu.into(),
         };
-        pinned.hops.ranges(self.plan, ends, packets)
+        let sent = self.forwarded_at(data, there, time);
+        pinned.hops.ranges(self.plan, there, sent, packets)
     }
 
     /// Returns the key by which host programs identify the QP that sends a flow's data packets.
     pub(super) fn sending_qp(&self, client_qp: QpAddress, server_qp: QpAddress) -> QpKey {
-        let data = self.directions(client_qp, server_qp).data;
+        let data = self.directions([client_qp, server_qp]).data;
         QpKey::new(data.src, data.dst, data.dest_qp)
     }
 
-    fn directions(&self, client_qp: QpAddress, server_qp: QpAddress) -> Directions {
+    fn directions(&self, [client_qp, server_qp]: [QpAddress; 2]) -> Directions {
         let (data, ack) = match self.tool.data_destination() {
             Side::Server => (server_qp, client_qp),
             Side::Client => (client_qp, server_qp),
@@ -188,6 +220,8 @@ impl Directions {
 
 #[cfg(test)]
 mod tests {
+    use lab_plan::model::{FaultChange, FaultPlan, NewRow, Reconvergence};
+
     use super::*;
     use crate::run::testing::{CLIENT, SERVER, decision, flow, plan};
 
@@ -209,8 +243,58 @@ mod tests {
             let report = decision(&plan, dc, qp, candidate);
             assert_eq!(paths.decide(DcId(dc), &report), Some(FlowId(0)));
         }
-        let FlowPaths { data, ack } = paths.of(&flow(), client, server);
+        let FlowPaths { data, ack } = paths.of(&flow(), time(40, 140), [client, server]);
         [data, ack].map(|path| Some(path?.to_string()))
+    }
+
+    /// Returns the time of a flow from `start` to `end`, in ms.
+    fn time(start: u64, end: u64) -> FlowTime {
+        FlowTime {
+            start: Nanos::from_millis(start),
+            end: Some(Nanos::from_millis(end)),
+        }
+    }
+
+    /// Both ends have DC2 and DC3 as next hops until 50 ms, only DC3 from 50 ms, and only DC2 from 80 ms. The link between
+    /// DC3 and DC4 is cut from 60 ms on.
+    #[test]
+    fn a_path_without_decisions_follows_the_tables_of_its_time() {
+        let mut plan = plan();
+        let only = |at: u64, candidate: usize| Reconvergence {
+            at_ns: Nanos::from_millis(at),
+            paper_at_ns: Nanos::from_millis(at),
+            rows: [0, 3]
+                .map(|switch: usize| {
+                    let row = &plan.switches[switch].destinations[0];
+                    NewRow {
+                        switch,
+                        destination: 0,
+                        hops: row.hops,
+                        candidates: vec![row.candidates[candidate]],
+                    }
+                })
+                .into(),
+        };
+        plan.reconvergences = vec![only(50, 1), only(80, 0)];
+        let cut = plan.switches[3].destinations[0].candidates[1].port.link();
+        plan.faults = vec![FaultPlan {
+            link: cut,
+            at_ns: Nanos::from_millis(60),
+            paper_at_ns: Nanos::from_millis(60),
+            change: FaultChange::Down,
+            path_cost_updates: Vec::new(),
+        }];
+        let paths = PinnedPaths::new(&plan, Tool::SendBw);
+        let found = |start, end| {
+            let FlowPaths { data, ack } = paths.of(&flow(), time(start, end), [CLIENT, SERVER]);
+            [data, ack].map(|path| path.map(|path| path.to_string()))
+        };
+        let known = |path: [&str; 2]| path.map(|path| Some(path.to_owned()));
+        assert_eq!(found(40, 45), [None, None]);
+        assert_eq!(found(55, 58), known(["dc1-dc3-dc4", "dc4-dc3-dc1"]));
+        assert_eq!(found(85, 90), known(["dc1-dc2-dc4", "dc4-dc2-dc1"]));
+        // Its first packets are lost at the cut, and it ends after the second reconvergence.
+        assert_eq!(found(65, 90), known(["dc1-dc2-dc4", "dc4-dc2-dc1"]));
     }
 
     #[test]
@@ -265,7 +349,7 @@ mod tests {
             paths.decide(DcId(0), &report);
         }
         let ranges: Vec<_> = paths
-            .ranges(&flow(), CLIENT, SERVER)
+            .ranges(&flow(), time(40, 140), [CLIENT, SERVER])
             .into_iter()
             .map(|range| (range.path.to_string(), range.start, range.end))
             .collect();

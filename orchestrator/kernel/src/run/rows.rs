@@ -23,7 +23,7 @@ use lab_records::{
 };
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, PortId};
 
-use super::paths::{FlowPaths, PinnedPaths};
+use super::paths::{FlowPaths, FlowTime, PinnedPaths};
 
 /// Converter of one repetition's reports to rows.
 #[derive(Debug)]
@@ -273,14 +273,14 @@ impl<'a> ReportRows<'a> {
 
     /// Returns the row of a flow that has ended; its path follows from the decisions so far.
     pub(super) fn flow(&self, flow: &Flow, outcome: &FlowOutcome) -> FlowRow {
-        let fct = outcome.status.fct();
-        let paths = match (outcome.client_qp, outcome.server_qp) {
-            (Some(client), Some(server)) => self.paths.of(flow, client, server),
-            _ => FlowPaths::default(),
-        };
+        let time = self.flow_time(flow, outcome);
+        let FlowPaths { data, ack } = qps(outcome)
+            .map(|qps| self.paths.of(flow, time, qps))
+            .unwrap_or_default();
         let start = outcome.start.as_ref();
+        let fct = outcome.status.fct();
         let result = FlowResult {
-            start: start.map_or(flow.start_ns, |start| start.at.since(self.start)),
+            start: time.start,
             fct,
             fct_resolution: match &outcome.status {
                 Status::Finished(fct) => Some(fct.resolution),
@@ -292,19 +292,31 @@ impl<'a> ReportRows<'a> {
                 || outcome.status.to_string() + &self.unreachable_reason(flow),
                 |_| String::new(),
             ),
-            path: paths.data,
-            ack_path: paths.ack,
+            path: data,
+            ack_path: ack,
         };
         self.rows.flow(flow, result)
     }
 
     /// Returns the path rows of a flow, which follow from the decisions so far; empty if all data took one path.
     pub(super) fn flow_paths(&self, flow: &Flow, outcome: &FlowOutcome) -> Vec<PathRow> {
-        let (Some(client), Some(server)) = (outcome.client_qp, outcome.server_qp) else {
+        let Some(qps) = qps(outcome) else {
             return Vec::new();
         };
-        let ranges = self.paths.ranges(flow, client, server);
+        let time = self.flow_time(flow, outcome);
+        let ranges = self.paths.ranges(flow, time, qps);
         self.rows.paths(flow.id, &ranges)
+    }
+
+    /// Returns the time that a flow took; without a report of its start, its planned start counts.
+    fn flow_time(&self, flow: &Flow, outcome: &FlowOutcome) -> FlowTime {
+        let reported = outcome.start.as_ref();
+        let start = reported.map_or(flow.start_ns, |start| start.at.since(self.start));
+        let fct = outcome.status.fct();
+        FlowTime {
+            start,
+            end: fct.map(|fct| start.saturating_add(fct)),
+        }
     }
 
     /// Returns the number of packets that the switches at a flow's ends have dropped because no candidate was alive;
@@ -364,6 +376,11 @@ fn congestion_control(plan: &Plan) -> &'static str {
         Some(_) => plan.transport.cc.name(),
         None => "none",
     }
+}
+
+/// Returns the QPs of a flow's client and server; `None` if the flow has not reported them.
+fn qps(outcome: &FlowOutcome) -> Option<[QpAddress; 2]> {
+    Some([outcome.client_qp?, outcome.server_qp?])
 }
 
 fn status(status: &Status) -> FlowStatus {

@@ -84,8 +84,9 @@ impl<'w> EventRows<'w> {
                 has_started,
             } => (None, *status, reason.clone(), *has_started),
         };
-        let path = |hops: &Hops, from, to| {
-            let path = hops.path(self.rows.plan, from, to);
+        // Where packets never reached a switch, its table at the flow's start says where they would have gone.
+        let path = |hops: &Hops, ends| {
+            let path = hops.path(self.rows.plan, ends, planned.start_ns);
             path.filter(|_| has_started)
         };
         let result = FlowResult {
@@ -96,8 +97,8 @@ impl<'w> EventRows<'w> {
             lateness: has_started.then_some(Nanos::ZERO),
             status,
             reason,
-            path: path(&hops.data, src, dst),
-            ack_path: path(&hops.ack, dst, src),
+            path: path(&hops.data, [src, dst]),
+            ack_path: path(&hops.ack, [dst, src]),
         };
         self.rows.flow(planned, result)
     }
@@ -114,7 +115,9 @@ impl<'w> EventRows<'w> {
             message_bytes: simulated.message_bytes,
             payload: self.rows.plan.transport.payload_bytes.into(),
         };
-        let ranges = hops.data.ranges(self.rows.plan, ends, packets);
+        let ranges = hops
+            .data
+            .ranges(self.rows.plan, ends, planned.start_ns, packets);
         self.rows.paths(planned.id, &ranges)
     }
 
