@@ -39,7 +39,8 @@
 //! - `connection`, `source_addrs`: five-tuples of flows, and additional addresses that these need
 //! - `load`: the load that workloads request, and the load that their flows offer
 //! - `auto_scale`, `scale`, `paper_units`: scaling, with factors that are given or that fit the [`Capacity`] of a place
-//! - `round_trip`, `policy`, `faults`, `path_costs`, `reconvergence`: parts of the plan that depend on the emulated network
+//! - `round_trip`, `policy`, `faults`, `agent_crashes`, `path_costs`, `reconvergence`: parts of the plan that depend on the
+//!   emulated network
 //! - `estimate`, `offer`, `warnings`: cost of a run, also [at a given place](estimate_at()), and warnings about the
 //!   results
 //!
@@ -68,6 +69,7 @@
 //! # Ok::<(), lab_plan::PlanError>(())
 //! ```
 
+mod agent_crashes;
 pub mod error;
 mod fabric;
 mod faults;
@@ -124,7 +126,7 @@ pub use scope::{
     alike::{AlikePolicies, AlikeReason},
     choice::ChoiceCount,
     outage::{Outage, OutageSpan},
-    resolve::{Scope, TrafficTime, scope},
+    resolve::{CrashEffect, Scope, TrafficTime, scope},
     single_cut::{HarmfulCut, SingleCuts},
     spread::LoadedLink,
     tightest_cut::{CutTraffic, LoadedCut},

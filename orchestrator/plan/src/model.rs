@@ -78,6 +78,9 @@ pub struct Plan {
     pub max_table_age_ns: Nanos,
     /// Link changes while flows run, ordered by time.
     pub faults: Vec<FaultPlan>,
+    /// Crashes of switches' agents, ordered by time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agent_crashes: Vec<AgentCrashPlan>,
     /// New candidates after cuts and repairs, ordered by time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reconvergences: Vec<Reconvergence>,
@@ -606,6 +609,37 @@ impl FaultChange {
             Self::Up => LinkChange::Up,
             Self::Wire(_) => LinkChange::Changed,
         }
+    }
+}
+
+/// Time span in which a datacenter's DCI switch has no agent. Of several changes at one instant, a crash comes first and a
+/// restart last.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct AgentCrashPlan {
+    pub dc: DcId,
+    /// Time of the crash relative to the repetition's start, in emulated time (after scaling).
+    pub at_ns: Nanos,
+    /// Time of the crash relative to the repetition's start, in paper time (before scaling).
+    pub paper_at_ns: Nanos,
+    /// Start of the next agent; `None` if the switch has no agent until the repetition's end.
+    pub restart: Option<AgentRestart>,
+}
+
+/// Start of an agent after a crash, relative to the repetition's start.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct AgentRestart {
+    /// Time in emulated time (after scaling).
+    pub at_ns: Nanos,
+    /// Time in paper time (before scaling).
+    pub paper_at_ns: Nanos,
+}
+
+impl AgentCrashPlan {
+    /// Returns true if the switch has no agent at `at`, an emulated time. Changes at the instant of the restart still meet
+    /// no agent, which finds them when it starts.
+    #[must_use]
+    pub fn covers(&self, at: Nanos) -> bool {
+        self.at_ns <= at && self.restart.is_none_or(|restart| at <= restart.at_ns)
     }
 }
 

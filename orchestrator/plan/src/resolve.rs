@@ -5,7 +5,7 @@ use lab_units::{Engine, Nanos, Ratio, Semantics, show};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    auto_scale,
+    agent_crashes, auto_scale,
     capacity::Capacity,
     demands,
     error::PlanError,
@@ -174,6 +174,8 @@ pub fn resolve(
         measured: measured_window(&scenario.measure, &flows)?,
     };
     reconvergence::check(scenario, &network.dcs, &policies)?;
+    let agent_crashes = agent_crashes::resolve(scenario, &network.dcs, &scale)?;
+    let max_table_age_ns = scale.time("max_table_age", scenario.max_table_age)?;
     let routes = (&network, &paths);
     let (faults, reconvergences) =
         faults::with_path_costs(changes, &epochs, routes, &switches, &policies)?;
@@ -203,6 +205,8 @@ pub fn resolve(
         flows: &flows,
         pairs: choice::pairs(&network, &flows),
         faults: &faults,
+        agent_crashes: &agent_crashes,
+        max_table_age_ns,
         reconvergences: &reconvergences,
         longest,
         rdma: &rdma,
@@ -241,8 +245,9 @@ pub fn resolve(
         rdma,
         transport,
         measure,
-        max_table_age_ns: scale.time("max_table_age", scenario.max_table_age)?,
+        max_table_age_ns,
         faults,
+        agent_crashes,
         reconvergences,
         estimate,
         warnings,

@@ -45,6 +45,9 @@ pub struct Scenario {
     pub measure: Measure,
     pub max_table_age: Nanos,
     pub faults: Vec<Fault>,
+    /// Crashes of switches' agents, by datacenter and time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agent_crashes: Vec<AgentCrash>,
     /// Random faults, whose times are drawn when the scenario is planned.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub random_faults: Vec<RandomFaults>,
@@ -506,6 +509,21 @@ impl Topology {
         });
         links.collect()
     }
+}
+
+/// Time span in which a datacenter's DCI switch has no agent, counted from the earliest possible flow start.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct AgentCrash {
+    /// Position of the entry with the crash in the scenario's list `faults`.
+    #[serde(skip)]
+    pub entry: usize,
+    /// Name of the datacenter.
+    pub dc: String,
+    /// Time of the crash.
+    pub at: Nanos,
+    /// Time at which the agent starts again, later than the crash; `None` if it stays down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restart: Option<Nanos>,
 }
 
 /// Cuts and repairs of groups of links at random times while flows start, in paper time.

@@ -11,10 +11,10 @@ use lab_parameters::{
     TeConfig, TimelyConfig, UcmpConfig, Value,
 };
 use lab_scenario::{
-    CcSpec, Fabric, Fault, FaultSpec, Files, PolicySpec, Scenario, Settings, SizeCdf, Traffic,
-    files, limits, missing_file, parse_with,
+    AgentCrash, CcSpec, Fabric, Fault, FaultSpec, Files, PolicySpec, Scenario, Settings, SizeCdf,
+    Traffic, files, limits, missing_file, parse_with,
 };
-use lab_units::{Ratio, Twin};
+use lab_units::{Nanos, Ratio, Twin};
 use serde_json::Value as Json;
 
 fn folder() -> PathBuf {
@@ -98,6 +98,8 @@ faults:
   - { at: 44 ms, link: [dc2, dc3], loss: 0.045 }
   - { at: 45 ms, links: [[dc1, dc2], [dc2, dc3]], down: true }
   - { at: 46 ms, dc: dc2, up: true }
+  - { at: 50 ms, agent: dc3, down: true }
+  - { at: 51 ms, agent: dc3, up: true }
   - random: { mtbf: 47 ms, mttr: 48 ms, groups: [[[dc1, dc2], [dc3, dc2]]], keep_connected: false, seed: 49 }
 expect: [\"ecmp.p99 <= 46\"]
 ";
@@ -209,6 +211,29 @@ fn a_fault_names_one_of_parallel_links() {
     let both =
         "  - { at: 1 ms, link: a-b_2, down: true }\n  - { at: 2 ms, link: a-b, down: true }\n";
     assert_eq!(links(both), [second, first]);
+}
+
+/// The order of the entries is not that of time.
+#[test]
+fn a_crash_of_an_agent_ends_with_its_next_restart() {
+    let faults = "  - { at: 30 ms, agent: a, down: true }
+  - { at: 20 ms, agent: a, up: true }
+  - { at: 5 ms, agent: c, down: true }
+  - { at: 10 ms, agent: a, down: true }\n";
+    let scenario = read("crashes.yaml", format!("{PARALLEL}{faults}").as_bytes());
+    let crash = |entry, dc: &str, at, restart: Option<u64>| AgentCrash {
+        entry,
+        dc: dc.to_owned(),
+        at: Nanos::from_millis(at),
+        restart: restart.map(Nanos::from_millis),
+    };
+    let expected = [
+        crash(3, "a", 10, Some(20)),
+        crash(0, "a", 30, None),
+        crash(2, "c", 5, None),
+    ];
+    assert_eq!(scenario.agent_crashes, expected);
+    assert!(scenario.faults.is_empty());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lab_parameters::{LcmpConfig, TeConfig, UcmpConfig};
+use lab_parameters::{LcmpConfig, Preset, TeConfig, UcmpConfig};
 use lab_policy::{BucketPolicy, MAX_CANDIDATES, Path, ecmp, ucmp, wcmp};
 use lab_redte::{Actor, AgentLayout, Header, TeamLayout, Weights, WeightsError, container};
 use lab_te::Topology;
@@ -116,6 +116,21 @@ impl PolicyPlan {
             Self::Buckets(_) | Self::Ucmp(_) | Self::Te(_) | Self::Trained(_) | Self::Own(_) => {
                 None
             }
+        }
+    }
+
+    /// Returns the emulated interval at which a switch's agent changes what decisions depend on: it samples queues, installs
+    /// the TE controller's splits, or computes splits from its weights. Returns `None` if decisions depend only on the
+    /// tables of the plan and on the datapath.
+    #[must_use]
+    pub fn agent_interval(&self) -> Option<Nanos> {
+        match self {
+            Self::Lcmp(config) if config.preset == Preset::Artifact => None,
+            Self::Lcmp(config) => Some(config.sample_interval_ns),
+            Self::Ebpf(own) => Some(own.parameters.sample_interval_ns),
+            Self::Te(te) => Some(te.interval_ns),
+            Self::Trained(trained) => Some(trained.interval_ns),
+            Self::Buckets(_) | Self::Ucmp(_) | Self::Own(_) => None,
         }
     }
 

@@ -15,9 +15,10 @@ use super::{
     timeline::Timeline,
 };
 use crate::{
+    agent_crashes::MissedChanges,
     demands,
     error::PlanError,
-    model::{NetworkLoad, Plan},
+    model::{AgentCrashPlan, NetworkLoad, Plan},
     network::Network,
     paper_units::PaperUnits,
     random_faults::{self, DrawnFaults},
@@ -47,6 +48,22 @@ pub struct Scope {
     /// Cuts that the scenario's random faults have drawn, in the order of `faults`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drawn_faults: Vec<DrawnFaults>,
+    /// Crashes of switches' agents, by time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub crashes: Vec<CrashEffect>,
+}
+
+/// Crash of a switch's agent, and the policies whose decisions it cannot change.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct CrashEffect {
+    /// Name of the datacenter.
+    pub dc: String,
+    /// Time of the crash, in paper time.
+    pub from_ns: Nanos,
+    /// Start of the next agent, in paper time; `None` if there is none.
+    pub to_ns: Option<Nanos>,
+    /// Labels of the policies under which the switch decides as if it had its agent.
+    pub idle_under: Vec<String>,
 }
 
 /// Time in which a plan's flows are under way, in paper time from the start of each repetition.
@@ -108,7 +125,29 @@ pub fn scope(plan: &Plan, written: &Scenario, source: &str) -> Result<Scope, Pla
         traffic: traffic(plan),
         fault_times_ns,
         drawn_faults: drawn_faults.collect(),
+        crashes: crashes(plan, &network),
     })
+}
+
+fn crashes(plan: &Plan, network: &Network) -> Vec<CrashEffect> {
+    let missed = MissedChanges {
+        network,
+        policies: &plan.policies,
+        faults: &plan.faults,
+        reconvergences: &plan.reconvergences,
+        max_table_age_ns: plan.max_table_age_ns,
+    };
+    let effect = |crash: &AgentCrashPlan| {
+        let policies = plan.policies.iter().enumerate();
+        let idle = policies.filter(|(index, _)| !missed.matter(crash, *index));
+        CrashEffect {
+            dc: plan.dcs[crash.dc.index()].name.clone(),
+            from_ns: crash.paper_at_ns,
+            to_ns: crash.restart.map(|restart| restart.paper_at_ns),
+            idle_under: idle.map(|(_, run)| run.label.clone()).collect(),
+        }
+    };
+    plan.agent_crashes.iter().map(effect).collect()
 }
 
 /// Returns a function from a policy's label to its line in the scenario.

@@ -164,7 +164,7 @@ fn sentence(
 }
 
 /// Returns the faults with their indices and lines in the scenario, such as `faults[0]` (line 12).
-fn named(inspection: &Inspection<'_>, faults: &[usize]) -> String {
+pub(super) fn named(inspection: &Inspection<'_>, faults: &[usize]) -> String {
     let lines = lab_scenario::item_lines(inspection.source, "faults");
     let place = |index: &usize| match lines.get(*index) {
         Some(line) => format!("`faults[{index}]` (line {line})"),

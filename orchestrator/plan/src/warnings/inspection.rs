@@ -1,15 +1,15 @@
 //! Inputs from which warnings are derived.
 
 use lab_scenario::{Files, Scenario};
-use lab_units::Engine;
+use lab_units::{Engine, Nanos};
 
 use crate::{
     capacity::Capacity,
     demand::Demand,
     estimate::PlaceEstimate,
     model::{
-        AutoScale, Estimate, FaultPlan, Flow, LoadPlan, MeasuredWindow, PolicyRun, Rdma,
-        Reconvergence, Scale, Switch, Warning,
+        AgentCrashPlan, AutoScale, Estimate, FaultPlan, Flow, LoadPlan, MeasuredWindow, PolicyRun,
+        Rdma, Reconvergence, Scale, Switch, Warning,
     },
     network::Network,
     paths::Paths,
@@ -31,6 +31,9 @@ pub(crate) struct Inspection<'a> {
     /// Number of flows by source and destination datacenter.
     pub pairs: PairFlows,
     pub faults: &'a [FaultPlan],
+    pub agent_crashes: &'a [AgentCrashPlan],
+    /// Age, in emulated time, beyond which a switch's tables count as stale.
+    pub max_table_age_ns: Nanos,
     pub reconvergences: &'a [Reconvergence],
     /// Number of switches on the longest path between two hosts, at the start or after a reconvergence.
     pub longest: u32,

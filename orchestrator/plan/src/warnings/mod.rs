@@ -1,5 +1,6 @@
 //! Warnings of a plan, which a reader should know before trusting results.
 
+mod agents;
 mod alike;
 mod choice;
 mod cuts;
@@ -45,6 +46,8 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     warnings.extend(of_traffic.into_iter().flatten());
     warnings.extend(faults::early(inspection));
     warnings.extend(faults::late(inspection));
+    warnings.extend(agents::without_traffic(inspection));
+    warnings.extend(agents::idle(inspection));
     warnings.extend(first_spans(
         faults::cut_off(inspection),
         "some pairs have no path",

@@ -17,7 +17,7 @@ pub(super) fn not_simulated(inspection: &Inspection<'_>) -> Option<Warning> {
         (
             "max_table_age",
             "simulated tables and samples do not expire",
-            scenario.max_table_age != defaults::MAX_TABLE_AGE,
+            scenario.max_table_age != defaults::MAX_TABLE_AGE && scenario.agent_crashes.is_empty(),
         ),
     ];
     let asked: Vec<String> = ignored

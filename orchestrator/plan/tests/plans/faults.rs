@@ -34,6 +34,34 @@ fn faults_are_scaled_and_in_order_of_time() {
     );
 }
 
+/// The scale's time factor is 10. Crashes change neither flows nor candidates.
+#[test]
+fn crashes_of_agents_are_scaled_and_change_nothing_else() {
+    let plan = common::plan(&with_faults(
+        "  - { at: 25 ms, agent: dc2, up: true }\n  - { at: 9 ms, agent: dc6, down: true }\n  \
+         - { at: 5 ms, agent: dc2, down: true }\n",
+    ));
+    let crashes: Vec<_> = plan
+        .agent_crashes
+        .iter()
+        .map(|crash| {
+            let restart = crash.restart.map(|restart| restart.at_ns);
+            (
+                plan.dcs[crash.dc.index()].name.as_str(),
+                crash.at_ns,
+                restart,
+            )
+        })
+        .collect();
+    let ms = Nanos::from_millis;
+    let expected = [("dc2", ms(50), Some(ms(250))), ("dc6", ms(90), None)];
+    assert_eq!(crashes, expected);
+    let without = common::plan(&common::testbed_text());
+    assert_eq!(plan.flows, without.flows);
+    assert_eq!(plan.switches, without.switches);
+    assert!(plan.faults.is_empty() && plan.reconvergences.is_empty());
+}
+
 #[test]
 fn a_change_keeps_those_before_it() {
     let plan = common::plan(&with_faults(

@@ -1,8 +1,8 @@
 //! Tests of the facts that limit what a run can show, on networks that are small enough to count by hand.
 
 use lab_plan::{
-    AlikeReason, CutTraffic, HarmfulCut, LoadedLink, Outage, PlanOptions, Scope, Utilisation,
-    resolve, scope,
+    AlikeReason, CrashEffect, CutTraffic, HarmfulCut, LoadedLink, Outage, PlanOptions, Scope,
+    Utilisation, resolve, scope,
 };
 use lab_units::{Engine, Nanos};
 
@@ -335,6 +335,22 @@ fn faults_leave_pairs_without_a_next_hop_for_a_time() {
     };
     assert_eq!(scope.outages, [outage(5, 8, 18), outage(20, 30, 20)]);
     assert_eq!(scope.fault_times_ns.len(), 4);
+}
+
+/// Only LCMP's agent has something to do.
+#[test]
+fn crashes_of_agents_name_the_policies_that_they_do_not_concern() {
+    let faults = "faults:
+  - { at: 5 ms, agent: a, down: true }
+  - { at: 8 ms, agent: a, up: true }";
+    let text = diamond(ALIKE, &format!("policies: [ecmp, lcmp]\n{FLOW}\n{faults}"));
+    let effect = CrashEffect {
+        dc: "a".to_owned(),
+        from_ns: Nanos::from_millis(5),
+        to_ns: Some(Nanos::from_millis(8)),
+        idle_under: vec!["ecmp".to_owned()],
+    };
+    assert_eq!(scope_of(&text).crashes, [effect]);
 }
 
 /// The first flow starts at 40 ms, the second repair is after that.

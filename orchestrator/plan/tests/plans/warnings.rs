@@ -111,6 +111,70 @@ fn faults_after_the_last_flow_change_nothing() {
     assert_eq!(late(repair), [""; 0]);
 }
 
+/// The flows are under way from 0 to about 21.7 ms and from 100 ms to about 121.7 ms.
+#[test]
+fn crashes_of_agents_beside_the_traffic_change_nothing() {
+    let late = |faults: &str| of_code("late-fault", of_faults(faults));
+    assert_eq!(late("{ at: 121 ms, agent: dc1, down: true }"), [""; 0]);
+    insta::assert_snapshot!(late("{ at: 123 ms, agent: dc1, down: true }")[0], @"the crash of an agent in `faults[0]` (line 12) affects no flow: the last flow would have ended by 121.7 ms (hint: set `at` earlier, or lengthen the traffic)");
+    let flows = ONE_FLOW.replace("size: 20 MB }", "size: 20 MB, start: 40 ms }");
+    let early = |up: &str| {
+        let faults = format!(
+            "faults: [{{ at: 1 ms, agent: dc1, down: true }}, {{ at: {up}, agent: dc1, up: true }}]"
+        );
+        let text = diamond(["100 Gbit", "100 Gbit"], &format!("{flows}\n{faults}"));
+        of_code("early-fault", warnings(&text))
+    };
+    assert_eq!(early("41 ms"), [""; 0]);
+    insta::assert_snapshot!(early("39 ms")[0], @"the crash of an agent in `faults[0]` (line 12) affects no flow: the agent is back before the first flow starts at 40 ms (hint: set `at` later)");
+}
+
+/// ECMP decides by tables that never change. LCMP samples queues, a repair needs the agent under every policy, and a
+/// reconvergence changes the tables; both are those of dc1's switch only if they happen while its agent is down.
+#[test]
+fn a_crash_matters_only_if_the_agent_has_something_to_do() {
+    let crash = "{ at: 20 ms, agent: dc1, down: true }, { at: 60 ms, agent: dc1, up: true }";
+    let idle = |policies: &str, routing: &str, more: &str| {
+        let more = format!("{ONE_FLOW}\n{routing}\nfaults: [{crash}{more}]");
+        let text = diamond(["100 Gbit", "100 Gbit"], &more);
+        let text = text.replace("policies: [ecmp, lcmp]", &format!("policies: [{policies}]"));
+        of_code("idle-agent-crash", warnings(&text))
+    };
+    insta::assert_snapshot!(idle("ecmp, wcmp", "", "")[0], @"the crash of an agent in `faults[0]` (line 13) affects no decision: under `ecmp`, `wcmp` the switch decides by tables that do not change meanwhile (hint: LCMP samples queues, and `te` and trained weights change splits; a repair of a link or a reconvergence needs the agent under every policy)");
+    assert_eq!(idle("ecmp, lcmp", "", ""), [""; 0]);
+    assert_eq!(idle("te-100ms", "", ""), [""; 0]);
+    let cut = |link: &str, down: &str, up: &str| {
+        format!(
+            ", {{ at: {down}, link: {link}, down: true }}, {{ at: {up}, link: {link}, up: true }}"
+        )
+    };
+    assert_eq!(
+        idle("ecmp", "", &cut("[dc1, dc2]", "10 ms", "50 ms")),
+        [""; 0]
+    );
+    assert_eq!(
+        idle("ecmp", "", &cut("[dc1, dc2]", "10 ms", "70 ms")).len(),
+        1
+    );
+    assert_eq!(
+        idle("ecmp", "", &cut("[dc2, dc4]", "10 ms", "50 ms")).len(),
+        1
+    );
+    let routing = "routing: { reconverge: { after: 1 ms } }";
+    assert_eq!(
+        idle("ecmp", routing, &cut("[dc2, dc4]", "30 ms", "90 ms")),
+        [""; 0]
+    );
+    assert_eq!(
+        idle("ecmp", routing, &cut("[dc2, dc4]", "70 ms", "90 ms")).len(),
+        1
+    );
+    // After 10 ms without confirmation, the switch hashes over all candidates alike, which ECMP does anyway.
+    let short = "max_table_age: 10 ms";
+    assert_eq!(idle("ecmp", short, "").len(), 1);
+    assert_eq!(idle("ecmp, wcmp", short, ""), [""; 0]);
+}
+
 #[test]
 fn faults_that_leave_no_path() {
     let cut_off = |faults: &str| of_code("cut-off", of_faults(faults));

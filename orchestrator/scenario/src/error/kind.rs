@@ -363,6 +363,24 @@ pub enum ProblemKind {
     FaultLinkTwice { between: [String; 2] },
     #[error("the link `{link}` is already in the list (hint: remove it here)")]
     FaultTwinTwice { link: String },
+    #[error(
+        "the agent of `{dc}` is already {state} at that time (hint: an agent that is down comes back by `up: true`)"
+    )]
+    AgentCrashChangesNothing { dc: String, state: &'static str },
+    #[error(
+        "the agent of `{dc}` crashes at that time too, so it is never down (hint: set `at` later)"
+    )]
+    AgentNeverDown { dc: String },
+    #[error(
+        "the switch of `{dc}` has no agent that could crash, because the datacenter is `legacy` (hint: name another one)"
+    )]
+    LegacyHasNoAgent { dc: String },
+    #[error(
+        "an agent can only be down or up, and has no {} (hint: name a link for that, or remove `{}`)",
+        list(keys),
+        keys.join("`, `")
+    )]
+    NotOfAgents { keys: Vec<&'static str> },
     #[error("`random` must be the only key of its entry, because it sets times, links and changes itself (hint: remove `{}`)", keys.join("`, `"))]
     KeysBesideRandom { keys: Vec<&'static str> },
 

@@ -122,14 +122,16 @@ impl Word for LinkName {
     }
 }
 
-/// Change of links: time, exactly one of `link`, `links` and `dc`, and exactly one other key; or `random` alone, which
-/// draws cuts and repairs.
+/// Change of links: time, exactly one of `link`, `links` and `dc`, and exactly one other key; crash or restart of a switch's
+/// agent: time, `agent`, and `down` or `up`; or `random` alone, which draws cuts and repairs.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [
     { "required": ["at", "link"], "minProperties": 3, "maxProperties": 3 },
     { "required": ["at", "links"], "minProperties": 3, "maxProperties": 3 },
     { "required": ["at", "dc"], "minProperties": 3, "maxProperties": 3 },
+    { "required": ["at", "agent", "down"], "maxProperties": 3 },
+    { "required": ["at", "agent", "up"], "maxProperties": 3 },
     { "required": ["random"], "maxProperties": 1 },
 ]))]
 pub struct Fault {
@@ -147,11 +149,15 @@ pub struct Fault {
     /// Name of a datacenter, all of whose links to other datacenters change in one instant.
     #[serde(default)]
     pub dc: Maybe<Text<String>>,
-    /// If true, cuts the link.
+    /// Name of a datacenter whose DCI switch loses its agent (`down`) or gets it back (`up`). Meanwhile the switch forwards
+    /// with its last tables.
+    #[serde(default)]
+    pub agent: Maybe<Text<String>>,
+    /// If true, cuts the link, or kills the agent.
     #[serde(default)]
     #[schemars(extend("const" = true))]
     pub down: Maybe<Text<bool>>,
-    /// If true, restores the link.
+    /// If true, restores the link, or starts the agent again.
     #[serde(default)]
     #[schemars(extend("const" = true))]
     pub up: Maybe<Text<bool>>,
@@ -186,8 +192,10 @@ pub struct RandomFaults {
 impl SetsParameters for Fault {
     type Set = LinkConfig;
 
-    const OWN: [&'static [&'static str]; 2] =
-        [&["at", "link", "links", "dc", "down", "up"], &["random"]];
+    const OWN: [&'static [&'static str]; 2] = [
+        &["at", "link", "links", "dc", "agent", "down", "up"],
+        &["random"],
+    ];
 
     keys!(Fault);
 

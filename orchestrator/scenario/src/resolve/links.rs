@@ -200,7 +200,8 @@ fn connected(
     }
 }
 
-/// Resolves the entries of the list `faults` that have a time; the module `random_faults` resolves the others.
+/// Resolves the entries of the list `faults` that change links at a given time; the modules `agents` and `random_faults`
+/// resolve the others.
 pub(super) fn faults(
     context: &mut Context<'_>,
     network: &IndexedTopology,
@@ -213,16 +214,11 @@ pub(super) fn faults(
     let known = KnownLinks::of(network);
     let mut faults = Vec::new();
     for (entry, raw) in raw.value.iter().enumerate() {
-        if raw.value.own.random.as_ref().is_some() {
+        let own = &raw.value.own;
+        if own.random.as_ref().is_some() || own.agent.as_ref().is_some() {
             continue;
         }
-        let at = match raw.value.own.at.as_ref() {
-            Some(at) => context.within(at, Nanos::ZERO..=limits::MAX_DURATION),
-            None => {
-                context.problem(&raw.range, ProblemKind::MissingKey { key: "at" });
-                None
-            }
-        };
+        let at = time(context, raw);
         let links = fault_links(context, &known, raw);
         let change = change(context, raw);
         if let (Some(at), Some(change)) = (at, change) {
@@ -244,6 +240,15 @@ pub(super) fn faults(
     }
     cuts_alternate(context, &faults);
     faults.into_iter().map(|(_, fault)| fault).collect()
+}
+
+/// Returns the time of a fault.
+pub(super) fn time(context: &mut Context<'_>, raw: &At<raw::With<raw::Fault>>) -> Option<Nanos> {
+    let Some(at) = raw.value.own.at.as_ref() else {
+        context.problem(&raw.range, ProblemKind::MissingKey { key: "at" });
+        return None;
+    };
+    context.within(at, Nanos::ZERO..=limits::MAX_DURATION)
 }
 
 /// Links that a fault may name.
@@ -275,7 +280,7 @@ fn fault_links(
     raw: &At<raw::With<raw::Fault>>,
 ) -> Vec<FaultyLink> {
     let own = &raw.value.own;
-    one_key!(context, &raw.range, own, "link": link, "links": links, "dc": dc);
+    one_key!(context, &raw.range, own, "link": link, "links": links, "dc": dc, "agent": agent);
     if let Some(link) = own.link.as_ref() {
         fault_link(context, known, link).into_iter().collect()
     } else if let Some(links) = own.links.as_ref() {
@@ -407,7 +412,8 @@ fn change(context: &mut Context<'_>, raw: &At<raw::With<raw::Fault>>) -> Option<
     }
 }
 
-fn is_true(
+/// Returns true if the value of `key`, a key that has no other value, is `true`.
+pub(super) fn is_true(
     context: &mut Context<'_>,
     text: &Text<bool>,
     key: &'static str,

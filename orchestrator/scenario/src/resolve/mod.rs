@@ -1,6 +1,7 @@
 //! Conversion of a parsed text into a [`Scenario`]: parses values, fills in defaults, and checks consistency. It goes
 //! on after a problem, so that all problems are reported together.
 
+mod agents;
 pub(crate) mod context;
 mod contexts;
 pub(crate) mod expectations;
@@ -73,6 +74,10 @@ pub(crate) fn resolve(
         faults: {
             let (context, raw) = all.of(|raw| raw.faults.as_ref());
             links::faults(context, &topology, raw)
+        },
+        agent_crashes: {
+            let (context, raw) = all.of(|raw| raw.faults.as_ref());
+            agents::agent_crashes(context, &topology, raw)
         },
         random_faults: {
             let (context, raw) = all.of(|raw| raw.faults.as_ref());

@@ -50,6 +50,7 @@ fn alone(context: &mut Context<'_>, raw: &At<raw::With<raw::Fault>>) {
         ("link", own.link.as_ref().is_some()),
         ("links", own.links.as_ref().is_some()),
         ("dc", own.dc.as_ref().is_some()),
+        ("agent", own.agent.as_ref().is_some()),
         ("down", own.down.as_ref().is_some()),
         ("up", own.up.as_ref().is_some()),
     ];

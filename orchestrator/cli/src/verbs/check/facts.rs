@@ -1,7 +1,8 @@
 //! Text of what a run cannot show: one paragraph for each fact, with the lines of the scenario and a remedy.
 
 use lab_plan::{
-    AlikePolicies, DrawnFaults, LoadedCut, LoadedLink, Outage, Plan, Scope, SingleCuts, Utilisation,
+    AlikePolicies, CrashEffect, DrawnFaults, LoadedCut, LoadedLink, Outage, Plan, Scope,
+    SingleCuts, Utilisation,
 };
 use lab_reports::Statistic;
 use lab_units::{
@@ -172,8 +173,25 @@ fn single_cuts(cuts: &SingleCuts, reconverge: Option<Nanos>) -> String {
 
 fn faults(scope: &Scope, reconverge: Option<Nanos>) -> String {
     let drawn: Vec<String> = scope.drawn_faults.iter().map(drawn).collect();
-    let all = [times(scope, reconverge)].into_iter().chain(drawn);
-    all.collect::<Vec<_>>().join("; ")
+    let has_only_crashes = scope.fault_times_ns.is_empty() && !scope.crashes.is_empty();
+    let links = (!has_only_crashes).then(|| times(scope, reconverge));
+    let shown = scope.crashes.iter().take(NAMED).map(crash);
+    let facts: Vec<String> = links.into_iter().chain(drawn).chain(shown).collect();
+    let more = more(scope.crashes.len() - scope.crashes.len().min(NAMED));
+    format!("{}{more}", facts.join("; "))
+}
+
+/// Describes the crash of an agent, and the policies under which it changes nothing.
+fn crash(crash: &CrashEffect) -> String {
+    let idle = match crash.idle_under.as_slice() {
+        [] => String::new(),
+        labels => format!(
+            ", which changes no decision under `{}`",
+            labels.join("`, `")
+        ),
+    };
+    let span = window(crash.from_ns, crash.to_ns);
+    format!("the switch of `{}` has no agent {span}{idle}", crash.dc)
 }
 
 /// Describes how many cuts an entry with random faults has drawn.

@@ -11,7 +11,7 @@ use lab_units::show::{Side, about_bytes, about_time, commas, paragraph, table};
 
 use std::collections::BTreeSet;
 
-use crate::model::{FaultChange, Plan, Reconvergence};
+use crate::model::{AgentCrashPlan, FaultChange, Plan, Reconvergence};
 
 /// Renders `plan` as text of at most 100 columns: topology, paths, policies, flows, cost, assumptions, warnings.
 #[must_use]
@@ -25,6 +25,7 @@ pub fn render_table(plan: &Plan) -> String {
         transport::section(plan),
         flows::section(plan),
         faults(plan),
+        agent_crashes(plan),
         reconvergences(plan),
         estimate(plan),
         assumptions(plan),
@@ -100,6 +101,31 @@ fn faults(plan: &Plan) -> String {
         .collect();
     let sides = [Side::Right, Side::Left, Side::Left];
     format!("Faults (paper time)\n{}", table(2, sides, &rows))
+}
+
+/// Renders the time spans in which switches have no agent.
+fn agent_crashes(plan: &Plan) -> String {
+    if plan.agent_crashes.is_empty() {
+        return String::new();
+    }
+    let row = |crash: &AgentCrashPlan| {
+        let until = crash.restart.map_or_else(
+            || "the end".to_owned(),
+            |restart| restart.paper_at_ns.to_string(),
+        );
+        [
+            crash.paper_at_ns.to_string(),
+            until,
+            plan.dcs[crash.dc.index()].name.clone(),
+        ]
+    };
+    let mut rows = vec![["from", "until", "switch"].map(str::to_owned)];
+    rows.extend(plan.agent_crashes.iter().map(row));
+    let sides = [Side::Right, Side::Right, Side::Left];
+    format!(
+        "Switches without an agent (paper time)\n{}",
+        table(2, sides, &rows)
+    )
 }
 
 /// Renders the times at which the switches get new candidates.

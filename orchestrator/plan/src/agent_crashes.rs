@@ -1,0 +1,98 @@
+//! Crashes of switches' agents, and whether they can matter under a policy.
+//!
+//! Without its agent, a switch forwards with its last tables. Paths, candidates and ideal FCTs stay those of the plan.
+
+use lab_scenario::Scenario;
+use lab_units::{DcId, Nanos};
+
+use crate::{
+    error::PlanError,
+    model::{
+        AgentCrashPlan, AgentRestart, Dc, FaultChange, FaultPlan, PolicyPlan, PolicyRun,
+        Reconvergence, Scale,
+    },
+    network::Network,
+};
+
+/// Returns the crashes of a scenario's agents, ordered by time, then by datacenter.
+///
+/// # Errors
+/// If a datacenter is unknown, or a time does not fit in 64 bits after scaling.
+pub(crate) fn resolve(
+    scenario: &Scenario,
+    dcs: &[Dc],
+    scale: &Scale,
+) -> Result<Vec<AgentCrashPlan>, PlanError> {
+    let mut crashes = Vec::new();
+    for crash in &scenario.agent_crashes {
+        let path = format!("faults[{}]", crash.entry);
+        let place = (0u32..).zip(dcs).find(|(_, dc)| dc.name == crash.dc);
+        let (index, _) = place.ok_or_else(|| PlanError::Unknown {
+            path: format!("{path}.agent"),
+            what: "datacenter",
+            name: crash.dc.clone(),
+            hint: String::new(),
+        })?;
+        let at_path = format!("{path}.at");
+        let restart = |paper_at_ns: Nanos| {
+            Ok(AgentRestart {
+                at_ns: scale.instant(&at_path, paper_at_ns)?,
+                paper_at_ns,
+            })
+        };
+        crashes.push(AgentCrashPlan {
+            dc: DcId(index),
+            at_ns: scale.instant(&at_path, crash.at)?,
+            paper_at_ns: crash.at,
+            restart: crash.restart.map(restart).transpose()?,
+        });
+    }
+    crashes.sort_by_key(|crash| (crash.at_ns, crash.dc));
+    Ok(crashes)
+}
+
+/// Changes of a plan that a switch without an agent can miss.
+#[derive(Clone, Copy)]
+pub(crate) struct MissedChanges<'a> {
+    pub network: &'a Network,
+    pub policies: &'a [PolicyRun],
+    pub faults: &'a [FaultPlan],
+    pub reconvergences: &'a [Reconvergence],
+    /// Age, in emulated time, beyond which a switch's tables count as stale.
+    pub max_table_age_ns: Nanos,
+}
+
+impl MissedChanges<'_> {
+    /// Returns true if the switch's decisions under the policy at index `policy` can depend on whether the agent is down.
+    ///
+    /// They cannot if the agent's periodic work changes nothing that decisions depend on, the tables of the plan do not
+    /// change meanwhile, no link of the switch comes back, and the tables do not become so old that the switch hashes over
+    /// all candidates alike, which ECMP does anyway.
+    pub fn matter(self, crash: &AgentCrashPlan, policy: usize) -> bool {
+        let plan = &self.policies[policy].policy;
+        if plan.agent_interval().is_some() {
+            return true;
+        }
+        let switch = crash.dc.index();
+        let expires = crash.at_ns.saturating_add(self.max_table_age_ns);
+        if *plan != PolicyPlan::ECMP && crash.covers(expires) {
+            return true;
+        }
+        let is_here = |fault: &FaultPlan| {
+            let link = &self.network.links[fault.link.index()];
+            let ends = [link.a, link.b].map(|node| self.network.nodes[node.index()].dc);
+            ends.contains(&crash.dc)
+        };
+        let of_faults = self.faults.iter().any(|fault| {
+            let mut updates = fault.path_cost_updates.iter();
+            crash.covers(fault.at_ns)
+                && ((fault.change == FaultChange::Up && is_here(fault))
+                    || updates.any(|row| (row.policy, row.switch) == (policy, switch)))
+        });
+        let mut reconvergences = self.reconvergences.iter();
+        of_faults
+            || reconvergences.any(|change| {
+                crash.covers(change.at_ns) && change.rows.iter().any(|row| row.switch == switch)
+            })
+    }
+}
