@@ -57,6 +57,9 @@ pub struct Port {
     pub wire: Wire,
     /// True unless a fault has cut the link.
     pub is_up: bool,
+    /// True at a DCI switch whose link came back while the switch had no agent, until the agent is back: packets arrive, but
+    /// decisions and pinned flows treat the port as dead.
+    pub is_marked_dead: bool,
     /// Number of cuts of the link so far, modulo 256; packets that were on the wire at a cut are lost.
     pub cuts: u8,
     /// ECN marking by the egress queue; `None` at hosts.
@@ -125,6 +128,7 @@ impl Port {
             limit: wire.buffer_bytes.get(),
             wire: Wire::default(),
             is_up: true,
+            is_marked_dead: false,
             cuts: 0,
             congestion: wire.ecn.as_ref().map(congestion_point),
             loss: times_2_32(wire.loss),

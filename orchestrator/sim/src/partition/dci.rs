@@ -3,14 +3,17 @@
 use lab_abi::rows::Counters;
 use lab_plan::Role;
 use lab_policy::{
-    LcmpConfig, Path, Trigger,
+    LcmpConfig, Path, Preset, Rule, Trigger,
     lcmp::{Levels, PortProvision, PortState, PortThresholds},
     legacy,
 };
 use lab_units::{BitsPerSec, Bytes, Nanos};
 use rustc_hash::FxHashMap;
 
-use super::{Partition, flow_ageing::FlowAgeing, flow_table::FlowTable, te_weights::TeWeights};
+use super::{
+    Partition, agent::WithoutAgent, flow_ageing::FlowAgeing, flow_table::FlowTable,
+    te_weights::TeWeights,
+};
 use crate::{
     cc::CongestionControl,
     packet::{Kind, Packet},
@@ -31,6 +34,8 @@ pub(super) struct Dci<'w> {
     pub monitored: Vec<MonitoredPort>,
     /// Flow sizes counted so far; `None` unless the policy is UCMP with flow ageing.
     pub flow_ageing: Option<FlowAgeing>,
+    /// Time without the switch's agent; `None` while the agent runs.
+    pub without_agent: Option<WithoutAgent>,
     /// TE weights; `None` unless the policy is traffic engineering and the switch has an agent.
     pub te_weights: Option<TeWeights>,
     /// Egress port of each flow's latest data packet; `None` if the switch pins flows, or if the plan has no faults
@@ -76,6 +81,7 @@ impl<'w> Dci<'w> {
             counters: Counters::default(),
             monitored,
             flow_ageing,
+            without_agent: None,
             te_weights: TeWeights::new(world, dc),
             unpinned: {
                 let is_hashed = S::PINS_EVERYTHING && world.is_plain_ecmp;
@@ -122,6 +128,14 @@ impl MonitoredPort {
     ) {
         if let RunPolicy::Lcmp(config) = &world.policy {
             self.thresholds = Self::new(world, wire, config).thresholds;
+        }
+    }
+
+    /// Begins anew with the queue that the port has at `now`, as an agent that has just started.
+    pub fn restart(&mut self, now: SimTime, port: &Port, config: &LcmpConfig) {
+        self.state = PortState::holding(now.nanos_trunc(), Bytes::new(port.total_bytes));
+        if config.preset == Preset::Paper {
+            self.sample(now, port, config);
         }
     }
 
@@ -258,6 +272,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let port = ports[decision.chosen];
         self.pin(key, port);
         self.dci.counters.count(trigger, decision.rule);
+        self.dci.counters.stale += u64::from(decision.rule == Rule::Stale);
         self.work.reroutes += u64::from(trigger != Trigger::NewFlow);
         self.trace
             .push(TraceEvent::Decision(Box::new(DecisionEvent {

@@ -36,7 +36,11 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
                 buckets: self.buckets_of(key, to_dc, index, candidate),
             })
             .collect();
+        let is_stale = self.tables_are_stale();
         match &self.world.policy {
+            RunPolicy::Buckets | RunPolicy::FlowAgeing(_) if is_stale => {
+                Some((lcmp::decide_stale(&inputs, hash)?, ports()))
+            }
             RunPolicy::Buckets | RunPolicy::FlowAgeing(_) => {
                 Some((ecmp::decide(&inputs, hash)?, ports()))
             }
@@ -46,6 +50,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             }
             RunPolicy::Lcmp(config) => {
                 self.set_congestion(node, candidates, &mut inputs, config);
+                if is_stale {
+                    return Some((lcmp::decide_stale(&inputs, hash)?, ports()));
+                }
                 let decision = lcmp::decide(&inputs, hash, config)?;
                 match (config.preset, decision.rule) {
                     // In the artifact, a fallback uses all candidates in the order of its table, while a scored
@@ -98,7 +105,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 
     /// Sets each candidate's C_cong, from the last sample (`paper`) or from the artifact's monitor, which samples all
-    /// ports of the switch once per candidate.
+    /// ports of the switch once per candidate. While the agent is down, both keep the values of before.
     fn set_congestion(
         &mut self,
         node: u32,
@@ -111,7 +118,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let base = (first - self.first_port) as usize;
         for (candidate, input) in candidates.iter().zip(inputs) {
             let index = (candidate.port - first) as usize;
-            if config.preset == Preset::Artifact {
+            if config.preset == Preset::Artifact && !self.is_agent_down() {
                 for (monitored, port) in self.dci.monitored.iter_mut().zip(&self.ports[base..]) {
                     let queue = Bytes::new(port.total_bytes);
                     let thresholds = &monitored.thresholds;

@@ -10,9 +10,11 @@ use super::Partition;
 use crate::{cc::CongestionControl, semantics::SemanticsRules};
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
+    /// Returns true if the switch sends packets through `port`: its link is up, and the agent knows.
     #[inline]
     pub(super) fn is_up(&self, port: u32) -> bool {
-        self.ports[(port - self.first_port) as usize].is_up
+        let port = &self.ports[(port - self.first_port) as usize];
+        port.is_up && !port.is_marked_dead
     }
 
     /// Returns why a packet needs a decision, given the port to which its flow is pinned; `None` if the packet takes

@@ -1,6 +1,6 @@
-//! Scheduled faults: link down, link up, new link parameters, new path costs, new candidates.
+//! Scheduled faults: link down, link up, new link parameters, new path costs, new candidates, crashes of the agent.
 
-use lab_plan::FaultChange;
+use lab_plan::{AgentCrashPlan, FaultChange};
 
 use super::Partition;
 use crate::{
@@ -19,14 +19,25 @@ enum FaultTarget {
     Port(u32, FaultChange),
     /// New path costs or new candidates, as an index into [`World::path_cost_updates`].
     PathCosts(usize),
+    /// Crash of the DCI switch's agent.
+    AgentCrash,
+    /// Start of the next agent.
+    AgentRestart,
 }
 
-/// Returns the changes that the plan's faults make in the partition of `dc`.
+/// Returns the changes that the plan's faults make in the partition of `dc`. Of several at one instant, crashes of the agent
+/// come first and restarts last.
 pub(super) fn partition_faults<S: SemanticsRules, C: CongestionControl>(
     world: &World<'_, S, C>,
     dc: u32,
 ) -> Vec<PartitionFault> {
-    let mut faults = Vec::new();
+    let crashes = world.plan.agent_crashes.iter();
+    let here: Vec<_> = crashes.filter(|crash| crash.dc.0 == dc).collect();
+    let crash = |crash: &&AgentCrashPlan| PartitionFault {
+        at: crash.at_ns.into(),
+        target: FaultTarget::AgentCrash,
+    };
+    let mut faults: Vec<PartitionFault> = here.iter().map(crash).collect();
     for fault in &world.plan.faults {
         for port in [fault.link.port_a(), fault.link.port_b()] {
             let port = world.network.port(port);
@@ -47,6 +58,11 @@ pub(super) fn partition_faults<S: SemanticsRules, C: CongestionControl>(
             });
         }
     }
+    let restarts = here.iter().filter_map(|crash| crash.restart);
+    faults.extend(restarts.map(|restart| PartitionFault {
+        at: restart.at_ns.into(),
+        target: FaultTarget::AgentRestart,
+    }));
     faults
 }
 
@@ -55,15 +71,18 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let world = self.world;
         let (port, change) = match self.faults[index].target {
             FaultTarget::Port(port, change) => (port, change),
-            FaultTarget::PathCosts(index) => {
-                let update = &world.path_cost_updates[index];
-                return self.dci.provision(update.to_dc, &update.candidates);
-            }
+            FaultTarget::PathCosts(index) => return self.update_path_costs(index),
+            FaultTarget::AgentCrash => return self.crash_agent(),
+            FaultTarget::AgentRestart => return self.restart_agent(),
         };
         match change {
             FaultChange::Down => self.cut(port),
             FaultChange::Up => {
-                self.port(port).is_up = true;
+                // The switch program marks ports dead, but only the agent revives them.
+                let is_marked_dead = self.is_agent_down();
+                let restored = self.port(port);
+                restored.is_up = true;
+                restored.is_marked_dead |= is_marked_dead;
                 self.kick(port);
             }
             FaultChange::Wire(wire) => {

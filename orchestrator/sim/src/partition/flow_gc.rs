@@ -20,11 +20,13 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Removes the entries of idle flows, when a garbage collection is due.
+    /// Removes the entries of idle flows, when a garbage collection is due; the agent does so.
     pub(super) fn flow_gc_due(&mut self) {
-        let idle_timeout = self.world.flow_table.idle_timeout;
-        let horizon = self.now.saturating_sub(idle_timeout.into());
-        self.dci.table.collect(horizon);
+        if !self.is_agent_down() {
+            let idle_timeout = self.world.flow_table.idle_timeout;
+            let horizon = self.now.saturating_sub(idle_timeout.into());
+            self.dci.table.collect(horizon);
+        }
         self.schedule_flow_gc();
     }
 
@@ -35,14 +37,28 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             self.work.not_pinned += 1;
         }
         if self.dci.table.wants_eviction() {
-            let at = next_multiple(self.now, self.world.flow_table.sample_interval);
-            self.events.push(at, EventKind::Eviction, 0);
+            self.schedule_eviction();
         }
     }
 
-    /// Evicts the least recently seen flows beyond the table's capacity.
+    fn schedule_eviction(&mut self) {
+        let at = next_multiple(self.now, self.world.flow_table.sample_interval);
+        self.events.push(at, EventKind::Eviction, 0);
+    }
+
+    /// Evicts the least recently seen flows beyond the table's capacity; without an agent, nothing is evicted until the next
+    /// agent starts.
     pub(super) fn eviction_due(&mut self) {
-        self.dci.table.evict_excess();
+        if !self.is_agent_down() {
+            self.dci.table.evict_excess();
+        }
+    }
+
+    /// Schedules the eviction that was due while the switch had no agent, if there was one.
+    pub(super) fn resume_eviction(&mut self) {
+        if self.dci.table.awaits_eviction() {
+            self.schedule_eviction();
+        }
     }
 }
 

@@ -89,6 +89,11 @@ impl FlowTable {
         is_full && !std::mem::replace(&mut self.is_eviction_due, true)
     }
 
+    /// Returns true if an eviction has been requested and has not taken place.
+    pub const fn awaits_eviction(&self) -> bool {
+        self.is_eviction_due
+    }
+
     /// Evicts the least recently seen flows until the table is within its capacity.
     pub fn evict_excess(&mut self) {
         self.is_eviction_due = false;

@@ -11,8 +11,9 @@
 //! - `switch`: buffers, PFC, ECMP inside the fabric
 //! - `dci`: tables of the DCI switch and the egress port of each packet; `decide`: the policy
 //! - `flow_table`, `flow_gc`, `failover`, `flow_ageing`, `te_weights`: parts of the DCI switch
-//! - `faults`, `sampling`: scheduled faults, periodic samples
+//! - `faults`, `sampling`: scheduled faults, periodic samples; `agent`: time without the switch's agent
 
+mod agent;
 mod channel;
 mod dci;
 mod decide;

@@ -1,14 +1,16 @@
-//! Periodic samples: LCMP's monitor, and the records of links, queues and switches.
+//! Periodic samples: LCMP's monitor, and the records of links, queues and switches. The agent of a switch takes them, so
+//! there are none while it is down.
 
 use lab_plan::LinkKind;
 use lab_policy::{Preset, lcmp::Levels};
 use lab_recorder::QpRate;
 use lab_units::Nanos;
 
-use super::Partition;
+use super::{Partition, dci::MonitoredPort};
 use crate::{
     cc::CongestionControl,
     event::EventKind,
+    port::Port,
     semantics::SemanticsRules,
     time::SimTime,
     trace::{PortSample, QueueSample, RateSample, SwitchSample, TraceEvent},
@@ -41,33 +43,48 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.events.push(at, kind, 0);
     }
 
-    /// Takes LCMP's periodic sample of the DCI switch's ports (Sec. 3.3).
+    /// Takes LCMP's periodic sample of the DCI switch's ports (Sec. 3.3), unless the switch has no agent.
     pub(super) fn monitor_due(&mut self) {
         let world = self.world;
         let RunPolicy::Lcmp(config) = &world.policy else {
             return;
         };
-        let node = world.switches[self.dc as usize].node;
-        let first = world.network.nodes[node as usize].ports.start - self.first_port;
-        let ports = &self.ports[first as usize..];
-        for (monitored, port) in self.dci.monitored.iter_mut().zip(ports) {
-            monitored.sample(self.now, port, config);
+        if !self.is_agent_down() {
+            let now = self.now;
+            self.each_monitored(|monitored, port| monitored.sample(now, port, config));
         }
         self.schedule_after(EventKind::Monitor, config.sample_interval_ns);
     }
 
+    /// Applies `change` to each port of the DCI switch that LCMP monitors.
+    pub(super) fn each_monitored(&mut self, change: impl Fn(&mut MonitoredPort, &Port)) {
+        let world = self.world;
+        let node = world.switches[self.dc as usize].node;
+        let first = world.network.nodes[node as usize].ports.start - self.first_port;
+        let ports = &self.ports[first as usize..];
+        for (monitored, port) in self.dci.monitored.iter_mut().zip(ports) {
+            change(monitored, port);
+        }
+    }
+
     pub(super) fn sample_links_due(&mut self) {
-        self.sample_links();
+        if !self.is_agent_down() {
+            self.sample_links();
+        }
         self.schedule_after(EventKind::SampleLinks, self.world.plan.measure.links_ns);
     }
 
     pub(super) fn sample_queues_due(&mut self) {
-        self.sample_queues();
+        if !self.is_agent_down() {
+            self.sample_queues();
+        }
         self.schedule_after(EventKind::SampleQueues, self.world.plan.measure.queues_ns);
     }
 
     pub(super) fn sample_switch_due(&mut self) {
-        self.sample_switch();
+        if !self.is_agent_down() {
+            self.sample_switch();
+        }
         self.schedule_after(EventKind::SampleSwitch, self.world.plan.measure.switches_ns);
     }
 

@@ -91,7 +91,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         if let Some(te) = &world.te {
             self.engineer(te);
         }
-        if let Some(trained) = &world.trained {
+        if let Some(trained) = world.trained.as_ref().filter(|_| !self.is_agent_down()) {
             self.decide_split(trained);
         }
         self.schedule_te_tick();
@@ -129,8 +129,23 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
+    /// Discards the demands and sent bytes of the current interval, which an agent that starts now has not measured.
+    pub(super) fn restart_te(&mut self) {
+        let world = self.world;
+        let trained = world.trained.as_ref().and_then(|it| it.switch(self.dc));
+        let sent = |number: &u32| {
+            let port = &self.ports[(number - self.first_port) as usize];
+            port.counts.tx_bytes
+        };
+        let tx_bytes = trained.map(|switch| switch.ports.iter().map(sent).collect());
+        if let Some(te_weights) = &mut self.dci.te_weights {
+            te_weights.sent.fill(0);
+            te_weights.tx_bytes = tx_bytes.unwrap_or_default();
+        }
+    }
+
     /// Installs the buckets for the flows to `to_dc` that start from now on.
-    fn install(&mut self, to_dc: u32, buckets: Buckets) {
+    pub(super) fn install(&mut self, to_dc: u32, buckets: Buckets) {
         if let Some(te_weights) = &mut self.dci.te_weights {
             te_weights.tables[to_dc as usize].clone_from(&buckets);
             self.trace.push(TraceEvent::Split(Box::new(SplitEvent {
@@ -146,7 +161,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// that ends.
     ///
     /// A switch without an agent reports zero demands. The rates of its links are reported too, because the controller
-    /// has them from provisioning.
+    /// has them from provisioning. While an agent is down, its switch reports nothing either, and the next agent gets the
+    /// weights that are due meanwhile.
     fn engineer(&mut self, te: &TeController) {
         let links = self.link_rates();
         let nothing = vec![0; self.world.network.dcs.len()];
@@ -155,8 +171,14 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             te.report(tick, self.dc, &nothing, &links);
             return;
         };
-        let sent = std::mem::replace(&mut te_weights.sent, nothing);
-        for (to_dc, buckets) in te.due(tick, self.dc) {
+        let sent = std::mem::replace(&mut te_weights.sent, nothing.clone());
+        let due = te.due(tick, self.dc);
+        if let Some(without_agent) = &mut self.dci.without_agent {
+            without_agent.miss_buckets(due);
+            te.report(tick, self.dc, &nothing, &links);
+            return;
+        }
+        for (to_dc, buckets) in due {
             self.install(to_dc, buckets);
         }
         te.report(tick, self.dc, &sent, &links);

@@ -7,7 +7,7 @@ use lab_sim::EndReason;
 use crate::lab::{EQUAL_PATHS, HOST_DELAY, MILLI, PACKET, plan, simulate};
 
 /// Returns a scenario with two equal paths from dc1 to dc4; dc2's own traffic to dc4 fills one of them for 40 ms.
-fn crossing(agent: &str) -> String {
+pub fn crossing(agent: &str) -> String {
     let small: Vec<_> = [5, 15, 25, 35]
         .map(|at| format!("{{ from: dc1/h1, to: dc4/h2, size: 80 kB, start: {at} ms }}"))
         .to_vec();

@@ -3,6 +3,7 @@
 //! Unless a test says otherwise, rates are 100 Gbit/s and packets are full: 4,096 B of payload are 4,154 B on the wire
 //! and take 332.32 ns. An ACK of 62 B takes 4.96 ns, and the link between a host and its switch has a delay of 1 µs.
 
+mod agent_crashes;
 mod artifact;
 mod candidates;
 mod congestion_control;

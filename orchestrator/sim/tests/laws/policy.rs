@@ -5,7 +5,7 @@ use lab_sim::EndReason;
 use crate::lab::{MILLI, Run, plan, port_towards, simulate, simulate_until};
 
 /// Returns a scenario with two equal paths from dc1 to dc4; flows from two hosts in dc1 to dc2 fill one of them.
-fn busy_path(policies: &str, agent: &str) -> String {
+pub fn busy_path(policies: &str, agent: &str) -> String {
     let crossing: Vec<_> = (1..=16)
         .map(|flow| {
             let host = flow % 4 + 1;
