@@ -7,8 +7,8 @@ use lab_plan::{
     model::{FaultPlan, Flow, Link, LinkKind},
 };
 use lab_records::{
-    Clock, DcInfo, EngineInfo, FaultInfo, FlowsWithChoice, Granularity, LinkInfo, Location,
-    MeasuredFlows, Provenance, RunInfo, ScaleInfo, SimInfo,
+    AgentCrashInfo, Clock, DcInfo, EngineInfo, FaultInfo, FlowsWithChoice, Granularity, LinkInfo,
+    Location, MeasuredFlows, Provenance, RunInfo, ScaleInfo, SimInfo,
 };
 use lab_units::{BitsPerSec, DcId, NodeId};
 
@@ -115,6 +115,15 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
             .faults
             .iter()
             .map(|fault| fault_info(plan, fault))
+            .collect(),
+        agent_crashes: plan
+            .agent_crashes
+            .iter()
+            .map(|crash| AgentCrashInfo {
+                dc: plan.dcs[crash.dc.index()].name.clone(),
+                from_ns: crash.paper_at_ns,
+                to_ns: crash.restart.map(|restart| restart.paper_at_ns),
+            })
             .collect(),
         granularity: Granularity {
             sub_packet_flows_percent: plan.estimate.sub_packet_flows_percent,

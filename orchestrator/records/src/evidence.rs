@@ -73,6 +73,17 @@ pub struct OutageFlows {
     pub unfinished: u64,
 }
 
+/// Counts for one policy while a switch had no agent, over all repetitions.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct CrashCounts {
+    /// Number of decisions that the switch recorded meanwhile.
+    pub decisions: u64,
+    /// Number of these decisions by a hash over all live candidates, because tables or queue samples were stale.
+    pub stale: u64,
+    /// Number of times that the agent would have sampled queues or changed splits meanwhile; 0 if the policy needs neither.
+    pub missed: u64,
+}
+
 /// Unfinished flows of one policy, over all repetitions.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 pub struct UnfinishedFlows {
@@ -104,6 +115,10 @@ pub struct PolicyEvidence {
     /// Flows in each of the [outages](Evidence::outages), in the same order; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<OutageFlows>,
+    /// Counts for each of the run's [crashes of agents](crate::RunInfo::agent_crashes), in the same order; left out if there
+    /// are none, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crashes: Vec<CrashCounts>,
     /// Unfinished flows; `None` if none of them was under way during an outage of its pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<UnfinishedFlows>,

@@ -71,6 +71,9 @@ pub struct RunInfo {
     /// Faults by time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultInfo>,
+    /// Crashes of switches' agents by time; left out if there are none, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agent_crashes: Vec<AgentCrashInfo>,
     /// Inaccuracy that results because packet sizes are not scaled.
     pub granularity: Granularity,
     /// Warnings of the plan.
@@ -188,6 +191,17 @@ pub struct FaultInfo {
     /// versions, whose link rates are read as constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<BitsPerSec>,
+}
+
+/// Planned time span in which a datacenter's DCI switch has no agent.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct AgentCrashInfo {
+    /// Name of the datacenter.
+    pub dc: String,
+    /// Time of the crash relative to the repetition's start, in paper time.
+    pub from_ns: Nanos,
+    /// Start of the next agent, in paper time; `None` if there is none while flows run.
+    pub to_ns: Option<Nanos>,
 }
 
 /// Inaccuracy that results because packet sizes are not scaled.

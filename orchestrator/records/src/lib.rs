@@ -83,13 +83,13 @@ pub use directory::{create_run_dir, point_latest};
 pub use ends::RepetitionEnds;
 pub use error::RecordsError;
 pub use evidence::{
-    BusyLink, Changed, Evidence, Failover, FailoverSpan, FlowTables, HashCounts, LcmpCounts,
-    ListedFlows, Mechanism, Met, OfferedLoad, OutageFlows, OutageInfo, PathDifference,
+    BusyLink, Changed, CrashCounts, Evidence, Failover, FailoverSpan, FlowTables, HashCounts,
+    LcmpCounts, ListedFlows, Mechanism, Met, OfferedLoad, OutageFlows, OutageInfo, PathDifference,
     PolicyEvidence, Sampling, SplitCounts, UnfinishedFlows,
 };
 pub use info::{
-    DcInfo, EngineInfo, FaultInfo, FlowsWithChoice, Granularity, LinkInfo, Location, MeasuredFlows,
-    RunInfo, ScaleInfo, SimInfo,
+    AgentCrashInfo, DcInfo, EngineInfo, FaultInfo, FlowsWithChoice, Granularity, LinkInfo,
+    Location, MeasuredFlows, RunInfo, ScaleInfo, SimInfo,
 };
 pub use lab_files::draft;
 pub use lab_units::{Clock, LinkChange, Semantics};

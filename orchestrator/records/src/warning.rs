@@ -259,6 +259,7 @@ mod tests {
             tables: None,
             failovers: Vec::new(),
             outages: Vec::new(),
+            crashes: Vec::new(),
             unfinished: None,
             undecided: 0,
         }

@@ -61,6 +61,7 @@ pub fn info() -> RunInfo {
         dcs: vec![dc("dc1", 1), dc("dc8", 1)],
         links: vec![link("dc1", "dc8", 200, 5)],
         faults: Vec::new(),
+        agent_crashes: Vec::new(),
         granularity: Granularity {
             sub_packet_flows_percent: 0,
             packet_vs_delay_percent: 3,
@@ -200,6 +201,7 @@ pub fn evidence(policy: &str) -> PolicyEvidence {
         tables: None,
         failovers: Vec::new(),
         outages: Vec::new(),
+        crashes: Vec::new(),
         unfinished: None,
         undecided: 0,
     }

@@ -163,11 +163,7 @@ impl AgentLauncher {
         events: UnboundedSender<T>,
     ) -> Result<(), AgentError> {
         // The previous process may still run although its socket is closed, and a switch must never have two agents.
-        let failed = AgentError::io(agent.name(), "end the previous agent");
-        let ended = agent.process.child.kill();
-        ended
-            .and_then(|()| agent.process.child.wait())
-            .map_err(failed)?;
+        agent.kill()?;
         agent.process = self.launch(lab, agent.node, agent.dc, &agent.config, events)?;
         Ok(())
     }
@@ -263,6 +259,17 @@ impl SwitchAgent {
     ) -> Result<(), AgentError> {
         self.process.listen(self.dc, &config.dc, events)?;
         self.send(&AgentCommand::Begin(Box::new(config.clone())))
+    }
+
+    /// Kills the process, which leaves its program and maps in the kernel, and waits for its end.
+    ///
+    /// # Errors
+    /// If the process cannot be killed.
+    pub(super) fn kill(&mut self) -> Result<(), AgentError> {
+        let failed = AgentError::io(self.name(), "end the agent");
+        let child = &mut self.process.child;
+        let killed = child.kill().and_then(|()| child.wait());
+        killed.map(drop).map_err(failed)
     }
 
     /// Asks the agent to send its last messages and to end the repetition.

@@ -329,6 +329,12 @@ impl Runner<'_> {
                 }
                 () = until(next_change), if next_change.is_some() => {
                     match change.expect("only a change sets a time") {
+                        PlannedChange::AgentCrash(crash) => {
+                            self.crash_agent(crash.dc, running, report)?;
+                        }
+                        PlannedChange::AgentRestart { dc, .. } => {
+                            self.restart_agent(dc, running, report)?;
+                        }
                         PlannedChange::Fault(fault) => self.inject(fault, running, report)?,
                         PlannedChange::Reconvergence(change) => {
                             self.reconverge(change, running, report)?;
@@ -355,6 +361,7 @@ impl Runner<'_> {
                 }
             }
         }
+        self.restart_all(running, report).await?;
         let drained = self.drain(running, report, AGENT_PATIENCE).await;
         if is_cancelled || (drained.is_err() && self.cancel.is_cancelled()) {
             Err(RunError::Cancelled)
@@ -374,6 +381,63 @@ impl Runner<'_> {
         if let Err(error) = closed {
             tracing::warn!(%error, "cannot make the pacer drop its packets");
         }
+    }
+
+    /// Kills the agent of `dc`, as the plan says. Its program and maps are pinned, so the switch goes on with its last tables,
+    /// and commands are kept for the next agent.
+    pub(super) fn crash_agent(
+        &mut self,
+        dc: DcId,
+        running: &mut RunningRepetition<'_>,
+        report: &mut RunReport,
+    ) -> Result<(), RunError> {
+        let Some(agent) = running.agent(dc) else {
+            return Ok(());
+        };
+        agent.kill()?;
+        let step = format!("agent of {} was killed, as planned", agent.name());
+        self.take(Input::AgentCrash, running, report)?;
+        self.step(step);
+        Ok(())
+    }
+
+    /// Starts the agent of `dc` again, which the plan has made crash.
+    fn restart_agent(
+        &mut self,
+        dc: DcId,
+        running: &mut RunningRepetition<'_>,
+        report: &mut RunReport,
+    ) -> Result<(), RunError> {
+        let sender = running.sender.clone();
+        let Some(agent) = running.agent(dc) else {
+            return Ok(());
+        };
+        self.agents.restart(self.lab, agent, sender)?;
+        self.take(Input::AgentRestart(dc), running, report)?;
+        Ok(())
+    }
+
+    /// Starts all agents that are still down after the flows, because only an agent reads the decisions and counters that its
+    /// switch has collected since the crash. If the run is cancelled, these agents count as ended.
+    pub(super) async fn restart_all(
+        &mut self,
+        running: &mut RunningRepetition<'_>,
+        report: &mut RunReport,
+    ) -> Result<(), RunError> {
+        while let Some((dc, is_closed)) = running.repetition.first_down() {
+            if self.cancel.is_cancelled() {
+                self.take(Input::Abandoned(dc), running, report)?;
+            } else if is_closed {
+                self.restart_agent(dc, running, report)?;
+            } else {
+                let input = tokio::select! {
+                    input = running.inputs.recv() => input.ok_or(RunError::AgentsGone)?,
+                    () = self.cancel.cancelled() => continue,
+                };
+                self.take(input, running, report)?;
+            }
+        }
+        Ok(())
     }
 
     /// Asks the agents to end, and handles their last messages until all agents have ended, or until no message has
@@ -478,6 +542,11 @@ impl Runner<'_> {
         let agent = running.agents.iter_mut().find(|agent| agent.name() == dc);
         let agent =
             agent.ok_or_else(|| format!("datacenter `{dc}` has no switch agent in this run"))?;
+        if running.repetition.is_down(agent.dc()) {
+            return Err(format!(
+                "the agent of `{dc}` is down, as the scenario says (hint: tune it before or after)"
+            ));
+        }
         let at = (running.setup.policy, agent.switch());
         let past = running.repetition.past();
         let (commands, tuned) = commands::of_changes(self.plan, at, past, agent.config(), changes)?;

@@ -47,6 +47,10 @@ pub(super) enum Input {
     },
     /// A killed agent was restarted.
     Restarted { at: MonotonicTime, dc: DcId },
+    /// The plan's next crash of an agent has taken place.
+    AgentCrash,
+    /// The agent of a datacenter, which the plan had made crash, was started again.
+    AgentRestart(DcId),
     /// An agent ended and is not restarted, because the run was cancelled.
     Abandoned(DcId),
     /// All agents were asked to end.

@@ -13,7 +13,7 @@ use lab_abi::{
 use lab_generators::contract::{Event, FlowOutcome, MonotonicTime, Status, Tool};
 use lab_plan::{
     SampledRates,
-    model::{FaultChange, FaultPlan, Flow, Plan, PolicyRun, Reconvergence},
+    model::{AgentCrashPlan, FaultChange, FaultPlan, Flow, Plan, PolicyRun, Reconvergence},
 };
 use lab_recorder::RowBatch;
 use lab_records::{ChangeKind, FlowRow, LiveChange, PathRow, PfcRow, RateRow};
@@ -55,6 +55,10 @@ pub(super) struct Repetition<'a> {
     injected: usize,
     /// Number of the plan's reconvergences that have taken effect so far.
     reconverged: usize,
+    /// Number of the plan's crashes of agents that have taken place so far.
+    crashed: usize,
+    /// Agents that are down, by datacenter.
+    down: BTreeMap<DcId, DownAgent>,
     /// Selection of flows whose rates are recorded; `None` without congestion control.
     sampled_rates: Option<SampledRates>,
     /// Outcomes of flows that have ended but have no row yet, because routing decisions for these flows are still
@@ -91,19 +95,37 @@ pub(super) struct Effects {
     pub lost: Option<DcId>,
 }
 
-/// Change that a plan makes while flows run.
+/// Change that a plan makes while flows run, in the order of several changes at one instant.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PlannedChange<'a> {
+    /// The agent of a datacenter's switch crashes.
+    AgentCrash(&'a AgentCrashPlan),
     Fault(&'a FaultPlan),
     Reconvergence(&'a Reconvergence),
+    /// The agent that has crashed starts again.
+    AgentRestart {
+        at: Nanos,
+        dc: DcId,
+    },
+}
+
+/// Agent that the run has killed, as the plan says.
+#[derive(Clone, Copy, Debug)]
+struct DownAgent {
+    /// Time of the restart relative to the repetition's start; `None` if the plan has none.
+    restart: Option<Nanos>,
+    /// True once all messages of the killed process have been handled.
+    is_closed: bool,
 }
 
 impl PlannedChange<'_> {
     /// Returns the time of the change relative to the repetition's start.
     pub(super) const fn at(self) -> Nanos {
         match self {
+            Self::AgentCrash(crash) => crash.at_ns,
             Self::Fault(fault) => fault.at_ns,
             Self::Reconvergence(change) => change.at_ns,
+            Self::AgentRestart { at, .. } => at,
         }
     }
 }
@@ -130,6 +152,8 @@ impl<'a> Repetition<'a> {
             te: TeController::new(plan, policy),
             injected: 0,
             reconverged: 0,
+            crashed: 0,
+            down: BTreeMap::new(),
             sampled_rates: SampledRates::of(plan, number),
             waiting: BTreeMap::new(),
             agents: agents::switches(plan).count(),
@@ -188,19 +212,36 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Returns the next fault or reconvergence, the fault first if both are due at one instant; `None` if there is none
-    /// left.
+    /// Returns the next change of the plan, of several at one instant the first in the order of [`PlannedChange`]; `None` if
+    /// there is none left. An agent does not start again before the killed process's last message has been handled.
     pub(super) fn next_change(&self) -> Option<PlannedChange<'a>> {
-        let fault = self.next_fault();
-        let reconvergence = self.plan.reconvergences.get(self.reconverged);
-        match (fault, reconvergence) {
-            (Some(fault), Some(change)) if change.at_ns < fault.at_ns => {
-                Some(PlannedChange::Reconvergence(change))
-            }
-            (Some(fault), _) => Some(PlannedChange::Fault(fault)),
-            (None, Some(change)) => Some(PlannedChange::Reconvergence(change)),
-            (None, None) => None,
-        }
+        let plan = self.plan;
+        let crash = plan.agent_crashes.get(self.crashed);
+        let reconvergence = plan.reconvergences.get(self.reconverged);
+        let closed = self.down.iter().filter(|(_, agent)| agent.is_closed);
+        let restarts = closed.filter_map(|(&dc, agent)| Some((agent.restart?, dc)));
+        let restart = restarts.min();
+        let in_order = [
+            crash.map(PlannedChange::AgentCrash),
+            self.next_fault().map(PlannedChange::Fault),
+            reconvergence.map(PlannedChange::Reconvergence),
+            restart.map(|(at, dc)| PlannedChange::AgentRestart { at, dc }),
+        ];
+        let changes = in_order.into_iter().flatten();
+        // Of equal elements, this is the first.
+        changes.min_by_key(|change| change.at())
+    }
+
+    /// Returns true if the agent of `dc` is down, as the plan says.
+    pub(super) fn is_down(&self, dc: DcId) -> bool {
+        self.down.contains_key(&dc)
+    }
+
+    /// Returns the first agent that is down, with true if all messages of the killed process have been handled; `None` if no
+    /// agent is down.
+    pub(super) fn first_down(&self) -> Option<(DcId, bool)> {
+        let (&dc, agent) = self.down.first_key_value()?;
+        Some((dc, agent.is_closed))
     }
 
     /// Returns the time between two samples of rates, at least [`MIN_RATE_INTERVAL`]; `None` if no rates are recorded.
@@ -246,7 +287,19 @@ impl<'a> Repetition<'a> {
                 let change = self.change(ChangeKind::AgentRestart, at, self.name(dc));
                 report.changes.push(change);
             }
-            Input::Abandoned(dc) => drop(self.closed_agents.insert(dc)),
+            Input::AgentCrash => self.handle_crash(),
+            Input::AgentRestart(dc) => {
+                self.down.remove(&dc);
+                self.complete_agents.remove(&dc);
+                self.rows.restart(dc);
+                if let Some(te) = &mut self.te {
+                    te.wait_for(dc);
+                }
+            }
+            Input::Abandoned(dc) => {
+                self.down.remove(&dc);
+                self.closed_agents.insert(dc);
+            }
             Input::Stop => self.is_ending = true,
             Input::Drained => self.add_last_rows(&mut effects)?,
             Input::Pauses { pauses, nics } => effects.rows.pfc = self.pauses(&pauses, &nics),
@@ -276,6 +329,21 @@ impl<'a> Repetition<'a> {
             te.apply_fault(fault);
         }
         self.injected += 1;
+    }
+
+    fn handle_crash(&mut self) {
+        let Some(crash) = self.plan.agent_crashes.get(self.crashed) else {
+            return;
+        };
+        let agent = DownAgent {
+            restart: crash.restart.map(|restart| restart.at_ns),
+            is_closed: false,
+        };
+        self.down.insert(crash.dc, agent);
+        if let Some(te) = &mut self.te {
+            te.wait_no_longer_for(crash.dc);
+        }
+        self.crashed += 1;
     }
 
     fn handle_reconvergence(&mut self) {
@@ -345,6 +413,12 @@ impl<'a> Repetition<'a> {
         {
             report.add_late_cuts(&label, self.late_cuts.iter().map(|dc| self.name(*dc)));
         }
+        let max_age = self.plan.max_table_age_ns;
+        for crash in &self.plan.agent_crashes {
+            if crash.covers(crash.at_ns.saturating_add(max_age)) {
+                report.accept_stale(crash.dc);
+            }
+        }
         report.end_repetition(&label, &self.unreachable, |dc| self.name(dc));
         let work = &mut report.work;
         let took = self.rows.time(ending.at.as_nanos());
@@ -392,7 +466,9 @@ impl<'a> Repetition<'a> {
         if !self.is_ready() {
             return Err(AgentError::Gone { dc: self.name(dc) }.into());
         }
-        if self.is_ending {
+        if let Some(agent) = self.down.get_mut(&dc).filter(|agent| !agent.is_closed) {
+            agent.is_closed = true;
+        } else if self.is_ending {
             self.closed_agents.insert(dc);
         } else {
             effects.lost = Some(dc);
@@ -529,8 +605,9 @@ const MIN_RATE_INTERVAL: Nanos = Nanos::from_millis(20);
 #[cfg(test)]
 mod tests {
     use lab_abi::wire::{Attachment, Ready};
+    use lab_plan::model::AgentRestart;
     use lab_records::{Deviation, FlowStatus, ReasonCode};
-    use lab_units::{Nanos, PortId};
+    use lab_units::{LinkId, Nanos, PortId};
 
     use super::*;
     use crate::run::{
@@ -562,6 +639,19 @@ mod tests {
             tables: Vec::new(),
         };
         message(dc, AgentMessage::Ready(ready))
+    }
+
+    /// Returns the ending of a repetition in which nothing was counted.
+    fn nothing() -> Ending {
+        let none = Readings::default();
+        Ending {
+            at: START,
+            before: none,
+            after: none,
+            watch: None,
+            hosts: None,
+            altered: Vec::new(),
+        }
     }
 
     fn closed(dc: u32) -> Input {
@@ -783,6 +873,99 @@ mod tests {
                 text
             );
         }
+    }
+
+    /// Crash of dc3's agent at 40 ms, with its restart at 60 ms, and a cut of the first link at both times.
+    fn crashing() -> Plan {
+        let mut plan = plan();
+        let cut = |at, change| FaultPlan {
+            at_ns: Nanos::from_millis(at),
+            paper_at_ns: Nanos::from_millis(at),
+            link: LinkId(0),
+            change,
+            path_cost_updates: Vec::new(),
+        };
+        plan.faults = vec![cut(40, FaultChange::Down), cut(60, FaultChange::Up)];
+        plan.agent_crashes = vec![AgentCrashPlan {
+            dc: DcId(2),
+            at_ns: Nanos::from_millis(40),
+            paper_at_ns: Nanos::from_millis(40),
+            restart: Some(AgentRestart {
+                at_ns: Nanos::from_millis(60),
+                paper_at_ns: Nanos::from_millis(60),
+            }),
+        }];
+        plan
+    }
+
+    /// Of several changes at one instant, the crash comes first and the restart last. The restart waits for the last message
+    /// of the killed process, and the crash is neither a loss nor a change that a user made.
+    #[test]
+    fn a_planned_crash_is_no_loss() {
+        let plan = crashing();
+        let mut report = RunReport::default();
+        let mut repetition = Repetition::new(&plan, &plan.policies[0], 0, Tool::Verbs);
+        for dc in 0..4 {
+            handle(&mut repetition, ready(dc, None)).unwrap();
+        }
+        let next = |repetition: &Repetition<'_>| match repetition.next_change() {
+            Some(PlannedChange::AgentCrash(crash)) => format!("crash {}", crash.dc.0),
+            Some(PlannedChange::AgentRestart { dc, .. }) => format!("restart {}", dc.0),
+            Some(PlannedChange::Fault(fault)) => format!("{:?}", fault.change),
+            Some(PlannedChange::Reconvergence(_)) => "reconvergence".to_owned(),
+            None => "none".to_owned(),
+        };
+        assert_eq!(next(&repetition), "crash 2");
+        repetition.handle(Input::AgentCrash, &mut report).unwrap();
+        assert!(repetition.is_down(DcId(2)));
+        assert_eq!(next(&repetition), "Down");
+        handle(&mut repetition, Input::Fault).unwrap();
+        handle(&mut repetition, Input::Fault).unwrap();
+        assert_eq!(
+            next(&repetition),
+            "none",
+            "its messages may not be read yet"
+        );
+        let effects = repetition.handle(closed(2), &mut report).unwrap();
+        assert_eq!(effects.lost, None);
+        assert_eq!(next(&repetition), "restart 2");
+        let restart = Input::AgentRestart(DcId(2));
+        repetition.handle(restart, &mut report).unwrap();
+        assert_eq!(next(&repetition), "none");
+        assert!(report.restarts.is_empty() && report.changes.is_empty());
+        let effects = repetition.handle(closed(2), &mut report).unwrap();
+        assert_eq!(
+            effects.lost,
+            Some(DcId(2)),
+            "the next agent was not killed by plan"
+        );
+    }
+
+    /// Tables are valid for 10 s in this plan, so they are stale only without a restart.
+    #[test]
+    fn stale_decisions_are_expected_of_a_switch_that_nobody_confirms() {
+        let doubts = |restart: Option<u64>| {
+            let mut plan = crashing();
+            plan.agent_crashes[0].restart = restart.map(|at| AgentRestart {
+                at_ns: Nanos::from_millis(at),
+                paper_at_ns: Nanos::from_millis(at),
+            });
+            let repetition = Repetition::new(&plan, &plan.policies[0], 0, Tool::Verbs);
+            let mut report = RunReport::default();
+            for dc in [1, 2] {
+                let mut stats = lab_abi::wire::Stats::default();
+                stats.counters.stale = 7;
+                report.switches.insert(DcId(dc), stats);
+            }
+            repetition.add_to(&mut report, nothing());
+            let deviations = report.conduct.deviations.into_iter();
+            let stale = deviations.filter(|it| it.code == ReasonCode::StaleDecisions);
+            stale.map(|it| it.subject).collect::<Vec<_>>()
+        };
+        let label = &plan().policies[0].label;
+        let of = |dc: &str| format!("{label}: {dc}");
+        assert_eq!(doubts(Some(60)), [of("dc2"), of("dc3")]);
+        assert_eq!(doubts(None), [of("dc2")]);
     }
 
     #[test]

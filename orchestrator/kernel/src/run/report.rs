@@ -148,6 +148,14 @@ impl RunReport {
             .add_deviations(&format!("{title}: hosts"), &counts);
     }
 
+    /// Leaves the stale decisions of the switch in `dc` out of the reasons to doubt the run, because the scenario keeps its
+    /// agent down until its tables are stale.
+    pub(super) fn accept_stale(&mut self, dc: DcId) {
+        if let Some(stats) = self.switches.get_mut(&dc) {
+            stats.counters.stale = 0;
+        }
+    }
+
     /// Adds a reason to doubt the run for each switch whose agent ended in the repetition called `title` before it had
     /// sent all its reports.
     pub(super) fn add_incomplete(&mut self, title: &str, switches: impl Iterator<Item = String>) {

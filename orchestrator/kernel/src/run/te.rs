@@ -22,8 +22,10 @@ pub(super) struct TeController<'a> {
     controller: Controller,
     /// Provisioned capacity of the directed link that leaves through each port; `None` for links inside a datacenter.
     capacities: Vec<Option<BitsPerSec>>,
-    /// Datacenters whose switches have an agent.
+    /// Datacenters whose switches have an agent, even if it is down.
     agents: BTreeSet<DcId>,
+    /// Those of them whose reports end a measurement window: their agents are not down.
+    awaited: BTreeSet<DcId>,
     /// Number of the latest demand interval for which an agent has reported.
     tick: u64,
     /// Number of the current measurement window, which collects the demand reports of one interval; intervals without
@@ -40,13 +42,15 @@ impl<'a> TeController<'a> {
             return None;
         };
         let all = (0u32..).map(DcId).zip(&plan.dcs);
+        let agents: BTreeSet<DcId> = all.filter(|(_, dc)| !dc.legacy).map(|(id, _)| id).collect();
         Some(Self {
             plan,
             interval: te.interval_ns,
             start: MonotonicTime::from_nanos(u64::MAX),
             controller: Controller::new(plan.te_topology(), te.buckets),
             capacities: plan.te_capacities(),
-            agents: all.filter(|(_, dc)| !dc.legacy).map(|(id, _)| id).collect(),
+            awaited: agents.clone(),
+            agents,
             tick: 0,
             window: 1,
             reported: BTreeSet::new(),
@@ -56,6 +60,17 @@ impl<'a> TeController<'a> {
     /// Sets the start of the repetition's clock.
     pub(super) const fn start_at(&mut self, start: MonotonicTime) {
         self.start = start;
+    }
+
+    /// Ends windows without the report of the agent in `dc`, which is down. Its switch gets the commands of these windows when
+    /// the agent is back.
+    pub(super) fn wait_no_longer_for(&mut self, dc: DcId) {
+        self.awaited.remove(&dc);
+    }
+
+    /// Ends windows only with the report of the agent in `dc`, which is back.
+    pub(super) fn wait_for(&mut self, dc: DcId) {
+        self.awaited.insert(dc);
     }
 
     /// Sets the capacity of `fault`'s link for all windows that end after the fault. A cut link keeps its capacity; see
@@ -99,7 +114,7 @@ impl<'a> TeController<'a> {
         self.tick = self.tick.max(tick);
         self.add(dc, demands);
         self.reported.insert(dc);
-        if self.reported == self.agents {
+        if self.awaited.is_subset(&self.reported) {
             commands.extend(self.end_window()?);
         }
         Ok(commands)
@@ -299,6 +314,26 @@ mod tests {
         }
         let commands = report(&mut te, &[0, 3], 3, 1_000_000);
         assert_eq!(buckets(&commands, 0), [50, 50]);
+    }
+
+    /// While the agents of dc2 and dc3 are down, the reports of the other two end a window. Once they are back, their reports
+    /// are awaited again.
+    #[test]
+    fn an_agent_that_is_down_delays_nobody() {
+        let plan = testing::routed(0);
+        let run = run();
+        let mut te = started(&plan, &run);
+        for dc in [1, 2] {
+            te.wait_no_longer_for(DcId(dc));
+        }
+        assert_eq!(report(&mut te, &[0, 3], 1, 1_000_000), []);
+        let commands = report(&mut te, &[0, 3], 2, 1_000_000);
+        assert_eq!(buckets(&commands, 0), [50, 50]);
+        for dc in [1, 2] {
+            te.wait_for(DcId(dc));
+        }
+        assert_eq!(report(&mut te, &[0, 3], 3, 1_000_000), []);
+        assert!(!report(&mut te, &[1, 2], 3, 1_000_000).is_empty());
     }
 
     #[test]

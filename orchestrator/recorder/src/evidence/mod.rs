@@ -1,5 +1,6 @@
 //! Evidence that a run tested what it ranks, computed from its plan and its rows.
 //!
+//! - `crashes`: decisions of switches without an agent
 //! - `failover`: re-routing of flows from dead ports
 //! - `flows`: concurrency, shared links and paths of flows
 //! - `load`: load that the flows offered
@@ -12,6 +13,7 @@
 //! - `undecided`: flows without a decision
 //! - `share`: conversion of counts to shares
 
+mod crashes;
 mod failover;
 mod flows;
 mod hash;
@@ -40,6 +42,7 @@ use lab_records::{
 use lab_units::DcId;
 
 use self::{
+    crashes::Crashes,
     failover::Failovers,
     flows::Flows,
     hash::Shares,
@@ -93,6 +96,7 @@ struct PolicyWitness<'a> {
     samples: QueueSamples,
     tables: PolicyFlowTables,
     failovers: Failovers,
+    crashes: Crashes,
     in_outages: FlowsInOutages,
     undecided: Undecided,
     least_delay: u64,
@@ -124,6 +128,7 @@ impl<'a> Witness<'a> {
             ),
             tables: PolicyFlowTables::new(is_real),
             failovers: Failovers::new(plan, is_real),
+            crashes: Crashes::new(plan, run.policy.agent_interval()),
             in_outages: FlowsInOutages::default(),
             undecided: Undecided::default(),
             least_delay: 0,
@@ -183,6 +188,7 @@ impl<'a> Witness<'a> {
             policy.samples.decide(row);
             policy.tables.decide(row);
             policy.failovers.decide(row);
+            policy.crashes.decide(row);
         }
         let Some(choice) = DataDecision::of(plan, row) else {
             return;
@@ -216,6 +222,7 @@ impl<'a> Witness<'a> {
                     tables: policy.tables.counts(),
                     failovers: policy.failovers.counts(),
                     outages: policy.in_outages.counts(),
+                    crashes: policy.crashes.counts(&policy.ends, self.plan.repetitions),
                     unfinished: policy.in_outages.unfinished(),
                     undecided: policy.undecided.count(),
                 })
@@ -232,7 +239,7 @@ impl<'a> Witness<'a> {
                 Mechanism::Lcmp(counts)
             }
             (PolicyPlan::Buckets(_), _) => Mechanism::Hash(HashCounts {
-                has_fault: !self.plan.faults.is_empty(),
+                has_fault: !self.plan.faults.is_empty() || !self.plan.agent_crashes.is_empty(),
                 ..policy.shares.counts()
             }),
             (PolicyPlan::Ucmp(config), _) if config.ageing => Mechanism::FlowAgeing {
@@ -307,7 +314,9 @@ impl PolicyWitness<'_> {
                 buckets,
             )
         });
-        let fault = plan.faults.first().map(|fault| fault.paper_at_ns);
+        let faults = plan.faults.iter().map(|fault| fault.paper_at_ns);
+        let crashes = plan.agent_crashes.iter().map(|crash| crash.paper_at_ns);
+        let fault = faults.chain(crashes).min();
         if fault.is_none_or(|fault| row.time_ns < fault) {
             self.shares
                 .add((choice.switch, choice.destination), row, buckets);

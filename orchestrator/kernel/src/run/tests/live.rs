@@ -21,7 +21,7 @@ use lab_abi::{
     wire::{AgentMessage, Ready},
 };
 use lab_generators::contract::MonotonicTime;
-use lab_plan::model::{FaultChange, FaultPlan, Plan};
+use lab_plan::model::{AgentCrashPlan, FaultChange, FaultPlan, Plan};
 use lab_records::{DecisionRow, RunDir, RunWriter, SwitchRow};
 use lab_sample as sample;
 use lab_units::{DcId, LinkId, Nanos, NodeId};
@@ -57,6 +57,7 @@ fn agent_entry_point() {
 
 const DC1: DcId = DcId(0);
 const FLOWS: std::ops::Range<u16> = 50_000..50_016;
+const NEW_FLOWS: std::ops::Range<u16> = 52_000..52_004;
 /// Maximum wait for a message or packet.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -97,6 +98,51 @@ fn a_killed_agent_is_restarted_and_its_successor_keeps_the_flow_table() {
             assert_eq!(at_dc1, pinned.len(), "no flow is decided again");
             let others = switches.iter().filter(|row| row.switch != "dc1");
             assert!(others.into_iter().all(|row| row.restarts == 0));
+        });
+    });
+}
+
+/// While the agent is down, the switch forwards known flows and decides new ones. The next agent, which starts after the
+/// flows because the plan has no restart, takes over all of them and reports the decisions made meanwhile.
+#[test]
+fn a_planned_crash_leaves_the_switch_to_its_tables() {
+    isolated(|| {
+        let plan = |slot| {
+            let mut plan = testing::routed(slot);
+            plan.agent_crashes = vec![AgentCrashPlan {
+                dc: DC1,
+                at_ns: Nanos::ZERO,
+                paper_at_ns: Nanos::ZERO,
+                restart: None,
+            }];
+            plan
+        };
+        with_run(plan, 0, |live| {
+            live.send(FLOWS);
+            live.decided_at_dc1(FLOWS.len());
+
+            live.crash(DC1);
+            let refused = live.runner.tune("dc1", &[], &mut live.running);
+            assert!(refused.unwrap_err().contains("is down"));
+            let load = Load::start(live);
+            let (sent, arrived) = load.stop();
+            assert_eq!(arrived, sent, "forwarding goes on");
+            live.send(NEW_FLOWS);
+            let is_down = |live: &LiveRun<'_, '_>| live.running.repetition.is_down(DC1);
+            assert!(is_down(live) && live.report.restarts.is_empty());
+
+            live.restart_all();
+            assert!(!is_down(live));
+            let adopted = live.until(|ready, _| ready.as_ref().map(|ready| ready.adopted));
+            assert_eq!(adopted, Some((FLOWS.len() + NEW_FLOWS.len()) as u64));
+            live.decided_at_dc1(NEW_FLOWS.len());
+            live.end();
+            assert!(live.report.restarts.is_empty(), "no unplanned restart");
+            assert!(live.report.changes.is_empty());
+            let records = RunDir::open(live.runner.records.dir()).unwrap();
+            let switches = records.table::<SwitchRow>().unwrap().rows;
+            let last = switches.iter().rfind(|row| row.switch == "dc1").unwrap();
+            assert_eq!((last.restarts, last.decisions, last.occupancy), (1, 20, 20));
         });
     });
 }
@@ -492,6 +538,20 @@ impl LiveRun<'_, '_> {
             self.receiver.set_read_timeout(Some(PATIENCE)).unwrap();
             self.receiver.recv(&mut [0; 64]).expect("a packet");
         }
+    }
+
+    /// Makes the agent of `dc` crash as the plan says.
+    fn crash(&mut self, dc: DcId) {
+        let running = &mut self.running;
+        let crashed = self.runner.crash_agent(dc, running, &mut self.report);
+        crashed.unwrap();
+    }
+
+    /// Starts the agents that are down.
+    fn restart_all(&mut self) {
+        let running = &mut self.running;
+        let restarted = self.runner.restart_all(running, &mut self.report);
+        self.runtime.block_on(restarted).unwrap();
     }
 
     /// Cuts a link in the same way as a fault.

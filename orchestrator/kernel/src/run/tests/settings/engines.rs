@@ -137,10 +137,10 @@ const REPEATED: &[&str] = &[
 ];
 
 /// Returns everything that the kernel engine derives from a plan before flows run: steps for the lab and for faults,
-/// the agents' configurations and commands, the TE controller's parameters, and the generator's jobs.
+/// the agents' configurations, crashes and commands, the TE controller's parameters, and the generator's jobs.
 fn lowered(plan: &Plan) -> String {
     let options = LowerOptions::shown("t".parse().expect("a name"));
-    let mut made = format!("{:#?}", lower(plan, &options));
+    let mut made = format!("{:#?}{:#?}", lower(plan, &options), plan.agent_crashes);
     for (policy, run) in plan.policies.iter().enumerate() {
         for (index, switch) in plan.switches.iter().enumerate() {
             let dc = plan.nodes[switch.node.index()].dc;

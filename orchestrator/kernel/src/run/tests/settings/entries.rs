@@ -340,6 +340,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         "faults",
         r#"[{ "at": "1 ms", "dc": "dc2", "rate": "1 Gbit" }]"#,
     )]),
+    entry("faults[].agent", DIAMOND, "dc2").with(&[(
+        "faults",
+        r#"[{ "at": "1 ms", "agent": "dc1", "down": "true" }]"#,
+    )]),
     entry("faults[].down", DIAMOND, "true").with(FAULTY),
     entry("faults[].up", DIAMOND, "true")
         .with(CUT)
