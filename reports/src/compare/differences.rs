@@ -199,18 +199,22 @@ fn network(info: &RunInfo) -> String {
 }
 
 fn faults(info: &RunInfo) -> String {
-    let faults: Vec<String> = info
-        .faults
-        .iter()
-        .map(|fault| {
-            format!(
-                "{:?} of {} at {}",
-                fault.change,
-                fault.link,
-                text::time_exact(fault.time_ns)
-            )
-        })
-        .collect();
+    let links = info.faults.iter().map(|fault| {
+        format!(
+            "{:?} of {} at {}",
+            fault.change,
+            fault.link,
+            text::time_exact(fault.time_ns)
+        )
+    });
+    let agents = info.agent_crashes.iter().map(|crash| {
+        let from = text::time_exact(crash.from_ns);
+        let to = crash
+            .to_ns
+            .map_or_else(String::new, |to| format!(" to {}", text::time_exact(to)));
+        format!("agent of {} down from {from}{to}", crash.dc)
+    });
+    let faults: Vec<String> = links.chain(agents).collect();
     match faults.as_slice() {
         [] => "none".to_owned(),
         faults => faults.join(", "),

@@ -1,7 +1,10 @@
 //! Header of a run's page: where and when it ran, and the facts that a reader of the results needs first.
 
-use lab_records::{EngineInfo, Location};
-use lab_units::{Ratio, show::counted};
+use lab_records::{EngineInfo, Location, RunInfo};
+use lab_units::{
+    Ratio,
+    show::{counted, window},
+};
 use maud::{Markup, html};
 
 use crate::{
@@ -61,6 +64,9 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
             @if !info.faults.is_empty() {
                 (fact("faults", &faults(run)))
             }
+            @if !info.agent_crashes.is_empty() {
+                (fact("agents down", &agents_down(info)))
+            }
         }
     }
 }
@@ -108,6 +114,16 @@ fn faults(run: &Run) -> String {
     faults.join("; ")
 }
 
+/// Describes the planned time spans without an agent, such as `dc2 from 5 ms to 25 ms`.
+fn agents_down(info: &RunInfo) -> String {
+    let crashes = &info.agent_crashes;
+    let shown = crashes.iter().take(MAX_FAULTS);
+    let spans = shown.map(|it| format!("{} {}", it.dc, window(it.from_ns, it.to_ns)));
+    let more = crashes.len().saturating_sub(MAX_FAULTS);
+    let more = (more > 0).then(|| format!("and {} more", text::number(more as u64)));
+    spans.chain(more).collect::<Vec<_>>().join("; ")
+}
+
 /// Maximum number of fault times in the header. The section on faults has more of them, and `summary.json` has all.
 const MAX_FAULTS: usize = 4;
 
@@ -117,7 +133,7 @@ fn fact(term: &str, value: &str) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{FaultInfo, FlowRow, LinkChange, LinkRow, RunInfo};
+    use lab_records::{FaultInfo, FlowRow, LinkChange, LinkRow};
     use lab_sample as sample;
     use lab_units::{Bytes, Nanos};
 

@@ -1,7 +1,8 @@
 //! Sentences, without their full stops, on a run's evidence.
 
 use lab_records::{
-    Evidence, Failover, FlowTables, HashCounts, LcmpCounts, Mechanism, PolicyEvidence, Sampling,
+    CrashCounts, Evidence, Failover, FlowTables, HashCounts, LcmpCounts, Mechanism, PolicyEvidence,
+    Sampling,
 };
 use lab_units::{
     Nanos,
@@ -101,6 +102,19 @@ pub fn tables(counts: &FlowTables) -> String {
         }
     }
     sentence
+}
+
+/// Describes the decisions of a policy while a switch had no agent, and the agent's work that was left undone.
+pub fn without_agent(policy: &str, counts: &CrashCounts) -> String {
+    let mut sentence = format!("{policy} {}", counted(counts.decisions, "decision"));
+    if counts.stale > 0 {
+        sentence += &format!(" ({} by hash, with stale tables)", commas(counts.stale));
+    }
+    match counts.missed {
+        0 => sentence,
+        1 => sentence + ", 1 sample or split missed",
+        missed => sentence + &format!(", {} samples or splits missed", commas(missed)),
+    }
 }
 
 /// Describes the failovers of a policy after a cut: their number and the times from the cut to the first and the last.

@@ -12,7 +12,7 @@ mod warning;
 use lab_records::RunInfo;
 use lab_units::show;
 
-pub use evidence::{failover_note, failovers, policy, tables, unfinished};
+pub use evidence::{failover_note, failovers, policy, tables, unfinished, without_agent};
 pub use reason::{reason, reasons};
 pub use warning::warnings;
 

@@ -1,4 +1,4 @@
-//! Faults: changes of links, the datacenters that have no next hop meanwhile, and their flows.
+//! Faults: changes of links, the datacenters that have no next hop meanwhile, and their flows; crashes of agents.
 
 mod row;
 mod table;
@@ -39,6 +39,9 @@ fn blocks<'a>(inputs: &ReportInputs<'a>) -> Vec<Block<'a>> {
         }
     }
     blocks.push(note(Medium::Page, about().to_owned()));
+    if rows.iter().any(|row| row.crash.is_some()) {
+        blocks.push(note(Medium::Page, ABOUT_AGENTS.to_owned()));
+    }
     let later = run.info.faults.len() - run.faults().count();
     if later > 0 {
         let text = match later {
@@ -84,6 +87,11 @@ const fn about() -> &'static str {
      numbers count all flows of all repetitions, measured or not; with several policies, the first number is their sum."
 }
 
+/// Explanation of the rows of crashes.
+const ABOUT_AGENTS: &str = "An agent that is down samples no queues, installs no tables or splits, and revives no port: its \
+    switch forwards and decides with what it last had. Decisions and missed samples or splits are those until the restart, of \
+    all repetitions; the decisions' reasons are in `decisions.csv`.";
+
 /// Maximum number of rows on a page.
 const MAX_ROWS: usize = 100;
 
@@ -93,8 +101,8 @@ const MAX_LINES: usize = 8;
 #[cfg(test)]
 mod tests {
     use lab_records::{
-        Evidence, Failover, FailoverSpan, FaultInfo, LinkChange, OutageFlows, OutageInfo,
-        PolicyEvidence, RunInfo,
+        AgentCrashInfo, CrashCounts, Evidence, Failover, FailoverSpan, FaultInfo, LinkChange,
+        OutageFlows, OutageInfo, PolicyEvidence, RunInfo,
     };
     use lab_sample as sample;
     use lab_units::Nanos;
@@ -158,7 +166,16 @@ mod tests {
             faults,
             ..testing::info()
         };
-        let written = testing::run(&info, |writer| {
+        answer_for(&info, evidence, read)
+    }
+
+    /// Answers the question for the run of `info`, which ends at 60 ms.
+    fn answer_for<T>(
+        info: &RunInfo,
+        evidence: Evidence,
+        read: impl FnOnce(&ReportInputs<'_>) -> T,
+    ) -> T {
+        let written = testing::run(info, |writer| {
             let counter = sample::counter(&info.links[0], "a");
             writer.append(&[lab_records::LinkRow {
                 time_ns: millis(60),
@@ -249,6 +266,59 @@ mod tests {
             answer(Vec::new(), Evidence::default(), super::values),
             Value::Null
         );
+    }
+
+    /// The third crash is after the run's end.
+    #[test]
+    fn each_crash_of_an_agent_has_a_row() {
+        let crash = |dc: &str, from, to: Option<u64>| AgentCrashInfo {
+            dc: dc.to_owned(),
+            from_ns: millis(from),
+            to_ns: to.map(millis),
+        };
+        let info = RunInfo {
+            faults: vec![fault(10, "dc1-dc2", LinkChange::Down)],
+            agent_crashes: vec![
+                crash("dc1", 5, Some(25)),
+                crash("dc2", 10, None),
+                crash("dc1", 70, None),
+            ],
+            ..testing::info()
+        };
+        let counts = |decisions, stale, missed| CrashCounts {
+            decisions,
+            stale,
+            missed,
+        };
+        let with = |name, crashes: [CrashCounts; 2]| PolicyEvidence {
+            crashes: crashes.into(),
+            ..policy(name, [3, 0], &[])
+        };
+        let evidence = Evidence {
+            policies: vec![
+                with("a", [counts(1_200, 0, 0), counts(0, 0, 0)]),
+                with("b", [counts(1, 1, 20), counts(7, 0, 1)]),
+            ],
+            ..Evidence::default()
+        };
+        let (text, values) = answer_for(&info, evidence, |inputs| {
+            (text_of(&blocks(inputs), WIDTH), values(inputs))
+        });
+        insta::assert_snapshot!(text, @"
+        faults  no next hop  until            failovers  under way  not finished
+        5 ms              –  25 ms (restart)          –          –             –
+          agent of dc1 down; a 1,200 decisions; b 1 decision (1 by hash, with stale
+          tables), 20 samples or splits missed
+        10 ms             –  –                        6          –             –
+          dc1-dc2 cut; failovers: a 3, after 5 µs to 2 ms, b 3, after 5 µs to 2 ms
+        10 ms             –  the run's end            –          –             –
+          agent of dc2 down; a 0 decisions; b 7 decisions, 1 sample or split missed
+        ");
+        assert_eq!(values[0]["crash"]["dc"], "dc1");
+        assert_eq!(values[0]["policies"][1]["crash"]["missed"], 20);
+        assert_eq!(values[1]["crash"], Value::Null);
+        assert_eq!(values[2]["crash"]["to_ns"], Value::Null);
+        assert_eq!(values.as_array().map(Vec::len), Some(3));
     }
 
     /// Of 50 cuts, the last six alone leave pairs without a next hop; of the others, the first have rows.

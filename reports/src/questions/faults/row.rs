@@ -2,19 +2,22 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use lab_records::{Failover, LinkChange, OutageInfo};
+use lab_records::{AgentCrashInfo, CrashCounts, Failover, LinkChange, OutageInfo};
 use lab_units::Nanos;
 use serde::Serialize;
 
 use crate::questions::ReportInputs;
 
-/// Changes of links at one time, or an outage that begins then.
+/// Changes of links at one time, or an outage that begins then; or the crash of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FaultRow<'a> {
     /// Time relative to the repetition's start, in paper time.
     pub time_ns: Nanos,
-    /// Changed links, by position in the plan; empty if the outage begins at a reconvergence.
+    /// Changed links, by position in the plan; empty if the outage begins at a reconvergence, and for a crash.
     pub changes: Vec<FaultChange<'a>>,
+    /// Crash of an agent, which has a row of its own; `None` in all other rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crash: Option<&'a AgentCrashInfo>,
     /// Outage that begins at this time; `None` if there is none.
     pub outage: Option<Outage<'a>>,
     /// Numbers of each policy, in the scenario's order.
@@ -47,6 +50,9 @@ pub struct PolicyFaults<'a> {
     pub policy: &'a str,
     /// Failovers after the cuts at this time; `None` in rows without a cut, and in the second and later rows of a time.
     pub failover: Option<&'a Failover>,
+    /// Counts while the switch had no agent; `None` in rows without a crash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crash: Option<&'a CrashCounts>,
     /// Number of flows of the outage's pairs that were under way during the outage.
     pub flows: u64,
     /// Number of these flows that did not finish.
@@ -70,15 +76,55 @@ impl FaultRow<'_> {
         self.policies.iter().map(|it| it.unfinished).sum()
     }
 
+    /// Returns the number of decisions without an agent, under all policies; `None` in rows without a crash.
+    pub fn decisions(&self) -> Option<u64> {
+        let crashes = self.policies.iter().filter_map(|it| it.crash);
+        crashes.map(|it| it.decisions).reduce(|a, b| a + b)
+    }
+
     /// Returns the key by which [`worst`] selects rows.
     fn weight(&self) -> (u64, u64, u64) {
         let pairs = self.outage.as_ref().map_or(0, |it| it.info.pairs);
-        (self.unfinished(), pairs, self.failovers().unwrap_or(0))
+        let decisions = self.failovers().or(self.decisions());
+        (self.unfinished(), pairs, decisions.unwrap_or(0))
     }
 }
 
-/// Returns the rows of a run, by time and end of the outage; empty if no fault occurred.
+/// Returns the rows of a run, by time, those of links first; empty if no fault occurred.
 pub fn of<'a>(inputs: &ReportInputs<'a>) -> Vec<FaultRow<'a>> {
+    let mut rows = of_links(inputs);
+    rows.extend(of_agents(inputs));
+    rows.sort_by_key(|row| row.time_ns);
+    rows
+}
+
+/// Returns a row for each crash of an agent until the latest end of any policy's first repetition.
+fn of_agents<'a>(inputs: &ReportInputs<'a>) -> Vec<FaultRow<'a>> {
+    let end = inputs.run.flows.first_end();
+    let crashes = inputs.run.info.agent_crashes.iter().enumerate();
+    let in_run = crashes.filter(|(_, crash)| crash.from_ns <= end);
+    let row = |(index, crash): (usize, &'a AgentCrashInfo)| {
+        let policies = inputs.summary.evidence.policies.iter();
+        let numbers = policies.map(|policy| PolicyFaults {
+            policy: &policy.policy,
+            failover: None,
+            crash: policy.crashes.get(index),
+            flows: 0,
+            unfinished: 0,
+        });
+        FaultRow {
+            time_ns: crash.from_ns,
+            changes: Vec::new(),
+            crash: Some(crash),
+            outage: None,
+            policies: numbers.collect(),
+        }
+    };
+    in_run.map(row).collect()
+}
+
+/// Returns the rows of links and outages, by time and end of the outage.
+fn of_links<'a>(inputs: &ReportInputs<'a>) -> Vec<FaultRow<'a>> {
     let run = inputs.run;
     let evidence = &inputs.summary.evidence;
     let mut changes: BTreeMap<Nanos, Vec<FaultChange<'a>>> = BTreeMap::new();
@@ -128,6 +174,7 @@ pub fn of<'a>(inputs: &ReportInputs<'a>) -> Vec<FaultRow<'a>> {
                 PolicyFaults {
                     policy: &policy.policy,
                     failover: failovers.get(&time_ns).copied().filter(|_| at == 0),
+                    crash: None,
                     flows: hit.map_or(0, |it| it.flows),
                     unfinished: hit.map_or(0, |it| it.unfinished),
                 }
@@ -135,6 +182,7 @@ pub fn of<'a>(inputs: &ReportInputs<'a>) -> Vec<FaultRow<'a>> {
             rows.push(FaultRow {
                 time_ns,
                 changes: changes.clone(),
+                crash: None,
                 outage: outage.map(|index| Outage {
                     info: &evidence.outages[index],
                     ended_by: ended_by(&evidence.outages[index]),
@@ -147,7 +195,7 @@ pub fn of<'a>(inputs: &ReportInputs<'a>) -> Vec<FaultRow<'a>> {
 }
 
 /// Returns at most `max` rows in order: those with the most unfinished flows, then pairs without a next hop, then
-/// failovers; of equal rows, the first.
+/// failovers or decisions without an agent; of equal rows, the first.
 pub fn worst<'r, 'a>(rows: &'r [FaultRow<'a>], max: usize) -> Vec<&'r FaultRow<'a>> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|&index| Reverse(rows[index].weight()));

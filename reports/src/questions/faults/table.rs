@@ -32,7 +32,10 @@ fn row_cells(row: &FaultRow<'_>) -> [Cell; 8] {
         })
     };
     let (pairs, until, flows, unfinished) = match &row.outage {
-        None => (Cell::none(), Cell::none(), Cell::none(), Cell::none()),
+        None => {
+            let until = row.crash.map(|_| until(row));
+            (Cell::none(), Cell::of(until), Cell::none(), Cell::none())
+        }
         Some(outage) => {
             let unfinished = sum(row.unfinished(), |it| it.unfinished);
             let pairs = Cell::from(text::number(outage.info.pairs));
@@ -48,7 +51,7 @@ fn row_cells(row: &FaultRow<'_>) -> [Cell; 8] {
     let by_policy = failovers_by_policy(row);
     [
         text::time(row.time_ns).into(),
-        changes(row).into(),
+        (decisions_by_policy(row).into_iter()).fold(Cell::from(changes(row)), Cell::below),
         pairs,
         until,
         by_policy.iter().cloned().fold(failovers, Cell::below),
@@ -58,8 +61,14 @@ fn row_cells(row: &FaultRow<'_>) -> [Cell; 8] {
     ]
 }
 
-/// Describes the end of the row's outage; empty without an outage.
+/// Describes the end of the row's outage or crash; empty without either.
 fn until(row: &FaultRow<'_>) -> String {
+    if let Some(crash) = row.crash {
+        return crash.to_ns.map_or_else(
+            || "the run's end".to_owned(),
+            |to| format!("{} (restart)", text::time(to)),
+        );
+    }
     let Some(outage) = &row.outage else {
         return String::new();
     };
@@ -87,8 +96,11 @@ fn pair_names(row: &FaultRow<'_>, joint: &str) -> Vec<String> {
     names
 }
 
-/// Describes the changes, such as `dc1-dc2, dc2-dc8 cut, dc3-dc8 back`.
+/// Describes the changes, such as `dc1-dc2, dc2-dc8 cut, dc3-dc8 back`, or the crash: `agent of dc2 down`.
 fn changes(row: &FaultRow<'_>) -> String {
+    if let Some(crash) = row.crash {
+        return format!("agent of {} down", crash.dc);
+    }
     if row.changes.is_empty() {
         return "reconvergence".to_owned();
     }
@@ -109,9 +121,16 @@ fn failovers_by_policy(row: &FaultRow<'_>) -> Vec<String> {
     row.policies.iter().filter_map(described).collect()
 }
 
+/// Describes for each policy what happened without an agent, such as `lcmp 12 decisions, 20 samples or splits missed`.
+fn decisions_by_policy(row: &FaultRow<'_>) -> Vec<String> {
+    let described = |it: &PolicyFaults<'_>| Some(words::without_agent(it.policy, it.crash?));
+    row.policies.iter().filter_map(described).collect()
+}
+
 /// Returns the sentence below a row in a terminal. Failovers are named if there were any.
 fn sentence(row: &FaultRow<'_>, failovers: &[String]) -> String {
     let mut parts = vec![changes(row)];
+    parts.extend(decisions_by_policy(row));
     let pairs = pair_names(row, " to ");
     if !pairs.is_empty() {
         parts.push(format!("no next hop: {}", pairs.join(", ")));
