@@ -71,6 +71,50 @@ fn the_smoke_scenario_comes_up_is_valid_and_leaves_nothing() {
     assert!(!status.stdout.contains("smoke-test"));
 }
 
+/// dc1's agent is down from 15 to 55 ms and dc4's from 60 ms on. From the cut at 20 ms to the restart, dc1's first link is
+/// dead, so flows that start at 30, 40 and 50 ms leave through dc3, in the simulator as in the lab.
+#[test]
+#[ignore = "it takes some minutes"]
+fn a_switch_whose_agent_crashes_forwards_as_in_the_simulator() {
+    if skips_without_a_lab("a_switch_whose_agent_crashes_forwards_as_in_the_simulator") {
+        return;
+    }
+    let scenario = "orchestrator/kernel/fixtures/crash.yaml";
+    let paths = |words: &[&str]| {
+        let results = tempfile::tempdir().unwrap();
+        let ran = lcmp_lab(results.path(), &[words, &[scenario]].concat());
+        assert_eq!(ran.exit, Some(0), "{ran:?}");
+        let run = RunDir::open(&results.path().join(LATEST)).unwrap();
+        let outcome = run.outcome().expect("the run ended");
+        assert!(outcome.end.changes.is_empty(), "{:?}", outcome.end.changes);
+        let crashes = outcome
+            .end
+            .evidence
+            .policies
+            .iter()
+            .map(|policy| policy.crashes.len());
+        assert_eq!(crashes.collect::<Vec<_>>(), [2, 2]);
+        let flows = run.flows().unwrap().rows.into_iter();
+        let while_down = |start: u64| (30_000_000..=50_000_000).contains(&start);
+        let mut paths: Vec<_> = flows
+            .filter(|flow| flow.policy == "ecmp")
+            .map(|flow| {
+                let path = flow.path.expect("a decision").to_string();
+                let planned = flow.emu_start_ns.get() / 50;
+                if while_down(planned) {
+                    assert!(path.contains("dc3"), "{path} at {planned} ns");
+                }
+                (flow.flow_id, path)
+            })
+            .collect();
+        paths.sort();
+        paths
+    };
+    let lab = paths(&["--lab", "crash-test", "up", "--guest", "--clock", "virtual"]);
+    assert_eq!(lab.len(), 8);
+    assert_eq!(lab, paths(&["sim", "--scaled"]));
+}
+
 /// On a virtual clock, a run depends only on its scenario, its seed, the program, and the offset of the kernel's timer
 /// ticks from the clock, which differs by some tens of microseconds in a few boots.
 #[test]

@@ -69,8 +69,8 @@ row! {
 row! {
     /// State and counters of a DCI switch with an agent at one time; counters start at 0 in each repetition.
     ///
-    /// Both engines write this table. The agent of a simulated switch is never killed and its tables are never stale,
-    /// so `restarts` and `stale` are 0. The simulator creates flow-table entries only at switches with several
+    /// Both engines write this table. In the simulator `restarts` is 0, and tables are stale only while an agent is down, as
+    /// the scenario plans. The simulator creates flow-table entries only at switches with several
     /// candidates; with the artifact's semantics, for every flow, including flows to the switch's own spines. The
     /// kernel engine creates an entry for every flow to another datacenter.
     pub struct SwitchRow in "switches.csv", required: false {
@@ -92,7 +92,7 @@ row! {
         pub failovers: u64,
         /// Number of decisions by a fallback rule, including those with stale inputs.
         pub fallbacks: u64,
-        /// Number of decisions with stale tables or stale queue samples; 0 in the simulator.
+        /// Number of decisions with stale tables or stale queue samples; in the simulator only while an agent is down.
         pub stale: u64,
         /// Number of flows evicted because the flow table was full, least recently seen first.
         pub evicted: u64,
