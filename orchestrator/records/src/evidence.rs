@@ -115,8 +115,8 @@ pub struct PolicyEvidence {
     /// Flows in each of the [outages](Evidence::outages), in the same order; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<OutageFlows>,
-    /// Counts for each of the run's [crashes of agents](crate::RunInfo::agent_crashes), in the same order; left out if there
-    /// are none, and in records of earlier versions.
+    /// Counts for each [crash](crate::RunInfo::agent_crashes) of an agent, in the same order; left out if there are none, and
+    /// in records of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crashes: Vec<CrashCounts>,
     /// Unfinished flows; `None` if none of them was under way during an outage of its pair.

@@ -212,8 +212,8 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Returns the next change of the plan, of several at one instant the first in the order of [`PlannedChange`]; `None` if
-    /// there is none left. An agent does not start again before the killed process's last message has been handled.
+    /// Returns the plan's next change; `None` if there is none left. Several at one instant are in the order of
+    /// [`PlannedChange`]. An agent does not start again before the killed process's last message has been handled.
     pub(super) fn next_change(&self) -> Option<PlannedChange<'a>> {
         let plan = self.plan;
         let crash = plan.agent_crashes.get(self.crashed);

@@ -136,8 +136,8 @@ fn a_crash_matters_only_if_the_agent_has_something_to_do() {
     let crash = "{ at: 20 ms, agent: dc1, down: true }, { at: 60 ms, agent: dc1, up: true }";
     let idle = |policies: &str, routing: &str, more: &str| {
         let more = format!("{ONE_FLOW}\n{routing}\nfaults: [{crash}{more}]");
-        let text = diamond(["100 Gbit", "100 Gbit"], &more);
-        let text = text.replace("policies: [ecmp, lcmp]", &format!("policies: [{policies}]"));
+        let both = diamond(["100 Gbit", "100 Gbit"], &more);
+        let text = both.replace("policies: [ecmp, lcmp]", &format!("policies: [{policies}]"));
         of_code("idle-agent-crash", warnings(&text))
     };
     insta::assert_snapshot!(idle("ecmp, wcmp", "", "")[0], @"the crash of an agent in `faults[0]` (line 13) affects no decision: under `ecmp`, `wcmp` the switch decides by tables that do not change meanwhile (hint: LCMP samples queues, and `te` and trained weights change splits; a repair of a link or a reconvergence needs the agent under every policy)");

@@ -122,8 +122,8 @@ impl Word for LinkName {
     }
 }
 
-/// Change of links: time, exactly one of `link`, `links` and `dc`, and exactly one other key; crash or restart of a switch's
-/// agent: time, `agent`, and `down` or `up`; or `random` alone, which draws cuts and repairs.
+/// Change of links: time, exactly one of `link`, `links` and `dc`, and exactly one other key. Crash or restart of a switch's
+/// agent: time, `agent`, and `down` or `up`. `random` alone draws cuts and repairs.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [

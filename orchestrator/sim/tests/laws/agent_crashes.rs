@@ -10,7 +10,7 @@ use crate::{
     policy::busy_path,
 };
 
-/// Returns the faults of a crash of dc1's agent at `at`, and of its restart at `restart` unless that is empty.
+/// Returns a list of faults: dc1's agent crashes at `at` and starts again at `restart` unless that is empty.
 fn crash(at: &str, restart: &str) -> String {
     let back = format!(", {{ at: {restart}, agent: dc1, up: true }}");
     let back = if restart.is_empty() {
