@@ -129,3 +129,22 @@ fn a_cut_link_has_no_buckets_until_it_is_up_again() {
     ];
     assert_eq!(tables(&simulate(&plan, 0, 1)), expected);
 }
+
+/// The agent is down from 22 to 45 ms, so the buckets of 20 ms stay. It has not measured what the flow sent until 41 ms: in
+/// its first interval, up to 50 ms, there is no demand.
+#[test]
+fn a_new_agent_knows_no_demands_from_before_its_start() {
+    let flow = "{ from: dc1/h1, to: dc4/h1, size: 500 MB }, ";
+    let faults =
+        "faults: [{ at: 22 ms, agent: dc1, down: true }, { at: 45 ms, agent: dc1, up: true }]";
+    let plan = plan(&scenario(&[5, 25, 35, 43, 55], flow, faults));
+    let expected = [
+        (0, vec![1, 1]),
+        (5, vec![1, 1]),
+        (25, vec![75, 25]),
+        (35, vec![75, 25]),
+        (43, vec![75, 25]),
+        (55, vec![50, 50]),
+    ];
+    assert_eq!(tables(&simulate(&plan, 0, 1)), expected);
+}
