@@ -340,6 +340,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_crash_names_its_time_and_the_policies_that_it_does_not_concern() {
+        let described = |to: Option<u64>, idle_under: &[&str]| {
+            crash(&CrashEffect {
+                dc: "dc2".to_owned(),
+                from_ns: Nanos::from_millis(5),
+                to_ns: to.map(Nanos::from_millis),
+                idle_under: idle_under.iter().map(|label| (*label).to_owned()).collect(),
+            })
+        };
+        assert_eq!(
+            described(Some(25), &[]),
+            "the switch of `dc2` has no agent from 5 ms to 25 ms"
+        );
+        assert_eq!(
+            described(None, &["ecmp", "wcmp"]),
+            "the switch of `dc2` has no agent from 5 ms on, which changes no decision under `ecmp`, `wcmp`"
+        );
+    }
+
+    #[test]
     fn drawn_cuts_are_counted_with_those_left_out() {
         let counts = |cuts, left_out| DrawnFaults {
             entry: 2,
