@@ -102,22 +102,41 @@ fn a_killed_agent_is_restarted_and_its_successor_keeps_the_flow_table() {
     });
 }
 
+/// Returns a plan in which the agent of dc1 crashes and stays down.
+fn crashing(slot: u8) -> Plan {
+    let mut plan = testing::routed(slot);
+    plan.agent_crashes = vec![AgentCrashPlan {
+        dc: DC1,
+        at_ns: Nanos::ZERO,
+        paper_at_ns: Nanos::ZERO,
+        restart: None,
+    }];
+    plan
+}
+
+/// The program that takes the agent's place ends at once.
+#[test]
+fn an_agent_that_does_not_come_back_is_an_error() {
+    isolated(|| {
+        with_run(crashing, 0, |live| {
+            live.crash(DC1);
+            live.runner.agents.command = vec!["false".into()];
+            let running = &mut live.running;
+            let restarted = live.runner.restart_all(running, &mut live.report);
+            let error = live.runtime.block_on(restarted).unwrap_err().to_string();
+            let expected =
+                "agent of `dc1`: cannot connect to it: the agent ended with exit status: 1";
+            assert_eq!(error, expected);
+        });
+    });
+}
+
 /// While the agent is down, the switch forwards known flows and decides new ones. The next agent, which starts after the
 /// flows because the plan has no restart, takes over all of them and reports the decisions made meanwhile.
 #[test]
 fn a_planned_crash_leaves_the_switch_to_its_tables() {
     isolated(|| {
-        let plan = |slot| {
-            let mut plan = testing::routed(slot);
-            plan.agent_crashes = vec![AgentCrashPlan {
-                dc: DC1,
-                at_ns: Nanos::ZERO,
-                paper_at_ns: Nanos::ZERO,
-                restart: None,
-            }];
-            plan
-        };
-        with_run(plan, 0, |live| {
+        with_run(crashing, 0, |live| {
             live.send(FLOWS);
             live.decided_at_dc1(FLOWS.len());
 
