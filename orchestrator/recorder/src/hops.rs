@@ -20,6 +20,8 @@ pub struct ReachedDc {
     pub dc: DcId,
     /// Place of the link among parallel links.
     pub twin: Twin,
+    /// One-way delay of the link at the start of a run, in emulated time.
+    pub delay: Nanos,
 }
 
 impl ReachedDc {
@@ -27,16 +29,21 @@ impl ReachedDc {
     #[must_use]
     pub fn through(plan: &Plan, port: PortId) -> Self {
         let node = plan.ports[port.peer().index()].node;
+        let link = &plan.links[port.link().index()];
         Self {
             dc: plan.nodes[node.index()].dc,
-            twin: plan.links[port.link().index()].twin(),
+            twin: link.twin(),
+            delay: link.emu.delay_ns,
         }
     }
 
     /// Returns the first datacenter of a path, which the path does not reach over a link.
     const fn first(dc: DcId) -> Self {
-        let twin = Twin::FIRST;
-        Self { dc, twin }
+        Self {
+            dc,
+            twin: Twin::FIRST,
+            delay: Nanos::ZERO,
+        }
     }
 }
 
@@ -99,25 +106,38 @@ impl Hops {
 
     /// Returns the path of packets that are sent at `time`, in emulated time relative to the repetition's start.
     ///
-    /// Where a switch has a single candidate at that time, no recorded hop is needed. Returns `None` if the hop at a switch
-    /// with several candidates is unknown, or if the hops form a loop.
+    /// Where a switch has a single candidate when the packets arrive, no recorded hop is needed. Returns `None` if the hop
+    /// at a switch with several candidates is unknown, or if the hops form a loop.
     #[must_use]
-    pub fn path(&self, plan: &Plan, [from, to]: [DcId; 2], time: Nanos) -> Option<DcPath> {
-        let crossed = self.walk([from, to], |at| {
-            self.first(at)
-                .or_else(|| Some(ReachedDc::through(plan, only_port(plan, [at, to], time)?)))
-        })?;
+    pub fn path(&self, plan: &Plan, ends: [DcId; 2], time: Nanos) -> Option<DcPath> {
+        let crossed = self.crossed(plan, ends, time)?;
         Some(path_over(plan, &crossed))
     }
 
-    /// Returns true if packets that are sent at `time` are lost, because a switch on their way has a single candidate,
-    /// whose link is cut at that time.
+    /// Returns the time at which packets that are sent at `time` arrive if no queue delays them; `None` if their path is
+    /// unknown.
     #[must_use]
-    pub fn is_cut_off(&self, plan: &Plan, [from, to]: [DcId; 2], time: Nanos) -> bool {
+    pub fn arrival(&self, plan: &Plan, ends: [DcId; 2], time: Nanos) -> Option<Nanos> {
+        let crossed = self.crossed(plan, ends, time)?;
+        Some(time.saturating_add(delay_over(&crossed)))
+    }
+
+    fn crossed(&self, plan: &Plan, ends: [DcId; 2], time: Nanos) -> Option<Vec<ReachedDc>> {
+        let only_hop = |at, elapsed| only_hop(plan, [at, ends[1]], time.saturating_add(elapsed));
+        self.walk(ends, |at, elapsed| {
+            self.first(at).or_else(|| only_hop(at, elapsed))
+        })
+    }
+
+    /// Returns true if packets that are sent at `time` are lost, because a switch on their way has a single candidate when
+    /// they arrive, whose link is cut.
+    #[must_use]
+    pub fn is_cut_off(&self, plan: &Plan, ends: [DcId; 2], time: Nanos) -> bool {
         let is_cut_off = Cell::new(false);
-        self.walk([from, to], |at| {
+        self.walk(ends, |at, elapsed| {
             self.first(at).or_else(|| {
-                let port = only_port(plan, [at, to], time)?;
+                let time = time.saturating_add(elapsed);
+                let port = only_port(plan, [at, ends[1]], time)?;
                 is_cut_off.set(is_cut_off.get() || plan.is_cut_at(port.link(), time));
                 Some(ReachedDc::through(plan, port))
             })
@@ -126,18 +146,18 @@ impl Hops {
     }
 
     /// Returns the paths that the flow's bytes took, in the order of bytes; bytes whose path is unknown are left out. At a
-    /// switch without a recorded hop all bytes took the single candidate of `time`.
+    /// switch without a recorded hop all bytes take the single candidate that packets sent at `time` find.
     #[must_use]
     pub fn ranges(
         &self,
         plan: &Plan,
-        [from, to]: [DcId; 2],
+        ends: [DcId; 2],
         time: Nanos,
         packets: Packets,
     ) -> Vec<PathRange> {
         let count = packets.messages * packets.of_message;
-        let ranges = self.walks([from, to], count, |at| {
-            Some(ReachedDc::through(plan, only_port(plan, [at, to], time)?))
+        let ranges = self.walks(ends, count, |at, elapsed| {
+            only_hop(plan, [at, ends[1]], time.saturating_add(elapsed))
         });
         ranges
             .into_iter()
@@ -153,7 +173,7 @@ impl Hops {
         &self,
         ends: [DcId; 2],
         count: u64,
-        only_hop: impl Fn(DcId) -> Option<ReachedDc>,
+        only_hop: impl Fn(DcId, Nanos) -> Option<ReachedDc>,
     ) -> Vec<(Vec<ReachedDc>, u64, u64)> {
         let mut starts: Vec<u64> = self.0.iter().map(|hop| hop.packet).collect();
         starts.push(0);
@@ -163,7 +183,7 @@ impl Hops {
         let mut ranges: Vec<(Vec<ReachedDc>, u64, u64)> = Vec::new();
         let stops = starts.iter().skip(1).copied().chain([count]);
         for (&start, end) in starts.iter().zip(stops) {
-            let next = |at| self.at(at, start).or_else(|| only_hop(at));
+            let next = |at, elapsed| self.at(at, start).or_else(|| only_hop(at, elapsed));
             let Some(crossed) = self.walk(ends, next) else {
                 continue;
             };
@@ -175,14 +195,15 @@ impl Hops {
         ranges
     }
 
+    /// Returns the datacenters on the way; `next` has the one after a datacenter that packets reach after a time.
     fn walk(
         &self,
         [from, to]: [DcId; 2],
-        next: impl Fn(DcId) -> Option<ReachedDc>,
+        next: impl Fn(DcId, Nanos) -> Option<ReachedDc>,
     ) -> Option<Vec<ReachedDc>> {
         let mut crossed = vec![ReachedDc::first(from)];
         while let Some(&at) = crossed.last().filter(|at| at.dc != to) {
-            let next = next(at.dc)?;
+            let next = next(at.dc, delay_over(&crossed))?;
             if crossed.iter().any(|earlier| earlier.dc == next.dc) {
                 return None;
             }
@@ -212,6 +233,15 @@ fn path_over(plan: &Plan, crossed: &[ReachedDc]) -> DcPath {
     DcPath::new(crossed.iter().map(name))
 }
 
+fn delay_over(crossed: &[ReachedDc]) -> Nanos {
+    let delays = crossed.iter().map(|reached| reached.delay);
+    delays.fold(Nanos::ZERO, Nanos::saturating_add)
+}
+
+fn only_hop(plan: &Plan, ends: [DcId; 2], time: Nanos) -> Option<ReachedDc> {
+    Some(ReachedDc::through(plan, only_port(plan, ends, time)?))
+}
+
 /// Returns the port to the single candidate of a switch for a destination; `None` if there are several, or none.
 fn only_port(plan: &Plan, [at, to]: [DcId; 2], time: Nanos) -> Option<PortId> {
     match plan.candidates_at(at, to, time) {
@@ -232,7 +262,7 @@ mod tests {
             found.add(DcId(from), ReachedDc::first(DcId(to)), packet);
         }
         let last = ReachedDc::first(DcId(4));
-        let next = |at| found.first(at).or((at != DcId(1)).then_some(last));
+        let next = |at, _| found.first(at).or((at != DcId(1)).then_some(last));
         let crossed = found.walk([DcId(1), DcId(4)], next)?;
         Some(crossed.into_iter().map(|at| at.dc.0).collect())
     }
@@ -258,7 +288,7 @@ mod tests {
         for &(from, to, packet) in hops {
             found.add(DcId(from), ReachedDc::first(DcId(to)), packet);
         }
-        let only_hop = |at| (at != DcId(1)).then_some(ReachedDc::first(DcId(4)));
+        let only_hop = |at, _| (at != DcId(1)).then_some(ReachedDc::first(DcId(4)));
         found
             .walks([DcId(1), DcId(4)], 100, only_hop)
             .into_iter()
@@ -317,14 +347,14 @@ mod tests {
     #[test]
     fn a_change_of_parallel_links_is_another_path() {
         let over = |place| ReachedDc {
-            dc: DcId(4),
             twin: Twin(place),
+            ..ReachedDc::first(DcId(4))
         };
         let mut found = Hops::default();
         for (place, packet) in [(1, 0), (1, 5), (0, 40)] {
             found.add(DcId(1), over(place), packet);
         }
-        let ranges = found.walks([DcId(1), DcId(4)], 100, |_| None);
+        let ranges = found.walks([DcId(1), DcId(4)], 100, |_, _| None);
         let start = ReachedDc::first(DcId(1));
         let expected = [
             (vec![start, over(1)], 0, 40),

@@ -100,13 +100,18 @@ impl<'a> PinnedPaths<'a> {
         let [there, back] = self.ends(flow);
         let sent = self.forwarded_at(data, there, time);
         let path = |direction, ends, at| self.hops_of(direction).path(self.plan, ends, at);
+        // The first acknowledgement is sent when data arrives.
+        let arrival = self.hops_of(data).arrival(self.plan, there, sent);
+        let ack_time = FlowTime {
+            start: arrival.unwrap_or(sent),
+            ..time
+        };
         let ack_path = |direction| {
-            // There are no acknowledgements before data.
-            let time = FlowTime {
-                start: sent,
-                ..time
-            };
-            path(direction, back, self.forwarded_at(direction, back, time))
+            path(
+                direction,
+                back,
+                self.forwarded_at(direction, back, ack_time),
+            )
         };
         FlowPaths {
             data: path(data, there, sent),
@@ -255,8 +260,8 @@ mod tests {
         }
     }
 
-    /// Both ends have DC2 and DC3 as next hops until 50 ms, only DC3 from 50 ms, and only DC2 from 80 ms. The link between
-    /// DC3 and DC4 is cut from 60 ms on.
+    /// Both ends have DC2 and DC3 as next hops until 500 ms, only DC3 from 500 ms, only DC2 from 560 ms, only DC3 from
+    /// 600 ms, and only DC2 from 800 ms. The link between DC3 and DC4 is cut from 700 ms on. A path takes 50 ms.
     #[test]
     fn a_path_without_decisions_follows_the_tables_of_its_time() {
         let mut plan = plan();
@@ -275,12 +280,12 @@ mod tests {
                 })
                 .into(),
         };
-        plan.reconvergences = vec![only(50, 1), only(80, 0)];
+        plan.reconvergences = vec![only(500, 1), only(560, 0), only(600, 1), only(800, 0)];
         let cut = plan.switches[3].destinations[0].candidates[1].port.link();
         plan.faults = vec![FaultPlan {
             link: cut,
-            at_ns: Nanos::from_millis(60),
-            paper_at_ns: Nanos::from_millis(60),
+            at_ns: Nanos::from_millis(700),
+            paper_at_ns: Nanos::from_millis(700),
             change: FaultChange::Down,
             path_cost_updates: Vec::new(),
         }];
@@ -290,11 +295,12 @@ mod tests {
             [data, ack].map(|path| path.map(|path| path.to_string()))
         };
         let known = |path: [&str; 2]| path.map(|path| Some(path.to_owned()));
-        assert_eq!(found(40, 45), [None, None]);
-        assert_eq!(found(55, 58), known(["dc1-dc3-dc4", "dc4-dc3-dc1"]));
-        assert_eq!(found(85, 90), known(["dc1-dc2-dc4", "dc4-dc2-dc1"]));
-        // Its first packets are lost at the cut, and it ends after the second reconvergence.
-        assert_eq!(found(65, 90), known(["dc1-dc2-dc4", "dc4-dc2-dc1"]));
+        assert_eq!(found(400, 410), [None, None]);
+        assert_eq!(found(505, 610), known(["dc1-dc3-dc4", "dc4-dc3-dc1"]));
+        // The first acknowledgement is sent after the second reconvergence.
+        assert_eq!(found(520, 625), known(["dc1-dc3-dc4", "dc4-dc2-dc1"]));
+        // The first packets are lost at the cut, and the flow ends after the last reconvergence.
+        assert_eq!(found(710, 900), known(["dc1-dc2-dc4", "dc4-dc2-dc1"]));
     }
 
     #[test]
