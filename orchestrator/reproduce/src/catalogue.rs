@@ -234,17 +234,12 @@ mod tests {
     use std::{fs, path::Path};
 
     use super::*;
-    use crate::variant::{extended, with_extended};
+    use crate::variant::{Variant, derive, extended, with_extended};
 
     #[test]
     fn every_scenario_has_its_cases_policies_and_every_figure_but_the_fidelity_has_a_case() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/paper");
         for case in CASES {
-            let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
-            let mut text = read(&format!("{}.yaml", case.scenario));
-            while let Some(named) = extended(&text).map(str::to_owned) {
-                text = with_extended(&text, &named, &read(&named));
-            }
+            let text = whole_text(case);
             let (_, policies) = text.split_once("\npolicies:\n").unwrap();
             let mut against = case.against.iter();
             assert!(
@@ -258,6 +253,29 @@ mod tests {
             assert_eq!(has_case, figure != Figure::Fig6, "{figure}");
             assert_eq!(figure.name().parse(), Ok(figure));
         }
+    }
+
+    #[test]
+    fn every_fair_variant_has_the_papers_buffers() {
+        let fair = Variant {
+            is_fair: true,
+            ..Variant::default()
+        };
+        for case in CASES {
+            let text = derive(case.scenario, &whole_text(case), &fair).unwrap();
+            assert!(text.contains("inter_dc: { buffer: 6 GB }"), "{text}");
+        }
+    }
+
+    /// Returns the text of a case's scenario with the keys of those that it extends.
+    fn whole_text(case: &Case) -> String {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/paper");
+        let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
+        let mut text = read(&format!("{}.yaml", case.scenario));
+        while let Some(named) = extended(&text).map(str::to_owned) {
+            text = with_extended(&text, &read(&named));
+        }
+        text
     }
 
     #[test]

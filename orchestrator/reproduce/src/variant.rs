@@ -61,11 +61,10 @@ pub struct Variant<'a> {
 #[error("the scenario has no line `{0}` to change (hint: do not edit the paper's scenarios)")]
 pub struct MissingLine(&'static str);
 
-/// Returns the text of a scenario with the keys that it takes from the scenario in the file `path`, whose text is
-/// `extended`, in place of its line `extends: …`. Both files are in one folder, and their keys start lines. A topology that
-/// `extended` writes out is named by its file.
+/// Returns the text of a scenario with the keys that it takes from the scenario with the text `extended`, in place of its
+/// line `extends: …`. Both are in one folder, and their keys start lines.
 #[must_use]
-pub fn with_extended(text: &str, path: &str, extended: &str) -> String {
+pub fn with_extended(text: &str, extended: &str) -> String {
     let own = blocks(text);
     let is_own = |block: &Vec<&str>| {
         let key = key(block[0]);
@@ -78,11 +77,7 @@ pub fn with_extended(text: &str, path: &str, extended: &str) -> String {
         .map(str::to_owned)
         .collect();
     for block in blocks(extended).into_iter().filter(|block| !is_own(block)) {
-        if block[0] == "topology:" {
-            lines.push(format!("topology: {path}"));
-        } else {
-            lines.extend(block.into_iter().map(str::to_owned));
-        }
+        lines.extend(block.into_iter().map(str::to_owned));
         lines.push(String::new());
     }
     lines.join("\n")
@@ -150,6 +145,7 @@ pub fn derive(name: &str, text: &str, variant: &Variant<'_>) -> Result<String, M
             done.lcmp,
             "- lcmp: { preset: artifact, max_delay: … ms }",
         ),
+        (variant.is_fair, done.buffer, ARTIFACT_BUFFER),
         (variant.is_quick, done.duration, "duration: …"),
         (variant.flows.is_some(), done.flows, "traffic:"),
     ];
@@ -169,6 +165,7 @@ struct Done {
     flows: bool,
     semantics: bool,
     lcmp: bool,
+    buffer: bool,
     duration: bool,
 }
 
@@ -209,6 +206,7 @@ fn change(line: &str, variant: &Variant<'_>, lines: &mut Vec<String>, done: &mut
         lines.push(fair);
         done.lcmp = true;
     } else {
+        done.buffer |= line.contains(ARTIFACT_BUFFER);
         let changes = FAIR.iter();
         lines.push(changes.fold(line.to_owned(), |line, (from, to)| line.replace(from, to)));
     }
@@ -219,15 +217,15 @@ fn change(line: &str, variant: &Variant<'_>, lines: &mut Vec<String>, done: &mut
 const FAIR: [(&str, &str); 4] = [
     ("- ucmp-artifact", "- ucmp"),
     ("semantics: artifact", "semantics: paper, pfc: true"),
-    (
-        "inter_dc: { buffer: 1000 MiB }",
-        "inter_dc: { buffer: 6 GB }",
-    ),
+    (ARTIFACT_BUFFER, "inter_dc: { buffer: 6 GB }"),
     (
         "# The artifact's buffer per device;",
         "# The paper's buffer;",
     ),
 ];
+
+/// Buffers of inter-DC links in the authors' code.
+const ARTIFACT_BUFFER: &str = "inter_dc: { buffer: 1000 MiB }";
 
 /// Converts the line of the policy LCMP from the preset `artifact` to the paper's, with `max_delay` in microseconds,
 /// rounded up to a power of two; `None` for other lines.
@@ -253,7 +251,8 @@ fn tenth(duration: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "# A header.\nname: fig1\n\ntraffic:\n  - workload:\n      load: 0.3\n      \
+    const TEXT: &str = "# A header.\nname: fig1\n\ntopology:\n  defaults:\n    inter_dc: { buffer: 1000 MiB }\n\n\
+        traffic:\n  - workload:\n      load: 0.3\n      \
         duration: 5 ms\n\npolicies:\n  - ecmp\n  - ucmp-artifact\n  - redte\n  - lcmp: { preset: \
         artifact, max_delay: 512 ms, label: rm-beta }\n\ntransport: { semantics: artifact, cc: dcqcn }\n";
 
@@ -266,14 +265,15 @@ mod tests {
         let text = derive("fig1", TEXT, &variant).unwrap();
         assert_eq!(
             text,
-            "# fig1.yaml as `lcmp-lab reproduce` runs it.\nname: fig1\n\ntraffic:\n  - flow_file: \
+            "# fig1.yaml as `lcmp-lab reproduce` runs it.\nname: fig1\n\ntopology:\n  defaults:\n    \
+             inter_dc: { buffer: 1000 MiB }\n\ntraffic:\n  - flow_file: \
              traffic/a.txt\n\npolicies:\n  - ecmp\n  - ucmp-artifact\n  - redte\n  - lcmp: { preset: \
              artifact, max_delay: 512 ms, label: rm-beta }\n\ntransport: { semantics: artifact, cc: dcqcn, \
              routes: routes.csv }\n"
         );
     }
 
-    /// Keys of the one text are left out of the other; the topology stays in its file.
+    /// Keys of the one text are left out of the other.
     #[test]
     fn keys_are_taken_from_the_extended_text() {
         let own =
@@ -281,15 +281,15 @@ mod tests {
         let other = "name: a\ndescription: A\ntopology:\n  dcs: []\n\ntraffic:\n  - y\n\n# Scale.\nscale: { rate: \
                      1 }\n\npolicies:\n  # First.\n  - ecmp\n";
         assert_eq!(extended(own), Some("a.yaml"));
-        let whole = with_extended(own, "a.yaml", other);
+        let whole = with_extended(own, other);
         assert_eq!(
             whole,
-            "# Header.\nname: b\ndescription: B\n\n\n# Why.\ntraffic:\n  - x\n\n\ntopology: a.yaml\n\nscale: { \
+            "# Header.\nname: b\ndescription: B\n\n\n# Why.\ntraffic:\n  - x\n\n\ntopology:\n  dcs: []\n\nscale: { \
              rate: 1 }\n\npolicies:\n  # First.\n  - ecmp\n"
         );
         assert_eq!(extended(&whole), None);
         // The extended scenario extends another one: that is left to do.
-        let next = with_extended("name: c\nextends: b.yaml", "b.yaml", own);
+        let next = with_extended("name: c\nextends: b.yaml", own);
         assert_eq!(extended(&next), Some("a.yaml"));
         assert!(next.contains("traffic:\n  - x\n"), "{next}");
     }
@@ -304,6 +304,7 @@ mod tests {
         let text = derive("fig1", TEXT, &variant).unwrap();
         for line in [
             "name: fig1-fair-quick",
+            "    inter_dc: { buffer: 6 GB }\n",
             "      duration: 500 us",
             "  - ucmp\n  - redte\n",
             "  - lcmp: { max_delay: 524288 us, label: rm-beta }",
@@ -319,8 +320,12 @@ mod tests {
             is_fair: true,
             ..Variant::default()
         };
-        let other = TEXT.replace("semantics: artifact", "semantics: paper");
-        assert!(derive("fig1", &other, &fair).is_err());
+        for (line, other) in [
+            ("semantics: artifact", "semantics: paper"),
+            ("buffer: 1000 MiB", "buffer: 6 GB"),
+        ] {
+            assert!(derive("fig1", &TEXT.replace(line, other), &fair).is_err());
+        }
         let quick = Variant {
             is_quick: true,
             ..Variant::default()

@@ -277,7 +277,7 @@ impl<'a> ReproductionRuns<'a> {
         for _ in 0..limits::MAX_EXTENDED {
             let Some(named) = extended(&text) else { break };
             let other = load::read_text(&base.join(named), limits::MAX_SCENARIO_BYTES)?;
-            text = with_extended(&text, named, &other);
+            text = with_extended(&text, &other);
         }
         let name = path.display().to_string();
         let text = derive(case.scenario, &text, variant)
