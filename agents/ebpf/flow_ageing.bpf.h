@@ -7,9 +7,9 @@
 #include "branch_free.bpf.h"
 #include "maps.bpf.h"
 
-// Returns the last size threshold that a flow has reached with `sent` bytes: the bit set of its cheapest candidates in the
-// low 16 bits, and above them the threshold's number, from 1; 0 if it has reached none. The kernel verifies a global
-// function once.
+// Returns the highest size threshold that a flow has reached with `sent` bytes, packed into one word: bits 0 to 15 are
+// the set of its cheapest candidates, the bits above are its number, counted from 1. Returns 0 if no threshold is
+// reached. Not inlined, so that the kernel verifies it only once.
 __noinline __u64 threshold_reached(const struct destination *destination, __u64 sent)
 {
 	__u64 reached = 0;

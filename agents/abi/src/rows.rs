@@ -10,8 +10,9 @@ use crate::{Rule, Trigger, dcqcn::CongestionPoint, layout::row, lcmp::Keep};
 /// Maximum candidate next hops per destination.
 pub const MAX_CANDIDATES: usize = 16;
 
-/// Maximum size thresholds per destination. The first one is 0. As a flow grows, each candidate joins the set of cheapest
-/// candidates and leaves it at most once, but one is in the set from the start, and one stays to the end.
+/// Maximum size thresholds per destination. Thresholds are 0 and the sizes at which a candidate joins or leaves the set
+/// of cheapest candidates. Each candidate joins once and leaves once at most; the first never joins after 0, and the
+/// last never leaves.
 pub const MAX_SIZE_THRESHOLDS: usize = 2 * MAX_CANDIDATES - 1;
 
 /// Maximum ports per switch; a power of two, so that the program can mask an index instead of comparing it.

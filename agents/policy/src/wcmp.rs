@@ -23,8 +23,8 @@ pub const POLICY: BucketPolicy = BucketPolicy {
     law: Some(buckets),
 };
 
-/// Maximum number of buckets per destination: an average share of [`MAX_CANDIDATES`] next hops is 16 buckets, and is
-/// rounded by less than one.
+/// Maximum number of buckets per destination. With [`MAX_CANDIDATES`] next hops, a next hop has 16 on average, and
+/// rounding changes its share by less than one bucket.
 pub const MAX_BUCKETS: u16 = 256;
 
 /// Returns the number of buckets for each next hop, in proportion to the capacity of its path.

@@ -63,14 +63,14 @@ pub(crate) struct MissedChanges<'a> {
 }
 
 impl MissedChanges<'_> {
-    /// Returns true if the switch's decisions under the policy at index `policy` can depend on whether the agent is down.
+    /// Returns true if a crash can change the switch's decisions under the policy at index `policy`.
     ///
-    /// They cannot if the agent's periodic work changes nothing that decisions depend on, the tables of the plan do not
-    /// change meanwhile, no link of the switch comes back, and the tables do not become so old that the switch hashes over
-    /// all candidates alike, which ECMP does anyway.
+    /// It can if decisions depend on the agent's samples or splits, or if one of these happens while the agent is down:
+    /// the plan changes the switch's tables, a link of the switch is repaired, or the tables become stale, so that the
+    /// switch hashes over all candidates (which ECMP does anyway).
     pub fn matter(self, crash: &AgentCrashPlan, policy: usize) -> bool {
         let plan = &self.policies[policy].policy;
-        if plan.agent_interval().is_some() {
+        if plan.agent_interval().is_some() || matches!(plan, PolicyPlan::Lcmp(_)) {
             return true;
         }
         let switch = crash.dc.index();

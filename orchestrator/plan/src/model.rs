@@ -635,8 +635,8 @@ pub struct AgentRestart {
 }
 
 impl AgentCrashPlan {
-    /// Returns true if the switch has no agent at `at`, an emulated time. Changes at the instant of the restart still meet
-    /// no agent, which finds them when it starts.
+    /// Returns true if the switch has no agent at the emulated time `at`. The instant of the restart counts as without
+    /// an agent, because the restart is the last change of its instant.
     #[must_use]
     pub fn covers(&self, at: Nanos) -> bool {
         self.at_ns <= at && self.restart.is_none_or(|restart| at <= restart.at_ns)

@@ -195,7 +195,7 @@ impl Hops {
         ranges
     }
 
-    /// Returns the datacenters on the way; `next` has the one after a datacenter that packets reach after a time.
+    /// Returns the datacenters on the way. `next` returns the hop from a datacenter, given the links' delay up to it.
     fn walk(
         &self,
         [from, to]: [DcId; 2],

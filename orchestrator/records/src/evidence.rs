@@ -78,7 +78,8 @@ pub struct OutageFlows {
 pub struct CrashCounts {
     /// Number of decisions that the switch recorded meanwhile.
     pub decisions: u64,
-    /// Number of these decisions by a hash over all live candidates, because tables or queue samples were stale.
+    /// Number of these decisions for new flows by a hash over all live candidates, because tables or queue samples
+    /// were stale; decisions for other reasons, such as a failover, are not counted.
     pub stale: u64,
     /// Number of times that the agent would have sampled queues or changed splits meanwhile; 0 if the policy needs neither.
     pub missed: u64,

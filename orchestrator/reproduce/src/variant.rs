@@ -61,8 +61,8 @@ pub struct Variant<'a> {
 #[error("the scenario has no line `{0}` to change (hint: do not edit the paper's scenarios)")]
 pub struct MissingLine(&'static str);
 
-/// Returns the text of a scenario with the keys that it takes from the scenario with the text `extended`, in place of its
-/// line `extends: …`. Both are in one folder, and their keys start lines.
+/// Returns the text of a scenario without its line `extends: …`, followed by the keys that it takes from `extended`,
+/// the text of the scenario in that line. Both files must be in one folder, and each top-level key must start a line.
 #[must_use]
 pub fn with_extended(text: &str, extended: &str) -> String {
     let own = blocks(text);

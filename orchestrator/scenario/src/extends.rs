@@ -1,7 +1,8 @@
 //! Chain of scenarios: a scenario, the scenario that it extends, and so on, each with its own text.
 //!
-//! A top-level key is that of the first scenario in the chain that has it, as a whole. So each key is checked, and its
-//! problems are located, in the text in which it is written.
+//! Each top-level key comes as a whole from the first scenario in the chain that has it; the name and the description
+//! always come from the first scenario. Each key is checked, and its problems are located, in the text in which it is
+//! written.
 
 use crate::{
     document::{one, read, utf8},
@@ -32,8 +33,8 @@ impl<'a> ScenarioChain<'a> {
     /// Reads the scenario `source` and those that it extends, whose texts are in `files`.
     ///
     /// # Errors
-    /// With the first syntax or type error, if the chain is longer than [`limits::MAX_EXTENDED`] or a circle, or if
-    /// a whole chain lacks a key that a scenario must have.
+    /// With the first syntax or type error, with an error at `extends` if it leads to more than
+    /// [`limits::MAX_EXTENDED`] scenarios or in a circle, or with the first required key that the whole chain lacks.
     pub fn read(source: SourceText<'a>, files: &'a Files) -> Result<Self, ScenarioErrors> {
         let first = WrittenScenario {
             source,

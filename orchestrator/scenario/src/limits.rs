@@ -7,8 +7,7 @@ use lab_units::{Bytes, Nanos, Ratio};
 
 /// Maximum size of a scenario text in bytes. A wrong file, such as a log or an image, is rejected without being parsed.
 pub const MAX_SCENARIO_BYTES: usize = 1 << 20;
-/// Maximum number of scenarios from which one scenario takes keys: the one that it extends, the one that that one extends,
-/// and so on.
+/// Maximum number of scenarios that one scenario extends, directly or through others.
 pub const MAX_EXTENDED: usize = 8;
 /// Maximum size in bytes of a flow size distribution or a flow file; a flow file with [`MAX_FLOWS`] rows fits.
 pub const MAX_FILE_BYTES: usize = 64 << 20;

@@ -129,8 +129,8 @@ pub fn value_line(text: &str, path: &str) -> Option<usize> {
     Some(SourceText { name: "", text }.location(range).line)
 }
 
-/// Returns the text in which `scenario` has the key of the YAML path `path`, and that text's path: that of an extended
-/// scenario, or `None` for `text`, the scenario's own. `files` has the texts of the extended scenarios.
+/// Returns the path and the text of the file in which the top-level key of the YAML path `path` is written. The path
+/// is `None` for `text`, the scenario's own text; `files` has the texts of the extended scenarios.
 #[must_use]
 pub fn text_with<'a>(
     scenario: &'a Scenario,

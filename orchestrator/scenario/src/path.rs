@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// Returns the path of the file that `file` names `named`, relative to where the path of `file` starts. Without `file`,
-/// the scenario names it, and its path stays as written.
+/// Resolves the path `named`, written in `file`, against the folder of `file`. Without `file`, the scenario itself
+/// contains the path, which stays as written.
 pub(crate) fn beside(file: Option<&str>, named: &str) -> String {
     let Some(file) = file else {
         return named.to_owned();

@@ -81,7 +81,7 @@ pub(crate) fn of<'a>(
         let whole: raw::Scenario = read(source)?;
         let other = whole.extends.as_ref().map(Text::as_str);
         let Some(raw) = whole.topology.0 else {
-            // The text has one of the two keys.
+            // The file is a scenario, so without `topology` it has `extends`.
             let other = beside(Some(name), other.unwrap_or_default());
             return Err(refused(ProblemKind::TopologyElsewhere { path, other }));
         };

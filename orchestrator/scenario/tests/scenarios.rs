@@ -153,7 +153,7 @@ fn every_key_is_read() {
     insta::assert_json_snapshot!(read("every-key.yaml", EVERY_KEY.as_bytes()));
 }
 
-/// The scenario is that one, except for its name and the description, which are its own.
+/// The result equals the extended scenario, except for the name, the description and `extends`.
 #[test]
 fn every_key_is_taken_from_an_extended_scenario() {
     let files = Files::from([("every-key.yaml".to_owned(), EVERY_KEY.to_owned())]);

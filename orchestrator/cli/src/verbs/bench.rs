@@ -100,7 +100,8 @@ fn bench_lab(arguments: &BenchArgs, global: &Global) -> Outcome {
     Ok(Exit::Pass)
 }
 
-/// Median costs of packets in the switch program, ns; `new_flow_ns` has one for each number of candidates.
+/// Costs of packets in the switch program: medians in ns. `new_flow_ns` has, for each policy, one median for each
+/// number of candidates; the others are measured with the first number.
 #[derive(Serialize)]
 struct DecisionTimes {
     candidates: [usize; CANDIDATES.len()],

@@ -273,7 +273,8 @@ impl<'a> ReproductionRuns<'a> {
         let path = self.scenarios.join(format!("{}.yaml", case.scenario));
         let base = path.parent().unwrap_or(Path::new(""));
         let mut text = load::read_text(&path, limits::MAX_SCENARIO_BYTES)?;
-        // Lines are changed in whole scenarios. More than the allowed number of steps are refused as a scenario.
+        // `derive` changes lines of the text, so the keys of extended scenarios must be in it. After the maximum number
+        // of steps, a further `extends` stays in the text, and the parser follows it.
         for _ in 0..limits::MAX_EXTENDED {
             let Some(named) = extended(&text) else { break };
             let other = load::read_text(&base.join(named), limits::MAX_SCENARIO_BYTES)?;

@@ -383,8 +383,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Kills the agent of `dc`, as the plan says. Its program and maps are pinned, so the switch goes on with its last tables,
-    /// and commands are kept for the next agent.
+    /// Kills the agent of `dc`, as planned. Its program and maps are pinned, so the switch goes on with its last
+    /// tables; commands are kept for the next agent.
     pub(super) fn crash_agent(
         &mut self,
         dc: DcId,
@@ -401,7 +401,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Starts the agent of `dc` again, which the plan has made crash.
+    /// Starts the next agent of `dc`, as planned after a crash.
     fn restart_agent(
         &mut self,
         dc: DcId,
@@ -544,7 +544,7 @@ impl Runner<'_> {
             agent.ok_or_else(|| format!("datacenter `{dc}` has no switch agent in this run"))?;
         if running.repetition.is_down(agent.dc()) {
             return Err(format!(
-                "the agent of `{dc}` is down, as the scenario says (hint: tune it before or after)"
+                "the agent of `{dc}` is down, as planned (hint: tune it before the crash or after the restart)"
             ));
         }
         let at = (running.setup.policy, agent.switch());

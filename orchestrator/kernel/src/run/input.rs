@@ -49,7 +49,7 @@ pub(super) enum Input {
     Restarted { at: MonotonicTime, dc: DcId },
     /// The plan's next crash of an agent has taken place.
     AgentCrash,
-    /// The agent of a datacenter, which the plan had made crash, was started again.
+    /// The agent of a datacenter was started again after a planned crash.
     AgentRestart(DcId),
     /// An agent ended and is not restarted, because the run was cancelled.
     Abandoned(DcId),

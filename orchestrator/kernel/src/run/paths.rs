@@ -46,11 +46,11 @@ struct Directions {
     cnp: FlowDirection,
 }
 
-/// Time that a flow took, in emulated time relative to the repetition's start.
+/// Start and end of a flow, in emulated time relative to the repetition's start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowTime {
     pub start: Nanos,
-    /// End of a flow that has finished.
+    /// `None` unless the flow has finished.
     pub end: Option<Nanos>,
 }
 
@@ -120,9 +120,9 @@ impl<'a> PinnedPaths<'a> {
         }
     }
 
-    /// Returns the time at which the flow's first packets in a direction that were not lost were sent, as far as the plan
-    /// says: those that meet a cut before the reconvergence are sent again, of which the last ones, at the flow's end, are
-    /// certain to arrive.
+    /// Returns the send time of the first packets in `direction` that arrive, as far as the plan's cuts tell: the
+    /// flow's start or, if a cut loses the packets sent then, the flow's end, because a finished flow's last packets
+    /// arrive.
     fn forwarded_at(&self, direction: FlowDirection, ends: [DcId; 2], time: FlowTime) -> Nanos {
         let is_lost = self
             .hops_of(direction)

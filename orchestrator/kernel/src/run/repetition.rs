@@ -95,21 +95,16 @@ pub(super) struct Effects {
     pub lost: Option<DcId>,
 }
 
-/// Change that a plan makes while flows run, in the order of several changes at one instant.
+/// Planned change while flows run. Changes at one instant are made in the order of these variants.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PlannedChange<'a> {
-    /// The agent of a datacenter's switch crashes.
     AgentCrash(&'a AgentCrashPlan),
     Fault(&'a FaultPlan),
     Reconvergence(&'a Reconvergence),
-    /// The agent that has crashed starts again.
-    AgentRestart {
-        at: Nanos,
-        dc: DcId,
-    },
+    AgentRestart { at: Nanos, dc: DcId },
 }
 
-/// Agent that the run has killed, as the plan says.
+/// Agent that the run has killed, as planned.
 #[derive(Clone, Copy, Debug)]
 struct DownAgent {
     /// Time of the restart relative to the repetition's start; `None` if the plan has none.
@@ -228,7 +223,7 @@ impl<'a> Repetition<'a> {
             restart.map(|(at, dc)| PlannedChange::AgentRestart { at, dc }),
         ];
         let changes = in_order.into_iter().flatten();
-        // Of equal elements, this is the first.
+        // Of several minima, `min_by_key` returns the first.
         changes.min_by_key(|change| change.at())
     }
 

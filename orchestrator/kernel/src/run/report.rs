@@ -148,8 +148,8 @@ impl RunReport {
             .add_deviations(&format!("{title}: hosts"), &counts);
     }
 
-    /// Leaves the stale decisions of the switch in `dc` out of the reasons to doubt the run, because the scenario keeps its
-    /// agent down until its tables are stale.
+    /// Excludes the stale decisions of `dc`'s switch from the reasons to doubt the run: as planned, the switch has no
+    /// agent for longer than its tables are valid.
     pub(super) fn accept_stale(&mut self, dc: DcId) {
         if let Some(stats) = self.switches.get_mut(&dc) {
             stats.counters.stale = 0;

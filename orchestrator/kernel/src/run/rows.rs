@@ -308,7 +308,7 @@ impl<'a> ReportRows<'a> {
         self.rows.paths(flow.id, &ranges)
     }
 
-    /// Returns the time that a flow took; without a report of its start, its planned start counts.
+    /// Returns the start and end of a flow. The planned start replaces a start that was not reported.
     fn flow_time(&self, flow: &Flow, outcome: &FlowOutcome) -> FlowTime {
         let reported = outcome.start.as_ref();
         let start = reported.map_or(flow.start_ns, |start| start.at.since(self.start));

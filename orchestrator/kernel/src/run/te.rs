@@ -24,7 +24,7 @@ pub(super) struct TeController<'a> {
     capacities: Vec<Option<BitsPerSec>>,
     /// Datacenters whose switches have an agent, even if it is down.
     agents: BTreeSet<DcId>,
-    /// Those of them whose reports end a measurement window: their agents are not down.
+    /// Datacenters whose reports are needed to end a measurement window: those whose agents are not down.
     awaited: BTreeSet<DcId>,
     /// Number of the latest demand interval for which an agent has reported.
     tick: u64,
@@ -62,13 +62,13 @@ impl<'a> TeController<'a> {
         self.start = start;
     }
 
-    /// Ends windows without the report of the agent in `dc`, which is down. Its switch gets the commands of these windows when
-    /// the agent is back.
+    /// Stops waiting for the reports of the agent in `dc`, which is down. Commands for its switch are kept for the
+    /// next agent.
     pub(super) fn wait_no_longer_for(&mut self, dc: DcId) {
         self.awaited.remove(&dc);
     }
 
-    /// Ends windows only with the report of the agent in `dc`, which is back.
+    /// Waits again for the reports of the agent in `dc`, which is back.
     pub(super) fn wait_for(&mut self, dc: DcId) {
         self.awaited.insert(dc);
     }

@@ -119,9 +119,9 @@ impl PolicyPlan {
         }
     }
 
-    /// Returns the emulated interval at which a switch's agent changes what decisions depend on: it samples queues, installs
-    /// the TE controller's splits, or computes splits from its weights. Returns `None` if decisions depend only on the
-    /// tables of the plan and on the datapath.
+    /// Returns the emulated interval of the agent's periodic work on which decisions depend: queue samples, or splits
+    /// of the TE controller or of trained weights. Returns `None` if there is none: LCMP's preset `artifact` samples at
+    /// each decision, and others decide by the plan's tables and the datapath.
     #[must_use]
     pub fn agent_interval(&self) -> Option<Nanos> {
         match self {

@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{agent_crashes::MissedChanges, model::Warning, paper_units::PaperUnits, round_trip};
 
-/// Returns a warning about each kind of crash beside the traffic: agents that are back before the first flow starts, and
-/// crashes after the last flow would have ended if each flow ran alone.
+/// Returns warnings about crashes outside the time of the traffic: agents that are back before the first flow starts,
+/// and crashes after the last flow would have ended if each flow ran alone.
 pub(super) fn without_traffic(inspection: &Inspection<'_>) -> Vec<Warning> {
     let starts = inspection.flows.iter().map(|flow| flow.paper_start_ns);
     let Some(first) = starts.min() else {
@@ -59,9 +59,9 @@ pub(super) fn idle(inspection: &Inspection<'_>) -> Option<Warning> {
         .map(|run| run.label.as_str())
         .collect();
     let text = format!(
-        "{crashes} no decision: under `{}` the switch decides by tables that do not change meanwhile (hint: LCMP samples \
-         queues, and `te` and trained weights change splits; a repair of a link or a reconvergence needs the agent under \
-         every policy)",
+        "{crashes} no decision: under `{}` the switch decides by tables that do not change meanwhile (hint: add a \
+         policy whose agent samples queues or changes splits, such as `lcmp` or `te-100ms`, or let a repair of one of the \
+         switch's links or a reconvergence happen before the restart)",
         labels.join("`, `"),
     );
     Some(warning("idle-agent-crash", text))

@@ -77,11 +77,11 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     warnings
 }
 
-/// Maximum number of time spans of one kind that have a warning each, unless there is only one more.
+/// Number of time spans of one kind that have a warning each.
 const SPANS: usize = 3;
 
-/// Returns the first of the warnings, one for each time span, and a warning that counts the others, in which `what`
-/// happens, too.
+/// Returns the first [`SPANS`] of `warnings`, each about one time span, and one warning that counts the other spans;
+/// `what` is the event in them. Returns all warnings if at most one would be left over.
 fn first_spans(mut warnings: Vec<Warning>, what: &str) -> Vec<Warning> {
     let more = warnings.len().saturating_sub(SPANS);
     if more > 1 {

@@ -66,13 +66,12 @@ pub enum ProblemKind {
         extended: Vec<String>,
     },
     #[error(
-        "`extends` leads in a circle, from {} back to `{path}` (hint: one of them must write all of its keys itself)",
+        "`extends` leads in a circle, from {} back to `{path}` (hint: remove `extends` from one of them)",
         list(steps)
     )]
     ExtendsCircle { path: String, steps: Vec<String> },
     #[error(
-        "a scenario can take its keys from at most {} others, each of which extends the next (hint: extend one of \
-         the last ones)",
+        "`extends` leads to more than {} scenarios (hint: extend one that is nearer to the end of the chain)",
         limits::MAX_EXTENDED
     )]
     ExtendsTooMany,
@@ -364,7 +363,7 @@ pub enum ProblemKind {
     #[error("the link `{link}` is already in the list (hint: remove it here)")]
     FaultTwinTwice { link: String },
     #[error(
-        "the agent of `{dc}` is already {state} at that time (hint: an agent that is down comes back by `up: true`)"
+        "the agent of `{dc}` is already {state} at that time (hint: `down: true` and `up: true` must alternate)"
     )]
     AgentCrashChangesNothing { dc: String, state: &'static str },
     #[error(

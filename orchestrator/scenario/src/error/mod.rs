@@ -91,7 +91,7 @@ impl ScenarioErrors {
         Err(Self { problems, omitted })
     }
 
-    /// Returns the problems, which are those of a scenario that another one extends at `place`.
+    /// Adds the place at which another scenario extends the one with these problems.
     pub(crate) fn extended_at(mut self, place: &Location) -> Self {
         for problem in &mut self.problems {
             problem.extended_at = Some(place.clone());

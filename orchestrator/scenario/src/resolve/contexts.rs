@@ -1,4 +1,4 @@
-//! Contexts in which the texts of a chain of scenarios are resolved, each in its own.
+//! Contexts of a chain of scenarios, one for each text.
 
 use super::context::Context;
 use crate::{
@@ -26,8 +26,8 @@ impl<'c, 'a> Contexts<'c, 'a> {
         (&mut self.contexts[0], self.chain.first())
     }
 
-    /// Returns a key of the first scenario that has the key, with that scenario's context; without the key, any
-    /// context.
+    /// Returns a key from the first scenario that has it, with the context of that scenario. If no scenario has the
+    /// key, the context is that of the chain's first scenario.
     pub fn of<T>(
         &mut self,
         key: impl Fn(&'c raw::Scenario) -> Option<&'c T>,

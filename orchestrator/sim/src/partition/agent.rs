@@ -2,9 +2,9 @@
 //!
 //! The switch goes on with its last tables: flows stay pinned, new flows are decided by the last path costs, levels and
 //! buckets, and a port whose link goes down is dead at once, because the switch program marks it. Everything else that
-//! changes a switch is the agent's work and waits for the next agent: samples, new tables, garbage collection and evictions,
-//! and the revival of ports whose links are up again. Once the tables are older than `max_table_age`, counted from the crash,
-//! new flows are hashed over all live candidates.
+//! changes a switch waits for the next agent: samples, new tables, garbage collection, evictions, and the revival of ports
+//! whose links are up again. Once the tables are older than `max_table_age`, counted from the crash, new flows are hashed
+//! over all live candidates, except under policies compiled into the simulator (`own`).
 
 use super::Partition;
 use crate::{
@@ -80,8 +80,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.resume_eviction();
     }
 
-    /// Installs the path costs or candidates at `index`, from the control plane; if the switch has no agent, the next one
-    /// does.
+    /// Installs the path costs or candidates at `index`. If the switch has no agent, they are kept for the next agent.
     pub(super) fn update_path_costs(&mut self, index: usize) {
         let update = &self.world.path_cost_updates[index];
         match &mut self.dci.without_agent {

@@ -131,7 +131,7 @@ impl MonitoredPort {
         }
     }
 
-    /// Begins anew with the queue that the port has at `now`, as an agent that has just started.
+    /// Resets the monitor to the port's queue at `now`, as a newly started agent does.
     pub fn restart(&mut self, now: SimTime, port: &Port, config: &LcmpConfig) {
         self.state = PortState::holding(now.nanos_trunc(), Bytes::new(port.total_bytes));
         if config.preset == Preset::Paper {

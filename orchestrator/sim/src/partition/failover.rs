@@ -10,7 +10,7 @@ use super::Partition;
 use crate::{cc::CongestionControl, semantics::SemanticsRules};
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
-    /// Returns true if the switch sends packets through `port`: its link is up, and the agent knows.
+    /// Returns true if the switch sends packets through `port`: its link is up, and the port is not marked dead.
     #[inline]
     pub(super) fn is_up(&self, port: u32) -> bool {
         let port = &self.ports[(port - self.first_port) as usize];

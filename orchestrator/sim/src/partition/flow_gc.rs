@@ -20,7 +20,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Removes the entries of idle flows, when a garbage collection is due; the agent does so.
+    /// Removes the entries of idle flows, unless the switch has no agent, and schedules the next garbage collection.
     pub(super) fn flow_gc_due(&mut self) {
         if !self.is_agent_down() {
             let idle_timeout = self.world.flow_table.idle_timeout;

@@ -1,5 +1,5 @@
-//! Periodic samples: LCMP's monitor, and the records of links, queues and switches. The agent of a switch takes them, so
-//! there are none while it is down.
+//! Periodic samples: LCMP's monitor, and the records of links, queues, switches and sending rates. A switch's agent
+//! takes all of them except the sending rates, so the others pause while the agent is down.
 
 use lab_plan::LinkKind;
 use lab_policy::{Preset, lcmp::Levels};

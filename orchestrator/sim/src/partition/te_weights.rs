@@ -160,9 +160,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Installs the weights computed from the demands of the previous interval, and reports the demands of the interval
     /// that ends.
     ///
-    /// A switch without an agent reports zero demands. The rates of its links are reported too, because the controller
-    /// has them from provisioning. While an agent is down, its switch reports nothing either, and the next agent gets the
-    /// weights that are due meanwhile.
+    /// A switch without an agent, whether legacy or down, reports zero demands. The rates of its links are reported
+    /// all the same, because the controller knows them from provisioning. Weights that are due while an agent is down
+    /// are kept for the next agent.
     fn engineer(&mut self, te: &TeController) {
         let links = self.link_rates();
         let nothing = vec![0; self.world.network.dcs.len()];

@@ -84,7 +84,8 @@ impl<'w> EventRows<'w> {
                 has_started,
             } => (None, *status, reason.clone(), *has_started),
         };
-        // Where packets never reached a switch, its table at the flow's start says where they would have gone.
+        // A switch without a recorded hop is crossed over its single candidate, if it has one. Its tables are those in
+        // force when packets sent at the flow's start reach it.
         let path = |hops: &Hops, ends| {
             let path = hops.path(self.rows.plan, ends, planned.start_ns);
             path.filter(|_| has_started)

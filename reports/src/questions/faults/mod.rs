@@ -88,9 +88,9 @@ const fn about() -> &'static str {
 }
 
 /// Explanation of the rows of crashes.
-const ABOUT_AGENTS: &str = "An agent that is down samples no queues, installs no tables or splits, and revives no port: its \
-    switch forwards and decides with what it last had. Decisions and missed samples or splits are those until the restart, of \
-    all repetitions; the decisions' reasons are in `decisions.csv`.";
+const ABOUT_AGENTS: &str = "An agent that is down samples no queues, installs no tables or splits, and revives no port. Its \
+    switch forwards and decides by its last tables and samples. The row counts the decisions, and the missed samples or \
+    splits, from the crash to the restart in all repetitions. `decisions.csv` has the decisions' reasons.";
 
 /// Maximum number of rows on a page.
 const MAX_ROWS: usize = 100;

@@ -193,8 +193,8 @@ fn write_inputs(kept: &RunDir, dir: &Path) -> Result<PathBuf, Failure> {
     Ok(dir.join(scenario))
 }
 
-/// Returns a path in `base` for the scenario that is not taken: a file that the scenario names, such as one that it
-/// extends, may have the name under which records keep the scenario itself.
+/// Returns an unused path in `base` for the scenario. Records keep the scenario as [`SCENARIO_FILE`], and a file that
+/// it names, such as an extended scenario, may have the same name.
 fn free_path(base: &Path, is_taken: impl Fn(&Path) -> bool) -> PathBuf {
     let mut path = base.join(SCENARIO_FILE);
     while is_taken(&path) {

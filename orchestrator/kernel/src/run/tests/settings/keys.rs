@@ -21,7 +21,7 @@ fn visit(schema: &Value, node: &Value, path: &str, keys: &mut BTreeSet<String>) 
         let target = schema.pointer(name.trim_start_matches('#'));
         return visit(schema, target.expect("a definition"), path, keys);
     }
-    // Beside properties, forms only state which of these must be there.
+    // An `anyOf` beside `properties` only states which of these properties are required.
     let forms = node["anyOf"].as_array();
     if let Some(forms) = forms.filter(|_| node.get("properties").is_none()) {
         return forms
