@@ -119,8 +119,8 @@ impl PolicyPlan {
         }
     }
 
-    /// Returns the emulated interval of the agent's periodic work on which decisions depend: queue samples, or splits
-    /// of the TE controller or of trained weights. Returns `None` if there is none: LCMP's preset `artifact` samples at
+    /// Returns the emulated interval of the agent's periodic work on which decisions depend: queue samples, or new
+    /// splits by the TE controller or trained weights. Returns `None` if there is none: LCMP's preset `artifact` samples at
     /// each decision, and others decide by the plan's tables and the datapath.
     #[must_use]
     pub fn agent_interval(&self) -> Option<Nanos> {
