@@ -3,13 +3,13 @@
 //! Without its agent, a switch forwards with its last tables. Paths, candidates and ideal FCTs stay those of the plan.
 
 use lab_scenario::Scenario;
-use lab_units::{DcId, Nanos};
+use lab_units::Nanos;
 
 use crate::{
     error::PlanError,
     model::{
-        AgentCrashPlan, AgentRestart, Dc, FaultChange, FaultPlan, PolicyPlan, PolicyRun,
-        Reconvergence, Scale,
+        AgentCrashPlan, AgentRestart, FaultChange, FaultPlan, PolicyPlan, PolicyRun, Reconvergence,
+        Scale,
     },
     network::Network,
 };
@@ -20,14 +20,14 @@ use crate::{
 /// If a datacenter is unknown, or a time does not fit in 64 bits after scaling.
 pub(crate) fn resolve(
     scenario: &Scenario,
-    dcs: &[Dc],
+    network: &Network,
     scale: &Scale,
 ) -> Result<Vec<AgentCrashPlan>, PlanError> {
     let mut crashes = Vec::new();
     for crash in &scenario.agent_crashes {
         let path = format!("faults[{}]", crash.entry);
-        let place = (0u32..).zip(dcs).find(|(_, dc)| dc.name == crash.dc);
-        let (index, _) = place.ok_or_else(|| PlanError::Unknown {
+        let dc = network.dc_named(&crash.dc);
+        let dc = dc.ok_or_else(|| PlanError::Unknown {
             path: format!("{path}.agent"),
             what: "datacenter",
             name: crash.dc.clone(),
@@ -41,7 +41,7 @@ pub(crate) fn resolve(
             })
         };
         crashes.push(AgentCrashPlan {
-            dc: DcId(index),
+            dc,
             at_ns: scale.instant(&at_path, crash.at)?,
             paper_at_ns: crash.at,
             restart: crash.restart.map(restart).transpose()?,

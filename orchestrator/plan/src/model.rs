@@ -108,17 +108,20 @@ impl Plan {
     /// repetition's start; empty if the switch has no row for it.
     #[must_use]
     pub fn candidates_at(&self, switch: DcId, to: DcId, at: Nanos) -> &[Candidate] {
-        let index = switch.index();
-        let Some(rows) = self.switches.get(index).map(|it| &it.destinations) else {
-            return &[];
-        };
-        let Ok(destination) = rows.binary_search_by_key(&to, |row| row.dc) else {
+        let Some((first, destination)) = self.first_row(switch, to) else {
             return &[];
         };
         let changes = self.reconvergences.iter().rev();
         let mut past = changes.filter(|change| change.at_ns <= at);
-        let latest = past.find_map(|change| change.row(index, destination));
-        latest.map_or(&rows[destination].candidates, |row| &row.candidates)
+        let latest = past.find_map(|change| change.row(switch.index(), destination));
+        latest.map_or(&first.candidates, |row| &row.candidates)
+    }
+
+    /// Returns a switch's row for a destination at the start of a repetition, and the row's index.
+    fn first_row(&self, switch: DcId, to: DcId) -> Option<(&Destination, usize)> {
+        let rows = &self.switches.get(switch.index())?.destinations;
+        let index = rows.binary_search_by_key(&to, |row| row.dc).ok()?;
+        Some((&rows[index], index))
     }
 
     /// Returns true if a link is cut at the emulated time `at`, relative to the repetition's start.
@@ -137,16 +140,12 @@ impl Plan {
     /// Returns true if the switch of `at` has several candidates for `to` at all times of a run.
     #[must_use]
     pub fn always_has_choice(&self, at: DcId, to: DcId) -> bool {
-        let switch = at.index();
-        let Some(rows) = self.switches.get(switch).map(|it| &it.destinations) else {
-            return false;
-        };
-        let Ok(destination) = rows.binary_search_by_key(&to, |row| row.dc) else {
+        let Some((first, destination)) = self.first_row(at, to) else {
             return false;
         };
         let changes = self.reconvergences.iter();
-        let mut changed = changes.filter_map(|it| it.row(switch, destination));
-        rows[destination].candidates.len() > 1 && changed.all(|row| row.candidates.len() > 1)
+        let mut changed = changes.filter_map(|it| it.row(at.index(), destination));
+        first.candidates.len() > 1 && changed.all(|row| row.candidates.len() > 1)
     }
 
     /// Strips derived metadata (cost, warnings, assumptions, scale rationale), so that plans that two program versions

@@ -174,7 +174,7 @@ pub fn resolve(
         measured: measured_window(&scenario.measure, &flows)?,
     };
     reconvergence::check(scenario, &network.dcs, &policies)?;
-    let agent_crashes = agent_crashes::resolve(scenario, &network.dcs, &scale)?;
+    let agent_crashes = agent_crashes::resolve(scenario, &network, &scale)?;
     let max_table_age_ns = scale.time("max_table_age", scenario.max_table_age)?;
     let routes = (&network, &paths);
     let (faults, reconvergences) =

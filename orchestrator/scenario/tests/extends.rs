@@ -1,9 +1,13 @@
 //! Tests of scenarios that take keys from other scenarios.
 
+mod common;
+
 use lab_scenario::{
-    Files, MissingFile, PolicySpec, Scenario, ScenarioErrors, Traffic, files, limits, missing_file,
-    named_files, parse_with, text_with,
+    Files, MissingFile, PolicySpec, Scenario, Traffic, files, limits, missing_file, named_files,
+    text_with,
 };
+
+use common::{parsed, texts};
 
 /// Complete scenario with files in two folders.
 const BASE: &str = "\
@@ -22,17 +26,6 @@ const PAIR: &str = "\
 dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 1 }]
 links: [{ between: [dc1, dc2], rate: 40 Gbit, delay: 5 ms }]
 ";
-
-fn texts(named: &[(&str, &str)]) -> Files {
-    let owned = named.iter().map(|(path, text)| (*path, *text));
-    owned
-        .map(|(path, text)| (path.to_owned(), text.to_owned()))
-        .collect()
-}
-
-fn parsed(text: &str, files: &Files) -> Result<Scenario, ScenarioErrors> {
-    parse_with("case.yaml", text.as_bytes(), files)
-}
 
 fn accepted(text: &str, files: &Files) -> Scenario {
     parsed(text, files).unwrap_or_else(|errors| panic!("{errors}"))

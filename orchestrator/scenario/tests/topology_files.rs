@@ -1,6 +1,10 @@
 //! Tests of topologies in files of their own.
 
-use lab_scenario::{Files, MissingFile, Scenario, ScenarioErrors, files, missing_file, parse_with};
+mod common;
+
+use lab_scenario::{Files, MissingFile, files, missing_file};
+
+use common::{parsed, texts};
 
 /// Keys of a topology, as below `topology:`.
 const PAIR: &str = "\
@@ -25,17 +29,6 @@ policies: [ecmp]
 fn written_out() -> String {
     let indented: String = PAIR.lines().map(|line| format!("\n  {line}")).collect();
     scenario(&indented)
-}
-
-fn texts(named: &[(&str, &str)]) -> Files {
-    let owned = named.iter().map(|(path, text)| (*path, *text));
-    owned
-        .map(|(path, text)| (path.to_owned(), text.to_owned()))
-        .collect()
-}
-
-fn parsed(text: &str, files: &Files) -> Result<Scenario, ScenarioErrors> {
-    parse_with("case.yaml", text.as_bytes(), files)
 }
 
 fn refused(topology: &str, files: &[(&str, &str)]) -> String {
