@@ -9,6 +9,7 @@
 #define MAX_SIZE_THRESHOLDS 31
 #define MAX_PORTS 64
 #define MAX_DESTINATIONS 1024
+#define MAX_TRANSITS 32768
 #define MAX_FLOW_TABLE_ROWS 65536
 #define RING_BYTES 1048576
 #define RING_WAKE_BYTES 262144
@@ -113,6 +114,20 @@ struct prefix_key {
 _Static_assert(sizeof(struct prefix_key) == 8, "prefix_key");
 _Static_assert(__builtin_offsetof(struct prefix_key, bits) == 0, "prefix_key.bits");
 _Static_assert(__builtin_offsetof(struct prefix_key, addr) == 4, "prefix_key.addr");
+
+// Packets on one tunnel that arrive at a switch on its way; no two tunnels of a pair of datacenters share a link.
+struct transit_key {
+	// Network address of the source datacenter's prefix, in network byte order.
+	__u32 src;
+	// Network address of the destination datacenter's prefix, in network byte order.
+	__u32 dst;
+	// Index of the interface at which the packets arrive.
+	__u32 ifindex;
+};
+_Static_assert(sizeof(struct transit_key) == 12, "transit_key");
+_Static_assert(__builtin_offsetof(struct transit_key, src) == 0, "transit_key.src");
+_Static_assert(__builtin_offsetof(struct transit_key, dst) == 4, "transit_key.dst");
+_Static_assert(__builtin_offsetof(struct transit_key, ifindex) == 8, "transit_key.ifindex");
 
 // DCQCN's congestion point: thresholds of an egress queue, in the unit of the queue length. eBPF programs require
 // thresholds of at most 2^31, the simulator does not.
@@ -248,7 +263,8 @@ struct switch_params {
 	__u32 local_mask;
 	// 1: flow ageing re-routes a flow past a size threshold if its next hop is no longer among the cheapest.
 	__u32 flow_ageing;
-	__u32 pad;
+	// 1: packets from other datacenters follow tunnels, for which there are rows in `transits`.
+	__u32 tunnels;
 };
 _Static_assert(sizeof(struct switch_params) == 64, "switch_params");
 _Static_assert(__builtin_offsetof(struct switch_params, stale_after_ns) == 0, "switch_params.stale_after_ns");
@@ -264,7 +280,7 @@ _Static_assert(__builtin_offsetof(struct switch_params, drop_threshold) == 44, "
 _Static_assert(__builtin_offsetof(struct switch_params, local_addr) == 48, "switch_params.local_addr");
 _Static_assert(__builtin_offsetof(struct switch_params, local_mask) == 52, "switch_params.local_mask");
 _Static_assert(__builtin_offsetof(struct switch_params, flow_ageing) == 56, "switch_params.flow_ageing");
-_Static_assert(__builtin_offsetof(struct switch_params, pad) == 60, "switch_params.pad");
+_Static_assert(__builtin_offsetof(struct switch_params, tunnels) == 60, "switch_params.tunnels");
 
 // Parameters and ports of a switch in one value, so that the program needs one lookup.
 struct switch_table {
@@ -313,7 +329,7 @@ struct counters {
 	__u64 passed;
 	// Packets passed to the kernel because their TTL expired.
 	__u64 ttl_expired;
-	// Packets dropped because no candidate of their destination was alive.
+	// Packets dropped because no candidate of their destination, or the next link of their tunnel, was alive.
 	__u64 no_destination;
 	// Decisions after which the flow was not pinned because the flow table had no room; the flow's next packet
 	// needs another decision.

@@ -26,6 +26,16 @@ struct {
 	__type(value, struct destination);
 } destinations SEC(".maps");
 
+// Slots of the ports through which packets on tunnels leave. Rows are allocated as they are written, because most switches
+// have few.
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_TRANSITS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct transit_key);
+	__type(value, __u32);
+} transits SEC(".maps");
+
 // Parameters and ports. The agent maps this array into its memory and writes the ports' states there.
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -24,6 +24,7 @@
 // - maps.bpf.h			maps shared with the agent
 // - flow_table.bpf.h		counting, deciding and pinning of flows
 // - flow_gc.bpf.h		flow-cache garbage collection, the program's part
+// - transit.bpf.h		packets on tunnels, at the switches behind the first
 // - failover.bpf.h		fast failover
 // - carrier.bpf.h		fast failover: ports whose link dies
 // - flow_ageing.bpf.h		re-routing of aged flows
@@ -33,7 +34,8 @@
 // - branch_free.bpf.h		comparisons without branches
 //
 // A packet to a remote datacenter is forwarded by its flow's entry. Without an entry, a decision is made and the flow is
-// pinned. If there is only one candidate, the packet is forwarded without a decision. All other packets are passed to the
+// pinned. If there is only one candidate, the packet is forwarded without a decision. With tunnels, packets from other
+// datacenters follow the tunnel that their own switch has chosen. All other packets are passed to the
 // kernel: ARP, IPv6, local destinations, expired TTLs, and destinations without a table row. The program changes only
 // TTL, ECN bits, checksum and Ethernet addresses.
 #ifndef LAB_SWITCH_BPF_H
@@ -57,6 +59,7 @@
 #include "marking.bpf.h"
 #include "parse.bpf.h"
 #include "pfc.bpf.h"
+#include "transit.bpf.h"
 
 SEC("classifier")
 int switch_ingress(struct __sk_buff *skb)
@@ -90,6 +93,14 @@ int switch_ingress(struct __sk_buff *skb)
 	}
 
 	now = bpf_ktime_get_ns();
+	if (is_in_transit(&switch_table->params, &flow)) {
+		int followed = follow(skb, &flow, switch_table, count);
+
+		if (followed < 0)
+			return followed == UNREACHABLE ? TC_ACT_SHOT : TC_ACT_OK;
+		slot = followed & (MAX_PORTS - 1);
+		goto forward;
+	}
 	entry = bpf_map_lookup_elem(&flows, &flow);
 	slot = entry ? entry->port & (MAX_PORTS - 1) : 0;
 	if (entry) {
@@ -108,6 +119,7 @@ int switch_ingress(struct __sk_buff *skb)
 			return pinned == UNREACHABLE ? TC_ACT_SHOT : TC_ACT_OK;
 		slot = pinned & (MAX_PORTS - 1);
 	}
+forward:
 	port = &switch_table->ports[slot];
 	queue = &switch_table->queues[slot];
 	if (queue->byte_time_q20) {

@@ -19,19 +19,20 @@ use crate::{
     rows::{
         CANDIDATE_ALIVE, CANDIDATE_KEPT, CandidateRow, Counters, DecisionRecord, DestinationRow,
         FlowEntry, FlowKey, KEEP_FLOOR, KEEP_FLOOR_OR_ALL, KEEP_HALF, KEEP_HALF_STRICT, LAB_NET,
-        MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MAX_SIZE_THRESHOLDS, MECHANISM_BUCKETS,
-        MECHANISM_LCMP, NO_QP, PORT_ALIVE, PortQueueRow, PortRow, PrefixKey, RING_BYTES,
-        RING_WAKE_BYTES, RING_WAKE_STEP, ROCE_PORT, SLOT_BITS, ScoredCandidate, SizeThresholdRow,
-        SwitchParams, SwitchTable, WAIT_UNIT_BITS,
+        MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MAX_SIZE_THRESHOLDS, MAX_TRANSITS,
+        MECHANISM_BUCKETS, MECHANISM_LCMP, NO_QP, PORT_ALIVE, PortQueueRow, PortRow, PrefixKey,
+        RING_BYTES, RING_WAKE_BYTES, RING_WAKE_STEP, ROCE_PORT, SLOT_BITS, ScoredCandidate,
+        SizeThresholdRow, SwitchParams, SwitchTable, TransitKey, WAIT_UNIT_BITS,
     },
 };
 
 /// Layouts of the map rows and ring buffer records that `abi.h` declares; each follows the layouts that its fields
 /// contain.
-const ROWS: [RowLayout; 27] = [
+const ROWS: [RowLayout; 28] = [
     FlowKey::ROW,
     FlowEntry::ROW,
     PrefixKey::ROW,
+    TransitKey::ROW,
     CongestionPoint::ROW,
     PortQueueRow::ROW,
     CandidateRow::ROW,
@@ -67,6 +68,7 @@ pub fn abi_h() -> String {
         ("MAX_SIZE_THRESHOLDS", format!("{MAX_SIZE_THRESHOLDS}")),
         ("MAX_PORTS", format!("{MAX_PORTS}")),
         ("MAX_DESTINATIONS", format!("{MAX_DESTINATIONS}")),
+        ("MAX_TRANSITS", format!("{MAX_TRANSITS}")),
         (
             "MAX_FLOW_TABLE_ROWS",
             format!("{}", MAX_FLOW_TABLE_ENTRIES + FLOW_TABLE_HEADROOM),

@@ -21,6 +21,9 @@ pub const MAX_PORTS: usize = 64;
 /// Maximum destination prefixes per switch.
 pub const MAX_DESTINATIONS: u32 = 1024;
 
+/// Maximum rows per switch for packets on tunnels.
+pub const MAX_TRANSITS: u32 = 32_768;
+
 /// Size of the decision ring buffer in bytes: about 5,500 records.
 pub const RING_BYTES: u32 = 1024 * 1024;
 
@@ -193,6 +196,18 @@ impl PrefixKey {
 }
 
 row! {
+    /// Packets on one tunnel that arrive at a switch on its way; no two tunnels of a pair of datacenters share a link.
+    pub struct TransitKey as "transit_key" {
+        /// Network address of the source datacenter's prefix, in network byte order.
+        pub src: u32,
+        /// Network address of the destination datacenter's prefix, in network byte order.
+        pub dst: u32,
+        /// Index of the interface at which the packets arrive.
+        pub ifindex: u32,
+    }
+}
+
+row! {
     /// Candidate next hop of a destination.
     pub struct CandidateRow as "candidate" {
         /// Index of the egress port in `SwitchTable::ports`.
@@ -344,7 +359,8 @@ row! {
         pub local_mask: u32,
         /// 1: flow ageing re-routes a flow past a size threshold if its next hop is no longer among the cheapest.
         pub flow_ageing: u32,
-        pub pad: u32,
+        /// 1: packets from other datacenters follow tunnels, for which there are rows in `transits`.
+        pub tunnels: u32,
     }
 }
 
@@ -391,7 +407,7 @@ row! {
         pub passed: u64,
         /// Packets passed to the kernel because their TTL expired.
         pub ttl_expired: u64,
-        /// Packets dropped because no candidate of their destination was alive.
+        /// Packets dropped because no candidate of their destination, or the next link of their tunnel, was alive.
         pub no_destination: u64,
         /// Decisions after which the flow was not pinned because the flow table had no room; the flow's next packet
         /// needs another decision.

@@ -8,6 +8,7 @@ use lab_abi::{
     rows::{
         CandidateRow, DestinationRow, FlowKey, KEEP_FLOOR_OR_ALL, KEEP_HALF, MECHANISM_BUCKETS,
         MECHANISM_LCMP, PORT_ALIVE, PortRow, PrefixKey, ROCE_PORT, SwitchParams, SwitchTable,
+        TransitKey,
     },
 };
 use lab_policy::MAX_CANDIDATES;
@@ -44,6 +45,8 @@ pub struct DecisionCost {
     pub new_flow: Vec<(&'static str, Cost)>,
     /// Cost of a pinned flow's packet, which does not depend on the policy.
     pub hit: Cost,
+    /// Cost of a packet that follows the tunnel that another switch has chosen, which does not depend on the policy.
+    pub transit: Cost,
     /// Cost of the program's early exit: an ARP frame, which the program leaves to the kernel at once.
     pub passed: Cost,
 }
@@ -64,6 +67,7 @@ pub fn decision(candidates: usize, runs: usize) -> Result<DecisionCost, SwitchdE
         new_flow,
         hit: bench.measure(PacketKind::Hit)?,
         passed: bench.measure(PacketKind::Passed)?,
+        transit: bench.measure_transit()?,
     })
 }
 
@@ -149,8 +153,13 @@ impl DecisionBench {
     }
 
     fn measure(&mut self, kind: PacketKind) -> Result<Cost, SwitchdError> {
+        let flow = self.any_flow();
+        self.measure_flow(kind, flow)
+    }
+
+    fn measure_flow(&mut self, kind: PacketKind, flow: FlowKey) -> Result<Cost, SwitchdError> {
         let mut times = Vec::with_capacity(self.runs);
-        let mut flow = self.any_flow();
+        let mut flow = flow;
         let mut output = [0; 256];
         // The first packets are not counted: they warm the caches, and pin the flow that `Hit` measures.
         for run in 0..self.runs + WARM_UP {
@@ -176,6 +185,39 @@ impl DecisionBench {
             median_ns: rank(50),
             p99_ns: rank(99),
         })
+    }
+
+    /// Measures packets of one flow, at a switch on their tunnel that has a row for every possible source.
+    fn measure_transit(&mut self) -> Result<Cost, SwitchdError> {
+        let mut table = table(POLICIES[0]);
+        let net = Ipv4Addr::from_bits(0xffff_f000).to_bits().to_be();
+        table.params.tunnels = 1;
+        table.params.local_mask = net;
+        table.params.local_addr = Ipv4Addr::new(10, 1, 0, 0).to_bits().to_be();
+        self.program.set_table(&table)?;
+        let row = |source: u32| {
+            let key = TransitKey {
+                src: (source << 12).to_be(),
+                dst: DESTINATION.to_bits().to_be() & net,
+                ifindex: LOOPBACK,
+            };
+            (key, 0)
+        };
+        let here = table.params.local_addr;
+        let flow = self.any_flow();
+        let mut rows: Vec<_> = (0..ROWS)
+            .map(row)
+            .filter(|(key, _)| key.src != here)
+            .collect();
+        rows.push((
+            TransitKey {
+                src: flow.src & net,
+                ..rows[0].0
+            },
+            0,
+        ));
+        self.program.set_transits(&rows)?;
+        self.measure_flow(PacketKind::Hit, flow)
     }
 
     fn any_flow(&mut self) -> FlowKey {
@@ -230,5 +272,11 @@ fn destination(candidates: usize, buckets: fn(u16) -> u16) -> DestinationRow {
 }
 
 const DESTINATION: Ipv4Addr = Ipv4Addr::new(10, 8, 0, 1);
+
+/// Index of the loopback interface, at which the packets of a test run arrive.
+const LOOPBACK: u32 = 1;
+
+/// Number of rows for packets on other tunnels, as at a busy switch of a network of 64 datacenters.
+const ROWS: u32 = 4_096;
 
 const WARM_UP: usize = 1_000;

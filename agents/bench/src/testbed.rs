@@ -206,6 +206,7 @@ impl Testbed {
                 candidates: vec![candidate(P1, 1), candidate(P2, 0)],
                 size_thresholds: Vec::new(),
             }],
+            transits: None,
             local: LocalPrefix {
                 addr: Ipv4Addr::new(10, 1, 0, 0),
                 prefix_len: 16,

@@ -188,11 +188,12 @@ mod tests {
             "flows",
             "scratch",
             "table",
+            "transits",
         ];
         assert_eq!(names, expected);
 
-        // Only this program has the scratch row and the maps of PFC.
-        let own = ["buffers", "calendar", "scratch"];
+        // Only this program has the scratch row, and needs the maps of PFC and of tunnels.
+        let own = ["buffers", "calendar", "scratch", "transits"];
         let shared = account
             .maps
             .into_iter()

@@ -54,6 +54,7 @@ pub(crate) fn config(policy: PolicyConfig) -> AgentConfig {
             candidates: vec![candidate(4, 18), candidate(2, 38)],
             size_thresholds: Vec::new(),
         }],
+        transits: None,
         local: LocalPrefix {
             addr: Ipv4Addr::new(10, 1, 0, 0),
             prefix_len: 16,

@@ -7,9 +7,9 @@ use lab_abi::{
     rows::{
         CandidateRow, DestinationRow, MAX_PORTS, MAX_SIZE_THRESHOLDS, MECHANISM_BUCKETS,
         MECHANISM_LCMP, PORT_ALIVE, PortQueueRow, PortRow, PrefixKey, SizeThresholdRow,
-        SwitchParams, SwitchTable, WAIT_UNIT_BITS, keep_word,
+        SwitchParams, SwitchTable, TransitKey, WAIT_UNIT_BITS, keep_word,
     },
-    wire::{AgentConfig, PortConfig},
+    wire::{AgentConfig, PortConfig, TransitConfig},
 };
 use lab_policy::lcmp::Levels;
 use lab_units::{Nanos, PortId};
@@ -41,6 +41,7 @@ impl Slots {
 pub struct SwitchTables {
     pub(crate) switch: SwitchTable,
     pub(crate) buffer: Option<SharedBuffer>,
+    pub(crate) transits: Vec<(TransitKey, u32)>,
     pub(crate) destinations: Vec<(PrefixKey, DestinationRow)>,
 }
 
@@ -55,6 +56,7 @@ impl SwitchTables {
         Self {
             switch: switch_table(config, links, before),
             buffer: shared_buffer(config, links),
+            transits: transits(config, |slot| links[slot].0),
             destinations: rows.map(|row| destination(config, row, &slots)).collect(),
         }
     }
@@ -135,6 +137,7 @@ pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
         local_addr: config.local.addr.to_bits().to_be(),
         local_mask: (!free_bits.unwrap_or(0)).to_be(),
         flow_ageing: u32::from(has_flow_ageing),
+        tunnels: u32::from(config.transits.is_some()),
         ..SwitchParams::default()
     };
     match config.policy.congestion() {
@@ -156,6 +159,24 @@ pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
             ..common
         },
     }
+}
+
+/// Returns the rows for packets on tunnels, with the slots of their egress ports; `ifindex` returns the index of the
+/// interface of a port's slot.
+pub(crate) fn transits(
+    config: &AgentConfig,
+    ifindex: impl Fn(usize) -> u32,
+) -> Vec<(TransitKey, u32)> {
+    let slots = Slots::new(&config.ports);
+    let row = |row: &TransitConfig| {
+        let key = TransitKey {
+            src: row.from.to_bits().to_be(),
+            dst: row.to.to_bits().to_be(),
+            ifindex: ifindex(slots.of(row.ingress)?),
+        };
+        Some((key, u32::try_from(slots.of(row.egress)?).ok()?))
+    };
+    config.transits.iter().flatten().filter_map(row).collect()
 }
 
 /// Returns the row for the destination at `index` in the configuration; if demands are counted, the destination's

@@ -5,8 +5,8 @@ use lab_abi::{
     lcmp::{FLOW_TABLE_HEADROOM, MAX_FLOW_TABLE_ENTRIES},
     pfc::{CALENDAR_SLOTS, CalendarSlot, SharedBuffer},
     rows::{
-        Counters, DestinationRow, FlowEntry, FlowKey, MAX_DESTINATIONS, PrefixKey, RING_BYTES,
-        SwitchTable,
+        Counters, DestinationRow, FlowEntry, FlowKey, MAX_DESTINATIONS, MAX_TRANSITS, PrefixKey,
+        RING_BYTES, SwitchTable, TransitKey,
     },
 };
 use lab_loader::MapRow;
@@ -44,12 +44,19 @@ pub(crate) const MAPS: [MapShape; 6] = [
     shape("table", 4, size_of::<SwitchTable>(), 1),
 ];
 
-/// Maps that PFC needs: the buffered bytes, and the times at which they leave. A user's own program may lack these
-/// maps.
-pub(crate) const PFC_MAPS: [MapShape; 2] = [
+/// Maps that a user's own program may lack: for PFC, the buffered bytes and the times at which they leave; and rows for
+/// packets on tunnels.
+pub(crate) const FURTHER_MAPS: [MapShape; 3] = [
     shape(BUFFERS, 4, size_of::<SharedBuffer>(), 1),
     shape(CALENDAR, 4, size_of::<CalendarSlot>(), CALENDAR_SLOTS),
+    shape(TRANSITS, size_of::<TransitKey>(), 4, MAX_TRANSITS),
 ];
+
+/// Map in the kernel that holds the port of packets on tunnels.
+pub(crate) type TransitMap = HashMap<MapData, MapRow<TransitKey>, u32>;
+
+/// Name of the map with the rows for packets on tunnels.
+pub(crate) const TRANSITS: &str = "transits";
 
 /// Name of the map that holds the shared buffer.
 pub(crate) const BUFFERS: &str = "buffers";

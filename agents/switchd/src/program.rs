@@ -2,7 +2,7 @@
 //!
 //! Every method fails if the kernel refuses the program, a run of it, or access to a map.
 
-use std::time::Instant;
+use std::{collections::BTreeSet, time::Instant};
 
 use aya::{
     Btf, BtfError, Ebpf, EbpfLoader,
@@ -14,7 +14,10 @@ use aya::{
 };
 use lab_abi::{
     pfc::{CALENDAR_SLOTS, CalendarSlot, SharedBuffer},
-    rows::{Counters, DecisionRecord, DestinationRow, MAX_DESTINATIONS, PrefixKey, SwitchTable},
+    rows::{
+        Counters, DecisionRecord, DestinationRow, MAX_DESTINATIONS, PrefixKey, SwitchTable,
+        TransitKey,
+    },
 };
 use lab_loader::{LoaderError, MapRow, drain, program, take};
 
@@ -22,7 +25,9 @@ use crate::{
     SwitchdError,
     buffer::continued,
     install::SwitchTables,
-    maps::{BUFFERS, CALENDAR, FLOWS, FlowMap, MAPS, PFC_MAPS, flow_map_rows},
+    maps::{
+        BUFFERS, CALENDAR, FLOWS, FURTHER_MAPS, FlowMap, MAPS, TRANSITS, TransitMap, flow_map_rows,
+    },
     object::PROGRAM,
     pins::Pins,
     shared::SharedTable,
@@ -69,6 +74,8 @@ pub struct Program {
     demands: PerCpuArray<MapData, u64>,
     /// Shared buffer; `None` if a user's own program has no such map.
     buffers: Option<Array<MapData, MapRow<SharedBuffer>>>,
+    /// Rows for packets on tunnels; `None` if a user's own program has no such map.
+    transits: Option<TransitMap>,
     /// Pinned files of the maps and of attachments; `None` if nothing is pinned.
     pins: Option<Pins>,
     /// Capacity of the flow table, for which its map was made.
@@ -94,7 +101,7 @@ impl Program {
         loader.btf(btf.as_ref().ok());
         loader.map_max_entries(FLOWS, flow_map_rows(flow_table_entries));
         if let Some(pins) = &pins {
-            for map in MAPS.iter().chain(&PFC_MAPS) {
+            for map in MAPS.iter().chain(&FURTHER_MAPS) {
                 loader.map_pin_path(map.name, pins.map(map.name));
             }
         }
@@ -122,6 +129,7 @@ impl Program {
             counters: take(&mut ebpf, "counters")?,
             demands: take(&mut ebpf, "demands")?,
             buffers: take(&mut ebpf, BUFFERS).ok(),
+            transits: take(&mut ebpf, TRANSITS).ok(),
             pins,
             flow_table_entries,
             load_ns,
@@ -161,6 +169,7 @@ impl Program {
         set_all(&mut self.demands, MAX_DESTINATIONS, 0)
             .map_err(SwitchdError::map("write", "demands"))?;
         self.set_table(&SwitchTable::default())?;
+        self.set_transits(&[])?;
         self.clear_buffer()?;
         self.drain_decisions();
         if let Some(pins) = &mut self.pins {
@@ -198,6 +207,7 @@ impl Program {
     pub fn install(&mut self, tables: &SwitchTables) -> Result<(), SwitchdError> {
         self.set_table(&tables.switch)?;
         self.set_buffer(tables.buffer.as_ref())?;
+        self.set_transits(&tables.transits)?;
         tables
             .destinations
             .iter()
@@ -230,6 +240,32 @@ impl Program {
         self.table_map
             .set(0, MapRow(*table), 0)
             .map_err(SwitchdError::map("write", "table"))
+    }
+
+    /// Makes `rows` the rows for packets on tunnels. A row that stays is never absent in between.
+    pub fn set_transits(&mut self, rows: &[(TransitKey, u32)]) -> Result<(), SwitchdError> {
+        let Some(transits) = &mut self.transits else {
+            return match rows {
+                [] => Ok(()),
+                _ => Err(LoaderError::Missing { name: TRANSITS }.into()),
+            };
+        };
+        let found: Result<Vec<_>, _> = transits.keys().collect();
+        let mut old: BTreeSet<TransitKey> = found
+            .map_err(SwitchdError::map("read", TRANSITS))?
+            .into_iter()
+            .map(|MapRow(key)| key)
+            .collect();
+        for (key, slot) in rows {
+            transits
+                .insert(MapRow(*key), slot, 0)
+                .map_err(SwitchdError::map("write", TRANSITS))?;
+            old.remove(key);
+        }
+        old.into_iter().try_for_each(|key| {
+            let removed = transits.remove(&MapRow(key));
+            removed.map_err(SwitchdError::map("remove a row from", TRANSITS))
+        })
     }
 
     /// Writes the row for the prefix of a destination.
@@ -442,9 +478,84 @@ mod tests {
         SwitchTables {
             switch,
             buffer: None,
+            transits: Vec::new(),
             destinations: vec![(prefix, row)],
         }
     }
+
+    /// The datacenter's own hosts are in 10.1.0.0/16, those of [`flow`], and its port 0 leads to 10.8.0.1. In transit are
+    /// packets of 10.2.0.0/16 that arrive at the interface of a test run, the loopback interface: they leave through port
+    /// 1, although 10.8.0.1 has the candidate 0, and are counted as neither pinned nor decided. Without their row they
+    /// are dropped. Packets for hosts here, and for unknown destinations, are left to the kernel.
+    #[test]
+    fn packets_of_other_datacenters_follow_their_tunnel() {
+        const LOOPBACK: u32 = 1;
+        let Some((mut program, mut table)) = with_one_port("tunnels") else {
+            return;
+        };
+        table.params.local_addr = Ipv4Addr::new(10, 1, 0, 0).to_bits().to_be();
+        table.params.local_mask = Ipv4Addr::new(255, 255, 0, 0).to_bits().to_be();
+        table.params.tunnels = 1;
+        for (slot, port) in table.ports[..2].iter_mut().enumerate() {
+            port.state = PORT_ALIVE;
+            port.dst_mac[5] = u8::try_from(slot).unwrap();
+        }
+        program.set_table(&table).expect("written");
+        let net = |net: u8| Ipv4Addr::new(10, net, 0, 0).to_bits().to_be();
+        let key = |ifindex| TransitKey {
+            src: net(2),
+            dst: net(8),
+            ifindex,
+        };
+        // Port of the packet, or the program's verdict if it does not leave.
+        let run = |program: &mut Program, from: u8, to: u8| {
+            let addr = |net| Ipv4Addr::new(10, net, 0, 1);
+            let flow = FlowKey::new(addr(from), addr(to), 7, 4791, 17);
+            let frame = roce_frame(flow, 1, 64, 0).bytes;
+            let mut output = [0; 256];
+            let run = program.test_run(&frame, &mut output).expect("it runs");
+            match run.return_value {
+                TC_ACT_REDIRECT => Ok(output[5]),
+                verdict => Err(verdict),
+            }
+        };
+        program
+            .set_transits(&[(key(LOOPBACK), 1), (key(9), 0)])
+            .expect("written");
+        assert_eq!(run(&mut program, 2, 8), Ok(1));
+        assert_eq!(run(&mut program, 3, 8), Err(TC_ACT_SHOT), "on no tunnel");
+        assert_eq!(run(&mut program, 2, 1), Err(TC_ACT_OK), "for a host here");
+        assert_eq!(program.counters().expect("readable").decisions(), 0);
+        assert_eq!(run(&mut program, 1, 8), Ok(0), "from a host here");
+        assert_eq!(flow_gc::all(&program.flows, 9).expect("readable").len(), 0);
+
+        table.ports[1].state = 0;
+        program.set_table(&table).expect("written");
+        assert_eq!(
+            run(&mut program, 2, 8),
+            Err(TC_ACT_SHOT),
+            "its tunnel is cut"
+        );
+        assert_eq!(program.counters().expect("readable").no_destination, 2);
+        // Other rows replace all earlier ones.
+        program.set_transits(&[(key(9), 1)]).expect("written");
+        assert_eq!(run(&mut program, 2, 8), Err(TC_ACT_SHOT), "gone");
+        table.params.tunnels = 0;
+        program.set_table(&table).expect("written");
+        assert_eq!(run(&mut program, 2, 8), Ok(0));
+        let counters = program.counters().expect("readable");
+        assert_eq!((counters.decisions(), counters.passed), (0, 1));
+        assert_eq!(
+            flow_gc::all(&program.flows, 9).expect("readable").len(),
+            0,
+            "one candidate"
+        );
+    }
+
+    /// Verdicts of tc.
+    const TC_ACT_OK: u32 = 0;
+    const TC_ACT_SHOT: u32 = 2;
+    const TC_ACT_REDIRECT: u32 = 7;
 
     /// A packet that would wait a minute, with thresholds of 0 and 137 s, is marked if its hash is below 60/137 of the
     /// range. The hash is the same in every lab slot.

@@ -124,6 +124,7 @@ mod tests {
         let row = NextHops {
             to: 1,
             hops: hops.into(),
+            behind: Vec::new(),
             is_alike: false,
         };
         Controller::new(Topology::new(vec![vec![row], Vec::new()]), 100)
@@ -167,6 +168,7 @@ mod tests {
         let row = NextHops {
             to: 1,
             hops: vec![hop],
+            behind: Vec::new(),
             is_alike: false,
         };
         controller.set_topology(Topology::new(vec![vec![row], Vec::new()]));

@@ -14,6 +14,9 @@
 //! Its optimum equals that of the program over all paths that the next hops allow, because a destination's next hops form
 //! no cycle under any candidate set, and switches can implement its solution.
 //!
+//! Where next hops begin tunnels, other switches only forward: nothing arrives at s in the first equation, and in the
+//! second x_{s,j,n} counts at every link of its tunnel. The program is then that over the tunnels' shares.
+//!
 //! If a single link determines U, the rest of the solution is arbitrary. A second program therefore keeps U fixed and
 //! minimises Σ_s U_s, the sum of each switch's largest utilisation. The published code of RedTE rewards its agents by
 //! the same two quantities.
@@ -24,7 +27,7 @@ use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, Solution
 
 use crate::{
     TeError,
-    topology::{Measurements, Topology},
+    topology::{Measurements, NextHops, Topology},
 };
 
 /// Traffic to every next hop, as a share of the sum of all demands.
@@ -183,7 +186,8 @@ impl<'a> Scaled<'a> {
     fn incoming(&self, switch: usize, to: usize, traffic: &[Vec<Vec<Variable>>]) -> Vec<Variable> {
         let mut incoming = Vec::new();
         for (other, rows) in self.topology.rows().iter().enumerate() {
-            for (row_index, row) in rows.iter().enumerate().filter(|(_, row)| row.to == to) {
+            let is_towards = |row: &NextHops| row.to == to && row.behind.is_empty();
+            for (row_index, row) in rows.iter().enumerate().filter(|(_, it)| is_towards(it)) {
                 let pairs = self.usable[other][row_index]
                     .iter()
                     .zip(&traffic[other][row_index]);
@@ -201,26 +205,26 @@ impl<'a> Scaled<'a> {
         traffic: &[Vec<Vec<Variable>>],
         utilisations: &[Variable],
     ) {
+        let mut place: Vec<Option<usize>> = vec![None; self.capacities.len()];
+        // Switch, link and load, in the order in which the links occur.
+        let mut loads: Vec<(usize, usize, LinearExpr)> = Vec::new();
         for (switch, rows) in self.topology.rows().iter().enumerate() {
-            let mut by_link: Vec<(usize, LinearExpr)> = Vec::new();
             for (row_index, row) in rows.iter().enumerate() {
                 let used = self.usable[switch][row_index].iter();
                 for (hop, variable) in used.zip(&traffic[switch][row_index]) {
-                    let link = row.hops[*hop].link;
-                    let at = by_link
-                        .iter()
-                        .position(|(other, _)| *other == link)
-                        .unwrap_or_else(|| {
-                            by_link.push((link, LinearExpr::empty()));
-                            by_link.len() - 1
+                    for (from, link) in row.links(switch, *hop) {
+                        let at = *place[link].get_or_insert_with(|| {
+                            loads.push((from, link, LinearExpr::empty()));
+                            loads.len() - 1
                         });
-                    by_link[at].1.add(*variable, 1.0);
+                        loads[at].2.add(*variable, 1.0);
+                    }
                 }
             }
-            for (link, mut load) in by_link {
-                load.add(utilisations[switch], -self.capacities[link]);
-                problem.add_constraint(load, ComparisonOp::Le, 0.0);
-            }
+        }
+        for (switch, link, mut load) in loads {
+            load.add(utilisations[switch], -self.capacities[link]);
+            problem.add_constraint(load, ComparisonOp::Le, 0.0);
         }
     }
 

@@ -62,6 +62,7 @@ mod tests {
         NextHops {
             to,
             hops: hops.collect(),
+            behind: Vec::new(),
             is_alike: false,
         }
     }
@@ -120,6 +121,43 @@ mod tests {
             .clone()
             .expect("four paths are left");
         assert_eq!(found, [14, 36, 0, 14, 36, 0]);
+    }
+
+    /// Switch 0 has two tunnels to switch 3: over switch 1, whose link 2 has 25 Gbit/s, and over switch 2, whose link 3 has
+    /// 100. Switch 1 also has a link to switch 2, over which packets of the first tunnel may not go. Links 0 and 1 have
+    /// 100 Gbit/s, so that the tunnels get 20 and 80 of 100 buckets. Without link 2, all go to the second tunnel.
+    #[test]
+    fn a_tunnel_is_as_wide_as_its_narrowest_link() {
+        let hop = |link, next| Egress { link, next };
+        let tunnels = NextHops {
+            behind: vec![vec![hop(2, 3)], vec![hop(3, 3)]],
+            ..row(3, &[(0, 1), (1, 2)])
+        };
+        let own = NextHops {
+            behind: vec![Vec::new(), vec![hop(3, 3)]],
+            ..row(3, &[(2, 3), (4, 2)])
+        };
+        let topology = Topology::new(vec![vec![tunnels], vec![own], vec![], vec![]]);
+        let demands = [
+            vec![Bytes::new(1_000_000)],
+            vec![Bytes::ZERO],
+            vec![],
+            vec![],
+        ];
+        let buckets = |capacities: [u64; 5]| {
+            let measured = Measurements {
+                demands: &demands,
+                capacities: &capacities.map(rate),
+            };
+            let found = tables(&topology, &measured, BUCKETS).expect("the program has a solution");
+            (found.rows[0][0].clone(), found.longest_s)
+        };
+        let (rows, longest) = buckets([100, 100, 25, 100, 100]);
+        assert_eq!(rows, Some(vec![20, 80]));
+        // 8 Mbit take 64 µs at 125 Gbit/s.
+        assert!((longest - 64e-6).abs() < 1e-9, "{longest}");
+        let (rows, _) = buckets([100, 100, 0, 100, 100]);
+        assert_eq!(rows, Some(vec![0, 100]));
     }
 
     #[test]

@@ -17,7 +17,8 @@ pub enum TeError {
 
 /// Candidate next hops of all switches.
 ///
-/// The next hops to a destination form a graph without cycles, because each is one hop closer to the destination.
+/// The next hops to a destination form a graph without cycles, because each is one hop closer to the destination, or
+/// begins a tunnel that ends there.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Topology {
     /// Rows by switch; a switch has one row per destination.
@@ -31,8 +32,24 @@ pub struct NextHops {
     pub to: usize,
     /// Next hops, in the order of the tables' buckets.
     pub hops: Vec<Egress>,
+    /// Links behind each next hop on its tunnel, up to the destination, in the order of `hops`; empty if there are no
+    /// tunnels, and each switch on the way chooses again.
+    pub behind: Vec<Vec<Egress>>,
     /// True if the switch has no agent and therefore hashes over all live next hops with equal weight.
     pub is_alike: bool,
+}
+
+impl NextHops {
+    /// Returns the links that the traffic of the next hop with index `hop` crosses without another choice, in order,
+    /// each with the switch from which it leads; `switch` is the switch of this row.
+    pub(crate) fn links(&self, switch: usize, hop: usize) -> impl Iterator<Item = (usize, usize)> {
+        let behind = self.behind.get(hop).into_iter().flatten();
+        let all = std::iter::once(&self.hops[hop]).chain(behind);
+        all.scan(switch, |from, egress| {
+            let at = std::mem::replace(from, egress.next);
+            Some((at, egress.link))
+        })
+    }
 }
 
 /// Next hop: the link towards it, and the switch at the link's end.
@@ -86,7 +103,9 @@ impl Topology {
         for (demands, rows) in measured.demands.iter().zip(&self.rows) {
             same("demands of a switch", demands.len(), rows.len())?;
         }
-        let hops = self.rows.iter().flatten().flat_map(|row| &row.hops);
+        let rows = || self.rows.iter().flatten();
+        let behind = rows().flat_map(|row| row.behind.iter().flatten());
+        let hops = rows().flat_map(|row| &row.hops).chain(behind);
         let links = hops.map(|hop| hop.link + 1).max().unwrap_or(0);
         let found = measured.capacities.len();
         same("link capacities", found.min(links), links)
@@ -109,14 +128,16 @@ impl Topology {
                 for (switch, rows) in self.rows.iter().enumerate() {
                     for (row_index, row) in rows.iter().enumerate().filter(|(_, row)| row.to == to)
                     {
-                        let leads = |hop: &Egress| {
-                            measured.capacities[hop.link].is_some() && reaches[hop.next]
+                        let leads = |(at, hop): &(usize, &Egress)| {
+                            let mut links = row.links(switch, *at);
+                            let is_up = links.all(|(_, it)| measured.capacities[it].is_some());
+                            is_up && (!row.behind.is_empty() || reaches[hop.next])
                         };
                         let found: Vec<usize> = row
                             .hops
                             .iter()
                             .enumerate()
-                            .filter(|(_, hop)| leads(hop))
+                            .filter(leads)
                             .map(|(at, _)| at)
                             .collect();
                         reaches[switch] |= !found.is_empty();

@@ -212,6 +212,12 @@ pub enum PlanError {
         /// Maximum number of next hops among which a switch can choose.
         max: usize,
     },
+    /// Part of the scenario that cannot choose among tunnels, or follow them.
+    #[error("`routing.candidates: tunnels`: {why}")]
+    NoTunnels {
+        /// Description of the part, with a hint.
+        why: String,
+    },
     /// Part of the scenario that chooses among candidates and cannot follow new ones.
     #[error("`routing.reconverge`: {why}")]
     NoReconvergence {

@@ -85,7 +85,7 @@ mod traffic;
 mod view;
 mod warnings;
 
-pub use fabric::{address, frame};
+pub use fabric::{address, frame, transits};
 pub(crate) use fabric::{
     network, networks, paths, routes, source_addrs, table_paths, topology, wires,
 };
@@ -133,5 +133,6 @@ pub use scope::{
     utilisation::Utilisation,
 };
 pub use table::render_table;
+pub use transits::Transit;
 pub use transport::{CcPlan, HostProfile, Timer, TransportPlan, Window};
 pub use wires::Wires;

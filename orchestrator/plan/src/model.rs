@@ -111,14 +111,24 @@ impl Plan {
         let Some((first, destination)) = self.first_row(switch, to) else {
             return &[];
         };
-        let changes = self.reconvergences.iter().rev();
-        let mut past = changes.filter(|change| change.at_ns <= at);
-        let latest = past.find_map(|change| change.row(switch.index(), destination));
+        let latest = self.changed_rows(switch, destination, at).next();
         latest.map_or(&first.candidates, |row| &row.candidates)
     }
 
+    /// Returns the changes of a row up to the emulated time `at`, the latest first.
+    pub(crate) fn changed_rows(
+        &self,
+        switch: DcId,
+        destination: usize,
+        at: Nanos,
+    ) -> impl Iterator<Item = &NewRow> {
+        let changes = self.reconvergences.iter().rev();
+        let past = changes.filter(move |change| change.at_ns <= at);
+        past.filter_map(move |change| change.row(switch.index(), destination))
+    }
+
     /// Returns a switch's row for a destination at the start of a repetition, and the row's index.
-    fn first_row(&self, switch: DcId, to: DcId) -> Option<(&Destination, usize)> {
+    pub(crate) fn first_row(&self, switch: DcId, to: DcId) -> Option<(&Destination, usize)> {
         let rows = &self.switches.get(switch.index())?.destinations;
         let index = rows.binary_search_by_key(&to, |row| row.dc).ok()?;
         Some((&rows[index], index))
@@ -363,10 +373,26 @@ pub struct Destination {
     pub hops: u32,
     /// Next hops that the plan's candidate set selects, by increasing one-way delay, then port.
     pub candidates: Vec<Candidate>,
+    /// Egress ports of each tunnel, from the switch's own port, a candidate's, to that of the last switch before the
+    /// destination; empty, and left out, with other candidate sets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tunnels: Vec<Vec<PortId>>,
+}
+
+impl Destination {
+    /// Returns the egress ports of the switches behind the next hop at `port`, on the tunnel that starts there; `None`
+    /// without tunnels, when each of these switches chooses again.
+    #[must_use]
+    pub fn behind(&self, port: PortId) -> Option<&[PortId]> {
+        let mut tunnels = self.tunnels.iter().filter_map(|ports| ports.split_first());
+        let found = tunnels.find(|(first, _)| **first == port);
+        found.map(|(_, behind)| behind)
+    }
 }
 
 /// Next hop towards a datacenter, with the attributes of the best path over candidates through this next hop: the one
-/// with the least delay, then with the most capacity, then with the fewest links.
+/// with the least delay, then with the most capacity, then with the fewest links. With tunnels, the path is the tunnel
+/// that starts there.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Egress port towards the next hop.
@@ -665,6 +691,9 @@ pub struct NewRow {
     pub hops: u32,
     /// All candidates for the destination, by increasing one-way delay, then port.
     pub candidates: Vec<Candidate>,
+    /// Tunnels from the switch, as [`Destination::tunnels`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tunnels: Vec<Vec<PortId>>,
 }
 
 impl FaultPlan {
@@ -693,6 +722,7 @@ impl Reconvergence {
             if let Some(destination) = rows.and_then(|rows| rows.get_mut(row.destination)) {
                 destination.hops = row.hops;
                 destination.candidates.clone_from(&row.candidates);
+                destination.tunnels.clone_from(&row.tunnels);
             }
         }
     }

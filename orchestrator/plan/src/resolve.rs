@@ -21,7 +21,7 @@ use crate::{
     routes,
     schedule::{self, FlowInputs},
     scope::choice,
-    source_addrs, topology, transport,
+    source_addrs, topology, transits, transport,
     warnings::{self, Inspection},
 };
 
@@ -174,6 +174,7 @@ pub fn resolve(
         measured: measured_window(&scenario.measure, &flows)?,
     };
     reconvergence::check(scenario, &network.dcs, &policies)?;
+    transits::check(scenario, &network.dcs, &policies)?;
     let agent_crashes = agent_crashes::resolve(scenario, &network, &scale)?;
     let max_table_age_ns = scale.time("max_table_age", scenario.max_table_age)?;
     let routes = (&network, &paths);

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use lab_plan::model::Plan;
 use lab_records::DcPath;
-use lab_units::{DcId, Nanos, PortId, Twin};
+use lab_units::{CandidateSet, DcId, Nanos, PortId, Twin};
 
 /// Hops in one direction of a flow: for each forwarding decision, the next datacenter, the link to it, and the first
 /// packet, by number, that went there.
@@ -18,6 +18,8 @@ pub struct Hops(Vec<PacketHop>);
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ReachedDc {
     pub dc: DcId,
+    /// Port of the previous switch to the link; `None` at the start of a path.
+    over: Option<PortId>,
     /// Place of the link among parallel links.
     pub twin: Twin,
     /// One-way delay of the link at the start of a run, in emulated time.
@@ -32,6 +34,7 @@ impl ReachedDc {
         let link = &plan.links[port.link().index()];
         Self {
             dc: plan.nodes[node.index()].dc,
+            over: Some(port),
             twin: link.twin(),
             delay: link.emu.delay_ns,
         }
@@ -41,6 +44,7 @@ impl ReachedDc {
     const fn first(dc: DcId) -> Self {
         Self {
             dc,
+            over: None,
             twin: Twin::FIRST,
             delay: Nanos::ZERO,
         }
@@ -123,24 +127,30 @@ impl Hops {
     }
 
     fn crossed(&self, plan: &Plan, ends: [DcId; 2], time: Nanos) -> Option<Vec<ReachedDc>> {
-        let only_hop = |at, elapsed| only_hop(plan, [at, ends[1]], time.saturating_add(elapsed));
         self.walk(ends, |at, elapsed| {
-            self.first(at).or_else(|| only_hop(at, elapsed))
+            let time = time.saturating_add(elapsed);
+            if let Some(sent) = entered(plan, at) {
+                return tunnel_hop(plan, ends, sent, time);
+            }
+            let recorded = self.first(at.dc);
+            recorded.or_else(|| only_hop(plan, [at.dc, ends[1]], time))
         })
     }
 
-    /// Returns true if packets that are sent at `time` are lost, because a switch on their way has a single candidate when
-    /// they arrive, whose link is cut.
+    /// Returns true if packets that are sent at `time` are lost, because the link of a switch's single candidate, or the next
+    /// link of their tunnel, is cut when they arrive there.
     #[must_use]
     pub fn is_cut_off(&self, plan: &Plan, ends: [DcId; 2], time: Nanos) -> bool {
         let is_cut_off = Cell::new(false);
         self.walk(ends, |at, elapsed| {
-            self.first(at).or_else(|| {
-                let time = time.saturating_add(elapsed);
-                let port = only_port(plan, [at, ends[1]], time)?;
-                is_cut_off.set(is_cut_off.get() || plan.is_cut_at(port.link(), time));
-                Some(ReachedDc::through(plan, port))
-            })
+            let time = time.saturating_add(elapsed);
+            let port = match (entered(plan, at), self.first(at.dc)) {
+                (Some(sent), _) => plan.transit_port(ends, sent, time)?,
+                (None, Some(recorded)) => return Some(recorded),
+                (None, None) => only_port(plan, [at.dc, ends[1]], time)?,
+            };
+            is_cut_off.set(is_cut_off.get() || plan.is_cut_at(port.link(), time));
+            Some(ReachedDc::through(plan, port))
         });
         is_cut_off.get()
     }
@@ -156,9 +166,14 @@ impl Hops {
         packets: Packets,
     ) -> Vec<PathRange> {
         let count = packets.messages * packets.of_message;
-        let ranges = self.walks(ends, count, |at, elapsed| {
-            only_hop(plan, [at, ends[1]], time.saturating_add(elapsed))
-        });
+        let inferred = |at: ReachedDc, elapsed| {
+            let time = time.saturating_add(elapsed);
+            match entered(plan, at) {
+                Some(sent) => Inferred::Forced(tunnel_hop(plan, ends, sent, time)),
+                None => Inferred::Unrecorded(only_hop(plan, [at.dc, ends[1]], time)),
+            }
+        };
+        let ranges = self.walks(ends, count, inferred);
         ranges
             .into_iter()
             .map(|(crossed, start, end)| PathRange {
@@ -173,7 +188,7 @@ impl Hops {
         &self,
         ends: [DcId; 2],
         count: u64,
-        only_hop: impl Fn(DcId, Nanos) -> Option<ReachedDc>,
+        inferred: impl Fn(ReachedDc, Nanos) -> Inferred,
     ) -> Vec<(Vec<ReachedDc>, u64, u64)> {
         let mut starts: Vec<u64> = self.0.iter().map(|hop| hop.packet).collect();
         starts.push(0);
@@ -183,7 +198,10 @@ impl Hops {
         let mut ranges: Vec<(Vec<ReachedDc>, u64, u64)> = Vec::new();
         let stops = starts.iter().skip(1).copied().chain([count]);
         for (&start, end) in starts.iter().zip(stops) {
-            let next = |at, elapsed| self.at(at, start).or_else(|| only_hop(at, elapsed));
+            let next = |at: ReachedDc, elapsed| match inferred(at, elapsed) {
+                Inferred::Forced(hop) => hop,
+                Inferred::Unrecorded(hop) => self.at(at.dc, start).or(hop),
+            };
             let Some(crossed) = self.walk(ends, next) else {
                 continue;
             };
@@ -199,11 +217,11 @@ impl Hops {
     fn walk(
         &self,
         [from, to]: [DcId; 2],
-        next: impl Fn(DcId, Nanos) -> Option<ReachedDc>,
+        next: impl Fn(ReachedDc, Nanos) -> Option<ReachedDc>,
     ) -> Option<Vec<ReachedDc>> {
         let mut crossed = vec![ReachedDc::first(from)];
         while let Some(&at) = crossed.last().filter(|at| at.dc != to) {
-            let next = next(at.dc, delay_over(&crossed))?;
+            let next = next(at, delay_over(&crossed))?;
             if crossed.iter().any(|earlier| earlier.dc == next.dc) {
                 return None;
             }
@@ -238,6 +256,28 @@ fn delay_over(crossed: &[ReachedDc]) -> Nanos {
     delays.fold(Nanos::ZERO, Nanos::saturating_add)
 }
 
+/// Hop from a datacenter, as far as the plan determines it.
+enum Inferred {
+    /// Next link of a tunnel, where nothing is decided; `None` if the switch does not know the tunnel.
+    Forced(Option<ReachedDc>),
+    /// Single candidate, if there is one; a recorded hop goes before it.
+    Unrecorded(Option<ReachedDc>),
+}
+
+/// Returns the port through which the previous switch has sent packets into a tunnel that leads over `at`; `None` if the
+/// switch of `at` chooses.
+fn entered(plan: &Plan, at: ReachedDc) -> Option<PortId> {
+    let has_tunnels = matches!(plan.candidate_set, CandidateSet::Tunnels { .. });
+    at.over.filter(|_| has_tunnels)
+}
+
+fn tunnel_hop(plan: &Plan, ends: [DcId; 2], sent: PortId, time: Nanos) -> Option<ReachedDc> {
+    Some(ReachedDc::through(
+        plan,
+        plan.transit_port(ends, sent, time)?,
+    ))
+}
+
 fn only_hop(plan: &Plan, ends: [DcId; 2], time: Nanos) -> Option<ReachedDc> {
     Some(ReachedDc::through(plan, only_port(plan, ends, time)?))
 }
@@ -262,7 +302,7 @@ mod tests {
             found.add(DcId(from), ReachedDc::first(DcId(to)), packet);
         }
         let last = ReachedDc::first(DcId(4));
-        let next = |at, _| found.first(at).or((at != DcId(1)).then_some(last));
+        let next = |at: ReachedDc, _| found.first(at.dc).or((at.dc != DcId(1)).then_some(last));
         let crossed = found.walk([DcId(1), DcId(4)], next)?;
         Some(crossed.into_iter().map(|at| at.dc.0).collect())
     }
@@ -288,9 +328,12 @@ mod tests {
         for &(from, to, packet) in hops {
             found.add(DcId(from), ReachedDc::first(DcId(to)), packet);
         }
-        let only_hop = |at, _| (at != DcId(1)).then_some(ReachedDc::first(DcId(4)));
+        let inferred = |at: ReachedDc, _| {
+            let last = ReachedDc::first(DcId(4));
+            Inferred::Unrecorded((at.dc != DcId(1)).then_some(last))
+        };
         found
-            .walks([DcId(1), DcId(4)], 100, only_hop)
+            .walks([DcId(1), DcId(4)], 100, inferred)
             .into_iter()
             .map(|(path, start, end)| (path.into_iter().map(|at| at.dc.0).collect(), start, end))
             .collect()
@@ -354,7 +397,7 @@ mod tests {
         for (place, packet) in [(1, 0), (1, 5), (0, 40)] {
             found.add(DcId(1), over(place), packet);
         }
-        let ranges = found.walks([DcId(1), DcId(4)], 100, |_, _| None);
+        let ranges = found.walks([DcId(1), DcId(4)], 100, |_, _| Inferred::Unrecorded(None));
         let start = ReachedDc::first(DcId(1));
         let expected = [
             (vec![start, over(1)], 0, 40),

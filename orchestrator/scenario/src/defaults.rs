@@ -36,6 +36,9 @@ pub const STRETCH: Ratio = Ratio::new(3, 2).expect("a fraction");
 /// Default maximum number of candidates for one destination: as many as a switch can choose among.
 pub const MAX_CANDIDATES: u8 = limits::MAX_CANDIDATES;
 
+/// Default maximum number of tunnels for a pair of datacenters, as in published traffic engineering (such as NCFlow).
+pub const TUNNELS: u8 = 4;
+
 /// Default seed of all random numbers.
 pub const SEED: u64 = 1;
 

@@ -101,7 +101,7 @@ pub const MAX_LABEL: usize = 16;
     reason = "a handful; more would not fit the switch program's tables"
 )]
 pub const MAX_CANDIDATES: u8 = lab_policy::MAX_CANDIDATES as u8;
-/// Minimum number of candidates that a scenario can ask for; one candidate would leave nothing to choose.
+/// Minimum number of candidates, or tunnels, that a scenario can ask for; one would leave nothing to choose.
 pub const MIN_CANDIDATES: u8 = 2;
 /// Maximum ratio of a candidate's delay to the least delay; a larger one excludes no path.
 pub const MAX_STRETCH: u64 = 1_000;

@@ -127,6 +127,7 @@ topology:
   defaults: { inter_dc: { buffer: 52 kB }, host_link: { rate: 53 Gbit } }
 traffic: [{ flows: [{ from: n7/h3, to: lyon/h1, size: 1 MB }] }]
 policies: [ecmp]
+routing: { candidates: tunnels, tunnels: { k: 5, disjoint: edge } }
 ";
 
 /// Edge list of [`EVERY_KEY_OF_A_GRAPH`].
@@ -259,11 +260,12 @@ policies: [ecmp]
 fn every_key_of_a_graph_is_read() {
     let files = Files::from([("network.csv".to_owned(), EDGES.to_owned())]);
     let imported = parse_with("graph.yaml", EVERY_KEY_OF_A_GRAPH.as_bytes(), &files);
-    insta::assert_json_snapshot!(
-        imported
-            .unwrap_or_else(|errors| panic!("{errors}"))
-            .topology
+    let scenario = imported.unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(
+        scenario.candidate_set,
+        lab_units::CandidateSet::Tunnels { k: 5 }
     );
+    insta::assert_json_snapshot!(scenario.topology);
     let none = Files::new();
     let file = missing_file("graph.yaml", EVERY_KEY_OF_A_GRAPH.as_bytes(), &none).unwrap();
     assert_eq!(file.unwrap().path, "network.csv");

@@ -28,8 +28,8 @@ pub struct TeController {
 struct TeTables {
     /// Virtual time from which the tables are in force.
     from: SimTime,
-    /// Rows of each switch, indexed by datacenter; a row has a destination datacenter and the ports towards it.
-    rows: Vec<Vec<(u32, Vec<u32>)>>,
+    /// Rows of each switch, indexed by datacenter.
+    rows: Vec<Vec<SwitchRow>>,
     topology: Topology,
 }
 
@@ -47,8 +47,18 @@ struct State {
 pub struct SwitchRows {
     /// True for a switch without an agent, which splits traffic evenly over its next hops.
     pub is_legacy: bool,
-    /// Rows, each with a destination datacenter and the ports towards it.
-    pub rows: Vec<(u32, Vec<u32>)>,
+    pub rows: Vec<SwitchRow>,
+}
+
+/// Next hops of a DCI switch to one datacenter.
+#[derive(Clone, Debug)]
+pub struct SwitchRow {
+    /// Destination datacenter.
+    pub to_dc: u32,
+    /// Ports to the next hops.
+    pub ports: Vec<u32>,
+    /// Egress ports behind each next hop, on its tunnel; empty without tunnels.
+    pub behind: Vec<Vec<u32>>,
 }
 
 /// New hash buckets of the next hops to one datacenter: each port with its number of buckets.
@@ -71,11 +81,13 @@ impl TeController {
             link: port as usize,
             next: peers[port as usize] as usize,
         };
+        let hops = |ports: &Vec<u32>| ports.iter().map(hop).collect();
         let tables = |(from, switches): (SimTime, Vec<SwitchRows>)| {
             let topology = switches.iter().map(|switch| {
-                let row = |(to_dc, ports): &(u32, Vec<u32>)| NextHops {
-                    to: *to_dc as usize,
-                    hops: ports.iter().map(hop).collect(),
+                let row = |row: &SwitchRow| NextHops {
+                    to: row.to_dc as usize,
+                    hops: hops(&row.ports),
+                    behind: row.behind.iter().map(hops).collect(),
                     is_alike: switch.is_legacy,
                 };
                 switch.rows.iter().map(row).collect()
@@ -106,7 +118,7 @@ impl TeController {
         // A reconvergence changes the ports, but not the destinations.
         let demands: Vec<Bytes> = self.tables[0].rows[dc as usize]
             .iter()
-            .map(|(to_dc, _)| Bytes::new(bytes[*to_dc as usize]))
+            .map(|row| Bytes::new(bytes[row.to_dc as usize]))
             .collect();
         let controller = &mut self.state().controller;
         controller.add_demands(tick, dc as usize, &demands);
@@ -140,9 +152,9 @@ impl TeController {
         self.tables[*in_force].rows[dc as usize]
             .iter()
             .zip(&tables.rows[dc as usize])
-            .filter_map(|((to_dc, ports), buckets)| {
+            .filter_map(|(row, buckets)| {
                 let buckets = buckets.as_ref()?.iter().copied();
-                Some((*to_dc, ports.iter().copied().zip(buckets).collect()))
+                Some((row.to_dc, row.ports.iter().copied().zip(buckets).collect()))
             })
             .collect()
     }
@@ -187,6 +199,7 @@ mod tests {
         let row = NextHops {
             to: 1,
             hops: vec![hop],
+            behind: Vec::new(),
             is_alike: false,
         };
         let topology = Topology::new(vec![vec![row.clone()], vec![row]]);

@@ -6,8 +6,9 @@ use crate::Ratio;
 
 /// Rule by which a switch's neighbours become candidates, the next hops among which a policy chooses.
 ///
-/// Under every rule each next hop is nearer to the destination, so that packets never return to a switch, whichever
-/// candidates the switches choose and whichever links are down.
+/// Under the first two rules each next hop is nearer to the destination, so that packets never return to a switch,
+/// whichever candidates the switches choose and whichever links are down. Under the third only the first switch chooses,
+/// and each tunnel is a path without a loop.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -25,6 +26,12 @@ pub enum CandidateSet {
         /// Maximum number of candidates for one destination; of more, the ones with the least delay are kept.
         max: u8,
     },
+    /// The first links of tunnels: of up to `k` paths from the first switch to the destination that share no link. The
+    /// other switches follow the tunnel that the first switch has chosen.
+    Tunnels {
+        /// Maximum number of tunnels for one pair of datacenters.
+        k: u8,
+    },
 }
 
 impl CandidateSet {
@@ -34,6 +41,7 @@ impl CandidateSet {
         match self {
             Self::FewestHops => FEWEST_HOPS,
             Self::DownhillDelay { .. } => DOWNHILL_DELAY,
+            Self::Tunnels { .. } => TUNNELS,
         }
     }
 
@@ -44,6 +52,9 @@ impl CandidateSet {
             Self::FewestHops => "candidates are next hops on paths of the fewest links",
             Self::DownhillDelay { .. } => {
                 "candidates are neighbours that are nearer by delay, within `routing.stretch`"
+            }
+            Self::Tunnels { .. } => {
+                "candidates are paths without common links, at most `routing.tunnels.k`"
             }
         }
     }
@@ -61,6 +72,9 @@ pub const FEWEST_HOPS: &str = "fewest-hops";
 /// Word for [`CandidateSet::DownhillDelay`].
 pub const DOWNHILL_DELAY: &str = "downhill-delay";
 
+/// Word for [`CandidateSet::Tunnels`].
+pub const TUNNELS: &str = "tunnels";
+
 impl fmt::Display for CandidateSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
@@ -69,6 +83,7 @@ impl fmt::Display for CandidateSet {
             Self::DownhillDelay { stretch, max } => {
                 write!(f, ", stretch {stretch}, at most {max}")
             }
+            Self::Tunnels { k } => write!(f, ", at most {k} without common links"),
         }
     }
 }
@@ -88,6 +103,11 @@ mod tests {
             "downhill-delay, stretch 3/2, at most 8"
         );
         assert_eq!(CandidateSet::default().to_string(), "fewest-hops");
+        let tunnels = CandidateSet::Tunnels { k: 4 };
+        assert_eq!(
+            tunnels.to_string(),
+            "tunnels, at most 4 without common links"
+        );
         assert!(CandidateSet::FewestHops.is_default() && !downhill.is_default());
     }
 }

@@ -40,6 +40,10 @@ impl ValidAgentConfig {
                     }
                 }
             }
+            AgentCommand::SetTransits(rows) => {
+                config.validate_transits(rows)?;
+                config.transits = Some(rows.clone());
+            }
             AgentCommand::SetBuckets(rows) => {
                 rows.iter().try_for_each(|row| config.check_buckets(row))?;
                 rows.iter().for_each(|row| config.set_buckets(row));
@@ -61,7 +65,7 @@ impl ValidAgentConfig {
 }
 
 impl AgentConfig {
-    fn port(&self, id: lab_units::PortId) -> Result<usize, AgentConfigError> {
+    pub(super) fn port(&self, id: lab_units::PortId) -> Result<usize, AgentConfigError> {
         self.ports
             .iter()
             .position(|port| port.id == id)

@@ -33,6 +33,10 @@ pub struct AgentConfig {
     pub ports: Vec<PortConfig>,
     /// Remote destinations; the kernel forwards packets to all other addresses.
     pub destinations: Vec<DestinationConfig>,
+    /// Egress ports of packets that other datacenters' switches have sent into tunnels; packets that no row names are
+    /// dropped. `null`: there are no tunnels, and this switch chooses for all packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transits: Option<Vec<TransitConfig>>,
     /// Prefix of the datacenter's own hosts, whose traffic counts as the datacenter's demand.
     pub local: LocalPrefix,
     /// Buffer that the ports share under PFC. `null`: each port has its own queue and drops packets when that is
@@ -136,6 +140,21 @@ pub struct OwnPolicy {
     pub object: String,
     /// Parameters for C_path and C_cong in the program's tables.
     pub parameters: LcmpConfig,
+}
+
+/// Egress port of the packets between two datacenters that arrive at one port. All datacenters' prefixes have the
+/// length of [`AgentConfig::local`].
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransitConfig {
+    /// Network address of the source datacenter's prefix.
+    pub from: Ipv4Addr,
+    /// Network address of the destination datacenter's prefix.
+    pub to: Ipv4Addr,
+    /// Port at which the packets arrive.
+    pub ingress: PortId,
+    /// Port through which the packets leave.
+    pub egress: PortId,
 }
 
 /// Prefix of a datacenter's hosts.

@@ -10,7 +10,7 @@ use core::net::Ipv4Addr;
 use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 use serde::{Deserialize, Serialize};
 
-use super::{AgentConfig, DestinationConfig, EcnConfig};
+use super::{AgentConfig, DestinationConfig, EcnConfig, TransitConfig};
 use crate::{LcmpConfig, Rule, Trigger, rows::Counters};
 
 /// Command from the controller to an agent.
@@ -39,6 +39,8 @@ pub enum AgentCommand {
     /// Replaces a destination's candidates and path costs, for new flows, and for flows whose next hop is not among the
     /// new candidates.
     SetDestination(DestinationConfig),
+    /// Replaces all rows for packets on tunnels.
+    SetTransits(Vec<TransitConfig>),
     /// Replaces the candidates' hash buckets (traffic engineering), for new flows.
     SetBuckets(Vec<BucketRow>),
     /// Replaces LCMP's weights and thresholds from the next sample and the next decision on.

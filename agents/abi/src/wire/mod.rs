@@ -13,7 +13,7 @@ pub mod validate;
 pub use config::{
     ActorConfig, AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig,
     HeadConfig, IngressConfig, LocalPrefix, OwnPolicy, PolicyConfig, PortConfig,
-    SharedBufferConfig, SizeThresholdConfig,
+    SharedBufferConfig, SizeThresholdConfig, TransitConfig,
 };
 pub use message::{
     AgentCommand, AgentMessage, Attachment, BucketRow, CandidateReport, DecisionReport,

@@ -7,12 +7,12 @@ use lab_units::{Bytes, PortId};
 
 use super::config::{
     AgentConfig, CandidateConfig, DestinationConfig, HeadConfig, MAX_INTERFACE_NAME, PortConfig,
-    SizeThresholdConfig,
+    SizeThresholdConfig, TransitConfig,
 };
 use crate::{
     ParameterError,
     lcmp::MAX_FLOW_TABLE_ENTRIES,
-    rows::{MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MAX_SIZE_THRESHOLDS},
+    rows::{MAX_CANDIDATES, MAX_DESTINATIONS, MAX_PORTS, MAX_SIZE_THRESHOLDS, MAX_TRANSITS},
 };
 
 /// Reason why an agent rejects a configuration.
@@ -106,6 +106,7 @@ impl AgentConfig {
         self.validate_ports()?;
         validate_prefix(self.local.addr, self.local.prefix_len)?;
         self.validate_destinations()?;
+        self.validate_transits(self.transits.as_deref().unwrap_or_default())?;
         self.validate_actor()?;
         match self.policy.congestion() {
             None => Ok(()),
@@ -218,6 +219,21 @@ impl AgentConfig {
                 return Err(AgentConfigError::DuplicateDestination { addr, prefix_len });
             }
             self.validate_destination(destination)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that rows for packets on tunnels fit this switch, and returns the first problem as an error.
+    pub(super) fn validate_transits(&self, rows: &[TransitConfig]) -> Result<(), AgentConfigError> {
+        let max = usize::try_from(MAX_TRANSITS).unwrap_or(usize::MAX);
+        check_count("rows for packets on tunnels", rows.len(), max)?;
+        for row in rows {
+            for addr in [row.from, row.to] {
+                validate_prefix(addr, self.local.prefix_len)?;
+            }
+            for port in [row.ingress, row.egress] {
+                self.port(port)?;
+            }
         }
         Ok(())
     }
@@ -344,6 +360,7 @@ pub(super) mod tests {
                 }],
                 size_thresholds: vec![],
             }],
+            transits: None,
             local: LocalPrefix {
                 addr: Ipv4Addr::new(10, 1, 0, 0),
                 prefix_len: 16,
@@ -365,6 +382,67 @@ pub(super) mod tests {
             pin_dir: None,
             attach: AttachMode::Auto,
         }
+    }
+
+    /// Prefixes have 16 bits, and the switch has the ports 0 and 2.
+    #[test]
+    fn rows_for_packets_on_tunnels_have_prefixes_and_ports_of_the_lab() {
+        let row = TransitConfig {
+            from: Ipv4Addr::new(10, 2, 0, 0),
+            to: Ipv4Addr::new(10, 8, 0, 0),
+            ingress: PortId(0),
+            egress: PortId(2),
+        };
+        let validate = |rows: Vec<TransitConfig>| {
+            let transits = Some(rows);
+            AgentConfig {
+                transits,
+                ..config()
+            }
+            .validate()
+        };
+        assert_eq!(validate(vec![row]), Ok(()));
+        let unknown = |port| Err(AgentConfigError::UnknownPort { port });
+        let [third, fourth] = [PortId(3), PortId(4)];
+        assert_eq!(
+            validate(vec![
+                row,
+                TransitConfig {
+                    ingress: third,
+                    ..row
+                }
+            ]),
+            unknown(third)
+        );
+        assert_eq!(
+            validate(vec![TransitConfig {
+                egress: fourth,
+                ..row
+            }]),
+            unknown(fourth)
+        );
+        for wrong in [
+            TransitConfig {
+                from: Ipv4Addr::new(10, 2, 0, 1),
+                ..row
+            },
+            TransitConfig {
+                to: Ipv4Addr::new(10, 8, 1, 0),
+                ..row
+            },
+        ] {
+            let found = validate(vec![wrong]);
+            assert!(
+                matches!(found, Err(AgentConfigError::Prefix { .. })),
+                "{found:?}"
+            );
+        }
+        let many = usize::try_from(MAX_TRANSITS).unwrap() + 1;
+        let found = validate(vec![row; many]);
+        assert!(
+            matches!(found, Err(AgentConfigError::TooMany { .. })),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -162,6 +162,11 @@ impl Agent {
             AgentCommand::SetDestination(row) => {
                 self.write_destination(row.addr, row.prefix_len)?;
             }
+            AgentCommand::SetTransits(_) => {
+                let ports = self.program.table()?.ports;
+                let rows = install::transits(&self.config, |slot| ports[slot].ifindex);
+                self.program.set_transits(&rows)?;
+            }
             AgentCommand::SetBuckets(rows) => {
                 for row in rows {
                     self.write_destination(row.addr, row.prefix_len)?;

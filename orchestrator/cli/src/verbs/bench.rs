@@ -108,6 +108,8 @@ struct DecisionTimes {
     runs: usize,
     new_flow_ns: BTreeMap<&'static str, Vec<u64>>,
     hit_ns: u64,
+    /// Packet that follows the tunnel that another switch has chosen.
+    transit_ns: u64,
     passed_ns: u64,
     selftest_packets: u64,
     selftest_mismatches: u64,
@@ -130,6 +132,7 @@ fn bench_decision(json: bool) -> Outcome {
         runs: RUNS,
         new_flow_ns,
         hit_ns: median(|cost| cost.hit),
+        transit_ns: median(|cost| cost.transit),
         passed_ns: median(|cost| cost.passed),
         selftest_packets: selftest.packets,
         selftest_mismatches: selftest.mismatches,
@@ -165,6 +168,7 @@ impl fmt::Display for DecisionTimes {
             row(f, &format!("new flow, {policy}"), &shown(medians))?;
         }
         row(f, "pinned flow", &shown(&[self.hit_ns]))?;
+        row(f, "packet in a tunnel", &shown(&[self.transit_ns]))?;
         row(f, "packet passed on", &shown(&[self.passed_ns]))
     }
 }

@@ -3,14 +3,15 @@
 use lab_abi::wire::{
     ActorConfig, AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig,
     HeadConfig, IngressConfig, LocalPrefix, OwnPolicy, PolicyConfig, PortConfig,
-    SharedBufferConfig,
+    SharedBufferConfig, TransitConfig,
 };
 use lab_plan::{
+    Transit,
     model::{Candidate, Link, LinkKind, Plan, PolicyPlan, PolicyRun, Switch, WirePlan},
     pfc::{self, SharedBuffer},
     size_thresholds,
 };
-use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
+use lab_units::{BitsPerSec, Bytes, CandidateSet, DcId, Nanos, PortId};
 
 /// Returns the configuration for the agent on the switch at `switch_index`. The launcher later adds the lab's name, the
 /// controller's socket and the directory of pinned maps.
@@ -40,6 +41,7 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
         size_scale: plan.scale.size,
         ports: ports(plan, switch, buffer.as_ref()),
         destinations: destinations(plan, run, switch_index),
+        transits: transits(plan, 0).into_iter().nth(switch_index),
         local: LocalPrefix {
             addr: dc.prefix.addr,
             prefix_len: dc.prefix.len,
@@ -72,6 +74,24 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
         pin_dir: None,
         attach: AttachMode::Auto,
     }
+}
+
+/// Returns the rows of each switch for packets on tunnels, after the first `count` reconvergences; empty without tunnels.
+pub(super) fn transits(plan: &Plan, count: usize) -> Vec<Vec<TransitConfig>> {
+    if !matches!(plan.candidate_set, CandidateSet::Tunnels { .. }) {
+        return Vec::new();
+    }
+    let prefix = |dc: DcId| plan.dcs[dc.index()].prefix.addr;
+    let row = |row: Transit| TransitConfig {
+        from: prefix(row.from),
+        to: prefix(row.to),
+        ingress: row.ingress,
+        egress: row.egress,
+    };
+    let switches = plan.transits_after(count).into_iter();
+    switches
+        .map(|rows| rows.into_iter().map(row).collect())
+        .collect()
 }
 
 /// Returns the trained weights of a switch; `None` if the policy has none, or the switch has no choice.

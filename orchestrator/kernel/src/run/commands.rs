@@ -44,8 +44,8 @@ pub(super) fn of_fault<'a>(
     commands
 }
 
-/// Returns the commands with which the agents install the new candidates of `change`, under the policy at index `policy`.
-/// `parameters` returns a switch's current parameters, including tuned ones, which determine its path costs.
+/// Returns the commands with which the agents install the new candidates of `change`, and the rows for packets on its
+/// tunnels, under the policy at index `policy`. `parameters` returns a switch's current parameters, including tuned ones, which determine its path costs.
 pub(super) fn of_reconvergence<'a>(
     plan: &Plan,
     policy: usize,
@@ -54,7 +54,15 @@ pub(super) fn of_reconvergence<'a>(
 ) -> Vec<(DcId, AgentCommand)> {
     let rows = plan.new_rows(change, policy);
     let commands = rows.iter().map(|row| new_row(plan, row, &parameters));
-    commands.collect()
+    let count = plan
+        .reconvergences
+        .partition_point(|it| it.at_ns <= change.at_ns);
+    let transits = agent_config::transits(plan, count).into_iter().enumerate();
+    let transits = transits.map(|(index, rows)| {
+        let node = plan.switches[index].node;
+        (plan.nodes[node.index()].dc, AgentCommand::SetTransits(rows))
+    });
+    commands.chain(transits).collect()
 }
 
 /// Returns the command that replaces a row, with the datacenter of its agent.
@@ -251,6 +259,7 @@ mod tests {
             at_ns: Nanos::from_millis(1),
             paper_at_ns: Nanos::from_millis(1),
             rows: vec![NewRow {
+                tunnels: Vec::new(),
                 switch: 0,
                 destination: 0,
                 hops: row.hops,

@@ -225,7 +225,9 @@ impl Directions {
 
 #[cfg(test)]
 mod tests {
-    use lab_plan::model::{FaultChange, FaultPlan, NewRow, Reconvergence};
+    use lab_units::CandidateSet;
+
+    use lab_plan::model::{Candidate, FaultChange, FaultPlan, NewRow, Reconvergence};
 
     use super::*;
     use crate::run::testing::{CLIENT, SERVER, decision, flow, plan};
@@ -272,6 +274,7 @@ mod tests {
                 .map(|switch: usize| {
                     let row = &plan.switches[switch].destinations[0];
                     NewRow {
+                        tunnels: Vec::new(),
                         switch,
                         destination: 0,
                         hops: row.hops,
@@ -301,6 +304,36 @@ mod tests {
         assert_eq!(found(520, 625), known(["dc1-dc3-dc4", "dc4-dc2-dc1"]));
         // The first packets are lost at the cut, and the flow ends after the last reconvergence.
         assert_eq!(found(710, 900), known(["dc1-dc2-dc4", "dc4-dc2-dc1"]));
+    }
+
+    /// DC2 chooses between DC4 and DC1 for its own packets to DC4. Those of DC1 follow the tunnel that DC1 has chosen, so
+    /// that no decision of DC2 is missing.
+    #[test]
+    fn a_path_in_a_tunnel_needs_only_the_first_decision() {
+        let mut plan = plan();
+        plan.candidate_set = CandidateSet::Tunnels { k: 2 };
+        let row = &mut plan.switches[0].destinations[0];
+        let [over_dc2, over_dc3] = [0, 1].map(|at: usize| row.candidates[at].port);
+        let end = |plan: &Plan, dc: usize| {
+            let row = plan.switches[dc].towards(DcId(3)).expect("a row");
+            row.candidates[0].port
+        };
+        let tunnels = vec![vec![over_dc2, end(&plan, 1)], vec![over_dc3, end(&plan, 2)]];
+        plan.switches[0].destinations[0].tunnels = tunnels;
+        let mut rows = plan.switches[1].destinations.iter_mut();
+        let row = rows.find(|row| row.dc == DcId(3)).expect("a row");
+        let back = Candidate {
+            port: over_dc2.peer(),
+            next_dc: DcId(0),
+            ..row.candidates[0]
+        };
+        row.candidates.insert(0, back);
+        let mut paths = PinnedPaths::new(&plan, Tool::SendBw);
+        paths.connect(&flow(), CLIENT, SERVER);
+        let report = decision(&plan, 0, SERVER, 0);
+        assert_eq!(paths.decide(DcId(0), &report), Some(FlowId(0)));
+        let FlowPaths { data, .. } = paths.of(&flow(), time(40, 140), [CLIENT, SERVER]);
+        assert_eq!(data.expect("a path").to_string(), "dc1-dc2-dc4");
     }
 
     #[test]

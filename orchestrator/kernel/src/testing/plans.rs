@@ -201,6 +201,7 @@ fn destination(plan: &Plan, dc: DcId, ports: &[u32]) -> Destination {
         }
     };
     Destination {
+        tunnels: Vec::new(),
         dc,
         hops: 1,
         candidates: ports.iter().map(candidate).collect(),

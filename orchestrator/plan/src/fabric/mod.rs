@@ -11,4 +11,5 @@ pub(crate) mod source_addrs;
 pub(crate) mod table_paths;
 pub(crate) mod te_topology;
 pub(crate) mod topology;
+pub mod transits;
 pub(crate) mod wires;

@@ -15,11 +15,17 @@
 //! Under both rules each hop goes to an earlier datacenter in one order of all datacenters, so that packets cannot loop,
 //! whatever the switches choose and whichever links are down.
 //!
+//! With `tunnels`, the next hops are the first links of up to `k` paths to the destination: the best path by the rank
+//! above, then the best path over the links that are left, and so on. The other switches follow the path that the first
+//! switch has chosen. No two tunnels of a pair share a link, so the link over which a packet arrives names its tunnel
+//! (see [`transits`](crate::transits)).
+//!
 //! The next hops are those at the delays of the scenario's topology: a fault changes the paths' attributes, but not the
 //! set, which only [reconvergence](crate::reconvergence) changes. Paths never cross hosts.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
+use fixedbitset::FixedBitSet;
 use lab_policy::MAX_CANDIDATES;
 use lab_units::{BitsPerSec, CandidateSet, DcId, LinkId, Nanos, NodeId, PortId, Ratio};
 
@@ -46,6 +52,8 @@ struct Towards {
     ports: Vec<Vec<PortId>>,
     /// Numbers of next hops beyond the set's maximum, by source.
     left_out: Vec<usize>,
+    /// Egress ports of each tunnel, by source; empty with other candidate sets.
+    tunnels: Vec<Vec<Vec<PortId>>>,
     /// Best paths over the next hops, by source; `None` if the source cannot reach the destination.
     best: Vec<Option<BestPath>>,
 }
@@ -72,6 +80,12 @@ impl BestPath {
         bottleneck: None,
         port: None,
     };
+
+    /// Returns the path over the links of `ports`.
+    fn along(network: &Network, ports: &[PortId]) -> Self {
+        let links = ports.iter().rev();
+        links.fold(Self::ARRIVED, |ahead, &port| ahead.behind(network, port))
+    }
 
     /// Returns this path, extended at its start by the link of `port`.
     fn behind(&self, network: &Network, port: PortId) -> Self {
@@ -102,6 +116,7 @@ impl Paths {
         let towards = destinations.map(|to| match set {
             CandidateSet::FewestHops => fewest_hops(network, to),
             CandidateSet::DownhillDelay { stretch, max } => downhill(network, to, stretch, max),
+            CandidateSet::Tunnels { k } => tunnels(network, to, k),
         });
         Self {
             set,
@@ -129,8 +144,9 @@ impl Paths {
     }
 
     /// Returns all paths among which the ideal FCT is the least, the first with the least delay: the candidate set's own
-    /// for `fewest-hops`, and those of every set for `downhill-delay`, so that its ideal FCTs depend neither on
-    /// `stretch` nor on `max` and are never above those with `fewest-hops`.
+    /// for `fewest-hops`, and those of both sets of next hops for `downhill-delay`, so that its ideal FCTs depend neither
+    /// on `stretch` nor on `max` and are never above those with `fewest-hops`. With `tunnels`, which may lead over
+    /// faster links than any of these paths, the tunnels are added.
     ///
     /// `later` are the next hops after each reconvergence. A path over them can have less delay than all paths at the
     /// start, so they count, too, as do all paths that are nearer by delay.
@@ -140,6 +156,11 @@ impl Paths {
             CandidateSet::DownhillDelay { .. } => vec![
                 Self::find(network, UNBOUNDED),
                 Self::find(network, CandidateSet::FewestHops),
+            ],
+            CandidateSet::Tunnels { .. } => vec![
+                Self::find(network, UNBOUNDED),
+                Self::find(network, CandidateSet::FewestHops),
+                self.clone(),
             ],
         };
         let mut later = later.peekable();
@@ -162,28 +183,35 @@ impl Paths {
         self.towards[to.index()].best[at.index()].as_ref()
     }
 
-    /// Returns for each datacenter the maximum number of inter-DC links over all its paths to `to`; `None` without a path.
-    pub fn most_links(&self, network: &Network, to: DcId) -> Vec<Option<u32>> {
+    /// Returns for each datacenter the maximum cost over all its paths to `to`; `None` without a path. A path costs
+    /// nothing at its end, and each link before it adds to the cost: `behind` returns the cost of a path that is
+    /// extended at its start by the link of a port.
+    pub fn worst<C: Copy + Default + Ord>(
+        &self,
+        network: &Network,
+        to: DcId,
+        behind: impl Fn(C, PortId) -> C,
+    ) -> Vec<Option<C>> {
         let towards = &self.towards[to.index()];
-        let mut most: Vec<Option<u32>> = vec![None; network.dcs.len()];
+        let mut worst: Vec<Option<C>> = vec![None; network.dcs.len()];
         for &at in &towards.order {
-            let next = towards.ports[at.index()].iter();
-            let ahead = next.filter_map(|&port| most[network.neighbour(port).dc.index()]);
-            most[at.index()] = Some(ahead.max().map_or(0, |links| links + 1));
+            let through = |&port: &PortId| match towards.tunnel(at, port) {
+                Some(tunnel) => Some(along(tunnel, &behind)),
+                None => Some(behind(worst[network.neighbour(port).dc.index()]?, port)),
+            };
+            let most = towards.ports[at.index()].iter().filter_map(through).max();
+            worst[at.index()] = Some(most.unwrap_or_default());
         }
-        most
+        worst
     }
 
-    /// Returns all datacenters, the destination `to` first and each after all its next hops towards `to`.
+    /// Checks that every datacenter can reach `to`.
     ///
     /// # Errors
-    /// If a datacenter cannot reach `to`.
-    pub fn nearest_first(&self, network: &Network, to: DcId) -> Result<&[DcId], PlanError> {
-        let all = (0u32..).map(DcId).take(network.dcs.len());
-        for from in all {
-            self.reached(network, from, to)?;
-        }
-        Ok(&self.towards[to.index()].order)
+    /// If a datacenter cannot.
+    pub fn reach_everywhere(&self, network: &Network, to: DcId) -> Result<(), PlanError> {
+        let mut all = (0u32..).map(DcId).take(network.dcs.len());
+        all.try_for_each(|from| self.reached(network, from, to).map(|_| ()))
     }
 
     fn reached(&self, network: &Network, from: DcId, to: DcId) -> Result<&BestPath, PlanError> {
@@ -199,6 +227,29 @@ impl Paths {
     /// Returns the ports of `from` to its next hops towards `to`.
     pub fn next_ports(&self, from: DcId, to: DcId) -> &[PortId] {
         &self.towards[to.index()].ports[from.index()]
+    }
+
+    /// Returns the egress ports of each tunnel from `from` to `to`, the best tunnel first; empty with other candidate
+    /// sets.
+    pub fn tunnels(&self, from: DcId, to: DcId) -> &[Vec<PortId>] {
+        let tunnels = self.towards[to.index()].tunnels.get(from.index());
+        tunnels.map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the best path from `from` to `to` that starts at `port`.
+    fn through(
+        &self,
+        network: &Network,
+        (from, to): (DcId, DcId),
+        port: PortId,
+    ) -> Option<BestPath> {
+        match self.towards[to.index()].tunnel(from, port) {
+            Some(tunnel) => Some(BestPath::along(network, tunnel)),
+            None => Some(
+                self.best(network.neighbour(port).dc, to)?
+                    .behind(network, port),
+            ),
+        }
     }
 
     /// Returns the number of next hops from `from` to `to` that the set's maximum leaves out.
@@ -220,7 +271,7 @@ impl Paths {
         let fewest = self.fewest_links(network, from, to);
         let candidate = |&port: &PortId| {
             let next_dc = network.neighbour(port).dc;
-            let path = self.best(next_dc, to)?.behind(network, port);
+            let path = self.through(network, (from, to), port)?;
             let first = &network.link(port.link()).paper;
             Some(Candidate {
                 port,
@@ -242,14 +293,18 @@ impl Paths {
     /// there is no next hop.
     pub fn fewest_links(&self, network: &Network, from: DcId, to: DcId) -> u32 {
         let ports = self.next_ports(from, to).iter();
-        let ahead = ports.filter_map(|&port| self.best(network.neighbour(port).dc, to));
-        ahead.map(|path| path.hops + 1).min().unwrap_or(0)
+        let paths = ports.filter_map(|&port| self.through(network, (from, to), port));
+        paths.map(|path| path.hops).min().unwrap_or(0)
     }
 
     /// Returns the DCI switches' egress ports on the best path from `from` to `to`, in order.
     pub fn ports(&self, network: &Network, from: DcId, to: DcId) -> Vec<PortId> {
         let best = |at| self.best(at, to).and_then(|path| path.port);
         let mut next = best(from);
+        let tunnel = next.and_then(|port| self.towards[to.index()].tunnel(from, port));
+        if let Some(tunnel) = tunnel {
+            return tunnel.to_vec();
+        }
         let mut ports = Vec::new();
         while let Some(port) = next {
             ports.push(port);
@@ -277,10 +332,18 @@ impl Towards {
             order,
             ports,
             left_out,
+            tunnels: Vec::new(),
             best: Vec::new(),
         };
         towards.best = towards.best_paths(network);
         towards
+    }
+
+    /// Returns the tunnel from `from` that starts at `port`; `None` with other candidate sets.
+    fn tunnel(&self, from: DcId, port: PortId) -> Option<&[PortId]> {
+        let tunnels = self.tunnels.get(from.index())?;
+        let found = tunnels.iter().find(|tunnel| tunnel.first() == Some(&port));
+        found.map(Vec::as_slice)
     }
 
     /// Copies the next hops of the datacenters that reach the destination only in `before`.
@@ -292,6 +355,9 @@ impl Towards {
             self.order.push(at);
             self.ports[at.index()].clone_from(&before.ports[at.index()]);
             self.left_out[at.index()] = before.left_out[at.index()];
+            if let Some(tunnels) = self.tunnels.get_mut(at.index()) {
+                tunnels.clone_from(&before.tunnels[at.index()]);
+            }
         }
         self.best = self.best_paths(network);
     }
@@ -301,6 +367,9 @@ impl Towards {
         let mut best: Vec<Option<BestPath>> = vec![None; network.dcs.len()];
         for &at in &self.order {
             let through = self.ports[at.index()].iter().filter_map(|&port| {
+                if let Some(tunnel) = self.tunnel(at, port) {
+                    return Some(BestPath::along(network, tunnel));
+                }
                 let ahead = best[network.neighbour(port).dc.index()]?;
                 Some(ahead.behind(network, port))
             });
@@ -313,13 +382,13 @@ impl Towards {
 
 /// Returns the least one-way delay from each datacenter to `to` over any number of links; `None` without a path.
 pub(crate) fn least_delays(network: &Network, to: DcId) -> Vec<Option<Nanos>> {
-    let (_, best) = search(network, to, BestPath::rank);
+    let (_, best) = search(network, to, BestPath::rank, |_| true);
     best.iter().map(|path| Some(path.as_ref()?.delay)).collect()
 }
 
 /// Returns the paths to `to` over all neighbours that are one hop nearer.
 fn fewest_hops(network: &Network, to: DcId) -> Towards {
-    let (order, best) = search(network, to, |path| path.hops);
+    let (order, best) = search(network, to, |path| path.hops, |_| true);
     let hops = |at: DcId| best[at.index()].map(|path| path.hops);
     let is_nearer =
         |at: DcId, next: DcId| hops(next).is_some() && hops(next).map(|it| it + 1) == hops(at);
@@ -330,7 +399,7 @@ fn fewest_hops(network: &Network, to: DcId) -> Towards {
 /// Returns the paths to `to` over neighbours that are nearer by delay: those whose best path has at most `stretch` times
 /// the least delay, and at most `max` of them per datacenter.
 fn downhill(network: &Network, to: DcId, stretch: Ratio, max: u8) -> Towards {
-    let (order, best) = search(network, to, BestPath::rank);
+    let (order, best) = search(network, to, BestPath::rank, |_| true);
     let mut position = vec![usize::MAX; network.dcs.len()];
     for (place, dc) in order.iter().enumerate() {
         position[dc.index()] = place;
@@ -355,6 +424,54 @@ fn downhill(network: &Network, to: DcId, stretch: Ratio, max: u8) -> Towards {
     Towards::new(network, order, ports, left_out)
 }
 
+/// Returns up to `k` tunnels to `to` from each datacenter that reaches it.
+fn tunnels(network: &Network, to: DcId, k: u8) -> Towards {
+    let (order, first) = search(network, to, BestPath::rank, |_| true);
+    let mut tunnels = vec![Vec::new(); network.dcs.len()];
+    for &from in order.iter().filter(|from| **from != to) {
+        let mut taken = FixedBitSet::with_capacity(network.links.len());
+        let mut path = follow(network, &first, from);
+        while !path.is_empty() {
+            taken.extend(path.iter().map(|port| port.link().index()));
+            tunnels[from.index()].push(path);
+            if tunnels[from.index()].len() == usize::from(k) {
+                break;
+            }
+            let is_left = |link: LinkId| !taken.contains(link.index());
+            let (_, best) = search(network, to, BestPath::rank, is_left);
+            path = follow(network, &best, from);
+        }
+    }
+    let first_ports = |tunnels: &Vec<Vec<PortId>>| {
+        let mut ports: Vec<PortId> = tunnels
+            .iter()
+            .filter_map(|it| it.first().copied())
+            .collect();
+        ports.sort_unstable();
+        ports
+    };
+    let ports = tunnels.iter().map(first_ports).collect();
+    let mut towards = Towards::new(network, order, ports, vec![0; network.dcs.len()]);
+    towards.tunnels = tunnels;
+    towards.best = towards.best_paths(network);
+    towards
+}
+
+/// Returns the egress ports on the path that `best` gives from `from`; empty if there is none.
+fn follow(network: &Network, best: &[Option<BestPath>], from: DcId) -> Vec<PortId> {
+    let port_at = |at: DcId| best[at.index()].and_then(|path| path.port);
+    let next = |port: &PortId| port_at(network.neighbour(*port).dc);
+    std::iter::successors(port_at(from), next).collect()
+}
+
+/// Returns the cost of the path over the links of `ports`; see [`Paths::worst`].
+fn along<C: Default>(ports: &[PortId], behind: impl Fn(C, PortId) -> C) -> C {
+    ports
+        .iter()
+        .rev()
+        .fold(C::default(), |ahead, &port| behind(ahead, port))
+}
+
 /// Returns true if `delay` is at most `stretch` times `least`.
 fn is_within(delay: Nanos, stretch: Ratio, least: Nanos) -> bool {
     u128::from(delay.get()) * u128::from(stretch.denominator())
@@ -373,13 +490,14 @@ fn neighbours_that(network: &Network, is_next: impl Fn(DcId, DcId) -> bool) -> V
     ports.collect()
 }
 
-/// Returns the datacenters that can reach `to`, from the nearest to the farthest, and the best path from each over any
-/// links (Dijkstra's algorithm). `nearness` must increase with each link that is added at a path's start; datacenters
+/// Returns the datacenters that can reach `to`, from the nearest to the farthest, and the best path from each over the
+/// links for which `is_open` is true (Dijkstra's algorithm). `nearness` must increase with each link that is added at a path's start; datacenters
 /// that are equally near come in the order of ids.
 fn search<N: Ord>(
     network: &Network,
     to: DcId,
     nearness: impl Fn(&BestPath) -> N,
+    is_open: impl Fn(LinkId) -> bool,
 ) -> (Vec<DcId>, Vec<Option<BestPath>>) {
     let mut best: Vec<Option<BestPath>> = vec![None; network.dcs.len()];
     best[to.index()] = Some(BestPath::ARRIVED);
@@ -396,7 +514,8 @@ fn search<N: Ord>(
         let Some(ahead) = best[at.index()] else {
             continue;
         };
-        for inbound in network.ports_to(network.dcs[at.index()].dci, Role::DciSwitch) {
+        let inbound = network.ports_to(network.dcs[at.index()].dci, Role::DciSwitch);
+        for inbound in inbound.filter(|port| is_open(port.link())) {
             let from = network.neighbour(inbound).dc;
             let path = ahead.behind(network, inbound.peer());
             match &mut best[from.index()] {
@@ -433,6 +552,7 @@ pub(crate) fn switches(network: &Network, paths: &Paths) -> Result<Vec<Switch>, 
                     dc: to,
                     hops: paths.fewest_links(network, from, to),
                     candidates,
+                    tunnels: paths.tunnels(from, to).to_vec(),
                 })
             });
             Ok(Switch {

@@ -1,4 +1,5 @@
-//! Kernel routes of every node, with plain ECMP over all next hops on shortest paths.
+//! Kernel routes of every node, with plain ECMP over all candidates; with tunnels, over the best path alone, because a
+//! kernel route cannot follow a tunnel.
 
 use lab_units::{DcId, NodeId};
 
@@ -77,6 +78,10 @@ fn dci_routes(network: &Network, paths: &Paths, dci: NodeId) -> Result<Vec<Route
         if id != own {
             let candidates = paths.candidates(network, own, id)?;
             let mut via: Vec<_> = candidates.iter().map(|candidate| candidate.port).collect();
+            if !paths.tunnels(own, id).is_empty() {
+                via = paths.ports(network, own, id);
+                via.truncate(1);
+            }
             via.sort_unstable();
             let to = dc.prefix;
             routes.push(Route { to, via });

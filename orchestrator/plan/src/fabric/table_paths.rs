@@ -38,12 +38,18 @@ impl TablePaths {
     fn find(&mut self, network: &Network, paths: &Paths, from: DcId, to: DcId) -> &[TablePath] {
         if !self.0.contains_key(&(from, to)) {
             let mut found = Vec::new();
-            for &port in paths.next_ports(from, to) {
+            for tunnel in paths.tunnels(from, to) {
+                TablePath::over(network, tunnel.clone()).join(&mut found);
+            }
+            // Where there are tunnels, the switches on the way do not choose.
+            let choices = if found.is_empty() {
+                paths.next_ports(from, to)
+            } else {
+                &[]
+            };
+            for &port in choices {
                 let next = network.neighbour(port).dc;
-                let start = TablePath {
-                    ports: vec![port],
-                    hops: ideal::hops(network, &[port]),
-                };
+                let start = TablePath::over(network, vec![port]);
                 if next == to {
                     start.join(&mut found);
                     continue;
@@ -59,6 +65,11 @@ impl TablePaths {
 }
 
 impl TablePath {
+    fn over(network: &Network, ports: Vec<PortId>) -> Self {
+        let hops = ideal::hops(network, &ports);
+        Self { ports, hops }
+    }
+
     fn followed_by(&self, rest: &Self) -> Self {
         Self {
             ports: [&*self.ports, &*rest.ports].concat(),

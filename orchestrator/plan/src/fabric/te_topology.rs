@@ -1,10 +1,10 @@
 //! Next hops and capacities of the DCI switches, as traffic engineering and trained policies see them.
 
 use lab_te::{Egress, NextHops, Topology};
-use lab_units::BitsPerSec;
+use lab_units::{BitsPerSec, PortId};
 
 use super::network::Network;
-use crate::model::{Link, LinkKind, Plan, Switch};
+use crate::model::{Destination, Link, LinkKind, Plan, Switch};
 
 impl Plan {
     /// Returns the next hops of all DCI switches. Switches are numbered by datacenter, and directed links by the port
@@ -50,16 +50,19 @@ impl Plan {
 pub(crate) fn te_topology(network: &Network, switches: &[Switch]) -> Topology {
     let rows = switches.iter().map(|switch| {
         let is_alike = network.dcs[network.nodes[switch.node.index()].dc.index()].legacy;
-        let next_hops = |row: &crate::model::Destination| NextHops {
+        let egress = |port: PortId| Egress {
+            link: port.index(),
+            next: network.neighbour(port).dc.index(),
+        };
+        let next_hops = |row: &Destination| NextHops {
             to: row.dc.index(),
-            hops: row
-                .candidates
-                .iter()
-                .map(|candidate| Egress {
-                    link: candidate.port.index(),
-                    next: candidate.next_dc.index(),
-                })
-                .collect(),
+            hops: row.candidates.iter().map(|it| egress(it.port)).collect(),
+            behind: {
+                let behind = row.candidates.iter().filter_map(|it| row.behind(it.port));
+                behind
+                    .map(|ports| ports.iter().copied().map(egress).collect())
+                    .collect()
+            },
             is_alike,
         };
         switch.destinations.iter().map(next_hops).collect()

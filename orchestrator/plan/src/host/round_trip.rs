@@ -89,17 +89,12 @@ fn longest(
     let all = || (0u32..).map(DcId).zip(&network.dcs);
     let mut max = Nanos::ZERO;
     for (to, end) in all().filter(|(_, dc)| !dc.hosts.is_empty()) {
-        let nearest_first = paths.nearest_first(network, to)?;
-        let mut worst = vec![Nanos::ZERO; network.dcs.len()];
-        for &from in nearest_first.iter().filter(|from| **from != to) {
-            let through = paths.next_ports(from, to).iter().map(|&port| {
-                let ahead = worst[network.neighbour(port).dc.index()];
-                ahead.saturating_add(cost(&network.link(port.link()).emu))
-            });
-            worst[from.index()] = through.max().unwrap_or(Nanos::ZERO);
-        }
+        paths.reach_everywhere(network, to)?;
+        let worst = paths.worst(network, to, |ahead: Nanos, port| {
+            ahead.saturating_add(cost(&network.link(port.link()).emu))
+        });
         for (from, start) in all().filter(|(_, dc)| !dc.hosts.is_empty()) {
-            let between = worst[from.index()];
+            let between = worst[from.index()].unwrap_or_default();
             let whole = between
                 .saturating_add(inside(start))
                 .saturating_add(inside(end));

@@ -217,7 +217,7 @@ fn choices(routing: Routing<'_>, pairs: &BTreeSet<(DcId, DcId)>) -> Vec<Choice> 
             if !is_reached[dc.index()] {
                 continue;
             }
-            for candidate in &row.candidates {
+            for candidate in row.candidates.iter().filter(|_| row.tunnels.is_empty()) {
                 is_reached[candidate.next_dc.index()] = true;
             }
             let rows = &routing.switches[dc.index()].destinations;

@@ -22,7 +22,8 @@ impl<'a> Routing<'a> {
     }
 
     /// Returns each switch's row for `to`, the farthest switches first: a candidate is always nearer to `to` than its
-    /// switch, so the traffic of a switch is complete when the switch is reached.
+    /// switch, so the traffic of a switch is complete when the switch is reached. Rows with tunnels have no such order,
+    /// and need none, because a switch adds nothing to the choices of others.
     pub fn farthest_first(self, to: DcId) -> Vec<(DcId, &'a Destination)> {
         let mut found = vec![false; self.switches.len()];
         let mut order = Vec::new();
@@ -57,7 +58,7 @@ impl<'a> Routing<'a> {
     pub fn reaches(self, to: DcId, is_found: impl Fn(DcId, &Destination) -> bool) -> Vec<bool> {
         let mut found = vec![false; self.switches.len()];
         for (dc, row) in self.farthest_first(to).into_iter().rev() {
-            let mut ahead = row.candidates.iter();
+            let mut ahead = row.candidates.iter().filter(|_| row.tunnels.is_empty());
             found[dc.index()] =
                 is_found(dc, row) || ahead.any(|candidate| found[candidate.next_dc.index()]);
         }
@@ -76,8 +77,11 @@ impl<'a> Routing<'a> {
         for (dc, row) in rows.iter().rev() {
             let candidates = row.candidates.iter();
             let mut live = candidates.filter(|it| !is_cut(it.port.link())).peekable();
-            stranded[dc.index()] =
-                live.peek().is_none() || live.any(|it| stranded[it.next_dc.index()]);
+            let is_lost = |it: &Candidate| match row.behind(it.port) {
+                Some(behind) => behind.iter().any(|port| is_cut(port.link())),
+                None => stranded[it.next_dc.index()],
+            };
+            stranded[dc.index()] = live.peek().is_none() || live.any(is_lost);
         }
         stranded
     }
@@ -94,8 +98,10 @@ impl<'a> Routing<'a> {
         for (dc, row) in rows.iter().rev() {
             let candidates = row.candidates.iter();
             let mut live = candidates.filter(|it| !is_cut(it.port.link()));
-            connected[dc.index()] =
-                live.any(|it| it.next_dc == to || connected[it.next_dc.index()]);
+            connected[dc.index()] = live.any(|it| match row.behind(it.port) {
+                Some(behind) => !behind.iter().any(|port| is_cut(port.link())),
+                None => it.next_dc == to || connected[it.next_dc.index()],
+            });
         }
         connected
     }

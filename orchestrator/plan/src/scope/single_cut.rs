@@ -98,7 +98,10 @@ fn without_a_next_hop(routing: Routing<'_>, to: DcId, links: usize) -> Vec<Fixed
         let mut own = FixedBitSet::with_capacity(links);
         // A path never returns to a link, so the cut of a candidate's link does no harm behind it.
         for candidate in &row.candidates {
-            own.union_with(&harmful[candidate.next_dc.index()]);
+            match row.behind(candidate.port) {
+                Some(behind) => own.extend(behind.iter().map(|port| port.link().index())),
+                None => own.union_with(&harmful[candidate.next_dc.index()]),
+            }
         }
         let mut all = row.candidates.iter().map(|it| it.port.link());
         if let Some(first) = all.next()

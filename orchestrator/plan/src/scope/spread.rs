@@ -44,7 +44,12 @@ pub(crate) fn even(routing: Routing<'_>, demands: &[Demand]) -> BTreeMap<PortId,
             let each = at.remove(&dc).unwrap_or(0) / candidates.max(1);
             for candidate in row.candidates.iter().filter(|_| each > 0) {
                 add(&mut offered, candidate.port, each);
-                add(&mut at, candidate.next_dc, each);
+                match row.behind(candidate.port) {
+                    Some(behind) => behind
+                        .iter()
+                        .for_each(|&port| add(&mut offered, port, each)),
+                    None => add(&mut at, candidate.next_dc, each),
+                }
             }
         }
     }

@@ -84,7 +84,7 @@ enum CutKind {
 
 /// Returns the cut with the highest utilisation, the first among equals. The cuts are: the links out of each datacenter,
 /// each direction of a link that some traffic cannot avoid, and the tightest cut between each destination and its
-/// senders. Only links of candidates count, because no policy takes others. `lines` are the lines of
+/// senders; with tunnels, the last of these is the tunnels' links into the destination. Only links of candidates count, because no policy takes others. `lines` are the lines of
 /// the scenario's inter-DC links.
 pub(crate) fn tightest(
     routing: Routing<'_>,
@@ -105,6 +105,10 @@ pub(crate) fn tightest(
     let mut tightest = cuts.into_iter().reduce(tighter)?;
     for (&to, offered) in &by_destination {
         let rows = routing.farthest_first(to);
+        if have_tunnels(&rows) {
+            tightest = tighter(tightest, into(to, &rows, offered));
+            continue;
+        }
         if !fits(routing, &rows, offered, load(&tightest))
             && let Some(cut) = towards(routing, to, &rows, offered)
         {
@@ -174,6 +178,15 @@ fn of_each_link(routing: Routing<'_>, by_destination: &Offered) -> Vec<Cut> {
     let mut forced: BTreeMap<PortId, u64> = BTreeMap::new();
     for (&to, sources) in by_destination {
         let rows = routing.farthest_first(to);
+        if have_tunnels(&rows) {
+            for (dc, row) in rows {
+                if let ([only], Some(&bps)) = (row.tunnels.as_slice(), sources.get(&dc)) {
+                    only.iter()
+                        .for_each(|&port| spread::add(&mut forced, port, bps));
+                }
+            }
+            continue;
+        }
         let meetings = meetings(routing.switches.len(), &rows);
         let mut crossing = vec![0_u64; routing.switches.len()];
         for (dc, bps) in sources {
@@ -229,6 +242,24 @@ fn meetings(dcs: usize, rows: &[SwitchRow<'_>]) -> Vec<Meeting> {
         }
     }
     meetings
+}
+
+fn have_tunnels(rows: &[SwitchRow<'_>]) -> bool {
+    rows.iter().any(|(_, row)| !row.tunnels.is_empty())
+}
+
+/// Returns the cut of the last links of all tunnels to `to`, given the tunnels' `rows` and what the sources offer.
+fn into(to: DcId, rows: &[SwitchRow<'_>], offered: &BTreeMap<DcId, u64>) -> Cut {
+    let senders = rows.iter().filter(|(dc, _)| offered.contains_key(dc));
+    let last = senders.flat_map(|(_, row)| row.tunnels.iter().filter_map(|ports| ports.last()));
+    let ports: BTreeSet<PortId> = last.copied().collect();
+    Cut {
+        kind: CutKind::Towards(to, offered.keys().copied().collect()),
+        offered: offered
+            .values()
+            .fold(0, |sum, bps| sum.saturating_add(*bps)),
+        ports: ports.into_iter().collect(),
+    }
 }
 
 /// Returns true if an even split over candidates keeps each link's utilisation by `offered`, the rates to one
@@ -344,6 +375,7 @@ mod tests {
             paper_first_link_bps: BitsPerSec::new(1).unwrap(),
         };
         Destination {
+            tunnels: Vec::new(),
             dc: DcId(0),
             hops: 1,
             candidates: next.iter().map(candidate).collect(),

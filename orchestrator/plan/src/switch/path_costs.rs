@@ -106,6 +106,7 @@ impl<'a> PathCosts<'a> {
                 destination,
                 hops: after.hops,
                 candidates: after.candidates.clone(),
+                tunnels: after.tunnels.clone(),
             }));
         }
         let runs = self.policies.iter();
@@ -129,6 +130,7 @@ impl Plan {
                 dc: start.dc,
                 hops: row.hops,
                 candidates: row.candidates.clone(),
+                tunnels: row.tunnels.clone(),
             };
             PathCostUpdate {
                 policy,

@@ -19,7 +19,7 @@ pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
             CandidateSet::FewestHops => {
                 "; if a link makes one path shorter than the others, no other path is a candidate"
             }
-            CandidateSet::DownhillDelay { .. } => "",
+            CandidateSet::DownhillDelay { .. } | CandidateSet::Tunnels { .. } => "",
         };
         let text = format!(
             "{} of {} flows have only one candidate at every switch, so all policies send them along the same path \

@@ -10,7 +10,7 @@ use lab_units::{DcId, LinkId, Nanos, PortId, show::window};
 
 use super::inspection::{Inspection, warning};
 use crate::{
-    model::{Candidate, Warning},
+    model::{Candidate, Destination, Warning},
     scope::{choice, routing::Routing},
 };
 
@@ -29,14 +29,17 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
         for (&to, sources) in &sources {
             let lost = dead_ends(routing, to, down);
             for &from in sources {
-                for candidate in routing.candidates(from, to) {
-                    let links = &lost[candidate.next_dc.index()];
+                let Some(row) = routing.switches[from.index()].towards(to) else {
+                    continue;
+                };
+                for candidate in &row.candidates {
+                    let links = lost_behind(row, candidate, &lost, down);
                     if is_cut(candidate, down) || links.is_empty() {
                         continue;
                     }
                     let unseen = (from, to, candidate.port);
                     let since = before.remove(&unseen);
-                    open.insert(unseen, since.unwrap_or_else(|| (at, links.clone())));
+                    open.insert(unseen, since.unwrap_or((at, links)));
                 }
             }
         }
@@ -65,7 +68,7 @@ fn dead_ends(routing: Routing<'_>, to: DcId, down: &BTreeSet<LinkId>) -> Vec<BTr
     for (dc, row) in routing.farthest_first(to).into_iter().rev() {
         let mut links = BTreeSet::new();
         for candidate in row.candidates.iter().filter(|it| !is_cut(it, down)) {
-            links.extend(&lost[candidate.next_dc.index()]);
+            links.extend(lost_behind(row, candidate, &lost, down));
         }
         if row.candidates.iter().all(|it| is_cut(it, down)) {
             links = row.candidates.iter().map(|it| it.port.link()).collect();
@@ -73,6 +76,21 @@ fn dead_ends(routing: Routing<'_>, to: DcId, down: &BTreeSet<LinkId>) -> Vec<BTr
         lost[dc.index()] = links;
     }
     lost
+}
+
+/// Returns the cut links at which packets to a candidate of `row` are lost: those of its tunnel, or those at which the next
+/// switch loses packets, which `lost` has by datacenter.
+fn lost_behind(
+    row: &Destination,
+    candidate: &Candidate,
+    lost: &[BTreeSet<LinkId>],
+    down: &BTreeSet<LinkId>,
+) -> BTreeSet<LinkId> {
+    let Some(behind) = row.behind(candidate.port) else {
+        return lost[candidate.next_dc.index()].clone();
+    };
+    let links = behind.iter().map(|port| port.link());
+    links.filter(|link| down.contains(link)).take(1).collect()
 }
 
 fn is_cut(candidate: &Candidate, down: &BTreeSet<LinkId>) -> bool {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use lab_plan::{Candidate, Engine, LinkKind, Plan, PlanError, PlanOptions, Switch};
-use lab_units::{DcId, Nanos, PortId, Ratio};
+use lab_plan::{Candidate, Engine, Link, LinkKind, Plan, PlanError, PlanOptions, Switch, Transit};
+use lab_units::{DcId, LinkId, Nanos, PortId, Ratio};
 use proptest::prelude::*;
 
 use crate::common;
@@ -79,6 +79,73 @@ fn downhill_candidates_are_the_nearer_neighbours_within_the_stretch() {
     );
     let narrow = common::plan(&wan("routing: { candidates: downhill-delay, stretch: 1 }"));
     assert_eq!(row(&narrow, 1, 4), [(2, 10, 100, 2)]);
+}
+
+/// From dc1 to dc4, the best path is dc1-dc2-dc4; without its links, dc1-dc3-dc4; then the direct link. From dc2 to dc4, it
+/// is the direct link, then dc2-dc3-dc4, then dc2-dc1-dc4.
+#[test]
+fn tunnels_are_the_best_paths_over_the_links_that_are_left() {
+    let plan = common::plan(&wan("routing: { candidates: tunnels }"));
+    let all = [(2, 10, 100, 2), (3, 13, 40, 2), (4, 30, 200, 1)];
+    assert_eq!(row(&plan, 1, 4), all);
+    assert_eq!(
+        row(&plan, 2, 4),
+        [(4, 5, 100, 1), (3, 9, 40, 2), (1, 35, 100, 2)]
+    );
+    let two = common::plan(&wan("routing: { candidates: tunnels, tunnels: { k: 2 } }"));
+    assert_eq!(row(&two, 1, 4), all[..2]);
+    let table = lab_plan::render_table(&two);
+    let rows = table.lines().filter(|line| line.contains(" dc3-dc4  l0d"));
+    assert_eq!(rows.count(), 2, "from dc1 and from dc2: {table}");
+}
+
+/// On its tunnel of 13 ms a packet of dc1 passes dc3, from which the way over dc2 would take 6 instead of 8 ms. No tunnel of
+/// dc1 leads from dc2 to dc3.
+#[test]
+fn a_packet_in_a_tunnel_does_not_take_the_best_path_of_the_switches_on_its_way() {
+    let plan = common::plan(&wan("routing: { candidates: tunnels, tunnels: { k: 2 } }"));
+    let port = |from: u32, next: u32| {
+        let ports = &plan.nodes[plan.switches[from as usize - 1].node.index()].ports;
+        let name = format!("dc{next}");
+        *ports
+            .iter()
+            .find(|port| plan.next_hop(**port) == name)
+            .unwrap()
+    };
+    let [dc1, dc4] = [1, 4].map(|dc: u32| DcId(dc - 1));
+    let found = |sent| plan.transit_port([dc1, dc4], sent, Nanos::ZERO);
+    assert_eq!(found(port(1, 3)), Some(port(3, 4)));
+    assert_eq!(found(port(2, 3)), None);
+    let without = common::plan(&wan(""));
+    assert_eq!(
+        without.transit_port([dc1, dc4], port(1, 3), Nanos::ZERO),
+        None
+    );
+    assert_eq!(without.transits_after(0), vec![vec![]; 4]);
+}
+
+#[test]
+fn who_cannot_follow_a_tunnel_is_refused() {
+    let tunnels = "routing: { candidates: tunnels }";
+    for (more, who) in [
+        (
+            "transport: { semantics: artifact }",
+            "the artifact's switches",
+        ),
+        ("agent", "the switch of `dc3` has no agent"),
+    ] {
+        let text = match more {
+            "agent" => wan(tunnels).replace("{ name: dc3 }", "{ name: dc3, agent: legacy }"),
+            _ => wan(&format!("{tunnels}\n{more}")),
+        };
+        let options = PlanOptions {
+            engine: Engine::Sim,
+            ..PlanOptions::default()
+        };
+        let error = common::try_plan(&text, &options).unwrap_err();
+        assert!(matches!(error, PlanError::NoTunnels { .. }), "{error}");
+        assert!(error.to_string().contains(who), "{error}");
+    }
 }
 
 /// Under a stretch of 3, both pairs with dc1 and dc4 have three candidates.
@@ -289,6 +356,26 @@ fn least_delays(plan: &Plan) -> Vec<Vec<u64>> {
     least
 }
 
+/// Returns true if links that are not `taken` lead from one datacenter to another.
+fn is_connected(plan: &Plan, from: usize, to: DcId, taken: &BTreeSet<LinkId>) -> bool {
+    let mut reached = BTreeSet::from([from]);
+    let mut open = vec![from];
+    while let Some(at) = open.pop() {
+        let links = (0u32..).map(LinkId).zip(&plan.links);
+        let is_left =
+            |(id, link): &(LinkId, &Link)| link.kind == LinkKind::InterDc && !taken.contains(id);
+        for (_, link) in links.filter(is_left) {
+            let ends = [link.a, link.b].map(|node| plan.nodes[node.index()].dc.index());
+            for (near, far) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+                if near == at && reached.insert(far) {
+                    open.push(far);
+                }
+            }
+        }
+    }
+    reached.contains(&to.index())
+}
+
 fn next_hops(switch: &Switch, to: DcId) -> &[Candidate] {
     switch.towards(to).map_or(&[], |row| &row.candidates)
 }
@@ -380,6 +467,53 @@ proptest! {
                         prop_assert!(through >= last);
                     }
                 }
+            }
+        }
+    }
+
+    /// The tunnels of a pair see no datacenter twice, share no link, and become longer; the first has the least delay. From
+    /// each first link on, the rows of the other switches lead along the tunnel. As many remain as there are after the
+    /// links of all of them are cut: none, or the maximum has been reached.
+    #[test]
+    fn tunnels_share_no_link_and_the_switches_on_the_way_follow_them(sketch in sketch()) {
+        let max = usize::from(sketch.max);
+        let routing = format!("candidates: tunnels, tunnels: {{ k: {max} }}");
+        let plan = common::simulated(&sketch.text().replace(&sketch.routing(), &routing));
+        let least = least_delays(&plan);
+        let transits = plan.transits_after(0);
+        let dc = |port: PortId| plan.nodes[plan.ports[port.index()].node.index()].dc;
+        for (from, switch) in plan.switches.iter().enumerate() {
+            for row in &switch.destinations {
+                let to = row.dc;
+                let count = row.candidates.len();
+                prop_assert_eq!(row.tunnels.len(), count);
+                prop_assert_eq!(row.candidates[0].paper_delay_ns.get(), least[from][to.index()]);
+                let mut taken = BTreeSet::new();
+                for candidate in &row.candidates {
+                    let mut path = vec![candidate.port];
+                    let mut delay = 0;
+                    let mut seen = BTreeSet::from([DcId::from_index(from).unwrap()]);
+                    loop {
+                        let sent = *path.last().unwrap();
+                        prop_assert!(taken.insert(sent.link()), "a link is on two tunnels");
+                        delay += plan.links[sent.link().index()].paper.delay_ns.get();
+                        let at = dc(sent.peer());
+                        prop_assert!(seen.insert(at), "{at:?} is visited twice");
+                        if at == to {
+                            break;
+                        }
+                        let is_next = |it: &&Transit| {
+                            (it.from.index(), it.to, it.ingress) == (from, to, sent.peer())
+                        };
+                        let mut rows = transits[at.index()].iter().filter(is_next);
+                        path.push(rows.next().unwrap().egress);
+                        prop_assert!(rows.next().is_none());
+                    }
+                    prop_assert!(row.tunnels.contains(&path));
+                    prop_assert_eq!(candidate.paper_delay_ns.get(), delay);
+                }
+                prop_assert!(count <= max);
+                prop_assert!(count == max || !is_connected(&plan, from, to, &taken));
             }
         }
     }

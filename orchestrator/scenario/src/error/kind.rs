@@ -4,11 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use lab_parameters::{ParameterError, Preset};
 use lab_topologies::{ImportErrorKind, NetworkError};
-use lab_units::{
-    Bytes, Nanos, ParseQuantityError, Ratio,
-    candidates::{DOWNHILL_DELAY, FEWEST_HOPS},
-    ratio::ParseRatioError,
-};
+use lab_units::{Bytes, Nanos, ParseQuantityError, Ratio, ratio::ParseRatioError};
 
 use super::file::{CdfError, FlowFileError};
 use crate::{expect::ParseExpectationError, limits};
@@ -317,10 +313,16 @@ pub enum ProblemKind {
 
     // Problems with routing.
     #[error(
-        "`{key}` bounds the candidates of `{DOWNHILL_DELAY}`, but these are `{FEWEST_HOPS}` (hint: write `candidates: \
-         {DOWNHILL_DELAY}`, or remove `{key}`)"
+        "`{key}` bounds the candidates of `{rule}`, but these are `{found}` (hint: write `candidates: {rule}`, or remove \
+         `{key}`)"
     )]
-    NotDownhill { key: &'static str },
+    OtherCandidates {
+        key: &'static str,
+        /// Rule that has the key.
+        rule: &'static str,
+        /// Rule of the scenario.
+        found: &'static str,
+    },
 
     // Problems with faults.
     #[error("no link leads from `{}` to `{}`", between[0], between[1])]

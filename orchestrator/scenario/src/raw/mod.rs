@@ -16,7 +16,7 @@ pub mod with;
 
 use lab_units::{
     Nanos, Ratio,
-    candidates::{DOWNHILL_DELAY, FEWEST_HOPS},
+    candidates::{DOWNHILL_DELAY, FEWEST_HOPS, TUNNELS},
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -126,7 +126,8 @@ pub type Policies = At<Vec<At<WordOr<PolicyName, Policy>>>>;
 pub struct Routing {
     /// Rule by which a switch's neighbours become candidates for a destination. `fewest-hops`: all neighbours from which
     /// a path needs one inter-DC link less, as in the paper's artifact; `downhill-delay`: all neighbours that are nearer
-    /// by least delay, within the bounds of `stretch` and `max`. With both, packets cannot loop.
+    /// by least delay, within the bounds of `stretch` and `max`; `tunnels`: the first links of paths that the first
+    /// switch chooses among and all others follow. With each, packets cannot loop.
     #[schemars(extend("default" = FEWEST_HOPS))]
     pub candidates: Maybe<Text<CandidateRule>>,
     /// With `downhill-delay`: largest one-way delay of the best path through a candidate, divided by the least delay
@@ -137,6 +138,8 @@ pub struct Routing {
     /// kept.
     #[schemars(extend("default" = defaults::MAX_CANDIDATES, "minimum" = limits::MIN_CANDIDATES, "maximum" = limits::MAX_CANDIDATES))]
     pub max: Maybe<Text<u8>>,
+    /// Paths with `candidates: tunnels`.
+    pub tunnels: Maybe<At<Tunnels>>,
     /// Recomputation of the candidates after links are cut or restored. Default: never, as in the paper.
     pub reconverge: Maybe<Reconverge>,
 }
@@ -150,17 +153,46 @@ pub struct Reconverge {
     pub after: Text<Nanos>,
 }
 
+/// Paths between each pair of datacenters with `candidates: tunnels`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tunnels {
+    /// Maximum number of tunnels: the path of least delay, then the path of least delay over the links that are left,
+    /// and so on.
+    #[schemars(extend("default" = defaults::TUNNELS, "minimum" = limits::MIN_CANDIDATES, "maximum" = limits::MAX_CANDIDATES))]
+    pub k: Maybe<Text<u8>>,
+    /// What the tunnels of a pair must not share. `edge`: links, so that the link over which a packet arrives names its
+    /// tunnel, and packets need no label.
+    #[schemars(extend("default" = EDGE))]
+    pub disjoint: Maybe<Text<Disjoint>>,
+}
+
+/// Element of the network that no two tunnels of a pair share.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Disjoint {
+    Edge,
+}
+
+/// Word for [`Disjoint::Edge`].
+const EDGE: &str = "edge";
+
+words! {
+    Disjoint: "what tunnels do not share" = &[(EDGE, Self::Edge)];
+}
+
 /// Rule by which a switch's neighbours become candidates.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CandidateRule {
     FewestHops,
     DownhillDelay,
+    Tunnels,
 }
 
 words! {
     CandidateRule: "a rule for candidates" = &[
         (FEWEST_HOPS, Self::FewestHops),
         (DOWNHILL_DELAY, Self::DownhillDelay),
+        (TUNNELS, Self::Tunnels),
     ];
 }
 

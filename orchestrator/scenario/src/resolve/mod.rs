@@ -17,7 +17,10 @@ mod transport;
 
 use std::ops::RangeInclusive;
 
-use lab_units::{CandidateSet, Nanos, Ratio, Tool};
+use lab_units::{
+    CandidateSet, Nanos, Ratio, Tool,
+    candidates::{DOWNHILL_DELAY, TUNNELS},
+};
 
 use self::{context::Context, contexts::Contexts, graph::TopologyForm, topology::IndexedTopology};
 use crate::{
@@ -170,19 +173,8 @@ fn description(context: &mut Context<'_>, raw: &raw::Scenario) -> String {
 
 fn candidate_set(context: &mut Context<'_>, raw: &raw::Routing) -> CandidateSet {
     let rule = context.read_or(&raw.candidates, raw::CandidateRule::FewestHops);
-    match rule {
-        raw::CandidateRule::FewestHops => {
-            let bounds = [
-                ("stretch", raw.stretch.as_ref().map(Text::range)),
-                ("max", raw.max.as_ref().map(Text::range)),
-            ];
-            for (key, range) in bounds {
-                if let Some(range) = range {
-                    context.problem(&range, ProblemKind::NotDownhill { key });
-                }
-            }
-            CandidateSet::FewestHops
-        }
+    let set = match rule {
+        raw::CandidateRule::FewestHops => CandidateSet::FewestHops,
         raw::CandidateRule::DownhillDelay => CandidateSet::DownhillDelay {
             stretch: context.within_or(&raw.stretch, limits::stretches(), defaults::STRETCH),
             max: context.within_or(
@@ -191,6 +183,40 @@ fn candidate_set(context: &mut Context<'_>, raw: &raw::Routing) -> CandidateSet 
                 defaults::MAX_CANDIDATES,
             ),
         },
+        raw::CandidateRule::Tunnels => tunnels(context, raw),
+    };
+    let bounds = [
+        (
+            "stretch",
+            DOWNHILL_DELAY,
+            raw.stretch.as_ref().map(Text::range),
+        ),
+        ("max", DOWNHILL_DELAY, raw.max.as_ref().map(Text::range)),
+        (
+            "tunnels",
+            TUNNELS,
+            raw.tunnels.as_ref().map(|it| it.range.clone()),
+        ),
+    ];
+    for (key, rule, range) in bounds {
+        if let Some(range) = range.filter(|_| rule != set.name()) {
+            let found = set.name();
+            context.problem(&range, ProblemKind::OtherCandidates { key, rule, found });
+        }
+    }
+    set
+}
+
+fn tunnels(context: &mut Context<'_>, raw: &raw::Routing) -> CandidateSet {
+    let raw = raw.tunnels.as_ref().map(|it| &it.value);
+    let bounds = limits::MIN_CANDIDATES..=limits::MAX_CANDIDATES;
+    let written = raw.and_then(|it| it.k.as_ref());
+    let k = written.and_then(|k| context.within(k, bounds));
+    if let Some(disjoint) = raw.and_then(|it| it.disjoint.as_ref()) {
+        context.read(disjoint);
+    }
+    CandidateSet::Tunnels {
+        k: k.unwrap_or(defaults::TUNNELS),
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct WithoutAgent {
 enum MissedTable {
     /// New path costs or candidates, as an index into [`World::path_cost_updates`](crate::World::path_cost_updates).
     PathCosts(usize),
+    /// Rows for packets on tunnels, as an index into [`World::transits`](crate::World::transits).
+    Transits(usize),
     /// Hash buckets of the next hops to a datacenter.
     Buckets(u32, Buckets),
 }
@@ -69,6 +71,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         for change in missed {
             match change {
                 MissedTable::PathCosts(index) => self.update_path_costs(index),
+                MissedTable::Transits(index) => self.update_transits(index),
                 MissedTable::Buckets(to_dc, buckets) => self.install(to_dc, buckets),
             }
         }
@@ -86,6 +89,15 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         match &mut self.dci.without_agent {
             Some(without_agent) => without_agent.missed.push(MissedTable::PathCosts(index)),
             None => self.dci.provision(update.to_dc, &update.candidates),
+        }
+    }
+
+    /// Installs the rows for packets on tunnels at `index`. If the switch has no agent, they are kept for the next agent.
+    pub(super) fn update_transits(&mut self, index: usize) {
+        let world = self.world;
+        match &mut self.dci.without_agent {
+            Some(without_agent) => without_agent.missed.push(MissedTable::Transits(index)),
+            None => self.dci.transits = world.transits[index].1.get(self.dc as usize),
         }
     }
 }

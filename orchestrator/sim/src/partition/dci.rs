@@ -21,13 +21,15 @@ use crate::{
     semantics::SemanticsRules,
     time::SimTime,
     trace::{DecisionEvent, Hop, TraceEvent},
-    world::{PortCandidate, RunPolicy, World},
+    world::{PortCandidate, RunPolicy, Transits, World},
 };
 
 /// State of the agent at a DCI switch.
 pub(super) struct Dci<'w> {
     /// Candidates by destination datacenter.
     pub candidates: Vec<&'w [PortCandidate]>,
+    /// Rows for packets on tunnels; `None` without tunnels.
+    pub transits: Option<&'w Transits>,
     pub table: FlowTable,
     pub counters: Counters,
     /// Monitors of all ports of the switch, in port order; empty under policies other than LCMP.
@@ -77,6 +79,7 @@ impl<'w> Dci<'w> {
         };
         Self {
             candidates,
+            transits: world.transits.first().map(|(_, rows)| &rows[dc as usize]),
             table: FlowTable::new(world.flow_table.entries),
             counters: Counters::default(),
             monitored,
@@ -151,7 +154,7 @@ impl MonitoredPort {
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Returns the egress port of `packet` at the DCI switch `node`; `None` if no candidate is up.
     #[inline]
-    pub(super) fn dci_egress(&mut self, node: u32, packet: &Packet) -> Option<u32> {
+    pub(super) fn dci_egress(&mut self, node: u32, ingress: u32, packet: &Packet) -> Option<u32> {
         let world = self.world;
         let to_dc = world.network.host_dcs[usize::from(packet.to)];
         let is_local = to_dc == self.dc;
@@ -166,6 +169,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
                 .map(|&port| PortCandidate::uniform(port))
                 .collect();
             return self.pinned_egress(node, to_dc, &candidates, packet);
+        }
+        if let Some(row) = self.transit(ingress, packet) {
+            return row.filter(|port| self.is_up(*port));
         }
         let candidates = self.dci.candidates[to_dc as usize];
         let decisions = self.dci.counters.decisions();
@@ -182,14 +188,35 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         chosen
     }
 
-    /// Returns the port at which a packet without a next hop is counted as dropped: the dead port to which its flow is
-    /// pinned, else the first candidate's port. A packet is counted at `ingress` if the switch is not a DCI switch, or
+    /// Returns the port, up or down, of a packet for which another datacenter's switch has chosen the tunnel, with `None` in
+    /// it if this switch does not know the tunnel. Returns `None` without tunnels, or if this switch is to choose.
+    #[inline]
+    fn transit(&self, ingress: u32, packet: &Packet) -> Option<Option<u32>> {
+        let transits = self.dci.transits?;
+        let network = &self.world.network;
+        let flow = &self.world.flows[packet.flow as usize];
+        let from = if packet.kind == Kind::Data {
+            flow.src
+        } else {
+            flow.dst
+        };
+        let from_dc = network.nodes[from as usize].dc;
+        let to_dc = network.host_dcs[usize::from(packet.to)];
+        let row = || transits.get(&(from_dc, to_dc, ingress)).copied();
+        (from_dc != self.dc).then(row)
+    }
+
+    /// Returns the port at which a packet without a next hop is counted as dropped: the dead port of its tunnel, or to
+    /// which its flow is pinned, else the first candidate's port. A packet is counted at `ingress` if the switch is not a DCI switch, or
     /// is in the destination datacenter.
     #[cold]
     pub(super) fn dead_end(&mut self, ingress: u32, packet: &Packet) -> u32 {
         let to_dc = self.world.network.host_dcs[usize::from(packet.to)];
         if self.port(ingress).role != Role::DciSwitch || to_dc == self.dc {
             return ingress;
+        }
+        if let Some(row) = self.transit(ingress, packet) {
+            return row.unwrap_or(ingress);
         }
         let key = self.key_of(packet);
         let pinned = self.dci.table.touch(key, self.now);

@@ -19,6 +19,8 @@ enum FaultTarget {
     Port(u32, FaultChange),
     /// New path costs or new candidates, as an index into [`World::path_cost_updates`].
     PathCosts(usize),
+    /// New rows for packets on tunnels, as an index into [`World::transits`].
+    Transits(usize),
     /// Crash of the DCI switch's agent.
     AgentCrash,
     /// Start of the next agent.
@@ -58,6 +60,11 @@ pub(super) fn partition_faults<S: SemanticsRules, C: CongestionControl>(
             });
         }
     }
+    let later = world.transits.iter().enumerate().skip(1);
+    faults.extend(later.map(|(index, (at, _))| PartitionFault {
+        at: *at,
+        target: FaultTarget::Transits(index),
+    }));
     let restarts = here.iter().filter_map(|crash| crash.restart);
     faults.extend(restarts.map(|restart| PartitionFault {
         at: restart.at_ns.into(),
@@ -72,6 +79,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let (port, change) = match self.faults[index].target {
             FaultTarget::Port(port, change) => (port, change),
             FaultTarget::PathCosts(index) => return self.update_path_costs(index),
+            FaultTarget::Transits(index) => return self.update_transits(index),
             FaultTarget::AgentCrash => return self.crash_agent(),
             FaultTarget::AgentRestart => return self.restart_agent(),
         };

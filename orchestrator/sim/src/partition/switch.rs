@@ -20,7 +20,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let index = self.index_at_node(node, ingress);
         packet.ingress = u16::try_from(index).unwrap_or(u16::MAX);
         let egress = if self.port(ingress).role == Role::DciSwitch {
-            self.dci_egress(node, &packet)
+            self.dci_egress(node, ingress, &packet)
         } else {
             self.hash_next_hop(node, &packet)
         };

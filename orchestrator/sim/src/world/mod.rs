@@ -20,7 +20,7 @@ use lab_units::BitsPerSec;
 pub(crate) use self::round_trip::Detours;
 pub use self::{
     flow::SimFlow,
-    switch::{PathCostUpdate, PortCandidate, RunPolicy, SwitchFacts},
+    switch::{PathCostUpdate, PortCandidate, RunPolicy, SwitchFacts, Transits},
     transport::Transport,
 };
 use crate::{
@@ -59,6 +59,8 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub paper: PaperUnits,
     /// Path costs that change at faults, in the order of the faults, then candidates that change at reconvergences.
     pub path_cost_updates: Vec<PathCostUpdate>,
+    /// Rows of all switches for packets on tunnels, by datacenter, from a time on; empty without tunnels.
+    pub transits: Vec<(SimTime, Vec<Transits>)>,
     /// True if candidates change at reconvergences, so that a flow may be pinned to a port that is none any more.
     pub reconverges: bool,
     /// True if the policy is ECMP without weights, so that all candidates cost the same.
@@ -122,6 +124,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         let is_plain_ecmp = run.policy == PolicyPlan::ECMP;
         let path_cost_updates = switch::path_cost_updates(plan, &network, policy);
         let switches = switch::switches(plan, &network, run, order);
+        let transits = switch::transits(plan, &network);
         let peers: Vec<u32> = network.ports.iter().map(|port| port.peer_dc).collect();
         let rows = switches.iter().map(SwitchFacts::te_rows).collect();
         let later = match run.policy {
@@ -157,6 +160,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
             policy: RunPolicy::of(&run.policy)?,
             flow_table: plan.flow_table(&run.policy),
             path_cost_updates,
+            transits,
             reconverges: !plan.reconvergences.is_empty(),
             is_plain_ecmp,
             control,

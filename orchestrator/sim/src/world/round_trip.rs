@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab_plan::{Flow, Plan, Switch, WirePlan, frame};
-use lab_units::{Bytes, DcId, LinkId, Nanos};
+use lab_units::{Bytes, DcId, LinkId, Nanos, PortId};
 
 /// Time by which the longest round trip between two datacenters exceeds [`Flow::base_rtt_ns`], the round trip on the
 /// path with the least delay at the start.
@@ -90,13 +90,14 @@ impl<'p> Detours<'p> {
         let through: Vec<Trips> = candidates
             .iter()
             .map(|candidate| {
-                let link = candidate.port.link().index();
-                let rest = self.trips(switches, (candidate.next_dc, to), known);
-                let at_start = link_trip(self.plan, &self.plan.links[link].emu);
-                Trips {
-                    least_delay: rest.least_delay.saturating_add(at_start),
-                    longest: rest.longest.saturating_add(self.longest[link]),
-                }
+                let tunnel = row.and_then(|row| row.behind(candidate.port));
+                let rest = match tunnel {
+                    Some(ports) => ports
+                        .iter()
+                        .fold(Trips::default(), |rest, port| rest.behind(self, *port)),
+                    None => self.trips(switches, (candidate.next_dc, to), known),
+                };
+                rest.behind(self, candidate.port)
             })
             .collect();
         let found = Trips {
@@ -130,6 +131,18 @@ fn link_trip(plan: &Plan, wire: &WirePlan) -> Nanos {
 struct Trips {
     least_delay: Nanos,
     longest: Nanos,
+}
+
+impl Trips {
+    /// Returns the round trips over one more link, that of `port`.
+    fn behind(self, detours: &Detours<'_>, port: PortId) -> Self {
+        let link = port.link().index();
+        let at_start = link_trip(detours.plan, &detours.plan.links[link].emu);
+        Self {
+            least_delay: self.least_delay.saturating_add(at_start),
+            longest: self.longest.saturating_add(detours.longest[link]),
+        }
+    }
 }
 
 #[cfg(test)]

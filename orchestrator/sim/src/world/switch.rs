@@ -1,15 +1,16 @@
 //! DCI switches of a run: policy and candidates.
 
-use lab_plan::{Plan, PolicyPlan, PolicyRun};
+use lab_plan::{Plan, PolicyPlan, PolicyRun, Transit};
 use lab_policy::{LcmpConfig, OwnPolicy, Path, UcmpConfig, own};
-use lab_units::{Nanos, NodeId};
+use lab_units::{CandidateSet, Nanos, NodeId, PortId};
+use rustc_hash::FxHashMap;
 
 use super::order::rank;
 use crate::{
     error::SimError,
     network::{Network, count},
     semantics::NextHopOrder,
-    te::SwitchRows,
+    te::{SwitchRow, SwitchRows},
     time::SimTime,
 };
 
@@ -54,20 +55,40 @@ pub struct SwitchFacts {
     pub is_legacy: bool,
     /// Candidates by destination datacenter.
     pub candidates: Vec<Vec<PortCandidate>>,
+    /// Egress ports of each tunnel, by destination datacenter; empty without tunnels.
+    tunnels: Vec<Vec<Vec<u32>>>,
 }
+
+/// Egress port of a switch for packets on a tunnel, by their source and destination datacenters and the port at which
+/// they arrive.
+pub type Transits = FxHashMap<(u32, u32, u32), u32>;
 
 impl SwitchFacts {
     /// Returns the switch's next hops, as the TE controller needs them.
     pub(super) fn te_rows(&self) -> SwitchRows {
         let rows = (0u32..).zip(&self.candidates);
         let reached = rows.filter(|(_, candidates)| !candidates.is_empty());
-        let ports = |candidates: &[PortCandidate]| candidates.iter().map(|row| row.port).collect();
+        let row = |(to_dc, candidates): (u32, &Vec<PortCandidate>)| SwitchRow {
+            to_dc,
+            ports: candidates.iter().map(|it| it.port).collect(),
+            behind: self.behind(to_dc, candidates),
+        };
         SwitchRows {
             is_legacy: self.is_legacy,
-            rows: reached
-                .map(|(to_dc, candidates)| (to_dc, ports(candidates)))
-                .collect(),
+            rows: reached.map(row).collect(),
         }
+    }
+
+    /// Returns the egress ports behind each candidate, on its tunnel; empty without tunnels.
+    fn behind(&self, to_dc: u32, candidates: &[PortCandidate]) -> Vec<Vec<u32>> {
+        let tunnels = &self.tunnels[to_dc as usize];
+        let of = |candidate: &PortCandidate| {
+            let mut split = tunnels.iter().filter_map(|ports| ports.split_first());
+            let found = split.find(|(first, _)| **first == candidate.port);
+            found.map_or(Vec::new(), |(_, behind)| behind.to_vec())
+        };
+        let rows = candidates.iter().filter(|_| !tunnels.is_empty());
+        rows.map(of).collect()
     }
 }
 
@@ -82,6 +103,8 @@ pub struct PathCostUpdate {
     pub to_dc: u32,
     /// All candidates for the destination, with their new costs.
     pub candidates: Vec<PortCandidate>,
+    /// New tunnels to the destination; `None` if only the costs change.
+    tunnels: Option<Vec<Vec<u32>>>,
 }
 
 /// Next hop that a DCI switch may choose, with its path's attributes.
@@ -110,6 +133,7 @@ pub(super) fn switches(
         .enumerate()
         .map(|(at, (dc, switch))| {
             let mut candidates = vec![Vec::new(); plan.dcs.len()];
+            let mut tunnels = vec![Vec::new(); plan.dcs.len()];
             for (row, destination) in switch.destinations.iter().enumerate() {
                 let candidate = |(index, planned): (usize, &lab_plan::Candidate)| PortCandidate {
                     port: network.port(planned.port),
@@ -119,6 +143,7 @@ pub(super) fn switches(
                 };
                 let planned = destination.candidates.iter().enumerate();
                 candidates[destination.dc.index()] = planned.map(candidate).collect();
+                tunnels[destination.dc.index()] = sim_ports(network, &destination.tunnels);
             }
             if let Some(order) = order {
                 order_candidates(plan, network, switch.node, &mut candidates, order);
@@ -127,9 +152,36 @@ pub(super) fn switches(
                 node: network.node(switch.node),
                 is_legacy: dc.legacy,
                 candidates,
+                tunnels,
             }
         })
         .collect()
+}
+
+/// Returns the simulator's numbers of the ports of tunnels.
+fn sim_ports(network: &Network, tunnels: &[Vec<PortId>]) -> Vec<Vec<u32>> {
+    let ports = |tunnel: &Vec<PortId>| tunnel.iter().map(|port| network.port(*port)).collect();
+    tunnels.iter().map(ports).collect()
+}
+
+/// Returns the rows of all switches for packets on tunnels, by datacenter, at the start and after each reconvergence, with
+/// their times; empty without tunnels.
+pub(super) fn transits(plan: &Plan, network: &Network) -> Vec<(SimTime, Vec<Transits>)> {
+    if !matches!(plan.candidate_set, CandidateSet::Tunnels { .. }) {
+        return Vec::new();
+    }
+    let row = |it: Transit| {
+        let key = (it.from.0, it.to.0, network.port(it.ingress));
+        (key, network.port(it.egress))
+    };
+    let times = plan.reconvergences.iter().map(|change| change.at_ns);
+    let times = std::iter::once(Nanos::ZERO).chain(times);
+    let rows = |(count, at): (usize, Nanos)| {
+        let all = plan.transits_after(count).into_iter();
+        let rows = all.map(|rows| rows.into_iter().map(row).collect());
+        (at.into(), rows.collect())
+    };
+    times.enumerate().map(rows).collect()
 }
 
 /// Sorts the candidates to each datacenter in the order of next hops towards its first host.
@@ -157,7 +209,7 @@ pub(super) fn path_cost_updates(
     network: &Network,
     policy: usize,
 ) -> Vec<PathCostUpdate> {
-    let update = |at: Nanos, row: &lab_plan::PathCostUpdate| {
+    let update = |at: Nanos, row: &lab_plan::PathCostUpdate, tunnels: Option<Vec<Vec<u32>>>| {
         let destination = &plan.switches[row.switch].destinations[row.destination];
         let hops = row.hops.unwrap_or(destination.hops);
         let candidate = |scored: &lab_plan::ScoredCandidate| PortCandidate {
@@ -171,17 +223,23 @@ pub(super) fn path_cost_updates(
             dc: count(row.switch),
             to_dc: destination.dc.0,
             candidates: row.candidates.iter().map(candidate).collect(),
+            tunnels,
         }
     };
     let mut all = Vec::new();
     for fault in &plan.faults {
         let updates = fault.path_cost_updates.iter();
         let rows = updates.filter(|row| row.policy == policy);
-        all.extend(rows.map(|row| update(fault.at_ns, row)));
+        all.extend(rows.map(|row| update(fault.at_ns, row, None)));
     }
     for change in &plan.reconvergences {
         let rows = plan.new_rows(change, policy);
-        all.extend(rows.iter().map(|row| update(change.at_ns, row)));
+        let tunnels = change
+            .rows
+            .iter()
+            .map(|row| sim_ports(network, &row.tunnels));
+        let pairs = rows.iter().zip(tunnels);
+        all.extend(pairs.map(|(row, tunnels)| update(change.at_ns, row, Some(tunnels))));
     }
     all
 }
@@ -198,8 +256,15 @@ pub(super) fn te_rows_over_time(
     for change in &plan.reconvergences {
         let at: SimTime = change.at_ns.into();
         for update in updates.iter().filter(|update| update.at == at) {
-            let rows = &mut current[update.dc as usize].candidates;
-            rows[update.to_dc as usize].clone_from(&update.candidates);
+            let SwitchFacts {
+                candidates,
+                tunnels,
+                ..
+            } = &mut current[update.dc as usize];
+            candidates[update.to_dc as usize].clone_from(&update.candidates);
+            if let Some(new) = &update.tunnels {
+                tunnels[update.to_dc as usize].clone_from(new);
+            }
         }
         found.push((at, current.iter().map(SwitchFacts::te_rows).collect()));
     }

@@ -23,3 +23,4 @@ mod rxe;
 mod shared_link;
 mod single_flow;
 mod trained;
+mod tunnels;

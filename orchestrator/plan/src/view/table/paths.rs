@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, fmt::Display};
 
-use lab_units::DcId;
 use lab_units::show::{paragraph, sides, table};
+use lab_units::{DcId, PortId};
 
 use super::name::dc_name;
 use crate::model::{Candidate, Destination, Plan, PolicyRun, Switch};
@@ -61,13 +61,22 @@ fn path_row(
     [
         first(home(plan, switch)),
         first(dc_name(plan, destination.dc)),
-        plan.next_hop(candidate.port),
+        by(plan, destination, candidate.port),
         plan.ports[candidate.port.index()].interface.clone(),
         candidate.paper_delay_ns.to_string(),
         candidate.paper_bottleneck_bps.to_string(),
         scores,
         buckets,
     ]
+}
+
+/// Returns the name of the next hop at `port`; of a tunnel, the names of all datacenters on it, joined by `-`.
+fn by(plan: &Plan, destination: &Destination, port: PortId) -> String {
+    let behind = destination.behind(port).unwrap_or_default();
+    let hops = std::iter::once(&port).chain(behind);
+    hops.map(|hop| plan.next_hop(*hop))
+        .collect::<Vec<_>>()
+        .join("-")
 }
 
 /// Numbers that each policy assigns to candidates, such as path costs, shown side by side in one column.

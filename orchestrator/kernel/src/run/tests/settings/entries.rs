@@ -171,6 +171,12 @@ const DOWNHILL: &[(&str, &str)] = &[(
     r#"{ "candidates": "downhill-delay", "stretch": 3 }"#,
 )];
 
+/// Tunnels of [`DIAMOND`]: three, over dc2, dc3 and dc4.
+const TUNNELS: &[(&str, &str)] = &[(
+    "routing",
+    r#"{ "candidates": "tunnels", "tunnels": { "k": 3 } }"#,
+)];
+
 /// Change that makes dc4 a third candidate, from which 1.5 ms are left.
 const THREE_DOWNHILL: &[(&str, &str)] = &[DOWNHILL[0], ("topology.links[5].delay", "1500 us")];
 
@@ -217,6 +223,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("routing.candidates", DIAMOND, "downhill-delay"),
     entry("routing.stretch", DIAMOND, "1.1").with(DOWNHILL),
     entry("routing.max", DIAMOND, "2").with(THREE_DOWNHILL),
+    entry("routing.tunnels.k", DIAMOND, "2").with(TUNNELS),
     entry("routing.reconverge.after", DIAMOND, "4 ms").with(RECONVERGING),
     entry("measure.{queues,links,switches}", DIAMOND, "500 us"),
     entry("measure.from", DIAMOND, "1 ms"),

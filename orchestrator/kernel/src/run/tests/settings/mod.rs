@@ -63,11 +63,12 @@ impl fmt::Display for Outcome {
 /// Outcomes by scenario key: one outcome per mode, in the order of [`Mode::ALL`].
 type Outcomes = BTreeMap<String, [Outcome; 3]>;
 
-/// Keys that are only names or labels: they appear in titles, records and figures.
+/// Keys that are only names or labels, which appear in titles, records and figures, or that have a single value.
 const DESCRIBING: &[&str] = &[
     "name",
     "description",
     "topology.dcs[].name",
+    "routing.tunnels.disjoint",
     "policies[].lcmp.label",
     "policies[].rm-alpha.label",
     "policies[].rm-beta.label",

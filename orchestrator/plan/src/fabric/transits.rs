@@ -1,0 +1,132 @@
+//! Forwarding of packets that are on a tunnel, at the switches that do not choose.
+//!
+//! A packet needs no label. No two tunnels of a pair share a link, so source, destination and the link over which a packet
+//! arrives name its tunnel, and with it the next link.
+//!
+//! When a reconvergence changes the tunnels, the rows of earlier tunnels stay, except where a new tunnel enters a switch
+//! over the same link. So packets that were under way reach the destination on their tunnel, or on the first new tunnel
+//! that they meet: a packet never leaves a tunnel for an earlier one, so that it cannot loop.
+
+use std::collections::BTreeMap;
+
+use lab_scenario::Scenario;
+use lab_units::{CandidateSet, DcId, Nanos, PortId, Semantics};
+
+use crate::{
+    error::PlanError,
+    model::{Dc, Plan, PolicyPlan, PolicyRun},
+};
+
+/// Egress port of one switch for the packets of a pair that arrive at one port.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Transit {
+    /// Datacenter of the packets' source.
+    pub from: DcId,
+    /// Datacenter of their destination.
+    pub to: DcId,
+    /// Port of the switch at which they arrive.
+    pub ingress: PortId,
+    /// Port of the switch through which they leave.
+    pub egress: PortId,
+}
+
+/// Checks that all switches and policies know what a tunnel is.
+///
+/// # Errors
+/// If the candidates are tunnels and the semantics are the artifact's, a datacenter's switch has no agent, or a policy has
+/// trained weights.
+pub(crate) fn check(
+    scenario: &Scenario,
+    dcs: &[Dc],
+    policies: &[PolicyRun],
+) -> Result<(), PlanError> {
+    if !matches!(scenario.candidate_set, CandidateSet::Tunnels { .. }) {
+        return Ok(());
+    }
+    let refused = |why| Err(PlanError::NoTunnels { why });
+    if scenario.transport.semantics == Semantics::Artifact {
+        let why = "the artifact's switches choose at every hop (hint: remove `transport.semantics: artifact`)";
+        return refused(why.to_owned());
+    }
+    if let Some(dc) = dcs.iter().find(|dc| dc.legacy) {
+        return refused(format!(
+            "the switch of `{}` has no agent, and its kernel routes cannot follow a tunnel (hint: remove `agent: legacy`)",
+            dc.name
+        ));
+    }
+    let is_trained = |run: &&PolicyRun| matches!(run.policy, PolicyPlan::Trained(_));
+    if let Some(run) = policies.iter().find(is_trained) {
+        return refused(format!(
+            "policy `{}` has weights for a choice at every switch (hint: leave out the policy)",
+            run.label
+        ));
+    }
+    Ok(())
+}
+
+impl Plan {
+    /// Returns the rows of each switch, sorted, after the first `count` reconvergences; empty without tunnels.
+    #[must_use]
+    pub fn transits_after(&self, count: usize) -> Vec<Vec<Transit>> {
+        let mut rows = vec![BTreeMap::new(); self.switches.len()];
+        for (from, switch) in (0u32..).map(DcId).zip(&self.switches) {
+            for row in &switch.destinations {
+                self.add_transits((from, row.dc), &row.tunnels, &mut rows);
+            }
+        }
+        for row in self
+            .reconvergences
+            .iter()
+            .take(count)
+            .flat_map(|it| &it.rows)
+        {
+            let (Some(from), Some(switch)) =
+                (DcId::from_index(row.switch), self.switches.get(row.switch))
+            else {
+                continue;
+            };
+            let to = switch.destinations[row.destination].dc;
+            self.add_transits((from, to), &row.tunnels, &mut rows);
+        }
+        let transit = |((from, to, ingress), egress)| Transit {
+            from,
+            to,
+            ingress,
+            egress,
+        };
+        let sorted = rows.into_iter();
+        sorted
+            .map(|rows| rows.into_iter().map(transit).collect())
+            .collect()
+    }
+
+    /// Adds the rows for `tunnels` between a pair to the `rows` of all switches.
+    fn add_transits(
+        &self,
+        (from, to): (DcId, DcId),
+        tunnels: &[Vec<PortId>],
+        rows: &mut [BTreeMap<(DcId, DcId, PortId), PortId>],
+    ) {
+        for hops in tunnels.iter().flat_map(|ports| ports.windows(2)) {
+            let [sent, egress] = [hops[0], hops[1]];
+            let at = self.nodes[self.ports[egress.index()].node.index()].dc;
+            rows[at.index()].insert((from, to, sent.peer()), egress);
+        }
+    }
+
+    /// Returns the egress port of packets from `from` to `to` at a switch on their tunnel, to which the previous switch has
+    /// sent them through `sent`, at the emulated time `at`, relative to the repetition's start; `None` if their link is on
+    /// no tunnel.
+    #[must_use]
+    pub fn transit_port(&self, [from, to]: [DcId; 2], sent: PortId, at: Nanos) -> Option<PortId> {
+        let (first, destination) = self.first_row(from, to)?;
+        let next = |tunnels: &Vec<Vec<PortId>>| {
+            let mut hops = tunnels.iter().flat_map(|ports| ports.windows(2));
+            hops.find_map(|hops| (hops[0] == sent).then_some(hops[1]))
+        };
+        let mut changed = self.changed_rows(from, destination, at);
+        changed
+            .find_map(|row| next(&row.tunnels))
+            .or_else(|| next(&first.tunnels))
+    }
+}
