@@ -276,7 +276,7 @@ const DESTINATION: Ipv4Addr = Ipv4Addr::new(10, 8, 0, 1);
 /// Index of the loopback interface, at which the packets of a test run arrive.
 const LOOPBACK: u32 = 1;
 
-/// Number of rows for packets on other tunnels, as at a busy switch of a network of 64 datacenters.
+/// Number of rows for other packets, as at a busy switch among 64 datacenters.
 const ROWS: u32 = 4_096;
 
 const WARM_UP: usize = 1_000;

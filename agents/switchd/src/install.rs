@@ -161,8 +161,8 @@ pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
     }
 }
 
-/// Returns the rows for packets on tunnels, with the slots of their egress ports; `ifindex` returns the index of the
-/// interface of a port's slot.
+/// Returns the rows for packets on tunnels, with their egress ports' slots. `ifindex` returns the interface index of a
+/// slot.
 pub(crate) fn transits(
     config: &AgentConfig,
     ifindex: impl Fn(usize) -> u32,

@@ -29,7 +29,7 @@ struct TeTables {
     /// Virtual time from which the tables are in force.
     from: SimTime,
     /// Rows of each switch, indexed by datacenter.
-    rows: Vec<Vec<SwitchRow>>,
+    rows: Vec<Vec<NextHopRow>>,
     topology: Topology,
 }
 
@@ -47,12 +47,12 @@ struct State {
 pub struct SwitchRows {
     /// True for a switch without an agent, which splits traffic evenly over its next hops.
     pub is_legacy: bool,
-    pub rows: Vec<SwitchRow>,
+    pub rows: Vec<NextHopRow>,
 }
 
 /// Next hops of a DCI switch to one datacenter.
 #[derive(Clone, Debug)]
-pub struct SwitchRow {
+pub struct NextHopRow {
     /// Destination datacenter.
     pub to_dc: u32,
     /// Ports to the next hops.
@@ -84,7 +84,7 @@ impl TeController {
         let hops = |ports: &Vec<u32>| ports.iter().map(hop).collect();
         let tables = |(from, switches): (SimTime, Vec<SwitchRows>)| {
             let topology = switches.iter().map(|switch| {
-                let row = |row: &SwitchRow| NextHops {
+                let row = |row: &NextHopRow| NextHops {
                     to: row.to_dc as usize,
                     hops: hops(&row.ports),
                     behind: row.behind.iter().map(hops).collect(),

@@ -57,8 +57,8 @@ pub(super) fn of_reconvergence<'a>(
     let count = plan
         .reconvergences
         .partition_point(|it| it.at_ns <= change.at_ns);
-    let transits = agent_config::transits(plan, count).into_iter().enumerate();
-    let transits = transits.map(|(index, rows)| {
+    let by_switch = agent_config::transits(plan, count).into_iter().enumerate();
+    let transits = by_switch.map(|(index, rows)| {
         let node = plan.switches[index].node;
         (plan.nodes[node.index()].dc, AgentCommand::SetTransits(rows))
     });

@@ -157,8 +157,8 @@ pub struct Reconverge {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tunnels {
-    /// Maximum number of tunnels: the path of least delay, then the path of least delay over the links that are left,
-    /// and so on.
+    /// Maximum number of tunnels: the path with the least delay, then that with the least delay over the links that are
+    /// left, and so on.
     #[schemars(extend("default" = defaults::TUNNELS, "minimum" = limits::MIN_CANDIDATES, "maximum" = limits::MAX_CANDIDATES))]
     pub k: Maybe<Text<u8>>,
     /// What the tunnels of a pair must not share. `edge`: links, so that the link over which a packet arrives names its

@@ -10,7 +10,7 @@ use crate::{
     error::SimError,
     network::{Network, count},
     semantics::NextHopOrder,
-    te::{SwitchRow, SwitchRows},
+    te::{NextHopRow, SwitchRows},
     time::SimTime,
 };
 
@@ -68,7 +68,7 @@ impl SwitchFacts {
     pub(super) fn te_rows(&self) -> SwitchRows {
         let rows = (0u32..).zip(&self.candidates);
         let reached = rows.filter(|(_, candidates)| !candidates.is_empty());
-        let row = |(to_dc, candidates): (u32, &Vec<PortCandidate>)| SwitchRow {
+        let row = |(to_dc, candidates): (u32, &Vec<PortCandidate>)| NextHopRow {
             to_dc,
             ports: candidates.iter().map(|it| it.port).collect(),
             behind: self.behind(to_dc, candidates),

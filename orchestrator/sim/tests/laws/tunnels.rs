@@ -10,8 +10,11 @@ use crate::lab::{ACK, HOST_DELAY, MILLI, PACKET, Run, plan, simulate, simulate_u
 /// dc7 in 7 ms. Sixteen flows of one packet start at `start`, one per millisecond.
 fn crossing(start: u64, more: &str) -> String {
     let flows = (0..16).map(|flow| {
-        let (host, start) = (flow % 8 + 1, start + flow);
-        format!("{{ from: dc1/h{host}, to: dc4/h{host}, size: 4096 B, start: {start} ms }}")
+        format!(
+            "{{ from: dc1/h{0}, to: dc4/h{0}, size: 4096 B, start: {1} ms }}",
+            flow % 8 + 1,
+            start + flow
+        )
     });
     format!(
         "

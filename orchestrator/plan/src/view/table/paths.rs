@@ -70,7 +70,7 @@ fn path_row(
     ]
 }
 
-/// Returns the name of the next hop at `port`; of a tunnel, the names of all datacenters on it, joined by `-`.
+/// Returns the name of the next hop at `port`, or all names on the tunnel that starts there, joined by `-`.
 fn by(plan: &Plan, destination: &Destination, port: PortId) -> String {
     let behind = destination.behind(port).unwrap_or_default();
     let hops = std::iter::once(&port).chain(behind);
