@@ -241,10 +241,12 @@ fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<Fl
     })
 }
 
-/// Returns true if data from `src` to `to` can pass through the switch of `via`.
+/// Returns true if the switch of `via` can decide about data from `src` to `to`: if the data can pass through it, and is
+/// not in a tunnel.
 fn passes(plan: &Plan, src: DcId, via: DcId, to: DcId) -> bool {
     let next_dcs = |at: DcId| {
         let row = plan.switches[at.index()].towards(to);
+        let row = row.filter(|row| row.tunnels.is_empty());
         let candidates = row.into_iter().flat_map(|row| &row.candidates);
         candidates.map(|candidate| candidate.next_dc)
     };
