@@ -144,7 +144,7 @@ pub fn needed_files(
             None => String::from_utf8_lossy(bytes),
         };
         let name = naming.unwrap_or(name);
-        let text = read_named(name, &text, missing.named_at, &missing.path, &place)?;
+        let text = read_named(name, &text, &missing.named_at, &missing.path, &place)?;
         files.insert(missing.path, text);
     }
 }

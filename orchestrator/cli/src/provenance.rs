@@ -5,8 +5,14 @@ use std::env;
 use lab_parameters::{Parameter, ParameterSet, Preset, Value};
 use lab_plan::{Plan, PolicyPlan, PolicyRun, TrainedPlan};
 use lab_records::{Asked, Departure, ParameterValue, PolicySettings, Provenance};
-use lab_scenario::{Arrivals, LoadBase, Pairs, PolicySpec, Scenario, Settings, Traffic, Workload};
-use lab_units::{Ratio, show::about_time};
+use lab_scenario::{
+    Arrivals, DemandMatrix, FlowProcess, LoadBase, Pairs, PolicySpec, Scenario, Settings, Traffic,
+    Workload,
+};
+use lab_units::{
+    Ratio,
+    show::{about_time, counted},
+};
 
 use crate::departures::{departures, shown};
 
@@ -138,6 +144,7 @@ fn command() -> Vec<String> {
 fn traffic(source: &Traffic) -> String {
     match source {
         Traffic::Workload(workload) => workload_text(workload),
+        Traffic::Demands(matrix) => matrix_text(matrix),
         Traffic::Flows(flows) => format!("flows listed in the scenario: {}", flows.len()),
         Traffic::FlowFile { path } => format!("flows of the file `{path}`"),
     }
@@ -161,22 +168,39 @@ fn workload_text(workload: &Workload) -> String {
         LoadBase::BusiestLink => "the busiest inter-DC link under an even split",
         LoadBase::MinCut => "the tightest cut of the inter-DC network",
     };
-    let arrivals = match workload.arrivals {
+    format!(
+        "sizes of `{}`, {pairs}, load {} % of {base}, {}",
+        workload.sizes,
+        percent(workload.load),
+        process_text(&workload.process),
+    )
+}
+
+fn matrix_text(matrix: &DemandMatrix) -> String {
+    let pairs = u64::try_from(matrix.rates.len()).unwrap_or(u64::MAX);
+    format!(
+        "sizes of `{}`, rates of `{}` for {}, scale {} %, {}",
+        matrix.sizes,
+        matrix.file,
+        counted(pairs, "pair"),
+        percent(matrix.scale),
+        process_text(&matrix.process),
+    )
+}
+
+fn process_text(process: &FlowProcess) -> String {
+    let arrivals = match process.arrivals {
         Arrivals::Poisson => "Poisson arrivals",
         Arrivals::Even => "even arrivals",
     };
-    let bursts = workload
+    let bursts = process
         .bursts
         .map_or_else(String::new, |length| format!(" in bursts of {length}"));
-    let limit = workload
+    let limit = process
         .max_flows
         .map_or_else(String::new, |max| format!(", at most {max} flows"));
-    format!(
-        "sizes of `{}`, {pairs}, load {} % of {base}, {arrivals}{bursts} over {}{limit}",
-        workload.sizes,
-        percent(workload.load),
-        about_time(workload.duration),
-    )
+    let duration = about_time(process.duration);
+    format!("{arrivals}{bursts} over {duration}{limit}")
 }
 
 /// Formats a share in percent, rounded to hundredths, without trailing zeros.

@@ -541,19 +541,25 @@ fn the_guide_to_a_scenario_of_ones_own_holds() {
     assert_eq!((commands, sections), (9, 9));
 }
 
-/// Returns a scenario with these lines of one section; the topology, unless it is that section, is the Zoo's Abilene.
+/// Returns a scenario with these lines of one section; the topology and the traffic, unless the lines have them, are the
+/// Zoo's Abilene and a workload.
 fn with_other_sections(lines: &[String]) -> String {
     let topology = if lines[0].starts_with("topology:") {
         ""
     } else {
         "topology: zoo:Abilene"
     };
+    let traffic = if lines.iter().any(|line| line.starts_with("traffic:")) {
+        ""
+    } else {
+        "traffic:
+  - workload: { sizes: megabyte.csv, pairs: all-to-all, load: 5%, duration: 2 ms }"
+    };
     format!(
         "name: section
 {topology}
 {}
-traffic:
-  - workload: {{ sizes: megabyte.csv, pairs: all-to-all, load: 5%, duration: 2 ms }}
+{traffic}
 policies: [ecmp]
 ",
         lines.join("\n")

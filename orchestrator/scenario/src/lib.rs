@@ -8,7 +8,7 @@
 //! - [`model`][]: scenarios as values
 //! - [`error`][]: problems of a text, with file, line, column, YAML path and hint
 //! - [`defaults`][] and [`limits`][]: documented constants, which are also in the schema
-//! - [`mod@files`]: size distributions and the artifact's flow lists
+//! - [`mod@files`]: size distributions, demand matrices and the artifact's flow lists
 //! - `yaml`: values with their byte ranges, and the YAML path of a byte range
 //! - `document`: deserialisation of a text, with the location of its first problem
 //! - `raw`: the form in which scenarios are written, from which the JSON Schema is generated

@@ -58,6 +58,12 @@ pub const MAX_FLOW_SIZE: Bytes = Bytes::new(100_000_000_000);
 pub const MAX_CDF_POINTS: usize = 10_000;
 /// Maximum offered load, as a multiple of capacity. Above it, links are always full and results no longer differ.
 pub const MAX_LOAD: u64 = 4;
+/// Maximum scale of a demand matrix: matrices of old networks have kilobits per second.
+pub const MAX_DEMAND_SCALE: u64 = 1_000_000;
+/// Maximum number of rows in a demand matrix.
+pub const MAX_DEMANDS: usize = lab_topologies::graph::MAX_DEMANDS;
+/// Maximum rate from one datacenter to another in a demand matrix, in bits per second: 1 Pbit/s.
+pub const MAX_DEMAND_BPS: u64 = 1_000_000_000_000_000;
 
 /// Returns the permitted range, as text with a hint, if `load` is outside that range; otherwise `None`. `text` is the
 /// load as written.

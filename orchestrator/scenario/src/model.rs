@@ -7,7 +7,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use lab_parameters::Value;
 pub use lab_parameters::{EcnConfig, LinkConfig};
 use lab_policy::{BucketPolicy, redte};
-use lab_units::{Bytes, CandidateSet, Nanos, Ratio, Trainer, Twin};
+use lab_units::{BitsPerSec, Bytes, CandidateSet, Nanos, Ratio, Trainer, Twin};
 pub use lab_units::{Semantics, Tool};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -60,32 +60,28 @@ impl Scenario {
     /// Returns the loads of the sweep, each of which gets a run; empty without a sweep.
     #[must_use]
     pub fn sweep(&self) -> &[Ratio] {
-        let sweeps = self.workloads().map(|workload| workload.sweep.as_slice());
+        let sweeps = self.traffic.iter().map(Traffic::sweep);
         sweeps.max_by_key(|sweep| sweep.len()).unwrap_or_default()
     }
 
-    /// Returns the scenario for one run at `load`. `load` replaces the load of the workloads that have a sweep or, if
-    /// no workload has one, of all workloads. The scenario's name gets the load in percent as a suffix.
+    /// Returns the scenario for one run at `load`. `load` replaces the load of the workloads, and the scale of the demand
+    /// matrices, that have a sweep or, if none has one, of all workloads and matrices. The scenario's name gets the load in percent as a suffix.
     #[must_use]
     pub fn at_load(mut self, load: Ratio) -> Self {
         let has_sweep = !self.sweep().is_empty();
         for traffic in &mut self.traffic {
-            if let Traffic::Workload(workload) = traffic
-                && has_sweep != workload.sweep.is_empty()
-            {
-                workload.load = load;
-                workload.sweep.clear();
+            let (current, sweep) = match traffic {
+                Traffic::Workload(workload) => (&mut workload.load, &mut workload.sweep),
+                Traffic::Demands(matrix) => (&mut matrix.scale, &mut matrix.sweep),
+                Traffic::Flows(_) | Traffic::FlowFile { .. } => continue,
+            };
+            if has_sweep != sweep.is_empty() {
+                *current = load;
+                sweep.clear();
             }
         }
         self.name = format!("{}-{}", self.name, load.scale_nearest(100));
         self
-    }
-
-    fn workloads(&self) -> impl Iterator<Item = &Workload> {
-        self.traffic.iter().filter_map(|traffic| match traffic {
-            Traffic::Workload(workload) => Some(workload),
-            Traffic::Flows(_) | Traffic::FlowFile { .. } => None,
-        })
     }
 }
 
@@ -164,6 +160,8 @@ pub enum Agent {
 pub enum Traffic {
     /// Flows sampled from a size distribution and an arrival process.
     Workload(Workload),
+    /// Flows sampled for the rates of a demand matrix.
+    Demands(DemandMatrix),
     /// Flows listed one by one.
     Flows(Vec<FlowSpec>),
     /// Flows from a file in the format of the paper's artifact.
@@ -171,6 +169,40 @@ pub enum Traffic {
         /// Path of the flow file as written, relative to the scenario.
         path: String,
     },
+}
+
+impl Traffic {
+    /// Returns the loads or scales of the sweep, each of which gets a run; empty without a sweep.
+    #[must_use]
+    pub fn sweep(&self) -> &[Ratio] {
+        match self {
+            Self::Workload(workload) => &workload.sweep,
+            Self::Demands(matrix) => &matrix.sweep,
+            Self::Flows(_) | Self::FlowFile { .. } => &[],
+        }
+    }
+
+    /// Returns the path or name of the size distribution, and the arrival process, of flows that are sampled; `None`
+    /// for listed flows.
+    #[must_use]
+    pub fn sampled(&self) -> Option<(&str, &FlowProcess)> {
+        match self {
+            Self::Workload(workload) => Some((&workload.sizes, &workload.process)),
+            Self::Demands(matrix) => Some((&matrix.sizes, &matrix.process)),
+            Self::Flows(_) | Self::FlowFile { .. } => None,
+        }
+    }
+
+    /// Returns the key of the entry in a scenario's list `traffic`.
+    #[must_use]
+    pub const fn key(&self) -> &'static str {
+        match self {
+            Self::Workload(_) => "workload",
+            Self::Demands(_) => "demands",
+            Self::Flows(_) => "flows",
+            Self::FlowFile { .. } => "flow_file",
+        }
+    }
 }
 
 /// Flows sampled from a size distribution and an arrival process.
@@ -184,12 +216,44 @@ pub struct Workload {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweep: Vec<Ratio>,
     pub load_base: LoadBase,
+    #[serde(flatten)]
+    pub process: FlowProcess,
+}
+
+/// Arrival process of flows that are sampled.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct FlowProcess {
     pub arrivals: Arrivals,
     /// Length of bursts; `None` if rates are steady.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bursts: Option<Nanos>,
     pub duration: Nanos,
     pub max_flows: Option<u32>,
+}
+
+/// Mean rates between pairs of datacenters, which sampled flows offer.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct DemandMatrix {
+    /// Path of the matrix's file as written, relative to the scenario.
+    pub file: String,
+    /// Rates at a scale of 1, by the order of the datacenters; each ordered pair occurs at most once.
+    pub rates: Vec<PairRate>,
+    /// Factor on all rates in this run; with a sweep, initially its first scale.
+    pub scale: Ratio,
+    /// Scales of the sweep, each of which gets a run; empty without a sweep.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sweep: Vec<Ratio>,
+    pub sizes: String,
+    #[serde(flatten)]
+    pub process: FlowProcess,
+}
+
+/// Mean rate from one datacenter to another, in paper units.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct PairRate {
+    pub from: String,
+    pub to: String,
+    pub rate: BitsPerSec,
 }
 
 /// Pairs of datacenters between which a workload sends.

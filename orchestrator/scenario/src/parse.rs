@@ -1,6 +1,6 @@
 //! Parsing of a scenario text into a [`Scenario`].
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use lab_policy::redte;
 
@@ -8,7 +8,10 @@ use crate::{
     document::{one, utf8},
     error::{Finding, ProblemKind, ScenarioErrors, SourceText},
     extends::{EXTENDS, ScenarioChain},
+    files::demands::DemandFormat,
+    limits,
     model::{Files, PolicySpec, Scenario, Traffic, TrainedSpec, WeightSource},
+    path::beside,
     resolve::resolve,
     topology_file::{self, TOPOLOGY, WrittenTopology},
     yaml::Locator,
@@ -23,7 +26,7 @@ pub fn parse(source_name: &str, text: &[u8]) -> Result<Scenario, ScenarioErrors>
 }
 
 /// Parses a scenario, as [`parse`] does. `files` has the texts of the scenarios that it extends, and of its topology
-/// file and graph file, by their paths; see [`missing_file`].
+/// file, graph file and demand matrices, by their paths; see [`missing_file`].
 ///
 /// # Errors
 /// In the cases of [`parse`], and with the problems of these files.
@@ -46,14 +49,14 @@ pub struct MissingFile {
     /// Path, relative to the scenario.
     pub path: String,
     /// YAML path at which the file is named.
-    pub named_at: &'static str,
+    pub named_at: Cow<'static, str>,
     /// Path of the extended scenario or topology file that names this file; `None` if the scenario does.
     pub named_in: Option<String>,
 }
 
 /// Returns the next file that the scenario needs and whose text is not in `files`: the scenarios that it extends, one
-/// after the other, then the topology file, then the graph file that the topology imports. `None` if `files` has all of
-/// them.
+/// after the other, then the topology file, then the graph file that the topology imports, then the files of demand
+/// matrices. `None` if `files` has all of them.
 ///
 /// # Errors
 /// With the first syntax or type error of the scenario, of one that it extends, or of its topology file.
@@ -67,7 +70,7 @@ pub fn missing_file(
         (Some(path), _) => {
             return Ok(Some(MissingFile {
                 path: path.clone(),
-                named_at: EXTENDS,
+                named_at: EXTENDS.into(),
                 named_in: chain.extended().last().map(str::to_owned),
             }));
         }
@@ -78,7 +81,7 @@ pub fn missing_file(
         Some(path) if !files.contains_key(&path) => {
             return Ok(Some(MissingFile {
                 path,
-                named_at: TOPOLOGY,
+                named_at: TOPOLOGY.into(),
                 named_in: scenario.file.map(str::to_owned),
             }));
         }
@@ -93,10 +96,32 @@ pub fn missing_file(
     };
     let import = written.import().map(|import| MissingFile {
         path: written.path_of(import),
-        named_at: written.import_at,
+        named_at: written.import_at.into(),
         named_in: written.text_file.map(str::to_owned),
     });
-    Ok(import.filter(|import| !files.contains_key(&import.path)))
+    let mut needed = import.into_iter().chain(matrices(&chain));
+    Ok(needed.find(|file| !files.contains_key(&file.path)))
+}
+
+/// Returns the files of the demand matrices in the traffic of a whole chain.
+fn matrices(chain: &ScenarioChain<'_>) -> Vec<MissingFile> {
+    let Some((at, traffic)) = chain.find(|raw| raw.traffic.as_ref()) else {
+        return Vec::new();
+    };
+    let file = chain.texts()[at].file;
+    let entries = traffic.value.iter().take(limits::MAX_TRAFFIC).enumerate();
+    let named = entries.filter_map(|(index, entry)| {
+        let demands = entry.value.demands.as_ref()?;
+        let path = demands.file.as_str();
+        // The path of no file is refused with the scenario's other problems.
+        DemandFormat::of_path(path)?;
+        Some(MissingFile {
+            path: beside(file, path),
+            named_at: format!("traffic[{index}].demands.file").into(),
+            named_in: file.map(str::to_owned),
+        })
+    });
+    named.collect()
 }
 
 /// Returns a scenario's text.
@@ -187,18 +212,19 @@ pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
     let file = of_topology.map(|path| (TOPOLOGY.to_owned(), path));
     let import = topology.import.as_deref();
     let graph = import.map(|path| (topology_file::IMPORT.to_owned(), path));
-    let traffic = scenario
-        .traffic
-        .iter()
-        .enumerate()
-        .filter_map(|(at, traffic)| match traffic {
-            Traffic::Workload(workload) => Some((
-                format!("traffic[{at}].workload.sizes"),
-                workload.sizes.as_str(),
-            )),
-            Traffic::FlowFile { path } => Some((format!("traffic[{at}].flow_file"), path.as_str())),
-            Traffic::Flows(_) => None,
-        });
+    let traffic = scenario.traffic.iter().enumerate().flat_map(|(at, entry)| {
+        let key = entry.key();
+        let file = match entry {
+            Traffic::Demands(matrix) => {
+                Some((format!("traffic[{at}].{key}.file"), matrix.file.as_str()))
+            }
+            Traffic::FlowFile { path } => Some((format!("traffic[{at}].{key}"), path.as_str())),
+            Traffic::Workload(_) | Traffic::Flows(_) => None,
+        };
+        let sampled = entry.sampled();
+        let sizes = sampled.map(|(sizes, _)| (format!("traffic[{at}].{key}.sizes"), sizes));
+        file.into_iter().chain(sizes)
+    });
     let routes = scenario.transport.routes.as_deref();
     let named = extended
         .chain(file)

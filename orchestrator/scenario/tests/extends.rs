@@ -82,7 +82,7 @@ fn files_are_beside_the_scenario_that_names_them() {
         missing(&known),
         Some(MissingFile {
             path: "bases/base.yaml".to_owned(),
-            named_at: "extends",
+            named_at: "extends".into(),
             named_in: None,
         })
     );
@@ -91,7 +91,7 @@ fn files_are_beside_the_scenario_that_names_them() {
         missing(&known),
         Some(MissingFile {
             path: "bases/../nets/pair.yaml".to_owned(),
-            named_at: "topology",
+            named_at: "topology".into(),
             named_in: Some("bases/base.yaml".to_owned()),
         })
     );
@@ -142,7 +142,7 @@ fn an_extended_scenario_imports_the_graph_beside_it() {
         missing_file("case.yaml", text.as_bytes(), &files).unwrap(),
         Some(MissingFile {
             path: "bases/map.csv".to_owned(),
-            named_at: "topology.import",
+            named_at: "topology.import".into(),
             named_in: Some("bases/base.yaml".to_owned()),
         })
     );

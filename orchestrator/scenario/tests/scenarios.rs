@@ -125,7 +125,9 @@ topology:
   unlabelled: number
   largest_component: true
   defaults: { inter_dc: { buffer: 52 kB }, host_link: { rate: 53 Gbit } }
-traffic: [{ flows: [{ from: n7/h3, to: lyon/h1, size: 1 MB }] }]
+traffic:
+  - flows: [{ from: n7/h3, to: lyon/h1, size: 1 MB }]
+  - demands: { file: demands.csv, scale: 55%, sizes: s.csv, arrivals: even, duration: 56 ms, max_flows: 57 }
 policies: [ecmp]
 routing: { candidates: tunnels, tunnels: { k: 5, disjoint: edge } }
 ";
@@ -137,6 +139,12 @@ Paris,7,,1 ms
 7,Lyon,10 Gbit,2 ms
 Lyon,7,30 Gbit,3 ms
 Oslo,Bergen,,4 ms
+";
+
+/// Demand matrix of [`EVERY_KEY_OF_A_GRAPH`].
+const DEMANDS: &str = "\
+from,to,rate
+n7,Lyon,58 Gbit
 ";
 
 #[test]
@@ -258,14 +266,18 @@ policies: [ecmp]
 
 #[test]
 fn every_key_of_a_graph_is_read() {
-    let files = Files::from([("network.csv".to_owned(), EDGES.to_owned())]);
-    let imported = parse_with("graph.yaml", EVERY_KEY_OF_A_GRAPH.as_bytes(), &files);
-    let scenario = imported.unwrap_or_else(|errors| panic!("{errors}"));
-    assert_eq!(
-        scenario.candidate_set,
-        lab_units::CandidateSet::Tunnels { k: 5 }
+    let files = [("network.csv", EDGES), ("demands.csv", DEMANDS)];
+    let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    let imported = parse_with(
+        "graph.yaml",
+        EVERY_KEY_OF_A_GRAPH.as_bytes(),
+        &Files::from(files),
     );
-    insta::assert_json_snapshot!(scenario.topology);
+    let graph = imported.unwrap_or_else(|errors| panic!("{errors}"));
+    let tunnels = lab_units::CandidateSet::Tunnels { k: 5 };
+    assert_eq!(graph.candidate_set, tunnels);
+    insta::assert_json_snapshot!(graph.topology);
+    insta::assert_json_snapshot!(graph.traffic[1]);
     let none = Files::new();
     let file = missing_file("graph.yaml", EVERY_KEY_OF_A_GRAPH.as_bytes(), &none).unwrap();
     assert_eq!(file.unwrap().path, "network.csv");
@@ -425,6 +437,7 @@ fn a_sweep_is_a_run_of_each_of_its_loads() {
     let loads = |scenario: &Scenario| {
         let load = |traffic: &Traffic| match traffic {
             Traffic::Workload(workload) => workload.load.to_string(),
+            Traffic::Demands(matrix) => matrix.scale.to_string(),
             Traffic::Flows(_) | Traffic::FlowFile { .. } => String::new(),
         };
         scenario.traffic.iter().map(load).collect::<Vec<_>>()

@@ -62,7 +62,7 @@ fn a_topology_file_names_its_graph_file_beside_itself() {
         missing(&files),
         Some(MissingFile {
             path: "../nets/map.yaml".to_owned(),
-            named_at: "topology",
+            named_at: "topology".into(),
             named_in: None,
         })
     );
@@ -74,7 +74,7 @@ fn a_topology_file_names_its_graph_file_beside_itself() {
         missing(&files),
         Some(MissingFile {
             path: "../nets/map.csv".to_owned(),
-            named_at: "import",
+            named_at: "import".into(),
             named_in: Some("../nets/map.yaml".to_owned()),
         })
     );

@@ -1,6 +1,6 @@
 //! Graphs as their files describe them.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 
 use lab_units::{BitsPerSec, Nanos};
 
@@ -71,6 +71,8 @@ pub struct GraphDemand {
     /// Index of the sending node, and of the receiving node.
     pub ends: [usize; 2],
     pub rate: BitsPerSec,
+    /// Byte range of the demand in its file.
+    pub range: Range<usize>,
 }
 
 /// Maximum size of a graph file in bytes; the largest graph of the Topology Zoo has 0.5 MB.
@@ -79,6 +81,8 @@ pub const MAX_GRAPH_BYTES: usize = 4 << 20;
 pub const MAX_NODES: usize = 10_000;
 /// Maximum number of edges, and of demands, in a graph.
 pub const MAX_EDGES: usize = 20_000;
+/// Maximum number of demands in a file that has only demands, of all pairs of 316 nodes.
+pub const MAX_DEMANDS: usize = 100_000;
 /// Maximum length of an identifier or label in characters.
 pub const MAX_TEXT: usize = 200;
 

@@ -105,8 +105,24 @@ pub struct Wan {
     pub dcs: Vec<NetworkDc>,
     /// Links, by the indices of their datacenters; parallel ones in the order of the file.
     pub links: Vec<NetworkLink>,
+    /// Index of the datacenter that was made of each node of the graph; `None` for a node that was left out.
+    pub dc_of_node: Vec<Option<usize>>,
+    /// Number of the graph's demands between nodes of the network, which only traffic can use.
+    pub demands: usize,
     /// Sentences, without full stops, on everything that the file does not have or that was left out.
     pub assumptions: Vec<String>,
+}
+
+impl Wan {
+    /// Returns the sentence, without a full stop, on demands of the graph that no traffic uses; `None` if it has none.
+    #[must_use]
+    pub fn unused_demands(&self) -> Option<String> {
+        let count = u64::try_from(self.demands).unwrap_or(u64::MAX);
+        let demands = counted(count, "demand");
+        (count > 0).then(|| {
+            format!("{demands} of the file not used; an entry `demands` of `traffic` sends them")
+        })
+    }
 }
 
 /// Datacenter made of a node.
@@ -297,9 +313,15 @@ pub fn network(graph: &Graph, options: &NetworkOptions) -> Result<Wan, NetworkEr
         },
         options,
     );
+    let mut dc_of_node = vec![None; whole_graph.nodes.len()];
+    for (dc, node) in part.iter().enumerate() {
+        dc_of_node[*node] = Some(dc);
+    }
     Ok(Wan {
         dcs,
         links,
+        dc_of_node,
+        demands: graph.demands.len(),
         assumptions,
     })
 }
@@ -490,7 +512,6 @@ fn assumptions(graph: &Graph, made: &Made<'_>, options: &NetworkOptions) -> Vec<
     let merged = joined(|link| link.count > 1);
     let one_way = joined(|link| link.is_one_way);
     let uneven = joined(|link| link.is_uneven);
-    let demands = graph.demands.len();
     let rate = options.default_rate;
     let km_per_ms = options.km_per_ms;
     let sentences = [
@@ -577,10 +598,6 @@ fn assumptions(graph: &Graph, made: &Made<'_>, options: &NetworkOptions) -> Vec<
                 "{} outside the largest connected part left out",
                 of(nodes, "node")
             ),
-        ),
-        (
-            demands,
-            format!("{} of the file not used", of(demands, "demand")),
         ),
     ];
     let made = sentences.into_iter().filter(|(count, _)| *count > 0);

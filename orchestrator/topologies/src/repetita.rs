@@ -8,7 +8,7 @@ use std::iter::Peekable;
 use crate::{
     draft::Draft,
     error::{ImportError, ImportErrorKind, quoted},
-    graph::{Graph, GraphDemand, GraphEdge, GraphNode, MAX_EDGES, MAX_NODES},
+    graph::{Graph, GraphDemand, GraphEdge, GraphNode, MAX_DEMANDS, MAX_EDGES, MAX_NODES},
     rows::{Row, rows},
     values,
 };
@@ -71,7 +71,13 @@ pub fn demands(text: &str, nodes: usize) -> Result<Vec<GraphDemand>, ImportError
     let end = text.trim_end().len();
     let mut rows = rows(text).peekable();
     let mut demands = Vec::new();
-    for row in section(&mut rows, end, "DEMANDS", "`label src dest bw`", MAX_EDGES)? {
+    for row in section(
+        &mut rows,
+        end,
+        "DEMANDS",
+        "`label src dest bw`",
+        MAX_DEMANDS,
+    )? {
         let [_, source, target, rate] = fields(&row, "4: label, src, dest, bw")?;
         let located = |kind: ImportErrorKind| kind.at(row.range());
         let find = |id: &str| {
@@ -81,7 +87,8 @@ pub fn demands(text: &str, nodes: usize) -> Result<Vec<GraphDemand>, ImportError
         };
         let ends = [find(source)?, find(target)?];
         let rate = values::rate_in("the demand", rate, KILOBIT).map_err(located)?;
-        demands.extend(rate.map(|rate| GraphDemand { ends, rate }));
+        let range = row.range();
+        demands.extend(rate.map(|rate| GraphDemand { ends, rate, range }));
     }
     at_end(&mut rows)?;
     Ok(demands)

@@ -59,10 +59,11 @@ pub(crate) fn read(text: &str, root: Node<'_, '_>) -> Result<Graph, ImportError>
         let rate =
             values::rate_in("the demand", value, MEGABIT).map_err(|kind| at(demand, kind))?;
         let ends = ends(&draft, demand, "demand")?;
+        let range = start(demand);
         if let Some(rate) = rate {
             has_rates = true;
             draft
-                .demand(GraphDemand { ends, rate })
+                .demand(GraphDemand { ends, rate, range })
                 .map_err(|kind| at(demand, kind))?;
         }
     }

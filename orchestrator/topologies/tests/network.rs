@@ -328,9 +328,12 @@ fn sndlibs_capacities_and_demands_are_megabits() {
         "delays of 2 links from coordinates at 200 km/ms",
         "rates of 1 link by default (100 Gbit)",
         "rates of 1 link in Mbit/s, because the file has no unit",
-        "1 demand of the file not used",
     ];
     assert_eq!(network.assumptions, expected);
+    assert_eq!(
+        network.unused_demands().as_deref(),
+        Some("1 demand of the file not used; an entry `demands` of `traffic` sends them")
+    );
 }
 
 const SNDLIB: &str = r#"<?xml version="1.0" encoding="ISO-8859-1"?>

@@ -138,9 +138,9 @@ policies: [ecmp]
         let sizes =
             SizeCdf::parse("s.csv", "bytes,percent\n999999,0\n1000001,100\n").expect("one size");
         let demands = demands::of_scenario(&scenario, &network).expect("the pairs have hosts");
-        let workload = (workload, demands[&0].hosts.as_slice());
+        let process = (&workload.process, demands[&0].hosts.as_slice());
         let Sampled { drafts, .. } =
-            sample(&network, workload, &sizes, SAMPLING, usize::MAX).expect("few enough");
+            sample(&network, process, &sizes, SAMPLING, usize::MAX).expect("few enough");
         let expected = 4.0 * 2_500.0 * 60.0;
         let found = drafts.len() as f64 / expected;
         // Six pairs of 200 slots each: the mean factor is 1 ± 1.5 / √1200, about 0.043.

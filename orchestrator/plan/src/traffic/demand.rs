@@ -2,7 +2,7 @@
 
 use lab_units::{DcId, NodeId, Ratio};
 
-/// Traffic demand of one workload at one sending host, at the paper's scale (before scaling for emulation).
+/// Traffic demand of one workload at one sending host, or of a demand matrix from one host to one datacenter, at the paper's scale (before scaling for emulation).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Demand {
     pub host: NodeId,
@@ -13,6 +13,8 @@ pub(crate) struct Demand {
     /// Number of hosts that share `full_bps` equally.
     pub sharers: u64,
     pub load: Ratio,
+    /// True if the host has a demand of its own for each destination, so that its random numbers are named after both.
+    pub is_of_pair: bool,
 }
 
 impl Demand {

@@ -1,7 +1,8 @@
-//! Mean traffic demands of workloads: sending hosts, destination datacenters and rates.
+//! Mean traffic demands of workloads and demand matrices: sending hosts, destination datacenters and rates.
 //!
 //! A workload's load applies to each sending host, whose flows are spread over all destinations of its datacenter.
-//! Listed flows have no mean rate and are left out.
+//! A demand matrix gives the rate of each pair, which the hosts of the sending datacenter share equally. Listed flows
+//! have no mean rate and are left out.
 //!
 //! The load bases `busiest-link` and `min-cut` are utilisations of inter-DC links by the demands of one workload alone.
 //! Both are proportional to the demands, so they are computed with every NIC full, and one factor then reduces or raises
@@ -9,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_scenario::{LoadBase, Pairs, Scenario, Traffic, Workload};
+use lab_scenario::{DemandMatrix, LoadBase, Pairs, Scenario, Traffic, Workload};
 use lab_units::{DcId, NodeId, Ratio};
 
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
     topology,
 };
 
-/// Demands of one workload.
+/// Demands of one workload or demand matrix.
 pub(crate) struct WorkloadDemands {
     /// Demand of every sending host, in order of datacenter.
     pub hosts: Vec<Demand>,
@@ -30,13 +31,13 @@ pub(crate) struct WorkloadDemands {
     pub network: Option<NetworkLoad>,
 }
 
-/// Demands of all workloads, by their positions in the scenario's `traffic`.
+/// Demands of all workloads and demand matrices, by their positions in the scenario's `traffic`.
 pub(crate) type Demands = BTreeMap<usize, WorkloadDemands>;
 
-/// Mean demand of one workload from one datacenter to another, in paper units.
+/// Mean demand of one workload or matrix from one datacenter to another, in paper units.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct MeanDemand {
-    /// Position of the workload in the scenario's `traffic`.
+    /// Position of the workload or matrix in the scenario's `traffic`.
     pub traffic: usize,
     pub from: DcId,
     pub to: DcId,
@@ -44,7 +45,7 @@ pub struct MeanDemand {
     pub bps: u64,
 }
 
-/// Returns the mean demands of every workload in `scenario`; listed flows have none.
+/// Returns the mean demands of every workload and demand matrix in `scenario`; listed flows have none.
 ///
 /// # Errors
 /// If the scenario's names or numbers are inconsistent: see [`PlanError`].
@@ -69,7 +70,7 @@ pub fn mean_demands(scenario: &Scenario) -> Result<Vec<MeanDemand>, PlanError> {
     Ok(means.into_iter().map(mean).collect())
 }
 
-/// Returns the demands of all workloads in `scenario`.
+/// Returns the demands of all workloads and demand matrices in `scenario`.
 ///
 /// # Errors
 /// If the names of pairs are inconsistent, or a load base needs paths that `network` does not have.
@@ -78,7 +79,7 @@ pub(crate) fn of_scenario(scenario: &Scenario, network: &Network) -> Result<Dema
         let traffic = scenario.traffic.iter().enumerate();
         traffic.filter_map(|(index, entry)| match entry {
             Traffic::Workload(workload) => Some((index, workload)),
-            Traffic::Flows(_) | Traffic::FlowFile { .. } => None,
+            Traffic::Demands(_) | Traffic::Flows(_) | Traffic::FlowFile { .. } => None,
         })
     };
     // Many datacenters have many candidates, which only loads of the network need.
@@ -87,12 +88,44 @@ pub(crate) fn of_scenario(scenario: &Scenario, network: &Network) -> Result<Dema
     } else {
         Vec::new()
     };
-    workloads()
-        .map(|(index, workload)| {
-            let demands = of_workload(network, &switches, workload, index)?;
-            Ok((index, demands))
-        })
-        .collect()
+    let mut all = Demands::new();
+    for (index, entry) in scenario.traffic.iter().enumerate() {
+        let demands = match entry {
+            Traffic::Workload(workload) => of_workload(network, &switches, workload, index)?,
+            Traffic::Demands(matrix) => of_matrix(network, matrix, index)?,
+            Traffic::Flows(_) | Traffic::FlowFile { .. } => continue,
+        };
+        all.insert(index, demands);
+    }
+    Ok(all)
+}
+
+/// Returns the demands of `matrix`, which is at position `traffic` of the scenario's `traffic`.
+///
+/// # Errors
+/// If a datacenter of the matrix is unknown or has no hosts.
+fn of_matrix(
+    network: &Network,
+    matrix: &DemandMatrix,
+    traffic: usize,
+) -> Result<WorkloadDemands, PlanError> {
+    let path = format!("traffic[{traffic}].demands");
+    let mut hosts = Vec::new();
+    for pair in &matrix.rates {
+        let from = with_hosts(network, &path, "file", &pair.from)?;
+        let to = with_hosts(network, &path, "file", &pair.to)?;
+        let senders = &network.dcs[from.index()].hosts;
+        hosts.extend(senders.iter().map(|&host| Demand {
+            host,
+            to: vec![to],
+            full_bps: pair.rate.get(),
+            sharers: u64::try_from(senders.len()).unwrap_or(u64::MAX),
+            load: matrix.scale,
+            is_of_pair: true,
+        }));
+    }
+    let network = None;
+    Ok(WorkloadDemands { hosts, network })
 }
 
 /// Returns the demands of all hosts, one workload after the other.
@@ -121,6 +154,7 @@ fn of_workload(
                 full_bps,
                 sharers,
                 load: workload.load,
+                is_of_pair: false,
             });
         }
     }
@@ -397,6 +431,7 @@ scale: {{ rate: 1/2000, time: 10 }}
             full_bps: 0,
             sharers: 1,
             load: Ratio::ONE,
+            is_of_pair: false,
         };
         for base in [LoadBase::BusiestLink, LoadBase::MinCut] {
             assert!(limit(routing, &[], base, 0).is_none(), "{base:?}");

@@ -1,10 +1,10 @@
-//! Load of a plan: the rate that workloads request, and the rate that their flows offer, in paper units.
+//! Load of a plan: the rate that workloads and demand matrices request, and the rate that their flows offer, in paper units.
 //!
 //! A run is representative of a load only if its flows offer that load over the whole duration.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
-use lab_scenario::{Scenario, Traffic};
+use lab_scenario::Scenario;
 use lab_units::{Bytes, DcId, Nanos, NodeId};
 
 use crate::{
@@ -26,15 +26,22 @@ pub(crate) fn of_drafts(
     let mut duration = Nanos::ZERO;
     let mut asked: BTreeMap<DcId, Asked> = BTreeMap::new();
     for (index, traffic) in scenario.traffic.iter().enumerate() {
-        let Traffic::Workload(workload) = traffic else {
+        let Some((_, process)) = traffic.sampled() else {
             continue;
         };
-        duration = duration.max(workload.duration);
+        duration = duration.max(process.duration);
         let mut capacities: BTreeMap<DcId, u64> = BTreeMap::new();
         for demand in demands.get(&index).into_iter().flat_map(|it| &it.hosts) {
             let dc = network.node(demand.host).dc;
-            *capacities.entry(dc).or_default() += demand.full_bps / demand.sharers;
-            let bits = u128::from(demand.mean_bps()) * u128::from(workload.duration.get());
+            if !demand.is_of_pair {
+                *capacities.entry(dc).or_default() += demand.full_bps / demand.sharers;
+            } else if let Entry::Vacant(entry) = capacities.entry(dc) {
+                // A matrix has rates instead of a load, so its load is a share of the NICs, as by default.
+                let hosts = network.dcs[dc.index()].hosts.iter();
+                let ports = hosts.flat_map(|&host| network.node(host).ports.iter().copied());
+                entry.insert(network.rate_of(ports));
+            }
+            let bits = u128::from(demand.mean_bps()) * u128::from(process.duration.get());
             asked.entry(dc).or_default().bit_nanos += bits;
         }
         for (dc, capacity) in capacities {

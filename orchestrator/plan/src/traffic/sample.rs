@@ -27,7 +27,7 @@ pub(crate) struct StreamName<'a> {
     pub repetition: u32,
     /// Index in the scenario's `traffic` list.
     pub traffic: usize,
-    /// Name of the sending host.
+    /// Name of the sending host; `HOST>DC` for the host's flows to one datacenter.
     pub host: &'a str,
     /// Name of the sampled quantity, such as `gaps`.
     pub quantity: &'static str,

@@ -1,7 +1,8 @@
 //! Flow schedule: all flows of all repetitions, scaled, each with its ideal FCT.
 
 use lab_scenario::{
-    Files, Generator, Scenario, Semantics, SizeCdf, Tool, Traffic, TransportSpec, Workload, limits,
+    DemandMatrix, Files, FlowProcess, Generator, Scenario, Semantics, SizeCdf, Tool, Traffic,
+    TransportSpec, Workload, limits,
 };
 use lab_units::{Bytes, Engine, FlowId, Nanos, Ratio};
 
@@ -50,7 +51,7 @@ pub(crate) fn draft(
             let path = format!("traffic[{traffic}]");
             let room = limits::MAX_FLOWS.saturating_sub(all.len() + drafts.len());
             match source {
-                Read::Sampled(workload, sizes) => {
+                Read::Sampled(process, sizes) => {
                     let sampling = Sampling {
                         seed,
                         repetition,
@@ -58,8 +59,8 @@ pub(crate) fn draft(
                         path: &path,
                     };
                     let hosts = demands.get(&traffic).map_or(&[][..], |it| &it.hosts);
-                    let workload = (*workload, hosts);
-                    let sampled = workload::sample(network, workload, sizes, sampling, room)?;
+                    let process = (*process, hosts);
+                    let sampled = workload::sample(network, process, sizes, sampling, room)?;
                     arrivals += count(sampled.arrivals);
                     kept += count(sampled.drafts.len());
                     drafts.extend(sampled.drafts);
@@ -187,9 +188,10 @@ enum Sender {
     Rc { tool: Tool, path_mtu: u32 },
 }
 
-/// Flows of one entry of the scenario's `traffic`: a workload with its size distribution, or flows from a list or file.
+/// Flows of one entry of the scenario's `traffic`: the process of a workload or matrix with its size
+/// distribution, or flows from a list or file.
 enum Read<'a> {
-    Sampled(&'a Workload, SizeCdf),
+    Sampled(&'a FlowProcess, SizeCdf),
     Listed(Vec<Draft>),
 }
 
@@ -208,11 +210,12 @@ fn read<'a>(
         text.map(|text| (path, text))
     };
     match traffic {
-        Traffic::Workload(workload) => {
-            let (path, text) = text(format!("{path}.workload.sizes"), &workload.sizes)?;
-            let sizes = SizeCdf::parse(&workload.sizes, text)
-                .map_err(|source| PlanError::File { path, source })?;
-            Ok(Read::Sampled(workload, sizes))
+        Traffic::Workload(Workload { sizes, process, .. })
+        | Traffic::Demands(DemandMatrix { sizes, process, .. }) => {
+            let (path, text) = text(format!("{path}.{}.sizes", traffic.key()), sizes)?;
+            let cdf =
+                SizeCdf::parse(sizes, text).map_err(|source| PlanError::File { path, source })?;
+            Ok(Read::Sampled(process, cdf))
         }
         Traffic::Flows(specs) => drafts::listed(network, &path, specs).map(Read::Listed),
         Traffic::FlowFile { path: file } => {

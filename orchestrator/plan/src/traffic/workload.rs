@@ -2,14 +2,15 @@
 //!
 //! As in the artifact's generator, every sending host is an independent source: its gaps between flows have a mean of 8
 //! · mean size / (rate · load), where `load` is a share of `rate`, and each flow goes to a uniformly chosen host of a
-//! uniformly chosen destination datacenter.
+//! uniformly chosen destination datacenter. With a demand matrix, every pair of a sending host and a destination
+//! datacenter is a source of its own.
 //!
 //! `max_flows` keeps a subset of the arrivals, spread over the whole duration. The load is reduced by the share of
 //! dropped flows, and the plan warns of it.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use lab_scenario::{Arrivals, SizeCdf, Workload, limits};
+use lab_scenario::{Arrivals, FlowProcess, SizeCdf, limits};
 use lab_units::{
     Nanos,
     bursts::{BURST, OVER_LULL},
@@ -24,7 +25,7 @@ use crate::{
     sample::{Sampling, Stream, StreamName, float, nearest, quotient},
 };
 
-/// Flows sampled for one repetition of a workload.
+/// Flows sampled for one repetition of a process.
 pub(crate) struct Sampled {
     /// Flows that are kept, sorted by start.
     pub drafts: Vec<Draft>,
@@ -32,18 +33,18 @@ pub(crate) struct Sampled {
     pub arrivals: usize,
 }
 
-/// Samples the flows of `workload`, whose hosts have `demands`. Fails if more than `room` flows are kept, the number of
+/// Samples the flows of `process`, whose hosts have `demands`. Fails if more than `room` flows are kept, the number of
 /// flows for which the plan still has room.
 pub(crate) fn sample(
     network: &Network,
-    (workload, demands): (&Workload, &[Demand]),
+    (process, demands): (&FlowProcess, &[Demand]),
     sizes: &SizeCdf,
     sampling: Sampling<'_>,
     room: usize,
 ) -> Result<Sampled, PlanError> {
-    let arrived = arrivals(network, (workload, demands), sizes, sampling)?;
+    let arrived = arrivals(network, (process, demands), sizes, sampling)?;
     let arrivals = arrived.len();
-    let wanted = workload.max_flows.map_or(usize::MAX, |most| {
+    let wanted = process.max_flows.map_or(usize::MAX, |most| {
         usize::try_from(most).unwrap_or(usize::MAX)
     });
     let mut stream = Stream::named(StreamName {
@@ -53,34 +54,34 @@ pub(crate) fn sample(
         host: "",
         quantity: "thinning",
     });
-    let drafts = thin(arrived, wanted, workload.arrivals, &mut stream);
+    let drafts = thin(arrived, wanted, process.arrivals, &mut stream);
     if drafts.len() > room {
         return Err(too_many(sampling));
     }
     Ok(Sampled { drafts, arrivals })
 }
 
-/// Samples all flows of `workload` that start within its duration, sorted by start.
+/// Samples all flows of `process` that start within its duration, sorted by start.
 fn arrivals(
     network: &Network,
-    (workload, demands): (&Workload, &[Demand]),
+    (process, demands): (&FlowProcess, &[Demand]),
     sizes: &SizeCdf,
     sampling: Sampling<'_>,
 ) -> Result<Vec<Draft>, PlanError> {
-    let mut sources = sources(network, (workload, demands), sizes, sampling);
-    let bursts = workload.bursts.map(|length| {
+    let mut sources = sources(network, (process, demands), sizes, sampling);
+    let bursts = process.bursts.map(|length| {
         let pairs = sources.iter().flat_map(|source| {
             let from = network.node(source.demand.host).dc;
             source.demand.to.iter().map(move |&to| (from, to))
         });
-        Bursts::draw(network, pairs, (length, workload.duration), sampling)
+        Bursts::draw(network, pairs, (length, process.duration), sampling)
     });
     let mut drafts = Vec::new();
     let mut next: BinaryHeap<_> = (0..sources.len())
         .map(|index| Reverse((sources[index].next, index)))
         .collect();
     while let Some(Reverse((start, index))) = next.pop() {
-        if start >= workload.duration {
+        if start >= process.duration {
             break;
         }
         if drafts.len() >= limits::MAX_FLOWS {
@@ -88,7 +89,7 @@ fn arrivals(
         }
         let source = &mut sources[index];
         drafts.extend(source.draw(network, sizes, start, bursts.as_ref()));
-        source.advance(workload.arrivals);
+        source.advance(process.arrivals);
         next.push(Reverse((source.next, index)));
     }
     Ok(drafts)
@@ -194,24 +195,29 @@ impl SendingHost {
 /// Returns each sending host's state before its first flow.
 fn sources(
     network: &Network,
-    (workload, demands): (&Workload, &[Demand]),
+    (process, demands): (&FlowProcess, &[Demand]),
     sizes: &SizeCdf,
     sampling: Sampling<'_>,
 ) -> Vec<SendingHost> {
     let sources = demands.iter().map(|demand| {
+        let host = &network.node(demand.host).name;
+        let source = match demand.to.first() {
+            Some(to) if demand.is_of_pair => format!("{host}>{}", network.dcs[to.index()].name),
+            _ => host.clone(),
+        };
         let stream = |quantity| {
             Stream::named(StreamName {
                 seed: sampling.seed,
                 repetition: sampling.repetition,
                 traffic: sampling.traffic,
-                host: &network.node(demand.host).name,
+                host: &source,
                 quantity,
             })
         };
-        let factor = workload.bursts.map_or(1.0, |_| quotient(BURST));
+        let factor = process.bursts.map_or(1.0, |_| quotient(BURST));
         let gap = mean_gap(demand, sizes) / factor;
         let mut gaps = stream("gaps");
-        let first = match workload.arrivals {
+        let first = match process.arrivals {
             Arrivals::Poisson => gaps.exponential(gap),
             Arrivals::Even => gaps.phase(gap),
         };

@@ -64,6 +64,16 @@ impl<'a> Inspection<'a> {
         }
     }
 
+    /// Returns the key that sets the demands, for hints: that of workloads, of demand matrices, or of both.
+    pub fn factor(&self) -> &'static str {
+        let of_pairs = self.demands.iter().filter(|it| it.is_of_pair).count();
+        match of_pairs {
+            0 => "load",
+            all if all == self.demands.len() => "scale",
+            _ => "load` and `scale",
+        }
+    }
+
     /// Returns the cut links and the tables over time.
     pub fn timeline(&self) -> Timeline<'a> {
         Timeline {

@@ -30,7 +30,7 @@ pub(super) fn nics(inspection: &Inspection<'_>) -> Option<Warning> {
             by: "its NIC".to_owned(),
         }
     });
-    overload(loads, "host")
+    overload(inspection, loads, "host")
 }
 
 /// Returns a warning about datacenters whose demands exceed the capacity of their inter-DC links, either towards one
@@ -46,7 +46,7 @@ pub(super) fn egress(inspection: &Inspection<'_>) -> Option<Warning> {
         let loads = egress_loads(inspection, from, &demands);
         loads.into_iter().reduce(Load::worse)
     });
-    overload(worst, "datacenter")
+    overload(inspection, worst, "datacenter")
 }
 
 /// Returns a warning if the demands exceed a cut, so that every policy overloads it. The caller uses the warning only if
@@ -55,7 +55,8 @@ pub(super) fn cut(inspection: &Inspection<'_>) -> Option<Warning> {
     let lines = lab_scenario::item_lines(inspection.source, "topology.links");
     let cut = tightest_cut::tightest(inspection.routing(), inspection.demands, &lines)?;
     let load = cut.load;
-    let base = if inspection.load.network.is_empty() {
+    let is_of_senders = inspection.load.network.is_empty() && inspection.factor() == "load";
+    let base = if is_of_senders {
         ", which is a share of the senders' capacity, not of the network's"
     } else {
         ""
@@ -63,8 +64,9 @@ pub(super) fn cut(inspection: &Inspection<'_>) -> Option<Warning> {
     load.is_overload().then(|| {
         let text = format!(
             "demands exceed a cut of the network under every policy: {cut}{}; flows pile up there for as long as they \
-             arrive, and FCTs depend on the overload more than on the policy (hint: divide `load` by {}{base})",
+             arrive, and FCTs depend on the overload more than on the policy (hint: divide `{}` by {}{base})",
             of_lines(&cut.lines),
+            inspection.factor(),
             load.times(),
         );
         warning("cut-overload", text)
@@ -104,12 +106,13 @@ pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
     let worst = over.into_iter().reduce(Load::worse)?;
     let text = format!(
         "ECMP splits demands equally over candidates, so that link `{}` gets {} on average but can carry {}{also}: \
-         under `ecmp`, flows pile up there for as long as they arrive (hint: divide `load` by {}, or use `wcmp`, \
+         under `ecmp`, flows pile up there for as long as they arrive (hint: divide `{}` by {}, or use `wcmp`, \
          which \
          splits by capacity)",
         worst.who,
         about_rate(worst.load.offered_bps),
         about_rate(worst.load.capacity_bps),
+        inspection.factor(),
         worst.load.times(),
     );
     Some(warning("link-overload", text))
@@ -179,7 +182,11 @@ impl Load<'_> {
     }
 }
 
-fn overload<'a>(loads: impl Iterator<Item = Load<'a>>, what: &str) -> Option<Warning> {
+fn overload<'a>(
+    inspection: &Inspection<'_>,
+    loads: impl Iterator<Item = Load<'a>>,
+    what: &str,
+) -> Option<Warning> {
     let over: Vec<Load<'a>> = loads.filter(Load::is_too_much).collect();
     let count = over.len();
     let worst = over.into_iter().reduce(Load::worse)?;
@@ -190,11 +197,12 @@ fn overload<'a>(loads: impl Iterator<Item = Load<'a>>, what: &str) -> Option<War
     };
     let text = format!(
         "`{}` offers {} on average where {} can carry {}{also}: flows pile up for as long as they \
-         arrive, and FCTs depend on the overload more than on the policy (hint: divide `load` by {})",
+         arrive, and FCTs depend on the overload more than on the policy (hint: divide `{}` by {})",
         worst.who,
         about_rate(worst.load.offered_bps),
         worst.by,
         about_rate(worst.load.capacity_bps),
+        inspection.factor(),
         worst.load.times(),
     );
     Some(warning("overload", text))

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use lab_plan::{Flow, Plan, PlanOptions, Role};
+use lab_plan::{Flow, Plan, PlanOptions, Role, mean_demands};
 use lab_scenario::{SizeCdf, parse_flow_file};
-use lab_units::{Bytes, Nanos};
+use lab_units::{Bytes, Nanos, NodeId};
 
 use crate::common;
 
@@ -555,4 +555,142 @@ policies: [ecmp]
     let wide = ideal(both);
     assert!((22_000_000..24_000_000).contains(&narrow), "{narrow}");
     assert!((8_100_000..8_300_000).contains(&wide), "{wide}");
+}
+
+/// Returns a scenario in which the matrix `file` sends between three datacenters with 1 MB flows for 4 s. `a` has two
+/// hosts, whose NICs have 100 Gbit/s each.
+fn matrix(file: &str, scale: &str, arrivals: &str) -> String {
+    format!(
+        "name: matrix
+topology:
+  dcs: [{{ name: a, hosts: 2 }}, {{ name: b, hosts: 1 }}, {{ name: c, hosts: 1 }}]
+  links:
+    - {{ between: [a, b], rate: 200 Gbit, delay: 1 ms }}
+    - {{ between: [a, c], rate: 200 Gbit, delay: 1 ms }}
+    - {{ between: [b, c], rate: 200 Gbit, delay: 1 ms }}
+traffic:
+  - demands: {{ file: {file}, scale: {scale}, sizes: megabyte.csv, arrivals: {arrivals}, duration: 4 s }}
+policies: [ecmp]
+"
+    )
+}
+
+/// Returns the number of flows from the host `from` to hosts of the datacenter `to`.
+fn count_of(plan: &Plan, from: &str, to: &str) -> usize {
+    starts_of(plan, from, to).len()
+}
+
+/// Returns starts and sizes of the flows from the host `from` to hosts of the datacenter `to`.
+fn starts_of(plan: &Plan, from: &str, to: &str) -> Vec<(u64, u64)> {
+    let name = |node: NodeId| plan.nodes[node.index()].name.as_str();
+    let flows = plan.flows.iter();
+    let between =
+        flows.filter(|flow| name(flow.src) == from && name(flow.dst).split('/').next() == Some(to));
+    between
+        .map(|flow| (flow.paper_start_ns.get(), flow.paper_size_bytes.get()))
+        .collect()
+}
+
+/// 10, 5 and 2 Gbit/s of 1 MB flows for 4 s are 5,000, 2,500 and 1,000 flows, of which each of `a`'s two hosts sends
+/// half: one every 1.6 ms and 3.2 ms, and `b`'s host one every 4 ms. With the first one within the first gap, the number
+/// is exact. At half the scale it is half.
+#[test]
+fn even_flows_of_a_matrix_have_its_rates_exactly() {
+    for (scale, divisor) in [("1", 1), ("0.5", 2)] {
+        let plan = common::simulated(&matrix("matrix.csv", scale, "even"));
+        for (from, to, flows) in [
+            ("a/h1", "b", 2_500),
+            ("a/h2", "b", 2_500),
+            ("a/h1", "c", 1_250),
+            ("a/h2", "c", 1_250),
+            ("b/h1", "a", 1_000),
+            ("b/h1", "c", 0),
+            ("c/h1", "a", 0),
+        ] {
+            assert_eq!(count_of(&plan, from, to), flows / divisor, "{from} {to}");
+        }
+    }
+}
+
+/// The number of Poisson arrivals with mean n has the standard deviation √n: 2,500 ± 50 flows from each host of `a` to
+/// `b`, 1,250 ± 35.4 to `c`, and 1,000 ± 31.6 from `b`. One seed in two million is more than five deviations off. The
+/// flows to `a` go to its two hosts in equal shares, 500 ± √(1,000 / 4) = 15.8.
+#[test]
+fn poisson_flows_of_a_matrix_have_its_rates_on_average() {
+    for (scale, share) in [("1", 1.0), ("0.5", 0.5)] {
+        let plan = common::simulated(&matrix("matrix.csv", scale, "poisson"));
+        for (from, to, flows) in [
+            ("a/h1", "b", 2_500.0),
+            ("a/h2", "b", 2_500.0),
+            ("a/h1", "c", 1_250.0),
+            ("a/h2", "c", 1_250.0),
+            ("b/h1", "a", 1_000.0),
+        ] {
+            let mean: f64 = flows * share;
+            let found = float(u64::try_from(count_of(&plan, from, to)).unwrap());
+            assert!(
+                (found - mean).abs() < 5.0 * mean.sqrt(),
+                "{from} {to}: {found}"
+            );
+        }
+        let name = |node: NodeId| plan.nodes[node.index()].name.as_str();
+        let first = plan
+            .flows
+            .iter()
+            .filter(|flow| name(flow.dst) == "a/h1")
+            .count();
+        let found = float(u64::try_from(first).unwrap());
+        // The number of flows to `a/h1` alone is Poisson, too.
+        let mean: f64 = 500.0 * share;
+        assert!((found - mean).abs() < 5.0 * mean.sqrt(), "{found}");
+    }
+}
+
+#[test]
+fn another_pair_of_a_matrix_changes_no_flow_of_the_others() {
+    let whole = common::simulated(&matrix("matrix.csv", "1", "poisson"));
+    let one = common::simulated(&matrix("matrix-of-one.csv", "1", "poisson"));
+    for host in ["a/h1", "a/h2"] {
+        let flows = starts_of(&one, host, "b");
+        assert!(flows.len() > 2_000);
+        assert_eq!(flows, starts_of(&whole, host, "b"), "{host}");
+    }
+    assert_eq!(
+        one.flows.len(),
+        count_of(&one, "a/h1", "b") + count_of(&one, "a/h2", "b")
+    );
+}
+
+/// `a` asks for 15 of its NICs' 200 Gbit/s, `b` for 2 of 100.
+#[test]
+fn the_load_of_a_matrix_is_a_share_of_the_nics() {
+    let text = matrix("matrix.csv", "1", "even");
+    let load = common::simulated(&text).load;
+    let senders: Vec<_> = load.senders.iter().collect();
+    let of = |sender: usize| (senders[sender].capacity_bps, senders[sender].requested_bps);
+    assert_eq!(senders.len(), 2);
+    assert_eq!(of(0), (200_000_000_000, 15_000_000_000));
+    assert_eq!(of(1), (100_000_000_000, 2_000_000_000));
+    let (scenario, _) = common::read(&text);
+    let means = mean_demands(&scenario).unwrap();
+    let means: Vec<_> = means
+        .iter()
+        .map(|it| (it.from.0, it.to.0, it.bps))
+        .collect();
+    let expected = [
+        (0, 1, 10_000_000_000),
+        (0, 2, 5_000_000_000),
+        (1, 0, 2_000_000_000),
+    ];
+    assert_eq!(means, expected);
+}
+
+/// At 20 times its rates, `a` asks for 300 of its NICs' 200 Gbit/s: 1.5 times as much.
+#[test]
+fn a_matrix_above_the_nics_has_the_warning_of_workloads_with_its_own_key() {
+    let text = matrix("matrix.csv", "20", "even").replace("4 s", "10 ms");
+    let plan = common::simulated(&text);
+    let found = plan.warnings.iter().find(|it| it.code == "overload");
+    let text = &found.expect("the NICs are overloaded").text;
+    assert!(text.contains("divide `scale` by 1.5"), "{text}");
 }

@@ -65,3 +65,57 @@ pub enum FlowFileError {
     #[error("host {host} sends to itself")]
     SelfFlow { host: u32 },
 }
+
+/// Problem in a demand matrix.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum DemandError {
+    #[error("the first row is `{found}`, not the header (hint: write `from,to,rate`)")]
+    Header { found: String },
+    #[error("the row has {found} fields; it must have 3 (hint: write `from,to,rate`)")]
+    Fields { found: usize },
+    #[error(
+        "`{found}` is not a rate from 0 to 1000 Tbit (hint: write it like `10 Gbit`, or as a number of bits per second)"
+    )]
+    Rate { found: String },
+    #[error("the file has more than {} rows", limits::MAX_DEMANDS)]
+    TooMany,
+    #[error(
+        "the file has no demand above zero (hint: are the demands in another file, or in another unit?)"
+    )]
+    NoDemand,
+    #[error(
+        "there is no datacenter `{found}`, by name or label{}",
+        suggestion.as_ref().map_or_else(
+            || " (hint: `lcmp-lab plan` lists the datacenters)".to_owned(),
+            |name| format!(" (hint: did you mean `{name}`?)"),
+        )
+    )]
+    UnknownDc {
+        found: String,
+        suggestion: Option<String>,
+    },
+    #[error(
+        "`{found}` is the label of `{first}` and of `{second}` (hint: write the name of one of them)"
+    )]
+    Ambiguous {
+        found: String,
+        first: String,
+        second: String,
+    },
+    #[error(
+        "node {node} of the graph is outside its largest connected part, so it is no datacenter (hint: remove its demands)"
+    )]
+    LeftOut { node: usize },
+    #[error(
+        "datacenter `{dc}` has no hosts (hint: give it hosts, by `hosts_at` if the topology is a graph, or remove its demands)"
+    )]
+    NoHosts { dc: String },
+    #[error(
+        "`{dc}` sends to itself, but traffic must go to another datacenter (hint: remove the demand)"
+    )]
+    ToItself { dc: String },
+    #[error(
+        "the demands from `{from}` to `{to}` add up to more than 1000 Tbit (hint: is the unit right?)"
+    )]
+    TooMuch { from: String, to: String },
+}

@@ -6,7 +6,7 @@ use lab_parameters::{ParameterError, Preset};
 use lab_topologies::{ImportErrorKind, NetworkError};
 use lab_units::{Bytes, Nanos, ParseQuantityError, Ratio, ratio::ParseRatioError};
 
-use super::file::{CdfError, FlowFileError};
+use super::file::{CdfError, DemandError, FlowFileError};
 use crate::{expect::ParseExpectationError, limits};
 
 /// Kind of problem in a scenario or in a file that it names.
@@ -258,6 +258,19 @@ pub enum ProblemKind {
         "even arrivals have no bursts (hint: leave out `bursts`, or write `arrivals: poisson`)"
     )]
     BurstsOfEvenArrivals,
+    #[error(
+        "`{path}` has none of the extensions of demand matrices: {}",
+        list(known)
+    )]
+    DemandExtension {
+        path: String,
+        known: Vec<&'static str>,
+    },
+    #[error(
+        "`{path}` names nodes by their positions in REPETITA's `.graph` file, but the topology is not imported from one \
+         (hint: import that file, or write a CSV file with the columns `from,to,rate`)"
+    )]
+    NodesOfNoGraph { path: String },
     #[error("`{found}` is not a host (hint: hosts are written like `dc1/h1`)")]
     NotAHost { found: String },
     #[error("there is no host `{host}`: `{dc}` has {}", host_range(*hosts))]
@@ -388,6 +401,8 @@ pub enum ProblemKind {
     // Problems with files that a scenario names.
     #[error(transparent)]
     Cdf(#[from] CdfError),
+    #[error(transparent)]
+    Demand(#[from] DemandError),
     #[error(transparent)]
     FlowFile(#[from] FlowFileError),
     #[error(transparent)]

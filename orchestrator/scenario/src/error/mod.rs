@@ -13,7 +13,7 @@ use std::{fmt, ops::Range};
 use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
-pub use file::{CdfError, FlowFileError};
+pub use file::{CdfError, DemandError, FlowFileError};
 pub use kind::{NameOf, ProblemKind, Unit};
 pub use location::{Location, SourceText};
 

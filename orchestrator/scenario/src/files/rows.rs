@@ -37,6 +37,11 @@ impl<'a> LinePart<'a> {
         &self.source.text[self.range.clone()]
     }
 
+    /// Returns the byte range in the text, without surrounding blanks.
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
     /// Returns the text of the row or field, shortened for a message.
     pub fn excerpt(&self) -> String {
         excerpt(self.text())

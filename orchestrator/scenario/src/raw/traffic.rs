@@ -10,13 +10,15 @@ use crate::{
     yaml::{At, Maybe, OneOrMany, Scalar, Text, WordOr, scalar::words},
 };
 
-/// Source of flows: a mapping with exactly one of the keys `workload`, `flows` and `flow_file`.
+/// Source of flows: a mapping with exactly one of the keys `workload`, `demands`, `flows` and `flow_file`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct Traffic {
     /// Flows sampled from a size distribution and an arrival process.
     pub workload: Maybe<Workload>,
+    /// Flows sampled for the rates of a demand matrix: those of a file, from each datacenter to each other one.
+    pub demands: Maybe<Demands>,
     /// Flows listed one by one.
     #[schemars(length(min = 1))]
     pub flows: Maybe<At<Vec<Flow>>>,
@@ -63,14 +65,59 @@ pub struct Workload {
     pub max_flows: Maybe<Text<u32>>,
 }
 
+/// Flows sampled for the rates of a demand matrix.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Demands {
+    /// File of the matrix, at a path relative to the scenario: CSV rows `from,to,rate`, an SNDlib network (`.xml`), or
+    /// REPETITA's `.demands` for a topology that is imported from its `.graph`. Rates are those of the real network.
+    #[schemars(length(min = 1))]
+    pub file: Text<String>,
+    /// Factor on all rates of the file; must be above zero. A list is a sweep: `up` and `sim` run each scale in turn;
+    /// other commands use the first.
+    #[serde(default)]
+    #[schemars(schema_with = "scales")]
+    pub scale: Maybe<OneOrMany<Ratio>>,
+    /// Flow size distribution, as in a workload.
+    #[schemars(length(min = 1))]
+    pub sizes: Text<String>,
+    /// Distribution of the gaps between the flow starts from one host to one datacenter: `poisson` (exponential) or
+    /// `even`.
+    #[serde(default)]
+    #[schemars(extend("default" = Arrivals::default()))]
+    pub arrivals: Maybe<Text<Arrivals>>,
+    /// Length of bursts, as in a workload; only with `poisson` arrivals. Default: steady rates.
+    #[serde(default)]
+    pub bursts: Maybe<Text<Nanos>>,
+    /// Time span in which flows start, from the start of the run.
+    pub duration: Text<Nanos>,
+    /// Maximum number of flows. If there are more arrivals, a random subset over the whole duration is kept, which
+    /// lowers all rates accordingly.
+    #[serde(default)]
+    #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_FLOWS))]
+    pub max_flows: Maybe<Text<u32>>,
+}
+
 /// Returns the schema of the key `load`: one load, or the loads of a sweep.
 fn loads(_: &mut SchemaGenerator) -> Schema {
-    let mut load = <Ratio as Scalar>::schema();
-    load.insert("exclusiveMinimum".to_owned(), 0.into());
-    load.insert("maximum".to_owned(), limits::MAX_LOAD.into());
+    one_or_sweep(limits::MAX_LOAD)
+}
+
+/// Returns the schema of the key `scale` of demands: one factor, or the factors of a sweep.
+fn scales(_: &mut SchemaGenerator) -> Schema {
+    let mut schema = one_or_sweep(limits::MAX_DEMAND_SCALE);
+    schema.insert("default".to_owned(), 1.into());
+    schema
+}
+
+/// Returns the schema of one ratio, or of the ratios of a sweep, above 0 and at most `max`.
+fn one_or_sweep(max: u64) -> Schema {
+    let mut one = <Ratio as Scalar>::schema();
+    one.insert("exclusiveMinimum".to_owned(), 0.into());
+    one.insert("maximum".to_owned(), max.into());
     json_schema!({ "anyOf": [
-        load,
-        { "type": "array", "items": load, "minItems": 1, "maxItems": limits::MAX_SWEEP },
+        one,
+        { "type": "array", "items": one, "minItems": 1, "maxItems": limits::MAX_SWEEP },
     ] })
 }
 

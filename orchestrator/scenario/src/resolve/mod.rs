@@ -4,6 +4,7 @@
 mod agents;
 pub(crate) mod context;
 mod contexts;
+mod demands;
 pub(crate) mod expectations;
 mod graph;
 mod links;
@@ -28,7 +29,7 @@ use crate::{
     error::{ProblemKind, ScenarioErrors},
     extends::ScenarioChain,
     limits,
-    model::{Files, Generator, Measure, Repetitions, ScaleSpec, Scenario},
+    model::{Files, Generator, Measure, Repetitions, ScaleSpec, Scenario, Traffic},
     raw,
     topology_file::{self, WrittenTopology},
     yaml::{At, Text, WordOr},
@@ -43,7 +44,19 @@ pub(crate) fn resolve(
     // Without datacenters, every name in the other sections would be unknown, so problems of the topology's file, its
     // form and its graph are reported first.
     let mut all = Contexts::new(chain);
-    let topology = topology(&mut all, chain, files)?;
+    let mut topology = topology(&mut all, chain, files)?;
+    let traffic = {
+        let (context, raw) = all.required(|raw| raw.traffic.as_ref());
+        traffic::traffic(context, &topology, raw, files)?
+    };
+    let uses_graph = traffic.iter().any(|entry| match entry {
+        Traffic::Demands(matrix) => Some(&matrix.file) == topology.model.import.as_ref(),
+        Traffic::Workload(_) | Traffic::Flows(_) | Traffic::FlowFile { .. } => false,
+    });
+    if !uses_graph {
+        let unused = topology.unused_demands.take();
+        topology.model.assumptions.extend(unused);
+    }
     let policies = {
         let (context, raw) = all.required(|raw| raw.policies.as_ref());
         policies::policies(context, raw)
@@ -70,10 +83,7 @@ pub(crate) fn resolve(
             let (context, raw) = all.of(|raw| raw.routing.as_ref());
             reconverge_after(context, raw)
         },
-        traffic: {
-            let (context, raw) = all.required(|raw| raw.traffic.as_ref());
-            traffic::traffic(context, &topology, raw)
-        },
+        traffic,
         faults: {
             let (context, raw) = all.of(|raw| raw.faults.as_ref());
             links::faults(context, &topology, raw)

@@ -24,6 +24,11 @@ pub(super) struct IndexedTopology {
     /// Index of each datacenter in the topology, and byte range of its name, by name.
     by_name: BTreeMap<String, (usize, Range<usize>)>,
     hosts: Vec<Option<u64>>,
+    /// Index of the datacenter that was made of each node of the graph, or `None` for a node that was left out; empty if
+    /// the topology is not made of a graph.
+    pub dc_of_node: Vec<Option<usize>>,
+    /// Sentence on demands of the graph that no traffic uses; `None` if it has no demands.
+    pub unused_demands: Option<String>,
 }
 
 impl IndexedTopology {
@@ -50,6 +55,11 @@ impl IndexedTopology {
             context.problem(range, kind);
         }
         found.map(|(index, _)| *index)
+    }
+
+    /// Returns the index of the datacenter `name`, or `None` if no datacenter has this name.
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).map(|(index, _)| *index)
     }
 
     /// Returns the name of the datacenter at `index`.
@@ -84,6 +94,8 @@ fn made_dcs(
 ) -> IndexedTopology {
     let mut network = IndexedTopology::default();
     network.model.import.clone_from(&made.import);
+    network.dc_of_node.clone_from(&made.network.dc_of_node);
+    network.unused_demands = made.network.unused_demands();
     network
         .model
         .assumptions

@@ -6,63 +6,76 @@ use lab_units::{Bytes, Nanos, Ratio};
 
 use super::{
     context::{Context, one_key},
+    demands,
     topology::IndexedTopology,
 };
 use crate::{
-    error::ProblemKind,
+    error::{ProblemKind, ScenarioErrors},
     limits,
-    model::{Arrivals, DcPair, FlowSpec, LoadBase, Pairs, Traffic, Workload},
+    model::{
+        Arrivals, DcPair, DemandMatrix, Files, FlowProcess, FlowSpec, LoadBase, Pairs, Traffic,
+        Workload,
+    },
     raw,
-    yaml::{At, OneOrMany, Text, WordOr},
+    yaml::{At, Maybe, OneOrMany, Text, WordOr},
 };
 
-/// Resolves the list `traffic`.
+/// Resolves the list `traffic`; `files` has the texts of demand matrices.
+///
+/// # Errors
+/// With the problems of the first demand matrix that cannot be used.
 pub(super) fn traffic(
     context: &mut Context<'_>,
     network: &IndexedTopology,
     raw: &At<Vec<At<raw::Traffic>>>,
-) -> Vec<Traffic> {
+    files: &Files,
+) -> Result<Vec<Traffic>, ScenarioErrors> {
     context.count(&raw.range, raw.value.len(), 1..=limits::MAX_TRAFFIC);
     let sources = raw.value.iter().take(limits::MAX_TRAFFIC);
     let mut first_sweep: Option<(Vec<Ratio>, Range<usize>)> = None;
     let mut traffic = Vec::new();
     for raw in sources {
-        let Some(source) = source(context, network, raw) else {
+        let Some(source) = source(context, network, raw, files)? else {
             continue;
         };
-        if let Traffic::Workload(workload) = &source
-            && let Some(raw) = raw.value.workload.as_ref()
-            && !workload.sweep.is_empty()
+        let workload = raw.value.workload.as_ref().map(|raw| &raw.load);
+        let scale = || raw.value.demands.as_ref()?.scale.as_ref();
+        if let Some(list) = workload.or_else(scale)
+            && !source.sweep().is_empty()
         {
             match &first_sweep {
-                None => first_sweep = Some((workload.sweep.clone(), raw.load.range.clone())),
-                Some((sweep, _)) if *sweep == workload.sweep => {}
+                None => first_sweep = Some((source.sweep().to_vec(), list.range.clone())),
+                Some((sweep, _)) if *sweep == source.sweep() => {}
                 Some((_, range)) => {
                     let first_line = context.line(range);
-                    context.problem(&raw.load.range, ProblemKind::OtherSweep { first_line });
+                    context.problem(&list.range, ProblemKind::OtherSweep { first_line });
                 }
             }
         }
         traffic.push(source);
     }
-    traffic
+    Ok(traffic)
 }
 
 fn source(
     context: &mut Context<'_>,
     network: &IndexedTopology,
     raw: &At<raw::Traffic>,
-) -> Option<Traffic> {
+    files: &Files,
+) -> Result<Option<Traffic>, ScenarioErrors> {
     let At { value, range } = raw;
-    one_key!(context, range, value, "workload": workload, "flows": flows, "flow_file": flow_file);
-    Some(match (&value.workload.0, &value.flows.0) {
-        (Some(raw), _) => Traffic::Workload(workload(context, network, raw)),
-        (_, Some(raw)) => Traffic::Flows(flows(context, network, raw)),
-        _ => {
-            let path = file(context, value.flow_file.as_ref()?);
-            Traffic::FlowFile { path }
-        }
-    })
+    one_key!(context, range, value, "workload": workload, "demands": demands, "flows": flows, "flow_file": flow_file);
+    Ok(
+        match (&value.workload.0, &value.demands.0, &value.flows.0) {
+            (Some(raw), ..) => Some(Traffic::Workload(workload(context, network, raw))),
+            (_, Some(raw), _) => Some(Traffic::Demands(matrix(context, network, raw, files)?)),
+            (.., Some(raw)) => Some(Traffic::Flows(flows(context, network, raw))),
+            _ => value.flow_file.as_ref().map(|text| {
+                let path = file(context, text);
+                Traffic::FlowFile { path }
+            }),
+        },
+    )
 }
 
 /// Checks the path of a file, and returns it relative to the scenario that is resolved.
@@ -88,26 +101,28 @@ fn sizes(context: &mut Context<'_>, text: &Text<String>) -> String {
     }
 }
 
-fn workload(context: &mut Context<'_>, network: &IndexedTopology, raw: &raw::Workload) -> Workload {
+/// Keys of an arrival process, as a workload or a demand matrix has them.
+struct ProcessKeys<'a> {
+    arrivals: &'a Maybe<Text<Arrivals>>,
+    bursts: &'a Maybe<Text<Nanos>>,
+    duration: &'a Text<Nanos>,
+    max_flows: &'a Maybe<Text<u32>>,
+}
+
+fn process(context: &mut Context<'_>, raw: &ProcessKeys<'_>) -> FlowProcess {
     let max_flows = raw.max_flows.as_ref().and_then(|text| {
         let max = u32::try_from(limits::MAX_FLOWS).unwrap_or(u32::MAX);
         context.within(text, 1..=max)
     });
-    let duration = context.within(&raw.duration, limits::MIN_INTERVAL..=limits::MAX_DURATION);
-    let loads = loads(context, &raw.load);
-    let arrivals = context.read_or(&raw.arrivals, Arrivals::default());
+    let duration = context.within(raw.duration, limits::MIN_INTERVAL..=limits::MAX_DURATION);
+    let arrivals = context.read_or(raw.arrivals, Arrivals::default());
     let bursts = raw.bursts.as_ref().and_then(|text| {
         if arrivals == Arrivals::Even {
             context.problem(&text.range(), ProblemKind::BurstsOfEvenArrivals);
         }
         context.within(text, limits::MIN_INTERVAL..=limits::MAX_DURATION)
     });
-    Workload {
-        sizes: sizes(context, &raw.sizes),
-        pairs: pairs(context, network, &raw.pairs),
-        load: loads.first().copied().unwrap_or(Ratio::ONE),
-        sweep: if raw.load.is_list { loads } else { Vec::new() },
-        load_base: context.read_or(&raw.load_base, LoadBase::default()),
+    FlowProcess {
         arrivals,
         bursts,
         duration: duration.unwrap_or(Nanos::ZERO),
@@ -115,12 +130,67 @@ fn workload(context: &mut Context<'_>, network: &IndexedTopology, raw: &raw::Wor
     }
 }
 
-/// Parses the loads of a workload; reports a problem if a list has the same load twice.
-fn loads(context: &mut Context<'_>, raw: &OneOrMany<Ratio>) -> Vec<Ratio> {
+/// Resolves a demand matrix, whose file is in `files`.
+///
+/// # Errors
+/// With the problems of the file.
+fn matrix(
+    context: &mut Context<'_>,
+    network: &IndexedTopology,
+    raw: &raw::Demands,
+    files: &Files,
+) -> Result<DemandMatrix, ScenarioErrors> {
+    let scales = match raw.scale.as_ref() {
+        Some(list) => ratios(context, list, scale),
+        None => vec![Ratio::ONE],
+    };
+    let is_sweep = raw.scale.as_ref().is_some_and(|list| list.is_list);
+    let keys = ProcessKeys {
+        arrivals: &raw.arrivals,
+        bursts: &raw.bursts,
+        duration: &raw.duration,
+        max_flows: &raw.max_flows,
+    };
+    let path = file(context, &raw.file);
+    Ok(DemandMatrix {
+        rates: demands::rates(context, network, (&raw.file.range(), &path), files)?,
+        file: path,
+        scale: scales.first().copied().unwrap_or(Ratio::ONE),
+        sweep: if is_sweep { scales } else { Vec::new() },
+        sizes: sizes(context, &raw.sizes),
+        process: process(context, &keys),
+    })
+}
+
+fn workload(context: &mut Context<'_>, network: &IndexedTopology, raw: &raw::Workload) -> Workload {
+    let loads = ratios(context, &raw.load, load);
+    let keys = ProcessKeys {
+        arrivals: &raw.arrivals,
+        bursts: &raw.bursts,
+        duration: &raw.duration,
+        max_flows: &raw.max_flows,
+    };
+    Workload {
+        sizes: sizes(context, &raw.sizes),
+        pairs: pairs(context, network, &raw.pairs),
+        load: loads.first().copied().unwrap_or(Ratio::ONE),
+        sweep: if raw.load.is_list { loads } else { Vec::new() },
+        load_base: context.read_or(&raw.load_base, LoadBase::default()),
+        process: process(context, &keys),
+    }
+}
+
+/// Parses the loads of a workload, or the scales of a matrix, each by `one`; reports a problem if a list has the same
+/// ratio twice.
+fn ratios(
+    context: &mut Context<'_>,
+    raw: &OneOrMany<Ratio>,
+    one: impl Fn(&mut Context<'_>, &Text<Ratio>) -> Option<Ratio>,
+) -> Vec<Ratio> {
     context.count(&raw.range, raw.values.len(), 1..=limits::MAX_SWEEP);
     let mut loads = Vec::new();
     for text in raw.values.iter().take(limits::MAX_SWEEP) {
-        let Some(load) = load(context, text) else {
+        let Some(load) = one(context, text) else {
             continue;
         };
         if loads.contains(&load) {
@@ -138,6 +208,16 @@ fn load(context: &mut Context<'_>, text: &Text<Ratio>) -> Option<Ratio> {
         return None;
     }
     Some(load)
+}
+
+fn scale(context: &mut Context<'_>, text: &Text<Ratio>) -> Option<Ratio> {
+    let scale = context.read(text)?;
+    let max = Ratio::new(limits::MAX_DEMAND_SCALE, 1).expect("one is not zero");
+    if scale == Ratio::ZERO || scale > max {
+        context.out_of_range(text, format!("above 0 and at most {max}"));
+        return None;
+    }
+    Some(scale)
 }
 
 fn pairs(

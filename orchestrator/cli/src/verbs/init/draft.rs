@@ -35,9 +35,18 @@ impl NewScenario {
                      # are all neighbours that are nearer to the destination by delay, so that policies can differ.\n\
                      routing: { candidates: downhill-delay }\n\n";
         }
+        text += "traffic:\n";
+        if let Some(file) = &self.network.demands {
+            let _ = write!(
+                text,
+                "  # The graph's file has demands; this entry sends them in place of the workload:\n  \
+                 # - demands: {{ file: {file}, sizes: websearch, duration: {} }}\n",
+                self.duration,
+            );
+        }
         let _ = write!(
             text,
-            "traffic:\n  - workload:\n      \
+            "  - workload:\n      \
              # Built-in distribution of flow sizes; a path of a CSV file takes its place.\n      \
              sizes: websearch\n      \
              pairs: all-to-all\n      \

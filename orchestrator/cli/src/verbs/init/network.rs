@@ -19,6 +19,8 @@ pub struct InitNetwork {
     pub words: String,
     /// Section `topology`, with comments.
     pub section: String,
+    /// Path of a file with demands for the network, as the scenario writes it; `None` if there are none.
+    pub demands: Option<String>,
     /// True if all links that the network lists have one rate, so that policies cannot differ by capacity.
     pub has_one_rate: bool,
 }
@@ -30,6 +32,7 @@ impl InitNetwork {
             name: "example".to_owned(),
             words: "two datacenters with two paths between them".to_owned(),
             section: EXAMPLE.to_owned(),
+            demands: None,
             has_one_rate: false,
         }
     }
@@ -50,6 +53,7 @@ impl InitNetwork {
                 name: scenario_name(path),
                 words: format!("the topology in {written}"),
                 section: format!("topology: {}\n", quoted(&written)),
+                demands: None,
                 has_one_rate: false,
             });
         }
@@ -67,7 +71,11 @@ impl InitNetwork {
         let name = scenario_name(path);
         let written = relative(path, folder)?.display().to_string();
         let import = format!("import: {}", quoted(&written));
-        of_graph(&graph, &name, named, &import)
+        let made = of_graph(&graph, &name, named, &import)?;
+        Ok(Self {
+            demands: (!graph.demands.is_empty()).then(|| quoted(&written)),
+            ..made
+        })
     }
 }
 
@@ -92,6 +100,7 @@ fn of_graph(graph: &Graph, name: &str, called: &str, key: &str) -> Result<InitNe
         name: scenario_name(Path::new(name)),
         words: format!("{name}, {dcs} datacenters and {links} links"),
         section,
+        demands: None,
         has_one_rate: rates.all(|rate| Some(rate) == first),
     })
 }

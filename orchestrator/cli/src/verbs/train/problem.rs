@@ -1,4 +1,4 @@
-//! A plan as the network to train for, and a scenario's workloads as its traffic.
+//! A plan as the network to train for, and a scenario's workloads and demand matrices as its traffic.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use lab_parameters::TeConfig;
 use lab_plan::{MeanDemand, Plan, mean_demands};
 use lab_policy::wcmp;
 use lab_redte_train::{Problem, Sizes, Source, Traffic};
-use lab_scenario::{Scenario, SizeCdf, Traffic as Entry};
+use lab_scenario::{Scenario, SizeCdf};
 use lab_units::{BitsPerSec, Bytes, DcId, Nanos};
 
 use crate::{failure::Failure, load::Loaded};
@@ -33,18 +33,17 @@ pub fn problem(plan: &Plan) -> Problem {
     }
 }
 
-/// Returns the traffic of the scenario's workloads at each of `scenarios`' loads.
+/// Returns the traffic of the scenario's workloads and demand matrices at each of `scenarios`' loads.
 /// Fails on a scenario without workloads, with exit code 2.
 pub fn traffic(loaded: &Loaded, scenarios: &[Scenario], plan: &Plan) -> Result<Traffic, Failure> {
     let interval = TeConfig::DEFAULT.interval_ns;
     let mut sizes = Vec::new();
     let mut positions = BTreeMap::new();
     for (traffic, entry) in loaded.scenario.traffic.iter().enumerate() {
-        if let Entry::Workload(workload) = entry {
-            let text = loaded.files.get(&workload.sizes).map_or("", String::as_str);
-            let cdf = SizeCdf::parse(&workload.sizes, text)
-                .map_err(|errors| Failure::scenario(&errors))?;
-            let burst = workload.bursts.map(|length| intervals(length, interval));
+        if let Some((name, process)) = entry.sampled() {
+            let text = loaded.files.get(name).map_or("", String::as_str);
+            let cdf = SizeCdf::parse(name, text).map_err(|errors| Failure::scenario(&errors))?;
+            let burst = process.bursts.map(|length| intervals(length, interval));
             positions.insert(traffic, (sizes.len(), burst.transpose()?));
             sizes.push(Sizes::of(|u| cdf.quantile(u)));
         }

@@ -331,6 +331,13 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("traffic[].workload.bursts", DIAMOND, "1 ms"),
     entry("traffic[].workload.duration", DIAMOND, "2 ms"),
     entry("traffic[].workload.max_flows", DIAMOND, "20"),
+    entry("traffic[].demands.file", DIAMOND, "mirrored.csv").with(MATRIX),
+    entry("traffic[].demands.scale", DIAMOND, "200%").with(MATRIX),
+    entry("traffic[].demands.sizes", DIAMOND, "larger.csv").with(MATRIX),
+    entry("traffic[].demands.arrivals", DIAMOND, "even").with(MATRIX),
+    entry("traffic[].demands.bursts", DIAMOND, "1 ms").with(MATRIX),
+    entry("traffic[].demands.duration", DIAMOND, "2 ms").with(MATRIX),
+    entry("traffic[].demands.max_flows", DIAMOND, "3").with(MATRIX),
     entry("traffic[].flows[].from", DIAMOND, "dc2/h1").with(LISTED),
     entry("traffic[].flows[].to", DIAMOND, "dc5/h2").with(LISTED),
     entry("traffic[].flows[].size", DIAMOND, "2 MB").with(LISTED),
@@ -603,6 +610,12 @@ const UCMP: &[(&str, &str)] = &[
     ("policies[].ucmp", r#"{ "alpha": 10 }"#),
     ("traffic[].workload.sizes", "larger.csv"),
 ];
+
+/// Demand matrix in place of the workload.
+const MATRIX: &[(&str, &str)] = &[(
+    "traffic[].demands",
+    r#"{ "file": "matrix.csv", "sizes": "sizes.csv", "duration": "10 ms" }"#,
+)];
 
 /// Changes that let DCQCN raise its rate again while flows run.
 const FAST: &[(&str, &str)] = &[(

@@ -86,6 +86,8 @@ pub(super) fn files() -> Files {
     let named = [
         ("sizes.csv", "bytes,percent\n20000,0\n400000,100\n"),
         ("larger.csv", "bytes,percent\n20000,0\n800000,100\n"),
+        ("matrix.csv", "from,to,rate\ndc1,dc5,4 Gbit\n"),
+        ("mirrored.csv", "from,to,rate\ndc5,dc1,4 Gbit\n"),
         ("square.gml", SQUARE),
         ("chain.csv", CHAIN),
         ("pair.yaml", PAIR),
