@@ -64,8 +64,8 @@ policies: [ecmp]
 }
 
 fn parsed(text: &str, files: &[(&str, &str)]) -> Result<Scenario, ScenarioErrors> {
-    let files = files.iter();
-    let files: Files = files
+    let texts = files.iter();
+    let files: Files = texts
         .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
         .collect();
     parse_with("matrix.yaml", text.as_bytes(), &files)

@@ -266,8 +266,8 @@ policies: [ecmp]
 
 #[test]
 fn every_key_of_a_graph_is_read() {
-    let files = [("network.csv", EDGES), ("demands.csv", DEMANDS)];
-    let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    let texts = [("network.csv", EDGES), ("demands.csv", DEMANDS)];
+    let files = texts.map(|(name, text)| (name.to_owned(), text.to_owned()));
     let imported = parse_with(
         "graph.yaml",
         EVERY_KEY_OF_A_GRAPH.as_bytes(),

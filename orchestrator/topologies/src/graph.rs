@@ -81,7 +81,7 @@ pub const MAX_GRAPH_BYTES: usize = 4 << 20;
 pub const MAX_NODES: usize = 10_000;
 /// Maximum number of edges, and of demands, in a graph.
 pub const MAX_EDGES: usize = 20_000;
-/// Maximum number of demands in a file that has only demands, of all pairs of 316 nodes.
+/// Maximum number of demands in a file that has only demands: all pairs between 316 nodes.
 pub const MAX_DEMANDS: usize = 100_000;
 /// Maximum length of an identifier or label in characters.
 pub const MAX_TEXT: usize = 200;

@@ -105,7 +105,7 @@ pub struct Wan {
     pub dcs: Vec<NetworkDc>,
     /// Links, by the indices of their datacenters; parallel ones in the order of the file.
     pub links: Vec<NetworkLink>,
-    /// Index of the datacenter that was made of each node of the graph; `None` for a node that was left out.
+    /// Index of the datacenter made from each node in the graph; `None` for a node that was left out.
     pub dc_of_node: Vec<Option<usize>>,
     /// Number of the graph's demands between nodes of the network, which only traffic can use.
     pub demands: usize,

@@ -591,7 +591,7 @@ fn starts_of(plan: &Plan, from: &str, to: &str) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// 10, 5 and 2 Gbit/s of 1 MB flows for 4 s are 5,000, 2,500 and 1,000 flows, of which each of `a`'s two hosts sends
+/// In 4 s, 10, 5 and 2 Gbit/s are 5,000, 2,500 and 1,000 flows with 1 MB, of which each of `a`'s two hosts sends
 /// half: one every 1.6 ms and 3.2 ms, and `b`'s host one every 4 ms. With the first one within the first gap, the number
 /// is exact. At half the scale it is half.
 #[test]
@@ -672,8 +672,8 @@ fn the_load_of_a_matrix_is_a_share_of_the_nics() {
     assert_eq!(of(0), (200_000_000_000, 15_000_000_000));
     assert_eq!(of(1), (100_000_000_000, 2_000_000_000));
     let (scenario, _) = common::read(&text);
-    let means = mean_demands(&scenario).unwrap();
-    let means: Vec<_> = means
+    let rates = mean_demands(&scenario).unwrap();
+    let means: Vec<_> = rates
         .iter()
         .map(|it| (it.from.0, it.to.0, it.bps))
         .collect();

@@ -83,9 +83,9 @@ pub(crate) fn parse_demands(
             Ok(demands.collect())
         }
         DemandFormat::Repetita => {
-            let demands =
+            let read =
                 repetita::demands(source.text, nodes).map_err(|error| refused(source, error))?;
-            let demands = demands.into_iter().map(|demand| FileDemand {
+            let demands = read.into_iter().map(|demand| FileDemand {
                 from: DemandEnd::Node(demand.ends[0]),
                 to: DemandEnd::Node(demand.ends[1]),
                 rate: demand.rate,

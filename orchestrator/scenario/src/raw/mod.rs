@@ -28,7 +28,7 @@ pub use topology::{
     ALL, Dc, Defaults, HostsAtWord, MIN_DEGREE, TOPOLOGY_EXTENSION, Topology, TopologyWord,
     ZOO_PREFIX,
 };
-pub use traffic::{AllToAll, Demands, Flow, Pair, Traffic, Workload};
+pub use traffic::{AllToAll, Flow, MatrixKeys, Pair, Traffic, Workload};
 pub use transport::{Cc, CcName, Transport};
 pub use with::{SetsParameters, With};
 

@@ -18,7 +18,7 @@ pub struct Traffic {
     /// Flows sampled from a size distribution and an arrival process.
     pub workload: Maybe<Workload>,
     /// Flows sampled for the rates of a demand matrix: those of a file, from each datacenter to each other one.
-    pub demands: Maybe<Demands>,
+    pub demands: Maybe<MatrixKeys>,
     /// Flows listed one by one.
     #[schemars(length(min = 1))]
     pub flows: Maybe<At<Vec<Flow>>>,
@@ -68,7 +68,7 @@ pub struct Workload {
 /// Flows sampled for the rates of a demand matrix.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Demands {
+pub struct MatrixKeys {
     /// File of the matrix, at a path relative to the scenario: CSV rows `from,to,rate`, an SNDlib network (`.xml`), or
     /// REPETITA's `.demands` for a topology that is imported from its `.graph`. Rates are those of the real network.
     #[schemars(length(min = 1))]
@@ -103,14 +103,14 @@ fn loads(_: &mut SchemaGenerator) -> Schema {
     one_or_sweep(limits::MAX_LOAD)
 }
 
-/// Returns the schema of the key `scale` of demands: one factor, or the factors of a sweep.
+/// Returns the schema of a matrix's key `scale`: one factor, or the factors of a sweep.
 fn scales(_: &mut SchemaGenerator) -> Schema {
     let mut schema = one_or_sweep(limits::MAX_DEMAND_SCALE);
     schema.insert("default".to_owned(), 1.into());
     schema
 }
 
-/// Returns the schema of one ratio, or of the ratios of a sweep, above 0 and at most `max`.
+/// Returns the schema of a ratio above 0 and at most `max`, or a list of such ratios.
 fn one_or_sweep(max: u64) -> Schema {
     let mut one = <Ratio as Scalar>::schema();
     one.insert("exclusiveMinimum".to_owned(), 0.into());

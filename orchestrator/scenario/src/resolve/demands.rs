@@ -14,8 +14,7 @@ use crate::{
     suggest::did_you_mean,
 };
 
-/// Returns the rates of the matrix at `path`, whose text is in `files`: one per ordered pair of datacenters, in the order
-/// of the topology. Demands of the same pair are added up. `range` is the byte range of the path in the scenario.
+/// Returns the rates of the matrix at `path`, whose text is in `files`: one per ordered pair, sorted by datacenter. Demands of the same pair are added up. `range` is the byte range of the path in the scenario.
 ///
 /// # Errors
 /// With the problems of the file.

@@ -24,7 +24,7 @@ pub(super) struct IndexedTopology {
     /// Index of each datacenter in the topology, and byte range of its name, by name.
     by_name: BTreeMap<String, (usize, Range<usize>)>,
     hosts: Vec<Option<u64>>,
-    /// Index of the datacenter that was made of each node of the graph, or `None` for a node that was left out; empty if
+    /// Index of the datacenter made from each node in the graph, or `None` for a node that was left out; empty if
     /// the topology is not made of a graph.
     pub dc_of_node: Vec<Option<usize>>,
     /// Sentence on demands of the graph that no traffic uses; `None` if it has no demands.

@@ -137,7 +137,7 @@ fn process(context: &mut Context<'_>, raw: &ProcessKeys<'_>) -> FlowProcess {
 fn matrix(
     context: &mut Context<'_>,
     network: &IndexedTopology,
-    raw: &raw::Demands,
+    raw: &raw::MatrixKeys,
     files: &Files,
 ) -> Result<DemandMatrix, ScenarioErrors> {
     let scales = match raw.scale.as_ref() {
