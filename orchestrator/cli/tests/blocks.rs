@@ -538,7 +538,7 @@ fn the_guide_to_a_scenario_of_ones_own_holds() {
             }
         }
     }
-    assert_eq!((commands, sections), (9, 9));
+    assert_eq!((commands, sections), (9, 10));
 }
 
 /// Returns a scenario with these lines of one section; the topology and the traffic, unless the lines have them, are the
