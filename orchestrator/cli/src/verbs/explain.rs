@@ -246,8 +246,8 @@ fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<Fl
 fn passes(plan: &Plan, src: DcId, via: DcId, to: DcId) -> bool {
     let next_dcs = |at: DcId| {
         let row = plan.switches[at.index()].towards(to);
-        let row = row.filter(|row| row.tunnels.is_empty());
-        let candidates = row.into_iter().flat_map(|row| &row.candidates);
+        let choosing = row.filter(|row| row.tunnels.is_empty()).into_iter();
+        let candidates = choosing.flat_map(|row| &row.candidates);
         candidates.map(|candidate| candidate.next_dc)
     };
     let mut reached = BTreeSet::from([src]);
