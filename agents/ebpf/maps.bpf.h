@@ -26,8 +26,8 @@ struct {
 	__type(value, struct destination);
 } destinations SEC(".maps");
 
-// Slots of the ports through which packets on tunnels leave. Rows are allocated as they are written, because most switches
-// have few.
+// Slots of the ports through which packets on tunnels leave. Rows are allocated as they are written, because most
+// switches have few.
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_TRANSITS);

@@ -33,11 +33,11 @@
 // - pfc.bpf.h			shared buffer, and pauses of hosts
 // - branch_free.bpf.h		comparisons without branches
 //
-// A packet to a remote datacenter is forwarded by its flow's entry. Without an entry, a decision is made and the flow is
-// pinned. If there is only one candidate, the packet is forwarded without a decision. With tunnels, packets from other
-// datacenters follow the tunnel that their own switch has chosen. All other packets are passed to the
-// kernel: ARP, IPv6, local destinations, expired TTLs, and destinations without a table row. The program changes only
-// TTL, ECN bits, checksum and Ethernet addresses.
+// A packet to a remote datacenter is forwarded by its flow's entry. Without an entry, a decision is made and the flow
+// is pinned. If there is only one candidate, the packet is forwarded without a decision. With tunnels, packets from
+// other datacenters follow the tunnel that their own switch has chosen. All other packets are passed to the kernel:
+// ARP, IPv6, local destinations, expired TTLs, and destinations without a table row. The program changes only TTL, ECN
+// bits, checksum and Ethernet addresses.
 #ifndef LAB_SWITCH_BPF_H
 #define LAB_SWITCH_BPF_H
 

@@ -30,7 +30,7 @@ pub(crate) fn diamond() -> Problem {
             .iter()
             .map(|&(link, next)| Egress { link, next })
             .collect(),
-        behind: Vec::new(),
+        rests: Vec::new(),
         is_alike: false,
     };
     Problem {
@@ -81,7 +81,7 @@ fn problem(scenario: &str) -> Problem {
             rows[from].push(NextHops {
                 to,
                 hops: candidates.iter().map(hop).collect(),
-                behind: Vec::new(),
+                rests: Vec::new(),
                 is_alike: false,
             });
             let buckets = candidates.iter().map(|it| u16::try_from(it.gbit).unwrap());

@@ -84,7 +84,7 @@ pub(crate) mod tests {
         NextHops {
             to,
             hops: hops.collect(),
-            behind: Vec::new(),
+            rests: Vec::new(),
             is_alike: false,
         }
     }

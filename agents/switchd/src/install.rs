@@ -161,7 +161,7 @@ pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
     }
 }
 
-/// Returns the rows for packets on tunnels, with their egress ports' slots. `ifindex` returns the interface index of a
+/// Returns the transit rows, with their egress ports' slots. `ifindex` returns the interface index of a
 /// slot.
 pub(crate) fn transits(
     config: &AgentConfig,

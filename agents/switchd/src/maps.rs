@@ -46,7 +46,7 @@ pub(crate) const MAPS: [MapShape; 6] = [
 
 /// Maps that a user's own program may lack: for PFC, the buffered bytes and the times at which they leave; and rows for
 /// packets on tunnels.
-pub(crate) const FURTHER_MAPS: [MapShape; 3] = [
+pub(crate) const OPTIONAL_MAPS: [MapShape; 3] = [
     shape(BUFFERS, 4, size_of::<SharedBuffer>(), 1),
     shape(CALENDAR, 4, size_of::<CalendarSlot>(), CALENDAR_SLOTS),
     shape(TRANSITS, size_of::<TransitKey>(), 4, MAX_TRANSITS),
@@ -55,7 +55,7 @@ pub(crate) const FURTHER_MAPS: [MapShape; 3] = [
 /// Map in the kernel that holds the port of packets on tunnels.
 pub(crate) type TransitMap = HashMap<MapData, MapRow<TransitKey>, u32>;
 
-/// Name of the map with the rows for packets on tunnels.
+/// Name of the map with the transit rows.
 pub(crate) const TRANSITS: &str = "transits";
 
 /// Name of the map that holds the shared buffer.

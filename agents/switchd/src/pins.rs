@@ -13,7 +13,7 @@ use aya::{maps::MapData, programs::links::FdLink};
 
 use crate::{
     SwitchdError,
-    maps::{FURTHER_MAPS, MAPS, MapShape},
+    maps::{MAPS, MapShape, OPTIONAL_MAPS},
 };
 
 /// Pinned files of one switch. They are removed when this value is dropped, but stay if the process is killed.
@@ -36,7 +36,7 @@ impl Pins {
         };
         let fits = |shape: &MapShape| pins.holds(shape, flow_table_entries);
         let fits_or_lacks = |shape: &MapShape| !pins.map(shape.name).exists() || fits(shape);
-        pins.is_inherited = MAPS.iter().all(fits) && FURTHER_MAPS.iter().all(fits_or_lacks);
+        pins.is_inherited = MAPS.iter().all(fits) && OPTIONAL_MAPS.iter().all(fits_or_lacks);
         if !pins.is_inherited {
             pins.remove(|_| true)?;
         }
@@ -87,7 +87,11 @@ impl Pins {
 
     /// Removes the BPF links, which detaches the program from all ports; the maps stay.
     pub(crate) fn remove_links(&self) -> Result<(), SwitchdError> {
-        let is_map = |name: &OsStr| MAPS.iter().chain(&FURTHER_MAPS).any(|map| map.name == name);
+        let is_map = |name: &OsStr| {
+            MAPS.iter()
+                .chain(&OPTIONAL_MAPS)
+                .any(|map| map.name == name)
+        };
         self.remove(|name| !is_map(name))
     }
 

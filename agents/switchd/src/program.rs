@@ -26,7 +26,7 @@ use crate::{
     buffer::continued,
     install::SwitchTables,
     maps::{
-        BUFFERS, CALENDAR, FLOWS, FURTHER_MAPS, FlowMap, MAPS, TRANSITS, TransitMap, flow_map_rows,
+        BUFFERS, CALENDAR, FLOWS, FlowMap, MAPS, OPTIONAL_MAPS, TRANSITS, TransitMap, flow_map_rows,
     },
     object::PROGRAM,
     pins::Pins,
@@ -74,7 +74,7 @@ pub struct Program {
     demands: PerCpuArray<MapData, u64>,
     /// Shared buffer; `None` if a user's own program has no such map.
     buffers: Option<Array<MapData, MapRow<SharedBuffer>>>,
-    /// Rows for packets on tunnels; `None` if a user's own program has no such map.
+    /// Transit rows; `None` if a user's own program has no such map.
     transits: Option<TransitMap>,
     /// Pinned files of the maps and of attachments; `None` if nothing is pinned.
     pins: Option<Pins>,
@@ -101,7 +101,7 @@ impl Program {
         loader.btf(btf.as_ref().ok());
         loader.map_max_entries(FLOWS, flow_map_rows(flow_table_entries));
         if let Some(pins) = &pins {
-            for map in MAPS.iter().chain(&FURTHER_MAPS) {
+            for map in MAPS.iter().chain(&OPTIONAL_MAPS) {
                 loader.map_pin_path(map.name, pins.map(map.name));
             }
         }
@@ -242,7 +242,7 @@ impl Program {
             .map_err(SwitchdError::map("write", "table"))
     }
 
-    /// Makes `rows` the rows for packets on tunnels. A row that stays is never absent in between.
+    /// Makes `rows` the transit rows. A row that stays is never absent in between.
     pub fn set_transits(&mut self, rows: &[(TransitKey, u32)]) -> Result<(), SwitchdError> {
         let Some(transits) = &mut self.transits else {
             return match rows {
@@ -483,10 +483,10 @@ mod tests {
         }
     }
 
-    /// The datacenter's own hosts are in 10.1.0.0/16, those of [`flow`], and its port 0 leads to 10.8.0.1. In transit are
-    /// packets of 10.2.0.0/16 that arrive at the interface of a test run, the loopback interface: they leave through port
-    /// 1, although 10.8.0.1 has the candidate 0, and are counted as neither pinned nor decided. Without their row they
-    /// are dropped. Packets for hosts here, and for unknown destinations, are left to the kernel.
+    /// The datacenter's own hosts are in 10.1.0.0/16, those of [`flow`], and its port 0 leads to 10.8.0.1. In transit
+    /// are packets of 10.2.0.0/16 that arrive at the interface of a test run, the loopback interface: they leave
+    /// through port 1, although 10.8.0.1 has the candidate 0, and are counted as neither pinned nor decided. Without
+    /// their row they are dropped. Packets for hosts here, and for unknown destinations, are left to the kernel.
     #[test]
     fn packets_of_other_datacenters_follow_their_tunnel() {
         const LOOPBACK: u32 = 1;

@@ -124,7 +124,7 @@ mod tests {
         let row = NextHops {
             to: 1,
             hops: hops.into(),
-            behind: Vec::new(),
+            rests: Vec::new(),
             is_alike: false,
         };
         Controller::new(Topology::new(vec![vec![row], Vec::new()]), 100)
@@ -168,7 +168,7 @@ mod tests {
         let row = NextHops {
             to: 1,
             hops: vec![hop],
-            behind: Vec::new(),
+            rests: Vec::new(),
             is_alike: false,
         };
         controller.set_topology(Topology::new(vec![vec![row], Vec::new()]));

@@ -25,7 +25,7 @@
 //!
 //! // One switch with two links, of 100 and 25 Gbit/s, to the only other switch.
 //! let hops = vec![Egress { link: 0, next: 1 }, Egress { link: 1, next: 1 }];
-//! let row = NextHops { to: 1, hops, behind: Vec::new(), is_alike: false };
+//! let row = NextHops { to: 1, hops, rests: Vec::new(), is_alike: false };
 //! let topology = Topology::new(vec![vec![row], vec![]]);
 //! let rate = |text: &str| Some(text.parse::<BitsPerSec>().unwrap());
 //! let measured = Measurements {

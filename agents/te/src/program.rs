@@ -14,8 +14,8 @@
 //! Its optimum equals that of the program over all paths that the next hops allow, because a destination's next hops form
 //! no cycle under any candidate set, and switches can implement its solution.
 //!
-//! Where next hops begin tunnels, other switches only forward: nothing arrives at s in the first equation, and in the
-//! second x_{s,j,n} counts at every link of its tunnel. The program is then that over the tunnels' shares.
+//! With tunnels, other switches only forward. So the first equation has no incoming traffic, and in the second
+//! x_{s,j,n} counts at every link of its tunnel: the program divides demands among tunnels.
 //!
 //! If a single link determines U, the rest of the solution is arbitrary. A second program therefore keeps U fixed and
 //! minimises Σ_s U_s, the sum of each switch's largest utilisation. The published code of RedTE rewards its agents by
@@ -186,7 +186,7 @@ impl<'a> Scaled<'a> {
     fn incoming(&self, switch: usize, to: usize, traffic: &[Vec<Vec<Variable>>]) -> Vec<Variable> {
         let mut incoming = Vec::new();
         for (other, rows) in self.topology.rows().iter().enumerate() {
-            let is_towards = |row: &NextHops| row.to == to && row.behind.is_empty();
+            let is_towards = |row: &NextHops| row.to == to && row.rests.is_empty();
             for (row_index, row) in rows.iter().enumerate().filter(|(_, it)| is_towards(it)) {
                 let pairs = self.usable[other][row_index]
                     .iter()

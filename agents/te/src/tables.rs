@@ -62,7 +62,7 @@ mod tests {
         NextHops {
             to,
             hops: hops.collect(),
-            behind: Vec::new(),
+            rests: Vec::new(),
             is_alike: false,
         }
     }
@@ -123,18 +123,19 @@ mod tests {
         assert_eq!(found, [14, 36, 0, 14, 36, 0]);
     }
 
-    /// Switch 0 has two tunnels to switch 3: over switch 1, whose link 2 has 25 Gbit/s, and over switch 2, whose link 3 has
+    /// Switch 0 has two tunnels to switch 3: over switch 1, whose link 2 has 25 Gbit/s, and over switch 2, whose link 3
+    /// has
     /// 100. Switch 1 also has a link to switch 2, over which packets of the first tunnel may not go. Links 0 and 1 have
     /// 100 Gbit/s, so that the tunnels get 20 and 80 of 100 buckets. Without link 2, all go to the second tunnel.
     #[test]
     fn a_tunnel_is_as_wide_as_its_narrowest_link() {
         let hop = |link, next| Egress { link, next };
         let tunnels = NextHops {
-            behind: vec![vec![hop(2, 3)], vec![hop(3, 3)]],
+            rests: vec![vec![hop(2, 3)], vec![hop(3, 3)]],
             ..row(3, &[(0, 1), (1, 2)])
         };
         let own = NextHops {
-            behind: vec![Vec::new(), vec![hop(3, 3)]],
+            rests: vec![Vec::new(), vec![hop(3, 3)]],
             ..row(3, &[(2, 3), (4, 2)])
         };
         let topology = Topology::new(vec![vec![tunnels], vec![own], vec![], vec![]]);

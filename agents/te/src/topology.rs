@@ -34,7 +34,7 @@ pub struct NextHops {
     pub hops: Vec<Egress>,
     /// Links behind each next hop on its tunnel, up to the destination, in the order of `hops`; empty if there are no
     /// tunnels, and each switch on the way chooses again.
-    pub behind: Vec<Vec<Egress>>,
+    pub rests: Vec<Vec<Egress>>,
     /// True if the switch has no agent and therefore hashes over all live next hops with equal weight.
     pub is_alike: bool,
 }
@@ -43,7 +43,7 @@ impl NextHops {
     /// Returns the links that the traffic of the next hop with index `hop` crosses without another choice, in order,
     /// each with the switch from which it leads; `switch` is the switch of this row.
     pub(crate) fn links(&self, switch: usize, hop: usize) -> impl Iterator<Item = (usize, usize)> {
-        let behind = self.behind.get(hop).into_iter().flatten();
+        let behind = self.rests.get(hop).into_iter().flatten();
         let all = std::iter::once(&self.hops[hop]).chain(behind);
         all.scan(switch, |from, egress| {
             let at = std::mem::replace(from, egress.next);
@@ -104,7 +104,7 @@ impl Topology {
             same("demands of a switch", demands.len(), rows.len())?;
         }
         let rows = || self.rows.iter().flatten();
-        let behind = rows().flat_map(|row| row.behind.iter().flatten());
+        let behind = rows().flat_map(|row| row.rests.iter().flatten());
         let hops = rows().flat_map(|row| &row.hops).chain(behind);
         let links = hops.map(|hop| hop.link + 1).max().unwrap_or(0);
         let found = measured.capacities.len();
@@ -131,7 +131,7 @@ impl Topology {
                         let leads = |(at, hop): &(usize, &Egress)| {
                             let mut links = row.links(switch, *at);
                             let is_up = links.all(|(_, it)| measured.capacities[it].is_some());
-                            is_up && (!row.behind.is_empty() || reaches[hop.next])
+                            is_up && (!row.rests.is_empty() || reaches[hop.next])
                         };
                         let found: Vec<usize> = row
                             .hops

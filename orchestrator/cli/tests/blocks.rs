@@ -541,8 +541,8 @@ fn the_guide_to_a_scenario_of_ones_own_holds() {
     assert_eq!((commands, sections), (9, 10));
 }
 
-/// Returns a scenario with these lines of one section; the topology and the traffic, unless the lines have them, are the
-/// Zoo's Abilene and a workload.
+/// Returns a scenario with these lines of one section; the topology and the traffic, unless the lines have them, are
+/// the Zoo's Abilene and a workload.
 fn with_other_sections(lines: &[String]) -> String {
     let topology = if lines[0].starts_with("topology:") {
         ""

@@ -373,17 +373,17 @@ pub struct Destination {
     pub hops: u32,
     /// Next hops that the plan's candidate set selects, by increasing one-way delay, then port.
     pub candidates: Vec<Candidate>,
-    /// Egress ports of each tunnel, from the switch's own port, a candidate's, to that of the last switch before the
-    /// destination; empty, and left out, with other candidate sets.
+    /// Tunnels, the best first. Each lists egress ports: first the switch's own, which is a candidate's, and last that
+    /// of the switch before the destination. Empty, and left out, with other candidate sets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tunnels: Vec<Vec<PortId>>,
 }
 
 impl Destination {
-    /// Returns the egress ports of the switches behind the next hop at `port`, on the tunnel that starts there; `None`
-    /// without tunnels, when each of these switches chooses again.
+    /// Returns the egress ports of the switches behind the next hop at `port`, on the tunnel that starts there. `None`
+    /// without tunnels: each of these switches chooses again.
     #[must_use]
-    pub fn behind(&self, port: PortId) -> Option<&[PortId]> {
+    pub fn rest_of_tunnel(&self, port: PortId) -> Option<&[PortId]> {
         let mut tunnels = self.tunnels.iter().filter_map(|ports| ports.split_first());
         let found = tunnels.find(|(first, _)| **first == port);
         found.map(|(_, behind)| behind)

@@ -166,6 +166,7 @@ pub fn resolve(
         files,
     };
     let wanted = options.policies.as_deref();
+    transits::check(scenario, &network.dcs, wanted)?;
     let policies = policy::runs(&scenario.policies, wanted, &inputs)?;
     let measure = MeasurePlan {
         queues_ns: scale.time("measure.queues", scenario.measure.queues)?,
@@ -174,7 +175,6 @@ pub fn resolve(
         measured: measured_window(&scenario.measure, &flows)?,
     };
     reconvergence::check(scenario, &network.dcs, &policies)?;
-    transits::check(scenario, &network.dcs, &policies)?;
     let agent_crashes = agent_crashes::resolve(scenario, &network, &scale)?;
     let max_table_age_ns = scale.time("max_table_age", scenario.max_table_age)?;
     let routes = (&network, &paths);

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use lab_plan::model::Plan;
 use lab_records::DcPath;
-use lab_units::{CandidateSet, DcId, Nanos, PortId, Twin};
+use lab_units::{DcId, Nanos, PortId, Twin};
 
 /// Hops in one direction of a flow: for each forwarding decision, the next datacenter, the link to it, and the first
 /// packet, by number, that went there.
@@ -137,8 +137,8 @@ impl Hops {
         })
     }
 
-    /// Returns true if packets that are sent at `time` are lost, because the link of a switch's single candidate, or the next
-    /// link of their tunnel, is cut when they arrive there.
+    /// Returns true if packets that are sent at `time` are lost, because the link of a switch's single candidate, or
+    /// the next link of their tunnel, is cut when they arrive there.
     #[must_use]
     pub fn is_cut_off(&self, plan: &Plan, ends: [DcId; 2], time: Nanos) -> bool {
         let is_cut_off = Cell::new(false);
@@ -264,11 +264,10 @@ enum Inferred {
     Unrecorded(Option<ReachedDc>),
 }
 
-/// Returns the port through which the previous switch has sent packets into a tunnel that leads over `at`; `None` if the
-/// switch of `at` chooses.
+/// Returns the port through which the previous switch has sent packets into a tunnel that leads over `at`; `None` if
+/// the switch of `at` chooses.
 fn entered(plan: &Plan, at: ReachedDc) -> Option<PortId> {
-    let has_tunnels = matches!(plan.candidate_set, CandidateSet::Tunnels { .. });
-    at.over.filter(|_| has_tunnels)
+    at.over.filter(|_| plan.candidate_set.has_tunnels())
 }
 
 fn tunnel_hop(plan: &Plan, ends: [DcId; 2], sent: PortId, time: Nanos) -> Option<ReachedDc> {

@@ -58,7 +58,7 @@ pub const MAX_FLOW_SIZE: Bytes = Bytes::new(100_000_000_000);
 pub const MAX_CDF_POINTS: usize = 10_000;
 /// Maximum offered load, as a multiple of capacity. Above it, links are always full and results no longer differ.
 pub const MAX_LOAD: u64 = 4;
-/// Maximum scale of a demand matrix: matrices of old networks have kilobits per second.
+/// Maximum scale of a demand matrix, enough to turn an old network's kbit/s into Gbit/s.
 pub const MAX_DEMAND_SCALE: u64 = 1_000_000;
 /// Maximum number of rows in a demand matrix.
 pub const MAX_DEMANDS: usize = lab_topologies::graph::MAX_DEMANDS;

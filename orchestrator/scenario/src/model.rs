@@ -64,8 +64,9 @@ impl Scenario {
         sweeps.max_by_key(|sweep| sweep.len()).unwrap_or_default()
     }
 
-    /// Returns the scenario for one run at `load`. `load` replaces the load of the workloads, and the scale of the demand
-    /// matrices, that have a sweep or, if none has one, of all workloads and matrices. The scenario's name gets the load in percent as a suffix.
+    /// Returns the scenario for one run at `load`. `load` replaces the load of the workloads, and the scale of the
+    /// demand matrices, that have a sweep or, if none has one, of all workloads and matrices. The scenario's name gets
+    /// the load in percent as a suffix.
     #[must_use]
     pub fn at_load(mut self, load: Ratio) -> Self {
         let has_sweep = !self.sweep().is_empty();

@@ -4,8 +4,8 @@ use lab_scenario::{
     Files, Scenario, ScenarioErrors, Traffic, missing_file, named_files, parse_with,
 };
 
-/// Cities of which `Paris` and `Nice` are linked to `Lyon`, in SNDlib's format. The demands are 1.5 and 20 Mbit/s from
-/// Paris to Nice, twice the same pair, and 3 Mbit/s back.
+/// Cities of which `Paris` and `Nice` are linked to `Saint-Étienne`, in SNDlib's format. The demands are 1.5 and 20
+/// Mbit/s from Paris to Nice, twice the same pair, and 3 Mbit/s back.
 const SNDLIB: &str = r#"<?xml version="1.0"?>
 <network xmlns="http://sndlib.zib.de/network" version="1.0">
  <networkStructure>
@@ -96,7 +96,7 @@ fn sndlibs_demands_are_megabits_between_names_and_add_up() {
 }
 
 #[test]
-fn a_graphs_demands_that_no_traffic_uses_are_told_with_the_key() {
+fn unused_demands_of_a_graph_are_reported_with_the_key() {
     let text = text("{ import: fr.xml }", "other.csv");
     let csv = "from,to,rate\nParis,Nice,1 Gbit\n";
     let scenario = parsed(&text, &[("fr.xml", SNDLIB), ("other.csv", csv)]).unwrap();
@@ -116,7 +116,7 @@ fn repetitas_demands_are_kilobits_between_positions_in_the_graph() {
     assert_eq!(rates(&scenario), [("paris", "nice", 1_500_000)]);
 }
 
-/// Of the four rows, three name `sainteti` in three ways: by its label, its name, and a label that would get its name.
+/// Three rows name `sainteti`: by its label, by its name, and by another spelling of the label.
 #[test]
 fn rows_name_datacenters_by_name_by_label_and_by_other_spellings_of_the_label() {
     let csv = "\
@@ -131,6 +131,32 @@ Nice,Paris,0
     let text = text("{ import: fr.xml }", "m.csv");
     let scenario = parsed(&text, &[("fr.xml", SNDLIB), ("m.csv", csv)]).unwrap();
     assert_eq!(rates(&scenario), [("sainteti", "nice", 12_000_000_000)]);
+}
+
+/// Names have eight characters. `Washington State` is not `washingt`, which the label `Washington` got, and the demands
+/// of the imported file are between its nodes, whatever their names.
+#[test]
+fn a_label_with_the_same_start_is_another_one() {
+    let graph = SNDLIB
+        .replace("Paris", "Washington")
+        .replace("Nice", "washingt");
+    let csv = "from,to,rate\nWashington State,Saint-Étienne,1 Gbit\n";
+    let files = [("fr.xml", &*graph), ("m.csv", csv)];
+    let refused = parsed(&text("{ import: fr.xml }", "m.csv"), &files).unwrap_err();
+    let message = refused.problems()[0].message();
+    assert_eq!(
+        message,
+        "there is no datacenter `Washington State`, by name or label"
+    );
+    let scenario = parsed(&text("{ import: fr.xml }", "fr.xml"), &files).unwrap();
+    let mbit = 1_000_000;
+    assert_eq!(
+        rates(&scenario),
+        [
+            ("washingt", "washing2", 21_500_000),
+            ("washing2", "washingt", 3 * mbit)
+        ]
+    );
 }
 
 #[test]
@@ -161,7 +187,7 @@ fn said(refused: &ScenarioErrors) -> String {
 }
 
 #[test]
-fn what_a_matrix_cannot_have_is_refused_at_its_row() {
+fn errors_of_a_matrix_name_its_row() {
     let text = text(LISTED, "m.csv");
     for (rows, expected) in [
         ("", "m.csv:1: the file has no demand above zero"),
@@ -281,7 +307,7 @@ fn nodes_outside_the_largest_part_have_no_demands() {
 }
 
 #[test]
-fn a_matrix_is_needed_to_parse_and_is_among_the_named_files() {
+fn the_file_of_a_matrix_is_required_and_listed() {
     let text = text(LISTED, "tables/m.csv");
     let missing = missing_file("matrix.yaml", text.as_bytes(), &Files::new())
         .unwrap()

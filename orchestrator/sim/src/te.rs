@@ -58,7 +58,7 @@ pub struct NextHopRow {
     /// Ports to the next hops.
     pub ports: Vec<u32>,
     /// Egress ports behind each next hop, on its tunnel; empty without tunnels.
-    pub behind: Vec<Vec<u32>>,
+    pub rests: Vec<Vec<u32>>,
 }
 
 /// New hash buckets of the next hops to one datacenter: each port with its number of buckets.
@@ -87,7 +87,7 @@ impl TeController {
                 let row = |row: &NextHopRow| NextHops {
                     to: row.to_dc as usize,
                     hops: hops(&row.ports),
-                    behind: row.behind.iter().map(hops).collect(),
+                    rests: row.rests.iter().map(hops).collect(),
                     is_alike: switch.is_legacy,
                 };
                 switch.rows.iter().map(row).collect()
@@ -199,7 +199,7 @@ mod tests {
         let row = NextHops {
             to: 1,
             hops: vec![hop],
-            behind: Vec::new(),
+            rests: Vec::new(),
             is_alike: false,
         };
         let topology = Topology::new(vec![vec![row.clone()], vec![row]]);

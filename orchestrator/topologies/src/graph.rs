@@ -79,7 +79,7 @@ pub struct GraphDemand {
 pub const MAX_GRAPH_BYTES: usize = 4 << 20;
 /// Maximum number of nodes in a graph.
 pub const MAX_NODES: usize = 10_000;
-/// Maximum number of edges, and of demands, in a graph.
+/// Maximum number of edges, and of demands, in a graph file.
 pub const MAX_EDGES: usize = 20_000;
 /// Maximum number of demands in a file that has only demands: all pairs between 316 nodes.
 pub const MAX_DEMANDS: usize = 100_000;

@@ -30,7 +30,8 @@ pub fn names<'l>(labels: impl Iterator<Item = &'l str>, rules: NameRules<'_>) ->
     let mut taken: BTreeSet<String> = rules.reserved.iter().map(|&name| name.to_owned()).collect();
     labels
         .map(|label| {
-            let stem = stem(label, rules.max);
+            let mut stem = plain_letters(label);
+            stem.truncate(rules.max);
             let numbered = (2_u64..).map(|number| with_number(&stem, number, rules.max));
             let mut names = std::iter::once(stem.clone()).chain(numbered);
             let name = names.find(|name| !taken.contains(name)).unwrap_or(stem);
@@ -40,16 +41,15 @@ pub fn names<'l>(labels: impl Iterator<Item = &'l str>, rules: NameRules<'_>) ->
         .collect()
 }
 
-/// Returns the letters and digits of `label` in lower case, at most `max`, after an `n` if they do not start with a
-/// letter.
-fn stem(label: &str, max: usize) -> String {
-    let kept = label.chars().filter_map(plain);
-    let mut stem: String = kept.collect();
-    if !stem.starts_with(|c: char| c.is_ascii_lowercase()) {
-        stem.insert(0, 'n');
+/// Returns the letters and digits of `label` in lower case and without accents, after an `n` if they do not start with
+/// a letter.
+#[must_use]
+pub fn plain_letters(label: &str) -> String {
+    let mut kept: String = label.chars().filter_map(plain).collect();
+    if !kept.starts_with(|c: char| c.is_ascii_lowercase()) {
+        kept.insert(0, 'n');
     }
-    stem.truncate(max);
-    stem
+    kept
 }
 
 /// Returns the lower-case letter without accents, or the digit; `None` for other characters.

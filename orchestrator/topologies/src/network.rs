@@ -107,7 +107,7 @@ pub struct Wan {
     pub links: Vec<NetworkLink>,
     /// Index of the datacenter made from each node in the graph; `None` for a node that was left out.
     pub dc_of_node: Vec<Option<usize>>,
-    /// Number of the graph's demands between nodes of the network, which only traffic can use.
+    /// Number of demands between the network's nodes, which only traffic has.
     pub demands: usize,
     /// Sentences, without full stops, on everything that the file does not have or that was left out.
     pub assumptions: Vec<String>,

@@ -6,9 +6,9 @@ use crate::Ratio;
 
 /// Rule by which a switch's neighbours become candidates, the next hops among which a policy chooses.
 ///
-/// Under the first two rules each next hop is nearer to the destination, so that packets never return to a switch,
-/// whichever candidates the switches choose and whichever links are down. Under the third only the first switch chooses,
-/// and each tunnel is a path without a loop.
+/// With `FewestHops` and `DownhillDelay` each next hop is nearer to the destination, so that packets never return to a
+/// switch, whichever candidates the switches choose and whichever links are down. With `Tunnels` only the first switch
+/// chooses, and each tunnel is a path without a loop.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -57,6 +57,12 @@ impl CandidateSet {
                 "candidates are paths without common links, at most `routing.tunnels.k`"
             }
         }
+    }
+
+    /// Returns true if only a packet's first switch chooses, and all others follow a tunnel.
+    #[must_use]
+    pub const fn has_tunnels(self) -> bool {
+        matches!(self, Self::Tunnels { .. })
     }
 
     /// Returns true for [`CandidateSet::FewestHops`], the default, which files leave out.

@@ -33,8 +33,9 @@ pub struct AgentConfig {
     pub ports: Vec<PortConfig>,
     /// Remote destinations; the kernel forwards packets to all other addresses.
     pub destinations: Vec<DestinationConfig>,
-    /// Egress ports of packets that other datacenters' switches have sent into tunnels; packets that no row names are
-    /// dropped. `null`: there are no tunnels, and this switch chooses for all packets.
+    /// Transit rows, for packets that other datacenters' switches have sent into tunnels. Those without a row are
+    /// dropped if their destination is among `destinations`. `null`: there are no tunnels, and this switch chooses for
+    /// all packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transits: Option<Vec<TransitConfig>>,
     /// Prefix of the datacenter's own hosts, whose traffic counts as the datacenter's demand.
@@ -142,8 +143,8 @@ pub struct OwnPolicy {
     pub parameters: LcmpConfig,
 }
 
-/// Egress port of the packets between two datacenters that arrive at one port. All datacenters' prefixes have the
-/// length of [`AgentConfig::local`].
+/// Transit row: egress port of the packets between two datacenters that arrive at one port, on their tunnel. All
+/// datacenters' prefixes have the length of [`AgentConfig::local`].
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransitConfig {

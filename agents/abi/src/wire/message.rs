@@ -39,7 +39,7 @@ pub enum AgentCommand {
     /// Replaces a destination's candidates and path costs, for new flows, and for flows whose next hop is not among the
     /// new candidates.
     SetDestination(DestinationConfig),
-    /// Replaces all rows for packets on tunnels.
+    /// Replaces all transit rows.
     SetTransits(Vec<TransitConfig>),
     /// Replaces the candidates' hash buckets (traffic engineering), for new flows.
     SetBuckets(Vec<BucketRow>),

@@ -223,10 +223,10 @@ impl AgentConfig {
         Ok(())
     }
 
-    /// Checks that rows for packets on tunnels fit this switch, and returns the first problem as an error.
+    /// Checks that transit rows fit this switch, and returns the first problem as an error.
     pub(super) fn validate_transits(&self, rows: &[TransitConfig]) -> Result<(), AgentConfigError> {
         let max = usize::try_from(MAX_TRANSITS).unwrap_or(usize::MAX);
-        check_count("rows for packets on tunnels", rows.len(), max)?;
+        check_count("transit rows", rows.len(), max)?;
         for row in rows {
             for addr in [row.from, row.to] {
                 validate_prefix(addr, self.local.prefix_len)?;

@@ -166,6 +166,9 @@ impl Agent {
                 let ports = self.program.table()?.ports;
                 let rows = install::transits(&self.config, |slot| ports[slot].ifindex);
                 self.program.set_transits(&rows)?;
+                self.program
+                    .table
+                    .set_params(&install::params(&self.config));
             }
             AgentCommand::SetBuckets(rows) => {
                 for row in rows {

@@ -241,8 +241,8 @@ fn flow(plan: &Plan, arguments: &ExplainArgs, from: DcId, to: DcId) -> Result<Fl
     })
 }
 
-/// Returns true if the switch of `via` can decide about data from `src` to `to`: if the data can pass through it, and is
-/// not in a tunnel.
+/// Returns true if the switch of `via` can decide about data from `src` to `to`: if the data can pass through it, and
+/// is not in a tunnel.
 fn passes(plan: &Plan, src: DcId, via: DcId, to: DcId) -> bool {
     let next_dcs = |at: DcId| {
         let row = plan.switches[at.index()].towards(to);

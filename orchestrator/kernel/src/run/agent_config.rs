@@ -11,7 +11,7 @@ use lab_plan::{
     pfc::{self, SharedBuffer},
     size_thresholds,
 };
-use lab_units::{BitsPerSec, Bytes, CandidateSet, DcId, Nanos, PortId};
+use lab_units::{BitsPerSec, Bytes, DcId, Nanos, PortId};
 
 /// Returns the configuration for the agent on the switch at `switch_index`. The launcher later adds the lab's name, the
 /// controller's socket and the directory of pinned maps.
@@ -41,7 +41,7 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
         size_scale: plan.scale.size,
         ports: ports(plan, switch, buffer.as_ref()),
         destinations: destinations(plan, run, switch_index),
-        transits: transits(plan, 0).into_iter().nth(switch_index),
+        transits: transits(plan, plan.nodes[switch.node.index()].dc, 0),
         local: LocalPrefix {
             addr: dc.prefix.addr,
             prefix_len: dc.prefix.len,
@@ -76,11 +76,8 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
     }
 }
 
-/// Returns the rows of each switch for packets on tunnels, after the first `count` reconvergences; empty without tunnels.
-pub(super) fn transits(plan: &Plan, count: usize) -> Vec<Vec<TransitConfig>> {
-    if !matches!(plan.candidate_set, CandidateSet::Tunnels { .. }) {
-        return Vec::new();
-    }
+/// Returns the transit rows of the switch in `dc` after the first `count` reconvergences; `None` without tunnels.
+pub(super) fn transits(plan: &Plan, dc: DcId, count: usize) -> Option<Vec<TransitConfig>> {
     let prefix = |dc: DcId| plan.dcs[dc.index()].prefix.addr;
     let row = |row: Transit| TransitConfig {
         from: prefix(row.from),
@@ -88,10 +85,8 @@ pub(super) fn transits(plan: &Plan, count: usize) -> Vec<Vec<TransitConfig>> {
         ingress: row.ingress,
         egress: row.egress,
     };
-    let switches = plan.transits_after(count).into_iter();
-    switches
-        .map(|rows| rows.into_iter().map(row).collect())
-        .collect()
+    let rows = || plan.transits(dc, count).into_iter().map(row).collect();
+    plan.candidate_set.has_tunnels().then(rows)
 }
 
 /// Returns the trained weights of a switch; `None` if the policy has none, or the switch has no choice.

@@ -44,8 +44,9 @@ pub(super) fn of_fault<'a>(
     commands
 }
 
-/// Returns the commands with which the agents install the new candidates of `change`, and the rows for packets on its
-/// tunnels, under the policy at index `policy`. `parameters` returns a switch's current parameters, including tuned ones, which determine its path costs.
+/// Returns the commands with which the agents install the new candidates of `change`, and the transit rows of its
+/// tunnels, under the policy at index `policy`. `parameters` returns a switch's current parameters, including tuned
+/// ones, which determine its path costs.
 pub(super) fn of_reconvergence<'a>(
     plan: &Plan,
     policy: usize,
@@ -57,12 +58,12 @@ pub(super) fn of_reconvergence<'a>(
     let count = plan
         .reconvergences
         .partition_point(|it| it.at_ns <= change.at_ns);
-    let by_switch = agent_config::transits(plan, count).into_iter().enumerate();
-    let transits = by_switch.map(|(index, rows)| {
-        let node = plan.switches[index].node;
-        (plan.nodes[node.index()].dc, AgentCommand::SetTransits(rows))
+    let transits = (0u32..).map(DcId).take(plan.dcs.len()).filter_map(|dc| {
+        let rows = agent_config::transits(plan, dc, count)?;
+        Some((dc, AgentCommand::SetTransits(rows)))
     });
-    commands.chain(transits).collect()
+    // Transit rows come first, so that packets meet no switch that does not know their tunnel.
+    transits.chain(commands).collect()
 }
 
 /// Returns the command that replaces a row, with the datacenter of its agent.

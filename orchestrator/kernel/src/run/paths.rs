@@ -306,8 +306,8 @@ mod tests {
         assert_eq!(found(710, 900), known(["dc1-dc2-dc4", "dc4-dc2-dc1"]));
     }
 
-    /// DC2 chooses between DC4 and DC1 for its own packets to DC4. Those of DC1 follow the tunnel that DC1 has chosen, so
-    /// that no decision of DC2 is missing.
+    /// DC2 chooses between DC4 and DC1 for its own packets to DC4. Those of DC1 follow the tunnel that DC1 has chosen,
+    /// so that no decision of DC2 is missing.
     #[test]
     fn a_path_in_a_tunnel_needs_only_the_first_decision() {
         let mut plan = plan();

@@ -12,8 +12,8 @@
 //!
 //! and at most `max` of them are kept, those on the best paths. The order is strict also where links without delay make
 //! datacenters equally near, and the best next hop always comes before its switch, because its path has one link less.
-//! Under both rules each hop goes to an earlier datacenter in one order of all datacenters, so that packets cannot loop,
-//! whatever the switches choose and whichever links are down.
+//! Under these two rules each hop goes to an earlier datacenter in one order of all datacenters, so that packets cannot
+//! loop, whatever the switches choose and whichever links are down.
 //!
 //! With `tunnels`, the next hops are the first links of up to `k` paths to the destination: the best path by the rank
 //! above, then the best path over the links that are left, and so on. The other switches follow the path that the first
@@ -143,10 +143,10 @@ impl Paths {
         paths
     }
 
-    /// Returns all paths among which the ideal FCT is the least, the first with the least delay: the candidate set's own
-    /// for `fewest-hops`, and those of both sets of next hops for `downhill-delay`, so that its ideal FCTs depend neither
-    /// on `stretch` nor on `max` and are never above those with `fewest-hops`. With `tunnels`, which may lead over
-    /// faster links than any of these paths, the tunnels are added.
+    /// Returns all paths among which the ideal FCT is the least, the first with the least delay: the candidate set's
+    /// own for `fewest-hops`, and those of both sets of next hops for `downhill-delay`, so that its ideal FCTs depend
+    /// neither on `stretch` nor on `max` and are never above those with `fewest-hops`. With `tunnels`, which may lead
+    /// over faster links than any of these paths, the tunnels are added.
     ///
     /// `later` are the next hops after each reconvergence. A path over them can have less delay than all paths at the
     /// start, so they count, too, as do all paths that are nearer by delay.
@@ -186,7 +186,7 @@ impl Paths {
     /// Returns for each datacenter the maximum cost over all its paths to `to`; `None` without a path. A path costs
     /// nothing at its end, and each link before it adds to the cost: `behind` returns the cost of a path that is
     /// extended at its start by the link of a port.
-    pub fn worst<C: Copy + Default + Ord>(
+    pub fn max_costs<C: Copy + Default + Ord>(
         &self,
         network: &Network,
         to: DcId,
@@ -209,7 +209,7 @@ impl Paths {
     ///
     /// # Errors
     /// If a datacenter cannot.
-    pub fn reach_everywhere(&self, network: &Network, to: DcId) -> Result<(), PlanError> {
+    pub fn check_all_reach(&self, network: &Network, to: DcId) -> Result<(), PlanError> {
         let mut all = (0u32..).map(DcId).take(network.dcs.len());
         all.try_for_each(|from| self.reached(network, from, to).map(|_| ()))
     }
@@ -382,13 +382,13 @@ impl Towards {
 
 /// Returns the least one-way delay from each datacenter to `to` over any number of links; `None` without a path.
 pub(crate) fn least_delays(network: &Network, to: DcId) -> Vec<Option<Nanos>> {
-    let (_, best) = search(network, to, BestPath::rank, |_| true);
+    let (_, best) = search(network, to, BestPath::rank, |_| true, None);
     best.iter().map(|path| Some(path.as_ref()?.delay)).collect()
 }
 
 /// Returns the paths to `to` over all neighbours that are one hop nearer.
 fn fewest_hops(network: &Network, to: DcId) -> Towards {
-    let (order, best) = search(network, to, |path| path.hops, |_| true);
+    let (order, best) = search(network, to, |path| path.hops, |_| true, None);
     let hops = |at: DcId| best[at.index()].map(|path| path.hops);
     let is_nearer =
         |at: DcId, next: DcId| hops(next).is_some() && hops(next).map(|it| it + 1) == hops(at);
@@ -399,7 +399,7 @@ fn fewest_hops(network: &Network, to: DcId) -> Towards {
 /// Returns the paths to `to` over neighbours that are nearer by delay: those whose best path has at most `stretch` times
 /// the least delay, and at most `max` of them per datacenter.
 fn downhill(network: &Network, to: DcId, stretch: Ratio, max: u8) -> Towards {
-    let (order, best) = search(network, to, BestPath::rank, |_| true);
+    let (order, best) = search(network, to, BestPath::rank, |_| true, None);
     let mut position = vec![usize::MAX; network.dcs.len()];
     for (place, dc) in order.iter().enumerate() {
         position[dc.index()] = place;
@@ -426,7 +426,7 @@ fn downhill(network: &Network, to: DcId, stretch: Ratio, max: u8) -> Towards {
 
 /// Returns up to `k` tunnels to `to` from each datacenter that reaches it.
 fn tunnels(network: &Network, to: DcId, k: u8) -> Towards {
-    let (order, first) = search(network, to, BestPath::rank, |_| true);
+    let (order, first) = search(network, to, BestPath::rank, |_| true, None);
     let mut tunnels = vec![Vec::new(); network.dcs.len()];
     for &from in order.iter().filter(|from| **from != to) {
         let mut taken = FixedBitSet::with_capacity(network.links.len());
@@ -438,7 +438,7 @@ fn tunnels(network: &Network, to: DcId, k: u8) -> Towards {
                 break;
             }
             let is_left = |link: LinkId| !taken.contains(link.index());
-            let (_, best) = search(network, to, BestPath::rank, is_left);
+            let (_, best) = search(network, to, BestPath::rank, is_left, Some(from));
             path = follow(network, &best, from);
         }
     }
@@ -464,7 +464,7 @@ fn follow(network: &Network, best: &[Option<BestPath>], from: DcId) -> Vec<PortI
     std::iter::successors(port_at(from), next).collect()
 }
 
-/// Returns the cost of the path over the links of `ports`; see [`Paths::worst`].
+/// Returns the cost of the path over the links of `ports`; see [`Paths::max_costs`].
 fn along<C: Default>(ports: &[PortId], behind: impl Fn(C, PortId) -> C) -> C {
     ports
         .iter()
@@ -491,13 +491,15 @@ fn neighbours_that(network: &Network, is_next: impl Fn(DcId, DcId) -> bool) -> V
 }
 
 /// Returns the datacenters that can reach `to`, from the nearest to the farthest, and the best path from each over the
-/// links for which `is_open` is true (Dijkstra's algorithm). `nearness` must increase with each link that is added at a path's start; datacenters
-/// that are equally near come in the order of ids.
+/// links for which `is_open` is true (Dijkstra's algorithm). `nearness` must increase with each link that is added at a
+/// path's start; datacenters that are equally near come in the order of ids. With `last`, the search ends once the best
+/// path from there is known, and paths from farther datacenters are not final.
 fn search<N: Ord>(
     network: &Network,
     to: DcId,
     nearness: impl Fn(&BestPath) -> N,
     is_open: impl Fn(LinkId) -> bool,
+    last: Option<DcId>,
 ) -> (Vec<DcId>, Vec<Option<BestPath>>) {
     let mut best: Vec<Option<BestPath>> = vec![None; network.dcs.len()];
     best[to.index()] = Some(BestPath::ARRIVED);
@@ -511,6 +513,9 @@ fn search<N: Ord>(
     {
         open.retain(|dc| *dc != at);
         order.push(at);
+        if last == Some(at) {
+            break;
+        }
         let Some(ahead) = best[at.index()] else {
             continue;
         };

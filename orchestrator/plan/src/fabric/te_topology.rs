@@ -57,8 +57,11 @@ pub(crate) fn te_topology(network: &Network, switches: &[Switch]) -> Topology {
         let next_hops = |row: &Destination| NextHops {
             to: row.dc.index(),
             hops: row.candidates.iter().map(|it| egress(it.port)).collect(),
-            behind: {
-                let behind = row.candidates.iter().filter_map(|it| row.behind(it.port));
+            rests: {
+                let behind = row
+                    .candidates
+                    .iter()
+                    .filter_map(|it| row.rest_of_tunnel(it.port));
                 behind
                     .map(|ports| ports.iter().copied().map(egress).collect())
                     .collect()

@@ -1,20 +1,20 @@
 //! Forwarding of packets that are on a tunnel, at the switches that do not choose.
 //!
-//! A packet needs no label. No two tunnels of a pair share a link, so source, destination and the link over which a packet
-//! arrives name its tunnel, and with it the next link.
+//! A packet needs no label. No two tunnels of a pair share a link, so source, destination and the link over which a
+//! packet arrives name its tunnel, and with it the next link.
 //!
-//! When a reconvergence changes the tunnels, the rows of earlier tunnels stay, except where a new tunnel enters a switch
-//! over the same link. So packets that were under way reach the destination on their tunnel, or on the first new tunnel
-//! that they meet: a packet never leaves a tunnel for an earlier one, so that it cannot loop.
+//! When a reconvergence changes the tunnels, the rows of earlier tunnels stay, except where a new tunnel enters a
+//! switch over the same link. So packets that were under way reach the destination on their tunnel, or on the first new
+//! tunnel that they meet: a packet never leaves a tunnel for an earlier one, so that it cannot loop.
 
 use std::collections::BTreeMap;
 
-use lab_scenario::Scenario;
-use lab_units::{CandidateSet, DcId, Nanos, PortId, Semantics};
+use lab_scenario::{PolicySpec, Scenario};
+use lab_units::{DcId, Nanos, PortId, Semantics};
 
 use crate::{
     error::PlanError,
-    model::{Dc, Plan, PolicyPlan, PolicyRun},
+    model::{Dc, Plan},
 };
 
 /// Egress port of one switch for the packets of a pair that arrive at one port.
@@ -30,17 +30,18 @@ pub struct Transit {
     pub egress: PortId,
 }
 
-/// Checks that all switches and policies know what a tunnel is.
+/// Checks that the semantics, every switch and every policy support tunnels. A user's own eBPF program is checked when
+/// it is loaded.
 ///
 /// # Errors
-/// If the candidates are tunnels and the semantics are the artifact's, a datacenter's switch has no agent, or a policy has
-/// trained weights.
+/// If the candidates are tunnels and the semantics are the artifact's, a datacenter's switch has no agent, or a policy
+/// in `wanted`, the labels of the policies to run, has trained weights.
 pub(crate) fn check(
     scenario: &Scenario,
     dcs: &[Dc],
-    policies: &[PolicyRun],
+    wanted: Option<&[String]>,
 ) -> Result<(), PlanError> {
-    if !matches!(scenario.candidate_set, CandidateSet::Tunnels { .. }) {
+    if !scenario.candidate_set.has_tunnels() {
         return Ok(());
     }
     let refused = |why| Err(PlanError::NoTunnels { why });
@@ -54,39 +55,44 @@ pub(crate) fn check(
             dc.name
         ));
     }
-    let is_trained = |run: &&PolicyRun| matches!(run.policy, PolicyPlan::Trained(_));
-    if let Some(run) = policies.iter().find(is_trained) {
+    let is_wanted = |spec: &&PolicySpec| {
+        wanted.is_none_or(|labels| labels.iter().any(|label| label == spec.label()))
+    };
+    let mut specs = scenario.policies.iter().filter(is_wanted);
+    if let Some(spec) = specs.find(|spec| matches!(spec, PolicySpec::Trained(_))) {
         return refused(format!(
             "policy `{}` has weights for a choice at every switch (hint: leave out the policy)",
-            run.label
+            spec.label()
         ));
     }
     Ok(())
 }
 
 impl Plan {
-    /// Returns the rows of each switch, sorted, after the first `count` reconvergences; empty without tunnels.
+    /// Returns the transit rows of the switch of `at`, sorted, after the first `count` reconvergences; empty without
+    /// tunnels.
     #[must_use]
-    pub fn transits_after(&self, count: usize) -> Vec<Vec<Transit>> {
-        let mut rows = vec![BTreeMap::new(); self.switches.len()];
+    pub fn transits(&self, at: DcId, count: usize) -> Vec<Transit> {
+        let mut rows = BTreeMap::new();
+        let mut add = |(from, to), tunnels: &[Vec<PortId>]| {
+            for hops in tunnels.iter().flat_map(|ports| ports.windows(2)) {
+                let [sent, egress] = [hops[0], hops[1]];
+                if self.nodes[self.ports[egress.index()].node.index()].dc == at {
+                    rows.insert((from, to, sent.peer()), egress);
+                }
+            }
+        };
         for (from, switch) in (0u32..).map(DcId).zip(&self.switches) {
             for row in &switch.destinations {
-                self.add_transits((from, row.dc), &row.tunnels, &mut rows);
+                add((from, row.dc), &row.tunnels);
             }
         }
-        for row in self
-            .reconvergences
-            .iter()
-            .take(count)
-            .flat_map(|it| &it.rows)
-        {
-            let (Some(from), Some(switch)) =
-                (DcId::from_index(row.switch), self.switches.get(row.switch))
-            else {
-                continue;
-            };
-            let to = switch.destinations[row.destination].dc;
-            self.add_transits((from, to), &row.tunnels, &mut rows);
+        let changes = self.reconvergences.iter().take(count);
+        for row in changes.flat_map(|change| &change.rows) {
+            let to = self.switches[row.switch].destinations[row.destination].dc;
+            if let Some(from) = DcId::from_index(row.switch) {
+                add((from, to), &row.tunnels);
+            }
         }
         let transit = |((from, to, ingress), egress)| Transit {
             from,
@@ -94,29 +100,12 @@ impl Plan {
             ingress,
             egress,
         };
-        let sorted = rows.into_iter();
-        sorted
-            .map(|rows| rows.into_iter().map(transit).collect())
-            .collect()
+        rows.into_iter().map(transit).collect()
     }
 
-    /// Adds the rows for `tunnels` between a pair to the `rows` of all switches.
-    fn add_transits(
-        &self,
-        (from, to): (DcId, DcId),
-        tunnels: &[Vec<PortId>],
-        rows: &mut [BTreeMap<(DcId, DcId, PortId), PortId>],
-    ) {
-        for hops in tunnels.iter().flat_map(|ports| ports.windows(2)) {
-            let [sent, egress] = [hops[0], hops[1]];
-            let at = self.nodes[self.ports[egress.index()].node.index()].dc;
-            rows[at.index()].insert((from, to, sent.peer()), egress);
-        }
-    }
-
-    /// Returns the egress port of packets from `from` to `to` at a switch on their tunnel, to which the previous switch has
-    /// sent them through `sent`, at the emulated time `at`, relative to the repetition's start; `None` if their link is on
-    /// no tunnel.
+    /// Returns the egress port of packets from `from` to `to` at a switch on their tunnel, to which the previous switch
+    /// has sent them through `sent`, at the emulated time `at`, relative to the repetition's start; `None` if their
+    /// link is on no tunnel.
     #[must_use]
     pub fn transit_port(&self, [from, to]: [DcId; 2], sent: PortId, at: Nanos) -> Option<PortId> {
         let (first, destination) = self.first_row(from, to)?;

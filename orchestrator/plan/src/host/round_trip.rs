@@ -89,8 +89,8 @@ fn longest(
     let all = || (0u32..).map(DcId).zip(&network.dcs);
     let mut max = Nanos::ZERO;
     for (to, end) in all().filter(|(_, dc)| !dc.hosts.is_empty()) {
-        paths.reach_everywhere(network, to)?;
-        let worst = paths.worst(network, to, |ahead: Nanos, port| {
+        paths.check_all_reach(network, to)?;
+        let worst = paths.max_costs(network, to, |ahead: Nanos, port| {
             ahead.saturating_add(cost(&network.link(port.link()).emu))
         });
         for (from, start) in all().filter(|(_, dc)| !dc.hosts.is_empty()) {

@@ -77,7 +77,7 @@ impl<'a> Routing<'a> {
         for (dc, row) in rows.iter().rev() {
             let candidates = row.candidates.iter();
             let mut live = candidates.filter(|it| !is_cut(it.port.link())).peekable();
-            let is_lost = |it: &Candidate| match row.behind(it.port) {
+            let is_lost = |it: &Candidate| match row.rest_of_tunnel(it.port) {
                 Some(behind) => behind.iter().any(|port| is_cut(port.link())),
                 None => stranded[it.next_dc.index()],
             };
@@ -98,7 +98,7 @@ impl<'a> Routing<'a> {
         for (dc, row) in rows.iter().rev() {
             let candidates = row.candidates.iter();
             let mut live = candidates.filter(|it| !is_cut(it.port.link()));
-            connected[dc.index()] = live.any(|it| match row.behind(it.port) {
+            connected[dc.index()] = live.any(|it| match row.rest_of_tunnel(it.port) {
                 Some(behind) => !behind.iter().any(|port| is_cut(port.link())),
                 None => it.next_dc == to || connected[it.next_dc.index()],
             });

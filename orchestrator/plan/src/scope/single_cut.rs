@@ -98,7 +98,7 @@ fn without_a_next_hop(routing: Routing<'_>, to: DcId, links: usize) -> Vec<Fixed
         let mut own = FixedBitSet::with_capacity(links);
         // A path never returns to a link, so the cut of a candidate's link does no harm behind it.
         for candidate in &row.candidates {
-            match row.behind(candidate.port) {
+            match row.rest_of_tunnel(candidate.port) {
                 Some(behind) => own.extend(behind.iter().map(|port| port.link().index())),
                 None => own.union_with(&harmful[candidate.next_dc.index()]),
             }

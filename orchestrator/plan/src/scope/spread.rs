@@ -44,7 +44,7 @@ pub(crate) fn even(routing: Routing<'_>, demands: &[Demand]) -> BTreeMap<PortId,
             let each = at.remove(&dc).unwrap_or(0) / candidates.max(1);
             for candidate in row.candidates.iter().filter(|_| each > 0) {
                 add(&mut offered, candidate.port, each);
-                match row.behind(candidate.port) {
+                match row.rest_of_tunnel(candidate.port) {
                     Some(behind) => behind
                         .iter()
                         .for_each(|&port| add(&mut offered, port, each)),

@@ -82,10 +82,10 @@ enum CutKind {
     OneLink,
 }
 
-/// Returns the cut with the highest utilisation, the first among equals. The cuts are: the links out of each datacenter,
-/// each direction of a link that some traffic cannot avoid, and the tightest cut between each destination and its
-/// senders; with tunnels, the last of these is the tunnels' links into the destination. Only links of candidates count, because no policy takes others. `lines` are the lines of
-/// the scenario's inter-DC links.
+/// Returns the cut with the highest utilisation, the first among equals. The cuts are: the links out of each
+/// datacenter, each direction of a link that some traffic cannot avoid, and the tightest cut between each destination
+/// and its senders or, with tunnels, the tunnels' last links before the destination. Only links of candidates and
+/// tunnels count, because no policy takes others. `lines` are the lines of the scenario's inter-DC links.
 pub(crate) fn tightest(
     routing: Routing<'_>,
     demands: &[Demand],

@@ -2,7 +2,8 @@
 
 use lab_units::{DcId, NodeId, Ratio};
 
-/// Traffic demand of one workload at one sending host, or of a demand matrix from one host to one datacenter, at the paper's scale (before scaling for emulation).
+/// Traffic demand of one workload at one sending host, or of a demand matrix from one host to one datacenter, at the
+/// paper's scale (before scaling for emulation).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Demand {
     pub host: NodeId,

@@ -1,4 +1,5 @@
-//! Load of a plan: the rate that workloads and demand matrices request, and the rate that their flows offer, in paper units.
+//! Load of a plan: the rate that workloads and demand matrices request, and the rate that their flows offer, in paper
+//! units.
 //!
 //! A run is representative of a load only if its flows offer that load over the whole duration.
 

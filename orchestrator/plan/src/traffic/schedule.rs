@@ -188,8 +188,8 @@ enum Sender {
     Rc { tool: Tool, path_mtu: u32 },
 }
 
-/// Flows of one entry in the scenario's `traffic`: an arrival process with its size distribution, or flows from a list or
-/// file.
+/// Flows of one entry in the scenario's `traffic`: an arrival process with its size distribution, or flows from a list
+/// or file.
 enum Read<'a> {
     Sampled(&'a FlowProcess, SizeCdf),
     Listed(Vec<Draft>),

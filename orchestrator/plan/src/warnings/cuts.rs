@@ -78,15 +78,15 @@ fn dead_ends(routing: Routing<'_>, to: DcId, down: &BTreeSet<LinkId>) -> Vec<BTr
     lost
 }
 
-/// Returns the cut links at which packets to a candidate of `row` are lost: those of its tunnel, or those at which the next
-/// switch loses packets, which `lost` has by datacenter.
+/// Returns the cut links at which packets to a candidate of `row` are lost: those of its tunnel, or those at which the
+/// next switch loses packets, which `lost` has by datacenter.
 fn lost_behind(
     row: &Destination,
     candidate: &Candidate,
     lost: &[BTreeSet<LinkId>],
     down: &BTreeSet<LinkId>,
 ) -> BTreeSet<LinkId> {
-    let Some(behind) = row.behind(candidate.port) else {
+    let Some(behind) = row.rest_of_tunnel(candidate.port) else {
         return lost[candidate.next_dc.index()].clone();
     };
     let links = behind.iter().map(|port| port.link());

@@ -64,13 +64,13 @@ impl<'a> Inspection<'a> {
         }
     }
 
-    /// Returns the key that sets the demands, for hints: the one in workloads, in demand matrices, or both.
+    /// Returns the key that sets the demands, for hints: that of workloads, of demand matrices, or both.
     pub fn factor(&self) -> &'static str {
         let of_pairs = self.demands.iter().filter(|it| it.is_of_pair).count();
         match of_pairs {
-            0 => "load",
-            all if all == self.demands.len() => "scale",
-            _ => "load` and `scale",
+            0 => "`load`",
+            all if all == self.demands.len() => "`scale`",
+            _ => "`load` and `scale`",
         }
     }
 

@@ -55,7 +55,7 @@ pub(super) fn cut(inspection: &Inspection<'_>) -> Option<Warning> {
     let lines = lab_scenario::item_lines(inspection.source, "topology.links");
     let cut = tightest_cut::tightest(inspection.routing(), inspection.demands, &lines)?;
     let load = cut.load;
-    let is_of_senders = inspection.load.network.is_empty() && inspection.factor() == "load";
+    let is_of_senders = inspection.load.network.is_empty() && inspection.factor() == "`load`";
     let base = if is_of_senders {
         ", which is a share of the senders' capacity, not of the network's"
     } else {
@@ -64,7 +64,7 @@ pub(super) fn cut(inspection: &Inspection<'_>) -> Option<Warning> {
     load.is_overload().then(|| {
         let text = format!(
             "demands exceed a cut of the network under every policy: {cut}{}; flows pile up there for as long as they \
-             arrive, and FCTs depend on the overload more than on the policy (hint: divide `{}` by {}{base})",
+             arrive, and FCTs depend on the overload more than on the policy (hint: divide {} by {}{base})",
             of_lines(&cut.lines),
             inspection.factor(),
             load.times(),
@@ -106,7 +106,7 @@ pub(super) fn links(inspection: &Inspection<'_>) -> Option<Warning> {
     let worst = over.into_iter().reduce(Load::worse)?;
     let text = format!(
         "ECMP splits demands equally over candidates, so that link `{}` gets {} on average but can carry {}{also}: \
-         under `ecmp`, flows pile up there for as long as they arrive (hint: divide `{}` by {}, or use `wcmp`, \
+         under `ecmp`, flows pile up there for as long as they arrive (hint: divide {} by {}, or use `wcmp`, \
          which \
          splits by capacity)",
         worst.who,
@@ -197,7 +197,7 @@ fn overload<'a>(
     };
     let text = format!(
         "`{}` offers {} on average where {} can carry {}{also}: flows pile up for as long as they \
-         arrive, and FCTs depend on the overload more than on the policy (hint: divide `{}` by {})",
+         arrive, and FCTs depend on the overload more than on the policy (hint: divide {} by {})",
         worst.who,
         about_rate(worst.load.offered_bps),
         worst.by,

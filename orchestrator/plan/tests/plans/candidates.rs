@@ -81,8 +81,8 @@ fn downhill_candidates_are_the_nearer_neighbours_within_the_stretch() {
     assert_eq!(row(&narrow, 1, 4), [(2, 10, 100, 2)]);
 }
 
-/// From dc1 to dc4, the best path is dc1-dc2-dc4; without its links, dc1-dc3-dc4; then the direct link. From dc2 to dc4, it
-/// is the direct link, then dc2-dc3-dc4, then dc2-dc1-dc4.
+/// From dc1 to dc4, the best path is dc1-dc2-dc4; without its links, dc1-dc3-dc4; then the direct link. From dc2 to
+/// dc4, it is the direct link, then dc2-dc3-dc4, then dc2-dc1-dc4.
 #[test]
 fn tunnels_are_the_best_paths_over_the_links_that_are_left() {
     let plan = common::plan(&wan("routing: { candidates: tunnels }"));
@@ -99,8 +99,8 @@ fn tunnels_are_the_best_paths_over_the_links_that_are_left() {
     assert_eq!(rows.count(), 2, "from dc1 and from dc2: {table}");
 }
 
-/// On its tunnel of 13 ms a packet from dc1 passes dc3, from which the way over dc2 would take 6 instead of 8 ms. No tunnel of
-/// dc1 leads from dc2 to dc3.
+/// On its tunnel of 13 ms a packet from dc1 passes dc3, from which the way over dc2 would take 6 instead of 8 ms. No
+/// tunnel of dc1 leads from dc2 to dc3.
 #[test]
 fn a_packet_in_a_tunnel_does_not_take_the_best_path_of_the_switches_on_its_way() {
     let plan = common::plan(&wan("routing: { candidates: tunnels, tunnels: { k: 2 } }"));
@@ -121,23 +121,26 @@ fn a_packet_in_a_tunnel_does_not_take_the_best_path_of_the_switches_on_its_way()
         without.transit_port([dc1, dc4], port(1, 3), Nanos::ZERO),
         None
     );
-    assert_eq!(without.transits_after(0), vec![vec![]; 4]);
+    assert_eq!(without.transits(dc1, 0), []);
 }
 
 #[test]
-fn who_cannot_follow_a_tunnel_is_refused() {
-    let tunnels = "routing: { candidates: tunnels }";
-    for (more, who) in [
+fn legacy_switches_the_artifacts_semantics_and_trained_policies_refuse_tunnels() {
+    let text = wan("routing: { candidates: tunnels }");
+    for (text, who) in [
         (
-            "transport: { semantics: artifact }",
+            format!("{text}transport: {{ semantics: artifact }}\n"),
             "the artifact's switches",
         ),
-        ("agent", "the switch of `dc3` has no agent"),
+        (
+            text.replace("{ name: dc3 }", "{ name: dc3, agent: legacy }"),
+            "the switch of `dc3` has no agent",
+        ),
+        (
+            text.replace("[ecmp, lcmp]", "[ecmp, redte]"),
+            "policy `redte` has weights",
+        ),
     ] {
-        let text = match more {
-            "agent" => wan(tunnels).replace("{ name: dc3 }", "{ name: dc3, agent: legacy }"),
-            _ => wan(&format!("{tunnels}\n{more}")),
-        };
         let options = PlanOptions {
             engine: Engine::Sim,
             ..PlanOptions::default()
@@ -471,16 +474,20 @@ proptest! {
         }
     }
 
-    /// The tunnels of a pair see no datacenter twice, share no link, and become longer; the first has the least delay. From
-    /// each first link on, the rows of the other switches lead along the tunnel. As many remain as there are after the
-    /// links of all of them are cut: none, or the maximum has been reached.
+    /// A tunnel visits no datacenter twice. The tunnels of a pair share no link, and the first has the least delay. The
+    /// transit rows lead along each tunnel. If there are fewer than `k`, the links that are left do not connect the
+    /// pair.
     #[test]
     fn tunnels_share_no_link_and_the_switches_on_the_way_follow_them(sketch in sketch()) {
         let max = usize::from(sketch.max);
         let routing = format!("candidates: tunnels, tunnels: {{ k: {max} }}");
         let plan = common::simulated(&sketch.text().replace(&sketch.routing(), &routing));
         let least = least_delays(&plan);
-        let transits = plan.transits_after(0);
+        let transits: Vec<Vec<Transit>> = (0u32..)
+            .map(DcId)
+            .take(plan.dcs.len())
+            .map(|dc| plan.transits(dc, 0))
+            .collect();
         let dc = |port: PortId| plan.nodes[plan.ports[port.index()].node.index()].dc;
         for (from, switch) in plan.switches.iter().enumerate() {
             for row in &switch.destinations {

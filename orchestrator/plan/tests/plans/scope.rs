@@ -376,29 +376,30 @@ fn cuts_before_the_first_flow_change_nothing() {
     assert_eq!(early("41 ms"), [""; 0]);
 }
 
-/// With two tunnels from a to d, each switch on the way follows. Half of 12.5 Gbit/s goes over each; every cut strands the
-/// pair, because a switch knows only its own links; and no switch behind the first has a choice.
+/// Two tunnels lead from a to d, and only a has a choice between them. A host of 100 Gbit/s offers half of that, and
+/// half goes over each tunnel, so that the links of 40 Gbit/s over c are the busiest, at 25. A cut of a link strands a
+/// pair in one direction: data if it is behind a, which knows only its own links, and otherwise ACKs, whose first
+/// switch is d.
 #[test]
-fn tunnels_are_what_a_switch_knows_of_the_links_behind_its_own() {
-    let rest = "traffic: [{ workload: { sizes: workloads/large.csv, pairs: [{ from: a, to: d }], load: 50%, duration: 1 s } }]
+fn a_cut_behind_the_first_switch_strands_a_pair_with_tunnels() {
+    let rest = "traffic:
+  - workload: { sizes: workloads/large.csv, pairs: [{ from: a, to: d }], load: 50%, duration: 1 s }
 policies: [ecmp, lcmp]
 routing: { candidates: tunnels }";
-    let over_c = "rate: 40 Gbit, delay: 6 ms";
-    let found = scope_of(&diamond([ALIKE[0], over_c], rest));
+    let found = scope_of(&diamond([ALIKE[0], "rate: 40 Gbit, delay: 6 ms"], rest));
     assert_eq!((found.choice.pairs, found.choice.pairs_with_choice), (1, 1));
     let busiest = found.busiest.unwrap();
-    // The host's NIC has 25 Gbit/s by default; half of it is offered, and half of that goes over c.
-    let half = busiest.load.capacity_bps;
-    assert_eq!((busiest.link.as_str(), half), ("a-c", 40_000_000_000));
-    let cut = found.tightest.unwrap();
-    assert_eq!(cut.load.capacity_bps, 140_000_000_000);
-    assert_eq!(cut.load.offered_bps, 2 * busiest.load.offered_bps);
-    let harmful = found.single_cuts.harmful;
+    assert_eq!(busiest.link, "a-c");
+    let gbit = 1_000_000_000;
+    assert_eq!(
+        (busiest.load.offered_bps, busiest.load.capacity_bps),
+        (25 * gbit, 40 * gbit)
+    );
+    let cut = found.tightest.unwrap().load;
+    assert_eq!((cut.offered_bps, cut.capacity_bps), (50 * gbit, 140 * gbit));
+    let harmful = found.single_cuts.harmful.iter();
     let names: Vec<_> = harmful
-        .iter()
         .map(|cut| (cut.link.as_str(), cut.stranded))
         .collect();
-    // ACKs return over tunnels of their own, so that every link counts for one of the two directions; the first link of a
-    // tunnel has an alternative.
     assert_eq!(names, [("a-b", 1), ("b-d", 1), ("a-c", 1), ("c-d", 1)]);
 }

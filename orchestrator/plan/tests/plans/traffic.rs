@@ -591,9 +591,9 @@ fn starts_of(plan: &Plan, from: &str, to: &str) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// In 4 s, 10, 5 and 2 Gbit/s are 5,000, 2,500 and 1,000 flows with 1 MB, of which each of `a`'s two hosts sends
-/// half: one every 1.6 ms and 3.2 ms, and `b`'s host one every 4 ms. With the first one within the first gap, the number
-/// is exact. At half the scale it is half.
+/// In 4 s, 10, 5 and 2 Gbit/s are 5,000, 2,500 and 1,000 flows with 1 MB, of which each of `a`'s two hosts sends half:
+/// one every 1.6 ms and 3.2 ms, and `b`'s host one every 4 ms. With the first one within the first gap, the number is
+/// exact. At half the scale it is half.
 #[test]
 fn even_flows_of_a_matrix_have_its_rates_exactly() {
     for (scale, divisor) in [("1", 1), ("0.5", 2)] {

@@ -86,7 +86,7 @@ pub enum DemandError {
     #[error(
         "there is no datacenter `{found}`, by name or label{}",
         suggestion.as_ref().map_or_else(
-            || " (hint: `lcmp-lab plan` lists the datacenters)".to_owned(),
+            || " (hint: write a name of the topology, or the label of a node in its graph)".to_owned(),
             |name| format!(" (hint: did you mean `{name}`?)"),
         )
     )]

@@ -326,7 +326,7 @@ pub enum ProblemKind {
 
     // Problems with routing.
     #[error(
-        "`{key}` bounds the candidates of `{rule}`, but these are `{found}` (hint: write `candidates: {rule}`, or remove \
+        "`{key}` is for the candidates `{rule}`, but these are `{found}` (hint: write `candidates: {rule}`, or remove \
          `{key}`)"
     )]
     OtherCandidates {

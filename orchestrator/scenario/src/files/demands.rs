@@ -58,14 +58,15 @@ impl DemandFormat {
     }
 }
 
-/// Parses the demands above zero of `source`. `nodes` is the number of nodes in the graph of which the topology was made,
-/// to which only REPETITA's format refers.
+/// Parses the demands above zero of `source`. `is_own_graph` is true if the topology was made of this file, and `nodes`
+/// is the number of nodes in the graph of which it was made, to which REPETITA's format refers.
 ///
 /// # Errors
 /// If the text does not have the format, or a rate is no rate.
 pub(crate) fn parse_demands(
     format: DemandFormat,
     source: SourceText<'_>,
+    is_own_graph: bool,
     nodes: usize,
 ) -> Result<Vec<FileDemand>, ScenarioErrors> {
     match format {
@@ -73,7 +74,13 @@ pub(crate) fn parse_demands(
         DemandFormat::SndLib => {
             let graph = read(Format::Xml, source.text.as_bytes())
                 .map_err(|error| refused(source, error))?;
-            let name = |node: usize| DemandEnd::Name(graph.nodes[node].id.clone());
+            let name = |node: usize| {
+                if is_own_graph {
+                    DemandEnd::Node(node)
+                } else {
+                    DemandEnd::Name(graph.nodes[node].id.clone())
+                }
+            };
             let demands = graph.demands.iter().map(|demand| FileDemand {
                 from: name(demand.ends[0]),
                 to: name(demand.ends[1]),

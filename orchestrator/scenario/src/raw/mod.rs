@@ -124,10 +124,10 @@ pub type Policies = At<Vec<At<WordOr<PolicyName, Policy>>>>;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Routing {
-    /// Rule by which a switch's neighbours become candidates for a destination. `fewest-hops`: all neighbours from which
-    /// a path needs one inter-DC link less, as in the paper's artifact; `downhill-delay`: all neighbours that are nearer
-    /// by least delay, within the bounds of `stretch` and `max`; `tunnels`: the first links of paths that the first
-    /// switch chooses among and all others follow. With each, packets cannot loop.
+    /// Rule by which a switch's neighbours become candidates for a destination. `fewest-hops`: all neighbours from
+    /// which a path needs one inter-DC link less, as in the paper's artifact; `downhill-delay`: all neighbours that are
+    /// nearer by least delay, within the bounds of `stretch` and `max`; `tunnels`: the first links of paths that the
+    /// first switch chooses among and all others follow. With each, packets cannot loop.
     #[schemars(extend("default" = FEWEST_HOPS))]
     pub candidates: Maybe<Text<CandidateRule>>,
     /// With `downhill-delay`: largest one-way delay of the best path through a candidate, divided by the least delay
@@ -161,8 +161,8 @@ pub struct Tunnels {
     /// left, and so on.
     #[schemars(extend("default" = defaults::TUNNELS, "minimum" = limits::MIN_CANDIDATES, "maximum" = limits::MAX_CANDIDATES))]
     pub k: Maybe<Text<u8>>,
-    /// What the tunnels of a pair must not share. `edge`: links, so that the link over which a packet arrives names its
-    /// tunnel, and packets need no label.
+    /// Element that no two tunnels of a pair share. `edge`: a link, so that the link over which a packet arrives names
+    /// its tunnel, and packets need no label.
     #[schemars(extend("default" = EDGE))]
     pub disjoint: Maybe<Text<Disjoint>>,
 }
@@ -177,7 +177,7 @@ pub enum Disjoint {
 const EDGE: &str = "edge";
 
 words! {
-    Disjoint: "what tunnels do not share" = &[(EDGE, Self::Edge)];
+    Disjoint: "an element that tunnels do not share" = &[(EDGE, Self::Edge)];
 }
 
 /// Rule by which a switch's neighbours become candidates.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use lab_topologies::{NameRules, names::names};
+use lab_topologies::names::plain_letters;
 use lab_units::BitsPerSec;
 
 use super::{context::Context, topology::IndexedTopology};
@@ -14,7 +14,8 @@ use crate::{
     suggest::did_you_mean,
 };
 
-/// Returns the rates of the matrix at `path`, whose text is in `files`: one per ordered pair, sorted by datacenter. Demands of the same pair are added up. `range` is the byte range of the path in the scenario.
+/// Returns the rates of the matrix at `path`, whose text is in `files`: one per ordered pair, sorted by datacenter.
+/// Demands between the same pair are added up. `range` is the byte range of the path in the scenario.
 ///
 /// # Errors
 /// With the problems of the file.
@@ -42,7 +43,8 @@ pub(super) fn rates(
         return Ok(Vec::new());
     };
     let source = SourceText { name: path, text };
-    let demands = parse_demands(format, source, network.dc_of_node.len())?;
+    let is_own_graph = import == Some(path);
+    let demands = parse_demands(format, source, is_own_graph, network.dc_of_node.len())?;
     let (sums, mut findings) = sums(network, &demands);
     if demands.is_empty() {
         let end = text.trim_end().len();
@@ -72,7 +74,7 @@ type Sums = BTreeMap<(usize, usize), u64>;
 
 /// Returns the summed rate of every pair, and the problems of the demands.
 fn sums(network: &IndexedTopology, demands: &[FileDemand]) -> (Sums, Vec<Finding<DemandError>>) {
-    let labels = labels(network);
+    let labels = Labels::of(network);
     let mut sums = Sums::new();
     let mut findings = Vec::new();
     for demand in demands {
@@ -106,15 +108,34 @@ fn sums(network: &IndexedTopology, demands: &[FileDemand]) -> (Sums, Vec<Finding
     (sums, findings)
 }
 
-/// Returns the indices of the datacenters with each label.
-fn labels(network: &IndexedTopology) -> BTreeMap<&str, Vec<usize>> {
-    let mut labels: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (index, dc) in network.model.dcs.iter().enumerate() {
-        if let Some(label) = &dc.label {
-            labels.entry(label).or_default().push(index);
+/// Indices of the datacenters by the labels of their nodes.
+#[derive(Default)]
+struct Labels<'n> {
+    exact: BTreeMap<&'n str, Vec<usize>>,
+    /// By the labels without accents, case and all but letters and digits.
+    plain: BTreeMap<String, Vec<usize>>,
+}
+
+impl<'n> Labels<'n> {
+    fn of(network: &'n IndexedTopology) -> Self {
+        let mut labels = Self::default();
+        for (index, dc) in network.model.dcs.iter().enumerate() {
+            if let Some(label) = &dc.label {
+                labels.exact.entry(label).or_default().push(index);
+                let plain = labels.plain.entry(plain_letters(label));
+                plain.or_default().push(index);
+            }
         }
+        labels
     }
-    labels
+
+    /// Returns the datacenters with the label `name` or, if there are none, with a label of the same letters and
+    /// digits.
+    fn find(&self, name: &str) -> &[usize] {
+        let exact = self.exact.get(name);
+        let found = exact.or_else(|| self.plain.get(&plain_letters(name)));
+        found.map_or(&[], Vec::as_slice)
+    }
 }
 
 /// Returns the index of the datacenter that `end` names.
@@ -123,7 +144,7 @@ fn labels(network: &IndexedTopology) -> BTreeMap<&str, Vec<usize>> {
 /// If there is no such datacenter, or several, or if it has no hosts.
 fn with_hosts(
     network: &IndexedTopology,
-    labels: &BTreeMap<&str, Vec<usize>>,
+    labels: &Labels<'_>,
     end: &DemandEnd,
 ) -> Result<usize, DemandError> {
     let index = match end {
@@ -140,38 +161,25 @@ fn with_hosts(
     Ok(index)
 }
 
-/// Returns the index of the datacenter called `name`: by its name, by its label in the graph, or by the name that the
-/// label `name` would get.
-fn named(
-    network: &IndexedTopology,
-    labels: &BTreeMap<&str, Vec<usize>>,
-    name: &str,
-) -> Result<usize, DemandError> {
+/// Returns the index of the datacenter called `name`: by its name, by its label in the graph, or by another spelling of
+/// the label, with the same letters and digits.
+fn named(network: &IndexedTopology, labels: &Labels<'_>, name: &str) -> Result<usize, DemandError> {
     if let Some(index) = network.index_of(name) {
         return Ok(index);
     }
-    match labels.get(name).map(Vec::as_slice) {
-        Some([index]) => return Ok(*index),
-        Some([first, second, ..]) => {
-            return Err(DemandError::Ambiguous {
-                found: name.to_owned(),
-                first: network.name(*first).to_owned(),
-                second: network.name(*second).to_owned(),
-            });
+    match labels.find(name) {
+        [index] => Ok(*index),
+        [first, second, ..] => Err(DemandError::Ambiguous {
+            found: name.to_owned(),
+            first: network.name(*first).to_owned(),
+            second: network.name(*second).to_owned(),
+        }),
+        [] => {
+            let dcs = network.model.dcs.iter().map(|dc| dc.name.as_str());
+            Err(DemandError::UnknownDc {
+                found: crate::error::excerpt(name),
+                suggestion: did_you_mean(name, dcs),
+            })
         }
-        Some([]) | None => {}
     }
-    let rules = NameRules {
-        max: limits::MAX_DC_NAME,
-        reserved: limits::RESERVED_NAMES,
-    };
-    let cleaned = names(std::iter::once(name), rules).pop();
-    let index = cleaned.and_then(|cleaned| network.index_of(&cleaned));
-    index.ok_or_else(|| {
-        let dcs = network.model.dcs.iter().map(|dc| dc.name.as_str());
-        DemandError::UnknownDc {
-            found: crate::error::excerpt(name),
-            suggestion: did_you_mean(name, dcs),
-        }
-    })
 }

@@ -22,7 +22,7 @@ pub(super) struct WithoutAgent {
 enum MissedTable {
     /// New path costs or candidates, as an index into [`World::path_cost_updates`](crate::World::path_cost_updates).
     PathCosts(usize),
-    /// Rows for packets on tunnels, as an index into [`World::transits`](crate::World::transits).
+    /// Transit rows, as an index into [`World::transits`](crate::World::transits).
     Transits(usize),
     /// Hash buckets of the next hops to a datacenter.
     Buckets(u32, Buckets),
@@ -92,7 +92,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Installs the rows for packets on tunnels at `index`. If the switch has no agent, they are kept for the next agent.
+    /// Installs the transit rows at `index`. If the switch has no agent, they are kept for the next agent.
     pub(super) fn update_transits(&mut self, index: usize) {
         let world = self.world;
         match &mut self.dci.without_agent {

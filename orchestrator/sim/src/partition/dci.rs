@@ -28,7 +28,7 @@ use crate::{
 pub(super) struct Dci<'w> {
     /// Candidates by destination datacenter.
     pub candidates: Vec<&'w [PortCandidate]>,
-    /// Rows for packets on tunnels; `None` without tunnels.
+    /// Transit rows; `None` without tunnels.
     pub transits: Option<&'w Transits>,
     pub table: FlowTable,
     pub counters: Counters,
@@ -188,8 +188,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         chosen
     }
 
-    /// Returns the port, up or down, of a packet for which another datacenter's switch has chosen the tunnel, with `None` in
-    /// it if this switch does not know the tunnel. Returns `None` without tunnels, or if this switch is to choose.
+    /// Returns the egress port, up or down, of a packet whose tunnel another datacenter's switch has chosen;
+    /// `Some(None)` if this switch has no row for it. `None` if this switch chooses, or there are no tunnels.
     #[inline]
     fn transit(&self, ingress: u32, packet: &Packet) -> Option<Option<u32>> {
         let transits = self.dci.transits?;
@@ -207,8 +207,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 
     /// Returns the port at which a packet without a next hop is counted as dropped: the dead port of its tunnel, or to
-    /// which its flow is pinned, else the first candidate's port. A packet is counted at `ingress` if the switch is not a DCI switch, or
-    /// is in the destination datacenter.
+    /// which its flow is pinned, else the first candidate's port. A packet is counted at `ingress` if the switch is not
+    /// a DCI switch, or is in the destination datacenter.
     #[cold]
     pub(super) fn dead_end(&mut self, ingress: u32, packet: &Packet) -> u32 {
         let to_dc = self.world.network.host_dcs[usize::from(packet.to)];

@@ -19,7 +19,7 @@ enum FaultTarget {
     Port(u32, FaultChange),
     /// New path costs or new candidates, as an index into [`World::path_cost_updates`].
     PathCosts(usize),
-    /// New rows for packets on tunnels, as an index into [`World::transits`].
+    /// New transit rows, as an index into [`World::transits`].
     Transits(usize),
     /// Crash of the DCI switch's agent.
     AgentCrash,

@@ -59,7 +59,7 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub paper: PaperUnits,
     /// Path costs that change at faults, in the order of the faults, then candidates that change at reconvergences.
     pub path_cost_updates: Vec<PathCostUpdate>,
-    /// Rows of all switches for packets on tunnels, by datacenter, from a time on; empty without tunnels.
+    /// Transit rows of all switches, by datacenter, from a time on; empty without tunnels.
     pub transits: Vec<(SimTime, Vec<Transits>)>,
     /// True if candidates change at reconvergences, so that a flow may be pinned to a port that is none any more.
     pub reconverges: bool,

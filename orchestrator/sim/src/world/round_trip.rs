@@ -90,7 +90,7 @@ impl<'p> Detours<'p> {
         let through: Vec<Trips> = candidates
             .iter()
             .map(|candidate| {
-                let tunnel = row.and_then(|row| row.behind(candidate.port));
+                let tunnel = row.and_then(|row| row.rest_of_tunnel(candidate.port));
                 let rest = match tunnel {
                     Some(ports) => ports
                         .iter()

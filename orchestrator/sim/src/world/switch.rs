@@ -2,7 +2,7 @@
 
 use lab_plan::{Plan, PolicyPlan, PolicyRun, Transit};
 use lab_policy::{LcmpConfig, OwnPolicy, Path, UcmpConfig, own};
-use lab_units::{CandidateSet, Nanos, NodeId, PortId};
+use lab_units::{DcId, Nanos, NodeId, PortId};
 use rustc_hash::FxHashMap;
 
 use super::order::rank;
@@ -71,7 +71,7 @@ impl SwitchFacts {
         let row = |(to_dc, candidates): (u32, &Vec<PortCandidate>)| NextHopRow {
             to_dc,
             ports: candidates.iter().map(|it| it.port).collect(),
-            behind: self.behind(to_dc, candidates),
+            rests: self.rests(to_dc, candidates),
         };
         SwitchRows {
             is_legacy: self.is_legacy,
@@ -80,7 +80,7 @@ impl SwitchFacts {
     }
 
     /// Returns the egress ports behind each candidate, on its tunnel; empty without tunnels.
-    fn behind(&self, to_dc: u32, candidates: &[PortCandidate]) -> Vec<Vec<u32>> {
+    fn rests(&self, to_dc: u32, candidates: &[PortCandidate]) -> Vec<Vec<u32>> {
         let tunnels = &self.tunnels[to_dc as usize];
         let of = |candidate: &PortCandidate| {
             let mut split = tunnels.iter().filter_map(|ports| ports.split_first());
@@ -164,10 +164,10 @@ fn sim_ports(network: &Network, tunnels: &[Vec<PortId>]) -> Vec<Vec<u32>> {
     tunnels.iter().map(ports).collect()
 }
 
-/// Returns the rows of all switches for packets on tunnels, by datacenter, at the start and after each reconvergence, with
+/// Returns the transit rows of all switches, by datacenter, at the start and after each reconvergence, with
 /// their times; empty without tunnels.
 pub(super) fn transits(plan: &Plan, network: &Network) -> Vec<(SimTime, Vec<Transits>)> {
-    if !matches!(plan.candidate_set, CandidateSet::Tunnels { .. }) {
+    if !plan.candidate_set.has_tunnels() {
         return Vec::new();
     }
     let row = |it: Transit| {
@@ -177,7 +177,8 @@ pub(super) fn transits(plan: &Plan, network: &Network) -> Vec<(SimTime, Vec<Tran
     let times = plan.reconvergences.iter().map(|change| change.at_ns);
     let times = std::iter::once(Nanos::ZERO).chain(times);
     let rows = |(count, at): (usize, Nanos)| {
-        let all = plan.transits_after(count).into_iter();
+        let dcs = (0u32..).map(DcId).take(plan.dcs.len());
+        let all = dcs.map(|dc| plan.transits(dc, count));
         let rows = all.map(|rows| rows.into_iter().map(row).collect());
         (at.into(), rows.collect())
     };

@@ -6,8 +6,8 @@ use lab_sim::EndReason;
 
 use crate::lab::{ACK, HOST_DELAY, MILLI, PACKET, Run, plan, simulate, simulate_until};
 
-/// Returns a scenario with two tunnels from dc1 to dc4 that cross at dc5: over dc2, dc5 and dc6 in 4 ms, and over dc3, dc5 and
-/// dc7 in 7 ms. Sixteen flows of one packet start at `start`, one per millisecond.
+/// Returns a scenario with two tunnels from dc1 to dc4 that cross at dc5: over dc2, dc5 and dc6 in 4 ms, and over dc3,
+/// dc5 and dc7 in 7 ms. Sixteen flows of one packet start at `start`, one per millisecond.
 fn crossing(start: u64, more: &str) -> String {
     let flows = (0..16).map(|flow| {
         format!(
@@ -66,8 +66,8 @@ fn delays(run: &Run) -> Vec<u64> {
     (0u32..16).zip(0u64..).map(between).collect()
 }
 
-/// A packet takes 4 or 7 ms, and its ACK does. At dc5 a packet from dc2 goes on to dc6, and one from dc3 to dc7: were they
-/// to change the tunnel there, they would take 5 or 6 ms. Only dc1 decides about data, and only dc4 about ACKs.
+/// A packet takes 4 or 7 ms, and its ACK does. At dc5 a packet from dc2 goes on to dc6, and one from dc3 to dc7: were
+/// they to change the tunnel there, they would take 5 or 6 ms. Only dc1 decides about data, and only dc4 about ACKs.
 #[test]
 fn tunnels_that_cross_stay_apart() {
     for threads in [1, 3] {
@@ -85,8 +85,8 @@ fn tunnels_that_cross_stay_apart() {
     }
 }
 
-/// After the cuts dc1 still has a live first link, to dc3. It does not know that its tunnel is cut at dc7, and dc5, which
-/// could send the packets to dc6, follows the tunnel.
+/// After the cuts dc1 still has a live first link, to dc3. It does not know that its tunnel is cut at dc7, and dc5,
+/// which could send the packets to dc6, follows the tunnel.
 #[test]
 fn a_switch_on_the_way_does_not_repair_a_tunnel() {
     let text = crossing(20, &format!("{TUNNELS}\nfaults: [{CUTS}]"));
@@ -102,8 +102,9 @@ fn ends(text: &str) -> [u64; 2] {
     [ends.clone().min(), ends.max()].map(|end| end.expect("there are flows"))
 }
 
-/// From 60 ms on, the tunnel is dc1-dc3-dc5-dc6-dc4, of 5 ms. The flows' first packets are lost; their timers of 20 ms end
-/// at least once between 60 and 80 ms. If dc5 has no agent from 5 ms to 100 ms, it follows the old tunnels until then.
+/// From 60 ms on, the tunnel is dc1-dc3-dc5-dc6-dc4, of 5 ms. The flows' first packets are lost; their timers of 20 ms
+/// end at least once between 60 and 80 ms. If dc5 has no agent from 5 ms to 100 ms, it follows the old tunnels until
+/// then.
 #[test]
 fn reconvergence_changes_the_tunnels_at_all_switches_with_an_agent() {
     let text = |faults: &str| crossing(20, &format!("{RECONVERGING}\nfaults: [{CUTS}{faults}]"));

@@ -34,7 +34,7 @@ pub fn problem(plan: &Plan) -> Problem {
 }
 
 /// Returns the traffic of the scenario's workloads and demand matrices at each of `scenarios`' loads.
-/// Fails on a scenario without workloads, with exit code 2.
+/// Fails on a scenario without workloads and demand matrices, with exit code 2.
 pub fn traffic(loaded: &Loaded, scenarios: &[Scenario], plan: &Plan) -> Result<Traffic, Failure> {
     let interval = TeConfig::DEFAULT.interval_ns;
     let mut sizes = Vec::new();
@@ -50,7 +50,7 @@ pub fn traffic(loaded: &Loaded, scenarios: &[Scenario], plan: &Plan) -> Result<T
     }
     if sizes.is_empty() {
         return Err(Failure::usage(
-            "the scenario has no workload to take demands from (hint: give `lcmp-lab train` a file of demands by `--demands`)",
+            "the scenario has no workload or demand matrix to take demands from (hint: give `lcmp-lab train` a file of demands by `--demands`)",
         ));
     }
     let loads = scenarios.iter().map(|scenario| {

@@ -167,7 +167,7 @@ pub(crate) fn longest_path(network: &Network, paths: &Paths) -> u32 {
         .filter_map(|(id, dc)| Some((id, paths::climb(network, *dc.hosts.first()?).len())))
         .collect();
     let switches = heights.iter().flat_map(|(to, down)| {
-        let most = paths.worst(network, *to, |links: u32, _| links + 1);
+        let most = paths.max_costs(network, *to, |links: u32, _| links + 1);
         heights.iter().filter_map(move |(from, up)| {
             // A path has one switch fewer than it has links, because both of its ends are hosts.
             let links = u32::try_from(up + down).unwrap_or(u32::MAX);

@@ -72,7 +72,7 @@ fn path_row(
 
 /// Returns the name of the next hop at `port`, or all names on the tunnel that starts there, joined by `-`.
 fn by(plan: &Plan, destination: &Destination, port: PortId) -> String {
-    let behind = destination.behind(port).unwrap_or_default();
+    let behind = destination.rest_of_tunnel(port).unwrap_or_default();
     let hops = std::iter::once(&port).chain(behind);
     hops.map(|hop| plan.next_hop(*hop))
         .collect::<Vec<_>>()
