@@ -124,8 +124,10 @@ fn of_matrix(
             is_of_pair: true,
         }));
     }
-    let network = None;
-    Ok(WorkloadDemands { hosts, network })
+    Ok(WorkloadDemands {
+        hosts,
+        network: None,
+    })
 }
 
 /// Returns the demands of all hosts, one workload after the other.
