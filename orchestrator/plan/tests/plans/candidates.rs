@@ -124,6 +124,51 @@ fn a_packet_in_a_tunnel_does_not_take_the_best_path_of_the_switches_on_its_way()
     assert_eq!(without.transits(dc1, 0), []);
 }
 
+/// Without the link from dc1 to dc2, the best path is dc1-dc3-dc2-dc4. At dc3, its packets arrive over the same link as those
+/// of the old tunnel dc1-dc3-dc4, and the new row replaces the old one. The old row of dc2 stays, for packets that dc1 sent
+/// there before the change, and dc2 has a new one for packets from dc3.
+#[test]
+fn old_transit_rows_stay_where_no_new_tunnel_enters() {
+    let routing = "routing: { candidates: tunnels, tunnels: { k: 2 }, reconverge: { after: 5 ms } }
+faults: [{ at: 10 ms, link: [dc1, dc2], down: true }]";
+    let plan = common::plan(&wan(routing));
+    let port = |from: u32, next: u32| {
+        let ports = &plan.nodes[plan.switches[from as usize - 1].node.index()].ports;
+        let name = format!("dc{next}");
+        let mut found = ports.iter().filter(|port| plan.next_hop(**port) == name);
+        *found.next().unwrap()
+    };
+    let pair = [DcId(0), DcId(3)];
+    let rows = |dc: u32, count| {
+        let rows = plan.transits(DcId(dc - 1), count).into_iter();
+        let of_pair = rows.filter(|row| [row.from, row.to] == pair);
+        of_pair
+            .map(|row| (row.ingress, row.egress))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(rows(2, 0), [(port(2, 1), port(2, 4))]);
+    assert_eq!(rows(3, 0), [(port(3, 1), port(3, 4))]);
+    let mut later = rows(2, 1);
+    later.sort_by_key(|(ingress, _)| *ingress == port(2, 3));
+    assert_eq!(later, [(port(2, 1), port(2, 4)), (port(2, 3), port(2, 4))]);
+    assert_eq!(rows(3, 1), [(port(3, 1), port(3, 2))]);
+    let change = plan.reconvergences[0].at_ns;
+    let before = Nanos::new(change.get() - 1);
+    for (sent, at, expected) in [
+        (port(1, 3), before, Some(port(3, 4))),
+        (port(1, 3), change, Some(port(3, 2))),
+        (port(3, 2), before, None),
+        (port(3, 2), change, Some(port(2, 4))),
+        (port(1, 2), change, Some(port(2, 4))),
+    ] {
+        assert_eq!(
+            plan.transit_port(pair, sent, at),
+            expected,
+            "{sent:?} at {at}"
+        );
+    }
+}
+
 #[test]
 fn legacy_switches_the_artifacts_semantics_and_trained_policies_refuse_tunnels() {
     let text = wan("routing: { candidates: tunnels }");

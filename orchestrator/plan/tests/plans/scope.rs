@@ -403,3 +403,66 @@ routing: { candidates: tunnels }";
         .collect();
     assert_eq!(names, [("a-b", 1), ("b-d", 1), ("a-c", 1), ("c-d", 1)]);
 }
+
+/// From 5 ms on the second link of a tunnel from a is cut, which a cannot see, so that data can be lost. The link is the first
+/// of a tunnel from d, which sends ACKs over the other one.
+#[test]
+fn a_pair_has_no_next_hop_while_its_switch_can_choose_a_tunnel_that_is_cut() {
+    let faults = "faults:
+  - { at: 5 ms, link: [b, d], down: true }
+  - { at: 30 ms, link: [b, d], up: true }";
+    let rest = format!("policies: [ecmp]\n{FLOW}\nrouting: {{ candidates: tunnels }}\n{faults}");
+    let expected = Outage {
+        from_ns: Nanos::from_millis(5),
+        to_ns: Some(Nanos::from_millis(30)),
+        pairs: vec![["a", "d"].map(str::to_owned)],
+        lines: vec![19],
+    };
+    assert_eq!(scope_of(&diamond(ALIKE, &rest)).outages, [expected]);
+}
+
+/// Half of 50 Gbit/s goes over each tunnel, and the tunnel over b narrows to 20 behind b. Out of a lead 200 Gbit/s, into d
+/// 120. With both links into d cut, no tunnel is left.
+#[test]
+fn a_tunnel_loads_all_its_links_and_is_cut_at_any_of_them() {
+    let text = |faults: &str| {
+        let links = diamond(
+            ["rate: 100 Gbit, delay: 5 ms", "rate: 100 Gbit, delay: 6 ms"],
+            "",
+        );
+        let narrow = links.replace("[b, d], rate: 100 Gbit", "[b, d], rate: 20 Gbit");
+        format!(
+            "{narrow}traffic:
+  - workload: {{ sizes: workloads/large.csv, pairs: [{{ from: a, to: d }}], load: 50%, duration: 1 s }}
+policies: [ecmp]
+routing: {{ candidates: tunnels }}
+faults: [{faults}]
+"
+        )
+    };
+    let found = scope_of(&text(""));
+    let gbit = 1_000_000_000;
+    let busiest = found.busiest.unwrap();
+    assert_eq!(busiest.link, "b-d");
+    assert_eq!(
+        (busiest.load.offered_bps, busiest.load.capacity_bps),
+        (25 * gbit, 20 * gbit)
+    );
+    let cut = found.tightest.unwrap();
+    assert_eq!(cut.links, ["b-d", "c-d"]);
+    assert_eq!(
+        (cut.load.offered_bps, cut.load.capacity_bps),
+        (50 * gbit, 120 * gbit)
+    );
+    let one = "{ at: 5 ms, link: [b, d], down: true }";
+    assert_eq!(warnings("cut-off", &text(one)).len(), 0);
+    let both = format!("{one}, {{ at: 5 ms, link: [c, d], down: true }}");
+    assert_eq!(warnings("cut-off", &text(&both)).len(), 1);
+    // To e there is one tunnel, because all paths share the link from d; it leads over b.
+    let to_e = |faults| text(faults).replace("to: d }]", "to: e }]");
+    assert_eq!(warnings("cut-off", &to_e(one)).len(), 1);
+    assert_eq!(
+        warnings("cut-off", &to_e(&one.replace("[b, d]", "[c, d]"))).len(),
+        0
+    );
+}
