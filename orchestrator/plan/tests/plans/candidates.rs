@@ -99,7 +99,7 @@ fn tunnels_are_the_best_paths_over_the_links_that_are_left() {
     assert_eq!(rows.count(), 2, "from dc1 and from dc2: {table}");
 }
 
-/// On its tunnel of 13 ms a packet from dc1 passes dc3, from which the way over dc2 would take 6 instead of 8 ms. No
+/// On its tunnel of 13 ms a packet from dc1 passes dc3, from which the path over dc2 would take 6 instead of 8 ms. No
 /// tunnel of dc1 leads from dc2 to dc3.
 #[test]
 fn a_packet_in_a_tunnel_does_not_take_the_best_path_of_the_switches_on_its_way() {

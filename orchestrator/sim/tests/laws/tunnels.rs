@@ -50,7 +50,7 @@ transport: {{ retransmit_timeout: 20 ms }}
 const TUNNELS: &str = "routing: { candidates: tunnels }";
 const RECONVERGING: &str = "routing: { candidates: tunnels, reconverge: { after: 50 ms } }";
 
-/// Cuts at 10 ms that leave the way over dc3, dc5 and dc6, which is no tunnel before a reconvergence.
+/// Cuts at 10 ms that leave the path over dc3, dc5 and dc6, which is no tunnel before a reconvergence.
 const CUTS: &str = "\
     { at: 10 ms, link: [dc1, dc2], down: true }, \
     { at: 10 ms, link: [dc7, dc4], down: true }";
