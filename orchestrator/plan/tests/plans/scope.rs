@@ -466,3 +466,27 @@ faults: [{faults}]
         0
     );
 }
+
+/// The numbers of scenarios/README.md.
+#[test]
+fn most_pairs_on_abilene_have_a_choice_with_tunnels_only() {
+    let guide = std::fs::read_to_string(common::scenarios().join("README.md")).unwrap();
+    let with_choice = |set: &str| {
+        let text = format!(
+            "name: abilene
+topology: zoo:Abilene
+traffic: [{{ workload: {{ sizes: workloads/large.csv, pairs: all-to-all, load: 50%, duration: 1 s }} }}]
+policies: [ecmp]
+routing: {{ candidates: {set} }}
+"
+        );
+        let choice = scope_of(&text).choice;
+        assert_eq!(choice.pairs, 110, "{set}");
+        choice.pairs_with_choice
+    };
+    let [tunnels, downhill, fewest] = ["tunnels", "downhill-delay", "fewest-hops"].map(with_choice);
+    let said = format!(
+        "on Abilene {tunnels} of 110, with `downhill-delay` {downhill}, with `fewest-hops` {fewest}"
+    );
+    assert!(guide.contains(&said), "{said}");
+}
