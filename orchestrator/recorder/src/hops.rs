@@ -129,11 +129,7 @@ impl Hops {
     fn crossed(&self, plan: &Plan, ends: [DcId; 2], time: Nanos) -> Option<Vec<ReachedDc>> {
         self.walk(ends, |at, elapsed| {
             let time = time.saturating_add(elapsed);
-            if let Some(sent) = entered(plan, at) {
-                return tunnel_hop(plan, ends, sent, time);
-            }
-            let recorded = self.first(at.dc);
-            recorded.or_else(|| only_hop(plan, [at.dc, ends[1]], time))
+            next_hop(plan, at, ends, time, self.first(at.dc))
         })
     }
 
@@ -144,13 +140,12 @@ impl Hops {
         let is_cut_off = Cell::new(false);
         self.walk(ends, |at, elapsed| {
             let time = time.saturating_add(elapsed);
-            let port = match (entered(plan, at), self.first(at.dc)) {
-                (Some(sent), _) => plan.transit_port(ends, sent, time)?,
-                (None, Some(recorded)) => return Some(recorded),
-                (None, None) => only_port(plan, [at.dc, ends[1]], time)?,
-            };
-            is_cut_off.set(is_cut_off.get() || plan.is_cut_at(port.link(), time));
-            Some(ReachedDc::through(plan, port))
+            let recorded = self.first(at.dc);
+            let hop = next_hop(plan, at, ends, time, recorded)?;
+            let is_inferred = recorded.is_none() || entered(plan, at).is_some();
+            let is_cut = |port: PortId| is_inferred && plan.is_cut_at(port.link(), time);
+            is_cut_off.set(is_cut_off.get() || hop.over.is_some_and(is_cut));
+            Some(hop)
         });
         is_cut_off.get()
     }
@@ -166,14 +161,9 @@ impl Hops {
         packets: Packets,
     ) -> Vec<PathRange> {
         let count = packets.messages * packets.of_message;
-        let inferred = |at: ReachedDc, elapsed| {
-            let time = time.saturating_add(elapsed);
-            match entered(plan, at) {
-                Some(sent) => Inferred::Forced(tunnel_hop(plan, ends, sent, time)),
-                None => Inferred::Unrecorded(only_hop(plan, [at.dc, ends[1]], time)),
-            }
-        };
-        let ranges = self.walks(ends, count, inferred);
+        let ranges = self.walks(ends, count, |at, elapsed, recorded| {
+            next_hop(plan, at, ends, time.saturating_add(elapsed), recorded)
+        });
         ranges
             .into_iter()
             .map(|(crossed, start, end)| PathRange {
@@ -184,11 +174,13 @@ impl Hops {
             .collect()
     }
 
+    /// Returns the datacenters on the path of each range of packets. `next` returns the hop from a datacenter, given
+    /// the links' delay up to it and the recorded hop of the range's packets.
     fn walks(
         &self,
         ends: [DcId; 2],
         count: u64,
-        inferred: impl Fn(ReachedDc, Nanos) -> Inferred,
+        next: impl Fn(ReachedDc, Nanos, Option<ReachedDc>) -> Option<ReachedDc>,
     ) -> Vec<(Vec<ReachedDc>, u64, u64)> {
         let mut starts: Vec<u64> = self.0.iter().map(|hop| hop.packet).collect();
         starts.push(0);
@@ -198,11 +190,8 @@ impl Hops {
         let mut ranges: Vec<(Vec<ReachedDc>, u64, u64)> = Vec::new();
         let stops = starts.iter().skip(1).copied().chain([count]);
         for (&start, end) in starts.iter().zip(stops) {
-            let next = |at: ReachedDc, elapsed| match inferred(at, elapsed) {
-                Inferred::Forced(hop) => hop,
-                Inferred::Unrecorded(hop) => self.at(at.dc, start).or(hop),
-            };
-            let Some(crossed) = self.walk(ends, next) else {
+            let hop = |at: ReachedDc, elapsed| next(at, elapsed, self.at(at.dc, start));
+            let Some(crossed) = self.walk(ends, hop) else {
                 continue;
             };
             match ranges.last_mut() {
@@ -256,29 +245,27 @@ fn delay_over(crossed: &[ReachedDc]) -> Nanos {
     delays.fold(Nanos::ZERO, Nanos::saturating_add)
 }
 
-/// Hop from a datacenter, as far as the plan determines it.
-enum Inferred {
-    /// Next link of a tunnel, where nothing is decided; `None` if the switch does not know the tunnel.
-    Forced(Option<ReachedDc>),
-    /// Single candidate, if there is one; a recorded hop goes before it.
-    Unrecorded(Option<ReachedDc>),
+/// Returns the hop that packets take from `at` at `time`: in a tunnel its next link, otherwise the `recorded` hop, or
+/// the switch's single candidate.
+fn next_hop(
+    plan: &Plan,
+    at: ReachedDc,
+    ends: [DcId; 2],
+    time: Nanos,
+    recorded: Option<ReachedDc>,
+) -> Option<ReachedDc> {
+    let port = match (entered(plan, at), recorded) {
+        (Some(sent), _) => plan.transit_port(ends, sent, time)?,
+        (None, Some(_)) => return recorded,
+        (None, None) => only_port(plan, [at.dc, ends[1]], time)?,
+    };
+    Some(ReachedDc::through(plan, port))
 }
 
 /// Returns the port through which the previous switch has sent packets into a tunnel that leads over `at`; `None` if
 /// the switch of `at` chooses.
 fn entered(plan: &Plan, at: ReachedDc) -> Option<PortId> {
     at.over.filter(|_| plan.candidate_set.has_tunnels())
-}
-
-fn tunnel_hop(plan: &Plan, ends: [DcId; 2], sent: PortId, time: Nanos) -> Option<ReachedDc> {
-    Some(ReachedDc::through(
-        plan,
-        plan.transit_port(ends, sent, time)?,
-    ))
-}
-
-fn only_hop(plan: &Plan, ends: [DcId; 2], time: Nanos) -> Option<ReachedDc> {
-    Some(ReachedDc::through(plan, only_port(plan, ends, time)?))
 }
 
 /// Returns the port to the single candidate of a switch for a destination; `None` if there are several, or none.
@@ -327,12 +314,12 @@ mod tests {
         for &(from, to, packet) in hops {
             found.add(DcId(from), ReachedDc::first(DcId(to)), packet);
         }
-        let inferred = |at: ReachedDc, _| {
-            let last = ReachedDc::first(DcId(4));
-            Inferred::Unrecorded((at.dc != DcId(1)).then_some(last))
+        let last = ReachedDc::first(DcId(4));
+        let next = |at: ReachedDc, _, recorded: Option<ReachedDc>| {
+            recorded.or((at.dc != DcId(1)).then_some(last))
         };
         found
-            .walks([DcId(1), DcId(4)], 100, inferred)
+            .walks([DcId(1), DcId(4)], 100, next)
             .into_iter()
             .map(|(path, start, end)| (path.into_iter().map(|at| at.dc.0).collect(), start, end))
             .collect()
@@ -396,7 +383,7 @@ mod tests {
         for (place, packet) in [(1, 0), (1, 5), (0, 40)] {
             found.add(DcId(1), over(place), packet);
         }
-        let ranges = found.walks([DcId(1), DcId(4)], 100, |_, _| Inferred::Unrecorded(None));
+        let ranges = found.walks([DcId(1), DcId(4)], 100, |_, _, recorded| recorded);
         let start = ReachedDc::first(DcId(1));
         let expected = [
             (vec![start, over(1)], 0, 40),

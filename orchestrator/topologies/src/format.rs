@@ -34,12 +34,18 @@ impl Format {
     /// Returns the format of the file at `path`, by the extension; `None` if no format has this extension.
     #[must_use]
     pub fn of_path(path: &str) -> Option<Self> {
-        let (_, extension) = path.rsplit_once('.')?;
-        let mut known = Self::EXTENSIONS.iter();
-        known
-            .find(|(known, _)| known.eq_ignore_ascii_case(extension))
-            .map(|(_, format)| *format)
+        by_extension(Self::EXTENSIONS, path)
     }
+}
+
+/// Returns the format in `known` that the extension of `path` stands for, in upper or lower case; `None` without one.
+#[must_use]
+pub fn by_extension<F: Copy>(known: &[(&str, F)], path: &str) -> Option<F> {
+    let (_, extension) = path.rsplit_once('.')?;
+    let found = known
+        .iter()
+        .find(|(it, _)| it.eq_ignore_ascii_case(extension));
+    found.map(|(_, format)| *format)
 }
 
 /// Reads the graph in `bytes`, a file of format `format`.

@@ -69,17 +69,20 @@ pub(crate) fn check(
 }
 
 impl Plan {
-    /// Returns the transit rows of the switch of `at`, sorted, after the first `count` reconvergences; empty without
-    /// tunnels.
-    #[must_use]
-    pub fn transits(&self, at: DcId, count: usize) -> Vec<Transit> {
-        let mut rows = BTreeMap::new();
+    /// Visits the transit rows of all switches after the first `count` reconvergences, each with its switch's
+    /// datacenter. Of rows with the same ingress and pair, the last one counts.
+    pub fn each_transit(&self, count: usize, mut visit: impl FnMut(DcId, Transit)) {
         let mut add = |(from, to), tunnels: &[Vec<PortId>]| {
             for hops in tunnels.iter().flat_map(|ports| ports.windows(2)) {
                 let [sent, egress] = [hops[0], hops[1]];
-                if self.nodes[self.ports[egress.index()].node.index()].dc == at {
-                    rows.insert((from, to, sent.peer()), egress);
-                }
+                let transit = Transit {
+                    from,
+                    to,
+                    ingress: sent.peer(),
+                    egress,
+                };
+                let at = self.nodes[self.ports[egress.index()].node.index()].dc;
+                visit(at, transit);
             }
         };
         for (from, switch) in (0u32..).map(DcId).zip(&self.switches) {
@@ -94,13 +97,19 @@ impl Plan {
                 add((from, to), &row.tunnels);
             }
         }
-        let transit = |((from, to, ingress), egress)| Transit {
-            from,
-            to,
-            ingress,
-            egress,
-        };
-        rows.into_iter().map(transit).collect()
+    }
+
+    /// Returns the transit rows of the switch of `at`, sorted, after the first `count` reconvergences; empty without
+    /// tunnels.
+    #[must_use]
+    pub fn transits(&self, at: DcId, count: usize) -> Vec<Transit> {
+        let mut rows = BTreeMap::new();
+        self.each_transit(count, |dc, row| {
+            if dc == at {
+                rows.insert((row.from, row.to, row.ingress), row);
+            }
+        });
+        rows.into_values().collect()
     }
 
     /// Returns the egress port of packets from `from` to `to` at a switch on their tunnel, to which the previous switch

@@ -32,6 +32,14 @@ scale: {{ rate: 1/1000, time: 10 }}
     )
 }
 
+/// Returns the port of one datacenter's switch to another, both numbered from 1.
+fn port_to(plan: &Plan, from: u32, next: u32) -> PortId {
+    let ports = &plan.nodes[plan.switches[from as usize - 1].node.index()].ports;
+    let name = format!("dc{next}");
+    let mut found = ports.iter().filter(|port| plan.next_hop(**port) == name);
+    *found.next().unwrap()
+}
+
 /// Returns the candidates from one datacenter to another, numbered from 1: next hop, delay in ms, capacity in Gbit/s, and
 /// number of links of the best path.
 fn row(plan: &Plan, from: u32, to: u32) -> Vec<(u32, u64, u64, u32)> {
@@ -104,14 +112,7 @@ fn tunnels_are_the_best_paths_over_the_links_that_are_left() {
 #[test]
 fn a_packet_in_a_tunnel_does_not_take_the_best_path_of_the_switches_on_its_way() {
     let plan = common::plan(&wan("routing: { candidates: tunnels, tunnels: { k: 2 } }"));
-    let port = |from: u32, next: u32| {
-        let ports = &plan.nodes[plan.switches[from as usize - 1].node.index()].ports;
-        let name = format!("dc{next}");
-        *ports
-            .iter()
-            .find(|port| plan.next_hop(**port) == name)
-            .unwrap()
-    };
+    let port = |from, next| port_to(&plan, from, next);
     let [dc1, dc4] = [1, 4].map(|dc: u32| DcId(dc - 1));
     let found = |sent| plan.transit_port([dc1, dc4], sent, Nanos::ZERO);
     assert_eq!(found(port(1, 3)), Some(port(3, 4)));
@@ -132,12 +133,7 @@ fn old_transit_rows_stay_where_no_new_tunnel_enters() {
     let routing = "routing: { candidates: tunnels, tunnels: { k: 2 }, reconverge: { after: 5 ms } }
 faults: [{ at: 10 ms, link: [dc1, dc2], down: true }]";
     let plan = common::plan(&wan(routing));
-    let port = |from: u32, next: u32| {
-        let ports = &plan.nodes[plan.switches[from as usize - 1].node.index()].ports;
-        let name = format!("dc{next}");
-        let mut found = ports.iter().filter(|port| plan.next_hop(**port) == name);
-        *found.next().unwrap()
-    };
+    let port = |from, next| port_to(&plan, from, next);
     let pair = [DcId(0), DcId(3)];
     let rows = |dc: u32, count| {
         let rows = plan.transits(DcId(dc - 1), count).into_iter();

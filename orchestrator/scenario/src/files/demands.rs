@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use lab_topologies::{Format, ImportError, read, repetita};
+use lab_topologies::{Format, ImportError, format::by_extension, read, repetita};
 use lab_units::{BitsPerSec, Ratio};
 
 use super::rows::{LinePart, rows};
@@ -50,11 +50,7 @@ impl DemandFormat {
 
     /// Returns the format of the file at `path`, by the extension; `None` if no format has this extension.
     pub fn of_path(path: &str) -> Option<Self> {
-        let (_, extension) = path.rsplit_once('.')?;
-        let mut known = Self::EXTENSIONS.iter();
-        known
-            .find(|(known, _)| known.eq_ignore_ascii_case(extension))
-            .map(|(_, format)| *format)
+        by_extension(&Self::EXTENSIONS, path)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use lab_topologies::names::plain_letters;
+use lab_topologies::{Format, names::plain_letters};
 use lab_units::BitsPerSec;
 
 use super::{context::Context, topology::IndexedTopology};
@@ -32,7 +32,9 @@ pub(super) fn rates(
         return Ok(Vec::new());
     };
     let import = network.model.import.as_deref();
-    if format == DemandFormat::Repetita && !import.is_some_and(is_repetita) {
+    if format == DemandFormat::Repetita
+        && import.and_then(Format::of_path) != Some(Format::Repetita)
+    {
         let path = path.to_owned();
         context.problem(range, ProblemKind::NodesOfNoGraph { path });
         return Ok(Vec::new());
@@ -62,11 +64,6 @@ pub(super) fn rates(
         })
     });
     Ok(rates.collect())
-}
-
-fn is_repetita(import: &str) -> bool {
-    let extension = import.rsplit_once('.').map(|(_, extension)| extension);
-    extension.is_some_and(|it| it.eq_ignore_ascii_case("graph"))
 }
 
 /// Summed rates in bits per second, by the indices of the sending and the receiving datacenter.

@@ -1,8 +1,8 @@
 //! DCI switches of a run: policy and candidates.
 
-use lab_plan::{Plan, PolicyPlan, PolicyRun, Transit};
+use lab_plan::{Plan, PolicyPlan, PolicyRun};
 use lab_policy::{LcmpConfig, OwnPolicy, Path, UcmpConfig, own};
-use lab_units::{DcId, Nanos, NodeId, PortId};
+use lab_units::{Nanos, NodeId, PortId};
 use rustc_hash::FxHashMap;
 
 use super::order::rank;
@@ -170,17 +170,15 @@ pub(super) fn transits(plan: &Plan, network: &Network) -> Vec<(SimTime, Vec<Tran
     if !plan.candidate_set.has_tunnels() {
         return Vec::new();
     }
-    let row = |it: Transit| {
-        let key = (it.from.0, it.to.0, network.port(it.ingress));
-        (key, network.port(it.egress))
-    };
     let times = plan.reconvergences.iter().map(|change| change.at_ns);
     let times = std::iter::once(Nanos::ZERO).chain(times);
     let rows = |(count, at): (usize, Nanos)| {
-        let dcs = (0u32..).map(DcId).take(plan.dcs.len());
-        let all = dcs.map(|dc| plan.transits(dc, count));
-        let rows = all.map(|rows| rows.into_iter().map(row).collect());
-        (at.into(), rows.collect())
+        let mut rows = vec![Transits::default(); plan.dcs.len()];
+        plan.each_transit(count, |dc, row| {
+            let key = (row.from.0, row.to.0, network.port(row.ingress));
+            rows[dc.index()].insert(key, network.port(row.egress));
+        });
+        (at.into(), rows)
     };
     times.enumerate().map(rows).collect()
 }
