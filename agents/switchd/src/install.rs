@@ -53,10 +53,11 @@ impl SwitchTables {
     pub fn new(config: &AgentConfig, links: &[(u32, bool)], before: &SwitchTable) -> Self {
         let slots = Slots::new(&config.ports);
         let rows = 0..config.destinations.len();
+        let transit_rows = config.transits.as_deref().unwrap_or_default();
         Self {
             switch: switch_table(config, links, before),
             buffer: shared_buffer(config, links),
-            transits: transits(config, |slot| links[slot].0),
+            transits: transits(config, transit_rows, |slot| links[slot].0),
             destinations: rows.map(|row| destination(config, row, &slots)).collect(),
         }
     }
@@ -161,10 +162,10 @@ pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
     }
 }
 
-/// Returns the transit rows, with their egress ports' slots. `ifindex` returns the interface index of a
-/// slot.
+/// Returns the map's rows for `rows`, with their egress ports' slots. `ifindex` returns the interface index of a slot.
 pub(crate) fn transits(
     config: &AgentConfig,
+    rows: &[TransitConfig],
     ifindex: impl Fn(usize) -> u32,
 ) -> Vec<(TransitKey, u32)> {
     let slots = Slots::new(&config.ports);
@@ -176,7 +177,7 @@ pub(crate) fn transits(
         };
         Some((key, u32::try_from(slots.of(row.egress)?).ok()?))
     };
-    config.transits.iter().flatten().filter_map(row).collect()
+    rows.iter().filter_map(row).collect()
 }
 
 /// Returns the row for the destination at `index` in the configuration; if demands are counted, the destination's

@@ -244,27 +244,31 @@ impl Program {
 
     /// Makes `rows` the transit rows. A row that stays is never absent in between.
     pub fn set_transits(&mut self, rows: &[(TransitKey, u32)]) -> Result<(), SwitchdError> {
+        self.add_transits(rows)?;
+        let Some(transits) = &mut self.transits else {
+            return Ok(());
+        };
+        let wanted: BTreeSet<_> = rows.iter().map(|(key, _)| *key).collect();
+        let found: Result<Vec<_>, _> = transits.keys().collect();
+        let found = found.map_err(SwitchdError::map("read", TRANSITS))?;
+        let mut old = found.iter().filter(|MapRow(key)| !wanted.contains(key));
+        old.try_for_each(|key| {
+            let removed = transits.remove(key);
+            removed.map_err(SwitchdError::map("remove a row from", TRANSITS))
+        })
+    }
+
+    /// Adds transit rows; each replaces the row with its key, if there is one.
+    pub fn add_transits(&mut self, rows: &[(TransitKey, u32)]) -> Result<(), SwitchdError> {
         let Some(transits) = &mut self.transits else {
             return match rows {
                 [] => Ok(()),
                 _ => Err(LoaderError::Missing { name: TRANSITS }.into()),
             };
         };
-        let found: Result<Vec<_>, _> = transits.keys().collect();
-        let mut old: BTreeSet<TransitKey> = found
-            .map_err(SwitchdError::map("read", TRANSITS))?
-            .into_iter()
-            .map(|MapRow(key)| key)
-            .collect();
-        for (key, slot) in rows {
-            transits
-                .insert(MapRow(*key), slot, 0)
-                .map_err(SwitchdError::map("write", TRANSITS))?;
-            old.remove(key);
-        }
-        old.into_iter().try_for_each(|key| {
-            let removed = transits.remove(&MapRow(key));
-            removed.map_err(SwitchdError::map("remove a row from", TRANSITS))
+        rows.iter().try_for_each(|(key, slot)| {
+            let added = transits.insert(MapRow(*key), slot, 0);
+            added.map_err(SwitchdError::map("write", TRANSITS))
         })
     }
 
@@ -537,7 +541,16 @@ mod tests {
             "its tunnel is cut"
         );
         assert_eq!(program.counters().expect("readable").no_destination, 2);
-        // Other rows replace all earlier ones.
+        table.ports[1].state = PORT_ALIVE;
+        program.set_table(&table).expect("written");
+        // Added rows replace those with their key and no others.
+        program
+            .add_transits(&[(key(LOOPBACK), 0), (key(7), 1)])
+            .expect("written");
+        assert_eq!(run(&mut program, 2, 8), Ok(0), "replaced");
+        program.add_transits(&[(key(9), 1)]).expect("written");
+        assert_eq!(run(&mut program, 2, 8), Ok(0), "still there");
+        // A new set replaces all earlier rows.
         program.set_transits(&[(key(9), 1)]).expect("written");
         assert_eq!(run(&mut program, 2, 8), Err(TC_ACT_SHOT), "gone");
         table.params.tunnels = 0;

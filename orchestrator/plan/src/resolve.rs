@@ -65,12 +65,13 @@ pub fn resolve(
     let seed = options.seed.unwrap_or(written.seed);
     let paper = topology::build(&written.topology, &Scale::PAPER)?;
     let paths = Paths::find(&paper, written.candidate_set);
+    let switches = paths::switches(&paper, &paths)?;
     let repetitions = if options.follows_rxe() {
         written.repetitions.lab
     } else {
         written.repetitions.sim
     };
-    let demands = demands::of_scenario(written, &paper)?;
+    let demands = demands::of_scenario(written, &paper, &switches)?;
     let drafted = schedule::draft(written, files, (seed, repetitions), &paper, &demands)?;
     let load = load::of_drafts(written, repetitions, &paper, &demands, &drafted);
     let starts = drafted.flows.iter().map(|(_, flow)| flow.start);
@@ -97,7 +98,6 @@ pub fn resolve(
         }
     };
     let mut network = topology::build(&scenario.topology, &scale)?;
-    let switches = paths::switches(&network, &paths)?;
     routes::add(&mut network, &paths)?;
     let changes = faults::resolve(scenario, &network, &scale)?;
     let links: Vec<_> = changes.iter().map(PlannedFault::plan).collect();

@@ -169,6 +169,22 @@ fn flows_launched_late() {
     });
 }
 
+/// One late flow in a thousand leaves p99 between p98.9 and p99.1.
+#[test]
+fn one_flow_in_a_thousand_may_launch_late() {
+    let grade = |flows, late| {
+        let verdict = judge(|info, end, counts| {
+            info.scheduled_flows = flows / 2;
+            (counts.flows, counts.finished) = (flows, flows);
+            end.late_launches = late;
+        });
+        verdict.grade
+    };
+    assert_eq!(grade(2_000, 2), Grade::Valid);
+    assert_eq!(grade(2_000, 3), Grade::Doubtful);
+    assert_eq!(grade(1_998, 2), Grade::Doubtful);
+}
+
 #[test]
 fn samples_of_queues_late() {
     assert_grades(

@@ -4,9 +4,11 @@
 //! configuration of a future agent, so that a restarted agent starts from the result of all commands sent to its
 //! predecessor.
 
+use alloc::{collections::BTreeSet, vec::Vec};
+
 use super::{
     AgentCommand, AgentConfig, AgentConfigError, BucketRow, DestinationConfig, PolicyConfig,
-    ValidAgentConfig,
+    TransitConfig, ValidAgentConfig,
 };
 
 impl ValidAgentConfig {
@@ -40,9 +42,16 @@ impl ValidAgentConfig {
                     }
                 }
             }
-            AgentCommand::SetTransits(rows) => {
-                config.validate_transits(rows)?;
-                config.transits = Some(rows.clone());
+            AgentCommand::AddTransits(rows) => {
+                let added: BTreeSet<_> = rows.iter().map(TransitConfig::key).collect();
+                let old = config.transits.iter().flatten();
+                let mut all: Vec<_> = old
+                    .filter(|row| !added.contains(&row.key()))
+                    .copied()
+                    .collect();
+                all.extend(rows);
+                config.validate_transits(&all)?;
+                config.transits = Some(all);
             }
             AgentCommand::SetBuckets(rows) => {
                 rows.iter().try_for_each(|row| config.check_buckets(row))?;

@@ -158,6 +158,14 @@ pub struct TransitConfig {
     pub egress: PortId,
 }
 
+impl TransitConfig {
+    /// Returns the pair and the ingress port, which differ between any two rows of a switch.
+    #[must_use]
+    pub const fn key(&self) -> ([Ipv4Addr; 2], PortId) {
+        ([self.from, self.to], self.ingress)
+    }
+}
+
 /// Prefix of a datacenter's hosts.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]

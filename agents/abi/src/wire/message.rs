@@ -39,8 +39,8 @@ pub enum AgentCommand {
     /// Replaces a destination's candidates and path costs, for new flows, and for flows whose next hop is not among the
     /// new candidates.
     SetDestination(DestinationConfig),
-    /// Replaces all transit rows.
-    SetTransits(Vec<TransitConfig>),
+    /// Adds transit rows; each replaces the row of the same pair and ingress port, if there is one.
+    AddTransits(Vec<TransitConfig>),
     /// Replaces the candidates' hash buckets (traffic engineering), for new flows.
     SetBuckets(Vec<BucketRow>),
     /// Replaces LCMP's weights and thresholds from the next sample and the next decision on.

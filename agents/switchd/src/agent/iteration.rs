@@ -162,10 +162,10 @@ impl Agent {
             AgentCommand::SetDestination(row) => {
                 self.write_destination(row.addr, row.prefix_len)?;
             }
-            AgentCommand::SetTransits(_) => {
+            AgentCommand::AddTransits(rows) => {
                 let ports = self.program.table()?.ports;
-                let rows = install::transits(&self.config, |slot| ports[slot].ifindex);
-                self.program.set_transits(&rows)?;
+                let rows = install::transits(&self.config, rows, |slot| ports[slot].ifindex);
+                self.program.add_transits(&rows)?;
                 self.program
                     .table
                     .set_params(&install::params(&self.config));

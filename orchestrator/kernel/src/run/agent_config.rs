@@ -41,7 +41,7 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
         size_scale: plan.scale.size,
         ports: ports(plan, switch, buffer.as_ref()),
         destinations: destinations(plan, run, switch_index),
-        transits: transits(plan, plan.nodes[switch.node.index()].dc, 0),
+        transits: transits(plan, plan.nodes[switch.node.index()].dc),
         local: LocalPrefix {
             addr: dc.prefix.addr,
             prefix_len: dc.prefix.len,
@@ -76,17 +76,22 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
     }
 }
 
-/// Returns the transit rows of the switch in `dc` after the first `count` reconvergences; `None` without tunnels.
-pub(super) fn transits(plan: &Plan, dc: DcId, count: usize) -> Option<Vec<TransitConfig>> {
+/// Returns the transit rows of the switch in `dc` at the start; `None` without tunnels.
+fn transits(plan: &Plan, dc: DcId) -> Option<Vec<TransitConfig>> {
+    let rows = || plan.transits(dc, 0).into_iter();
+    let configs = || rows().map(|row| transit(plan, row)).collect();
+    plan.candidate_set.has_tunnels().then(configs)
+}
+
+/// Returns a transit row as the agent reads it.
+pub(super) fn transit(plan: &Plan, row: Transit) -> TransitConfig {
     let prefix = |dc: DcId| plan.dcs[dc.index()].prefix.addr;
-    let row = |row: Transit| TransitConfig {
+    TransitConfig {
         from: prefix(row.from),
         to: prefix(row.to),
         ingress: row.ingress,
         egress: row.egress,
-    };
-    let rows = || plan.transits(dc, count).into_iter().map(row).collect();
-    plan.candidate_set.has_tunnels().then(rows)
+    }
 }
 
 /// Returns the trained weights of a switch; `None` if the policy has none, or the switch has no choice.

@@ -1,8 +1,10 @@
 //! Commands that agents get after a fault or a change of parameters.
 
+use std::collections::BTreeMap;
+
 use lab_abi::{
     LcmpConfig,
-    wire::{AgentCommand, AgentConfig, CandidateConfig, DestinationConfig},
+    wire::{AgentCommand, AgentConfig, CandidateConfig, DestinationConfig, TransitConfig},
 };
 use lab_plan::model::{
     Candidate, FaultChange, FaultPlan, PathCostUpdate, Plan, Reconvergence, ScoredCandidate,
@@ -55,13 +57,13 @@ pub(super) fn of_reconvergence<'a>(
 ) -> Vec<(DcId, AgentCommand)> {
     let rows = plan.new_rows(change, policy);
     let commands = rows.iter().map(|row| new_row(plan, row, &parameters));
-    let count = plan
-        .reconvergences
-        .partition_point(|it| it.at_ns <= change.at_ns);
-    let transits = (0u32..).map(DcId).take(plan.dcs.len()).filter_map(|dc| {
-        let rows = agent_config::transits(plan, dc, count)?;
-        Some((dc, AgentCommand::SetTransits(rows)))
+    let mut transits: BTreeMap<DcId, Vec<TransitConfig>> = BTreeMap::new();
+    plan.each_transit(Some(change), |dc, row| {
+        let row = agent_config::transit(plan, row);
+        transits.entry(dc).or_default().push(row);
     });
+    let transits = transits.into_iter();
+    let transits = transits.map(|(dc, rows)| (dc, AgentCommand::AddTransits(rows)));
     // Transit rows come first, so that packets meet no switch that does not know their tunnel.
     transits.chain(commands).collect()
 }

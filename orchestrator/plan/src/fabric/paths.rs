@@ -23,7 +23,10 @@
 //! The next hops are those at the delays of the scenario's topology: a fault changes the paths' attributes, but not the
 //! set, which only [reconvergence](crate::reconvergence) changes. Paths never cross hosts.
 
-use std::{cmp::Reverse, collections::BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, BinaryHeap},
+};
 
 use fixedbitset::FixedBitSet;
 use lab_policy::MAX_CANDIDATES;
@@ -113,15 +116,14 @@ impl Paths {
     /// Finds the next hops that `set` selects at the delays and rates of `network`.
     pub fn find(network: &Network, set: CandidateSet) -> Self {
         let destinations = (0u32..).map(DcId).take(network.dcs.len());
-        let towards = destinations.map(|to| match set {
-            CandidateSet::FewestHops => fewest_hops(network, to),
-            CandidateSet::DownhillDelay { stretch, max } => downhill(network, to, stretch, max),
-            CandidateSet::Tunnels { k } => tunnels(network, to, k),
-        });
-        Self {
-            set,
-            towards: towards.collect(),
-        }
+        let towards = match set {
+            CandidateSet::FewestHops => destinations.map(|to| fewest_hops(network, to)).collect(),
+            CandidateSet::DownhillDelay { stretch, max } => destinations
+                .map(|to| downhill(network, to, stretch, max))
+                .collect(),
+            CandidateSet::Tunnels { k } => tunnels(network, k),
+        };
+        Self { set, towards }
     }
 
     /// Returns the paths over the same next hops at the delays and rates of `network`, the network after faults.
@@ -382,13 +384,17 @@ impl Towards {
 
 /// Returns the least one-way delay from each datacenter to `to` over any number of links; `None` without a path.
 pub(crate) fn least_delays(network: &Network, to: DcId) -> Vec<Option<Nanos>> {
-    let (_, best) = search(network, to, BestPath::rank, |_| true, None);
+    let (_, best) = search(network, to, |_, path| path.rank());
+    delays(&best)
+}
+
+fn delays(best: &[Option<BestPath>]) -> Vec<Option<Nanos>> {
     best.iter().map(|path| Some(path.as_ref()?.delay)).collect()
 }
 
 /// Returns the paths to `to` over all neighbours that are one hop nearer.
 fn fewest_hops(network: &Network, to: DcId) -> Towards {
-    let (order, best) = search(network, to, |path| path.hops, |_| true, None);
+    let (order, best) = search(network, to, |_, path| path.hops);
     let hops = |at: DcId| best[at.index()].map(|path| path.hops);
     let is_nearer =
         |at: DcId, next: DcId| hops(next).is_some() && hops(next).map(|it| it + 1) == hops(at);
@@ -399,7 +405,7 @@ fn fewest_hops(network: &Network, to: DcId) -> Towards {
 /// Returns the paths to `to` over neighbours that are nearer by delay: those whose best path has at most `stretch` times
 /// the least delay, and at most `max` of them per datacenter.
 fn downhill(network: &Network, to: DcId, stretch: Ratio, max: u8) -> Towards {
-    let (order, best) = search(network, to, BestPath::rank, |_| true, None);
+    let (order, best) = search(network, to, |_, path| path.rank());
     let mut position = vec![usize::MAX; network.dcs.len()];
     for (place, dc) in order.iter().enumerate() {
         position[dc.index()] = place;
@@ -424,35 +430,76 @@ fn downhill(network: &Network, to: DcId, stretch: Ratio, max: u8) -> Towards {
     Towards::new(network, order, ports, left_out)
 }
 
-/// Returns up to `k` tunnels to `to` from each datacenter that reaches it.
-fn tunnels(network: &Network, to: DcId, k: u8) -> Towards {
-    let (order, first) = search(network, to, BestPath::rank, |_| true, None);
-    let mut tunnels = vec![Vec::new(); network.dcs.len()];
-    for &from in order.iter().filter(|from| **from != to) {
-        let mut taken = FixedBitSet::with_capacity(network.links.len());
-        let mut path = follow(network, &first, from);
-        while !path.is_empty() {
-            taken.extend(path.iter().map(|port| port.link().index()));
-            tunnels[from.index()].push(path);
-            if tunnels[from.index()].len() == usize::from(k) {
-                break;
-            }
-            let is_left = |link: LinkId| !taken.contains(link.index());
-            let (_, best) = search(network, to, BestPath::rank, is_left, Some(from));
-            path = follow(network, &best, from);
+/// Returns up to `k` tunnels between all datacenters.
+fn tunnels(network: &Network, k: u8) -> Vec<Towards> {
+    let destinations = (0u32..).map(DcId).take(network.dcs.len());
+    let first: Vec<_> = destinations
+        .map(|to| search(network, to, |_, path| path.rank()))
+        .collect();
+    let delays: Vec<Vec<Option<Nanos>>> = first.iter().map(|(_, best)| delays(best)).collect();
+    let towards = (0u32..).map(DcId).zip(first);
+    let towards = towards.map(|(to, (order, best))| {
+        let mut tunnels = vec![Vec::new(); network.dcs.len()];
+        for &from in order.iter().filter(|from| **from != to) {
+            let path = follow(network, &best, from);
+            tunnels[from.index()] =
+                tunnels_between(network, [from, to], path, k, &delays[from.index()]);
         }
+        of_tunnels(network, order, tunnels)
+    });
+    towards.collect()
+}
+
+/// Returns up to `k` tunnels from `from` to `to`, the first of which is `path`. `least` has the least delay over all
+/// links between `from` and each datacenter.
+fn tunnels_between(
+    network: &Network,
+    [from, to]: [DcId; 2],
+    mut path: Vec<PortId>,
+    k: u8,
+    least: &[Option<Nanos>],
+) -> Vec<Vec<PortId>> {
+    let mut taken = FixedBitSet::with_capacity(network.links.len());
+    let mut tunnels = Vec::new();
+    while !path.is_empty() {
+        taken.extend(path.iter().map(|port| port.link().index()));
+        tunnels.push(path);
+        let is_left = |link: LinkId| !taken.contains(link.index());
+        let has_exit = |dc: DcId| {
+            let mut ports = network.ports_to(network.dcs[dc.index()].dci, Role::DciSwitch);
+            ports.any(|port| is_left(port.link()))
+        };
+        if tunnels.len() == usize::from(k) || !has_exit(from) || !has_exit(to) {
+            break;
+        }
+        // The search spreads along the paths between the two, not in all directions (A*): no path over the links that
+        // are left has less delay from a datacenter to `from` than `least`.
+        let nearness = |at: DcId, path: &BestPath| {
+            let ahead = least[at.index()].unwrap_or(Nanos::new(u64::MAX));
+            (path.delay.saturating_add(ahead), path.rank())
+        };
+        let (_, best) = search_among(network, to, nearness, is_left, Some(from));
+        path = follow(network, &best, from);
     }
+    tunnels
+}
+
+/// Returns the paths over `tunnels`, by source, to one destination.
+fn of_tunnels(network: &Network, order: Vec<DcId>, tunnels: Vec<Vec<Vec<PortId>>>) -> Towards {
     let first_ports = |tunnels: &Vec<Vec<PortId>>| {
-        let mut ports: Vec<PortId> = tunnels
-            .iter()
-            .filter_map(|it| it.first().copied())
-            .collect();
+        let first = tunnels.iter().filter_map(|it| it.first().copied());
+        let mut ports: Vec<PortId> = first.collect();
         ports.sort_unstable();
         ports
     };
     let ports = tunnels.iter().map(first_ports).collect();
-    let mut towards = Towards::new(network, order, ports, vec![0; network.dcs.len()]);
-    towards.tunnels = tunnels;
+    let mut towards = Towards {
+        order,
+        ports,
+        left_out: vec![0; network.dcs.len()],
+        tunnels,
+        best: Vec::new(),
+    };
     towards.best = towards.best_paths(network);
     towards
 }
@@ -490,47 +537,53 @@ fn neighbours_that(network: &Network, is_next: impl Fn(DcId, DcId) -> bool) -> V
     ports.collect()
 }
 
-/// Returns the datacenters that can reach `to`, from the nearest to the farthest, and the best path from each over the
-/// links for which `is_open` is true (Dijkstra's algorithm). `nearness` must increase with each link that is added at a
-/// path's start; datacenters that are equally near come in the order of ids. With `last`, the search ends once the best
-/// path from there is known, and paths from farther datacenters are not final.
+/// Returns the datacenters that can reach `to`, from the nearest to the farthest, and the best path from each
+/// (Dijkstra's algorithm). `nearness` must increase with each link that is added at a path's start; datacenters that
+/// are equally near come in the order of ids.
 fn search<N: Ord>(
     network: &Network,
     to: DcId,
-    nearness: impl Fn(&BestPath) -> N,
+    nearness: impl Fn(DcId, &BestPath) -> N,
+) -> (Vec<DcId>, Vec<Option<BestPath>>) {
+    search_among(network, to, nearness, |_| true, None)
+}
+
+/// Searches as [`search`] does, over the links for which `is_open` is true. With `last`, the search ends once the best
+/// path from there is known, and paths from farther datacenters are not final.
+fn search_among<N: Ord>(
+    network: &Network,
+    to: DcId,
+    nearness: impl Fn(DcId, &BestPath) -> N,
     is_open: impl Fn(LinkId) -> bool,
     last: Option<DcId>,
 ) -> (Vec<DcId>, Vec<Option<BestPath>>) {
     let mut best: Vec<Option<BestPath>> = vec![None; network.dcs.len()];
     best[to.index()] = Some(BestPath::ARRIVED);
-    let mut open = vec![to];
+    let mut is_done = vec![false; network.dcs.len()];
+    let mut open = BinaryHeap::from([Reverse((nearness(to, &BestPath::ARRIVED), to))]);
     let mut order = Vec::new();
-    let key = |path: &BestPath| (nearness(path), path.order());
-    while let Some(at) = open
-        .iter()
-        .copied()
-        .min_by_key(|dc| (best[dc.index()].as_ref().map(&nearness), *dc))
-    {
-        open.retain(|dc| *dc != at);
+    while let Some(Reverse((_, at))) = open.pop() {
+        // The heap can hold several paths of one datacenter, the best of which comes first.
+        let Some(ahead) = best[at.index()].filter(|_| !is_done[at.index()]) else {
+            continue;
+        };
+        is_done[at.index()] = true;
         order.push(at);
         if last == Some(at) {
             break;
         }
-        let Some(ahead) = best[at.index()] else {
-            continue;
-        };
         let inbound = network.ports_to(network.dcs[at.index()].dci, Role::DciSwitch);
         for inbound in inbound.filter(|port| is_open(port.link())) {
             let from = network.neighbour(inbound).dc;
+            if is_done[from.index()] {
+                continue;
+            }
             let path = ahead.behind(network, inbound.peer());
-            match &mut best[from.index()] {
-                unseen @ None => {
-                    *unseen = Some(path);
-                    open.push(from);
-                }
-                // A datacenter that is no longer open is nearer than any path over `at`.
-                Some(known) if key(&path) < key(known) => *known = path,
-                Some(_) => {}
+            let found = (nearness(from, &path), path.order());
+            let known = best[from.index()].map(|known| (nearness(from, &known), known.order()));
+            if known.is_none_or(|known| found < known) {
+                best[from.index()] = Some(path);
+                open.push(Reverse((found.0, from)));
             }
         }
     }

@@ -9,12 +9,13 @@
 
 use std::collections::BTreeMap;
 
+use lab_abi::rows::MAX_TRANSITS;
 use lab_scenario::{PolicySpec, Scenario};
 use lab_units::{DcId, Nanos, PortId, Semantics};
 
 use crate::{
     error::PlanError,
-    model::{Dc, Plan},
+    model::{Dc, Node, Plan, Port, Reconvergence, Switch},
 };
 
 /// Egress port of one switch for the packets of a pair that arrive at one port.
@@ -68,10 +69,16 @@ pub(crate) fn check(
     Ok(())
 }
 
-impl Plan {
-    /// Visits the transit rows of all switches after the first `count` reconvergences, each with its switch's
-    /// datacenter. Of rows with the same ingress and pair, the last one counts.
-    pub fn each_transit(&self, count: usize, mut visit: impl FnMut(DcId, Transit)) {
+/// Tables that decide the tunnels of a plan.
+struct Tables<'a> {
+    nodes: &'a [Node],
+    ports: &'a [Port],
+    switches: &'a [Switch],
+}
+
+impl Tables<'_> {
+    /// Visits the transit rows; see [`Plan::each_transit`].
+    fn each_transit(&self, change: Option<&Reconvergence>, mut visit: impl FnMut(DcId, Transit)) {
         let mut add = |(from, to), tunnels: &[Vec<PortId>]| {
             for hops in tunnels.iter().flat_map(|ports| ports.windows(2)) {
                 let [sent, egress] = [hops[0], hops[1]];
@@ -85,13 +92,15 @@ impl Plan {
                 visit(at, transit);
             }
         };
-        for (from, switch) in (0u32..).map(DcId).zip(&self.switches) {
-            for row in &switch.destinations {
-                add((from, row.dc), &row.tunnels);
+        let Some(change) = change else {
+            for (from, switch) in (0u32..).map(DcId).zip(self.switches) {
+                for row in &switch.destinations {
+                    add((from, row.dc), &row.tunnels);
+                }
             }
-        }
-        let changes = self.reconvergences.iter().take(count);
-        for row in changes.flat_map(|change| &change.rows) {
+            return;
+        };
+        for row in &change.rows {
             let to = self.switches[row.switch].destinations[row.destination].dc;
             if let Some(from) = DcId::from_index(row.switch) {
                 add((from, to), &row.tunnels);
@@ -99,17 +108,91 @@ impl Plan {
         }
     }
 
+    /// Returns the sorted transit rows of each datacenter's switch after all `changes`.
+    fn after(&self, changes: &[Reconvergence]) -> Vec<Vec<Transit>> {
+        let mut switches = vec![BTreeMap::new(); self.switches.len()];
+        for change in std::iter::once(None).chain(changes.iter().map(Some)) {
+            self.each_transit(change, |dc, row| {
+                switches[dc.index()].insert((row.from, row.to, row.ingress), row);
+            });
+        }
+        let rows = switches.into_iter().map(BTreeMap::into_values);
+        rows.map(Iterator::collect).collect()
+    }
+}
+
+/// Switch with more transit rows than an agent has room for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct FullSwitch<'a> {
+    /// Name of the datacenter.
+    pub name: &'a str,
+    /// Number of transit rows after the last reconvergence.
+    pub rows: usize,
+}
+
+impl FullSwitch<'_> {
+    /// Describes the rows, their bound and the remedy.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        format!(
+            "the switch of `{}` is on so many tunnels that it needs {} transit rows, but a switch of the lab has room for \
+             {MAX_TRANSITS} (hint: lower `routing.tunnels.k`, or simulate the scenario with `lcmp-lab sim`, which has no \
+             such bound)",
+            self.name, self.rows
+        )
+    }
+}
+
+/// Returns the switch with the most transit rows if an agent has no room for them. `changes` are the reconvergences.
+pub(crate) fn fullest<'a>(
+    (dcs, nodes, ports): (&'a [Dc], &[Node], &[Port]),
+    switches: &[Switch],
+    changes: &[Reconvergence],
+) -> Option<FullSwitch<'a>> {
+    let tables = Tables {
+        nodes,
+        ports,
+        switches,
+    };
+    let all = tables.after(changes);
+    let counts = all.iter().map(Vec::len);
+    let (dc, rows) = dcs.iter().zip(counts).max_by_key(|(_, rows)| *rows)?;
+    let max = usize::try_from(MAX_TRANSITS).unwrap_or(usize::MAX);
+    (rows > max).then_some(FullSwitch {
+        name: &dc.name,
+        rows,
+    })
+}
+
+impl Plan {
+    /// Visits the transit rows of all switches at the start, or those that `change` adds, each with its switch's
+    /// datacenter. An added row replaces that of the same pair and ingress port, if there is one.
+    pub fn each_transit(&self, change: Option<&Reconvergence>, visit: impl FnMut(DcId, Transit)) {
+        self.tables().each_transit(change, visit);
+    }
+
+    fn tables(&self) -> Tables<'_> {
+        Tables {
+            nodes: &self.nodes,
+            ports: &self.ports,
+            switches: &self.switches,
+        }
+    }
+
+    /// Returns the switch with the most transit rows if the lab has no room for them.
+    #[must_use]
+    pub fn full_switch(&self) -> Option<FullSwitch<'_>> {
+        let network = (&self.dcs[..], &self.nodes[..], &self.ports[..]);
+        fullest(network, &self.switches, &self.reconvergences)
+    }
+
     /// Returns the transit rows of the switch of `at`, sorted, after the first `count` reconvergences; empty without
     /// tunnels.
     #[must_use]
     pub fn transits(&self, at: DcId, count: usize) -> Vec<Transit> {
-        let mut rows = BTreeMap::new();
-        self.each_transit(count, |dc, row| {
-            if dc == at {
-                rows.insert((row.from, row.to, row.ingress), row);
-            }
-        });
-        rows.into_values().collect()
+        let changes = self.reconvergences.get(..count);
+        let mut all = self.tables().after(changes.unwrap_or(&self.reconvergences));
+        all.swap_remove(at.index())
     }
 
     /// Returns the egress port of packets from `from` to `to` at a switch on their tunnel, to which the previous switch

@@ -137,7 +137,8 @@ policies: [ecmp]
         };
         let sizes =
             SizeCdf::parse("s.csv", "bytes,percent\n999999,0\n1000001,100\n").expect("one size");
-        let demands = demands::of_scenario(&scenario, &network).expect("the pairs have hosts");
+        // A load of NICs needs no candidates.
+        let demands = demands::of_scenario(&scenario, &network, &[]).expect("the pairs have hosts");
         let process = (&workload.process, demands[&0].hosts.as_slice());
         let Sampled { drafts, .. } =
             sample(&network, process, &sizes, SAMPLING, usize::MAX).expect("few enough");

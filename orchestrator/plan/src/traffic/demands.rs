@@ -52,7 +52,9 @@ pub struct MeanDemand {
 pub fn mean_demands(scenario: &Scenario) -> Result<Vec<MeanDemand>, PlanError> {
     let network = topology::build(&scenario.topology, &Scale::PAPER)?;
     let mut means = BTreeMap::new();
-    for (traffic, demands) in of_scenario(scenario, &network)? {
+    let paths = Paths::find(&network, scenario.candidate_set);
+    let switches = paths::switches(&network, &paths)?;
+    for (traffic, demands) in of_scenario(scenario, &network, &switches)? {
         for demand in demands.hosts {
             let from = network.node(demand.host).dc;
             let count = u64::try_from(demand.to.len()).unwrap_or(u64::MAX);
@@ -70,28 +72,19 @@ pub fn mean_demands(scenario: &Scenario) -> Result<Vec<MeanDemand>, PlanError> {
     Ok(means.into_iter().map(mean).collect())
 }
 
-/// Returns the demands of all workloads and demand matrices in `scenario`.
+/// Returns the demands of all workloads and demand matrices in `scenario`; `switches` have the candidates at the start.
 ///
 /// # Errors
-/// If the names of pairs are inconsistent, or a load base needs paths that `network` does not have.
-pub(crate) fn of_scenario(scenario: &Scenario, network: &Network) -> Result<Demands, PlanError> {
-    let workloads = || {
-        let traffic = scenario.traffic.iter().enumerate();
-        traffic.filter_map(|(index, entry)| match entry {
-            Traffic::Workload(workload) => Some((index, workload)),
-            Traffic::Demands(_) | Traffic::Flows(_) | Traffic::FlowFile { .. } => None,
-        })
-    };
-    // Many datacenters have many candidates, which only loads of the network need.
-    let switches = if workloads().any(|(_, workload)| workload.load_base.is_of_network()) {
-        paths::switches(network, &Paths::find(network, scenario.candidate_set))?
-    } else {
-        Vec::new()
-    };
+/// If the names of pairs are inconsistent, or no link that a load base refers to has traffic.
+pub(crate) fn of_scenario(
+    scenario: &Scenario,
+    network: &Network,
+    switches: &[Switch],
+) -> Result<Demands, PlanError> {
     let mut all = Demands::new();
     for (index, entry) in scenario.traffic.iter().enumerate() {
         let demands = match entry {
-            Traffic::Workload(workload) => of_workload(network, &switches, workload, index)?,
+            Traffic::Workload(workload) => of_workload(network, switches, workload, index)?,
             Traffic::Demands(matrix) => of_matrix(network, matrix, index)?,
             Traffic::Flows(_) | Traffic::FlowFile { .. } => continue,
         };
@@ -390,7 +383,9 @@ scale: {{ rate: 1/2000, time: 10 }}
         assert_eq!(demands(&cut), [(0, 3, 5_000_000_000)]);
         let scenario = lab_scenario::parse("cut.yaml", cut.as_bytes()).unwrap();
         let network = topology::build(&scenario.topology, &Scale::PAPER).unwrap();
-        let found = of_scenario(&scenario, &network)
+        let paths = Paths::find(&network, scenario.candidate_set);
+        let switches = paths::switches(&network, &paths).unwrap();
+        let found = of_scenario(&scenario, &network, &switches)
             .unwrap()
             .remove(&0)
             .unwrap();

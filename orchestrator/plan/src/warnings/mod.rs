@@ -22,7 +22,7 @@ use self::inspection::{LARGER_SIZES, line_of, warning};
 use crate::{
     address, frame,
     model::{Flow, Warning},
-    offer, ports,
+    offer, ports, transits,
 };
 
 /// Returns all warnings of a plan, in a fixed order.
@@ -70,6 +70,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
             warnings.extend(policies::not_in_kernel(inspection));
             warnings.extend(policies::artifact_in_kernel(inspection));
             warnings.extend(crowded_switches(inspection));
+            warnings.extend(full_switch(inspection));
             warnings.extend(of_the_kernel(inspection).into_iter().flatten());
         }
         Engine::Sim => {}
@@ -166,6 +167,17 @@ fn crowded_switches(inspection: &Inspection<'_>) -> Option<Warning> {
     let path = format!("topology.dcs[{}].name", first.dc.index());
     let text = first.describe(&line_of(inspection, &path), others.len());
     Some(warning("switch-ports", text))
+}
+
+/// Returns a warning if a switch has too many transit rows for the lab.
+fn full_switch(inspection: &Inspection<'_>) -> Option<Warning> {
+    let network = inspection.network;
+    if address::too_large_for_lab(network.dcs.len()).is_some() {
+        return None;
+    }
+    let network = (&network.dcs[..], &network.nodes[..], &network.ports[..]);
+    let full = transits::fullest(network, inspection.switches, inspection.reconvergences)?;
+    Some(warning("transit-rows", full.describe()))
 }
 
 fn rxe_window(inspection: &Inspection<'_>) -> Option<Warning> {

@@ -165,6 +165,43 @@ faults: [{ at: 10 ms, link: [dc1, dc2], down: true }]";
     }
 }
 
+/// Through the middle of a star with `n` arms of 9 parallel links each lead 9 · n · (n − 1) tunnels: 31,860 with 60 arms,
+/// 32,940 with 61. The bound is 32,768.
+#[test]
+fn a_switch_with_more_transit_rows_than_its_agent_holds_is_named_for_the_lab() {
+    let star = |arms: u32| {
+        let names: String = (1..=arms)
+            .map(|arm| format!(", {{ name: arm{arm}, hosts: 1 }}"))
+            .collect();
+        let link = |arm| {
+            let line =
+                format!("    - {{ between: [middle, arm{arm}], rate: 1 Gbit, delay: 1 ms }}\n");
+            line.repeat(9)
+        };
+        let links: String = (1..=arms).map(link).collect();
+        common::plan(&format!(
+            "name: star\ntopology:\n  parallel: keep\n  dcs: [{{ name: middle }}{names}]\n  links:\n{links}traffic: [{{ flows: [{{ from: \
+             arm1/h1, to: arm2/h1, size: 1 kB }}] }}]\npolicies: [ecmp]\nscale: {{ rate: 1/1000, time: 10 }}\nrouting: {{ \
+             candidates: tunnels, tunnels: {{ k: 9 }} }}\n"
+        ))
+    };
+    let found = |arms| {
+        let plan = star(arms);
+        let mut texts = plan.warnings.into_iter();
+        texts.find(|it| it.code == "transit-rows").map(|it| it.text)
+    };
+    assert_eq!(found(60), None);
+    let text = found(61).expect("32,940 rows");
+    assert!(
+        text.starts_with(
+            "the switch of `middle` is on so many tunnels that it needs 32940 transit rows"
+        ),
+        "{text}"
+    );
+    let refused = star(61);
+    assert_eq!(refused.full_switch().map(|it| it.rows), Some(32_940));
+}
+
 #[test]
 fn legacy_switches_the_artifacts_semantics_and_trained_policies_refuse_tunnels() {
     let text = wan("routing: { candidates: tunnels }");

@@ -1,6 +1,6 @@
 //! DCI switches of a run: policy and candidates.
 
-use lab_plan::{Plan, PolicyPlan, PolicyRun};
+use lab_plan::{Plan, PolicyPlan, PolicyRun, Reconvergence};
 use lab_policy::{LcmpConfig, OwnPolicy, Path, UcmpConfig, own};
 use lab_units::{Nanos, NodeId, PortId};
 use rustc_hash::FxHashMap;
@@ -170,17 +170,17 @@ pub(super) fn transits(plan: &Plan, network: &Network) -> Vec<(SimTime, Vec<Tran
     if !plan.candidate_set.has_tunnels() {
         return Vec::new();
     }
-    let times = plan.reconvergences.iter().map(|change| change.at_ns);
-    let times = std::iter::once(Nanos::ZERO).chain(times);
-    let rows = |(count, at): (usize, Nanos)| {
-        let mut rows = vec![Transits::default(); plan.dcs.len()];
-        plan.each_transit(count, |dc, row| {
+    let mut rows = vec![Transits::default(); plan.dcs.len()];
+    let changes = plan.reconvergences.iter().map(Some);
+    let after = |change: Option<&Reconvergence>| {
+        plan.each_transit(change, |dc, row| {
             let key = (row.from.0, row.to.0, network.port(row.ingress));
             rows[dc.index()].insert(key, network.port(row.egress));
         });
-        (at.into(), rows)
+        let at = change.map_or(Nanos::ZERO, |change| change.at_ns);
+        (at.into(), rows.clone())
     };
-    times.enumerate().map(rows).collect()
+    std::iter::once(None).chain(changes).map(after).collect()
 }
 
 /// Sorts the candidates to each datacenter in the order of next hops towards its first host.

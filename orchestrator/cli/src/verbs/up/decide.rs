@@ -128,14 +128,18 @@ pub fn check_supported(plan: &Plan) -> Result<(), Failure> {
     }
 }
 
-/// Checks that every switch of `plan` has few enough ports for its agent.
+/// Checks that every switch of `plan` has few enough ports and transit rows for its agent.
 ///
 /// # Errors
-/// If a switch has too many ports, with exit code 2. The message names the first such datacenter.
-pub fn check_ports(plan: &Plan) -> Result<(), Failure> {
-    match plan.crowded_switches().as_slice() {
-        [] => Ok(()),
-        [first, others @ ..] => Err(Failure::usage(first.describe("", others.len()))),
+/// If a switch has too many, with exit code 2. The message names the first datacenter with too many ports, or that with
+/// the most transit rows.
+pub fn check_switches(plan: &Plan) -> Result<(), Failure> {
+    if let [first, others @ ..] = plan.crowded_switches().as_slice() {
+        return Err(Failure::usage(first.describe("", others.len())));
+    }
+    match plan.full_switch() {
+        None => Ok(()),
+        Some(full) => Err(Failure::usage(full.describe())),
     }
 }
 
@@ -185,8 +189,8 @@ mod tests {
             let files = lab_scenario::Files::new();
             lab_plan::resolve(&scenario, &text, &files, &lab_plan::PlanOptions::default()).unwrap()
         };
-        assert!(check_ports(&plan(63)).is_ok());
-        let failure = check_ports(&plan(64)).unwrap_err();
+        assert!(check_switches(&plan(63)).is_ok());
+        let failure = check_switches(&plan(64)).unwrap_err();
         assert_eq!(failure.exit, Exit::Usage);
         assert!(
             failure

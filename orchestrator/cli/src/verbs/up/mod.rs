@@ -256,7 +256,7 @@ impl Request {
         } = &arguments.scenario;
         let plan = load::plan_loaded(&loaded, &arguments.scenario)?;
         decide::check_supported(&plan)?;
-        decide::check_ports(&plan)?;
+        decide::check_switches(&plan)?;
         load::check_objects(&loaded, path, &plan)?;
         let lab = global.lab.as_deref().unwrap_or(&plan.name).parse();
         let objects = path.parent().map(Path::to_owned).unwrap_or_default();
