@@ -133,6 +133,6 @@ pub use scope::{
     utilisation::Utilisation,
 };
 pub use table::render_table;
-pub use transits::{FullSwitch, Transit};
+pub use transits::{FullSwitch, Transit, TransitTables};
 pub use transport::{CcPlan, HostProfile, Timer, TransportPlan, Window};
 pub use wires::Wires;

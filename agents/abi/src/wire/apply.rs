@@ -174,6 +174,29 @@ mod tests {
         assert_eq!(*changed, expected);
     }
 
+    /// The switch has the ports 0 and 2.
+    #[test]
+    fn added_transit_rows_replace_those_of_their_pair_and_ingress_port() {
+        let row = |net, ingress, egress| TransitConfig {
+            from: Ipv4Addr::new(10, net, 0, 0),
+            to: Ipv4Addr::new(10, 8, 0, 0),
+            ingress: PortId(ingress),
+            egress: PortId(egress),
+        };
+        let mut changed = valid(config());
+        let mut add = |rows: &[TransitConfig]| {
+            let added = changed.apply(&AgentCommand::AddTransits(rows.to_vec()));
+            added.map(|()| changed.transits.clone().unwrap_or_default())
+        };
+        let [second, third] = [row(2, 0, 2), row(3, 0, 2)];
+        assert_eq!(add(&[second, third]), Ok(vec![second, third]));
+        let [other, back] = [row(2, 2, 0), row(2, 0, 0)];
+        assert_eq!(add(&[other, back]), Ok(vec![third, other, back]));
+        let no_port = row(4, 7, 0);
+        add(&[row(3, 0, 0), no_port]).expect_err("port 7 is not a port of the switch");
+        assert_eq!(add(&[]), Ok(vec![third, other, back]));
+    }
+
     #[test]
     fn a_destination_is_replaced_or_added() {
         let mut changed = valid(config());

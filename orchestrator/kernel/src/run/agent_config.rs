@@ -3,18 +3,17 @@
 use lab_abi::wire::{
     ActorConfig, AgentConfig, AttachMode, CandidateConfig, DestinationConfig, EcnConfig,
     HeadConfig, IngressConfig, LocalPrefix, OwnPolicy, PolicyConfig, PortConfig,
-    SharedBufferConfig, TransitConfig,
+    SharedBufferConfig,
 };
 use lab_plan::{
-    Transit,
     model::{Candidate, Link, LinkKind, Plan, PolicyPlan, PolicyRun, Switch, WirePlan},
     pfc::{self, SharedBuffer},
     size_thresholds,
 };
-use lab_units::{BitsPerSec, Bytes, DcId, Nanos, PortId};
+use lab_units::{BitsPerSec, Bytes, Nanos, PortId};
 
 /// Returns the configuration for the agent on the switch at `switch_index`. The launcher later adds the lab's name, the
-/// controller's socket and the directory of pinned maps.
+/// controller's socket, the directory of pinned maps and the transit rows.
 pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) -> AgentConfig {
     let switch = &plan.switches[switch_index];
     let dc = plan.nodes[switch.node.index()].dc;
@@ -41,7 +40,7 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
         size_scale: plan.scale.size,
         ports: ports(plan, switch, buffer.as_ref()),
         destinations: destinations(plan, run, switch_index),
-        transits: transits(plan, plan.nodes[switch.node.index()].dc),
+        transits: None,
         local: LocalPrefix {
             addr: dc.prefix.addr,
             prefix_len: dc.prefix.len,
@@ -73,24 +72,6 @@ pub(super) fn agent_config(plan: &Plan, run: &PolicyRun, switch_index: usize) ->
         controller_socket: String::new(),
         pin_dir: None,
         attach: AttachMode::Auto,
-    }
-}
-
-/// Returns the transit rows of the switch in `dc` at the start; `None` without tunnels.
-fn transits(plan: &Plan, dc: DcId) -> Option<Vec<TransitConfig>> {
-    let rows = || plan.transits(dc, 0).into_iter();
-    let configs = || rows().map(|row| transit(plan, row)).collect();
-    plan.candidate_set.has_tunnels().then(configs)
-}
-
-/// Returns a transit row as the agent reads it.
-pub(super) fn transit(plan: &Plan, row: Transit) -> TransitConfig {
-    let prefix = |dc: DcId| plan.dcs[dc.index()].prefix.addr;
-    TransitConfig {
-        from: prefix(row.from),
-        to: prefix(row.to),
-        ingress: row.ingress,
-        egress: row.egress,
     }
 }
 

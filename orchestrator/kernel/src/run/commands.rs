@@ -1,10 +1,8 @@
 //! Commands that agents get after a fault or a change of parameters.
 
-use std::collections::BTreeMap;
-
 use lab_abi::{
     LcmpConfig,
-    wire::{AgentCommand, AgentConfig, CandidateConfig, DestinationConfig, TransitConfig},
+    wire::{AgentCommand, AgentConfig, CandidateConfig, DestinationConfig},
 };
 use lab_plan::model::{
     Candidate, FaultChange, FaultPlan, PathCostUpdate, Plan, Reconvergence, ScoredCandidate,
@@ -46,9 +44,8 @@ pub(super) fn of_fault<'a>(
     commands
 }
 
-/// Returns the commands with which the agents install the new candidates of `change`, and the transit rows of its
-/// tunnels, under the policy at index `policy`. `parameters` returns a switch's current parameters, including tuned
-/// ones, which determine its path costs.
+/// Returns the commands with which the agents install the new candidates of `change` under the policy at index `policy`.
+/// `parameters` returns a switch's current parameters, including tuned ones, which determine its path costs.
 pub(super) fn of_reconvergence<'a>(
     plan: &Plan,
     policy: usize,
@@ -57,15 +54,7 @@ pub(super) fn of_reconvergence<'a>(
 ) -> Vec<(DcId, AgentCommand)> {
     let rows = plan.new_rows(change, policy);
     let commands = rows.iter().map(|row| new_row(plan, row, &parameters));
-    let mut transits: BTreeMap<DcId, Vec<TransitConfig>> = BTreeMap::new();
-    plan.each_transit(Some(change), |dc, row| {
-        let row = agent_config::transit(plan, row);
-        transits.entry(dc).or_default().push(row);
-    });
-    let transits = transits.into_iter();
-    let transits = transits.map(|(dc, rows)| (dc, AgentCommand::AddTransits(rows)));
-    // Transit rows come first, so that packets meet no switch that does not know their tunnel.
-    transits.chain(commands).collect()
+    commands.collect()
 }
 
 /// Returns the command that replaces a row, with the datacenter of its agent.

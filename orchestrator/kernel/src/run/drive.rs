@@ -239,9 +239,7 @@ impl Runner<'_> {
         self.lab.check_rules()?;
         let run = &plan.policies[running.setup.policy];
         for index in switches {
-            let config = self
-                .agents
-                .config(plan, run, index, running.setup.pin_dir)?;
+            let config = self.agents.config(plan, run, index, &running.setup)?;
             let sender = running.sender.clone();
             let place = idle.iter().position(|agent| agent.switch() == index);
             let mut kept = place.map(|place| idle.swap_remove(place));
@@ -499,10 +497,13 @@ impl Runner<'_> {
         running: &mut RunningRepetition<'_>,
         report: &mut RunReport,
     ) -> Result<(), RunError> {
+        let index = running.repetition.past().reconvergences.len();
         self.take(Input::Reconvergence, running, report)?;
+        let setup = running.setup;
+        // Transit rows come first, so that packets meet no switch that does not know their tunnel.
+        running.send(setup.transits.of_reconvergence(index))?;
         let parameters = |dc| running.parameters(dc);
-        let policy = running.setup.policy;
-        let commands = commands::of_reconvergence(self.plan, policy, change, parameters);
+        let commands = commands::of_reconvergence(self.plan, setup.policy, change, parameters);
         Ok(running.send(&commands)?)
     }
 

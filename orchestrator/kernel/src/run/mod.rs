@@ -40,6 +40,7 @@ mod te;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod transits;
 pub mod tune;
 mod watch;
 
@@ -62,6 +63,7 @@ use self::{
     agents::SwitchAgent,
     generator::FlowSession,
     repetition::{Repetition, RepetitionSetup},
+    transits::TransitRows,
 };
 use crate::{Lab, lower::Clock};
 
@@ -96,6 +98,7 @@ impl Runner<'_> {
         if self.lab.options().clock == Clock::Virtual {
             self.warm_up().await?;
         }
+        let transits = TransitRows::of(self.plan);
         let mut agents = Vec::new();
         for policy in 0..self.plan.policies.len() {
             for number in 0..self.plan.repetitions {
@@ -103,6 +106,7 @@ impl Runner<'_> {
                     policy,
                     number,
                     pin_dir: &pin_dir,
+                    transits: &transits,
                 };
                 agents = self
                     .repetition(setup, agents, &mut requests, &mut report)

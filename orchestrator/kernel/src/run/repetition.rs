@@ -26,10 +26,11 @@ use super::{
     input::{Ending, Input, RateSample},
     rows::ReportRows,
     te::TeController,
+    transits::TransitRows,
     watch,
 };
 
-/// Identity of a repetition, and the directory in which the maps of its switches are pinned.
+/// Identity of a repetition, the directory in which the maps of its switches are pinned, and their transit rows.
 #[derive(Clone, Copy)]
 pub(super) struct RepetitionSetup<'a> {
     /// Index of the policy in `plan.policies`.
@@ -38,6 +39,7 @@ pub(super) struct RepetitionSetup<'a> {
     pub number: u32,
     /// Directory on a bpffs mount in which maps are pinned.
     pub pin_dir: &'a Path,
+    pub transits: &'a TransitRows,
 }
 
 /// State of a repetition, which each input updates.

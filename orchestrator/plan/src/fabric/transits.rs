@@ -31,6 +31,13 @@ pub struct Transit {
     pub egress: PortId,
 }
 
+impl Transit {
+    /// Returns what no two rows of a switch have in common: the pair and the ingress port.
+    const fn key(&self) -> ([DcId; 2], PortId) {
+        ([self.from, self.to], self.ingress)
+    }
+}
+
 /// Checks that the semantics, every switch and every policy support tunnels. A user's own eBPF program is checked when
 /// it is loaded.
 ///
@@ -69,56 +76,82 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Tables that decide the tunnels of a plan.
-struct Tables<'a> {
-    nodes: &'a [Node],
-    ports: &'a [Port],
-    switches: &'a [Switch],
+/// Transit rows of all switches during a run.
+///
+/// The rows of later tunnels are there from the start, unless they replace a row of earlier ones: until its tunnel is
+/// in use, such a row matches no packet. So a reconvergence changes few rows.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct TransitTables {
+    /// Sorted rows from the start, by datacenter.
+    pub start: Vec<Vec<Transit>>,
+    /// Rows that take the place of others, with their switches' datacenters, by reconvergence.
+    pub replaced: Vec<Vec<(DcId, Transit)>>,
 }
 
-impl Tables<'_> {
-    /// Visits the transit rows; see [`Plan::each_transit`].
-    fn each_transit(&self, change: Option<&Reconvergence>, mut visit: impl FnMut(DcId, Transit)) {
-        let mut add = |(from, to), tunnels: &[Vec<PortId>]| {
-            for hops in tunnels.iter().flat_map(|ports| ports.windows(2)) {
-                let [sent, egress] = [hops[0], hops[1]];
-                let transit = Transit {
-                    from,
-                    to,
-                    ingress: sent.peer(),
-                    egress,
-                };
-                let at = self.nodes[self.ports[egress.index()].node.index()].dc;
-                visit(at, transit);
+impl TransitTables {
+    /// Returns the rows of tunnels in a network of `nodes` and `ports`, whose `switches` have the tunnels at the start.
+    fn of(
+        (nodes, ports): (&[Node], &[Port]),
+        switches: &[Switch],
+        changes: &[Reconvergence],
+    ) -> Self {
+        let mut tables = vec![BTreeMap::new(); switches.len()];
+        let numbered = (0u32..).map(DcId).zip(switches);
+        let at_start = numbered.flat_map(|(from, switch)| {
+            let rows = switch.destinations.iter();
+            rows.map(move |row| ([from, row.dc], &row.tunnels))
+        });
+        for (pair, tunnels) in at_start {
+            for (at, row) in transits((nodes, ports), pair, tunnels) {
+                tables[at.index()].insert(row.key(), row);
             }
-        };
-        let Some(change) = change else {
-            for (from, switch) in (0u32..).map(DcId).zip(self.switches) {
-                for row in &switch.destinations {
-                    add((from, row.dc), &row.tunnels);
+        }
+        let mut start = tables.clone();
+        let mut replaced = Vec::new();
+        for change in changes {
+            let mut others = Vec::new();
+            for new in &change.rows {
+                let to = switches[new.switch].destinations[new.destination].dc;
+                let Some(from) = DcId::from_index(new.switch) else {
+                    continue;
+                };
+                for (at, row) in transits((nodes, ports), [from, to], &new.tunnels) {
+                    match tables[at.index()].insert(row.key(), row) {
+                        None => {
+                            start[at.index()].insert(row.key(), row);
+                        }
+                        Some(before) if before != row => others.push((at, row)),
+                        Some(_) => {}
+                    }
                 }
             }
-            return;
-        };
-        for row in &change.rows {
-            let to = self.switches[row.switch].destinations[row.destination].dc;
-            if let Some(from) = DcId::from_index(row.switch) {
-                add((from, to), &row.tunnels);
-            }
+            replaced.push(others);
+        }
+        let sorted = start.into_iter().map(BTreeMap::into_values);
+        Self {
+            start: sorted.map(Iterator::collect).collect(),
+            replaced,
         }
     }
+}
 
-    /// Returns the sorted transit rows of each datacenter's switch after all `changes`.
-    fn after(&self, changes: &[Reconvergence]) -> Vec<Vec<Transit>> {
-        let mut switches = vec![BTreeMap::new(); self.switches.len()];
-        for change in std::iter::once(None).chain(changes.iter().map(Some)) {
-            self.each_transit(change, |dc, row| {
-                switches[dc.index()].insert((row.from, row.to, row.ingress), row);
-            });
-        }
-        let rows = switches.into_iter().map(BTreeMap::into_values);
-        rows.map(Iterator::collect).collect()
-    }
+/// Returns the rows along `tunnels` between two datacenters, with their switches' datacenters.
+fn transits(
+    (nodes, ports): (&[Node], &[Port]),
+    [from, to]: [DcId; 2],
+    tunnels: &[Vec<PortId>],
+) -> impl Iterator<Item = (DcId, Transit)> {
+    let hops = tunnels.iter().flat_map(|ports| ports.windows(2));
+    hops.map(move |hops| {
+        let [sent, egress] = [hops[0], hops[1]];
+        let row = Transit {
+            from,
+            to,
+            ingress: sent.peer(),
+            egress,
+        };
+        (nodes[ports[egress.index()].node.index()].dc, row)
+    })
 }
 
 /// Switch with more transit rows than an agent has room for.
@@ -126,7 +159,7 @@ impl Tables<'_> {
 pub struct FullSwitch<'a> {
     /// Name of the datacenter.
     pub name: &'a str,
-    /// Number of transit rows after the last reconvergence.
+    /// Number of transit rows.
     pub rows: usize,
 }
 
@@ -149,12 +182,7 @@ pub(crate) fn fullest<'a>(
     switches: &[Switch],
     changes: &[Reconvergence],
 ) -> Option<FullSwitch<'a>> {
-    let tables = Tables {
-        nodes,
-        ports,
-        switches,
-    };
-    let all = tables.after(changes);
+    let all = TransitTables::of((nodes, ports), switches, changes).start;
     let counts = all.iter().map(Vec::len);
     let (dc, rows) = dcs.iter().zip(counts).max_by_key(|(_, rows)| *rows)?;
     let max = usize::try_from(MAX_TRANSITS).unwrap_or(usize::MAX);
@@ -165,18 +193,12 @@ pub(crate) fn fullest<'a>(
 }
 
 impl Plan {
-    /// Visits the transit rows of all switches at the start, or those that `change` adds, each with its switch's
-    /// datacenter. An added row replaces that of the same pair and ingress port, if there is one.
-    pub fn each_transit(&self, change: Option<&Reconvergence>, visit: impl FnMut(DcId, Transit)) {
-        self.tables().each_transit(change, visit);
-    }
-
-    fn tables(&self) -> Tables<'_> {
-        Tables {
-            nodes: &self.nodes,
-            ports: &self.ports,
-            switches: &self.switches,
-        }
+    /// Returns the transit rows of all switches; `None` without tunnels.
+    #[must_use]
+    pub fn transit_tables(&self) -> Option<TransitTables> {
+        let network = (&self.nodes[..], &self.ports[..]);
+        let tables = || TransitTables::of(network, &self.switches, &self.reconvergences);
+        self.candidate_set.has_tunnels().then(tables)
     }
 
     /// Returns the switch with the most transit rows if the lab has no room for them.
@@ -184,15 +206,6 @@ impl Plan {
     pub fn full_switch(&self) -> Option<FullSwitch<'_>> {
         let network = (&self.dcs[..], &self.nodes[..], &self.ports[..]);
         fullest(network, &self.switches, &self.reconvergences)
-    }
-
-    /// Returns the transit rows of the switch of `at`, sorted, after the first `count` reconvergences; empty without
-    /// tunnels.
-    #[must_use]
-    pub fn transits(&self, at: DcId, count: usize) -> Vec<Transit> {
-        let changes = self.reconvergences.get(..count);
-        let mut all = self.tables().after(changes.unwrap_or(&self.reconvergences));
-        all.swap_remove(at.index())
     }
 
     /// Returns the egress port of packets from `from` to `to` at a switch on their tunnel, to which the previous switch

@@ -122,12 +122,12 @@ fn a_packet_in_a_tunnel_does_not_take_the_best_path_of_the_switches_on_its_way()
         without.transit_port([dc1, dc4], port(1, 3), Nanos::ZERO),
         None
     );
-    assert_eq!(without.transits(dc1, 0), []);
+    assert_eq!(without.transit_tables(), None);
 }
 
 /// Without the link from dc1 to dc2, the best path is dc1-dc3-dc2-dc4. At dc3, its packets arrive over the same link as those
 /// of the old tunnel dc1-dc3-dc4, and the new row replaces the old one. The old row of dc2 stays, for packets that dc1 sent
-/// there before the change, and dc2 has a new one for packets from dc3.
+/// there before the change. Its new one for packets from dc3 replaces none, so that it is there from the start.
 #[test]
 fn old_transit_rows_stay_where_no_new_tunnel_enters() {
     let routing = "routing: { candidates: tunnels, tunnels: { k: 2 }, reconverge: { after: 5 ms } }
@@ -135,19 +135,25 @@ faults: [{ at: 10 ms, link: [dc1, dc2], down: true }]";
     let plan = common::plan(&wan(routing));
     let port = |from, next| port_to(&plan, from, next);
     let pair = [DcId(0), DcId(3)];
-    let rows = |dc: u32, count| {
-        let rows = plan.transits(DcId(dc - 1), count).into_iter();
-        let of_pair = rows.filter(|row| [row.from, row.to] == pair);
-        of_pair
-            .map(|row| (row.ingress, row.egress))
-            .collect::<Vec<_>>()
+    let tables = plan.transit_tables().unwrap();
+    let of_pair = |rows: &[Transit]| {
+        let rows = rows.iter().filter(|row| [row.from, row.to] == pair);
+        rows.map(|row| (row.ingress, row.egress))
+            .collect::<BTreeSet<_>>()
     };
-    assert_eq!(rows(2, 0), [(port(2, 1), port(2, 4))]);
-    assert_eq!(rows(3, 0), [(port(3, 1), port(3, 4))]);
-    let mut later = rows(2, 1);
-    later.sort_by_key(|(ingress, _)| *ingress == port(2, 3));
-    assert_eq!(later, [(port(2, 1), port(2, 4)), (port(2, 3), port(2, 4))]);
-    assert_eq!(rows(3, 1), [(port(3, 1), port(3, 2))]);
+    let start = |dc: usize| of_pair(&tables.start[dc - 1]);
+    let both = [(port(2, 1), port(2, 4)), (port(2, 3), port(2, 4))];
+    assert_eq!(start(2), BTreeSet::from(both));
+    assert_eq!(start(3), BTreeSet::from([(port(3, 1), port(3, 4))]));
+    let [replaced] = &tables.replaced[..] else {
+        panic!("{:?}", tables.replaced)
+    };
+    let at = |dc: u32| {
+        let here = replaced.iter().filter(|(at, _)| *at == DcId(dc - 1));
+        of_pair(&here.map(|(_, row)| *row).collect::<Vec<_>>())
+    };
+    assert_eq!(at(2), BTreeSet::new());
+    assert_eq!(at(3), BTreeSet::from([(port(3, 1), port(3, 2))]));
     let change = plan.reconvergences[0].at_ns;
     let before = Nanos::new(change.get() - 1);
     for (sent, at, expected) in [
@@ -561,11 +567,7 @@ proptest! {
         let routing = format!("candidates: tunnels, tunnels: {{ k: {max} }}");
         let plan = common::simulated(&sketch.text().replace(&sketch.routing(), &routing));
         let least = least_delays(&plan);
-        let transits: Vec<Vec<Transit>> = (0u32..)
-            .map(DcId)
-            .take(plan.dcs.len())
-            .map(|dc| plan.transits(dc, 0))
-            .collect();
+        let transits = plan.transit_tables().unwrap().start;
         let dc = |port: PortId| plan.nodes[plan.ports[port.index()].node.index()].dc;
         for (from, switch) in plan.switches.iter().enumerate() {
             for row in &switch.destinations {

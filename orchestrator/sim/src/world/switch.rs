@@ -1,6 +1,6 @@
 //! DCI switches of a run: policy and candidates.
 
-use lab_plan::{Plan, PolicyPlan, PolicyRun, Reconvergence};
+use lab_plan::{Plan, PolicyPlan, PolicyRun, Transit};
 use lab_policy::{LcmpConfig, OwnPolicy, Path, UcmpConfig, own};
 use lab_units::{Nanos, NodeId, PortId};
 use rustc_hash::FxHashMap;
@@ -164,23 +164,29 @@ fn sim_ports(network: &Network, tunnels: &[Vec<PortId>]) -> Vec<Vec<u32>> {
     tunnels.iter().map(ports).collect()
 }
 
-/// Returns the transit rows of all switches, by datacenter, at the start and after each reconvergence, with
-/// their times; empty without tunnels.
+/// Returns the transit rows of all switches, by datacenter, at the start and after each reconvergence, with their times;
+/// empty without tunnels.
 pub(super) fn transits(plan: &Plan, network: &Network) -> Vec<(SimTime, Vec<Transits>)> {
-    if !plan.candidate_set.has_tunnels() {
+    let Some(tables) = plan.transit_tables() else {
         return Vec::new();
-    }
-    let mut rows = vec![Transits::default(); plan.dcs.len()];
-    let changes = plan.reconvergences.iter().map(Some);
-    let after = |change: Option<&Reconvergence>| {
-        plan.each_transit(change, |dc, row| {
-            let key = (row.from.0, row.to.0, network.port(row.ingress));
-            rows[dc.index()].insert(key, network.port(row.egress));
-        });
-        let at = change.map_or(Nanos::ZERO, |change| change.at_ns);
-        (at.into(), rows.clone())
     };
-    std::iter::once(None).chain(changes).map(after).collect()
+    let keyed = |row: &Transit| {
+        let key = (row.from.0, row.to.0, network.port(row.ingress));
+        (key, network.port(row.egress))
+    };
+    let at_start = tables
+        .start
+        .iter()
+        .map(|rows| rows.iter().map(keyed).collect());
+    let mut all = vec![(SimTime::ZERO, at_start.collect::<Vec<Transits>>())];
+    for (change, replaced) in plan.reconvergences.iter().zip(&tables.replaced) {
+        let mut rows = all[all.len() - 1].1.clone();
+        for (dc, row) in replaced {
+            rows[dc.index()].extend([keyed(row)]);
+        }
+        all.push((change.at_ns.into(), rows));
+    }
+    all
 }
 
 /// Sorts the candidates to each datacenter in the order of next hops towards its first host.

@@ -38,6 +38,7 @@ use crate::run::{
     drive::RunningRepetition,
     input::Input,
     repetition::{Effects, RepetitionSetup},
+    transits::TransitRows,
     tune::ParameterChange,
 };
 use crate::{
@@ -426,10 +427,12 @@ fn with_run_of(
         guest_cpu: &|| None,
         cancel,
     };
+    let transits = TransitRows::of(&plan);
     let setup = RepetitionSetup {
         policy,
         number: 0,
         pin_dir: &pin_dir,
+        transits: &transits,
     };
     let mut running = RunningRepetition::new(&plan, setup);
     runner.start_agents(&mut running, Vec::new()).unwrap();

@@ -16,7 +16,7 @@ use lab_sim::{Job, RunOptions, record, semantics::NextHopOrder};
 use super::scenario;
 use crate::{
     lower::{LowerOptions, lower, lower_fault},
-    run::{agent_config::agent_config, commands, generator},
+    run::{agent_config::agent_config, commands, generator, transits::TransitRows},
     testing,
 };
 
@@ -163,6 +163,7 @@ fn lowered(plan: &Plan) -> String {
             made += &format!("{} {commands:#?}", change.at_ns);
         }
     }
+    made += &format!("{:#?}", TransitRows::of(plan));
     let endpoints: Vec<Vec<Endpoint>> = plan
         .nodes
         .iter()
