@@ -162,7 +162,7 @@ pub(crate) fn params(config: &AgentConfig) -> SwitchParams {
     }
 }
 
-/// Returns the map's rows for `rows`, with their egress ports' slots. `ifindex` returns the interface index of a slot.
+/// Returns the map's entries for `rows`, with their egress ports' slots. `ifindex` returns the interface index of a slot.
 pub(crate) fn transits(
     config: &AgentConfig,
     rows: &[TransitConfig],

@@ -3,13 +3,13 @@
 //! Without its agent, a switch forwards with its last tables. Paths, candidates and ideal FCTs stay those of the plan.
 
 use lab_scenario::Scenario;
-use lab_units::Nanos;
+use lab_units::{Nanos, PortId};
 
 use crate::{
     error::PlanError,
     model::{
-        AgentCrashPlan, AgentRestart, FaultChange, FaultPlan, PolicyPlan, PolicyRun, Reconvergence,
-        Scale,
+        AgentCrashPlan, AgentRestart, FaultChange, FaultPlan, NewRow, PolicyPlan, PolicyRun,
+        Reconvergence, Scale,
     },
     network::Network,
 };
@@ -66,8 +66,8 @@ impl MissedChanges<'_> {
     /// Returns true if a crash can change the switch's decisions under the policy at index `policy`.
     ///
     /// It can if decisions depend on the agent's samples or splits, or if one of these happens while the agent is down:
-    /// the plan changes the switch's tables, a link of the switch is repaired, or the tables become stale, so that the
-    /// switch hashes over all candidates (which ECMP does anyway).
+    /// the plan changes the switch's tables or tunnels through it, a link of the switch is repaired, or the tables become
+    /// stale, so that the switch hashes over all candidates (which ECMP does anyway).
     pub fn matter(self, crash: &AgentCrashPlan, policy: usize) -> bool {
         let plan = &self.policies[policy].policy;
         if plan.agent_interval().is_some() || matches!(plan, PolicyPlan::Lcmp(_)) {
@@ -89,10 +89,18 @@ impl MissedChanges<'_> {
                 && ((fault.change == FaultChange::Up && is_here(fault))
                     || updates.any(|row| (row.policy, row.switch) == (policy, switch)))
         });
+        let dc_of = |port: &PortId| {
+            let port = &self.network.ports[port.index()];
+            self.network.nodes[port.node.index()].dc
+        };
         let mut reconvergences = self.reconvergences.iter();
         of_faults
             || reconvergences.any(|change| {
-                crash.covers(change.at_ns) && change.rows.iter().any(|row| row.switch == switch)
+                let is_changed = |row: &NewRow| {
+                    let mut ports = row.tunnels.iter().flatten();
+                    row.switch == switch || ports.any(|port| dc_of(port) == crash.dc)
+                };
+                crash.covers(change.at_ns) && change.rows.iter().any(is_changed)
             })
     }
 }

@@ -6,7 +6,7 @@ use lab_units::{
     show::{about_time, commas, counted},
 };
 
-use crate::text::exact_percent;
+use crate::text::exact_percent, small_percent;
 
 /// Returns a sentence for each reason of a verdict.
 pub fn reasons(verdict: &Verdict) -> Vec<String> {
@@ -45,7 +45,10 @@ pub fn reason(reason: &Reason) -> String {
             "links not certified: {} measured out of bounds; {subject}",
             of("link direction")
         ),
-        ReasonCode::LateFlows => format!("{} launched late", of("flow")),
+        ReasonCode::LateFlows => {
+            let bound = small_percent(reason.bound.unwrap_or_default());
+            format!("{} launched late, bound {bound}", of("flow"))
+        }
         ReasonCode::LateSamples => {
             format!(
                 "{} of queue lengths taken late, bound {}",
@@ -168,11 +171,11 @@ mod tests {
         for (reason, sentence) in [
             (
                 Reason::part(ReasonCode::LateFlows, 1, 1),
-                "1 of 1 flow launched late",
+                "1 of 1 flow launched late, bound 0.1 %",
             ),
             (
-                Reason::part(ReasonCode::LateFlows, 1, 1_200),
-                "1 of 1,200 flows launched late",
+                Reason::part(ReasonCode::LateFlows, 3, 1_200),
+                "3 of 1,200 flows launched late, bound 0.1 %",
             ),
             (
                 Reason::count(ReasonCode::ExecCommands, 1),

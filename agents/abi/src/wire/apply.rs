@@ -4,7 +4,7 @@
 //! configuration of a future agent, so that a restarted agent starts from the result of all commands sent to its
 //! predecessor.
 
-use alloc::{collections::BTreeSet, vec::Vec};
+use alloc::collections::BTreeSet;
 
 use super::{
     AgentCommand, AgentConfig, AgentConfigError, BucketRow, DestinationConfig, PolicyConfig,
@@ -43,15 +43,14 @@ impl ValidAgentConfig {
                 }
             }
             AgentCommand::AddTransits(rows) => {
+                config.validate_transits(rows)?;
                 let added: BTreeSet<_> = rows.iter().map(TransitConfig::key).collect();
-                let old = config.transits.iter().flatten();
-                let mut all: Vec<_> = old
-                    .filter(|row| !added.contains(&row.key()))
-                    .copied()
-                    .collect();
-                all.extend(rows);
-                config.validate_transits(&all)?;
-                config.transits = Some(all);
+                let is_kept = |row: &TransitConfig| !added.contains(&row.key());
+                let old = config.transits.get_or_insert_default();
+                let kept = old.iter().filter(|row| is_kept(row)).count();
+                super::validate::check_transit_count(kept + rows.len())?;
+                old.retain(is_kept);
+                old.extend(rows);
             }
             AgentCommand::SetBuckets(rows) => {
                 rows.iter().try_for_each(|row| config.check_buckets(row))?;
@@ -124,6 +123,7 @@ mod tests {
     use super::*;
     use crate::{
         LcmpConfig,
+        rows::MAX_TRANSITS,
         wire::{EcnConfig, validate::tests::config},
     };
 
@@ -195,6 +195,14 @@ mod tests {
         let no_port = row(4, 7, 0);
         add(&[row(3, 0, 0), no_port]).expect_err("port 7 is not a port of the switch");
         assert_eq!(add(&[]), Ok(vec![third, other, back]));
+        // With the three rows that stay, there is no room for one row less than the bound.
+        let many = MAX_TRANSITS - 1;
+        let more: Vec<_> = (0..many).map(|_| row(5, 0, 2)).collect();
+        let found = add(&more);
+        assert!(
+            matches!(found, Err(AgentConfigError::TooMany { .. })),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -159,7 +159,7 @@ pub struct TransitConfig {
 }
 
 impl TransitConfig {
-    /// Returns the pair and the ingress port, which differ between any two rows of a switch.
+    /// Returns the pair and the ingress port, which together identify a row of a switch.
     #[must_use]
     pub const fn key(&self) -> ([Ipv4Addr; 2], PortId) {
         ([self.from, self.to], self.ingress)

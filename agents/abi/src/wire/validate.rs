@@ -225,8 +225,7 @@ impl AgentConfig {
 
     /// Checks that transit rows fit this switch, and returns the first problem as an error.
     pub(super) fn validate_transits(&self, rows: &[TransitConfig]) -> Result<(), AgentConfigError> {
-        let max = usize::try_from(MAX_TRANSITS).unwrap_or(usize::MAX);
-        check_count("transit rows", rows.len(), max)?;
+        check_transit_count(rows.len())?;
         for row in rows {
             for addr in [row.from, row.to] {
                 validate_prefix(addr, self.local.prefix_len)?;
@@ -294,6 +293,11 @@ impl AgentConfig {
 }
 
 /// Rejects more destinations than a switch has rows for.
+pub(super) fn check_transit_count(count: usize) -> Result<(), AgentConfigError> {
+    let max = usize::try_from(MAX_TRANSITS).unwrap_or(usize::MAX);
+    check_count("transit rows", count, max)
+}
+
 pub(super) fn check_destination_count(count: usize) -> Result<(), AgentConfigError> {
     let max = usize::try_from(MAX_DESTINATIONS).unwrap_or(usize::MAX);
     check_count("destinations", count, max)

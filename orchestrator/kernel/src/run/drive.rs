@@ -500,7 +500,7 @@ impl Runner<'_> {
         let index = running.repetition.past().reconvergences.len();
         self.take(Input::Reconvergence, running, report)?;
         let setup = running.setup;
-        // Transit rows come first, so that packets meet no switch that does not know their tunnel.
+        // Transit rows come first, so that fewer packets of new tunnels meet the rows of old ones.
         running.send(setup.transits.of_reconvergence(index))?;
         let parameters = |dc| running.parameters(dc);
         let commands = commands::of_reconvergence(self.plan, setup.policy, change, parameters);

@@ -30,7 +30,7 @@ use super::{
     watch,
 };
 
-/// Identity of a repetition, the directory in which the maps of its switches are pinned, and their transit rows.
+/// Identity of a repetition, the directory in which the maps of its switches are pinned, and the switches' transit rows.
 #[derive(Clone, Copy)]
 pub(super) struct RepetitionSetup<'a> {
     /// Index of the policy in `plan.policies`.

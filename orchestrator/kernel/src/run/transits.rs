@@ -8,8 +8,8 @@ use lab_units::DcId;
 
 /// Transit rows of all switches during a run; empty without tunnels.
 ///
-/// They are the same for all policies, and are computed before flows run, because a guest on the virtual clock would
-/// take hundreds of milliseconds for it.
+/// They are the same for all policies, and are computed before the flows start, because that takes hundreds of
+/// milliseconds, which on a guest's virtual clock would pass during the flows.
 #[derive(Debug, Default)]
 pub struct TransitRows {
     /// Rows from the start, by datacenter.

@@ -430,7 +430,7 @@ fn downhill(network: &Network, to: DcId, stretch: Ratio, max: u8) -> Towards {
     Towards::new(network, order, ports, left_out)
 }
 
-/// Returns up to `k` tunnels between all datacenters.
+/// Returns up to `k` tunnels for each pair of datacenters, by destination.
 fn tunnels(network: &Network, k: u8) -> Vec<Towards> {
     let destinations = (0u32..).map(DcId).take(network.dcs.len());
     let first: Vec<_> = destinations
@@ -450,8 +450,8 @@ fn tunnels(network: &Network, k: u8) -> Vec<Towards> {
     towards.collect()
 }
 
-/// Returns up to `k` tunnels from `from` to `to`, the first of which is `path`. `least` has the least delay over all
-/// links between `from` and each datacenter.
+/// Returns up to `k` tunnels from `from` to `to`, the first of which is `path`. `least` has the least delay between `from`
+/// and each datacenter if no link is taken.
 fn tunnels_between(
     network: &Network,
     [from, to]: [DcId; 2],
@@ -472,8 +472,8 @@ fn tunnels_between(
         if tunnels.len() == usize::from(k) || !has_exit(from) || !has_exit(to) {
             break;
         }
-        // The search spreads along the paths between the two, not in all directions (A*): no path over the links that
-        // are left has less delay from a datacenter to `from` than `least`.
+        // A*: the search prefers datacenters towards `from`. `least` never overestimates the rest of a path, because a
+        // link has one delay for both directions, and taking links away shortens no path.
         let nearness = |at: DcId, path: &BestPath| {
             let ahead = least[at.index()].unwrap_or(Nanos::new(u64::MAX));
             (path.delay.saturating_add(ahead), path.rank())
@@ -563,7 +563,7 @@ fn search_among<N: Ord>(
     let mut open = BinaryHeap::from([Reverse((nearness(to, &BestPath::ARRIVED), to))]);
     let mut order = Vec::new();
     while let Some(Reverse((_, at))) = open.pop() {
-        // The heap can hold several paths of one datacenter, the best of which comes first.
+        // The heap can hold several paths of one datacenter: the best comes first, and the others are skipped.
         let Some(ahead) = best[at.index()].filter(|_| !is_done[at.index()]) else {
             continue;
         };

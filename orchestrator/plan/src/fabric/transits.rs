@@ -32,7 +32,7 @@ pub struct Transit {
 }
 
 impl Transit {
-    /// Returns what no two rows of a switch have in common: the pair and the ingress port.
+    /// Returns the row's key, unique within a switch: the pair and the ingress port.
     const fn key(&self) -> ([DcId; 2], PortId) {
         ([self.from, self.to], self.ingress)
     }
@@ -78,18 +78,18 @@ pub(crate) fn check(
 
 /// Transit rows of all switches during a run.
 ///
-/// The rows of later tunnels are there from the start, unless they replace a row of earlier ones: until its tunnel is
-/// in use, such a row matches no packet. So a reconvergence changes few rows.
+/// Rows of later tunnels are installed from the start, unless they would replace an earlier row. Until its tunnel is in
+/// use, such a row matches no packet, so that a reconvergence only has to replace rows.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TransitTables {
     /// Sorted rows from the start, by datacenter.
     pub start: Vec<Vec<Transit>>,
-    /// Rows that take the place of others, with their switches' datacenters, by reconvergence.
+    /// Rows that replace earlier ones, with their switches' datacenters, for each reconvergence in order.
     pub replaced: Vec<Vec<(DcId, Transit)>>,
 }
 
 impl TransitTables {
-    /// Returns the rows of tunnels in a network of `nodes` and `ports`, whose `switches` have the tunnels at the start.
+    /// Derives the tables. `switches` hold the tunnels at the start, and `changes` the later ones.
     fn of(
         (nodes, ports): (&[Node], &[Port]),
         switches: &[Switch],
@@ -168,9 +168,9 @@ impl FullSwitch<'_> {
     #[must_use]
     pub fn describe(&self) -> String {
         format!(
-            "the switch of `{}` is on so many tunnels that it needs {} transit rows, but a switch of the lab has room for \
-             {MAX_TRANSITS} (hint: lower `routing.tunnels.k`, or simulate the scenario with `lcmp-lab sim`, which has no \
-             such bound)",
+            "the switch of `{}` needs {} transit rows for the tunnels through it, including those after reconvergences, \
+             but a switch of the lab has room for {MAX_TRANSITS} (hint: lower `routing.tunnels.k`, or simulate the \
+             scenario with `lcmp-lab sim`, which has no such bound)",
             self.name, self.rows
         )
     }

@@ -72,10 +72,10 @@ pub fn mean_demands(scenario: &Scenario) -> Result<Vec<MeanDemand>, PlanError> {
     Ok(means.into_iter().map(mean).collect())
 }
 
-/// Returns the demands of all workloads and demand matrices in `scenario`; `switches` have the candidates at the start.
+/// Returns the demands of all workloads and demand matrices in `scenario`; `switches` hold the candidates at the start.
 ///
 /// # Errors
-/// If the names of pairs are inconsistent, or no link that a load base refers to has traffic.
+/// If the names of pairs are inconsistent, or a load base refers to links, none of which has traffic.
 pub(crate) fn of_scenario(
     scenario: &Scenario,
     network: &Network,

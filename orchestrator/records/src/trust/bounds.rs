@@ -71,10 +71,11 @@ pub struct Bound {
     pub invalid: f64,
 }
 
-/// Bounds on the share of flows that started late, by more than a hundredth of their round trip. A late flow changes
-/// only its own FCT, so that a percentile shifts by at most the share of late flows: with one in a thousand, p99 lies
-/// between p98.9 and p99.1. That is less than the 95 % interval of p99 over 10,000 flows, from p98.8 to p99.2. If a
-/// tenth is late, every percentile shifts.
+/// Bounds on the share of flows that started late, by more than a hundredth of their round trip. FCTs do not include a
+/// late start, but a late flow meets other queues than the planned one. Even if its FCT were arbitrary, a percentile over
+/// all flows would shift by at most the share of late flows: with one in a thousand, p99 lies between p98.9 and p99.1.
+/// That is less than the 95 % interval of p99 over 10,000 flows, from p98.8 to p99.2. If a tenth is late, every
+/// percentile may shift.
 pub const LATE_LAUNCHES: Bound = Bound::new(0.001, 0.1);
 
 /// Bounds on the share of queue samples that were taken only after the next one was due. LCMP uses the latest sample,

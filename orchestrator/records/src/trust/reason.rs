@@ -117,7 +117,7 @@ mod tests {
         for (reason, json) in [
             (
                 Reason::part(ReasonCode::LateFlows, 3, 20),
-                r#"{"grade":"invalid","code":"late-flows","value":3,"of":20,"bound":0}"#,
+                r#"{"grade":"invalid","code":"late-flows","value":3,"of":20,"bound":0.001}"#,
             ),
             (
                 Reason::figure(ReasonCode::BusyCpus, 0.95),

@@ -131,8 +131,8 @@ pub fn check_supported(plan: &Plan) -> Result<(), Failure> {
 /// Checks that every switch of `plan` has few enough ports and transit rows for its agent.
 ///
 /// # Errors
-/// If a switch has too many, with exit code 2. The message names the first datacenter with too many ports, or that with
-/// the most transit rows.
+/// If a switch has too many of either (exit code 2). The message names the first datacenter with too many ports, else the
+/// one with the most transit rows.
 pub fn check_switches(plan: &Plan) -> Result<(), Failure> {
     if let [first, others @ ..] = plan.crowded_switches().as_slice() {
         return Err(Failure::usage(first.describe("", others.len())));
