@@ -249,8 +249,8 @@ impl Program {
             return Ok(());
         };
         let wanted: BTreeSet<_> = rows.iter().map(|(key, _)| *key).collect();
-        let found: Result<Vec<_>, _> = transits.keys().collect();
-        let found = found.map_err(SwitchdError::map("read", TRANSITS))?;
+        let keys: Result<Vec<_>, _> = transits.keys().collect();
+        let found = keys.map_err(SwitchdError::map("read", TRANSITS))?;
         let mut old = found.iter().filter(|MapRow(key)| !wanted.contains(key));
         old.try_for_each(|key| {
             let removed = transits.remove(key);

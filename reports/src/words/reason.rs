@@ -6,7 +6,7 @@ use lab_units::{
     show::{about_time, commas, counted},
 };
 
-use crate::text::exact_percent, small_percent;
+use crate::text::{exact_percent, small_percent};
 
 /// Returns a sentence for each reason of a verdict.
 pub fn reasons(verdict: &Verdict) -> Vec<String> {

@@ -27,7 +27,7 @@ use nix::{
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{AgentError, agent_config::agent_config, kill::OomKills, repetition::RepetitionSetup};
+use super::{AgentError, agent_config::agent_config, kill::OomKills, transits::TransitRows};
 use crate::Lab;
 
 /// Event that a datacenter's agent causes.
@@ -91,8 +91,8 @@ fn dc_of(plan: &Plan, switch: &Switch) -> DcId {
 }
 
 impl AgentLauncher {
-    /// Returns the configuration of the agent of the switch at `switch_index` for the repetition of `setup`, whose policy
-    /// is `run`.
+    /// Returns the configuration of the agent of the switch at `switch_index`. Maps that must outlive the agent are
+    /// pinned in a subdirectory of `pins`; `transits` are the rows of all switches.
     ///
     /// # Errors
     /// If the configuration is invalid.
@@ -101,16 +101,17 @@ impl AgentLauncher {
         plan: &Plan,
         run: &PolicyRun,
         switch_index: usize,
-        setup: &RepetitionSetup<'_>,
+        pins: &Path,
+        transits: &TransitRows,
     ) -> Result<ValidAgentConfig, AgentError> {
         let dc = dc_of(plan, &plan.switches[switch_index]);
         let name = &plan.dcs[dc.index()].name;
-        let pin_dir = pins_of(setup.pin_dir, name);
+        let pin_dir = pins_of(pins, name);
         let mut config = AgentConfig {
             lab: self.lab.clone(),
             controller_socket: self.socket(name).display().to_string(),
             pin_dir: Some(pin_dir.display().to_string()),
-            transits: setup.transits.at_start(dc).cloned(),
+            transits: transits.at_start(dc).cloned(),
             ..agent_config(plan, run, switch_index)
         };
         if let PolicyConfig::Own(own) = &mut config.policy {

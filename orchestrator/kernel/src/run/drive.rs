@@ -237,9 +237,12 @@ impl Runner<'_> {
         self.phase(&running.repetition, "agents", switches.len());
         self.lab.reset()?;
         self.lab.check_rules()?;
-        let run = &plan.policies[running.setup.policy];
+        let setup = running.setup;
+        let run = &plan.policies[setup.policy];
         for index in switches {
-            let config = self.agents.config(plan, run, index, &running.setup)?;
+            let config = self
+                .agents
+                .config(plan, run, index, setup.pin_dir, setup.transits)?;
             let sender = running.sender.clone();
             let place = idle.iter().position(|agent| agent.switch() == index);
             let mut kept = place.map(|place| idle.swap_remove(place));

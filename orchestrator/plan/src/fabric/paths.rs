@@ -437,8 +437,8 @@ fn tunnels(network: &Network, k: u8) -> Vec<Towards> {
         .map(|to| search(network, to, |_, path| path.rank()))
         .collect();
     let delays: Vec<Vec<Option<Nanos>>> = first.iter().map(|(_, best)| delays(best)).collect();
-    let towards = (0u32..).map(DcId).zip(first);
-    let towards = towards.map(|(to, (order, best))| {
+    let searched = (0u32..).map(DcId).zip(first);
+    let towards = searched.map(|(to, (order, best))| {
         let mut tunnels = vec![Vec::new(); network.dcs.len()];
         for &from in order.iter().filter(|from| **from != to) {
             let path = follow(network, &best, from);

@@ -194,14 +194,14 @@ fn an_agent_that_misses_new_tunnels_through_its_switch_matters() {
             ("e", "x", 50),
             ("e", "d", 50),
         ];
-        let links: String = links.into_iter().map(link).collect();
+        let lines: String = links.into_iter().map(link).collect();
         let text = format!(
             "name: missed
 topology:
   dcs: [{{ name: s, hosts: 1 }}, {{ name: t, hosts: 1 }}, {{ name: a }}, {{ name: b }}, {{ name: c }}, {{ name: d }}, \
              {{ name: e }}, {{ name: x }}]
   links:
-{links}traffic: [{{ flows: [{{ from: s/h1, to: t/h1, size: 1 GB }}] }}]
+{lines}traffic: [{{ flows: [{{ from: s/h1, to: t/h1, size: 1 GB }}] }}]
 policies: [ecmp]
 scale: {{ rate: 1/1000, time: 10 }}
 routing: {{ candidates: tunnels, tunnels: {{ k: 2 }}, reconverge: {{ after: 5 ms }} }}
