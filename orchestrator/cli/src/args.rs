@@ -1,7 +1,12 @@
 //! Command line, parsed by clap. The doc comments of fields and variants are the help texts.
 
 use std::{
-    env, fmt, mem, num::NonZeroUsize, ops::RangeInclusive, path::PathBuf, str::FromStr, thread,
+    env, fmt, mem,
+    num::{NonZeroU16, NonZeroUsize},
+    ops::RangeInclusive,
+    path::PathBuf,
+    str::FromStr,
+    thread,
 };
 
 use clap::{
@@ -857,6 +862,12 @@ pub struct SimArgs {
     /// Apply the scenario's `scale`, as in a lab [default: rates, delays and sizes of the paper]
     #[arg(long)]
     pub scaled: bool,
+    /// Simulate up to N packets of a flow as one event, an approximation that is many times faster
+    ///
+    /// By default N is what a NIC sends in a hundredth of the median one-way delay. The run says that it is made of
+    /// trains; some congestion controls, losses and `--scaled` are refused.
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
+    pub trains: Option<TrainsArg>,
     /// Record the events of these flows, or of `all`: rates, marks, pauses, losses
     ///
     /// `lcmp-lab flow RUN ID` shows them.
@@ -872,6 +883,8 @@ impl SimArgs {
     pub fn of(request: &RunRequest, sim: &SimRequest) -> Result<Self, String> {
         let scenario = ScenarioArgs::of(request)?;
         let story: Result<_, String> = sim.story.iter().map(|word| word.parse()).collect();
+        let length = |trains: u32| trains.to_string().parse();
+        let trains: Result<_, String> = sim.trains.map(length).transpose();
         Ok(Self {
             scenario: Some(scenario.scenario),
             artifact: Vec::new(),
@@ -881,6 +894,7 @@ impl SimArgs {
             until: sim.until_ns,
             threads: None,
             scaled: sim.is_scaled,
+            trains: trains.map_err(|error| format!("`trains`: {error}"))?,
             story: story.map_err(|error| format!("`story`: {error}"))?,
         })
     }
@@ -1377,6 +1391,29 @@ pub enum BenchSubject {
     Failover,
     /// Flows, packets and bits per second of the RDMA verbs generator and of the emulated path
     Generator,
+}
+
+/// Value of `--trains`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum TrainsArg {
+    /// Length that follows from the plan
+    Default,
+    /// Maximum number of packets in a train
+    Length(NonZeroU16),
+}
+
+impl FromStr for TrainsArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "default" {
+            return Ok(Self::Default);
+        }
+        let length = text.parse();
+        length
+            .map(Self::Length)
+            .map_err(|_| format!("a train has 1 to {} packets", u16::MAX))
+    }
 }
 
 /// Value of `--story`: flows whose events are recorded.

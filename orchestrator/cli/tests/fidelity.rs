@@ -52,6 +52,7 @@ fn simulator() -> EngineInfo {
         semantics: Semantics::Paper,
         cc: vec!["none".into(); 2],
         threads: 1,
+        trains: None,
     })
 }
 

@@ -183,6 +183,43 @@ fn simulations_are_the_same_bytes_each_time_and_on_any_number_of_threads() {
 }
 
 #[test]
+fn a_run_of_trains_says_so_and_is_the_same_on_any_number_of_threads() {
+    let bench = Bench::new();
+    let run = bench.sim_smoke(&["--trains=16", "--threads", "1"], 0);
+    let json = run.json();
+    assert_eq!(json["info"]["engine"]["sim"]["trains"], 16);
+    assert_eq!(json["info"]["provenance"]["asked"]["trains"], 16);
+    assert!(
+        run.text("report.html")
+            .contains("simulator, trains of 16 packets")
+    );
+    let again = bench.sim_smoke(&["--trains=16", "--threads", "3"], 0);
+    assert!(again.tables() == run.tables());
+
+    let packets = bench.sim_smoke(&[], 0);
+    assert_ne!(
+        packets.flows(),
+        run.flows(),
+        "the times of 16 packets as one"
+    );
+    assert_eq!(packets.json()["info"]["engine"]["sim"].get("trains"), None);
+    let one = bench.sim_smoke(&["--trains=1"], 0);
+    assert!(
+        one.tables() == packets.tables(),
+        "one packet a train is a packet"
+    );
+    let compared = bench.run(&[
+        "fidelity",
+        packets.0.to_str().unwrap(),
+        run.0.to_str().unwrap(),
+    ]);
+    assert!(
+        compared.stdout.contains("packets against trains"),
+        "{compared:?}"
+    );
+}
+
+#[test]
 fn seed_and_policies_override_the_scenarios() {
     let bench = Bench::new();
     let plain = bench.sim_smoke(&[], 0).flows();
@@ -231,6 +268,22 @@ fn arguments_that_cannot_be_simulated_are_usage_errors() {
         (&["sim", smoke, "--until", "soon"], "'soon' for '--until"),
         (&["sim", smoke, "--policies", "lcpm"], "`lcpm`"),
         (&["sim", smoke, "--story", "99"], "99"),
+        (
+            &["sim", smoke, "--trains=0"],
+            "a train has 1 to 65535 packets",
+        ),
+        (
+            &["sim", smoke, "--trains=65536"],
+            "a train has 1 to 65535 packets",
+        ),
+        (
+            &["sim", smoke, "--trains", "--story", "0"],
+            "`--story` records",
+        ),
+        (
+            &["sim", smoke, "--trains", "--scaled"],
+            "`--scaled` simulates SoftRoCE",
+        ),
         (&["sim", smoke, "--artifact", "a", "b"], "--artifact"),
         (&["sim", smoke, "--routes", "r.csv"], "--routes"),
         (&["sim", "--artifact", "none.txt", "b"], "none.txt"),

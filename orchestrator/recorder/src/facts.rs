@@ -28,14 +28,21 @@ pub struct RunSetting {
 }
 
 impl RunSetting {
-    /// Returns the setting of a simulation of `plan` on `threads` threads in this process.
+    /// Returns the setting in which this process simulates `plan` on `threads` threads. `trains` is the maximum number of
+    /// packets in a train; `None` if each packet is an event.
     #[must_use]
-    pub fn simulated(plan: &Plan, threads: usize, kernel_release: String) -> Self {
+    pub fn simulated(
+        plan: &Plan,
+        threads: usize,
+        trains: Option<u32>,
+        kernel_release: String,
+    ) -> Self {
         let cc = plan.transport.cc.name();
         let info = SimInfo {
             semantics: plan.transport.semantics,
             cc: plan.policies.iter().map(|_| cc.to_owned()).collect(),
             threads: u32::try_from(threads).unwrap_or(u32::MAX),
+            trains,
         };
         Self {
             kernel_release,

@@ -127,6 +127,9 @@ pub struct SimInfo {
     pub cc: Vec<String>,
     /// Number of threads, which has no influence on the results.
     pub threads: u32,
+    /// Maximum number of packets in a train, several packets that are one event; `None` if each packet is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trains: Option<u32>,
 }
 
 /// Location of a run or a lab: this machine or a guest.

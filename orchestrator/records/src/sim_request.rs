@@ -13,4 +13,7 @@ pub struct SimRequest {
     pub until_ns: Option<Nanos>,
     /// Flows whose events are recorded: ids of flows, or `all`.
     pub story: Vec<String>,
+    /// Maximum number of packets in a train; `None` without trains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trains: Option<u32>,
 }

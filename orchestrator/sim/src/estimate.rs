@@ -16,16 +16,26 @@ pub struct RepetitionCost {
     pub data_packets: u64,
     /// Number of times that a packet is put on a wire: data and ACKs on least-delay paths.
     pub packet_hops: u64,
+    /// Number of times that a train is put on a wire; without trains equal to `packet_hops`.
+    pub train_hops: u64,
     /// Memory for packets in flight and for flows, in bytes.
     pub memory: Bytes,
 }
 
 impl RepetitionCost {
-    /// Estimates one repetition of `plan`, for the flows that start before `until` (`None` for all flows).
+    /// Estimates one repetition of `plan` in trains of at most `train` packets, for the flows that start before `until`
+    /// (`None` for all flows).
     ///
     /// # Errors
     /// Fails if some switch has no route to a host.
-    pub fn of(plan: &Plan, repetition: u32, until: Option<SimTime>) -> Result<Self, SimError> {
+    pub fn of(
+        plan: &Plan,
+        repetition: u32,
+        until: Option<SimTime>,
+        train: u32,
+    ) -> Result<Self, SimError> {
+        let train = u64::from(train.max(1));
+        let mut trains: u64 = 0;
         let network = Network::new(plan)?;
         let until = until.unwrap_or(SimTime::MAX);
         let mut lengths: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
@@ -41,9 +51,13 @@ impl RepetitionCost {
             estimate.data_packets = estimate.data_packets.saturating_add(packets);
             let hops = packets.saturating_add(acks).saturating_mul(links);
             estimate.packet_hops = estimate.packet_hops.saturating_add(hops);
+            trains = trains.saturating_add(packets.div_ceil(train));
+            let units = packets.div_ceil(train).saturating_add(acks.div_ceil(train));
+            let hops = units.saturating_mul(links);
+            estimate.train_hops = estimate.train_hops.saturating_add(hops);
         }
         let longest = lengths.into_values().max().unwrap_or(0);
-        estimate.memory = memory(plan, &estimate, longest.saturating_sub(1));
+        estimate.memory = memory(plan, &estimate, trains, longest.saturating_sub(1));
         Ok(estimate)
     }
 }
@@ -84,9 +98,9 @@ fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u6
     links
 }
 
-/// Estimates the memory for packets and flows, where paths have at most `switches` switches. The packets in flight are
-/// limited by the links and their queues and by the flows' packets; each data packet counts with its ACK.
-fn memory(plan: &Plan, estimate: &RepetitionCost, switches: u64) -> Bytes {
+/// Estimates the memory for `trains` and flows, where paths have at most `switches` switches. The packets in flight are
+/// limited by the links and their queues and by the flows' packets; each train, often a packet, counts with its ACK.
+fn memory(plan: &Plan, estimate: &RepetitionCost, trains: u64, switches: u64) -> Bytes {
     let held = plan
         .links
         .iter()
@@ -100,7 +114,7 @@ fn memory(plan: &Plan, estimate: &RepetitionCost, switches: u64) -> Bytes {
         })
         .fold(0, u64::saturating_add);
     let room = held / u64::from(plan.transport.payload_bytes.max(1));
-    let packets = estimate.data_packets.min(room).saturating_mul(2);
+    let packets = trains.min(room).saturating_mul(2);
     let each = match &plan.transport.cc {
         CcPlan::Hpcc(hpcc) => {
             // A growing vector doubles its capacity, starting with four.
@@ -149,7 +163,7 @@ mod tests {
     #[test]
     fn without_loss_the_packet_hops_are_those_simulated() {
         let plan = testing::pair("ecmp");
-        let estimate = RepetitionCost::of(&plan, 0, None).expect("an estimate");
+        let estimate = RepetitionCost::of(&plan, 0, None, 1).expect("an estimate");
         let outcome = simulate(Job::new(&plan, 0, 0), &RunOptions::default(), &mut Silent)
             .expect("a simulation");
         assert_eq!(estimate.packet_hops, outcome.work.packet_hops);
@@ -166,7 +180,7 @@ mod tests {
                 int_hops,
                 ..HpccConfig::PAPER
             });
-            RepetitionCost::of(&plan, 0, None).expect("an estimate")
+            RepetitionCost::of(&plan, 0, None, 1).expect("an estimate")
         });
         assert_eq!(small, large);
         let by_hand = 2 * small.data_packets * 232 + small.flows * 1_000;
@@ -176,9 +190,9 @@ mod tests {
     #[test]
     fn flows_that_start_too_late_cost_nothing() {
         let plan = testing::pair("ecmp");
-        let none = RepetitionCost::of(&plan, 0, Some(SimTime::ZERO)).expect("an estimate");
+        let none = RepetitionCost::of(&plan, 0, Some(SimTime::ZERO), 1).expect("an estimate");
         assert_eq!(none, RepetitionCost::default());
-        let other = RepetitionCost::of(&plan, 1, None).expect("an estimate");
+        let other = RepetitionCost::of(&plan, 1, None, 1).expect("an estimate");
         assert_eq!(other.flows, 0);
     }
 }

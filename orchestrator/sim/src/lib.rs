@@ -20,6 +20,7 @@
 //! - [`mod@simulate`][]: run of a policy, for any semantics and congestion control
 //! - [`mod@record`][]: observer that writes the rows of a run directory
 //! - [`replay`][]: observer that keeps results in memory, for comparison with the artifact's outputs
+//! - [`trains`][]: several packets as one event, an approximation
 //! - [`estimate`][]: cost of a simulation before it runs
 
 pub mod cc;
@@ -44,6 +45,7 @@ mod testing;
 pub mod time;
 pub mod trace;
 mod trained;
+pub mod trains;
 pub mod wire;
 pub mod world;
 

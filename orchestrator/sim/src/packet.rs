@@ -1,4 +1,8 @@
 //! Packets as the simulator represents them.
+//!
+//! Several packets of one flow can be a train, which is one [`Packet`]: one event where each would have its own.
+
+use crate::time::SimTime;
 
 /// Number of traffic classes. Classes 7 and 0 have strict priority, 7 first; the other classes are served round-robin.
 pub const CLASSES: usize = 8;
@@ -48,17 +52,19 @@ impl Kind {
 /// Packet in 24 bytes, because millions are in flight at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Packet {
-    /// Sending time of the data packet, in nanoseconds. A packet with telemetry has the slot of its telemetry instead.
+    /// Sending time of the data packet, in nanoseconds. A packet with telemetry has the slot of its telemetry instead,
+    /// and a train its length and the arrival of its last packet.
     pub stamp: u64,
     /// Index of the flow among the run's flows.
     pub flow: u32,
-    /// Number of the packet in its flow; in an ACK or NACK, the number of the next expected packet.
+    /// Number within the flow; a train has the number of its first packet, and an ACK or NACK that of the next expected
+    /// packet.
     pub seq: u32,
     /// Index of the destination host; of most packets, switches read only this field.
     pub to: u16,
     /// Ingress port at the current switch, as an index among that switch's ports.
     pub ingress: u16,
-    /// Size on the wire in bytes.
+    /// Size on the wire in bytes; a train has the size of its last packet.
     pub bytes: u16,
     pub kind: Kind,
     /// Bit field of traffic class, ECN marks and cut count.
@@ -79,6 +85,10 @@ const ECHO: u8 = 0b1_0000;
 /// Flag of data packets for an ACK request. It shares the bit of `ECHO`, because data packets echo no mark.
 const ACK_REQUEST: u8 = ECHO;
 const CUTS_SHIFT: u32 = 5;
+/// Bits of the stamp with the arrival of a train's last packet, in nanoseconds, below those with the train's length. No
+/// other stamp reaches these: 2^48 ns are three days.
+const LAST_AT_BITS: u32 = 48;
+const LAST_AT: u64 = (1 << LAST_AT_BITS) - 1;
 
 impl Packet {
     /// Creates a packet of `class` without a mark.
@@ -101,6 +111,40 @@ impl Packet {
     pub const fn to_host(mut self, host: u16) -> Self {
         self.to = host;
         self
+    }
+
+    /// Makes the packet lead a train of `packets`, whose last one arrives at `last_at` where the train is now. A packet
+    /// that is left alone is sent at that time.
+    #[must_use]
+    pub const fn leading(mut self, packets: u16, last_at: SimTime) -> Self {
+        let followers = packets.saturating_sub(1) as u64;
+        if followers > 0 || self.followers() > 0 {
+            self.stamp = followers << LAST_AT_BITS | last_at.picos().div_ceil(1_000) & LAST_AT;
+        }
+        self
+    }
+
+    /// Sets the time at which the train's last packet arrives.
+    #[inline]
+    #[must_use]
+    pub const fn leading_until(mut self, last_at: SimTime) -> Self {
+        let followers = self.stamp & !LAST_AT;
+        self.stamp = followers | last_at.picos().div_ceil(1_000) & LAST_AT;
+        self
+    }
+
+    /// Returns the number of packets that follow this one in its train; 0 for a packet alone.
+    #[inline]
+    #[must_use]
+    pub const fn followers(&self) -> u64 {
+        self.stamp >> LAST_AT_BITS
+    }
+
+    /// Returns the time at which the last packet of the train arrives where the train is now, rounded up to a nanosecond.
+    #[inline]
+    #[must_use]
+    pub const fn last_at(&self) -> SimTime {
+        SimTime::from_picos((self.stamp & LAST_AT) * 1_000)
     }
 
     /// Returns the slot of the packet's telemetry in its partition.

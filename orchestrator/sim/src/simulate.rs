@@ -22,6 +22,8 @@ pub struct Job<'p> {
     /// Order of next hops with equal hop counts, from a routing table; `None` for the default order under the plan's
     /// semantics, the paper's or the artifact's.
     pub order: Option<&'p NextHopOrder>,
+    /// Maximum number of packets in a train; 1 if every packet is an event.
+    pub train: u32,
 }
 
 impl<'p> Job<'p> {
@@ -33,6 +35,7 @@ impl<'p> Job<'p> {
             policy,
             repetition,
             order: None,
+            train: 1,
         }
     }
 }
@@ -114,9 +117,10 @@ impl<F> PreparedRun<'_, F> {
             policy,
             repetition,
             order,
+            train,
         } = self.job;
         let world: World<'_, S, C> =
-            World::with_order(plan, policy, repetition, parameters, order)?;
+            World::with_order(plan, policy, repetition, parameters, order, train)?;
         let context = RunContext {
             job: self.job,
             network: &world.network,

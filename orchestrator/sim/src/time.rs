@@ -76,6 +76,12 @@ impl SimTime {
         Self(self.0.saturating_sub(other.0))
     }
 
+    /// Returns `count` times this duration.
+    #[must_use]
+    pub const fn times(self, count: u64) -> Self {
+        Self(self.0.saturating_mul(count))
+    }
+
     /// Returns the serialisation time of `bytes` at `rate`, rounded down to a picosecond.
     #[must_use]
     pub fn on_wire(bytes: u64, rate: BitsPerSec) -> Self {

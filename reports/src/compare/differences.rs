@@ -274,7 +274,16 @@ fn engine(info: &RunInfo) -> String {
         EngineInfo::Sim(sim) => {
             let mut cc = sim.cc.clone();
             cc.dedup();
-            format!("sim, semantics {:?}, {}", sim.semantics, cc.join("/")).to_lowercase()
+            let trains = match sim.trains {
+                None => String::new(),
+                Some(length) => format!(", trains of {length}"),
+            };
+            format!(
+                "sim, semantics {:?}, {}{trains}",
+                sim.semantics,
+                cc.join("/")
+            )
+            .to_lowercase()
         }
     }
 }

@@ -255,6 +255,7 @@ mod tests {
             semantics: Semantics::Paper,
             cc: vec!["none".to_owned(); 2],
             threads: 1,
+            trains: None,
         })
     }
 

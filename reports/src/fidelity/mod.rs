@@ -142,10 +142,16 @@ fn open(dir: &Path) -> Result<RunFacts, ReportError> {
     Ok(RunFacts::open(dir)?)
 }
 
-/// Returns the names of the runs in texts: `kernel` and `simulator`, or else `first run` and `second run`.
+/// Returns the names of the runs in texts: `kernel` and `simulator`, `packets` and `trains`, or else `first run` and
+/// `second run`.
 fn names(runs: [&RunFacts; 2]) -> [&'static str; 2] {
     match runs.map(|run| &run.info().engine) {
         [EngineInfo::Kernel, EngineInfo::Sim(_)] => ["kernel", "simulator"],
+        [EngineInfo::Sim(first), EngineInfo::Sim(second)]
+            if first.trains.is_none() && second.trains.is_some() =>
+        {
+            ["packets", "trains"]
+        }
         _ => ["first run", "second run"],
     }
 }

@@ -20,7 +20,11 @@ pub fn headline(run: &Run) -> String {
     let info = &run.info;
     let location = match (&info.engine, info.location) {
         (EngineInfo::Sim(sim), _) => {
-            format!("in the simulator, semantics {}", semantics(sim.semantics))
+            format!(
+                "in the {}, semantics {}",
+                words::simulator(sim),
+                semantics(sim.semantics)
+            )
         }
         (EngineInfo::Kernel, Location::Here) => {
             format!("on this machine's kernel {}", info.kernel_release)
@@ -50,9 +54,9 @@ pub fn brief(run: &Run, summary: &Summary) -> Markup {
             @if let Some(measured) = words::measured(info) { (fact("measured", &measured)) }
             @if let Some(load) = load(&summary.evidence) { (fact("load", &load)) }
             (fact("time", &times(run)))
-            (fact("engine", match &info.engine {
-                EngineInfo::Kernel => "kernel (namespaces, tc, SoftRoCE, eBPF)",
-                EngineInfo::Sim(_) => "simulator",
+            (fact("engine", &match &info.engine {
+                EngineInfo::Kernel => "kernel (namespaces, tc, SoftRoCE, eBPF)".to_owned(),
+                EngineInfo::Sim(sim) => words::simulator(sim),
             }))
             @if info.scale.rate != Ratio::ONE || info.scale.time != Ratio::ONE {
                 (fact("scale", &format!(

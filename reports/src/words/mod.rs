@@ -9,12 +9,23 @@ mod evidence;
 mod reason;
 mod warning;
 
-use lab_records::RunInfo;
+use lab_records::{RunInfo, SimInfo};
 use lab_units::show;
 
 pub use evidence::{failover_note, failovers, policy, tables, unfinished, without_agent};
 pub use reason::{reason, reasons};
 pub use warning::warnings;
+
+/// Returns the name of a simulation's engine, with the length of its trains if packets are not simulated one by one.
+pub fn simulator(sim: &SimInfo) -> String {
+    match sim.trains {
+        None => "simulator".to_owned(),
+        Some(length) => format!(
+            "simulator, trains of {} packets",
+            show::commas(length.into())
+        ),
+    }
+}
 
 /// Describes the time window and number of the measured flows; `None` if all flows are measured.
 pub fn measured(info: &RunInfo) -> Option<String> {

@@ -32,6 +32,7 @@ impl Twins {
             semantics: Semantics::Paper,
             cc: vec!["none".into(); 2],
             threads: 2,
+            trains: None,
         });
         Self { kernel, sim }
     }

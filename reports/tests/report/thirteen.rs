@@ -60,6 +60,7 @@ fn info(count: u32) -> RunInfo {
             semantics: Semantics::Paper,
             cc: POLICIES.map(|_| "dcqcn".to_owned()).into(),
             threads: 2,
+            trains: None,
         }),
         location: Location::Here,
         clock: Clock::Virtual,

@@ -512,6 +512,7 @@ fn a_simulation_needs_no_figures_of_a_machine() {
             semantics: lab_records::Semantics::Paper,
             cc: vec!["dcqcn".to_owned(); 2],
             threads: 2,
+            trains: None,
         });
         (end.lab, end.guest_cpu) = (None, None);
     });

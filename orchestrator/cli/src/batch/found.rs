@@ -54,10 +54,8 @@ fn identity(dir: &Path, info: &RunInfo) -> Option<Reuse> {
         EngineInfo::Sim(_) => {
             let plan = RunDir::open(dir).and_then(|run| run.plan()).ok()??;
             let asked = info.provenance.asked.as_ref();
-            Some(Reuse::of_plan(
-                plan,
-                asked.and_then(|it| it.options.until_ns),
-            ))
+            let options = asked.map(|it| it.options.clone()).unwrap_or_default();
+            Some(Reuse::of_plan(plan, &options))
         }
         EngineInfo::Kernel => Some(Reuse::of_lab_run(info)),
     }

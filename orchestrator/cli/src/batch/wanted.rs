@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use lab_plan::{Engine, Plan, PlanOptions};
-use lab_records::{EngineRequest, RunInfo, RunRequest};
+use lab_records::{EngineRequest, RunInfo, RunRequest, SimRequest};
 use lab_scenario::Files;
-use lab_units::Nanos;
 
 use crate::{
     args::ScenarioArgs,
@@ -110,7 +109,7 @@ impl Reuse {
                     ..load::options(&arguments.overrides, Engine::Sim)?
                 };
                 let plan = load::resolve(&loaded, &request.scenario, &plan)?;
-                Ok(Self::of_plan(plan, options.until_ns))
+                Ok(Self::of_plan(plan, options))
             }
             EngineRequest::Kernel => {
                 let plan = load::plan_loaded(&loaded, &arguments)?;
@@ -121,14 +120,16 @@ impl Reuse {
         }
     }
 
-    /// Returns the identity of simulations of `plan` that end at the virtual time `until`; `None` for the last flow's
-    /// end.
-    pub fn of_plan(plan: Plan, until: Option<Nanos>) -> Self {
-        let identity = run_dir::identity(plan);
-        Self::SamePlan(match until {
-            Some(until) => format!("{identity} until {until}"),
-            None => identity,
-        })
+    /// Returns the identity of simulations of `plan` with the same end and the same trains as by `options`.
+    pub fn of_plan(plan: Plan, options: &SimRequest) -> Self {
+        let mut identity = run_dir::identity(plan);
+        if let Some(until) = options.until_ns {
+            identity += &format!(" until {until}");
+        }
+        if let Some(trains) = options.trains {
+            identity += &format!(" in trains of {trains}");
+        }
+        Self::SamePlan(identity)
     }
 
     /// Returns the identity of the lab run with the facts `info`.

@@ -62,7 +62,7 @@ scale: {{ rate: 1/2000, time: 10 }}
 #[test]
 fn facts_of_a_run_name_the_pairs_with_a_choice_and_are_silent_if_there_are_no_others() {
     let facts = |plan: &Plan| {
-        let setting = crate::RunSetting::simulated(plan, 1, String::new());
+        let setting = crate::RunSetting::simulated(plan, 1, None, String::new());
         crate::run_info(plan, "", &setting).with_choice
     };
     let found = facts(&diamond("policy")).expect("one pair has no choice");

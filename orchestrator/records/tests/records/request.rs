@@ -70,6 +70,7 @@ fn a_request_survives_its_text_form() {
             is_scaled: true,
             until_ns: Some(Nanos::from_millis(200)),
             story: vec!["7".into(), "all".into()],
+            trains: Some(512),
         }),
         location: Some(Location::Guest),
         clock: Some(Clock::Real),
@@ -142,11 +143,13 @@ fn a_simulation_runs_again_with_its_own_options() {
         semantics: Semantics::Paper,
         cc: vec!["none".into(); 2],
         threads: 1,
+        trains: None,
     });
     let options = SimRequest {
         is_scaled: false,
         until_ns: Some(Nanos::from_millis(5)),
         story: vec!["0".into()],
+        trains: None,
     };
     info.provenance.asked = Some(Asked {
         load: None,

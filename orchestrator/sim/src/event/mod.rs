@@ -20,6 +20,8 @@ pub enum EventKind {
     Arrive,
     /// Wake-up of a port, which may have a packet to send.
     Wake,
+    /// Arrival, at a host, of the last packet of a train.
+    LastArrival,
     /// Wake-up of a host's NIC port ([`crate::semantics::SemanticsRules::NIC_OVERSLEEPS`]).
     NicAwake,
     /// Start of the partition's next flow.
@@ -48,10 +50,11 @@ pub enum EventKind {
     SampleRates,
 }
 
-const ALL: [EventKind; 16] = [
+const ALL: [EventKind; 17] = [
     EventKind::Fault,
     EventKind::Arrive,
     EventKind::Wake,
+    EventKind::LastArrival,
     EventKind::NicAwake,
     EventKind::FlowStart,
     EventKind::CcTimer,
@@ -81,7 +84,7 @@ pub struct Event {
     pub at: SimTime,
     /// Kind of event.
     pub kind: EventKind,
-    /// Index of a port, a QP slot or a fault, depending on the kind.
+    /// Index of a port, a QP slot, a train or a fault, depending on the kind.
     pub index: u32,
 }
 

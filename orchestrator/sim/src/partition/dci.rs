@@ -136,7 +136,7 @@ impl MonitoredPort {
 
     /// Resets the monitor to the port's queue at `now`, as a newly started agent does.
     pub fn restart(&mut self, now: SimTime, port: &Port, config: &LcmpConfig) {
-        self.state = PortState::holding(now.nanos_trunc(), Bytes::new(port.total_bytes));
+        self.state = PortState::holding(now.nanos_trunc(), Bytes::new(port.backlog(now)));
         if config.preset == Preset::Paper {
             self.sample(now, port, config);
         }
@@ -144,7 +144,7 @@ impl MonitoredPort {
 
     /// Takes the periodic sample of the port's queue.
     pub fn sample(&mut self, now: SimTime, port: &Port, config: &LcmpConfig) {
-        let queue = Bytes::new(port.total_bytes);
+        let queue = Bytes::new(port.backlog(now));
         self.levels = self
             .state
             .sample(now.nanos_trunc(), queue, &self.thresholds, config);
@@ -243,7 +243,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     #[inline]
     fn trace_hop(&mut self, packet: &Packet, port: u32, is_decided: bool) {
         let is_ack = packet.kind != Kind::Data;
-        let is_numbered_first = packet.seq == u32::from(is_ack) && packet.kind != Kind::Cnp;
+        let first = if is_ack { 1 + packet.followers() } else { 0 };
+        let is_numbered_first = u64::from(packet.seq) == first && packet.kind != Kind::Cnp;
         let is_first = is_numbered_first || (S::IS_RXE && is_ack);
         let is_moved = !is_ack && (is_decided || self.is_moved(packet.flow, port));
         if is_first || is_moved {
@@ -338,13 +339,14 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Counts a packet's bytes for flow ageing; returns true if its flow is pinned and has crossed a size threshold.
     #[inline]
     fn count_flow_bytes(&mut self, key: u64, to_dc: u32, packet: &Packet, is_pinned: bool) -> bool {
+        let bytes = self.size_of(packet);
         let Some(ageing) = &mut self.dci.flow_ageing else {
             return false;
         };
         if !is_pinned {
             ageing.forget(key);
         }
-        ageing.count(key, to_dc, packet.bytes.into()) && is_pinned
+        ageing.count(key, to_dc, bytes) && is_pinned
     }
 
     /// Returns true if `port` is still among the cheapest candidates for the flow's current size.

@@ -37,10 +37,10 @@ impl FlowAgeing {
     }
 
     /// Counts a packet of a flow to `to_dc`; returns true if the flow crosses a size threshold with this packet.
-    pub fn count(&mut self, key: u64, to_dc: u32, bytes: u32) -> bool {
+    pub fn count(&mut self, key: u64, to_dc: u32, bytes: u64) -> bool {
         let sent = self.sent.entry(key).or_default();
         let before = self.paper.size(*sent).get();
-        *sent = sent.saturating_add(Bytes::new(bytes.into()));
+        *sent = sent.saturating_add(Bytes::new(bytes));
         let after = self.paper.size(*sent).get();
         let thresholds = self.thresholds[to_dc as usize].as_slice();
         thresholds

@@ -19,8 +19,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Puts `packet` into the egress queue of its class at `port`.
     #[inline]
     pub(super) fn enqueue(&mut self, port: u32, packet: Packet) {
+        let bytes = self.size_of(&packet);
         let egress = &mut self.ports[(port - self.first_port) as usize];
-        egress.enqueue(&mut self.queued, packet);
+        egress.enqueue(&mut self.queued, packet, bytes);
     }
 
     /// Removes and returns the first packet of `class` in the egress queue of `port`.
@@ -33,9 +34,11 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         if queue.is_empty() {
             egress.ready &= !(1 << class);
         }
-        egress.queue_bytes[usize::from(class)] -= u64::from(packet.bytes);
-        egress.total_bytes -= u64::from(packet.bytes);
         egress.set_last_class(class);
+        let bytes = self.size_of(&packet);
+        let egress = self.port(port);
+        egress.queue_bytes[usize::from(class)] -= bytes;
+        egress.total_bytes -= bytes;
         Some(packet)
     }
 
@@ -161,13 +164,32 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Puts `packet` on the wire of `port`, unless the link loses it.
     #[inline]
     pub(super) fn send(&mut self, port: u32, mut packet: Packet) {
-        self.work.packet_hops += 1;
         let now = self.now;
+        let followers = packet.followers();
+        let bytes = self.size_of(&packet);
+        let unit = self.unit_of(&packet);
+        self.work.packet_hops += 1 + followers;
+        let last_in = if followers > 0 {
+            self.last_in(port, &packet)
+        } else {
+            SimTime::ZERO
+        };
         let egress = self.port(port);
-        let time = S::clock(egress.clock.on_wire(u32::from(packet.bytes)));
+        let last_time = S::clock(egress.clock.on_wire(u32::from(packet.bytes)));
+        let mut time = last_time;
         egress.busy_until = now + time;
-        egress.counts.tx_bytes += u64::from(packet.bytes);
-        egress.counts.tx_packets += 1;
+        if followers > 0 {
+            time = S::clock(egress.clock.on_wire(unit));
+            egress.busy_until += time.times(followers);
+            if packet.kind == Kind::Data {
+                // Before the last packet, the one before it must leave, which arrived before it.
+                let behind = time.saturating_sub(last_in);
+                let last_leaves = egress.busy_until.max(packet.last_at() + behind + last_time);
+                packet = packet.leading_until(last_leaves + egress.delay);
+            }
+        }
+        egress.counts.tx_bytes += bytes;
+        egress.counts.tx_packets += 1 + followers;
         // A lost PFC frame would pause a port forever: the model neither repeats pauses nor lets them expire, as real
         // ports do.
         if egress.loses_packet() && !packet.kind.is_pfc() {
@@ -175,7 +197,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
         packet.set_cut_count(egress.cuts);
         let empty_link = time + egress.delay;
-        let packet = WirePacket::new(egress.busy_until + egress.delay, packet);
+        let packet = WirePacket::new(now + empty_link, packet);
         let peer = egress.peer;
         let channel = egress.channel;
         if Self::carries_telemetry(packet.packet.kind)
@@ -223,12 +245,12 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         ingress.wire.prefetch(&mut self.on_wires);
         let role = ingress.role;
         if is_lost {
-            ingress.counts.lost_on_wire += 1;
+            ingress.counts.lost_on_wire += 1 + packet.followers();
             return self.drop_packet(port, &packet);
         }
         match packet.kind {
             Kind::Pause | Kind::Resume => self.pause(port, &packet),
-            _ if role == Role::Host => self.receive(port, packet),
+            _ if role == Role::Host => self.arrive_at_host(port, packet),
             _ => self.forward(port, packet),
         }
     }
@@ -252,8 +274,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
 
     /// Counts and traces `packet` as dropped at `port`.
     pub(super) fn drop_packet(&mut self, port: u32, packet: &Packet) {
-        self.work.drops += 1;
-        self.port(port).counts.drops += 1;
+        let packets = 1 + packet.followers();
+        self.work.drops += packets;
+        self.port(port).counts.drops += packets;
         self.take_telemetry(packet);
         if packet.kind == Kind::Data {
             self.trace_flow_detail(

@@ -34,6 +34,7 @@ mod setup;
 mod switch;
 mod te_weights;
 mod timers;
+mod train;
 
 use lab_records::StoryEvent;
 
@@ -45,6 +46,7 @@ use self::{
     nic::Nic,
     qp::{Qp, Slab},
     receiver::Receiver,
+    train::Held,
 };
 use crate::{
     cc::{CongestionControl, IntHop, PathFacts},
@@ -92,6 +94,8 @@ pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
     faults: Vec<PartitionFault>,
     /// Switch telemetry of the packets in flight in this partition.
     telemetry: Slab<Telemetry>,
+    /// Trains at hosts whose last packets have not arrived yet.
+    held: Slab<Held>,
     /// Empty telemetry vectors, reused for later packets.
     spare_hops: Vec<Vec<IntHop>>,
     /// Packets sent to other partitions since the last exchange, one channel per link.
@@ -200,6 +204,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     fn handle_timer(&mut self, event: Event) {
         match event.kind {
             EventKind::Arrive | EventKind::Wake => {}
+            EventKind::LastArrival => self.last_arrival_due(event.index),
             EventKind::NicAwake => self.kick_nic(event.index),
             EventKind::FlowStart => self.start_flow(),
             EventKind::CcTimer => self.cc_timer_due(event.index),

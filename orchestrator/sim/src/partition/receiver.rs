@@ -2,7 +2,7 @@
 
 use lab_dcqcn::notification::next_cnp;
 
-use super::Partition;
+use super::{Partition, train::count_of};
 use crate::{
     cc::{CongestionControl, Notification},
     packet::{DATA_CLASS, Kind, Packet, STRICT},
@@ -22,6 +22,8 @@ pub(super) struct Receiver {
     next_nack: SimTime,
     /// Earliest time at which another CNP may be sent.
     next_cnp: SimTime,
+    /// Time at which the last packet of the flow's latest train arrives.
+    pub last_at: SimTime,
 }
 
 impl Default for Receiver {
@@ -31,6 +33,7 @@ impl Default for Receiver {
             nacked: u32::MAX,
             next_nack: SimTime::ZERO,
             next_cnp: SimTime::ZERO,
+            last_at: SimTime::ZERO,
         }
     }
 }
@@ -38,8 +41,9 @@ impl Default for Receiver {
 impl Receiver {
     /// Returns the kind of answer to the data packet `packet`; `None` if the packet gets no answer.
     fn answer(&mut self, packet: &Packet, now: SimTime, transport: &Transport) -> Option<Kind> {
-        if packet.seq == self.expected {
-            self.expected += 1;
+        let end = packet.seq + count_of(packet);
+        if (packet.seq..end).contains(&self.expected) {
+            self.expected = end;
             Some(Kind::Ack)
         } else if packet.seq > self.expected {
             let is_new = self.nacked != self.expected || now >= self.next_nack;
@@ -111,6 +115,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let class = transport.ack_class;
         let mut answer =
             Packet::new(kind, class, packet.flow, expected, bytes, packet.stamp).to_host(sender);
+        if kind == Kind::Nack {
+            // A NACK answers one packet, an ACK all of a train.
+            answer = answer.leading(1, now);
+        }
         if packet.is_marked() && notification == Notification::Echo {
             answer.echo_mark();
         }

@@ -41,7 +41,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             } else {
                 let port = world.network.nodes[flow.src as usize].ports.start;
                 let egress = &mut self.ports[(port - self.first_port) as usize];
-                egress.enqueue(&mut self.queued, packet);
+                egress.enqueue(&mut self.queued, packet, packet.bytes.into());
             }
         }
         let is_held = qp.next < flow.packets && qp.next > first && qp.pacer.len() < MAX_PACED;

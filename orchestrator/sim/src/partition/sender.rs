@@ -88,6 +88,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Sends the next packet of the QP in `slot` through the NIC at `port`.
     pub(super) fn send_data(&mut self, port: u32, slot: u32) {
         let now = self.now;
+        let packets = self.train_length(slot);
         let Some(qp) = self.qps.get_mut(slot) else {
             return;
         };
@@ -97,12 +98,15 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let id = qp.flow;
         let seq = qp.next;
         let flow = &self.world.flows[id as usize];
-        let payload = flow.payload_of(seq, self.world.transport.payload);
+        qp.next += packets;
+        let payload = flow.payload_of(qp.next - 1, self.world.transport.payload);
         let bytes = self.world.data_bytes(payload);
-        qp.next += 1;
-        qp.last_bytes = bytes;
-        qp.next_at = now + S::clock(qp.clock.on_wire(bytes));
-        qp.control.on_sent(now, bytes, &self.world.control);
+        let followers = packets - 1;
+        let paced = S::clock(qp.clock.on_wire(self.world.full_bytes)).times(followers.into());
+        let sent = bytes + followers * self.world.full_bytes;
+        qp.last_bytes = sent;
+        qp.next_at = now + paced + S::clock(qp.clock.on_wire(bytes));
+        qp.control.on_sent(now, sent, &self.world.control);
         let is_last = qp.next == flow.packets;
         if is_last {
             qp.is_scheduled = false;
@@ -122,8 +126,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         };
         let wire_bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
         let to = self.world.network.nodes[flow.dst as usize].host;
-        let packet = Packet::new(Kind::Data, DATA_CLASS, id, seq, wire_bytes, stamp).to_host(to);
-        self.work.data_packets += 1;
+        let packet = Packet::new(Kind::Data, DATA_CLASS, id, seq, wire_bytes, stamp);
+        let packets = u16::try_from(packets).unwrap_or(u16::MAX);
+        let packet = packet.leading(packets, now + paced).to_host(to);
+        self.work.data_packets += u64::from(packets);
         self.apply_control(slot);
         self.send(port, packet);
     }

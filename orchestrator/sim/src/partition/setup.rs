@@ -63,6 +63,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Partition<'w, S, C> {
             dci: Dci::new(world, dc),
             faults: partition_faults(world, dc),
             telemetry: Slab::default(),
+            held: Slab::default(),
             spare_hops: Vec::new(),
             channels: Vec::new(),
             spare_batches: Vec::new(),
@@ -109,6 +110,9 @@ fn make_port<S: SemanticsRules, C: CongestionControl>(
     if world.transport.pfc || S::PORT_LIMIT_BYTES.is_some() {
         port.limit = S::PORT_LIMIT_BYTES.unwrap_or(u64::MAX);
     }
+    if world.trains.max > 1 {
+        port.train_unit = world.full_bytes.into();
+    }
     if role == Role::Host {
         // The NIC's own queue holds only answers, has room for all of them, and does not mark packets.
         port.limit = u64::MAX;
@@ -132,6 +136,11 @@ fn make_mmu<S: SemanticsRules, C: CongestionControl>(
         return None;
     }
     let nic = pfc::nic_rate(&world.plan.nodes, &world.plan.links)?;
+    // A pause stops no train on its way, and a buffer counts a train when its first packet arrives.
+    let trains = match world.trains.max {
+        1 => 0,
+        max => 4 * u64::from(max) * u64::from(world.full_bytes),
+    };
     let ports: Vec<_> = world.network.ports[range(&node.ports)]
         .iter()
         .map(|port| {
@@ -140,7 +149,7 @@ fn make_mmu<S: SemanticsRules, C: CongestionControl>(
             let wires = world.plan.wires().of(port.plan.link());
             let headrooms = wires.map(|it| S::headroom(it.rate_bps, it.delay_ns.into(), largest));
             IngressFacts {
-                headroom: headrooms.max().unwrap_or(0),
+                headroom: headrooms.max().map_or(0, |headroom| headroom + trains),
                 threshold_shift: pfc::threshold_shift(wire.rate_bps, nic),
             }
         })

@@ -29,7 +29,13 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return self.drop_packet(port, &packet);
         };
         if !self.has_room(egress, &packet) {
-            return self.reject(egress, &packet);
+            match self.split_at_limit(egress, &packet) {
+                Some((fits, rest)) => {
+                    self.reject(egress, &rest);
+                    packet = fits;
+                }
+                None => return self.reject(egress, &packet),
+            }
         }
         let now = self.now;
         let port = self.port(egress);
@@ -62,7 +68,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let node = self.node_of(egress);
         if S::COUNTS_REJECTED && packet.is_counted() && self.admit(node, packet) {
             self.pause_if_full(node, packet);
-            self.port(egress).rejected_bytes += u64::from(packet.bytes);
+            let bytes = self.size_of(packet);
+            self.port(egress).rejected_bytes += bytes;
         }
         self.drop_packet(egress, packet);
     }
@@ -100,7 +107,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     #[inline]
     fn has_room(&self, egress: u32, packet: &Packet) -> bool {
         let queue = &self.ports[(egress - self.first_port) as usize];
-        let bytes = u64::from(packet.bytes);
+        let bytes = self.size_of(packet);
         queue.is_up && queue.total_bytes.saturating_add(bytes) <= queue.limit
     }
 
@@ -110,7 +117,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let class = packet.class();
         let mmu = &self.mmus[(node - self.first_node) as usize];
         let port = usize::from(packet.ingress);
-        let bypasses = |mmu: &Mmu<S>| mmu.bypasses(port, class, packet.bytes.into());
+        let bytes = self.size_of(packet);
+        let bypasses = |mmu: &Mmu<S>| mmu.bypasses(port, class, bytes);
         !packet.is_counted() || mmu.as_ref().is_none_or(bypasses)
     }
 
@@ -121,8 +129,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return true;
         }
         let port = usize::from(packet.ingress);
+        let bytes = self.size_of(packet);
         match &mut self.mmus[(node - self.first_node) as usize] {
-            Some(mmu) => mmu.admit(port, packet.class(), packet.bytes.into()),
+            Some(mmu) => mmu.admit(port, packet.class(), bytes),
             None => true,
         }
     }
@@ -137,10 +146,11 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let class = packet.class();
         let node = self.node_of(egress);
         let port = usize::from(packet.ingress);
+        let bytes = self.size_of(packet);
         let Some(mmu) = &mut self.mmus[(node - self.first_node) as usize] else {
             return;
         };
-        mmu.release(port, class, u64::from(packet.bytes));
+        mmu.release(port, class, bytes);
         if mmu.may_resume(port, class) {
             let first = self.world.network.nodes[node as usize].ports.start;
             self.send_pfc(first + u32::from(packet.ingress), class, Kind::Resume);

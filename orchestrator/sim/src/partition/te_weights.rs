@@ -62,6 +62,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Counts a packet to `to_dc` as demand, if a host of this datacenter sent it.
     #[inline]
     pub(super) fn count_demand(&mut self, to_dc: u32, packet: &Packet) {
+        let bytes = self.size_of(packet);
         let Some(te_weights) = &mut self.dci.te_weights else {
             return;
         };
@@ -72,7 +73,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             flow.dst
         };
         if self.world.network.nodes[from as usize].dc == self.dc {
-            te_weights.sent[to_dc as usize] += u64::from(packet.bytes);
+            te_weights.sent[to_dc as usize] += bytes;
         }
     }
 

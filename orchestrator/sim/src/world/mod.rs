@@ -8,6 +8,7 @@ mod flow;
 mod order;
 mod round_trip;
 mod switch;
+mod trains;
 mod transport;
 
 use std::marker::PhantomData;
@@ -21,6 +22,7 @@ pub(crate) use self::round_trip::Detours;
 pub use self::{
     flow::SimFlow,
     switch::{PathCostUpdate, PortCandidate, RunPolicy, SwitchFacts, Transits},
+    trains::Trains,
     transport::Transport,
 };
 use crate::{
@@ -73,6 +75,10 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     pub largest_window: u64,
     /// Transport of all hosts.
     pub transport: Transport,
+    /// Wire bytes of a data packet that is not the last of its message.
+    pub full_bytes: u32,
+    /// Rules for the lengths of trains.
+    pub trains: Trains,
     /// Lookahead of the partitions in virtual time: the shortest inter-DC delay or, if shorter, the TE interval.
     pub lookahead: SimTime,
     semantics: PhantomData<S>,
@@ -89,7 +95,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         repetition: u32,
         control: C::Parameters,
     ) -> Result<Self, SimError> {
-        Self::with_order(plan, policy, repetition, control, None)
+        Self::with_order(plan, policy, repetition, control, None, 1)
     }
 
     /// Prepares a run like [`World::new`], but with next hops of equal hop count in the order of a routing table.
@@ -102,6 +108,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
         repetition: u32,
         control: C::Parameters,
         order: Option<&NextHopOrder>,
+        train: u32,
     ) -> Result<Self, SimError> {
         let mut network = Network::new(plan)?;
         let run = plan.policies.get(policy).ok_or(SimError::NoPolicy {
@@ -140,7 +147,11 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
             _ => None,
         };
         let min_delay = lookahead(plan)?;
+        let policy = RunPolicy::of(&run.policy)?;
+        let full_bytes = data_bytes::<S>(&transport, transport.payload);
         Ok(Self {
+            trains: Trains::new(train, &switches, &policy, full_bytes),
+            full_bytes,
             hash_seeds: by_sim_node(&network, &identities.hash_seeds),
             // The demands of one tick must reach the controller before the next tick.
             lookahead: te
@@ -157,7 +168,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
             repetition,
             network,
             flows,
-            policy: RunPolicy::of(&run.policy)?,
+            policy,
             flow_table: plan.flow_table(&run.policy),
             path_cost_updates,
             transits,
@@ -196,10 +207,13 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
     #[inline]
     #[must_use]
     pub fn data_bytes(&self, payload: u32) -> u32 {
-        S::DATA_HEADER_BYTES
-            + self.transport.data_extra
-            + payload.next_multiple_of(S::PAYLOAD_ALIGN)
+        data_bytes::<S>(&self.transport, payload)
     }
+}
+
+#[inline]
+fn data_bytes<S: SemanticsRules>(transport: &Transport, payload: u32) -> u32 {
+    S::DATA_HEADER_BYTES + transport.data_extra + payload.next_multiple_of(S::PAYLOAD_ALIGN)
 }
 
 fn by_sim_node(network: &Network, by_plan_node: &[u32]) -> Vec<u32> {

@@ -2,9 +2,9 @@
 
 use lab_policy::Trigger;
 use lab_records::StoryEvent;
-use lab_sim::EndReason;
+use lab_sim::{EndReason, Job};
 
-use crate::lab::{EQUAL_PATHS, HOST_DELAY, MILLI, PACKET, plan, simulate};
+use crate::lab::{EQUAL_PATHS, HOST_DELAY, MILLI, PACKET, plan, simulate, simulate_job};
 
 /// Returns a scenario with two equal paths from dc1 to dc4; dc2's own traffic to dc4 fills one of them for 40 ms.
 pub fn crossing(agent: &str) -> String {
@@ -128,31 +128,39 @@ fn a_flow_moves_with_the_packet_that_crosses_the_size_threshold() {
     let flows = "{ from: dc1/h1, to: dc4/h1, size: 40 MB }, \
                  { from: dc1/h2, to: dc4/h2, size: 20 MB, start: 200 ms }";
     let plan = plan(&near_and_wide("ucmp: { ageing: true, quantum: 0 }", flows));
-    let run = simulate(&plan, 0, 1);
-    assert_eq!(run.outcome.reason, EndReason::Finished);
-    let of = |flow: u32| {
-        let here = run
-            .decisions()
-            .filter(move |event| event.dc == 0 && event.flow == flow);
-        here.filter(|event| !event.is_ack)
-            .map(|event| (event.at.picos(), event.trigger, event.decision.chosen))
-            .collect::<Vec<_>>()
-    };
-    let begin = HOST_DELAY + PACKET;
-    assert_eq!(
-        of(0),
-        [
-            (begin, Trigger::NewFlow, 0),
-            (HOST_DELAY + 6_019 * PACKET, Trigger::FlowAgeing, 1)
-        ]
-    );
-    // The flow moved to a longer path, so no packet overtook another and nothing was retransmitted.
-    assert_eq!(run.count(0, StoryEvent::Nacked), 0);
-    assert_eq!(
-        run.outcome.work.data_packets,
-        40_000_000_u64.div_ceil(4_096) + 20_000_000_u64.div_ceil(4_096)
-    );
-    assert_eq!(of(1), [(200 * MILLI + begin, Trigger::NewFlow, 0)]);
+    // Trains begin with this packet, too.
+    for train in [1, 64, 500] {
+        let job = Job {
+            train,
+            ..Job::new(&plan, 0, 0)
+        };
+        let run = simulate_job(job, 1, 1_000 * MILLI);
+        assert_eq!(run.outcome.reason, EndReason::Finished);
+        let of = |flow: u32| {
+            let here = run
+                .decisions()
+                .filter(move |event| event.dc == 0 && event.flow == flow);
+            here.filter(|event| !event.is_ack)
+                .map(|event| (event.at.picos(), event.trigger, event.decision.chosen))
+                .collect::<Vec<_>>()
+        };
+        let begin = HOST_DELAY + PACKET;
+        assert_eq!(
+            of(0),
+            [
+                (begin, Trigger::NewFlow, 0),
+                (HOST_DELAY + 6_019 * PACKET, Trigger::FlowAgeing, 1)
+            ],
+            "trains of {train}"
+        );
+        // The flow moved to a longer path, so no packet overtook another and nothing was retransmitted.
+        assert_eq!(run.count(0, StoryEvent::Nacked), 0);
+        assert_eq!(
+            run.outcome.work.data_packets,
+            40_000_000_u64.div_ceil(4_096) + 20_000_000_u64.div_ceil(4_096)
+        );
+        assert_eq!(of(1), [(200 * MILLI + begin, Trigger::NewFlow, 0)]);
+    }
 }
 
 #[test]

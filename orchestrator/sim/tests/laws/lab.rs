@@ -107,7 +107,7 @@ pub fn simulate_repetition(plan: &Plan, repetition: u32) -> Run {
     simulate_job(Job::new(plan, 0, repetition), 1, 60_000 * MILLI)
 }
 
-fn simulate_job(job: Job<'_>, threads: usize, until: u64) -> Run {
+pub fn simulate_job(job: Job<'_>, threads: usize, until: u64) -> Run {
     let options = RunOptions {
         threads,
         until: Some(SimTime::from_picos(until)),

@@ -1,10 +1,10 @@
 //! Tests that priority flow control drops nothing if the buffers hold the headrooms that the plan computes.
 
 use lab_plan::{Plan, pfc};
-use lab_sim::EndReason;
+use lab_sim::{EndReason, Job, trains};
 use proptest::prelude::*;
 
-use crate::lab::{plan, simulate};
+use crate::lab::{MILLI, plan, simulate, simulate_job};
 
 /// Randomly generated network of leaves with hosts, where each leaf is linked to every spine. Paths go up, then down,
 /// so that PFC pauses cannot deadlock in a cycle.
@@ -171,8 +171,21 @@ fn a_permutation_over_spines_drops_nothing() {
             .map(|host| (host / 8, 1, host % 8, 4_000_000, 0))
             .collect(),
     };
-    let run = simulate(&drawn.plan(12_000_000), 0, 1);
-    assert_eq!(run.outcome.reason, EndReason::Finished);
-    assert!(run.pfc().count() > 0, "hosts are paused");
-    assert_eq!((run.outcome.work.drops, run.go_backs()), (0, (0, 0)));
+    let plan = drawn.plan(12_000_000);
+    let longest = trains::longest(&plan);
+    assert!(longest > 8, "{longest}");
+    for train in [1, 8, longest] {
+        let job = Job {
+            train,
+            ..Job::new(&plan, 0, 0)
+        };
+        let run = simulate_job(job, 1, 1_000 * MILLI);
+        assert_eq!(run.outcome.reason, EndReason::Finished);
+        assert!(run.pfc().count() > 0, "hosts are paused");
+        assert_eq!(
+            (run.outcome.work.drops, run.go_backs()),
+            (0, (0, 0)),
+            "trains of {train}"
+        );
+    }
 }

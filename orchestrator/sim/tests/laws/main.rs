@@ -23,4 +23,5 @@ mod rxe;
 mod shared_link;
 mod single_flow;
 mod trained;
+mod trains;
 mod tunnels;

@@ -11,7 +11,7 @@ use super::Question;
 use crate::{
     document::{Block, Medium},
     run::Run,
-    text,
+    text, words,
 };
 
 /// Report section on how the run was made. It names the candidate set and reconvergence unless they are the default.
@@ -141,7 +141,11 @@ fn engine(run: &Run) -> Vec<Fact> {
         EngineInfo::Sim(sim) => vec![
             fact(
                 "engine",
-                format!("simulator, {}", counted(sim.threads.into(), "thread")),
+                format!(
+                    "{}, {}",
+                    words::simulator(sim),
+                    counted(sim.threads.into(), "thread")
+                ),
             ),
             fact("semantics", semantics(sim.semantics)),
             fact("congestion control", congestion_control(info, sim)),

@@ -95,7 +95,7 @@ fn simulated(
     options: &PlanOptions,
 ) -> Result<EngineEstimate, Failure> {
     let plan = load::resolve(loaded, &arguments.scenario, options)?;
-    let budget = Budget::of(&plan, None)?;
+    let budget = Budget::of(&plan, None, 1)?;
     Ok(EngineEstimate {
         measured: measured(&plan),
         repetitions: plan.repetitions,

@@ -137,7 +137,7 @@ impl Planned {
     fn is_short(&self) -> bool {
         match self.engine {
             Engine::Sim => {
-                let budget = Budget::of(&self.plan, None);
+                let budget = Budget::of(&self.plan, None, 1);
                 self.plan.flows.len() <= MAX_FLOWS
                     && budget.is_ok_and(|budget| budget.time() <= MAX_SIMULATED)
             }

@@ -19,9 +19,10 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Estimates the cost of simulating `plan` until the time `until`; `None`: until the last flow has ended.
-    pub fn of(plan: &Plan, until: Option<SimTime>) -> Result<Self, Failure> {
-        let estimates = (0..plan.repetitions).map(|n| RepetitionCost::of(plan, n, until));
+    /// Estimates the cost of simulating `plan` in trains of at most `train` packets until the time `until`; `None`: until
+    /// the last flow has ended.
+    pub fn of(plan: &Plan, until: Option<SimTime>, train: u32) -> Result<Self, Failure> {
+        let estimates = (0..plan.repetitions).map(|n| RepetitionCost::of(plan, n, until, train));
         Ok(Self {
             repetitions: estimates
                 .collect::<Result<_, _>>()
@@ -82,7 +83,8 @@ impl Budget {
 
     /// Returns the time of all simulations, one after the other on one thread.
     pub fn time(&self) -> Duration {
-        Duration::from_secs(self.packet_hops() / PACKET_HOPS_PER_SECOND)
+        let trains = self.total(|estimate| estimate.train_hops);
+        Duration::from_secs(trains / PACKET_HOPS_PER_SECOND)
     }
 
     /// Returns the sum of `count` over the jobs of all policies and repetitions.
@@ -121,6 +123,7 @@ mod tests {
             flows: 10,
             data_packets: packet_hops / 8,
             packet_hops,
+            train_hops: packet_hops,
             memory: Bytes::new(memory),
         };
         Budget {

@@ -20,7 +20,7 @@ use lab_records::{
 };
 use lab_sim::{
     EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, TraceFilter,
-    semantics::NextHopOrder,
+    semantics::NextHopOrder, trains,
 };
 use lab_units::{Bytes, Nanos};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::budget::Budget;
 use self::meter::Meter;
 use crate::{
-    args::{self, Global, Overrides, PUBLISHED_MAX_DELAY, SimArgs, StoryArg},
+    args::{self, Global, Overrides, PUBLISHED_MAX_DELAY, SimArgs, StoryArg, TrainsArg},
     caller::Handover,
     failure::{During, Failure, Outcome, with_causes},
     load::{self, Loaded},
@@ -88,7 +88,8 @@ pub fn simulate(
         until: arguments.until.map(|until| emulated(&plan, until)),
         trace_filter: traced_flows(&arguments.story, &plan)?,
     };
-    let budget = Budget::of(&plan, options.until)?;
+    let train = train_length(arguments, &plan)?;
+    let budget = Budget::of(&plan, options.until, train)?;
     budget.check()?;
     let asked = Asked {
         load: overrides.load,
@@ -96,6 +97,7 @@ pub fn simulate(
             is_scaled: arguments.scaled,
             until_ns: arguments.until,
             story: arguments.story.iter().map(ToString::to_string).collect(),
+            trains: (train > 1).then_some(train),
         },
     };
     Simulation {
@@ -103,6 +105,7 @@ pub fn simulate(
         loaded,
         plan,
         options,
+        train,
         budget,
         asked,
     }
@@ -124,6 +127,39 @@ fn loaded(arguments: &SimArgs) -> Result<(PathBuf, Loaded), Failure> {
     let path = arguments.scenario.clone().unwrap_or_default();
     let loaded = train::load_trained(&path, &arguments.overrides.policies)?;
     Ok((path, loaded))
+}
+
+/// Returns the maximum length of the trains that `--trains` asks for, 1 without it, and says what they mean.
+fn train_length(arguments: &SimArgs, plan: &Plan) -> Result<u32, Failure> {
+    let length = match arguments.trains {
+        None => 1,
+        Some(TrainsArg::Default) => trains::default_length(plan),
+        Some(TrainsArg::Length(length)) => length.get().into(),
+    };
+    if length == 1 {
+        return Ok(1);
+    }
+    let refused = |why: &str| Failure::usage(format_args!("`--trains`: {why}"));
+    if !arguments.story.is_empty() {
+        return Err(refused(
+            "`--story` records the events of single packets (hint: leave out one of the two)",
+        ));
+    }
+    if let Some(why) = trains::refusal(plan) {
+        return Err(refused(&why));
+    }
+    let longest = trains::longest(plan);
+    if length > longest {
+        return Err(refused(&format!(
+            "under PFC a train may take a fortieth of a switch's free buffer for each port, here {longest} packets, but not \
+             {length} (hint: `--trains={longest}`)"
+        )));
+    }
+    terminal::note(&format!(
+        "trains: up to {length} packets of a flow are one event, an approximation (hint: `lcmp-lab fidelity` compares \
+         the run with one without `--trains`)"
+    ));
+    Ok(length)
 }
 
 /// Returns the filter for the flows that `--story` names.
@@ -156,6 +192,8 @@ struct Simulation {
     loaded: Loaded,
     plan: Plan,
     options: RunOptions,
+    /// Maximum number of packets in a train; 1 without trains.
+    train: u32,
     budget: Budget,
     /// Options of the command line, as the records store them.
     asked: Asked,
@@ -209,7 +247,12 @@ impl Simulation {
         .during("listen to signals")?;
         let since = Instant::now();
         let threads = self.options.threads;
-        let setting = RunSetting::simulated(&self.plan, threads, run_dir::kernel_release());
+        let setting = RunSetting::simulated(
+            &self.plan,
+            threads,
+            self.asked.options.trains,
+            run_dir::kernel_release(),
+        );
         let scenario = &self.loaded.scenario;
         let plan = &self.plan;
         let provenance = provenance(scenario, plan, self.asked.clone());
@@ -283,6 +326,7 @@ impl Simulation {
         policies.flat_map(move |policy| {
             (0..self.plan.repetitions).map(move |repetition| Job {
                 order: self.order.as_ref(),
+                train: self.train,
                 ..Job::new(&self.plan, policy, repetition)
             })
         })

@@ -84,7 +84,7 @@ pub(super) fn run(text: &str, mode: Mode) -> Result<Seen, String> {
         Mode::Sim | Mode::Scaled => rows(&plan, order.as_ref())?,
         Mode::Lab => lowered(&plan),
     };
-    let setting = RunSetting::simulated(&plan, 1, String::new());
+    let setting = RunSetting::simulated(&plan, 1, None, String::new());
     effects += &format!("{:?}", run_info(&plan, "", &setting).measured);
     Ok(Seen {
         effects,

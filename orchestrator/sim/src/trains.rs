@@ -1,0 +1,109 @@
+//! Trains, several packets of one flow that are one event: which plans they can simulate, and their default length.
+
+use lab_plan::{CcPlan, FaultChange, HostProfile, Node, Plan, pfc};
+use lab_units::{BitsPerSec, Nanos, Ratio};
+
+/// Maximum number of packets in a train.
+pub const MAX_LENGTH: u32 = u16::MAX as u32;
+
+/// Minimum default length. Shorter trains save too little.
+const MIN_DEFAULT: u64 = 8;
+
+/// Part of a flow's one-way delay that the default train takes at the rate of the flow's NIC. Packets wait for whole
+/// trains, so this part is about the error of an FCT at each queue on the path.
+const DELAY_PART: u64 = 100;
+
+/// Part of a switch's free buffer that a train of each port may take, so that PFC pauses about as with packets.
+const BUFFER_PART: u64 = 40;
+
+/// Returns the default length for `plan`, in packets: what the NIC of a flow sends in a hundredth of the flow's one-way
+/// delay, by the median over all flows, but at most [`longest`].
+#[must_use]
+pub fn default_length(plan: &Plan) -> u32 {
+    let bytes = u64::from(plan.transport.payload_bytes.max(1));
+    let mut lengths: Vec<u64> = plan
+        .flows
+        .iter()
+        .map(|flow| {
+            let one_way = Nanos::new(flow.base_rtt_ns.get() / 2 / DELAY_PART);
+            line_rate(plan, flow).bytes_in(one_way).get() / bytes
+        })
+        .collect();
+    lengths.sort_unstable();
+    let median = lengths.get(lengths.len() / 2).copied().unwrap_or(0);
+    let length = u32::try_from(median.max(MIN_DEFAULT)).unwrap_or(MAX_LENGTH);
+    length.min(longest(plan))
+}
+
+/// Returns the maximum length for `plan`, in packets. Under PFC, the trains of all ports must be small beside the free
+/// buffer of each switch.
+#[must_use]
+pub fn longest(plan: &Plan) -> u32 {
+    if !plan.transport.pfc {
+        return MAX_LENGTH;
+    }
+    let bytes = u64::from(plan.transport.payload_bytes.max(1));
+    let of_switch = |node: &Node| {
+        let buffer = pfc::shared_buffer(node, plan.wires(), &plan.transport)?;
+        let ports = u64::try_from(node.ports.len().max(1)).unwrap_or(u64::MAX);
+        Some(buffer.shared.get() / BUFFER_PART / ports / bytes)
+    };
+    let fits = plan.nodes.iter().filter_map(of_switch).min();
+    let length = fits.unwrap_or(u64::MAX).clamp(1, MAX_LENGTH.into());
+    u32::try_from(length).unwrap_or(MAX_LENGTH)
+}
+
+/// Returns why trains cannot simulate `plan`, with a hint; `None` if they can.
+#[must_use]
+pub fn refusal(plan: &Plan) -> Option<String> {
+    let transport = &plan.transport;
+    if transport.profile == HostProfile::Rxe {
+        let why = "`--scaled` simulates SoftRoCE, whose hosts acknowledge and pace single packets (hint: leave out `--scaled`)";
+        return Some(why.to_owned());
+    }
+    match transport.cc {
+        CcPlan::None | CcPlan::Dcqcn(_) => {}
+        CcPlan::Hpcc(_) | CcPlan::Timely(_) | CcPlan::Dctcp(_) => {
+            return Some(format!(
+                "`cc: {}` reacts to the telemetry, round trip or mark of every packet (hint: only `none` and `dcqcn` can be \
+                 simulated by trains)",
+                transport.cc.name()
+            ));
+        }
+    }
+    let loses = |wire: &lab_plan::WirePlan| wire.loss > Ratio::ZERO;
+    let by_fault = plan.faults.iter().filter_map(|fault| match &fault.change {
+        FaultChange::Wire(wire) if loses(wire) => Some(fault.link),
+        _ => None,
+    });
+    let mut lossy = plan.links.iter().filter(|link| loses(&link.emu));
+    let named = lossy.next().map(|link| link.name.as_str());
+    if let Some(link) =
+        named.or_else(|| by_fault.map(|link| &*plan.links[link.index()].name).next())
+    {
+        return Some(format!(
+            "link `{link}` loses single packets at random (hint: remove its `loss`)"
+        ));
+    }
+    if matches!(transport.cc, CcPlan::Dcqcn(_)) {
+        let is_long = |flow: &&lab_plan::Flow| {
+            let in_flight = line_rate(plan, flow).bytes_in(flow.base_rtt_ns);
+            flow.size_bytes > in_flight
+        };
+        let long = plan.flows.iter().filter(is_long).count();
+        if long > 0 {
+            return Some(format!(
+                "{long} of {} flows last longer than a round trip, so that `cc: dcqcn` sets their rates by the marks of \
+                 single packets (hint: `cc: none`, or leave out `--trains`)",
+                plan.flows.len()
+            ));
+        }
+    }
+    None
+}
+
+/// Returns the rate of the NIC of `flow`.
+fn line_rate(plan: &Plan, flow: &lab_plan::Flow) -> BitsPerSec {
+    let nic = plan.nodes[flow.src.index()].ports[0];
+    plan.links[nic.link().index()].emu.rate_bps
+}

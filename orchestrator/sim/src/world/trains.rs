@@ -1,0 +1,72 @@
+//! Lengths of trains.
+
+use lab_policy::{UcmpConfig, ucmp};
+use lab_units::Bytes;
+
+use super::{RunPolicy, SwitchFacts};
+
+/// Minimum number of packets in a turn. With fewer, a NIC with a hundred QPs would have an event for every packet.
+const MIN_TURN: u32 = 8;
+
+/// Rules for the lengths of trains, in packets.
+#[derive(Clone, Debug)]
+pub struct Trains {
+    /// Maximum length; 1 if every packet is an event.
+    pub max: u32,
+    /// Numbers of the packets with which a flow crosses a size at which a switch may choose again, ascending, by
+    /// destination datacenter: each begins a train.
+    cuts: Vec<Vec<u32>>,
+}
+
+impl Trains {
+    /// Creates the rules for trains of at most `max` packets of `full_bytes`.
+    pub(super) fn new(
+        max: u32,
+        switches: &[SwitchFacts],
+        policy: &RunPolicy,
+        full_bytes: u32,
+    ) -> Self {
+        let cuts = match policy {
+            RunPolicy::FlowAgeing(config) if max > 1 => cuts(switches, config, full_bytes),
+            _ => Vec::new(),
+        };
+        Self { max, cuts }
+    }
+
+    /// Returns how many packets each of `qps` QPs sends in its turn. Together they send a train of the maximum length, so
+    /// that a new flow waits no longer than for one train; however many they are, each sends a few packets.
+    #[inline]
+    pub fn turn(&self, qps: usize) -> u32 {
+        let qps = u32::try_from(qps).unwrap_or(u32::MAX).max(1);
+        (self.max / qps).max(self.max.min(MIN_TURN))
+    }
+
+    /// Returns the number of the first packet after `next` that must begin a train of a flow to `to_dc`; `MAX` if none
+    /// must.
+    #[inline]
+    pub fn next_cut(&self, to_dc: u32, next: u32) -> u32 {
+        let cuts = self.cuts.get(to_dc as usize);
+        let later = cuts.and_then(|cuts| cuts.iter().find(|cut| **cut > next));
+        later.copied().unwrap_or(u32::MAX)
+    }
+}
+
+fn cuts(switches: &[SwitchFacts], config: &UcmpConfig, full_bytes: u32) -> Vec<Vec<u32>> {
+    let towards = |to_dc: usize| {
+        let rows = switches.iter().map(|switch| &switch.candidates[to_dc]);
+        let crossings = rows.flat_map(|row| {
+            let paths: Vec<_> = row.iter().map(|candidate| candidate.path).collect();
+            let thresholds = ucmp::size_thresholds(&paths, config);
+            let sizes = thresholds.as_slice().iter().map(|row| row.from);
+            sizes
+                .filter(|from| *from > Bytes::ZERO)
+                .map(|from| from.get().div_ceil(full_bytes.into()).saturating_sub(1))
+                .collect::<Vec<_>>()
+        });
+        let mut cuts: Vec<u32> = crossings.filter_map(|it| u32::try_from(it).ok()).collect();
+        cuts.sort_unstable();
+        cuts.dedup();
+        cuts
+    };
+    (0..switches.len()).map(towards).collect()
+}

@@ -1,0 +1,274 @@
+//! Laws of trains: what is exact, and what comes closer to packets the shorter the trains are.
+
+use lab_plan::Plan;
+use lab_records::StoryEvent;
+use lab_sim::{Job, trains};
+use proptest::prelude::*;
+
+use crate::lab::{ACK, HOST_DELAY, MILLI, PACKET, Run, pair, plan, simulate, simulate_job};
+
+/// Simulates the policy with index `policy` in trains of at most `length` packets, on `threads` threads.
+fn in_trains(plan: &Plan, policy: usize, length: u32, threads: usize) -> Run {
+    let job = Job {
+        train: length,
+        ..Job::new(plan, policy, 0)
+    };
+    simulate_job(job, threads, 60_000 * MILLI)
+}
+
+/// Lengths of trains, shorter than, as long as, and longer than the flows of 1,000 packets.
+const LENGTHS: [u32; 6] = [1, 2, 7, 64, 1_000, 5_000];
+
+/// Returns true if the end of a flow over three links is `expected`, where the arrival of a train's last packet is rounded
+/// up to a nanosecond at each link.
+fn is_rounded(end: u64, expected: u64) -> bool {
+    (expected..=expected + 3 * 1_000).contains(&end)
+}
+
+/// 1,000 packets follow each other at 100 Gbit/s, and every switch forwards the first one as soon as it has arrived: the
+/// last packet passes three links behind the 999 before it, and its ACK passes them back.
+#[test]
+fn a_flow_alone_takes_the_time_of_its_packets() {
+    let plan = plan(&pair("size: 4096000 B", "", ""));
+    let expected = 1_002 * PACKET + 3 * ACK + 2 * (5 * MILLI + 2 * HOST_DELAY);
+    for length in LENGTHS {
+        let end = in_trains(&plan, 0, length, 1)
+            .end_of(0)
+            .expect("it finished");
+        assert!(is_rounded(end, expected), "{end}, trains of {length}");
+    }
+}
+
+/// Two flows of 1,000 packets keep the link of 100 Gbit/s between dc1 and dc2 busy for 2,000 packet times, in whatever
+/// order it takes their trains. They end at most one train apart.
+#[test]
+fn two_flows_share_a_link_train_by_train() {
+    let plan = plan(
+        "
+name: two
+topology:
+  dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 2 }]
+  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms }]
+traffic:
+  - flows:
+      - { from: dc1/h1, to: dc2/h1, size: 4096000 B }
+      - { from: dc1/h2, to: dc2/h2, size: 4096000 B }
+policies: [ecmp]
+",
+    );
+    let last = 2_002 * PACKET + 3 * ACK + 2 * (5 * MILLI + 2 * HOST_DELAY);
+    for length in LENGTHS {
+        let run = in_trains(&plan, 0, length, 1);
+        let ends = [0, 1].map(|flow| run.end_of(flow).expect("it finished"));
+        let end = ends.into_iter().max().expect("two");
+        assert!(is_rounded(end, last), "{end}, trains of {length}");
+        let apart = ends[0].abs_diff(ends[1]);
+        assert!(
+            apart <= u64::from(length) * PACKET + 3_000,
+            "{apart} ps, trains of {length}"
+        );
+    }
+}
+
+/// Two hosts send 1,000 packets each into a queue of 50 kB, twelve packets. A train is cut where the queue is full, so that
+/// the queue fills to the last packet, and the senders go back to what was lost.
+#[test]
+fn a_full_queue_takes_the_part_of_a_train_that_fits() {
+    let plan = plan(
+        "
+name: full
+topology:
+  dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 2 }]
+  links: [{ between: [dc1, dc2], rate: 100 Gbit, delay: 5 ms, buffer: 50 kB }]
+traffic:
+  - flows:
+      - { from: dc1/h1, to: dc2/h1, size: 4096000 B }
+      - { from: dc1/h2, to: dc2/h2, size: 4096000 B }
+policies: [ecmp]
+",
+    );
+    for length in [8, 64] {
+        let run = in_trains(&plan, 0, length, 1);
+        assert!([0, 1].iter().all(|flow| run.end_of(*flow).is_some()));
+        assert!(run.outcome.work.drops > 0 && run.outcome.work.go_backs > 0);
+        let peak = run.ports().map(|port| port.counts.peak_bytes).max();
+        assert_eq!(peak, Some(12 * 4_154), "trains of {length}");
+    }
+}
+
+/// A cut loses the trains whose first packets have not arrived, and the NIC's time-out sends them again.
+#[test]
+fn trains_on_a_cut_link_are_lost_and_sent_again() {
+    let faults = "faults: [{ at: 1 ms, link: [dc1, dc2], down: true }, { at: 2 ms, link: [dc1, dc2], up: true }]";
+    let plan = plan(&pair("size: 4096000 B", "", faults));
+    let run = in_trains(&plan, 0, 64, 1);
+    let (go_backs, timeouts) = run.go_backs();
+    assert!(run.end_of(0).is_some() && timeouts > 0 && go_backs >= timeouts);
+    assert_eq!(run.count(0, StoryEvent::Finished), 1);
+}
+
+/// Randomly generated network of two switches between senders and receivers.
+#[derive(Clone, Debug)]
+struct Drawn {
+    rates: [u32; 3],
+    delays_us: [u32; 3],
+    /// Size in bytes and start in microseconds of each flow, from a host of its own.
+    flows: Vec<(u32, u32)>,
+}
+
+impl Drawn {
+    fn plan(&self) -> Plan {
+        let hosts = self.flows.len();
+        let [a, b, c] = self.rates;
+        let [first, second, third] = self.delays_us;
+        let flow = |(host, (size, start)): (usize, &(u32, u32))| {
+            let host = host + 1;
+            format!(
+                "      - {{ from: dc1/h{host}, to: dc4/h{host}, size: {size} B, start: {start} us }}\n"
+            )
+        };
+        let flows: String = self.flows.iter().enumerate().map(flow).collect();
+        plan(&format!(
+            "
+name: chain
+topology:
+  dcs: [{{ name: dc1, hosts: {hosts} }}, {{ name: dc2 }}, {{ name: dc3 }}, {{ name: dc4, hosts: {hosts} }}]
+  links:
+    - {{ between: [dc1, dc2], rate: {a} Gbit, delay: {first} us }}
+    - {{ between: [dc2, dc3], rate: {b} Gbit, delay: {second} us }}
+    - {{ between: [dc3, dc4], rate: {c} Gbit, delay: {third} us }}
+traffic:
+  - flows:
+{flows}policies: [ecmp]
+"
+        ))
+    }
+}
+
+fn drawn(flows: std::ops::Range<usize>) -> impl Strategy<Value = Drawn> {
+    let rate = || prop::sample::select(vec![10u32, 25, 40, 100, 200, 400]);
+    let delay = || 500..20_000u32;
+    let flow = (prop_oneof![1..50_000u32, 50_000..8_000_000u32], 0..200u32);
+    (
+        [rate(), rate(), rate()],
+        [delay(), delay(), delay()],
+        prop::collection::vec(flow, flows),
+    )
+        .prop_map(|(rates, delays_us, flows)| Drawn {
+            rates,
+            delays_us,
+            flows,
+        })
+}
+
+fn ends(run: &Run, flows: usize) -> Vec<u64> {
+    let numbers = 0..u32::try_from(flows).expect("a few");
+    numbers
+        .map(|flow| run.end_of(flow).expect("it finished"))
+        .collect()
+}
+
+/// Returns the sum over all flows of the difference of their ends in picoseconds.
+fn error(drawn: &Drawn, packets: &[u64], plan: &Plan, length: u32) -> u64 {
+    let found = ends(&in_trains(plan, 0, length, 1), drawn.flows.len());
+    let pairs = packets.iter().zip(&found);
+    pairs
+        .map(|(packets, trains)| packets.abs_diff(*trains))
+        .sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// A flow alone takes as long as its packets, but for two small differences: a switch does not know when the packet
+    /// before the last one arrived, so that the last one can be late by a packet at each of five links; and the ACK of a
+    /// short last packet waits for no ACK before it.
+    #[test]
+    fn a_flow_alone_is_as_fast_as_its_packets(drawn in drawn(1..2), length in 2..300u32) {
+        let plan = drawn.plan();
+        let packets = ends(&simulate(&plan, 0, 1), 1)[0];
+        let trains = ends(&in_trains(&plan, 0, length, 1), 1)[0];
+        let slowest = u64::from(drawn.rates.into_iter().min().expect("three").min(100));
+        let packet = PACKET * 100 / slowest;
+        let ack = ACK * 100 / slowest;
+        prop_assert!(packets <= trains + ack, "{packets} {trains}");
+        prop_assert!(trains <= packets + 5 * (packet + 1_000), "{packets} {trains}");
+    }
+
+    /// The differences from packets fall with the length of trains; with one packet each there are none.
+    #[test]
+    fn the_error_falls_with_the_length(drawn in drawn(4..12)) {
+        let plan = drawn.plan();
+        let packets = ends(&simulate(&plan, 0, 1), drawn.flows.len());
+        let error = |length| error(&drawn, &packets, &plan, length);
+        let flows = u64::try_from(drawn.flows.len()).expect("a few");
+        let slowest = u64::from(drawn.rates.into_iter().min().expect("three").min(100));
+        // A flow's end differs by at most the trains that the others have at the bottleneck.
+        for length in [2, 16, 128] {
+            let bound = flows * flows * u64::from(length) * PACKET * 100 / slowest;
+            prop_assert!(error(length) <= bound, "{} > {bound} at {length}", error(length));
+        }
+        prop_assert_eq!(error(1), 0);
+    }
+
+    #[test]
+    fn threads_do_not_change_the_trace(drawn in drawn(2..8), length in 2..100u32) {
+        let plan = drawn.plan();
+        let one = in_trains(&plan, 0, length, 1);
+        for threads in [2, 4] {
+            let other = in_trains(&plan, 0, length, threads);
+            prop_assert_eq!(format!("{:?}", one.trace), format!("{:?}", other.trace));
+        }
+    }
+}
+
+/// The pair's round trip is 10 ms and 4 µs. A hundredth of half of it is 50.02 µs, in which 625,250 B pass at 100 Gbit/s,
+/// 152 payloads of 4,096 B.
+#[test]
+fn the_default_length_is_a_hundredth_of_the_delay() {
+    let plan = plan(&pair("size: 4096000 B", "", ""));
+    let base = plan.flows[0].base_rtt_ns.get();
+    assert!((10_004_000..10_006_000).contains(&base), "{base}");
+    assert_eq!(trains::default_length(&plan), 152);
+    assert_eq!(trains::longest(&plan), trains::MAX_LENGTH);
+}
+
+#[test]
+fn what_depends_on_single_packets_is_refused() {
+    let refusal =
+        |flow: &str, link: &str, more: &str| trains::refusal(&plan(&pair(flow, link, more)));
+    let small = "size: 1 MB";
+    assert_eq!(refusal(small, "", ""), None);
+    assert_eq!(refusal(small, "", "transport: { cc: dcqcn }"), None);
+    // 125 MB are in flight in 10 ms at 100 Gbit/s.
+    for (found, words) in [
+        (
+            refusal("size: 130 MB", "", "transport: { cc: dcqcn }"),
+            "1 of 1 flows last longer",
+        ),
+        (refusal(small, "", "transport: { cc: hpcc }"), "`cc: hpcc`"),
+        (
+            refusal(small, "", "transport: { cc: timely }"),
+            "`cc: timely`",
+        ),
+        (
+            refusal(small, "", "transport: { cc: dctcp }"),
+            "`cc: dctcp`",
+        ),
+        (
+            refusal(small, ", loss: 0.001", ""),
+            "link `dc1-dc2` loses single packets",
+        ),
+        (
+            refusal(
+                small,
+                "",
+                "faults: [{ at: 1 ms, link: [dc1, dc2], loss: 0.01 }]",
+            ),
+            "link `dc1-dc2` loses single packets",
+        ),
+    ] {
+        let found = found.expect(words);
+        assert!(found.contains(words), "{found}");
+    }
+}
