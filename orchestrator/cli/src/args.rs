@@ -862,10 +862,10 @@ pub struct SimArgs {
     /// Apply the scenario's `scale`, as in a lab [default: rates, delays and sizes of the paper]
     #[arg(long)]
     pub scaled: bool,
-    /// Simulate up to N packets of a flow as one event, an approximation that is many times faster
+    /// Simulate up to N packets of a flow as one event, an approximation that is several times faster
     ///
-    /// By default N is what a NIC sends in a hundredth of the median one-way delay. The run says that it is made of
-    /// trains; some congestion controls, losses and `--scaled` are refused.
+    /// By default N is what a NIC sends in a hundredth of the median one-way delay, less if queues are short. The run's
+    /// records say so. Some congestion controls, random losses, `--scaled` and `--story` are refused.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
     pub trains: Option<TrainsArg>,
     /// Record the events of these flows, or of `all`: rates, marks, pauses, losses

@@ -99,7 +99,7 @@ fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u6
 }
 
 /// Estimates the memory for `trains` and flows, where paths have at most `switches` switches. The packets in flight are
-/// limited by the links and their queues and by the flows' packets; each train, often a packet, counts with its ACK.
+/// limited by the links and their queues and by the flows' packets; each train (a single packet without trains) counts twice, for its ACK.
 fn memory(plan: &Plan, estimate: &RepetitionCost, trains: u64, switches: u64) -> Bytes {
     let held = plan
         .links

@@ -1,6 +1,6 @@
 //! Packets as the simulator represents them.
 //!
-//! Several packets of one flow can be a train, which is one [`Packet`]: one event where each would have its own.
+//! Several packets of one flow can be a train, which is one [`Packet`], handled as one event instead of one per packet.
 
 use crate::time::SimTime;
 
@@ -113,8 +113,8 @@ impl Packet {
         self
     }
 
-    /// Makes the packet lead a train of `packets`, whose last one arrives at `last_at` where the train is now. A packet
-    /// that is left alone is sent at that time.
+    /// Makes the packet lead a train of `packets`, whose last one arrives at `last_at` where the train is now. If
+    /// only one packet remains, `last_at` becomes its sending time.
     #[must_use]
     pub const fn leading(mut self, packets: u16, last_at: SimTime) -> Self {
         let followers = packets.saturating_sub(1) as u64;

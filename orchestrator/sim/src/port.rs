@@ -32,8 +32,6 @@ pub struct Port {
     pub delay: SimTime,
     /// Time at which the current transmission ends.
     pub busy_until: SimTime,
-    /// Bytes of a train in transmission that do not wait: those of one packet; `MAX` if packets are no trains.
-    pub train_unit: u64,
     /// Time of the scheduled wake-up; `MAX` if none is scheduled.
     pub wake_at: SimTime,
     /// Egress queue of each class.
@@ -118,7 +116,6 @@ impl Port {
             clock: WireClock::new(wire.rate_bps.get()),
             delay: wire.delay_ns.into(),
             busy_until: SimTime::ZERO,
-            train_unit: u64::MAX,
             wake_at: SimTime::MAX,
             queues: [Fifo::new(); CLASSES],
             queue_bytes: [0; CLASSES],
@@ -243,19 +240,6 @@ impl Port {
         if !is_strict(class) {
             self.last_class = class;
         }
-    }
-
-    /// Returns the bytes that wait at `now`: those queued, and those of the train in transmission behind the packet in
-    /// transmission.
-    #[inline]
-    #[must_use]
-    pub fn backlog(&self, now: SimTime) -> u64 {
-        if self.train_unit == u64::MAX {
-            return self.total_bytes;
-        }
-        let busy = self.busy_until.saturating_sub(now).nanos_trunc();
-        let rest = self.rate.bytes_in(busy).get();
-        self.total_bytes + rest.saturating_sub(self.train_unit)
     }
 
     /// Returns the bytes in front of a new packet at `now`: the queued bytes and the rest of the packet in

@@ -6,15 +6,15 @@ use lab_units::{BitsPerSec, Nanos, Ratio};
 /// Maximum number of packets in a train.
 pub const MAX_LENGTH: u32 = u16::MAX as u32;
 
-/// Minimum default length. Shorter trains save too little.
-const MIN_DEFAULT: u64 = 8;
-
 /// Part of a flow's one-way delay that the default train takes at the rate of the flow's NIC. Packets wait for whole
-/// trains, so this part is about the error of an FCT at each queue on the path.
+/// trains, so the relative error of an FCT is about this part per queue.
 const DELAY_PART: u64 = 100;
 
-/// Part of a switch's free buffer that a train of each port may take, so that PFC pauses about as with packets.
+/// Part of a switch's shared buffer that the trains of all its ports may take, so that PFC pauses about as with packets.
 const BUFFER_PART: u64 = 40;
+
+/// Part of a queue's limit that a train may take, so that it fills about as with packets.
+const QUEUE_PART: u64 = 10;
 
 /// Returns the default length for `plan`, in packets: what the NIC of a flow sends in a hundredth of the flow's one-way
 /// delay, by the median over all flows, but at most [`longest`].
@@ -31,24 +31,26 @@ pub fn default_length(plan: &Plan) -> u32 {
         .collect();
     lengths.sort_unstable();
     let median = lengths.get(lengths.len() / 2).copied().unwrap_or(0);
-    let length = u32::try_from(median.max(MIN_DEFAULT)).unwrap_or(MAX_LENGTH);
+    let length = u32::try_from(median.max(1)).unwrap_or(MAX_LENGTH);
     length.min(longest(plan))
 }
 
-/// Returns the maximum length for `plan`, in packets. Under PFC, the trains of all ports must be small beside the free
-/// buffer of each switch.
+/// Returns the maximum length for `plan`, in packets, at which trains are small beside the queues, or under PFC beside the
+/// shared buffers.
 #[must_use]
 pub fn longest(plan: &Plan) -> u32 {
-    if !plan.transport.pfc {
-        return MAX_LENGTH;
-    }
     let bytes = u64::from(plan.transport.payload_bytes.max(1));
     let of_switch = |node: &Node| {
         let buffer = pfc::shared_buffer(node, plan.wires(), &plan.transport)?;
         let ports = u64::try_from(node.ports.len().max(1)).unwrap_or(u64::MAX);
         Some(buffer.shared.get() / BUFFER_PART / ports / bytes)
     };
-    let fits = plan.nodes.iter().filter_map(of_switch).min();
+    let fits = if plan.transport.pfc {
+        plan.nodes.iter().filter_map(of_switch).min()
+    } else {
+        let limits = plan.links.iter().map(|link| link.emu.buffer_bytes.get());
+        limits.map(|limit| limit / QUEUE_PART / bytes).min()
+    };
     let length = fits.unwrap_or(u64::MAX).clamp(1, MAX_LENGTH.into());
     u32::try_from(length).unwrap_or(MAX_LENGTH)
 }

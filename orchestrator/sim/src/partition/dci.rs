@@ -136,7 +136,7 @@ impl MonitoredPort {
 
     /// Resets the monitor to the port's queue at `now`, as a newly started agent does.
     pub fn restart(&mut self, now: SimTime, port: &Port, config: &LcmpConfig) {
-        self.state = PortState::holding(now.nanos_trunc(), Bytes::new(port.backlog(now)));
+        self.state = PortState::holding(now.nanos_trunc(), Bytes::new(port.total_bytes));
         if config.preset == Preset::Paper {
             self.sample(now, port, config);
         }
@@ -144,7 +144,7 @@ impl MonitoredPort {
 
     /// Takes the periodic sample of the port's queue.
     pub fn sample(&mut self, now: SimTime, port: &Port, config: &LcmpConfig) {
-        let queue = Bytes::new(port.backlog(now));
+        let queue = Bytes::new(port.total_bytes);
         self.levels = self
             .state
             .sample(now.nanos_trunc(), queue, &self.thresholds, config);

@@ -88,7 +88,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
                 delay: candidate.path.delay,
                 capacity: candidate.path.capacity,
                 link_rate: world.paper.rate(port.rate),
-                queue: world.paper.size(Bytes::new(port.backlog(self.now))),
+                queue: world.paper.size(Bytes::new(port.total_bytes)),
             }
         };
         let next_hops: Vec<NextHop> = candidates.iter().map(next_hop).collect();
@@ -120,7 +120,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             let index = (candidate.port - first) as usize;
             if config.preset == Preset::Artifact && !self.is_agent_down() {
                 for (monitored, port) in self.dci.monitored.iter_mut().zip(&self.ports[base..]) {
-                    let queue = Bytes::new(port.backlog(self.now));
+                    let queue = Bytes::new(port.total_bytes);
                     let thresholds = &monitored.thresholds;
                     monitored.state.observe(now, queue, thresholds, config);
                 }

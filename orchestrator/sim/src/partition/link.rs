@@ -133,7 +133,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         if !is_capable || !egress.marks_packet(queue_bytes) {
             return;
         }
-        egress.counts.marks += 1;
+        egress.counts.marks += 1 + packet.followers();
         packet.mark();
         if packet.kind == Kind::Data {
             self.trace_flow_detail(
@@ -182,7 +182,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             time = S::clock(egress.clock.on_wire(unit));
             egress.busy_until += time.times(followers);
             if packet.kind == Kind::Data {
-                // Before the last packet, the one before it must leave, which arrived before it.
+                // The last packet leaves after its predecessor, which arrived `last_in` earlier.
                 let behind = time.saturating_sub(last_in);
                 let last_leaves = egress.busy_until.max(packet.last_at() + behind + last_time);
                 packet = packet.leading_until(last_leaves + egress.delay);

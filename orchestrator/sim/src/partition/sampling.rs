@@ -130,12 +130,11 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Traces the egress queues of the inter-DC ports.
     fn sample_queues(&mut self) {
         let node = self.world.switches[self.dc as usize].node;
-        let now = self.now;
         for port in self.inter_dc_ports() {
             let monitored = self.dci.monitored.get(self.index_at_node(node, port));
             let levels = monitored.map_or(Levels::default(), |monitored| monitored.levels);
             let sample = QueueSample {
-                bytes: self.port(port).backlog(now),
+                bytes: self.port(port).total_bytes,
                 at: self.now,
                 port,
                 levels,

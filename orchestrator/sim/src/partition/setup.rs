@@ -110,9 +110,6 @@ fn make_port<S: SemanticsRules, C: CongestionControl>(
     if world.transport.pfc || S::PORT_LIMIT_BYTES.is_some() {
         port.limit = S::PORT_LIMIT_BYTES.unwrap_or(u64::MAX);
     }
-    if world.trains.max > 1 {
-        port.train_unit = world.full_bytes.into();
-    }
     if role == Role::Host {
         // The NIC's own queue holds only answers, has room for all of them, and does not mark packets.
         port.limit = u64::MAX;
@@ -136,7 +133,7 @@ fn make_mmu<S: SemanticsRules, C: CongestionControl>(
         return None;
     }
     let nic = pfc::nic_rate(&world.plan.nodes, &world.plan.links)?;
-    // A pause stops no train on its way, and a buffer counts a train when its first packet arrives.
+    // A pause does not stop a train that has begun to leave, and a buffer counts a train when its first packet arrives.
     let trains = match world.trains.max {
         1 => 0,
         max => 4 * u64::from(max) * u64::from(world.full_bytes),

@@ -44,7 +44,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return self.leave(egress, packet);
         }
         if !self.admit(node, &packet) {
-            self.work.buffer_drops += 1;
+            self.work.buffer_drops += 1 + packet.followers();
             return self.drop_packet(ingress, &packet);
         }
         self.pause_if_full(node, &packet);
@@ -103,11 +103,17 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         flow_hash(tuple, self.world.hash_seeds[node as usize])
     }
 
-    /// Returns true if the egress queue at `egress` has room for `packet`.
+    /// Returns true if the egress queue at `egress` has room for `packet`. A train that leaves at once needs room for one
+    /// packet.
     #[inline]
     fn has_room(&self, egress: u32, packet: &Packet) -> bool {
         let queue = &self.ports[(egress - self.first_port) as usize];
-        let bytes = self.size_of(packet);
+        let is_train = packet.followers() > 0;
+        let bytes = if is_train && queue.is_free(packet.class(), self.now) {
+            self.unit_of(packet).into()
+        } else {
+            self.size_of(packet)
+        };
         queue.is_up && queue.total_bytes.saturating_add(bytes) <= queue.limit
     }
 

@@ -11,10 +11,14 @@ use super::Partition;
 use crate::{
     cc::CongestionControl,
     event::EventKind,
+    network::WireClock,
     packet::{Kind, Packet},
     semantics::SemanticsRules,
     time::SimTime,
 };
+
+/// Part of its window that a QP sends as one train at most.
+const WINDOW_PART: u64 = 8;
 
 /// Train at a host whose last packet has not arrived yet.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +48,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
     }
 
-    /// Returns how many packets the QP in `slot` sends next as one train. The window, the flow's end and the sizes at
-    /// which UCMP chooses again end a train.
+    /// Returns how many packets the QP in `slot` sends next as one train: at most an eighth of its window, so that ACKs
+    /// return while it sends. The window, the flow's end and the sizes at which UCMP chooses again end a train.
     #[inline]
     pub(super) fn train_length(&self, slot: u32) -> u32 {
         let trains = &self.world.trains;
@@ -63,8 +67,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let end = trains.next_cut(to_dc, qp.next).min(flow.packets);
         let nic = &self.nics[(flow.src - self.first_node) as usize];
         let turn = trains.turn(nic.scheduler.ready().count());
-        let room = u32::try_from(room).unwrap_or(u32::MAX);
-        (end - qp.next).min(turn).min(room)
+        let part = (qp.window / payload / WINDOW_PART).max(1);
+        let most = u32::try_from(room.min(part)).unwrap_or(u32::MAX);
+        (end - qp.next).min(turn).min(most)
     }
 
     /// Returns the serialisation time of `packet` and its followers at the link of `port`.
@@ -86,10 +91,17 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         if state.role == Role::Host {
             return S::clock(state.clock.on_wire(self.world.full_bytes));
         }
-        let first = self.world.network.nodes[state.node as usize].ports.start;
-        let ingress = first + u32::from(packet.ingress) - self.first_port;
-        let clock = &self.ports[ingress as usize].clock;
+        let clock = self.ingress_clock(port, packet);
         S::clock(clock.on_wire(packet.bytes.into()))
+    }
+
+    /// Returns the clock of the link over which `packet` has come to the switch of `port`.
+    #[inline]
+    fn ingress_clock(&self, port: u32, packet: &Packet) -> WireClock {
+        let node = self.node_of(port);
+        let first = self.world.network.nodes[node as usize].ports.start;
+        let ingress = first + u32::from(packet.ingress) - self.first_port;
+        self.ports[ingress as usize].clock
     }
 
     /// Processes a packet that arrives at the host of `port`. A train waits for its last packet, which arrives after
@@ -106,7 +118,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             0 => self.now,
             _ => packet.last_at(),
         };
-        // The host's link takes this time for the packets behind the flow's train before.
+        // The host's link takes this time to deliver the train after the flow's previous one.
         let last_at = last_at.max(receiver.last_at + taken);
         receiver.last_at = last_at;
         if last_at <= self.now {
@@ -138,7 +150,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             .ok()
             .filter(|it| *it > 0)?;
         let rest = u16::try_from(followers + 1).ok()? - fits;
-        let mut first = packet.leading(fits, packet.last_at());
+        let between = S::clock(self.ingress_clock(egress, packet).on_wire(unit));
+        let missing = between.times(rest.into());
+        let last_at = packet.last_at().saturating_sub(missing).max(self.now);
+        let mut first = packet.leading(fits, last_at);
         first.bytes = u16::try_from(unit).unwrap_or(u16::MAX);
         let mut second = packet.leading(rest, packet.last_at());
         second.seq += u32::from(fits);

@@ -34,7 +34,7 @@ impl Trains {
     }
 
     /// Returns how many packets each of `qps` QPs sends in its turn. Together they send a train of the maximum length, so
-    /// that a new flow waits no longer than for one train; however many they are, each sends a few packets.
+    /// that a new flow waits no longer than for one train; many QPs send a few packets each.
     #[inline]
     pub fn turn(&self, qps: usize) -> u32 {
         let qps = u32::try_from(qps).unwrap_or(u32::MAX).max(1);
@@ -69,4 +69,30 @@ fn cuts(switches: &[SwitchFacts], config: &UcmpConfig, full_bytes: u32) -> Vec<V
         cuts
     };
     (0..switches.len()).map(towards).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_qps_of_a_nic_share_a_train_and_send_a_few_packets_at_least() {
+        let turns = |max, qps: [usize; 4]| {
+            let cuts = Vec::new();
+            let trains = Trains { max, cuts };
+            qps.map(|qps| trains.turn(qps))
+        };
+        assert_eq!(turns(128, [0, 1, 3, 1_000]), [128, 128, 42, 8]);
+        assert_eq!(turns(4, [1, 2, 3, 1_000]), [4, 4, 4, 4]);
+        assert_eq!(turns(1, [0, 1, 2, 1_000]), [1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_train_ends_before_the_next_packet_that_must_begin_one() {
+        let cuts = vec![vec![3, 10], Vec::new()];
+        let trains = Trains { max: 64, cuts };
+        let next = |next| trains.next_cut(0, next);
+        assert_eq!([0, 2, 3, 9, 10].map(next), [3, 3, 10, 10, u32::MAX]);
+        assert_eq!([1, 2].map(|dc| trains.next_cut(dc, 0)), [u32::MAX; 2]);
+    }
 }

@@ -96,6 +96,39 @@ policies: [ecmp]
     }
 }
 
+/// A queue of 50 kB holds twelve packets. A flow alone never waits there, so that trains longer than the queue pass.
+#[test]
+fn a_train_that_leaves_at_once_needs_no_room() {
+    let plan = plan(&pair("size: 4096000 B", ", buffer: 50 kB", ""));
+    for length in [8, 64, 1_000] {
+        let run = in_trains(&plan, 0, length, 1);
+        assert_eq!(run.outcome.work.drops, 0, "trains of {length}");
+    }
+}
+
+/// A flow with a window of 250 packets sends its 1,000 packets in four round trips of 10 ms, in trains as well, because a
+/// window holds at least eight trains.
+#[test]
+fn a_window_holds_several_trains() {
+    let plan = plan(&pair(
+        "size: 4096000 B",
+        "",
+        "transport: { window: 1024000 B }",
+    ));
+    let packets = simulate(&plan, 0, 1).end_of(0).expect("it finished");
+    assert!(packets > 40 * MILLI && packets < 41 * MILLI, "{packets}");
+    for length in [8, 64, 1_000] {
+        let trains = in_trains(&plan, 0, length, 1)
+            .end_of(0)
+            .expect("it finished");
+        let window = 250 * PACKET;
+        assert!(
+            trains.abs_diff(packets) < window,
+            "{trains}, trains of {length}"
+        );
+    }
+}
+
 /// A cut loses the trains whose first packets have not arrived, and the NIC's time-out sends them again.
 #[test]
 fn trains_on_a_cut_link_are_lost_and_sent_again() {
@@ -195,15 +228,15 @@ proptest! {
         prop_assert!(trains <= packets + 5 * (packet + 1_000), "{packets} {trains}");
     }
 
-    /// The differences from packets fall with the length of trains; with one packet each there are none.
+    /// A flow's end differs from that with packets by at most the trains of the others at the bottleneck, so by less the
+    /// shorter they are; with one packet each there is no difference.
     #[test]
-    fn the_error_falls_with_the_length(drawn in drawn(4..12)) {
+    fn the_error_is_bounded_by_the_length(drawn in drawn(4..12)) {
         let plan = drawn.plan();
         let packets = ends(&simulate(&plan, 0, 1), drawn.flows.len());
         let error = |length| error(&drawn, &packets, &plan, length);
         let flows = u64::try_from(drawn.flows.len()).expect("a few");
         let slowest = u64::from(drawn.rates.into_iter().min().expect("three").min(100));
-        // A flow's end differs by at most the trains that the others have at the bottleneck.
         for length in [2, 16, 128] {
             let bound = flows * flows * u64::from(length) * PACKET * 100 / slowest;
             prop_assert!(error(length) <= bound, "{} > {bound} at {length}", error(length));
@@ -226,11 +259,17 @@ proptest! {
 /// 152 payloads of 4,096 B.
 #[test]
 fn the_default_length_is_a_hundredth_of_the_delay() {
-    let plan = plan(&pair("size: 4096000 B", "", ""));
-    let base = plan.flows[0].base_rtt_ns.get();
+    let long = plan(&pair("size: 4096000 B", "", ""));
+    let base = long.flows[0].base_rtt_ns.get();
     assert!((10_004_000..10_006_000).contains(&base), "{base}");
-    assert_eq!(trains::default_length(&plan), 152);
-    assert_eq!(trains::longest(&plan), trains::MAX_LENGTH);
+    assert_eq!(trains::default_length(&long), 152);
+    let short = plan(&pair("size: 1 MB", ", buffer: 410 kB", ""));
+    assert_eq!(
+        trains::longest(&short),
+        10,
+        "a tenth of 410,000 B is ten packets of 4,096 B"
+    );
+    assert_eq!(trains::default_length(&short), 10);
 }
 
 #[test]

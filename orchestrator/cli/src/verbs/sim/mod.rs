@@ -136,10 +136,17 @@ fn train_length(arguments: &SimArgs, plan: &Plan) -> Result<u32, Failure> {
         Some(TrainsArg::Default) => trains::default_length(plan),
         Some(TrainsArg::Length(length)) => length.get().into(),
     };
-    if length == 1 {
-        return Ok(1);
-    }
     let refused = |why: &str| Failure::usage(format_args!("`--trains`: {why}"));
+    match arguments.trains {
+        Some(TrainsArg::Default) if length == 1 => {
+            return Err(refused(
+                "a hundredth of the median one-way delay, a tenth of the smallest queue, or under PFC the shared buffer has \
+                 no room for a train of two packets (hint: leave it out)",
+            ));
+        }
+        _ if length == 1 => return Ok(1),
+        _ => {}
+    }
     if !arguments.story.is_empty() {
         return Err(refused(
             "`--story` records the events of single packets (hint: leave out one of the two)",
@@ -151,13 +158,14 @@ fn train_length(arguments: &SimArgs, plan: &Plan) -> Result<u32, Failure> {
     let longest = trains::longest(plan);
     if length > longest {
         return Err(refused(&format!(
-            "under PFC a train may take a fortieth of a switch's free buffer for each port, here {longest} packets, but not \
-             {length} (hint: `--trains={longest}`)"
+            "a train of {length} packets is too long beside the queues: it may take a tenth of the smallest queue, or under \
+             PFC the trains of all ports a fortieth of a switch's shared buffer, {longest} packets (hint: \
+             `--trains={longest}`)"
         )));
     }
     terminal::note(&format!(
-        "trains: up to {length} packets of a flow are one event, an approximation (hint: `lcmp-lab fidelity` compares \
-         the run with one without `--trains`)"
+        "trains: up to {length} packets of a flow are simulated as one event, an approximation (hint: `lcmp-lab fidelity` \
+         compares the run with one without `--trains`)"
     ));
     Ok(length)
 }
