@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use lab_plan::{Plan, Role};
-use lab_units::{DcId, NodeId, PortId};
+use lab_plan::{Flow, Plan, Role};
+use lab_units::{BitsPerSec, DcId, NodeId, PortId};
 
 use crate::{error::SimError, time::SimTime};
 
@@ -267,6 +267,12 @@ impl WireClock {
         let whole = self.whole.saturating_mul(bytes);
         SimTime::from_picos(whole.saturating_add((self.fraction as u64 * bytes) >> 32))
     }
+}
+
+/// Returns the rate of the NIC that sends `flow`.
+pub(crate) fn line_rate(plan: &Plan, flow: &Flow) -> BitsPerSec {
+    let nic = plan.nodes[flow.src.index()].ports[0];
+    plan.links[nic.link().index()].emu.rate_bps
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Trains, several packets of one flow that are one event: which plans they can simulate, and their default length.
 
 use lab_plan::{CcPlan, FaultChange, HostProfile, Node, Plan, pfc};
-use lab_units::{BitsPerSec, Nanos, Ratio};
+use lab_units::{Nanos, Ratio};
+
+use crate::network::line_rate;
 
 /// Maximum number of packets in a train.
 pub const MAX_LENGTH: u32 = u16::MAX as u32;
@@ -102,10 +104,4 @@ pub fn refusal(plan: &Plan) -> Option<String> {
         }
     }
     None
-}
-
-/// Returns the rate of the NIC of `flow`.
-fn line_rate(plan: &Plan, flow: &lab_plan::Flow) -> BitsPerSec {
-    let nic = plan.nodes[flow.src.index()].ports[0];
-    plan.links[nic.link().index()].emu.rate_bps
 }

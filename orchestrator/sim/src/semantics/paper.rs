@@ -4,7 +4,7 @@ use lab_plan::{Flow, HostProfile, Plan, frame, pfc};
 use lab_units::BitsPerSec;
 
 use super::{Identities, SemanticsRules, identity};
-use crate::{packet::CONTROL, time::SimTime, world::Detours};
+use crate::{network::line_rate, packet::CONTROL, time::SimTime, world::Detours};
 
 /// Rules of the paper's simulated network.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -66,9 +66,8 @@ impl SemanticsRules for Paper {
         // A QP's window is constant during a run, so it must suffice for the longest path under any fault.
         let detours = Detours::under_faults(plan);
         let products = flows.iter().map(|flow| {
-            let nic = plan.nodes[flow.src.index()].ports[0];
-            let rate = plan.links[nic.link().index()].emu.rate_bps;
-            Self::bdp(detours.longest_round_trip(flow).into(), rate)
+            let round_trip = detours.longest_round_trip(flow);
+            Self::bdp(round_trip.into(), line_rate(plan, flow))
         });
         Identities {
             flows: identity::of_connections(plan, flows),
