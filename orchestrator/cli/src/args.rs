@@ -403,9 +403,9 @@ pub enum Verb {
         /// Folder for the man pages
         folder: PathBuf,
     },
-    /// Measure this tool: lab creation, decisions, forwarding, failover, traffic generator
-    #[command(hide = true)]
-    Bench(BenchArgs),
+    /// Measure this tool: lab creation, decisions, forwarding, failover, traffic generator, trains
+    #[command(hide = true, subcommand)]
+    Bench(BenchSubject),
     /// Run the agent of one DCI switch, configured on standard input
     #[command(hide = true)]
     Switchd,
@@ -868,6 +868,9 @@ pub struct SimArgs {
     /// records say so. Some congestion controls, random losses, `--scaled` and `--story` are refused.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
     pub trains: Option<TrainsArg>,
+    /// Write the records and the verdict, but no report; `lcmp-lab report` writes it later
+    #[arg(long)]
+    pub no_report: bool,
     /// Record the events of these flows, or of `all`: rates, marks, pauses, losses
     ///
     /// `lcmp-lab flow RUN ID` shows them.
@@ -895,6 +898,7 @@ impl SimArgs {
             threads: None,
             scaled: sim.is_scaled,
             trains: trains.map_err(|error| format!("`trains`: {error}"))?,
+            no_report: true,
             story: story.map_err(|error| format!("`story`: {error}"))?,
         })
     }
@@ -1214,13 +1218,17 @@ pub struct RegressArgs {
     /// Engine of the runs
     #[arg(long, value_enum, default_value_t = EngineArg::Sim)]
     pub engine: EngineArg,
+    /// Simulate up to N packets of a flow as one event, as in `sim`; the baseline must have as long trains
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
+    pub trains: Option<TrainsArg>,
     /// File for the outcome as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// File for the outcome as Markdown
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
-    /// Directory of the history and its page [default: `history-SUITE` in the results]
+    /// Directory of the history and its page [default: `history-SUITE`, or with `--trains` `history-SUITE-trains`, in
+    /// the results]
     #[arg(long, value_name = "DIR")]
     pub history: Option<PathBuf>,
 }
@@ -1354,43 +1362,59 @@ pub struct VerifyArgs {
     pub output: Option<PathBuf>,
 }
 
-/// Arguments of `bench`.
-#[derive(Args, Debug)]
-pub struct BenchArgs {
-    /// Subject of the measurement
-    #[arg(value_enum)]
-    pub subject: BenchSubject,
-    /// Scenario whose lab the subject `lab` creates
-    #[arg(
-        long,
-        value_name = "SCENARIO",
-        default_value = "scenarios/8dc-fabric.yaml"
-    )]
-    pub scenario: PathBuf,
-    /// Number of repetitions
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub repeat: u32,
-    /// Number of flows for `generator` [default: 2000 under emulation, else 10000]
-    #[arg(long, value_name = "N")]
-    pub flows: Option<u32>,
-    /// Kernel that `generator` measures: this machine's or a guest's
-    #[command(flatten)]
-    pub place: PlaceArgs,
-}
-
 /// Subject of `bench`.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+#[derive(Clone, Debug, Subcommand)]
 pub enum BenchSubject {
     /// Time to create and remove the namespaces and links of a lab
-    Lab,
+    Lab {
+        /// The scenario file, or the name of a built-in scenario
+        #[arg(
+            long,
+            value_name = "SCENARIO",
+            default_value = "scenarios/8dc-fabric.yaml"
+        )]
+        scenario: PathBuf,
+        /// Number of repetitions
+        #[command(flatten)]
+        rounds: Rounds,
+    },
     /// Time of the switch program's decision on a flow's first packet, by policy
     Decision,
     /// Packets per second through one switch, against the kernel's own forwarding
-    Forwarding,
+    Forwarding(Rounds),
     /// Time that a flow is interrupted when its link dies, with few and many flows pinned to the link
-    Failover,
+    Failover(Rounds),
     /// Flows, packets and bits per second of the RDMA verbs generator and of the emulated path
-    Generator,
+    Generator {
+        /// Number of flows [default: 2000 under emulation, else 10000]
+        #[arg(long, value_name = "N")]
+        flows: Option<u32>,
+        /// Kernel to measure: this machine's or a guest's
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+    /// Error and cost of `sim --trains` beside packets, from simulations without records
+    Trains {
+        /// Scenario and its overrides
+        #[command(flatten)]
+        scenario: ScenarioArgs,
+        /// Maximum number of packets in a train, as in `sim`
+        #[arg(
+            long,
+            value_name = "N",
+            default_value = "default",
+            hide_default_value = true
+        )]
+        trains: TrainsArg,
+    },
+}
+
+/// Number of repetitions of a measurement.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Rounds {
+    /// Number of repetitions
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub repeat: u32,
 }
 
 /// Value of `--trains`.

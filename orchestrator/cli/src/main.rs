@@ -128,7 +128,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Fidelity(arguments) => verbs::fidelity::fidelity(&arguments, global),
         Verb::Bundle(arguments) => verbs::bundle::bundle(&arguments, global),
         Verb::Verify(arguments) => verbs::verify::verify(&arguments, global),
-        Verb::Bench(arguments) => verbs::bench::bench(&arguments, global),
+        Verb::Bench(subject) => verbs::bench::bench(&subject, global),
         Verb::Switchd => verbs::labs::switchd(),
         Verb::UpInGuest { dir } => verbs::up::in_guest(&dir),
         Verb::UpAsOwner { caller } => verbs::up::as_owner(caller, global),

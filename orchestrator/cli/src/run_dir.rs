@@ -9,7 +9,7 @@ use lab_guest::inside;
 use lab_plan::Plan;
 use lab_recorder::{RunSetting, run_info};
 use lab_records::{
-    EngineInfo, Location, Provenance, RunDir, RunEnd, RunInfo, RunWriter,
+    EngineInfo, Location, Provenance, RunDir, RunEnd, RunInfo, RunWriter, Verdict,
     directory::{self, INPUTS_FILE, PLAN_FILE, RUN_FILE, SCENARIO_FILE},
 };
 use lab_reports::{Numbers, painted, words};
@@ -120,6 +120,41 @@ pub fn hash(text: &str) -> String {
 pub fn end(dir: &Path) -> Option<RunEnd> {
     let run = RunDir::open(dir).ok()?;
     Some(run.outcome()?.end.clone())
+}
+
+/// Result of a run without a report, for `--json`.
+#[derive(Serialize)]
+struct Recorded<'a> {
+    /// Path of the run directory.
+    run: &'a Path,
+    /// Exit code of the process.
+    exit: u8,
+    verdict: &'a Verdict,
+}
+
+/// Prints the verdict of the run in `dir`, which gets no report, and returns the exit code for it.
+pub fn conclude_without_report(dir: &Path, json: bool) -> Outcome {
+    caller::hand_over(dir);
+    let run = RunDir::open(dir).map_err(|error| Failure::records(&error))?;
+    let Some(outcome) = run.outcome() else {
+        return Ok(Exit::Inconclusive);
+    };
+    let verdict = &outcome.verdict;
+    let exit = Exit::of_run(verdict.grade);
+    if json {
+        print_json(&Recorded {
+            run: dir,
+            exit: exit.code(),
+            verdict,
+        });
+    } else {
+        print(&format!("verdict: {}", verdict.grade));
+        print(&format!("run: {}", dir.display()));
+    }
+    for reason in &verdict.reasons {
+        note(&format!("{}: {}", reason.grade, words::reason(reason)));
+    }
+    Ok(exit)
 }
 
 /// Result of a run, for `--json`.

@@ -45,7 +45,7 @@ const COST: &str = "orchestrator/cli/src/verbs/up/snapshots/lcmp_lab__verbs__up_
                     the_estimate_stands_beside_what_happened.snap";
 
 /// Every block whose language is empty, `text` or `console`, by its document and the start of its first line.
-const BLOCKS: [(&str, &str, Check); 37] = {
+const BLOCKS: [(&str, &str, Check); 38] = {
     use Check::{Form, Here, Log, NoOutput, Test};
     [
         ("README.md", " scenario.yaml ──▶", NoOutput),
@@ -63,6 +63,11 @@ const BLOCKS: [(&str, &str, Check); 37] = {
             ),
         ),
         ("orchestrator/sim/README.md", "cargo test", NoOutput),
+        (
+            "orchestrator/sim/README.md",
+            "lcmp-lab bench trains",
+            NoOutput,
+        ),
         ("orchestrator/sim/README.md", "lcmp-lab sim X", NoOutput),
         (
             "perftest-wrappers/README.md",

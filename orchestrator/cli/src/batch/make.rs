@@ -6,7 +6,7 @@ use lab_records::EngineRequest;
 
 use super::Wanted;
 use crate::{
-    args::{Global, SimArgs, UpArgs},
+    args::{Global, SimArgs, TrainsArg, UpArgs},
     caller,
     failure::Failure,
     terminal,
@@ -30,6 +30,8 @@ pub struct Here<'a> {
     pub global: &'a Global,
     /// Number of threads of a simulation; `None` for one per core.
     pub threads: Option<NonZeroUsize>,
+    /// Trains of simulations whose request names none; `None` for packets.
+    pub trains: Option<TrainsArg>,
 }
 
 impl Make for Here<'_> {
@@ -37,9 +39,11 @@ impl Make for Here<'_> {
         let request = &wanted.request;
         let run = match (&request.engine, &wanted.derived) {
             (EngineRequest::Sim(options), derived) => {
+                let asked = SimArgs::of(request, options).map_err(Failure::usage)?;
                 let arguments = SimArgs {
                     threads: self.threads,
-                    ..SimArgs::of(request, options).map_err(Failure::usage)?
+                    trains: asked.trains.or(self.trains),
+                    ..asked
                 };
                 let path = &request.scenario;
                 match derived {

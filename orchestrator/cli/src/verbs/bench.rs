@@ -1,6 +1,10 @@
-//! `lcmp-lab bench`: speed of lab creation, decisions, forwarding, failover and traffic generation.
+//! `lcmp-lab bench`: speed of lab creation, decisions, forwarding, failover, traffic generation and trains.
+//!
+//! - `trains`: error and cost of trains beside packets
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+mod trains;
+
+use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
 
 use lab_bench::{Cost, Cut, DecisionCost, PacketTimes};
 use lab_kernel::{
@@ -13,7 +17,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    args::{BenchArgs, BenchSubject, Global},
+    args::{BenchSubject, Global},
     failure::{During, Exit, Failure, Outcome, with_causes},
     progress::about,
     terminal::{self, print, print_json},
@@ -21,14 +25,15 @@ use crate::{
 };
 
 /// Runs `lcmp-lab bench`.
-pub fn bench(arguments: &BenchArgs, global: &Global) -> Outcome {
+pub fn bench(subject: &BenchSubject, global: &Global) -> Outcome {
     let json = global.json;
-    match arguments.subject {
-        BenchSubject::Lab => bench_lab(arguments, global),
+    match subject {
+        BenchSubject::Lab { scenario, rounds } => bench_lab(scenario, rounds.repeat, global),
         BenchSubject::Decision => bench_decision(json),
-        BenchSubject::Forwarding => bench_forwarding(arguments, json),
-        BenchSubject::Failover => bench_failover(arguments, json),
-        BenchSubject::Generator => measure::bench(&arguments.place, arguments.flows, global),
+        BenchSubject::Forwarding(rounds) => bench_forwarding(rounds.repeat, json),
+        BenchSubject::Failover(rounds) => bench_failover(rounds.repeat, json),
+        BenchSubject::Generator { flows, place } => measure::bench(place, *flows, global),
+        BenchSubject::Trains { scenario, trains } => trains::bench(scenario, *trains, json),
     }
 }
 
@@ -43,17 +48,17 @@ struct LabTimes {
 
 /// Measures how long the creation and removal of a lab take. The lab has no link delays, so that the measurement runs
 /// on every kernel.
-fn bench_lab(arguments: &BenchArgs, global: &Global) -> Outcome {
+fn bench_lab(scenario: &Path, repeat: u32, global: &Global) -> Outcome {
     let cancel = CancellationToken::new();
     terminal::cancel_on_signal(&cancel).during("listen to signals")?;
-    let loaded = train::load_shown(&arguments.scenario, &[])?;
+    let loaded = train::load_shown(scenario, &[])?;
     let name = global.lab.as_deref().unwrap_or("bench");
     let lab: LabName = name.parse().map_err(Failure::usage)?;
     let plan = PlanOptions::default();
     let plan = lab_plan::resolve(&loaded.scenario, &loaded.text, &loaded.files, &plan)
         .map_err(Failure::usage)?;
     let mut times: Vec<UpDown> = Vec::new();
-    for _ in 0..arguments.repeat.max(1) {
+    for _ in 0..repeat.max(1) {
         let reservation =
             Reservation::acquire(&lab, &loaded.scenario.name).during("create a lab to measure")?;
         let plan = plan.clone().in_slot(reservation.slot());
@@ -200,8 +205,8 @@ impl From<PacketTimes> for PacketTimesNs {
     }
 }
 
-fn bench_forwarding(arguments: &BenchArgs, json: bool) -> Outcome {
-    let rounds = usize::try_from(arguments.repeat).unwrap_or(usize::MAX);
+fn bench_forwarding(repeat: u32, json: bool) -> Outcome {
+    let rounds = usize::try_from(repeat).unwrap_or(usize::MAX);
     let measured = lab_bench::forwarding(rounds, FORWARDED).during("measure forwarding")?;
     let rounds = measured.rounds;
     let packets = measured.packets;
@@ -261,8 +266,8 @@ struct FailoverTimes {
     packet_gap_ns: u64,
 }
 
-fn bench_failover(arguments: &BenchArgs, json: bool) -> Outcome {
-    let rounds = usize::try_from(arguments.repeat).unwrap_or(usize::MAX);
+fn bench_failover(repeat: u32, json: bool) -> Outcome {
+    let rounds = usize::try_from(repeat).unwrap_or(usize::MAX);
     let mut rows = Vec::new();
     for (cut, name) in [(Cut::Link, "link down"), (Cut::Command, "taken out")] {
         for flows in PINNED {

@@ -7,7 +7,8 @@ use std::{
 
 use lab_plan::Engine;
 use lab_records::{
-    HistoryRow, RecordsError, RunDir, RunRequest, draft, history, listing, request::Overrides,
+    EngineInfo, HistoryRow, RecordsError, RunDir, RunRequest, draft, history, listing,
+    request::Overrides,
 };
 use lab_regress::{
     CaseOutcome, Gauge, Samples, SuiteOutcome, expect,
@@ -62,7 +63,13 @@ struct LoadedCase {
 
 /// Runs `lcmp-lab regress`.
 pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
-    let suite = Loaded::read(&arguments.suite, arguments.engine.into())?;
+    let engine = arguments.engine.into();
+    if arguments.trains.is_some() && engine == Engine::Kernel {
+        return Err(Failure::usage(
+            "`--trains` is an option of simulations (hint: leave out `--engine kernel`)",
+        ));
+    }
+    let suite = Loaded::read(&arguments.suite, engine)?;
     let gauges = suite
         .cases
         .iter()
@@ -70,7 +77,15 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
         .sum();
     let dir = match &arguments.history {
         Some(dir) => dir.clone(),
-        None => global.results.join(format!("history-{}", suite.suite.name)),
+        None => {
+            let kind = if arguments.trains.is_some() {
+                "-trains"
+            } else {
+                ""
+            };
+            let folder = format!("history-{}{kind}", suite.suite.name);
+            global.results.join(folder)
+        }
     };
     caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
     // A damaged history is refused now, not after hours of runs whose values could not be appended.
@@ -86,6 +101,7 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
     let here = Here {
         global,
         threads: None,
+        trains: arguments.trains,
     };
     let mut batch = RunBatch::new(here, FoundRuns::default(), "the suite was interrupted");
     let cases = suite.suite.cases.iter().zip(&suite.cases).zip(baselines);
@@ -313,7 +329,18 @@ fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<C
         Some(base) if base.info.repetitions != samples.info.repetitions => {
             no_baseline("the baseline run has a different number of repetitions")
         }
+        Some(base) if trains(&base) != trains(samples) => {
+            no_baseline("the baseline run was simulated with trains of another length, or without")
+        }
         Some(base) => gate(gauges, &base, samples),
+    }
+}
+
+/// Returns the maximum length of the trains of a run; `None` without trains.
+const fn trains(samples: &Samples) -> Option<u32> {
+    match &samples.info.engine {
+        EngineInfo::Sim(sim) => sim.trains,
+        EngineInfo::Kernel => None,
     }
 }
 

@@ -185,6 +185,7 @@ impl<'a> ReproductionRuns<'a> {
         let here = Here {
             global,
             threads: arguments.threads,
+            trains: None,
         };
         Ok(Self {
             testbed: testbed?,

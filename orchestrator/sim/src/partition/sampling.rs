@@ -32,7 +32,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             self.schedule_after(EventKind::SampleSwitch, measure.switches_ns);
         }
         self.schedule_te_tick();
-        if let Some(sampled) = &self.world.sampled_rates {
+        if let Some(sampled) = &self.world.sampled_qps {
             self.schedule_after(EventKind::SampleRates, sampled.interval);
         }
     }
@@ -91,13 +91,20 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Samples the rates of active QPs whose flows are selected for the records.
     pub(super) fn sample_rates_due(&mut self) {
         let world = self.world;
-        let Some(sampled) = &world.sampled_rates else {
+        let Some(sampled) = &world.sampled_qps else {
             return;
         };
-        for (_, qp) in self.qps.iter() {
-            let flow = world.flows[qp.flow as usize].plan;
+        let here = sampled.flows.iter().filter_map(|flow| {
+            let facts = &world.flows[*flow as usize];
+            let is_here = world.network.nodes[facts.src as usize].dc == self.dc;
+            let slot = is_here.then(|| self.qp_of[facts.sending as usize])?;
+            Some((slot, self.qps.get(slot)?))
+        });
+        let mut qps: Vec<_> = here.collect();
+        qps.sort_unstable_by_key(|(slot, _)| *slot);
+        for (_, qp) in qps {
             let control = qp.control.target_and_alpha(self.now, &world.control);
-            if let Some((target, alpha_q30)) = control.filter(|_| sampled.flows.contains(&flow)) {
+            if let Some((target, alpha_q30)) = control {
                 self.trace.push(TraceEvent::RateSample(RateSample {
                     at: self.now,
                     flow: qp.flow,

@@ -65,8 +65,12 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let room = qp.window.saturating_sub(unacked).div_ceil(payload).max(1);
         let to_dc = self.world.network.nodes[flow.dst as usize].dc;
         let end = trains.next_cut(to_dc, qp.next).min(flow.packets);
-        let nic = &self.nics[(flow.src - self.first_node) as usize];
-        let turn = trains.turn(nic.scheduler.ready().count());
+        let turn = if trains.shares_round {
+            let nic = &self.nics[(flow.src - self.first_node) as usize];
+            trains.shared_turn(nic.scheduler.ready().count())
+        } else {
+            trains.max
+        };
         let part = (qp.window / payload / WINDOW_PART).max(1);
         let most = u32::try_from(room.min(part)).unwrap_or(u32::MAX);
         (end - qp.next).min(turn).min(most)

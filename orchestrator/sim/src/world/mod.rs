@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 use lab_plan::{
     FaultPlan, Flow, FlowTablePlan, PaperUnits, Plan, PolicyPlan, SampledRates, Window,
 };
-use lab_units::BitsPerSec;
+use lab_units::{BitsPerSec, Nanos};
 
 pub(crate) use self::round_trip::Detours;
 pub use self::{
@@ -56,7 +56,7 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     /// Actors of a policy with trained weights; `None` under other policies.
     pub trained: Option<TrainedPolicy>,
     /// QPs whose rates are recorded; `None` if no rates are recorded.
-    pub sampled_rates: Option<SampledRates>,
+    pub sampled_qps: Option<SampledQps>,
     /// Factors that convert emulated values to the paper's scale, for the records.
     pub paper: PaperUnits,
     /// Path costs that change at faults, in the order of the faults, then candidates that change at reconvergences.
@@ -82,6 +82,27 @@ pub struct World<'p, S: SemanticsRules, C: CongestionControl> {
     /// Lookahead of the partitions in virtual time: the shortest inter-DC delay or, if shorter, the TE interval.
     pub lookahead: SimTime,
     semantics: PhantomData<S>,
+}
+
+/// QPs whose sending rates are recorded.
+#[derive(Clone, Debug)]
+pub struct SampledQps {
+    /// Indices of their flows.
+    pub flows: Vec<u32>,
+    /// Virtual time between two samples.
+    pub interval: Nanos,
+}
+
+impl SampledQps {
+    fn new(sampled: &SampledRates, flows: &[SimFlow]) -> Self {
+        let numbered = (0..).zip(flows);
+        let is_sampled = |(_, flow): &(u32, &SimFlow)| sampled.flows.contains(&flow.plan);
+        let indices = numbered.filter(is_sampled).map(|(index, _)| index);
+        Self {
+            flows: indices.collect(),
+            interval: sampled.interval,
+        }
+    }
 }
 
 impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
@@ -160,7 +181,7 @@ impl<'p, S: SemanticsRules, C: CongestionControl> World<'p, S, C> {
             switches,
             te,
             trained,
-            sampled_rates: SampledRates::of(plan, repetition),
+            sampled_qps: SampledRates::of(plan, repetition).map(|it| SampledQps::new(&it, &flows)),
             paper: PaperUnits::new(&plan.scale),
             common_base_rtt: identities.common_base_rtt,
             largest_window: identities.largest_window,

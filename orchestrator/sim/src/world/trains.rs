@@ -5,14 +5,17 @@ use lab_units::Bytes;
 
 use super::{RunPolicy, SwitchFacts};
 
-/// Minimum number of packets in a turn. With fewer, a NIC with a hundred QPs would have an event for every packet.
-const MIN_TURN: u32 = 8;
+/// Minimum number of packets in a turn of a shared round. With fewer, a NIC with a hundred QPs would have an event for
+/// every packet.
+const MIN_TURN: u32 = 32;
 
 /// Rules for the lengths of trains, in packets.
 #[derive(Clone, Debug)]
 pub struct Trains {
     /// Maximum length; 1 if every packet is an event.
     pub max: u32,
+    /// True if the QPs of a NIC share a round of `max` packets; false if each sends as many in its turn.
+    pub shares_round: bool,
     /// Numbers of the packets with which a flow crosses a size at which a switch may choose again, ascending, by
     /// destination datacenter: each begins a train.
     cuts: Vec<Vec<u32>>,
@@ -26,17 +29,23 @@ impl Trains {
         policy: &RunPolicy,
         full_bytes: u32,
     ) -> Self {
-        let cuts = match policy {
-            RunPolicy::FlowAgeing(config) if max > 1 => cuts(switches, config, full_bytes),
-            _ => Vec::new(),
+        // UCMP with flow ageing moves a flow to another path while it sends. After longer turns, more packets arrive before
+        // those that were sent earlier on a slower path, and the sender goes back for all of them.
+        let (shares_round, cuts) = match policy {
+            RunPolicy::FlowAgeing(config) if max > 1 => (true, cuts(switches, config, full_bytes)),
+            _ => (false, Vec::new()),
         };
-        Self { max, cuts }
+        Self {
+            max,
+            shares_round,
+            cuts,
+        }
     }
 
-    /// Returns how many packets each of `qps` QPs sends in its turn. Together they send a train of the maximum length, so
-    /// that a new flow waits no longer than for one train; many QPs send a few packets each.
+    /// Returns how many packets a QP sends in its turn if `qps` QPs share a round. Together they send a train of the
+    /// maximum length; many QPs send a few packets each.
     #[inline]
-    pub fn turn(&self, qps: usize) -> u32 {
+    pub fn shared_turn(&self, qps: usize) -> u32 {
         let qps = u32::try_from(qps).unwrap_or(u32::MAX).max(1);
         (self.max / qps).max(self.max.min(MIN_TURN))
     }
@@ -75,22 +84,28 @@ fn cuts(switches: &[SwitchFacts], config: &UcmpConfig, full_bytes: u32) -> Vec<V
 mod tests {
     use super::*;
 
+    const fn trains(max: u32, cuts: Vec<Vec<u32>>) -> Trains {
+        Trains {
+            max,
+            shares_round: true,
+            cuts,
+        }
+    }
+
     #[test]
-    fn the_qps_of_a_nic_share_a_train_and_send_a_few_packets_at_least() {
+    fn qps_share_a_round_and_send_a_minimum() {
         let turns = |max, qps: [usize; 4]| {
-            let cuts = Vec::new();
-            let trains = Trains { max, cuts };
-            qps.map(|qps| trains.turn(qps))
+            let trains = trains(max, Vec::new());
+            qps.map(|qps| trains.shared_turn(qps))
         };
-        assert_eq!(turns(128, [0, 1, 3, 1_000]), [128, 128, 42, 8]);
+        assert_eq!(turns(128, [0, 1, 3, 1_000]), [128, 128, 42, 32]);
         assert_eq!(turns(4, [1, 2, 3, 1_000]), [4, 4, 4, 4]);
         assert_eq!(turns(1, [0, 1, 2, 1_000]), [1, 1, 1, 1]);
     }
 
     #[test]
     fn a_train_ends_before_the_next_packet_that_must_begin_one() {
-        let cuts = vec![vec![3, 10], Vec::new()];
-        let trains = Trains { max: 64, cuts };
+        let trains = trains(64, vec![vec![3, 10], Vec::new()]);
         let next = |next| trains.next_cut(0, next);
         assert_eq!([0, 2, 3, 9, 10].map(next), [3, 3, 10, 10, u32::MAX]);
         assert_eq!([1, 2].map(|dc| trains.next_cut(dc, 0)), [u32::MAX; 2]);

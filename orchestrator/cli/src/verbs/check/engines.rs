@@ -5,12 +5,12 @@ use lab_units::{Bytes, Nanos};
 use serde::Serialize;
 
 use crate::{
-    args::ScenarioArgs,
+    args::{ScenarioArgs, TrainsArg},
     failure::Failure,
     load::{self, Loaded},
     progress::nanos,
     verbs::{
-        sim::Budget,
+        sim::{Budget, train_length},
         up::duration::{DurationEstimate, Experience},
     },
 };
@@ -43,6 +43,24 @@ pub struct EngineEstimate {
     pub guest_memory_bytes: Option<Bytes>,
     /// Wall-clock time for all policies and repetitions: of `up` by its default costs, or simulated on one thread.
     pub wall_ns: Nanos,
+    /// Facts on `sim --trains`; `None` for the lab.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trains: Option<TrainsEstimate>,
+}
+
+/// Facts on `sim --trains`.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrainsEstimate {
+    /// Trains can simulate the scenario.
+    Length {
+        /// Default length in packets.
+        packets: u32,
+        /// Wall-clock time for all policies and repetitions on one thread.
+        wall_ns: Nanos,
+    },
+    /// Reason why trains cannot simulate the scenario.
+    Refusal(String),
 }
 
 impl Engines {
@@ -86,6 +104,7 @@ fn in_lab(
         memory_bytes: plan.estimate.memory_bytes,
         guest_memory_bytes: Some(lab_guest::memory_for(plan.estimate.memory_bytes)),
         wall_ns: DurationEstimate::new(plan, place, &Experience::default(), training).total(),
+        trains: None,
     })
 }
 
@@ -102,7 +121,18 @@ fn simulated(
         memory_bytes: budget.memory(),
         guest_memory_bytes: None,
         wall_ns: nanos(budget.time()),
+        trains: Some(in_trains(&plan)?),
     })
+}
+
+fn in_trains(plan: &Plan) -> Result<TrainsEstimate, Failure> {
+    match train_length::of(TrainsArg::Default, plan) {
+        Ok(packets) => Ok(TrainsEstimate::Length {
+            packets,
+            wall_ns: nanos(Budget::of(plan, None, packets)?.time()),
+        }),
+        Err(refused) => Ok(TrainsEstimate::Refusal(refused.message)),
+    }
 }
 
 /// Returns the number of flows in the plan's window of measured flows.

@@ -10,7 +10,7 @@ use lab_units::{
     show::{about_bytes, about_time, commas, counted, paragraph, window},
 };
 
-use super::engines::{EngineEstimate, Engines};
+use super::engines::{EngineEstimate, Engines, TrainsEstimate};
 
 /// Formats the facts of the scenario of `plan`, one paragraph each.
 pub fn text(scope: &Scope, plan: &Plan, engines: &Engines) -> String {
@@ -36,6 +36,8 @@ pub fn text(scope: &Scope, plan: &Plan, engines: &Engines) -> String {
         let refusal = refusal.clone().unwrap_or_default();
         facts.push((name, estimate.as_ref().map_or(refusal, engine)));
     }
+    let trains = engines.sim.as_ref().and_then(|sim| sim.trains.as_ref());
+    facts.extend(trains.map(|trains| ("trains", in_trains(trains))));
     let lines = facts.iter().map(|(name, fact)| {
         let head = format!("  {name:WIDTH$}  ");
         paragraph(&head, fact)
@@ -268,6 +270,26 @@ fn outage(outage: &Outage) -> String {
     )
 }
 
+/// Describes what `sim --trains` does with the scenario.
+fn in_trains(trains: &TrainsEstimate) -> String {
+    match trains {
+        TrainsEstimate::Refusal(why) => why.clone(),
+        TrainsEstimate::Length { packets, wall_ns } => format!(
+            "`sim --trains` simulates up to {} packets of a flow as one event, in {} in all, with errors of some \
+             percent (hint: `lcmp-lab bench trains` measures them)",
+            commas((*packets).into()),
+            about_wall(*wall_ns),
+        ),
+    }
+}
+
+fn about_wall(wall: Nanos) -> String {
+    match wall {
+        Nanos::ZERO => "less than 1 s".to_owned(),
+        wall => about_time(wall),
+    }
+}
+
 fn engine(estimate: &EngineEstimate) -> String {
     let shown = [50, 95, 99].map(|percent| {
         let needed = Statistic::Percentile(percent).min_values();
@@ -287,10 +309,7 @@ fn engine(estimate: &EngineEstimate) -> String {
         1 => "one repetition, so no intervals".to_owned(),
         several => format!("intervals over {several} repetitions"),
     };
-    let wall = match estimate.wall_ns {
-        Nanos::ZERO => "less than 1 s".to_owned(),
-        wall => about_time(wall),
-    };
+    let wall = about_wall(estimate.wall_ns);
     let guest = estimate
         .guest_memory_bytes
         .map_or_else(String::new, |guest| {

@@ -2,9 +2,11 @@
 //!
 //! - `budget`: estimated cost of a simulation, and the refusal of too large ones
 //! - `meter`: progress of a simulation
+//! - `train_length`: the length of trains that `--trains` asks for
 
 mod budget;
 mod meter;
+pub mod train_length;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +22,7 @@ use lab_records::{
 };
 use lab_sim::{
     EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, TraceFilter,
-    semantics::NextHopOrder, trains,
+    semantics::NextHopOrder,
 };
 use lab_units::{Bytes, Nanos};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -29,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::budget::Budget;
 use self::meter::Meter;
 use crate::{
-    args::{self, Global, Overrides, PUBLISHED_MAX_DELAY, SimArgs, StoryArg, TrainsArg},
+    args::{self, Global, Overrides, PUBLISHED_MAX_DELAY, SimArgs, StoryArg},
     caller::Handover,
     failure::{During, Failure, Outcome, with_causes},
     load::{self, Loaded},
@@ -44,6 +46,9 @@ pub fn sim(arguments: &SimArgs, global: &Global) -> Outcome {
     let (path, loaded) = loaded(arguments)?;
     load::each_run(&loaded, &arguments.overrides, |loaded, overrides| {
         let dir = simulate(arguments, &overrides, global, &path, loaded)?;
+        if arguments.no_report {
+            return run_dir::conclude_without_report(&dir, global.json);
+        }
         run_dir::conclude(&dir, global, String::new)
     })
 }
@@ -88,7 +93,15 @@ pub fn simulate(
         until: arguments.until.map(|until| emulated(&plan, until)),
         trace_filter: traced_flows(&arguments.story, &plan)?,
     };
-    let train = train_length(arguments, &plan)?;
+    let train = match arguments.trains {
+        None => 1,
+        Some(_) if !arguments.story.is_empty() => {
+            return Err(Failure::usage(
+                "`--trains`: `--story` records the events of single packets (hint: leave out one of the two)",
+            ));
+        }
+        Some(asked) => train_length::announced(asked, &plan)?,
+    };
     let budget = Budget::of(&plan, options.until, train)?;
     budget.check()?;
     let asked = Asked {
@@ -127,47 +140,6 @@ fn loaded(arguments: &SimArgs) -> Result<(PathBuf, Loaded), Failure> {
     let path = arguments.scenario.clone().unwrap_or_default();
     let loaded = train::load_trained(&path, &arguments.overrides.policies)?;
     Ok((path, loaded))
-}
-
-/// Returns the maximum length of the trains that `--trains` asks for, 1 without it, and says what they mean.
-fn train_length(arguments: &SimArgs, plan: &Plan) -> Result<u32, Failure> {
-    let length = match arguments.trains {
-        None => 1,
-        Some(TrainsArg::Default) => trains::default_length(plan),
-        Some(TrainsArg::Length(length)) => length.get().into(),
-    };
-    let refused = |why: &str| Failure::usage(format_args!("`--trains`: {why}"));
-    match arguments.trains {
-        Some(TrainsArg::Default) if length == 1 => {
-            return Err(refused(
-                "a hundredth of the median one-way delay, a tenth of the smallest queue, or under PFC the shared buffer has \
-                 no room for a train of two packets (hint: leave it out)",
-            ));
-        }
-        _ if length == 1 => return Ok(1),
-        _ => {}
-    }
-    if !arguments.story.is_empty() {
-        return Err(refused(
-            "`--story` records the events of single packets (hint: leave out one of the two)",
-        ));
-    }
-    if let Some(why) = trains::refusal(plan) {
-        return Err(refused(&why));
-    }
-    let longest = trains::longest(plan);
-    if length > longest {
-        return Err(refused(&format!(
-            "a train of {length} packets is too long beside the queues: it may take a tenth of the smallest queue, or under \
-             PFC the trains of all ports a fortieth of a switch's shared buffer, {longest} packets (hint: \
-             `--trains={longest}`)"
-        )));
-    }
-    terminal::note(&format!(
-        "trains: up to {length} packets of a flow are simulated as one event, an approximation (hint: `lcmp-lab fidelity` \
-         compares the run with one without `--trains`)"
-    ));
-    Ok(length)
 }
 
 /// Returns the filter for the flows that `--story` names.

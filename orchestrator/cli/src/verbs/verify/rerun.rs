@@ -72,6 +72,7 @@ pub fn rerun(work: &WorkDir, global: &Global) -> Result<Rerun, Failure> {
     let here = Here {
         global: &global,
         threads: None,
+        trains: None,
     };
     let wanted = wanted(&kept, work)?;
     let dir = RunBatch::new(here, FoundRuns::default(), INTERRUPTED).only(&wanted)?;

@@ -1,0 +1,52 @@
+//! Length of trains that `--trains` asks for.
+
+use lab_plan::Plan;
+use lab_sim::trains;
+
+use crate::{args::TrainsArg, failure::Failure, terminal};
+
+/// Returns the maximum length of trains for `plan` that `asked` means, and says in the terminal what it means.
+/// Fails if trains cannot simulate the plan, or are too long for it, with exit code 2.
+pub fn announced(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
+    let length = of(asked, plan)?;
+    if length > 1 {
+        terminal::note(&format!(
+            "trains: up to {length} packets of a flow are simulated as one event, an approximation (hint: `lcmp-lab fidelity` \
+             compares the run with one without `--trains`)"
+        ));
+    }
+    Ok(length)
+}
+
+/// Returns the maximum length of trains for `plan` that `asked` means.
+/// Fails if trains cannot simulate the plan, or are too long for it, with exit code 2.
+pub fn of(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
+    let refused = |why: &str| Failure::usage(format_args!("`--trains`: {why}"));
+    let length = match asked {
+        TrainsArg::Length(length) => length.get().into(),
+        TrainsArg::Default => match trains::default_length(plan) {
+            1 => {
+                return Err(refused(
+                    "a hundredth of the median one-way delay, a tenth of the smallest queue, or under PFC the shared buffer \
+                     has no room for a train of two packets (hint: leave it out)",
+                ));
+            }
+            length => length,
+        },
+    };
+    if length == 1 {
+        return Ok(1);
+    }
+    if let Some(why) = trains::refusal(plan) {
+        return Err(refused(&why));
+    }
+    let longest = trains::longest(plan);
+    if length > longest {
+        return Err(refused(&format!(
+            "a train of {length} packets is too long beside the queues: it may take a tenth of the smallest queue, or under \
+             PFC the trains of all ports a fortieth of a switch's shared buffer, {longest} packets (hint: \
+             `--trains={longest}`)"
+        )));
+    }
+    Ok(length)
+}
