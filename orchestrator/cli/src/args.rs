@@ -862,7 +862,7 @@ pub struct SimArgs {
     /// Apply the scenario's `scale`, as in a lab [default: rates, delays and sizes of the paper]
     #[arg(long)]
     pub scaled: bool,
-    /// Simulate up to N packets of a flow as one event, an approximation that is several times faster
+    /// Simulate up to N packets of a flow as one event, an approximation in a thirtieth of the CPU time or less
     ///
     /// By default N is what a NIC sends in a hundredth of the median one-way delay, less if queues are short. The run's
     /// records say so. Some congestion controls, random losses, `--scaled` and `--story` are refused.
@@ -1218,7 +1218,7 @@ pub struct RegressArgs {
     /// Engine of the runs
     #[arg(long, value_enum, default_value_t = EngineArg::Sim)]
     pub engine: EngineArg,
-    /// Simulate up to N packets of a flow as one event, as in `sim`; the baseline must have as long trains
+    /// Simulate up to N packets of a flow as one event, as in `sim`; the baseline's trains must have the same maximum length
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
     pub trains: Option<TrainsArg>,
     /// File for the outcome as JUnit XML
@@ -1227,8 +1227,8 @@ pub struct RegressArgs {
     /// File for the outcome as Markdown
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
-    /// Directory of the history and its page [default: `history-SUITE`, or with `--trains` `history-SUITE-trains`, in
-    /// the results]
+    /// Directory of the history and its page [default: in the results, `history-SUITE`, and with `--trains`
+    /// `history-SUITE-trains` or `history-SUITE-trains-N`]
     #[arg(long, value_name = "DIR")]
     pub history: Option<PathBuf>,
 }
@@ -1393,7 +1393,7 @@ pub enum BenchSubject {
         #[command(flatten)]
         place: PlaceArgs,
     },
-    /// Error and cost of `sim --trains` beside packets, from simulations without records
+    /// Error of `sim --trains` and the CPU time that it saves, compared with a simulation of single packets
     Trains {
         /// Scenario and its overrides
         #[command(flatten)]

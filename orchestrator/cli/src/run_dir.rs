@@ -9,7 +9,7 @@ use lab_guest::inside;
 use lab_plan::Plan;
 use lab_recorder::{RunSetting, run_info};
 use lab_records::{
-    EngineInfo, Location, Provenance, RunDir, RunEnd, RunInfo, RunWriter, Verdict,
+    EngineInfo, Grade, Location, Provenance, Reason, RunDir, RunEnd, RunInfo, RunWriter,
     directory::{self, INPUTS_FILE, PLAN_FILE, RUN_FILE, SCENARIO_FILE},
 };
 use lab_reports::{Numbers, painted, words};
@@ -129,7 +129,8 @@ struct Recorded<'a> {
     run: &'a Path,
     /// Exit code of the process.
     exit: u8,
-    verdict: &'a Verdict,
+    verdict: Grade,
+    reasons: &'a [Reason],
 }
 
 /// Prints the verdict of the run in `dir`, which gets no report, and returns the exit code for it.
@@ -137,7 +138,10 @@ pub fn conclude_without_report(dir: &Path, json: bool) -> Outcome {
     caller::hand_over(dir);
     let run = RunDir::open(dir).map_err(|error| Failure::records(&error))?;
     let Some(outcome) = run.outcome() else {
-        return Ok(Exit::Inconclusive);
+        return Err(Failure::usage(format_args!(
+            "the run in `{}` has not ended",
+            dir.display()
+        )));
     };
     let verdict = &outcome.verdict;
     let exit = Exit::of_run(verdict.grade);
@@ -145,11 +149,13 @@ pub fn conclude_without_report(dir: &Path, json: bool) -> Outcome {
         print_json(&Recorded {
             run: dir,
             exit: exit.code(),
-            verdict,
+            verdict: verdict.grade,
+            reasons: &verdict.reasons,
         });
     } else {
         print(&format!("verdict: {}", verdict.grade));
         print(&format!("run: {}", dir.display()));
+        print("report: none (hint: `lcmp-lab report` with this run writes it)");
     }
     for reason in &verdict.reasons {
         note(&format!("{}: {}", reason.grade, words::reason(reason)));

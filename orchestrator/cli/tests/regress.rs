@@ -72,6 +72,41 @@ fn a_suite_passes_fails_or_does_not_tell() {
     }
 }
 
+/// Runs in trains and in packets are in the same directory; each finds its own baseline there.
+#[test]
+fn a_baseline_has_the_trains_of_the_run() {
+    let folder = suite("unfinished == 0");
+    let regress = ["regress", "nightly.yaml", "--baseline", "results"];
+    let in_trains = |length: &'static str| [&regress[..], &[length]].concat();
+    run(folder.path(), &["regress", "nightly.yaml"], 0);
+    run(
+        folder.path(),
+        &["regress", "nightly.yaml", "--trains=16"],
+        0,
+    );
+    for arguments in [regress.to_vec(), in_trains("--trains=16")] {
+        let out = run(folder.path(), &arguments, 0);
+        assert!(out.stdout.contains("lcmp.p50 against baseline"), "{out:?}");
+    }
+    let other = run(folder.path(), &in_trains("--trains=8"), 4);
+    assert!(
+        other.stdout.contains("has trains of another length"),
+        "{other:?}"
+    );
+    let kernel = [&in_trains("--trains")[..], &["--engine", "kernel"]].concat();
+    let refused = run(folder.path(), &kernel, 2);
+    assert!(
+        refused.stderr.contains("option of simulations"),
+        "{refused:?}"
+    );
+    for history in ["history-nightly", "history-nightly-trains-16"] {
+        assert!(
+            folder.path().join("results").join(history).is_dir(),
+            "{history}"
+        );
+    }
+}
+
 #[test]
 fn an_interrupted_suite_begins_no_other_case() {
     let folder = tempfile::tempdir().unwrap();

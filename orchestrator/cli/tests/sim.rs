@@ -183,6 +183,23 @@ fn simulations_are_the_same_bytes_each_time_and_on_any_number_of_threads() {
 }
 
 #[test]
+fn a_run_without_a_report_has_a_verdict_and_can_get_the_report_later() {
+    let bench = Bench::new();
+    let run = bench.sim_smoke(&["--no-report", "--trains=1", "--story", "0"], 0);
+    assert!(!run.0.join("report.html").exists() && run.0.join("run.json").is_file());
+    bench.run(&["report", run.0.to_str().unwrap()]);
+    assert!(run.0.join("report.html").is_file());
+    let smoke = root().join("scenarios/smoke.yaml");
+    let out = bench.run(&["sim", smoke.to_str().unwrap(), "--no-report", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
+    assert_eq!(
+        (&json["verdict"], &json["exit"]),
+        (&"valid".into(), &0.into())
+    );
+    assert_eq!(json["reasons"], serde_json::json!([]));
+}
+
+#[test]
 fn a_run_of_trains_says_so_and_is_the_same_on_any_number_of_threads() {
     let bench = Bench::new();
     let run = bench.sim_smoke(&["--trains=16", "--threads", "1"], 0);

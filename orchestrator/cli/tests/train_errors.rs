@@ -31,7 +31,7 @@ fn the_table_has_the_errors_of_trains() {
         let label = format!("`{policy}`");
         let column = columns.iter().position(|name| *name == label);
         let change = ["p50", "p99"].map(|percentile| {
-            let change = trial["change"][percentile]["value"].as_f64().unwrap();
+            let change = trial["change"][percentile].as_f64().unwrap();
             percent(change)
         });
         assert_eq!(expected[column.unwrap()], change.join(" / "), "{policy}");

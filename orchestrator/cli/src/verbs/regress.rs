@@ -1,6 +1,7 @@
 //! `lcmp-lab regress`: runs a suite, checks its assertions, compares it with a baseline, and appends to its history.
 
 use std::{
+    num::NonZeroU16,
     path::{Path, PathBuf},
     time::Instant,
 };
@@ -27,7 +28,7 @@ use serde::Serialize;
 
 use super::conclude::conclude;
 use crate::{
-    args::{Global, RegressArgs},
+    args::{Global, RegressArgs, TrainsArg},
     batch::{FoundRuns, Here, RunBatch, Wanted},
     caller,
     failure::{During, Failure, Outcome},
@@ -48,6 +49,8 @@ struct Regressed {
 struct Loaded {
     suite: Suite,
     engine: Engine,
+    /// True if runs are simulated in trains.
+    is_in_trains: bool,
     /// Cases of the suite, each with its scenario's assertions and policies.
     cases: Vec<LoadedCase>,
 }
@@ -69,7 +72,7 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
             "`--trains` is an option of simulations (hint: leave out `--engine kernel`)",
         ));
     }
-    let suite = Loaded::read(&arguments.suite, engine)?;
+    let suite = Loaded::read(&arguments.suite, engine, arguments.trains)?;
     let gauges = suite
         .cases
         .iter()
@@ -78,10 +81,10 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
     let dir = match &arguments.history {
         Some(dir) => dir.clone(),
         None => {
-            let kind = if arguments.trains.is_some() {
-                "-trains"
-            } else {
-                ""
+            let kind = match arguments.trains {
+                _ if !suite.is_in_trains => String::new(),
+                Some(TrainsArg::Length(length)) => format!("-trains-{length}"),
+                _ => "-trains".to_owned(),
             };
             let folder = format!("history-{}{kind}", suite.suite.name);
             global.results.join(folder)
@@ -166,7 +169,7 @@ impl Answer for Regressed {
 
 impl Loaded {
     /// Reads a suite and the scenarios of its cases, and checks the names that assertions use.
-    fn read(path: &Path, engine: Engine) -> Result<Self, Failure> {
+    fn read(path: &Path, engine: Engine, trains: Option<TrainsArg>) -> Result<Self, Failure> {
         let path = load::locate(path);
         let text = load::read_text(&path, limits::MAX_SCENARIO_BYTES)?;
         let name = path.display().to_string();
@@ -182,6 +185,7 @@ impl Loaded {
         Ok(Self {
             suite,
             engine,
+            is_in_trains: trains.is_some_and(|it| it != TrainsArg::Length(NonZeroU16::MIN)),
             cases,
         })
     }
@@ -228,7 +232,10 @@ impl Loaded {
         for listed in listing::list(results)?.iter().rev() {
             // A run whose tags cannot be read might be the baseline, so it is an error.
             if listing::tags(&listed.path)?.contains(&tag) {
-                return Samples::read(&RunFacts::open(&listed.path)?).map(Some);
+                let samples = Samples::read(&RunFacts::open(&listed.path)?)?;
+                if trains(&samples).is_some() == self.is_in_trains {
+                    return Ok(Some(samples));
+                }
             }
         }
         Ok(None)
@@ -330,7 +337,7 @@ fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<C
             no_baseline("the baseline run has a different number of repetitions")
         }
         Some(base) if trains(&base) != trains(samples) => {
-            no_baseline("the baseline run was simulated with trains of another length, or without")
+            no_baseline("the baseline run has trains of another length")
         }
         Some(base) => gate(gauges, &base, samples),
     }

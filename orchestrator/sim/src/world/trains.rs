@@ -104,6 +104,14 @@ mod tests {
     }
 
     #[test]
+    fn only_ucmp_with_flow_ageing_shares_rounds() {
+        let shares = |max, policy: &RunPolicy| Trains::new(max, &[], policy, 4_154).shares_round;
+        let ageing = RunPolicy::FlowAgeing(UcmpConfig::DEFAULT);
+        assert!(shares(64, &ageing) && !shares(1, &ageing));
+        assert!(!shares(64, &RunPolicy::Buckets));
+    }
+
+    #[test]
     fn a_train_ends_before_the_next_packet_that_must_begin_one() {
         let trains = trains(64, vec![vec![3, 10], Vec::new()]);
         let next = |next| trains.next_cut(0, next);

@@ -275,8 +275,8 @@ fn in_trains(trains: &TrainsEstimate) -> String {
     match trains {
         TrainsEstimate::Refusal(why) => why.clone(),
         TrainsEstimate::Length { packets, wall_ns } => format!(
-            "`sim --trains` simulates up to {} packets of a flow as one event, in {} in all, with errors of some \
-             percent (hint: `lcmp-lab bench trains` measures them)",
+            "`sim --trains` simulates up to {} packets of a flow as one event, in {} in all without the time for records, \
+             with errors of some percent (hint: `lcmp-lab bench trains` measures them)",
             commas((*packets).into()),
             about_wall(*wall_ns),
         ),

@@ -95,13 +95,13 @@ pub fn simulate(
     };
     let train = match arguments.trains {
         None => 1,
-        Some(_) if !arguments.story.is_empty() => {
-            return Err(Failure::usage(
-                "`--trains`: `--story` records the events of single packets (hint: leave out one of the two)",
-            ));
-        }
         Some(asked) => train_length::announced(asked, &plan)?,
     };
+    if train > 1 && !arguments.story.is_empty() {
+        return Err(Failure::usage(
+            "`--trains`: `--story` records the events of single packets (hint: leave out one of the two)",
+        ));
+    }
     let budget = Budget::of(&plan, options.until, train)?;
     budget.check()?;
     let asked = Asked {

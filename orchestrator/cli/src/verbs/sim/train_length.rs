@@ -1,5 +1,7 @@
 //! Length of trains that `--trains` asks for.
 
+use std::num::NonZeroU16;
+
 use lab_plan::Plan;
 use lab_sim::trains;
 
@@ -22,23 +24,21 @@ pub fn announced(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
 /// Fails if trains cannot simulate the plan, or are too long for it, with exit code 2.
 pub fn of(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
     let refused = |why: &str| Failure::usage(format_args!("`--trains`: {why}"));
-    let length = match asked {
-        TrainsArg::Length(length) => length.get().into(),
-        TrainsArg::Default => match trains::default_length(plan) {
-            1 => {
-                return Err(refused(
-                    "a hundredth of the median one-way delay, a tenth of the smallest queue, or under PFC the shared buffer \
-                     has no room for a train of two packets (hint: leave it out)",
-                ));
-            }
-            length => length,
-        },
-    };
-    if length == 1 {
+    if asked == TrainsArg::Length(NonZeroU16::MIN) {
         return Ok(1);
     }
     if let Some(why) = trains::refusal(plan) {
         return Err(refused(&why));
+    }
+    let length = match asked {
+        TrainsArg::Length(length) => length.get().into(),
+        TrainsArg::Default => trains::default_length(plan),
+    };
+    if length == 1 {
+        return Err(refused(
+            "no train of two packets fits into a hundredth of the median one-way delay, a tenth of the smallest queue and, \
+             under PFC, the trains' part of the shared buffer (hint: `sim` without `--trains`)",
+        ));
     }
     let longest = trains::longest(plan);
     if length > longest {
