@@ -1426,6 +1426,11 @@ pub enum TrainsArg {
     Length(NonZeroU16),
 }
 
+impl TrainsArg {
+    /// One packet a train, which is a simulation without trains.
+    pub const PACKETS: Self = Self::Length(NonZeroU16::MIN);
+}
+
 impl FromStr for TrainsArg {
     type Err = String;
 

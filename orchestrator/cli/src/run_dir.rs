@@ -157,9 +157,7 @@ pub fn conclude_without_report(dir: &Path, json: bool) -> Outcome {
         print(&format!("run: {}", dir.display()));
         print("report: none (hint: `lcmp-lab report` with this run writes it)");
     }
-    for reason in &verdict.reasons {
-        note(&format!("{}: {}", reason.grade, words::reason(reason)));
-    }
+    note_reasons(&verdict.reasons);
     Ok(exit)
 }
 
@@ -208,8 +206,13 @@ pub fn conclude(dir: &Path, global: &Global, cost: impl FnOnce() -> String) -> O
         print(&format!("verdict: {}", summary.verdict));
         print(&format!("report: {}", report.html.display()));
     }
-    for reason in &summary.reasons {
+    note_reasons(&summary.reasons);
+    Ok(exit)
+}
+
+/// Prints the reasons not to trust a run on standard error.
+fn note_reasons(reasons: &[Reason]) {
+    for reason in reasons {
         note(&format!("{}: {}", reason.grade, words::reason(reason)));
     }
-    Ok(exit)
 }

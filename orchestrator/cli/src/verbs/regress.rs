@@ -1,14 +1,13 @@
 //! `lcmp-lab regress`: runs a suite, checks its assertions, compares it with a baseline, and appends to its history.
 
 use std::{
-    num::NonZeroU16,
     path::{Path, PathBuf},
     time::Instant,
 };
 
 use lab_plan::Engine;
 use lab_records::{
-    EngineInfo, HistoryRow, RecordsError, RunDir, RunRequest, draft, history, listing,
+    EngineInfo, HistoryRow, RecordsError, RunDir, RunInfo, RunRequest, draft, history, listing,
     request::Overrides,
 };
 use lab_regress::{
@@ -185,7 +184,7 @@ impl Loaded {
         Ok(Self {
             suite,
             engine,
-            is_in_trains: trains.is_some_and(|it| it != TrainsArg::Length(NonZeroU16::MIN)),
+            is_in_trains: trains.is_some_and(|it| it != TrainsArg::PACKETS),
             cases,
         })
     }
@@ -232,9 +231,9 @@ impl Loaded {
         for listed in listing::list(results)?.iter().rev() {
             // A run whose tags cannot be read might be the baseline, so it is an error.
             if listing::tags(&listed.path)?.contains(&tag) {
-                let samples = Samples::read(&RunFacts::open(&listed.path)?)?;
-                if trains(&samples).is_some() == self.is_in_trains {
-                    return Ok(Some(samples));
+                let run = RunFacts::open(&listed.path)?;
+                if trains(run.info()).is_some() == self.is_in_trains {
+                    return Samples::read(&run).map(Some);
                 }
             }
         }
@@ -336,7 +335,7 @@ fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<C
         Some(base) if base.info.repetitions != samples.info.repetitions => {
             no_baseline("the baseline run has a different number of repetitions")
         }
-        Some(base) if trains(&base) != trains(samples) => {
+        Some(base) if trains(&base.info) != trains(&samples.info) => {
             no_baseline("the baseline run has trains of another length")
         }
         Some(base) => gate(gauges, &base, samples),
@@ -344,8 +343,8 @@ fn against(baseline: Option<Samples>, gauges: usize, samples: &Samples) -> Vec<C
 }
 
 /// Returns the maximum length of the trains of a run; `None` without trains.
-const fn trains(samples: &Samples) -> Option<u32> {
-    match &samples.info.engine {
+const fn trains(info: &RunInfo) -> Option<u32> {
+    match &info.engine {
         EngineInfo::Sim(sim) => sim.trains,
         EngineInfo::Kernel => None,
     }

@@ -1,7 +1,5 @@
 //! Length of trains that `--trains` asks for.
 
-use std::num::NonZeroU16;
-
 use lab_plan::Plan;
 use lab_sim::trains;
 
@@ -24,7 +22,7 @@ pub fn announced(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
 /// Fails if trains cannot simulate the plan, or are too long for it, with exit code 2.
 pub fn of(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
     let refused = |why: &str| Failure::usage(format_args!("`--trains`: {why}"));
-    if asked == TrainsArg::Length(NonZeroU16::MIN) {
+    if asked == TrainsArg::PACKETS {
         return Ok(1);
     }
     if let Some(why) = trains::refusal(plan) {
