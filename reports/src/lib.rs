@@ -20,6 +20,7 @@
 //! - [`fidelity`]: comparison of two runs of one plan, flow by flow
 //! - [`compare`]: comparison of runs with a stated difference, by policy and flow size
 //! - [`coverage`]: how often intervals contain the true value
+//! - [`sweep`]: effects of policies at the points of a grid of runs
 //! - `published`: figure of published values next to those of runs
 //! - `text`: quantities as text; [`words`]: sentences for the codes and figures in records
 //! - `learning`: figure of a training's learning curve
@@ -55,6 +56,7 @@ mod series;
 mod size_bins;
 mod stats;
 mod summary;
+pub mod sweep;
 #[cfg(test)]
 mod testing;
 mod text;

@@ -18,7 +18,7 @@ use lab_plan::{Capacity, Engine, ParseCapacityError};
 use lab_records::{Location, ReasonCode, RunRequest, SimRequest};
 use lab_reports::{compare::Aspect, fidelity::PolicyBound};
 use lab_reproduce::Figure;
-use lab_scenario::limits;
+use lab_scenario::{Axis, limits};
 use lab_units::{Bytes, Clock, FlowId, Nanos, Ratio, Trainer};
 use serde::{Deserialize, Serialize};
 
@@ -209,6 +209,18 @@ A suite is a list of scenarios with assertions, such as `unfinished == 0`,
 `lcmp.p99 <= 0.6 * ecmp.p99` or `path(dc1,dc8) uses dc4`; a scenario may have its own, as `expect:`.
 The exit code is 0 if all hold, 1 if one does not, 4 if a run is inconclusive.";
 
+const SWEEP_EXAMPLES: &str = "\
+Two loads, ten seeds and three delays at which LCMP's delay score saturates, twenty cells a delay:
+  lcmp-lab sweep scenarios/8dc.yaml --set load=0.3,0.8 --set seed=1..10 \\
+    --set 'policies[lcmp].max_delay=131072 us,262144 us,524288 us' --set repetitions=1
+The same axes in a file, for all graphs of the Topology Zoo, in trains of packets:
+  lcmp-lab sweep scenarios/sweeps/zoo.yaml --trains
+
+A cell is a scenario with one value of each axis; all its policies meet the same flows, and cells
+that differ in the seed alone are draws of one point. A cell that has results is not run again: the
+same command goes on where it was interrupted, and a changed value or program runs what it changes.
+The exit code is 4 if a cell failed, with its message in the page's list; all others are run.";
+
 const BUNDLE_EXAMPLES: &str = "\
 A run for others, who check it without trusting its files:
   lcmp-lab bundle results/latest -o run.tar.zst
@@ -376,6 +388,10 @@ pub enum Verb {
     #[command(after_help = REGRESS_EXAMPLES, args_conflicts_with_subcommands = true)]
     #[command(subcommand_negates_reqs = true)]
     Regress(RegressArgs),
+    /// Simulate a grid of scenarios and of values of their keys, and compare the policies at each point
+    #[command(after_help = SWEEP_EXAMPLES, args_conflicts_with_subcommands = true)]
+    #[command(subcommand_negates_reqs = true)]
+    Sweep(SweepArgs),
     /// Pack a run into one file: scenario, plan, rows, figures, logs, with a manifest
     #[command(after_help = BUNDLE_EXAMPLES)]
     Bundle(BundleArgs),
@@ -409,6 +425,14 @@ pub enum Verb {
     /// Run the agent of one DCI switch, configured on standard input
     #[command(hide = true)]
     Switchd,
+    /// Run one cell of a sweep
+    #[command(hide = true)]
+    SweepCell {
+        /// Directory of the sweep
+        dir: PathBuf,
+        /// Number of the cell, from 0
+        number: usize,
+    },
     /// Run the guest's part of `up`, with plan and task from the host's run directory
     #[command(hide = true)]
     UpInGuest {
@@ -439,6 +463,7 @@ impl Verb {
             Self::Completions { .. } => Some("completions"),
             Self::Man { .. } => Some("man"),
             Self::Switchd => Some("switchd"),
+            Self::SweepCell { .. } => Some("sweep-cell"),
             Self::UpInGuest { .. } => Some("up-in-guest"),
             Self::UpAsOwner { .. } => Some("up-as-owner"),
             Self::Check(_)
@@ -459,6 +484,7 @@ impl Verb {
             | Self::Coverage(_)
             | Self::Fidelity(_)
             | Self::Regress(_)
+            | Self::Sweep(_)
             | Self::Bundle(_)
             | Self::Verify(_)
             | Self::Reproduce(_)
@@ -879,6 +905,23 @@ pub struct SimArgs {
 }
 
 impl SimArgs {
+    /// Returns the arguments for a run without a report, of no scenario yet.
+    pub const fn without_report(overrides: Overrides) -> Self {
+        Self {
+            scenario: None,
+            artifact: Vec::new(),
+            routes: None,
+            max_delay: None,
+            overrides,
+            until: None,
+            threads: None,
+            scaled: false,
+            trains: None,
+            no_report: true,
+            story: Vec::new(),
+        }
+    }
+
     /// Returns the arguments for a stored request for a simulation with the options `sim`.
     ///
     /// # Errors
@@ -890,16 +933,11 @@ impl SimArgs {
         let trains: Result<_, String> = sim.trains.map(length).transpose();
         Ok(Self {
             scenario: Some(scenario.scenario),
-            artifact: Vec::new(),
-            routes: None,
-            max_delay: None,
-            overrides: scenario.overrides,
             until: sim.until_ns,
-            threads: None,
             scaled: sim.is_scaled,
             trains: trains.map_err(|error| format!("`trains`: {error}"))?,
-            no_report: true,
             story: story.map_err(|error| format!("`story`: {error}"))?,
+            ..Self::without_report(scenario.overrides)
         })
     }
 }
@@ -1231,6 +1269,45 @@ pub struct RegressArgs {
     /// `history-SUITE-trains` or `history-SUITE-trains-N`]
     #[arg(long, value_name = "DIR")]
     pub history: Option<PathBuf>,
+}
+
+/// Arguments of `sweep`.
+#[derive(Args, Debug)]
+pub struct SweepArgs {
+    /// Verb of `sweep`; `None` runs the cells that have no results
+    #[command(subcommand)]
+    pub verb: Option<SweepVerb>,
+    /// The sweep file, or a scenario whose keys `--set` varies
+    #[arg(value_name = "FILE", required = true)]
+    pub file: Option<PathBuf>,
+    /// Axis: a key by its YAML path, and its values, as in `load=0.3,0.8` or `seed=1..10`
+    #[arg(long, value_name = "PATH=VALUES")]
+    pub set: Vec<Axis>,
+    /// Only these policies, by label
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
+    pub policies: Vec<String>,
+    /// Label of the policy that the others are compared with [default: the first]
+    #[arg(long, value_name = "LABEL")]
+    pub baseline: Option<String>,
+    /// Simulate up to N packets of a flow as one event, as in `sim`
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
+    pub trains: Option<TrainsArg>,
+    /// Maximum number of cells that run at the same time [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Directory of the sweep [default: in the results, `sweep-NAME`]
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// Verbs of `sweep`.
+#[derive(Debug, Subcommand)]
+pub enum SweepVerb {
+    /// Show the results so far of a sweep's directory, whose cells may still be running
+    Status {
+        /// The directory of the sweep
+        dir: PathBuf,
+    },
 }
 
 /// Arguments of `reproduce`.

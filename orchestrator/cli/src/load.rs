@@ -53,6 +53,11 @@ pub fn leave_out_trained(scenario: &mut Scenario) {
     }
 }
 
+/// Reads the text of a scenario or sweep. Fails on a file that cannot be read or is not UTF-8, with exit code 2.
+pub fn read_scenario_text(path: &Path) -> Result<String, Failure> {
+    read_text(path, limits::MAX_SCENARIO_BYTES).map_err(|failure| with_near_name(path, failure))
+}
+
 fn load_changed(path: &Path, change: impl FnOnce(&mut Scenario)) -> Result<Loaded, Failure> {
     let path = &locate(path);
     let name = path.display().to_string();

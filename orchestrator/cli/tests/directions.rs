@@ -145,6 +145,11 @@ const FORBIDDEN: &[(&str, &[&[&str]])] = &[
         "lab-reproduce",
         &[&["rtnetlink", "aya", "lab-sim", "lab-kernel"]],
     ),
+    // A sweep's cells are told apart and judged without engines.
+    (
+        "lab-sweep",
+        &[&["rtnetlink", "aya", "lab-plan", "lab-sim", "lab-kernel"]],
+    ),
     // All crates may use it to open files, so it depends on none of them.
     (
         "lab-files",

@@ -16,6 +16,8 @@
 //! - `extends`: the scenarios from which a scenario takes the keys that it does not have
 //! - `path`: paths of files that are named in a file
 //! - `topology_file`: the file that a scenario names in place of its topology's keys
+//! - `settings`: values for single keys, and a scenario with all its keys written out
+//! - `suite`, `sweep`: lists of scenarios to check, and grids of scenarios to compare
 //! - `schema`: [`schema`](schema()) and the parameters' [`reference`](reference())
 //!
 //! ```
@@ -57,8 +59,10 @@ mod path;
 mod raw;
 mod resolve;
 mod schema;
+mod settings;
 mod suggest;
 mod suite;
+mod sweep;
 mod topology_file;
 mod yaml;
 
@@ -71,5 +75,9 @@ pub use parse::{
     text_with, value_line,
 };
 pub use schema::{reference, schema};
+pub use settings::{Misfit, ParseSettingPathError, Setting, SettingError, SettingPath, WrittenOut};
 pub use suggest::{did_you_mean, near_graphs};
 pub use suite::{Case, Suite, parse_suite};
+pub use sweep::{
+    Axis, AxisProblem, LOAD, ParseAxisError, Sweep, SweepTrains, is_sweep, parse_sweep,
+};

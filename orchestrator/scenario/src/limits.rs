@@ -87,6 +87,10 @@ pub fn beyond_load(load: Ratio, text: &str) -> Option<String> {
 
 /// Maximum number of loads in a sweep, a list of loads.
 pub const MAX_SWEEP: usize = 16;
+/// Maximum number of scenarios of a sweep.
+pub const MAX_SCENARIOS: usize = 1_000;
+/// Maximum number of cells of a sweep.
+pub const MAX_CELLS: u64 = 1_000_000;
 /// Maximum start time of flows and faults in paper time, one hour.
 pub const MAX_DURATION: Nanos = Nanos::from_millis(3_600_000);
 /// Maximum number of assertions in a scenario.

@@ -203,6 +203,14 @@ pub fn files(scenario: &Scenario) -> Vec<&str> {
 /// Returns the files of [`files`], each with the YAML path at which it is named first.
 #[must_use]
 pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
+    let mut seen = BTreeSet::new();
+    every_named_file(scenario)
+        .filter(|(_, path)| seen.insert(*path))
+        .collect()
+}
+
+/// Returns the YAML paths at which `scenario` names files, each with the file's path.
+pub(crate) fn every_named_file(scenario: &Scenario) -> impl Iterator<Item = (String, &str)> {
     let extended = scenario
         .extends
         .iter()
@@ -232,7 +240,7 @@ pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
         .chain(traffic)
         .chain(routes.map(|path| ("transport.routes".to_owned(), path)));
     let policies = scenario.policies.iter().enumerate();
-    let named = named.chain(policies.filter_map(|(at, policy)| match policy {
+    named.chain(policies.filter_map(|(at, policy)| match policy {
         PolicySpec::Trained(TrainedSpec {
             trainer,
             weights: WeightSource::File(path),
@@ -242,7 +250,5 @@ pub fn named_files(scenario: &Scenario) -> Vec<(String, &str)> {
             Some((format!("policies[{at}].{key}.weights"), path.as_str()))
         }
         _ => None,
-    }));
-    let mut seen = BTreeSet::new();
-    named.filter(|(_, path)| seen.insert(*path)).collect()
+    }))
 }

@@ -77,6 +77,8 @@ pub enum Guide {
     Diagonal,
     /// Zero on the vertical axis.
     Zero,
+    /// Zero on the horizontal axis.
+    ZeroAcross,
 }
 
 impl Figure for Points {
@@ -171,6 +173,7 @@ impl Points {
         let (bottom, top) = plot.y.ends();
         let (from, to) = match self.guide {
             Guide::Zero => (point(left, 0.0), point(right, 0.0)),
+            Guide::ZeroAcross => (point(0.0, bottom), point(0.0, top)),
             Guide::Diagonal => {
                 let start = left.max(bottom);
                 let end = right.min(top);

@@ -22,6 +22,7 @@ pub mod runs;
 pub mod scenarios;
 pub mod sim;
 pub mod store;
+pub mod sweep;
 pub mod topologies;
 pub mod train;
 pub mod up;

@@ -7,7 +7,9 @@ use lab_topologies::{ImportErrorKind, NetworkError};
 use lab_units::{Bytes, Nanos, ParseQuantityError, Ratio, ratio::ParseRatioError};
 
 use super::file::{CdfError, DemandError, FlowFileError};
-use crate::{expect::ParseExpectationError, limits};
+use crate::{
+    expect::ParseExpectationError, limits, settings::ParseSettingPathError, sweep::AxisProblem,
+};
 
 /// Kind of problem in a scenario or in a file that it names.
 ///
@@ -94,6 +96,10 @@ pub enum ProblemKind {
     Ratio(#[from] ParseRatioError),
     #[error(transparent)]
     Expectation(#[from] ParseExpectationError),
+    #[error(transparent)]
+    SettingPath(#[from] ParseSettingPathError),
+    #[error(transparent)]
+    Axis(#[from] AxisProblem),
     #[error("two cases of the suite have the name `{name}`")]
     TwoCases { name: String },
     #[error(

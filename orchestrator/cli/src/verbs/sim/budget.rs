@@ -84,7 +84,7 @@ impl Budget {
     /// Returns the time of all simulations, one after the other on one thread.
     pub fn time(&self) -> Duration {
         let trains = self.total(|estimate| estimate.train_hops);
-        Duration::from_secs(trains / PACKET_HOPS_PER_SECOND)
+        Duration::from_secs_f64(float(trains) / PACKET_HOPS_PER_SECOND)
     }
 
     /// Returns the sum of `count` over the jobs of all policies and repetitions.
@@ -109,7 +109,12 @@ const HINT: &str = "--until, or fewer flows by `duration`, `load` or `max_flows`
 
 /// Speed of one thread that also writes records, measured on a simulation as large as the paper's Figure 1;
 /// `reports/SPEED.md` names the machine.
-const PACKET_HOPS_PER_SECOND: u64 = 9_000_000;
+const PACKET_HOPS_PER_SECOND: f64 = 9e6;
+
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+const fn float(count: u64) -> f64 {
+    count as f64
+}
 
 /// Maximum estimated duration; a longer simulation is most often due to a mistake in the scenario.
 const MAX_TIME: Duration = Duration::from_secs(24 * 3_600);

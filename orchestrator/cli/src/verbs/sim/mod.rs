@@ -388,7 +388,7 @@ fn emulated(plan: &Plan, paper: Nanos) -> SimTime {
 }
 
 /// Returns the peak resident set size of this process; `None` if the kernel does not report it.
-fn peak_memory() -> Option<Bytes> {
+pub fn peak_memory() -> Option<Bytes> {
     let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
     let kibibytes = u64::try_from(usage.max_rss()).ok()?;
     Some(Bytes::new(kibibytes.saturating_mul(1_024)))

@@ -1,0 +1,144 @@
+//! Process of one cell: simulates its scenario, and writes its results into the sweep's directory.
+
+use std::{
+    fs,
+    num::NonZeroUsize,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use lab_plan::{Engine, PlanOptions};
+use lab_reports::{facts::RunFacts, sweep::CellNumbers};
+use lab_scenario::PolicySpec;
+use lab_sweep::{Cell, CellCost, Manifest, Store};
+use lab_units::Bytes;
+use nix::sys::{prctl::set_pdeathsig, signal::Signal};
+
+use crate::{
+    args::{Global, Overrides, SimArgs, TrainsArg},
+    failure::{Exit, Failure, Outcome},
+    load::{self, Loaded},
+    terminal,
+    verbs::{
+        sim::{self, Budget, train_length},
+        train,
+    },
+};
+
+/// Runs the cell `number` of the sweep in the directory `dir`, and writes its results or its failure there.
+pub fn cell(dir: &Path, number: usize, global: &Global) -> Outcome {
+    // A cell whose sweep is killed would otherwise go on beside the cells of the next one.
+    let _ = set_pdeathsig(Signal::SIGTERM);
+    let store = Store::at(dir);
+    let manifest = store.manifest().map_err(|error| Failure::of(&error))?;
+    let manifest =
+        manifest.ok_or_else(|| Failure::usage(format_args!("`{}` has no sweep", dir.display())))?;
+    let grid = manifest.grid().map_err(Failure::usage)?;
+    if number >= grid.len() {
+        return Err(Failure::usage(format_args!(
+            "the sweep has {} cells, numbered from 0",
+            grid.len()
+        )));
+    }
+    let cell = manifest.cell(&grid, number).map_err(Failure::usage)?;
+    let since = Instant::now();
+    let ended = simulate(&manifest, &cell, global).and_then(|numbers| {
+        let cost = CellCost {
+            seconds: since.elapsed().as_secs_f64(),
+            memory: sim::peak_memory().unwrap_or_default(),
+        };
+        let written = store.write(&numbers, cost);
+        written.map_err(|error| Failure::of(&error))
+    });
+    match ended {
+        Ok(()) => Ok(Exit::Pass),
+        Err(failure) if terminal::is_interrupted() => Err(Failure {
+            exit: Exit::Inconclusive,
+            ..failure
+        }),
+        Err(failure) => {
+            // Messages about a scenario begin with its name, here the cell's.
+            let named = format!("{}: ", cell.name);
+            let message = &failure.message;
+            let own = message.strip_prefix(&named).unwrap_or(message);
+            let noted = store.write_failure(&cell.identity, own);
+            noted.map_err(|error| Failure::of(&error))?;
+            Err(failure)
+        }
+    }
+}
+
+/// Simulates a cell in a run directory in `global.results`, and returns its results. The run directory is removed.
+fn simulate(manifest: &Manifest, cell: &Cell, global: &Global) -> Result<CellNumbers, Failure> {
+    let overrides = overrides(manifest, cell);
+    let path = Path::new(&cell.name);
+    let loaded = train::trained(loaded(cell)?, path, &overrides.policies)?;
+    let arguments = SimArgs {
+        // Cells share the cores.
+        threads: Some(NonZeroUsize::MIN),
+        trains: manifest.trains.map(TrainsArg::from),
+        ..SimArgs::without_report(overrides)
+    };
+    let dir = sim::run_loaded(&arguments, global, path, loaded)?;
+    if terminal::is_interrupted() {
+        return Err(Failure::interrupted("the cell was interrupted"));
+    }
+    let run = RunFacts::open(&dir).map_err(|error| Failure::records(&error))?;
+    let numbers = CellNumbers::read(&cell.name, &cell.identity, &run);
+    let numbers = numbers.map_err(|error| Failure::records(&error))?;
+    fs::remove_dir_all(&dir).map_err(|error| Failure::of(&error))?;
+    Ok(numbers)
+}
+
+fn overrides(manifest: &Manifest, cell: &Cell) -> Overrides {
+    Overrides {
+        policies: manifest.policies.clone(),
+        load: cell.load,
+        ..Overrides::default()
+    }
+}
+
+/// Parses the scenario of a cell.
+/// Fails on a scenario that is not valid, with exit code 2.
+fn loaded(cell: &Cell) -> Result<Loaded, Failure> {
+    let text = cell.keys.text();
+    let scenario = load::parse(&cell.name, text.as_bytes(), &cell.files)?;
+    Ok(Loaded {
+        scenario,
+        text,
+        files: cell.files.clone(),
+    })
+}
+
+/// Estimates what `cell` costs.
+/// Fails if the cell's scenario cannot be planned.
+pub fn estimate(manifest: &Manifest, cell: &Cell) -> Result<CellCost, Failure> {
+    let overrides = overrides(manifest, cell);
+    let path = Path::new(&cell.name);
+    let mut loaded = loaded(cell)?;
+    // Weights that are not trained yet do not change the estimate, and an empty text can be planned.
+    for policy in &loaded.scenario.policies {
+        if let PolicySpec::Trained(spec) = policy {
+            let file = spec.file().map(String::from);
+            loaded.files.extend(file.map(|file| (file, String::new())));
+        }
+    }
+    let options = PlanOptions {
+        is_scaled: false,
+        ..load::options(&overrides, Engine::Sim)?
+    };
+    let plan = load::resolve(&loaded.first_run(&overrides), path, &options)?;
+    let train = match manifest.trains {
+        None => 1,
+        Some(trains) => train_length::of(trains.into(), &plan)?,
+    };
+    let budget = Budget::of(&plan, None, train)?;
+    Ok(CellCost {
+        seconds: budget.time().as_secs_f64() + START.as_secs_f64(),
+        memory: budget.memory() + PROCESS,
+    })
+}
+
+/// Time and memory of a cell's process besides its simulations.
+const START: Duration = Duration::from_millis(50);
+const PROCESS: Bytes = Bytes::new(50_000_000);

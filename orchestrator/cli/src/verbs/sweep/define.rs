@@ -1,0 +1,161 @@
+//! Definition of a sweep: from a sweep file or a scenario, and the command line, to a manifest.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use lab_scenario::{Axis, Files, Setting, Sweep, SweepTrains, WrittenOut, is_sweep, parse_sweep};
+use lab_sweep::{BaseScenario, Manifest};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    args::{SweepArgs, TrainsArg},
+    failure::{During, Failure},
+    load,
+};
+
+/// Returns the manifest of the sweep that `arguments` describe.
+/// Fails on a scenario that cannot be read, or an axis none of whose values a scenario accepts, with exit code 2.
+pub fn manifest(arguments: &SweepArgs) -> Result<Manifest, Failure> {
+    let asked = arguments.file.clone().unwrap_or_default();
+    let path = load::locate(&asked);
+    let text = load::read_scenario_text(&path)?;
+    let mut sweep = if is_sweep(&text) {
+        let parsed = parse_sweep(&path.display().to_string(), text.as_bytes());
+        parsed.map_err(|errors| Failure::scenario(&errors))?
+    } else {
+        of_scenario(&path)
+    };
+    for axis in &arguments.set {
+        match sweep.axes.iter_mut().find(|it| it.path == axis.path) {
+            Some(own) => own.clone_from(axis),
+            None => sweep.axes.push(axis.clone()),
+        }
+    }
+    if !arguments.policies.is_empty() {
+        sweep.policies.clone_from(&arguments.policies);
+    }
+    sweep.baseline = arguments.baseline.clone().or(sweep.baseline);
+    sweep.trains = arguments.trains.map(SweepTrains::from).or(sweep.trains);
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let scenarios: Result<Vec<_>, Failure> = sweep
+        .scenarios
+        .iter()
+        .map(|scenario| base(&folder.join(scenario), scenario, &sweep.axes))
+        .collect();
+    Ok(Manifest::new(sweep, version()?, scenarios?))
+}
+
+/// Returns the sweep of a single scenario, without axes.
+fn of_scenario(path: &Path) -> Sweep {
+    let name =
+        |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    Sweep {
+        name: name(path.file_stem()),
+        scenarios: vec![name(path.file_name())],
+        axes: Vec::new(),
+        policies: Vec::new(),
+        baseline: None,
+        trains: None,
+    }
+}
+
+/// Reads a scenario, written out, with all files that it or a value of an axis names.
+fn base(path: &Path, name: &str, axes: &[Axis]) -> Result<BaseScenario, Failure> {
+    let loaded = load::load(path)?;
+    let path = load::locate(path);
+    let shown = path.display().to_string();
+    let keys = WrittenOut::read(&shown, &loaded.text, &loaded.files, &loaded.scenario);
+    let mut base = BaseScenario {
+        name: name.strip_suffix(".yaml").unwrap_or(name).to_owned(),
+        keys: keys.map_err(|errors| Failure::scenario(&errors))?,
+        files: loaded.files,
+    };
+    base.files
+        .retain(|file, _| !loaded.scenario.extends.contains(file));
+    let firsts: Vec<Setting<'_>> = axes
+        .iter()
+        .filter(|axis| !axis.is_load())
+        .map(|axis| Setting {
+            path: &axis.path,
+            value: &axis.values[0],
+        })
+        .collect();
+    for axis in axes.iter().filter(|axis| !axis.is_load()) {
+        let mut files = Files::new();
+        let mut refused = None;
+        let mut accepted = 0;
+        for value in &axis.values {
+            let own = Setting {
+                path: &axis.path,
+                value,
+            };
+            // A value that fits only together with those of other axes is tried with their first ones.
+            let others = firsts.iter().copied().filter(|it| it.path != own.path);
+            let together: Vec<_> = others.chain([own]).collect();
+            let found = with(&base, &[own], &path).or_else(|_| with(&base, &together, &path));
+            match found {
+                Ok(found) => {
+                    accepted += 1;
+                    files.extend(found);
+                }
+                Err(failure) => refused = refused.or(Some(failure)),
+            }
+        }
+        match refused {
+            Some(failure) if accepted == 0 => return Err(failure),
+            _ => base.files.extend(files),
+        }
+    }
+    Ok(base)
+}
+
+/// Returns the files that the scenario `base`, whose path is `path`, names with `settings`.
+/// Fails if the scenario is then not valid.
+fn with(base: &BaseScenario, settings: &[Setting<'_>], path: &Path) -> Result<Files, Failure> {
+    let changed = base.keys.with(settings.iter().copied());
+    let text = changed.map_err(Failure::usage)?.text();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let values: Vec<String> = settings
+        .iter()
+        .map(|setting| format!("{}={}", setting.path, setting.value))
+        .collect();
+    let name = format!("{} with {}", path.display(), values.join(" "));
+    let place = |named: &str| folder.join(named);
+    Ok(load::loaded(&name, text.into_bytes(), place)?.files)
+}
+
+/// Returns the version of this program: its commit and, if it was built with uncommitted changes, the hash of its file.
+fn version() -> Result<String, Failure> {
+    let commit = env!("LCMP_LAB_COMMIT");
+    if !commit.ends_with("+changes") && commit != "unknown" {
+        return Ok(commit.to_owned());
+    }
+    let program: PathBuf = env::current_exe().during("find this program")?;
+    let bytes = fs::read(&program).during(format_args!("read `{}`", program.display()))?;
+    let digest = Sha256::digest(bytes);
+    let digits: String = digest[..6]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    Ok(format!("{commit}-{digits}"))
+}
+
+impl From<TrainsArg> for SweepTrains {
+    fn from(argument: TrainsArg) -> Self {
+        match argument {
+            TrainsArg::Default => Self::Default,
+            TrainsArg::Length(length) => Self::Packets(length),
+        }
+    }
+}
+
+impl From<SweepTrains> for TrainsArg {
+    fn from(trains: SweepTrains) -> Self {
+        match trains {
+            SweepTrains::Default => Self::Default,
+            SweepTrains::Packets(length) => Self::Length(length),
+        }
+    }
+}

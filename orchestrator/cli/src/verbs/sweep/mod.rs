@@ -1,0 +1,167 @@
+//! `lcmp-lab sweep`: runs the cells of a sweep that have no results yet, and shows what all results say.
+//!
+//! - `define`: from a sweep file or a scenario and the command line to a manifest
+//! - `pool`: processes that run cells, and their progress
+//! - `cell`: the process of one cell
+
+mod cell;
+mod define;
+mod pool;
+
+use std::{
+    collections::BTreeSet,
+    fs::{File, TryLockError},
+    path::{Path, PathBuf},
+};
+
+use lab_sweep::{Grid, Manifest, Store, StoreError};
+
+pub use self::cell::cell;
+use self::pool::Pool;
+use super::conclude::write_and_conclude;
+use crate::{
+    args::{self, Global, SweepArgs, SweepVerb},
+    caller,
+    failure::{During, Failure, Outcome},
+    terminal::{self, note},
+};
+
+/// Runs `lcmp-lab sweep`.
+pub fn sweep(arguments: &SweepArgs, global: &Global) -> Outcome {
+    match &arguments.verb {
+        Some(SweepVerb::Status { dir }) => status(dir, global.json),
+        None => run(arguments, global),
+    }
+}
+
+/// Runs the cells without results, and shows the results of all cells.
+fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
+    let manifest = define::manifest(arguments)?;
+    let grid = manifest.grid().map_err(Failure::usage)?;
+    let dir = match &arguments.output {
+        Some(dir) => dir.clone(),
+        None => global.results.join(format!("sweep-{}", manifest.name)),
+    };
+    caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
+    let store = Store::create(&dir).map_err(|error| failure(&error))?;
+    let _lock = lock(&dir)?;
+    let cells = identities(&manifest, &grid);
+    if let Some(Err(refused)) = cells.first().filter(|_| cells.iter().all(Result::is_err)) {
+        return Err(Failure::usage(refused));
+    }
+    let done = store.done().map_err(|error| failure(&error))?;
+    note_others(&store, &manifest, &done, &cells)?;
+    store
+        .write_manifest(&manifest)
+        .map_err(|error| failure(&error))?;
+    let waiting: Vec<(usize, &str)> = cells
+        .iter()
+        .enumerate()
+        .filter_map(|(number, cell)| Some((number, cell.as_deref().ok()?)))
+        .filter(|(_, identity)| !done.contains(*identity))
+        .collect();
+    Pool {
+        manifest: &manifest,
+        grid: &grid,
+        store: &store,
+        jobs: args::threads(arguments.jobs),
+    }
+    .run(&waiting)?;
+    let shown = show(&manifest, &grid, &store, &cells, global.json);
+    caller::hand_over(&dir);
+    if terminal::is_interrupted() {
+        return Err(Failure::interrupted(
+            "the sweep was interrupted (hint: the same command goes on with the cells that are left)",
+        ));
+    }
+    shown
+}
+
+/// Shows the results of a sweep's directory, whose cells may still be running.
+fn status(dir: &Path, json: bool) -> Outcome {
+    let store = Store::at(dir);
+    let manifest = store.manifest().map_err(|error| failure(&error))?;
+    let manifest = manifest.ok_or_else(|| {
+        Failure::usage(format_args!(
+            "`{}` is not the directory of a sweep (hint: `lcmp-lab sweep FILE` makes one)",
+            dir.display()
+        ))
+    })?;
+    let grid = manifest.grid().map_err(Failure::usage)?;
+    let cells = identities(&manifest, &grid);
+    show(&manifest, &grid, &store, &cells, json)
+}
+
+fn show(
+    manifest: &Manifest,
+    grid: &Grid<'_>,
+    store: &Store,
+    cells: &[Result<String, String>],
+    json: bool,
+) -> Outcome {
+    let answer = lab_sweep::results(manifest, grid, store, cells);
+    let answer = answer.map_err(|error| failure(&error))?;
+    write_and_conclude(&answer, Some(store.dir()), store.dir(), json)
+}
+
+/// Returns the identity of each cell, or the reason why it has no scenario.
+fn identities(manifest: &Manifest, grid: &Grid<'_>) -> Vec<Result<String, String>> {
+    (0..grid.len())
+        .map(|number| match manifest.cell(grid, number) {
+            Ok(cell) => Ok(cell.identity),
+            Err(error) => Err(error.to_string()),
+        })
+        .collect()
+}
+
+/// Says how many cells have results already, and how many results in the directory belong to no cell.
+fn note_others(
+    store: &Store,
+    manifest: &Manifest,
+    done: &BTreeSet<String>,
+    cells: &[Result<String, String>],
+) -> Result<(), Failure> {
+    let own = cells.iter().filter_map(|cell| cell.as_ref().ok());
+    let found = own.filter(|identity| done.contains(*identity)).count();
+    note(&format!(
+        "{found} of {} cells have results in {}",
+        cells.len(),
+        store.dir().display()
+    ));
+    let others = done.len() - found;
+    if others == 0 {
+        return Ok(());
+    }
+    let earlier = store.manifest().map_err(|error| failure(&error))?;
+    let why = match earlier {
+        Some(earlier) if earlier.version != manifest.version => format!(
+            "they were made by lcmp-lab {}, this is {}",
+            earlier.version, manifest.version
+        ),
+        _ => "they have other values".to_owned(),
+    };
+    note(&format!(
+        "{others} further results there are not of this sweep's cells: {why}"
+    ));
+    Ok(())
+}
+
+/// Locks the directory `dir` of a sweep until the result is dropped, so that no two processes run its cells.
+fn lock(dir: &Path) -> Result<File, Failure> {
+    let path: PathBuf = dir.join("lock");
+    let file = lab_files::append(&path).during(format_args!("open `{}`", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Failure::usage(format_args!(
+            "another process runs the sweep in `{}` (hint: `lcmp-lab sweep status` shows its results so far)",
+            dir.display()
+        ))),
+        Err(TryLockError::Error(error)) => {
+            Err(error).during(format_args!("lock `{}`", path.display()))
+        }
+    }
+}
+
+fn failure(error: &StoreError) -> Failure {
+    Failure::of(error)
+}

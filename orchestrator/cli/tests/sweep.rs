@@ -1,0 +1,198 @@
+//! `lcmp-lab sweep`, from a scenario to the page.
+
+mod common;
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use common::{Outcome, command_in, interrupt_when, lcmp_lab};
+use serde_json::Value;
+
+/// Two datacenters with one link between them, so that every policy has the same results.
+const SCENARIO: &str = "\
+name: pair
+topology:
+  dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 2 }]
+  links: [{ between: [dc1, dc2], rate: 1 Gbit, delay: 1 ms }]
+traffic:
+  - workload: { sizes: sizes.csv, pairs: [{ from: dc1, to: dc2 }], load: 0.2, duration: 1 s, load_base: busiest-link }
+policies: [ecmp, lcmp]
+";
+
+/// Flows of 100 kB.
+const SIZES: &str = "bytes,percent\n100000,0\n100001,100\n";
+
+fn folder_with(scenario: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("pair.yaml"), scenario).unwrap();
+    fs::write(folder.path().join("sizes.csv"), SIZES).unwrap();
+    folder
+}
+
+fn sweep(folder: &Path, arguments: &[&str]) -> Outcome {
+    let path = folder.join("pair.yaml");
+    let base = ["sweep", path.to_str().unwrap()];
+    lcmp_lab(folder, &[&base[..], arguments].concat())
+}
+
+/// Returns the contents of the results of a sweep's cells by their identities.
+fn cells(folder: &Path) -> BTreeMap<String, String> {
+    let dir = folder.join("sweep-pair/cells");
+    let files = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
+    files
+        .map(|file| {
+            let name = file.file_name().into_string().unwrap();
+            (name, fs::read_to_string(file.path()).unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn finished_cells_are_not_run_again_and_a_changed_axis_runs_what_it_changes() {
+    let folder = folder_with(SCENARIO);
+    let axes = ["--set", "load=0.2,0.4", "--set", "seed=1..2", "--json"];
+    let out = sweep(folder.path(), &axes);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let answer: Value = serde_json::from_str(&out.stdout).unwrap();
+    assert_eq!((&answer["cells"], &answer["done"]), (&4.into(), &4.into()));
+    assert_eq!(answer["axes"], serde_json::json!(["load"]));
+    assert_eq!(answer["points"].as_array().unwrap().len(), 2);
+    // All pairs have one path, so the policies are the same to the digit.
+    let effects = answer["effects"].as_array().unwrap();
+    let is_known = |effect: &&Value| !effect["change"].is_null();
+    let known: Vec<_> = effects.iter().filter(is_known).collect();
+    assert!(!known.is_empty(), "{effects:#?}");
+    for effect in known {
+        assert_eq!(effect["outcome"], "same", "{effect}");
+        assert_eq!(effect["change"]["value"], 0.0, "{effect}");
+    }
+    let first = cells(folder.path());
+    assert_eq!(first.len(), 4);
+    let again = sweep(folder.path(), &axes);
+    assert!(
+        again.stderr.contains("4 of 4 cells have results"),
+        "{again:?}"
+    );
+    assert_eq!(cells(folder.path()), first);
+    let wider = ["--set", "load=0.2,0.3,0.4", "--set", "seed=1..2"];
+    let out = sweep(folder.path(), &wider);
+    assert!(out.stderr.contains("4 of 6 cells have results"), "{out:?}");
+    let all = cells(folder.path());
+    assert_eq!(all.len(), 6);
+    assert!(first.iter().all(|(name, text)| all.get(name) == Some(text)));
+}
+
+#[test]
+fn cells_have_the_same_bytes_for_any_number_of_processes_and_as_runs() {
+    let one = folder_with(SCENARIO);
+    let two = folder_with(SCENARIO);
+    let axes = ["--set", "seed=1..3", "--jobs"];
+    for (folder, jobs) in [(&one, "1"), (&two, "2")] {
+        let out = sweep(folder.path(), &[&axes[..], &[jobs]].concat());
+        assert_eq!(out.exit, Some(0), "{out:?}");
+    }
+    assert_eq!(cells(one.path()), cells(two.path()));
+    let path = one.path().join("pair.yaml");
+    let path = path.to_str().unwrap();
+    let run = lcmp_lab(one.path(), &["sim", path, "--seed", "2", "--json"]);
+    let run: Value = serde_json::from_str(&run.stdout).unwrap();
+    let p50 = run["policies"][0]["slowdown"]["p50"]["value"]
+        .as_f64()
+        .unwrap();
+    let all = cells(one.path());
+    let with_seed = all.values().find(|text| text.contains("seed 2")).unwrap();
+    let cell: Value = serde_json::from_str(with_seed).unwrap();
+    assert_eq!(cell["policies"][0]["all"][0]["p50"].as_f64(), Some(p50));
+}
+
+#[test]
+fn a_cell_that_fails_is_named_and_the_others_run() {
+    let folder = folder_with(SCENARIO);
+    let axes = [
+        "--set",
+        "policies=[ecmp],[ecmp,nonesuch]",
+        "--set",
+        "seed=1..2",
+    ];
+    let out = sweep(folder.path(), &axes);
+    assert_eq!(out.exit, Some(4), "{out:?}");
+    assert_eq!(cells(folder.path()).len(), 2);
+    assert!(
+        out.stderr.contains("cell failed: pair, policies"),
+        "{out:?}"
+    );
+    let page = fs::read_to_string(folder.path().join("sweep-pair/sweep.html")).unwrap();
+    assert!(page.contains("nonesuch"));
+    assert!(out.stdout.contains("2 of 4 cells have results"), "{out:?}");
+    let dir = folder.path().join("sweep-pair");
+    assert!(
+        !dir.join("work").exists(),
+        "nothing is left of the cells' runs"
+    );
+    let status = lcmp_lab(folder.path(), &["sweep", "status", dir.to_str().unwrap()]);
+    assert_eq!((status.exit, status.stdout), (Some(4), out.stdout));
+}
+
+#[test]
+fn an_interrupted_sweep_goes_on_where_it_was() {
+    let folder = folder_with(&SCENARIO.replace("duration: 1 s", "duration: 8 s"));
+    let path = folder.path().join("pair.yaml");
+    let arguments = [
+        "sweep",
+        path.to_str().unwrap(),
+        "--set",
+        "seed=1..8",
+        "--jobs",
+        "1",
+    ];
+    let results = folder.path().join("sweep-pair/cells");
+    let has_results = || fs::read_dir(&results).is_ok_and(|files| files.count() > 0);
+    let out = interrupt_when(command_in(folder.path(), &arguments), has_results);
+    assert_eq!(out.exit, Some(4), "{out:?}");
+    let done = cells(folder.path());
+    assert!((1..8).contains(&done.len()), "{}", done.len());
+    let out = lcmp_lab(folder.path(), &arguments);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let all = cells(folder.path());
+    assert_eq!(all.len(), 8);
+    assert!(done.iter().all(|(name, text)| all.get(name) == Some(text)));
+}
+
+#[test]
+fn what_is_no_sweep_is_refused_before_anything_runs() {
+    let folder = folder_with(SCENARIO);
+    for (axis, message) in [
+        ("seed=", "the axis `seed` has no values"),
+        ("seed", "`seed` has no `=`"),
+        ("sed=1..2", "unknown key `sed`"),
+        (
+            "policies[ucmp].alpha=1,2",
+            "`policies` has no item of this name",
+        ),
+        (
+            "seed=1..100000000000",
+            "has 100000000000 values; the maximum is 1000000",
+        ),
+    ] {
+        let out = sweep(folder.path(), &["--set", axis]);
+        assert_eq!(out.exit, Some(2), "{axis}: {out:?}");
+        assert!(out.stderr.contains(message), "{axis}: {out:?}");
+    }
+    let large = ["--set", "seed=1..10000", "--set", "repetitions=1..1000"];
+    let out = sweep(folder.path(), &large);
+    assert_eq!(out.exit, Some(2), "{out:?}");
+    assert!(
+        out.stderr.contains("1 × 10000 × 1000 = 10000000 cells"),
+        "{out:?}"
+    );
+    assert!(!folder.path().join("sweep-pair").exists());
+    let empty = tempfile::tempdir().unwrap();
+    let out = lcmp_lab(
+        empty.path(),
+        &["sweep", "status", empty.path().to_str().unwrap()],
+    );
+    assert_eq!(out.exit, Some(2), "{out:?}");
+    assert!(
+        out.stderr.contains("is not the directory of a sweep"),
+        "{out:?}"
+    );
+}

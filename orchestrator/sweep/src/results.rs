@@ -1,0 +1,103 @@
+//! Results of a sweep from its directory.
+
+use std::collections::BTreeMap;
+
+use lab_records::Grade;
+use lab_reports::{
+    sweep::{CellNumbers, CellProblem, PointCells, SweepAnswer, SweepTitle},
+    words,
+};
+use lab_scenario::SweepTrains;
+
+use crate::{
+    grid::Grid,
+    manifest::{Manifest, label},
+    store::{Store, StoreError},
+};
+
+/// Reads the results of the cells of `manifest` from `store`; `identities` has each cell's identity, or the reason why it
+/// has no scenario. Cells that have not ended are left out.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn results(
+    manifest: &Manifest,
+    grid: &Grid<'_>,
+    store: &Store,
+    identities: &[Result<String, String>],
+) -> Result<SweepAnswer, StoreError> {
+    let failed = store.failed()?;
+    let mut points: Vec<PointCells> = Vec::new();
+    let mut known = BTreeMap::new();
+    let mut problems = Vec::new();
+    let mut done = 0;
+    for (number, identity) in identities.iter().enumerate() {
+        let at = grid.point(number);
+        let index = *known.entry(at).or_insert_with_key(|at| {
+            points.push(empty_point(manifest, grid, at));
+            points.len() - 1
+        });
+        let point = &mut points[index];
+        point.cells += 1;
+        let name = || manifest.name_of(&grid.positions(number));
+        let failure = |problem| CellProblem {
+            cell: name(),
+            problem,
+            is_failed: true,
+        };
+        let identity = match identity {
+            Ok(identity) => identity,
+            Err(message) => {
+                problems.push(failure(message.clone()));
+                continue;
+            }
+        };
+        if let Some(numbers) = store.numbers(identity)? {
+            done += 1;
+            problems.extend(doubt(name(), &numbers));
+            // Results of an invalid run are not those of its scenario.
+            if numbers.verdict != Grade::Invalid {
+                point.numbers.push(numbers);
+            }
+        } else if failed.contains(identity) {
+            problems.extend(store.failure(identity)?.map(failure));
+        }
+    }
+    let title = SweepTitle {
+        name: manifest.name.clone(),
+        version: manifest.version.clone(),
+        method: match manifest.trains {
+            None => "packet by packet".to_owned(),
+            Some(SweepTrains::Default) => "trains of packets".to_owned(),
+            Some(SweepTrains::Packets(length)) => format!("trains of up to {length} packets"),
+        },
+        axes: grid
+            .point_axes()
+            .map(|axis| axis.path.to_string())
+            .collect(),
+        scenarios: manifest.scenarios.len(),
+    };
+    let counts = [identities.len(), done];
+    let baseline = manifest.baseline.as_deref();
+    Ok(SweepAnswer::new(title, counts, &points, problems, baseline))
+}
+
+fn empty_point(manifest: &Manifest, grid: &Grid<'_>, at: &[usize]) -> PointCells {
+    let axes = grid.point_axes().zip(&at[1..]);
+    PointCells {
+        scenario: manifest.scenarios[at[0]].name.clone(),
+        values: axes.map(|(axis, &at)| label(&axis.values[at])).collect(),
+        cells: 0,
+        numbers: Vec::new(),
+    }
+}
+
+/// Returns the problem of a cell whose results are not valid.
+fn doubt(cell: String, numbers: &CellNumbers) -> Option<CellProblem> {
+    let reasons: Vec<String> = numbers.reasons.iter().map(words::reason).collect();
+    (numbers.verdict != Grade::Valid).then(|| CellProblem {
+        cell,
+        problem: format!("{}: {}", numbers.verdict, reasons.join("; ")),
+        is_failed: false,
+    })
+}

@@ -1,0 +1,205 @@
+//! Directory of a sweep: its manifest, and a file for each cell that has ended.
+//!
+//! Every file is written whole, under another name, and then renamed. So processes of several machines can write into
+//! one directory on a shared file system, and whatever is killed leaves no file that is half written.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use lab_files::{Links, draft};
+use lab_reports::sweep::CellNumbers;
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{manifest::Manifest, queue::CellCost};
+
+/// Directory of a sweep.
+#[derive(Clone, Debug)]
+pub struct Store {
+    dir: PathBuf,
+}
+
+/// Error of a file in a sweep's directory.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} `{}`: {error}", path.display())]
+pub struct StoreError {
+    action: &'static str,
+    path: PathBuf,
+    #[source]
+    error: io::Error,
+}
+
+/// Folders in a sweep's directory with a file for each cell.
+const RESULTS: &str = "cells";
+const COSTS: &str = "costs";
+const FAILURES: &str = "failed";
+
+/// Name of the manifest.
+const MANIFEST: &str = "sweep.json";
+
+/// Maximum size of a file, ten times the need of a thousand scenarios or policies.
+const MAX_FILE: u64 = 256 << 20;
+
+impl Store {
+    /// Opens the directory `dir`, which is created if necessary.
+    ///
+    /// # Errors
+    /// If a folder cannot be created.
+    pub fn create(dir: &Path) -> Result<Self, StoreError> {
+        for folder in [RESULTS, COSTS, FAILURES] {
+            let path = dir.join(folder);
+            let failed = |error| StoreError {
+                action: "create",
+                path: path.clone(),
+                error,
+            };
+            fs::create_dir_all(&path).map_err(failed)?;
+        }
+        Ok(Self::at(dir))
+    }
+
+    /// Returns the store in `dir`, which is not read yet.
+    #[must_use]
+    pub fn at(dir: &Path) -> Self {
+        let dir = dir.to_owned();
+        Self { dir }
+    }
+
+    /// Returns the directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Reads the manifest; `None` if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn manifest(&self) -> Result<Option<Manifest>, StoreError> {
+        read(&self.dir.join(MANIFEST))
+    }
+
+    /// Writes the manifest.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), StoreError> {
+        write(&self.dir.join(MANIFEST), manifest)
+    }
+
+    /// Returns the identities of the cells that have results.
+    ///
+    /// # Errors
+    /// If the folder cannot be listed.
+    pub fn done(&self) -> Result<BTreeSet<String>, StoreError> {
+        self.listed(RESULTS)
+    }
+
+    /// Returns the identities of the cells that have failed and have no results.
+    ///
+    /// # Errors
+    /// If a folder cannot be listed.
+    pub fn failed(&self) -> Result<BTreeSet<String>, StoreError> {
+        let done = self.done()?;
+        Ok(&self.listed(FAILURES)? - &done)
+    }
+
+    /// Reads the results of a cell; `None` if it has none.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn numbers(&self, identity: &str) -> Result<Option<CellNumbers>, StoreError> {
+        read(&self.path(RESULTS, identity))
+    }
+
+    /// Reads the measured cost of a cell; `None` if it has none.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn cost(&self, identity: &str) -> Result<Option<CellCost>, StoreError> {
+        read(&self.path(COSTS, identity))
+    }
+
+    /// Reads the message of a failed cell; `None` if the cell has not failed.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn failure(&self, identity: &str) -> Result<Option<String>, StoreError> {
+        read(&self.path(FAILURES, identity))
+    }
+
+    /// Writes the results of a cell and what it cost, and removes the message of an earlier failure.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn write(&self, numbers: &CellNumbers, cost: CellCost) -> Result<(), StoreError> {
+        let identity = &numbers.identity;
+        write(&self.path(COSTS, identity), &cost)?;
+        write(&self.path(RESULTS, identity), numbers)?;
+        match fs::remove_file(self.path(FAILURES, identity)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError {
+                action: "remove",
+                path: self.path(FAILURES, identity),
+                error,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the message of a failed cell.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_failure(&self, identity: &str, message: &str) -> Result<(), StoreError> {
+        write(&self.path(FAILURES, identity), &message)
+    }
+
+    fn listed(&self, folder: &str) -> Result<BTreeSet<String>, StoreError> {
+        let path = self.dir.join(folder);
+        let failed = |error| StoreError {
+            action: "list",
+            path: path.clone(),
+            error,
+        };
+        let mut found = BTreeSet::new();
+        for entry in fs::read_dir(&path).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let identity = name.to_str().and_then(|name| name.strip_suffix(EXTENSION));
+            found.extend(identity.map(str::to_owned));
+        }
+        Ok(found)
+    }
+
+    fn path(&self, folder: &str, identity: &str) -> PathBuf {
+        self.dir.join(folder).join(format!("{identity}{EXTENSION}"))
+    }
+}
+
+/// Ending of the names of files.
+const EXTENSION: &str = ".json";
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
+    let failed = |error| StoreError {
+        action: "read",
+        path: path.to_owned(),
+        error,
+    };
+    let text = match lab_files::read(path, Links::Follow, MAX_FILE) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text.map_err(failed)?,
+    };
+    let value = serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
+    Ok(Some(value))
+}
+
+fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
+    let text = serde_json::to_vec(value).expect("it is plain data");
+    draft::replace(path, &text).map_err(|error| StoreError {
+        action: "write",
+        path: path.to_owned(),
+        error,
+    })
+}

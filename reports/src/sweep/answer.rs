@@ -1,0 +1,154 @@
+//! Results of a sweep as values, and its page.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::{
+    document,
+    effects::{Effect, effects},
+    figures,
+    numbers::CellNumbers,
+    point::{Point, PointCells},
+};
+use crate::{
+    check::{Answer, Check, PageAnswer},
+    document::Document,
+    error::ReportError,
+    figures::Captioned,
+};
+
+/// Results of a sweep, as far as its cells have ended.
+#[derive(Debug, Serialize)]
+pub struct SweepAnswer {
+    #[serde(flatten)]
+    pub title: SweepTitle,
+    /// Number of cells in the grid.
+    pub cells: usize,
+    /// Number of cells with results.
+    pub done: usize,
+    /// Cells that failed, and cells whose results are not valid.
+    pub problems: Vec<CellProblem>,
+    /// Label of the policy that the others are compared with; `None` without results.
+    pub baseline: Option<String>,
+    /// Points of the grid, in the order of their first cells.
+    pub points: Vec<Point>,
+    /// Effects at each point.
+    pub effects: Vec<Effect>,
+}
+
+/// Description of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SweepTitle {
+    /// Name of the sweep.
+    pub name: String,
+    /// Version of the program that made the cells.
+    pub version: String,
+    /// Method of the simulations: `packets`, or trains of a number of packets.
+    pub method: String,
+    /// Names of the axes that tell points apart.
+    pub axes: Vec<String>,
+    /// Number of scenarios.
+    pub scenarios: usize,
+}
+
+/// Cell without results, or whose results are not valid.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellProblem {
+    /// Name of the cell.
+    pub cell: String,
+    /// Message of the failure, or the verdict and its reasons.
+    pub problem: String,
+    /// True if the cell has no results.
+    pub is_failed: bool,
+}
+
+impl SweepAnswer {
+    /// Computes the results of a sweep of `cells` cells, of which `done` have results. The baseline is the policy
+    /// `asked`, or else the first one.
+    #[must_use]
+    pub fn new(
+        title: SweepTitle,
+        [cells, done]: [usize; 2],
+        points: &[PointCells],
+        problems: Vec<CellProblem>,
+        asked: Option<&str>,
+    ) -> Self {
+        let mut policies = points
+            .iter()
+            .flat_map(|point| &point.numbers)
+            .flat_map(|cell| &cell.policies);
+        let first = || policies.next().map(|it| it.policy.clone());
+        let baseline = asked.map(str::to_owned).or_else(first);
+        let numbers: Vec<Vec<&CellNumbers>> = points
+            .iter()
+            .map(|point| point.numbers.iter().collect())
+            .collect();
+        Self {
+            title,
+            cells,
+            done,
+            problems,
+            points: points.iter().map(PointCells::point).collect(),
+            effects: baseline
+                .as_deref()
+                .map_or_else(Vec::new, |label| effects(&numbers, label)),
+            baseline,
+        }
+    }
+
+    /// Returns the labels of the policies that are compared with the baseline, in the order of the scenarios.
+    pub(super) fn compared(&self) -> Vec<&str> {
+        let mut labels: Vec<&str> = Vec::new();
+        for effect in &self.effects {
+            if !labels.contains(&&*effect.policy) {
+                labels.push(&effect.policy);
+            }
+        }
+        labels
+    }
+}
+
+impl Answer for SweepAnswer {
+    const STATES_CHECKS: bool = false;
+
+    fn values(&self) -> impl Serialize {
+        self
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        let failed: Vec<&CellProblem> = self.problems.iter().filter(|it| it.is_failed).collect();
+        let failures = failed.first().map(|first| {
+            let line = first.problem.lines().next().unwrap_or_default();
+            let reason = format!(
+                "{} of {} cells failed, the first is `{}`: {line}",
+                failed.len(),
+                self.cells,
+                first.cell
+            );
+            Check::inconclusive("failed-cells", reason)
+        });
+        let waiting = self.cells - self.done - failed.len();
+        let unfinished = (waiting > 0).then(|| {
+            let reason = format!("{waiting} of {} cells have not ended", self.cells);
+            Check::inconclusive("waiting-cells", reason)
+        });
+        failures.into_iter().chain(unfinished).collect()
+    }
+
+    fn text(&self) -> String {
+        document::document(self, &[]).terminal()
+    }
+}
+
+impl PageAnswer for SweepAnswer {
+    const FOLDER: &'static str = "sweep";
+
+    fn figures(&self, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
+        figures::draw(self, dir)
+    }
+
+    fn document<'a>(&'a self, figures: &'a [Captioned]) -> Document<'a> {
+        document::document(self, figures)
+    }
+}

@@ -1,0 +1,323 @@
+//! Effects: the change of each policy's slowdowns against a baseline, at each point of a sweep.
+//!
+//! Both policies of a cell meet the same flows, so an effect is computed from the differences in each draw: each seed
+//! and each repetition. Its interval is Student's over the draws. A sweep makes hundreds of comparisons, and one in
+//! twenty would be significant by chance; so the procedure of Benjamini and Hochberg (J. R. Stat. Soc. B 57, 1995)
+//! decides which are, such that at most one in twenty of those called better or worse is expected to be wrong.
+
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::numbers::{CellNumbers, CellPolicy, DrawSlowdowns};
+use crate::stats::{Estimate, Interval, SAME, Statistic, student};
+
+/// Change of a policy's slowdowns against the baseline's at one point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Effect {
+    /// Number of the point, in the order of its first cell.
+    pub point: usize,
+    /// Label of the policy.
+    pub policy: String,
+    pub slice: Slice,
+    /// Name of the compared percentile, such as `p99`.
+    pub statistic: &'static str,
+    /// Number of draws in which both percentiles are known.
+    pub draws: usize,
+    /// Number of flows of each policy in these draws.
+    pub flows: u64,
+    /// Relative change of the percentile, a geometric mean over the draws; `None` without draws, or with fewer flows
+    /// than the percentile needs.
+    pub change: Option<Estimate>,
+    /// Probability of a change at least as large if there were none; `None` with fewer than two draws.
+    pub p_value: Option<f64>,
+    pub outcome: EffectOutcome,
+}
+
+/// Flows that an effect is computed from.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Slice {
+    /// All measured flows.
+    All,
+    /// Measured flows with a choice of paths.
+    WithChoice,
+}
+
+/// Meaning of an effect, after all effects of the sweep have been considered.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EffectOutcome {
+    /// The slowdown is smaller than the baseline's.
+    Better,
+    /// The slowdown is larger than the baseline's.
+    Worse,
+    /// The interval lies within 1 % of zero.
+    Same,
+    /// The draws do not tell.
+    Unknown,
+}
+
+/// Percentile that effects are computed for.
+struct Percentile {
+    name: &'static str,
+    statistic: Statistic,
+    of: fn(&DrawSlowdowns) -> Option<f64>,
+}
+
+const PERCENTILES: [Percentile; 2] = [
+    Percentile {
+        name: "p50",
+        statistic: Statistic::P50,
+        of: |draw| draw.p50,
+    },
+    Percentile {
+        name: "p99",
+        statistic: Statistic::P99,
+        of: |draw| draw.p99,
+    },
+];
+
+/// Maximum expected share of the effects called better or worse for which the opposite or no change is true.
+pub const FALSE_DISCOVERIES: f64 = 0.05;
+
+/// Computes the effects of all policies but `baseline` at each point; `points` has the cells of each point that have
+/// results.
+#[must_use]
+pub fn effects(points: &[Vec<&CellNumbers>], baseline: &str) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for (point, cells) in points.iter().enumerate() {
+        let Some(first) = cells.first() else { continue };
+        let policies = first.policies.iter().map(|it| &it.policy);
+        for policy in policies.filter(|label| *label != baseline) {
+            for slice in [Slice::All, Slice::WithChoice] {
+                let pairs = pairs(cells, [baseline, policy], slice);
+                if pairs.is_empty() {
+                    continue;
+                }
+                effects.extend(PERCENTILES.iter().map(|percentile| Effect {
+                    point,
+                    policy: policy.clone(),
+                    slice,
+                    ..Effect::of(&pairs, percentile)
+                }));
+            }
+        }
+    }
+    judge(&mut effects);
+    effects
+}
+
+/// Returns the draws of two policies in each cell and repetition: the first's and the second's.
+fn pairs(cells: &[&CellNumbers], labels: [&str; 2], slice: Slice) -> Vec<[DrawSlowdowns; 2]> {
+    let draws = |policy: &'_ CellPolicy| match slice {
+        Slice::All => policy.all.clone(),
+        Slice::WithChoice => policy.with_choice.clone(),
+    };
+    let in_cell = |cell: &&CellNumbers| {
+        let both = labels.map(|label| cell.policy(label).map(draws).unwrap_or_default());
+        let [base, other] = both;
+        base.into_iter().filter_map(move |base| {
+            let same = |draw: &&DrawSlowdowns| draw.repetition == base.repetition;
+            Some([base, *other.iter().find(same)?])
+        })
+    };
+    cells.iter().flat_map(in_cell).collect()
+}
+
+impl Effect {
+    /// Computes an effect from draws, without its point, policy, slice and outcome.
+    fn of(pairs: &[[DrawSlowdowns; 2]], percentile: &Percentile) -> Self {
+        let mut flows = 0;
+        let mut logs = Vec::new();
+        for pair in pairs {
+            if let [Some(base), Some(other)] = pair.map(|draw| (percentile.of)(&draw)) {
+                flows += pair[0].flows;
+                logs.push((other / base).ln());
+            }
+        }
+        let is_enough = !logs.is_empty() && flows >= percentile.statistic.min_values() as u64;
+        let mean = logs.iter().sum::<f64>() / float(logs.len().max(1));
+        let change = is_enough.then(|| Estimate {
+            value: mean.exp_m1(),
+            interval: student(mean, &logs).map(|Interval { low, high }| Interval {
+                low: low.exp_m1(),
+                high: high.exp_m1(),
+            }),
+        });
+        Self {
+            point: 0,
+            policy: String::new(),
+            slice: Slice::All,
+            statistic: percentile.name,
+            draws: logs.len(),
+            flows,
+            change,
+            p_value: change.and_then(|_| p_value(mean, &logs)),
+            outcome: EffectOutcome::Unknown,
+        }
+    }
+}
+
+/// Returns the two-sided p-value of Student's test that the mean of `values` is zero; `None` with fewer than two
+/// values.
+fn p_value(mean: f64, values: &[f64]) -> Option<f64> {
+    let freedom = float(values.len().checked_sub(1).filter(|&it| it > 0)?);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let error = (squares / freedom / float(values.len())).sqrt();
+    if error == 0.0 {
+        return Some(if mean == 0.0 { 1.0 } else { 0.0 });
+    }
+    let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    Some(2.0 * student.cdf(-(mean / error).abs()))
+}
+
+/// Sets the outcomes: better and worse by the procedure of Benjamini and Hochberg over all effects.
+fn judge(effects: &mut [Effect]) {
+    let mut sorted: Vec<f64> = effects.iter().filter_map(|it| it.p_value).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let tests = float(sorted.len().max(1));
+    let bound = (1..)
+        .zip(&sorted)
+        .filter(|&(rank, &p)| p <= FALSE_DISCOVERIES * float(rank) / tests)
+        .last()
+        .map_or(-1.0, |(_, &p)| p);
+    for effect in effects {
+        let Some(Estimate { value, interval }) = effect.change else {
+            continue;
+        };
+        let is_same = interval.is_some_and(|it| it.low > -SAME && it.high < SAME);
+        let is_significant = effect.p_value.is_some_and(|p| p <= bound);
+        effect.outcome = match is_significant {
+            _ if is_same => EffectOutcome::Same,
+            true if value < 0.0 => EffectOutcome::Better,
+            true => EffectOutcome::Worse,
+            false => EffectOutcome::Unknown,
+        };
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of draws and tests")]
+const fn float(count: usize) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_records::Grade;
+
+    use super::*;
+
+    fn draw(repetition: u32, p99: f64) -> DrawSlowdowns {
+        DrawSlowdowns {
+            repetition,
+            flows: 1_000,
+            p50: Some(1.0),
+            p99: Some(p99),
+            mean: Some(1.0),
+        }
+    }
+
+    fn cell(of: &[(&str, &[f64])]) -> CellNumbers {
+        CellNumbers {
+            cell: String::new(),
+            identity: String::new(),
+            plan: String::new(),
+            verdict: Grade::Valid,
+            reasons: Vec::new(),
+            flows: 1_000,
+            flows_with_choice: None,
+            policies: of
+                .iter()
+                .map(|(label, p99s)| CellPolicy {
+                    policy: (*label).to_owned(),
+                    unfinished: 0,
+                    mechanism: None,
+                    all: (0..).zip(*p99s).map(|(at, &p99)| draw(at, p99)).collect(),
+                    with_choice: Vec::new(),
+                })
+                .collect(),
+        }
+    }
+
+    fn p99(effects: &[Effect], point: usize) -> &Effect {
+        let mut found = effects.iter().filter(|it| it.point == point);
+        found.find(|it| it.statistic == "p99").unwrap()
+    }
+
+    /// The ratios are ½, ¼ and ½, so the logarithms are −0.6931, −1.3863, −0.6931: mean −0.9242, s = 0.4002, standard
+    /// error 0.2310. t = −4.000 with two degrees of freedom: p = 0.0572. The interval is −0.9242 ± 4.3027 · 0.2310.
+    #[test]
+    fn an_effect_is_the_mean_of_the_draws_of_two_seeds() {
+        let first = cell(&[("ecmp", &[4.0, 4.0]), ("lcmp", &[2.0, 1.0])]);
+        let second = cell(&[("ecmp", &[8.0]), ("lcmp", &[4.0])]);
+        let found = effects(&[vec![&first, &second]], "ecmp");
+        let effect = p99(&found, 0);
+        let change = effect.change.unwrap();
+        let interval = change.interval.unwrap();
+        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-3, "{found}");
+        near(change.value, (-0.9242_f64).exp_m1());
+        near(interval.low, (-1.9182_f64).exp_m1());
+        near(interval.high, 0.0698_f64.exp_m1());
+        near(effect.p_value.unwrap(), 0.0572);
+        assert_eq!((effect.draws, effect.flows), (3, 3_000));
+        assert_eq!(effect.outcome, EffectOutcome::Unknown);
+    }
+
+    /// Of five p-values, 0.011 ≤ 0.05 · 2/5 is the largest within its bound: 0.04 > 0.05 · 3/5.
+    #[test]
+    fn of_many_effects_only_those_within_the_false_discovery_rate_are_called() {
+        let effect = |p_value: f64, value: f64| Effect {
+            p_value: Some(p_value),
+            change: Some(Estimate {
+                value,
+                interval: Some(Interval {
+                    low: value - 0.1,
+                    high: value + 0.1,
+                }),
+            }),
+            ..Effect::of(&[], &PERCENTILES[1])
+        };
+        let mut found = [
+            effect(0.04, -0.5),
+            effect(0.011, 0.5),
+            effect(0.3, 0.2),
+            effect(0.002, -0.5),
+            effect(0.9, 0.0),
+        ];
+        judge(&mut found);
+        let expected = [
+            EffectOutcome::Unknown,
+            EffectOutcome::Worse,
+            EffectOutcome::Unknown,
+            EffectOutcome::Better,
+            EffectOutcome::Unknown,
+        ];
+        assert_eq!(found.map(|effect| effect.outcome), expected);
+    }
+
+    #[test]
+    fn equal_policies_are_the_same_and_one_draw_tells_nothing() {
+        let equal = cell(&[("ecmp", &[4.0, 5.0]), ("wcmp", &[4.0, 5.0])]);
+        let once = cell(&[("ecmp", &[4.0]), ("wcmp", &[2.0])]);
+        let found = effects(&[vec![&equal], vec![&once], vec![]], "ecmp");
+        assert_eq!(p99(&found, 0).outcome, EffectOutcome::Same);
+        let alone = p99(&found, 1);
+        assert_eq!(
+            (alone.p_value, alone.outcome),
+            (None, EffectOutcome::Unknown)
+        );
+        assert_eq!(alone.change.unwrap().value, -0.5);
+    }
+
+    #[test]
+    fn a_percentile_of_too_few_flows_or_of_unfinished_ones_has_no_effect() {
+        let mut few = cell(&[("ecmp", &[4.0, 4.0]), ("lcmp", &[2.0, 2.0])]);
+        let draws = few.policies.iter_mut().flat_map(|it| &mut it.all);
+        draws.for_each(|draw| draw.flows = 10);
+        let mut lost = cell(&[("ecmp", &[4.0, 4.0]), ("lcmp", &[2.0, 2.0])]);
+        lost.policies[1].all.iter_mut().for_each(|it| it.p99 = None);
+        let found = effects(&[vec![&few], vec![&lost]], "ecmp");
+        assert_eq!(p99(&found, 0).change, None);
+        assert_eq!((p99(&found, 1).draws, p99(&found, 1).change), (0, None));
+    }
+}
