@@ -388,7 +388,7 @@ pub enum Verb {
     #[command(after_help = REGRESS_EXAMPLES, args_conflicts_with_subcommands = true)]
     #[command(subcommand_negates_reqs = true)]
     Regress(RegressArgs),
-    /// Simulate a grid of scenarios and of values of their keys, and compare the policies at each point
+    /// Simulate scenarios with every combination of values for their keys, and compare the policies at each point
     #[command(after_help = SWEEP_EXAMPLES, args_conflicts_with_subcommands = true)]
     #[command(subcommand_negates_reqs = true)]
     Sweep(SweepArgs),

@@ -5,6 +5,7 @@ use std::{error::Error, fmt, io, iter};
 use lab_records::{Grade, RecordsError};
 use lab_reports::{ReportError, check::Judgement};
 use lab_scenario::ScenarioErrors;
+use lab_sweep::StoreError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -264,6 +265,12 @@ pub fn with_causes(error: &dyn Error) -> String {
         cause = error.source();
     }
     text
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::of(&error)
+    }
 }
 
 #[cfg(test)]

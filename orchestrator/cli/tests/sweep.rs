@@ -92,8 +92,8 @@ fn cells_have_the_same_bytes_for_any_number_of_processes_and_as_runs() {
     }
     assert_eq!(cells(one.path()), cells(two.path()));
     let path = one.path().join("pair.yaml");
-    let path = path.to_str().unwrap();
-    let run = lcmp_lab(one.path(), &["sim", path, "--seed", "2", "--json"]);
+    let arguments = ["sim", path.to_str().unwrap(), "--seed", "2", "--json"];
+    let run = lcmp_lab(one.path(), &arguments);
     let run: Value = serde_json::from_str(&run.stdout).unwrap();
     let p50 = run["policies"][0]["slowdown"]["p50"]["value"]
         .as_f64()
@@ -136,16 +136,17 @@ fn a_cell_that_fails_is_named_and_the_others_run() {
 fn an_interrupted_sweep_goes_on_where_it_was() {
     let folder = folder_with(&SCENARIO.replace("duration: 1 s", "duration: 8 s"));
     let path = folder.path().join("pair.yaml");
-    let arguments = [
-        "sweep",
-        path.to_str().unwrap(),
-        "--set",
-        "seed=1..8",
-        "--jobs",
-        "1",
-    ];
-    let results = folder.path().join("sweep-pair/cells");
-    let has_results = || fs::read_dir(&results).is_ok_and(|files| files.count() > 0);
+    let dir = folder.path().join("sweep-pair");
+    let axes = ["--set", "seed=1..8", "--jobs", "1"];
+    let output = ["-o", dir.to_str().unwrap()];
+    let arguments = [&["sweep", path.to_str().unwrap()], &axes[..], &output].concat();
+    let has_results = || {
+        let mut files = fs::read_dir(dir.join("cells"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        files.any(|file| file.path().extension().is_some_and(|it| it == "json"))
+    };
     let out = interrupt_when(command_in(folder.path(), &arguments), has_results);
     assert_eq!(out.exit, Some(4), "{out:?}");
     let done = cells(folder.path());

@@ -66,7 +66,7 @@ mod sweep;
 mod topology_file;
 mod yaml;
 
-pub use error::{Problem, ScenarioErrors};
+pub use error::{AxisProblem, ParseSettingPathError, Problem, ScenarioErrors};
 pub use expect::Expectation;
 pub use files::{CdfPoint, FileFlow, SizeCdf, parse_flow_file};
 pub use model::*;
@@ -75,9 +75,7 @@ pub use parse::{
     text_with, value_line,
 };
 pub use schema::{reference, schema};
-pub use settings::{Misfit, ParseSettingPathError, Setting, SettingError, SettingPath, WrittenOut};
+pub use settings::{Misfit, Setting, SettingError, SettingPath, WrittenOut};
 pub use suggest::{did_you_mean, near_graphs};
 pub use suite::{Case, Suite, parse_suite};
-pub use sweep::{
-    Axis, AxisProblem, LOAD, ParseAxisError, Sweep, SweepTrains, is_sweep, parse_sweep,
-};
+pub use sweep::{Axis, LOAD, ParseAxisError, Sweep, SweepTrains, is_sweep, parse_sweep};

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     document::one,
-    error::{ScenarioErrors, SourceText},
+    error::{ParseSettingPathError, ScenarioErrors, SourceText},
     extends::{EXTENDS, ScenarioChain},
     model::{Files, Scenario},
     parse::every_named_file,
@@ -24,11 +24,11 @@ use crate::{
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct SettingPath {
     text: String,
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
 }
 
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Step {
+enum PathStep {
     Key(String),
     Position(usize),
     Name(String),
@@ -42,13 +42,6 @@ pub struct Setting<'a> {
     /// Value, as YAML has it.
     pub value: &'a Value,
 }
-
-/// Error of a text that is no path of a key.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error(
-    "`{0}` is not a path of a key (hint: such as `seed`, `topology.dcs[0].hosts` or `policies[lcmp].alpha`)"
-)]
-pub struct ParseSettingPathError(String);
 
 /// Error of a setting whose path does not fit the scenario.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -87,7 +80,9 @@ impl FromStr for SettingPath {
     type Err = ParseSettingPathError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let steps = steps(text).ok_or_else(|| ParseSettingPathError(text.to_owned()))?;
+        let steps = steps(text).ok_or_else(|| ParseSettingPathError {
+            text: text.to_owned(),
+        })?;
         let text = text.to_owned();
         Ok(Self { text, steps })
     }
@@ -112,7 +107,7 @@ impl<'de> Deserialize<'de> for SettingPath {
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for PathStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Key(key) => write!(f, ".{key}"),
@@ -123,22 +118,22 @@ impl fmt::Display for Step {
 }
 
 /// Returns the steps of a path; `None` if it has an empty step, or an unpaired bracket.
-fn steps(text: &str) -> Option<Vec<Step>> {
+fn steps(text: &str) -> Option<Vec<PathStep>> {
     let mut steps = Vec::new();
     for part in text.split('.') {
         let (key, items) = part.split_at(part.find('[').unwrap_or(part.len()));
         if key.trim().is_empty() || key.contains(']') {
             return None;
         }
-        steps.push(Step::Key(key.to_owned()));
+        steps.push(PathStep::Key(key.to_owned()));
         let mut rest = items;
         while !rest.is_empty() {
             let (item, after) = rest.strip_prefix('[')?.split_once(']')?;
             if item.is_empty() || item.contains('[') {
                 return None;
             }
-            let name = |_| Step::Name(item.to_owned());
-            steps.push(item.parse().map_or_else(name, Step::Position));
+            let name = |_| PathStep::Name(item.to_owned());
+            steps.push(item.parse().map_or_else(name, PathStep::Position));
             rest = after;
         }
     }
@@ -209,7 +204,7 @@ impl WrittenOut {
     fn place(&mut self, path: &SettingPath) -> Result<&mut Value, SettingError> {
         let mut at = String::new();
         let mut steps = path.steps.iter();
-        let Some(Step::Key(first)) = steps.next() else {
+        let Some(PathStep::Key(first)) = steps.next() else {
             unreachable!("a path begins with a key");
         };
         at += first;
@@ -231,9 +226,9 @@ impl WrittenOut {
 }
 
 /// Returns the part of `value` that `step` names. A missing key is added.
-fn part<'a>(value: &'a mut Value, step: &Step) -> Result<&'a mut Value, Misfit> {
+fn part<'a>(value: &'a mut Value, step: &PathStep) -> Result<&'a mut Value, Misfit> {
     let found = kind(value);
-    if let Step::Key(key) = step {
+    if let PathStep::Key(key) = step {
         if value.is_null() {
             *value = Value::Object(Map::new());
         }
@@ -243,8 +238,8 @@ fn part<'a>(value: &'a mut Value, step: &Step) -> Result<&'a mut Value, Misfit> 
     let items = value.as_array_mut().ok_or(Misfit::NoList(found))?;
     let length = items.len();
     match step {
-        Step::Position(position) => items.get_mut(*position).ok_or(Misfit::Shorter(length)),
-        Step::Key(name) | Step::Name(name) => {
+        PathStep::Position(position) => items.get_mut(*position).ok_or(Misfit::Shorter(length)),
+        PathStep::Key(name) | PathStep::Name(name) => {
             let names: Vec<String> = items.iter().filter_map(name_of).collect();
             let missing = || Misfit::NoItem(format!("`{}`", names.join("`, `")));
             let mut named = items.iter_mut();

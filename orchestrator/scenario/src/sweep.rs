@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 
 use crate::{
     document::{read, utf8},
-    error::{ProblemKind, ScenarioErrors, SourceText},
+    error::{AxisProblem, ParseSettingPathError, ProblemKind, ScenarioErrors, SourceText},
     limits,
     resolve::context::Context,
-    settings::{ParseSettingPathError, SettingPath},
+    settings::SettingPath,
     yaml::{At, Locator, Maybe, OneOrMany, Text},
 };
 
@@ -70,20 +70,6 @@ pub enum ParseAxisError {
     Values(#[from] AxisProblem),
 }
 
-/// Reason why values make no axis.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum AxisProblem {
-    #[error("the axis `{path}` has no values")]
-    Empty { path: String },
-    #[error("the axis `{path}` has the value `{value}` twice")]
-    Twice { path: String, value: String },
-    #[error(
-        "the axis `{path}` has {found} values; the maximum is {}",
-        limits::MAX_CELLS
-    )]
-    TooLong { path: String, found: u64 },
-}
-
 /// A sweep as it is written, with unparsed values.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -128,8 +114,8 @@ impl<'de> Visitor<'de> for AxesVisitor {
 }
 
 impl Axis {
-    /// Creates the axis of `path` with the values `written`, of which ranges (`1..10`) and all graphs of the Topology
-    /// Zoo (`zoo:*`) stand for several.
+    /// Creates an axis with the values `written`. A range (`1..10`) and all graphs of the Topology Zoo (`zoo:*`) stand for
+    /// several values.
     ///
     /// # Errors
     /// If there are no values, too many, or one twice.
@@ -259,8 +245,7 @@ pub fn parse_sweep(source_name: &str, text: &[u8]) -> Result<Sweep, ScenarioErro
         .trains
         .as_ref()
         .and_then(|text| trains(&mut context, text));
-    let policies = raw.policies.as_ref().into_iter().flat_map(|it| &it.value);
-    let policies = policies.map(|label| label.as_str().to_owned()).collect();
+    let labels = raw.policies.as_ref().into_iter().flat_map(|it| &it.value);
     context.finish(Sweep {
         name: raw.name.as_str().to_owned(),
         scenarios: raw
@@ -270,7 +255,7 @@ pub fn parse_sweep(source_name: &str, text: &[u8]) -> Result<Sweep, ScenarioErro
             .map(|it| it.as_str().to_owned())
             .collect(),
         axes,
-        policies,
+        policies: labels.map(|label| label.as_str().to_owned()).collect(),
         baseline: raw.baseline.as_ref().map(|label| label.as_str().to_owned()),
         trains,
     })

@@ -20,7 +20,7 @@ mod results;
 mod store;
 
 pub use grid::{Grid, TooManyCells};
-pub use manifest::{BaseScenario, Cell, CellError, Manifest};
-pub use queue::{CellCost, Queue};
+pub use manifest::{BaseScenario, CellError, Manifest, SweepCell};
+pub use queue::{CellCost, CellQueue};
 pub use results::results;
 pub use store::{Store, StoreError};

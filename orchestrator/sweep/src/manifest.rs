@@ -41,9 +41,9 @@ pub struct BaseScenario {
     pub files: Files,
 }
 
-/// Cell of a sweep: a scenario to simulate.
+/// SweepCell of a sweep: a scenario to simulate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct SweepCell {
     /// Number of the cell in the grid.
     pub number: usize,
     /// Name for messages: the scenario, and the value of each axis.
@@ -105,7 +105,7 @@ impl Manifest {
     ///
     /// # Errors
     /// If a path does not fit the scenario, or a load is none.
-    pub fn cell(&self, grid: &Grid<'_>, number: usize) -> Result<Cell, CellError> {
+    pub fn cell(&self, grid: &Grid<'_>, number: usize) -> Result<SweepCell, CellError> {
         let positions = grid.positions(number);
         let base = &self.scenarios[positions[0]];
         let mut load = None;
@@ -131,7 +131,7 @@ impl Manifest {
         };
         let text = serde_json::to_vec(&inputs).expect("inputs are plain data");
         let digest = Sha256::digest(text);
-        Ok(Cell {
+        Ok(SweepCell {
             number,
             name: self.name_of(&positions),
             identity: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
@@ -152,7 +152,7 @@ impl Manifest {
     }
 }
 
-/// Returns those of `files` whose names are in the values of `keys`, or in the texts of files that are.
+/// Selects the `files` whose names are in the values of `keys`, or in the texts of selected files.
 fn named(keys: &WrittenOut, files: &Files) -> Files {
     let mut found: BTreeSet<&str> = BTreeSet::new();
     let mut texts = vec![keys.json()];

@@ -1,4 +1,4 @@
-//! Queue of cells: the order in which they start, and the estimate of the remaining time.
+//! CellQueue of cells: the order in which they start, and the estimate of the remaining time.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,7 +17,7 @@ pub struct CellCost {
 /// Cells that have not ended. The cell with the longest estimate starts first, so that no long cell is left alone at
 /// the end (longest processing time first; Graham, SIAM J. Appl. Math. 17, 1969).
 #[derive(Clone, Debug, Default)]
-pub struct Queue {
+pub struct CellQueue {
     /// Numbers and estimates of the waiting cells; the longest comes last.
     waiting: Vec<(usize, CellCost)>,
     running: BTreeMap<usize, CellCost>,
@@ -28,7 +28,7 @@ pub struct Queue {
     memory: f64,
 }
 
-impl Queue {
+impl CellQueue {
     /// Creates a queue of cells, each with its number and estimate.
     #[must_use]
     pub fn new(mut cells: Vec<(usize, CellCost)>) -> Self {
@@ -122,12 +122,12 @@ mod tests {
         CellCost { seconds, memory }
     }
 
-    fn queue(costs: &[(f64, u64)]) -> Queue {
+    fn queue(costs: &[(f64, u64)]) -> CellQueue {
         let cells = costs.iter().map(|&(seconds, memory)| cost(seconds, memory));
-        Queue::new(cells.enumerate().collect())
+        CellQueue::new(cells.enumerate().collect())
     }
 
-    fn start(queue: &mut Queue, memory: u64) -> Option<usize> {
+    fn start(queue: &mut CellQueue, memory: u64) -> Option<usize> {
         queue.start(Bytes::new(memory))
     }
 

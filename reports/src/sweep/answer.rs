@@ -44,7 +44,7 @@ pub struct SweepTitle {
     pub name: String,
     /// Version of the program that made the cells.
     pub version: String,
-    /// Method of the simulations: `packets`, or trains of a number of packets.
+    /// Method of the simulations, such as `packet by packet`.
     pub method: String,
     /// Names of the axes that tell points apart.
     pub axes: Vec<String>,
@@ -64,7 +64,7 @@ pub struct CellProblem {
 }
 
 impl SweepAnswer {
-    /// Computes the results of a sweep of `cells` cells, of which `done` have results. The baseline is the policy
+    /// Computes a sweep's results from its points. `done` of the `cells` cells have results. The baseline is the policy
     /// `asked`, or else the first one.
     #[must_use]
     pub fn new(

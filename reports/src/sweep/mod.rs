@@ -1,4 +1,4 @@
-//! Results of a sweep: effects of policies at the points of a grid, as values, text and page.
+//! Results of a sweep: what each policy changes at each point, as values, text and page.
 //!
 //! - `numbers`: results of a cell, the summary that a sweep keeps of a run
 //! - `effects`: changes of each policy against a baseline, and their significance

@@ -25,7 +25,7 @@ pub fn import(arguments: &ImportArgs) -> Outcome {
     let routes = arguments
         .routes
         .as_ref()
-        .map(|path| Ok((path, named(path)?)))
+        .map(|path| named(path).map(|name| (path, name)))
         .transpose()?;
     let loaded = loaded(
         &arguments.topology,

@@ -6,10 +6,11 @@ use lab_parameters::{ParameterError, Preset};
 use lab_topologies::{ImportErrorKind, NetworkError};
 use lab_units::{Bytes, Nanos, ParseQuantityError, Ratio, ratio::ParseRatioError};
 
-use super::file::{CdfError, DemandError, FlowFileError};
-use crate::{
-    expect::ParseExpectationError, limits, settings::ParseSettingPathError, sweep::AxisProblem,
+use super::{
+    file::{CdfError, DemandError, FlowFileError},
+    setting::{AxisProblem, ParseSettingPathError},
 };
+use crate::{expect::ParseExpectationError, limits};
 
 /// Kind of problem in a scenario or in a file that it names.
 ///

@@ -7,6 +7,7 @@
 pub mod file;
 pub mod kind;
 pub mod location;
+pub mod setting;
 
 use std::{fmt, ops::Range};
 
@@ -16,6 +17,7 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 pub use file::{CdfError, DemandError, FlowFileError};
 pub use kind::{NameOf, ProblemKind, Unit};
 pub use location::{Location, SourceText};
+pub use setting::{AxisProblem, ParseSettingPathError};
 
 use crate::limits;
 

@@ -10,10 +10,11 @@ use std::{
 use lab_plan::{Engine, PlanOptions};
 use lab_reports::{facts::RunFacts, sweep::CellNumbers};
 use lab_scenario::PolicySpec;
-use lab_sweep::{Cell, CellCost, Manifest, Store};
+use lab_sweep::{CellCost, Manifest, Store, SweepCell};
 use lab_units::Bytes;
 use nix::sys::{prctl::set_pdeathsig, signal::Signal};
 
+use super::define;
 use crate::{
     args::{Global, Overrides, SimArgs, TrainsArg},
     failure::{Exit, Failure, Outcome},
@@ -30,9 +31,7 @@ pub fn cell(dir: &Path, number: usize, global: &Global) -> Outcome {
     // A cell whose sweep is killed would otherwise go on beside the cells of the next one.
     let _ = set_pdeathsig(Signal::SIGTERM);
     let store = Store::at(dir);
-    let manifest = store.manifest().map_err(|error| Failure::of(&error))?;
-    let manifest =
-        manifest.ok_or_else(|| Failure::usage(format_args!("`{}` has no sweep", dir.display())))?;
+    let manifest = define::stored(&store)?;
     let grid = manifest.grid().map_err(Failure::usage)?;
     if number >= grid.len() {
         return Err(Failure::usage(format_args!(
@@ -47,8 +46,7 @@ pub fn cell(dir: &Path, number: usize, global: &Global) -> Outcome {
             seconds: since.elapsed().as_secs_f64(),
             memory: sim::peak_memory().unwrap_or_default(),
         };
-        let written = store.write(&numbers, cost);
-        written.map_err(|error| Failure::of(&error))
+        Ok(store.write(&numbers, cost)?)
     });
     match ended {
         Ok(()) => Ok(Exit::Pass),
@@ -61,15 +59,18 @@ pub fn cell(dir: &Path, number: usize, global: &Global) -> Outcome {
             let named = format!("{}: ", cell.name);
             let message = &failure.message;
             let own = message.strip_prefix(&named).unwrap_or(message);
-            let noted = store.write_failure(&cell.identity, own);
-            noted.map_err(|error| Failure::of(&error))?;
+            store.write_failure(&cell.identity, own)?;
             Err(failure)
         }
     }
 }
 
 /// Simulates a cell in a run directory in `global.results`, and returns its results. The run directory is removed.
-fn simulate(manifest: &Manifest, cell: &Cell, global: &Global) -> Result<CellNumbers, Failure> {
+fn simulate(
+    manifest: &Manifest,
+    cell: &SweepCell,
+    global: &Global,
+) -> Result<CellNumbers, Failure> {
     let overrides = overrides(manifest, cell);
     let path = Path::new(&cell.name);
     let loaded = train::trained(loaded(cell)?, path, &overrides.policies)?;
@@ -85,12 +86,11 @@ fn simulate(manifest: &Manifest, cell: &Cell, global: &Global) -> Result<CellNum
     }
     let run = RunFacts::open(&dir).map_err(|error| Failure::records(&error))?;
     let numbers = CellNumbers::read(&cell.name, &cell.identity, &run);
-    let numbers = numbers.map_err(|error| Failure::records(&error))?;
     fs::remove_dir_all(&dir).map_err(|error| Failure::of(&error))?;
-    Ok(numbers)
+    numbers.map_err(|error| Failure::records(&error))
 }
 
-fn overrides(manifest: &Manifest, cell: &Cell) -> Overrides {
+fn overrides(manifest: &Manifest, cell: &SweepCell) -> Overrides {
     Overrides {
         policies: manifest.policies.clone(),
         load: cell.load,
@@ -100,7 +100,7 @@ fn overrides(manifest: &Manifest, cell: &Cell) -> Overrides {
 
 /// Parses the scenario of a cell.
 /// Fails on a scenario that is not valid, with exit code 2.
-fn loaded(cell: &Cell) -> Result<Loaded, Failure> {
+fn loaded(cell: &SweepCell) -> Result<Loaded, Failure> {
     let text = cell.keys.text();
     let scenario = load::parse(&cell.name, text.as_bytes(), &cell.files)?;
     Ok(Loaded {
@@ -112,7 +112,7 @@ fn loaded(cell: &Cell) -> Result<Loaded, Failure> {
 
 /// Estimates what `cell` costs.
 /// Fails if the cell's scenario cannot be planned.
-pub fn estimate(manifest: &Manifest, cell: &Cell) -> Result<CellCost, Failure> {
+pub fn estimate(manifest: &Manifest, cell: &SweepCell) -> Result<CellCost, Failure> {
     let overrides = overrides(manifest, cell);
     let path = Path::new(&cell.name);
     let mut loaded = loaded(cell)?;

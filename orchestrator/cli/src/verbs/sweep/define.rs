@@ -6,7 +6,7 @@ use std::{
 };
 
 use lab_scenario::{Axis, Files, Setting, Sweep, SweepTrains, WrittenOut, is_sweep, parse_sweep};
-use lab_sweep::{BaseScenario, Manifest};
+use lab_sweep::{BaseScenario, Manifest, Store};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -124,6 +124,18 @@ fn with(base: &BaseScenario, settings: &[Setting<'_>], path: &Path) -> Result<Fi
     let name = format!("{} with {}", path.display(), values.join(" "));
     let place = |named: &str| folder.join(named);
     Ok(load::loaded(&name, text.into_bytes(), place)?.files)
+}
+
+/// Returns the manifest of the sweep in the directory of `store`.
+/// Fails if there is none, with exit code 2.
+pub fn stored(store: &Store) -> Result<Manifest, Failure> {
+    let found = store.manifest()?;
+    found.ok_or_else(|| {
+        Failure::usage(format_args!(
+            "`{}` is not the directory of a sweep (hint: `lcmp-lab sweep FILE` makes one)",
+            store.dir().display()
+        ))
+    })
 }
 
 /// Returns the version of this program: its commit and, if it was built with uncommitted changes, the hash of its file.

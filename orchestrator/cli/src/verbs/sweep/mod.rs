@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_sweep::{Grid, Manifest, Store, StoreError};
+use lab_sweep::{Grid, Manifest, Store};
 
 pub use self::cell::cell;
 use self::pool::Pool;
@@ -43,17 +43,15 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
         None => global.results.join(format!("sweep-{}", manifest.name)),
     };
     caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
-    let store = Store::create(&dir).map_err(|error| failure(&error))?;
+    let store = Store::create(&dir)?;
     let _lock = lock(&dir)?;
     let cells = identities(&manifest, &grid);
     if let Some(Err(refused)) = cells.first().filter(|_| cells.iter().all(Result::is_err)) {
         return Err(Failure::usage(refused));
     }
-    let done = store.done().map_err(|error| failure(&error))?;
+    let done = store.done()?;
     note_others(&store, &manifest, &done, &cells)?;
-    store
-        .write_manifest(&manifest)
-        .map_err(|error| failure(&error))?;
+    store.write_manifest(&manifest)?;
     let waiting: Vec<(usize, &str)> = cells
         .iter()
         .enumerate()
@@ -80,13 +78,7 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
 /// Shows the results of a sweep's directory, whose cells may still be running.
 fn status(dir: &Path, json: bool) -> Outcome {
     let store = Store::at(dir);
-    let manifest = store.manifest().map_err(|error| failure(&error))?;
-    let manifest = manifest.ok_or_else(|| {
-        Failure::usage(format_args!(
-            "`{}` is not the directory of a sweep (hint: `lcmp-lab sweep FILE` makes one)",
-            dir.display()
-        ))
-    })?;
+    let manifest = define::stored(&store)?;
     let grid = manifest.grid().map_err(Failure::usage)?;
     let cells = identities(&manifest, &grid);
     show(&manifest, &grid, &store, &cells, json)
@@ -99,8 +91,7 @@ fn show(
     cells: &[Result<String, String>],
     json: bool,
 ) -> Outcome {
-    let answer = lab_sweep::results(manifest, grid, store, cells);
-    let answer = answer.map_err(|error| failure(&error))?;
+    let answer = lab_sweep::results(manifest, grid, store, cells)?;
     write_and_conclude(&answer, Some(store.dir()), store.dir(), json)
 }
 
@@ -132,7 +123,7 @@ fn note_others(
     if others == 0 {
         return Ok(());
     }
-    let earlier = store.manifest().map_err(|error| failure(&error))?;
+    let earlier = store.manifest()?;
     let why = match earlier {
         Some(earlier) if earlier.version != manifest.version => format!(
             "they were made by lcmp-lab {}, this is {}",
@@ -160,8 +151,4 @@ fn lock(dir: &Path) -> Result<File, Failure> {
             Err(error).during(format_args!("lock `{}`", path.display()))
         }
     }
-}
-
-fn failure(error: &StoreError) -> Failure {
-    Failure::of(error)
 }

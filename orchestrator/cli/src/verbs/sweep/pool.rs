@@ -18,7 +18,7 @@ use std::{
 
 use indicatif::ProgressBar;
 use lab_kernel::doctor::available_memory;
-use lab_sweep::{CellCost, Grid, Manifest, Queue, Store};
+use lab_sweep::{CellCost, CellQueue, Grid, Manifest, Store};
 use lab_units::{Bytes, show::counted};
 use nix::{
     sys::signal::{Signal, kill},
@@ -26,7 +26,7 @@ use nix::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{cell::estimate, failure};
+use super::cell::estimate;
 use crate::{
     failure::{During, Exit, Failure},
     progress::{about, bar},
@@ -65,7 +65,7 @@ impl Pool<'_> {
         let work = self.store.dir().join(WORK);
         remove(&work)?;
         fs::create_dir_all(&work).during(format_args!("create `{}`", work.display()))?;
-        let mut queue = Queue::new(self.costs(waiting));
+        let mut queue = CellQueue::new(self.costs(waiting));
         let identities: BTreeMap<usize, &str> = waiting.iter().copied().collect();
         let memory = usable_memory();
         let mut meter = Meter::new(waiting.len());
@@ -135,8 +135,8 @@ impl Pool<'_> {
                     return costs;
                 };
                 let first = self.manifest.cell(self.grid, cells[0]).ok();
-                let cost = first.and_then(|cell| estimate(self.manifest, &cell).ok());
-                let cost = cost.unwrap_or(CellCost {
+                let planned = first.and_then(|cell| estimate(self.manifest, &cell).ok());
+                let cost = planned.unwrap_or(CellCost {
                     seconds: 0.0,
                     memory: Bytes::ZERO,
                 });
@@ -174,9 +174,8 @@ impl Pool<'_> {
     /// standard error.
     fn conclude(&self, end: &Ended, identity: &str) -> Result<Option<CellCost>, Failure> {
         remove(&self.store.dir().join(WORK).join(identity))?;
-        let stored = |error| failure(&error);
         if end.status.success() {
-            return self.store.cost(identity).map_err(stored);
+            return Ok(self.store.cost(identity)?);
         }
         if terminal::is_interrupted() {
             return Ok(None);
@@ -186,12 +185,11 @@ impl Pool<'_> {
             .status
             .code()
             .is_some_and(|code| code > 0 && code <= MAX_EXIT);
-        let message = match self.store.failure(identity).map_err(stored)? {
+        let message = match self.store.failure(identity)? {
             Some(message) if is_own => message,
             _ => {
                 let message = died(end.status, &self.log(identity));
-                let written = self.store.write_failure(identity, &message);
-                written.map_err(stored)?;
+                self.store.write_failure(identity, &message)?;
                 message
             }
         };
@@ -285,12 +283,12 @@ impl Meter {
         }
     }
 
-    fn end(&mut self, queue: &Queue, jobs: usize, is_failed: bool) {
+    fn end(&mut self, queue: &CellQueue, jobs: usize, is_failed: bool) {
         self.failed += usize::from(is_failed);
         self.show(queue, jobs);
     }
 
-    fn show(&mut self, queue: &Queue, jobs: usize) {
+    fn show(&mut self, queue: &CellQueue, jobs: usize) {
         let ended = self.cells - queue.left();
         let mut message = queue.remaining(jobs).map_or_else(
             || "time left unknown".to_owned(),
