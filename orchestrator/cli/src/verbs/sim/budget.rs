@@ -81,10 +81,14 @@ impl Budget {
         self.total(|estimate| estimate.packet_hops)
     }
 
-    /// Returns the time of all simulations, one after the other on one thread.
+    /// Returns the time of all simulations, one after the other on one thread, in whole seconds.
     pub fn time(&self) -> Duration {
-        let trains = self.total(|estimate| estimate.train_hops);
-        Duration::from_secs_f64(float(trains) / PACKET_HOPS_PER_SECOND)
+        Duration::from_secs_f64(self.seconds().floor())
+    }
+
+    /// Returns the time of all simulations, one after the other on one thread, in seconds.
+    pub fn seconds(&self) -> f64 {
+        float(self.total(|estimate| estimate.train_hops)) / PACKET_HOPS_PER_SECOND
     }
 
     /// Returns the sum of `count` over the jobs of all policies and repetitions.

@@ -1,11 +1,6 @@
 //! Process of one cell: simulates its scenario, and writes its results into the sweep's directory.
 
-use std::{
-    fs,
-    num::NonZeroUsize,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{fs, num::NonZeroUsize, path::Path, time::Instant};
 
 use lab_plan::{Engine, PlanOptions};
 use lab_reports::{facts::RunFacts, sweep::CellNumbers};
@@ -134,11 +129,11 @@ pub fn estimate(manifest: &Manifest, cell: &SweepCell) -> Result<CellCost, Failu
     };
     let budget = Budget::of(&plan, None, train)?;
     Ok(CellCost {
-        seconds: budget.time().as_secs_f64() + START.as_secs_f64(),
+        seconds: budget.seconds() + START,
         memory: budget.memory() + PROCESS,
     })
 }
 
-/// Time and memory of a cell's process besides its simulations.
-const START: Duration = Duration::from_millis(50);
+/// Time in seconds and memory of a cell's process besides its simulations.
+const START: f64 = 0.05;
 const PROCESS: Bytes = Bytes::new(50_000_000);
