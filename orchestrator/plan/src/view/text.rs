@@ -8,8 +8,8 @@ use crate::model::Plan;
 const CHUNK: usize = 1 << 16;
 
 impl Plan {
-    /// Writes the plan as indented JSON, followed by a line feed. The text of a plan with a million flows has hundreds of
-    /// megabytes, so that it is never in memory as a whole.
+    /// Writes the plan as indented JSON, followed by a line feed. The text is never in memory as a whole, because a
+    /// plan with a million flows has hundreds of megabytes.
     ///
     /// # Errors
     /// If `to` cannot be written.

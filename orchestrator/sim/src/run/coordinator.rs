@@ -95,8 +95,8 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Coordinator<'s, 'w, S, C> 
         }
     }
 
-    /// Performs `step` for the partitions `dcs`, together with the helping threads if they are worth their synchronisation.
-    /// The number of threads makes no difference to the result.
+    /// Performs `step` for the partitions `dcs`, with the helping threads if that is worth the synchronisation. The
+    /// number of threads makes no difference to the result.
     fn perform(&mut self, step: Step, dcs: impl Iterator<Item = u32>) {
         let shared = self.shared;
         shared.claimed.store(0, Ordering::Relaxed);
