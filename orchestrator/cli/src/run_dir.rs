@@ -1,6 +1,7 @@
 //! Directory of a run: created with the plan and the scenario, completed by the report.
 
 use std::{
+    io::{self, Write},
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -28,7 +29,7 @@ use crate::{
 
 /// Creates a run directory for `plan` in `results`; returns its absolute path and the plan file's hash.
 pub fn create(results: &Path, plan: &Plan, now: SystemTime) -> Result<(PathBuf, String), Failure> {
-    let hash = hash(&plan_text(plan));
+    let hash = plan_hash(plan);
     let make = format_args!("make the directory `{}`", results.display()).to_string();
     caller::create_dirs(results).during(make)?;
     let dir = lab_records::create_run_dir(results, now, &plan.name, &hash).during(format_args!(
@@ -73,7 +74,7 @@ pub fn write_inputs(dir: &Path, plan: &Plan, scenario: &str, files: &Files) -> R
         directory::write_texts(dir, INPUTS_FILE, files)
             .during("write the files that the scenario names")?;
     }
-    directory::write_text(dir, PLAN_FILE, &plan_text(plan)).during("write the plan")
+    directory::write_with(dir, PLAN_FILE, |file| plan.write_text(file)).during("write the plan")
 }
 
 /// Returns the settings of a run by the kernel engine in this process, such as the kernel release.
@@ -101,19 +102,39 @@ pub fn kernel_release() -> String {
 
 /// Returns a hash of all parts of `plan` that influence a run.
 pub fn identity(plan: Plan) -> String {
-    hash(&plan_text(&plan.inputs()))
+    plan_hash(&plan.inputs())
 }
 
-/// Returns the text of `plan.json` for a plan.
-fn plan_text(plan: &Plan) -> String {
-    let text = serde_json::to_string_pretty(plan).expect("a plan is plain data");
-    text + "\n"
+/// Returns the SHA-256 of the text of `plan.json` for a plan.
+fn plan_hash(plan: &Plan) -> String {
+    let mut hasher = Hasher(Sha256::new());
+    plan.write_text(&mut hasher)
+        .expect("a plan is plain data, and a hasher takes all bytes");
+    digits(hasher.0)
 }
 
 /// Returns the SHA-256 of a text in lower-case hexadecimal digits.
 pub fn hash(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
+    digits(Sha256::new_with_prefix(text))
+}
+
+fn digits(hasher: Sha256) -> String {
+    let digest = hasher.finalize();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Hash of everything that is written to it.
+struct Hasher(Sha256);
+
+impl Write for Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Returns the recorded end of the run in `dir`; `None` if the run has not ended.

@@ -12,10 +12,21 @@ use std::{
 /// # Errors
 /// If the file cannot be written; the old file then stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_with(path, |file| file.write_all(bytes))
+}
+
+/// Replaces the file at `path` as [`replace`] does, with the bytes that `write` writes.
+///
+/// # Errors
+/// If the file cannot be written; the old file then stays.
+pub fn replace_with(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = path.with_file_name(format!(".{name}.draft"));
     let written = create(&draft).and_then(|mut file| {
-        file.write_all(bytes)?;
+        write(&mut file)?;
         file.sync_all()?;
         fs::rename(&draft, path)
     });

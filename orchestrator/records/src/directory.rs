@@ -134,6 +134,19 @@ pub fn write_text(run_dir: &Path, name: &str, text: &str) -> Result<(), RecordsE
     write_whole(&run_dir.join(name), text)
 }
 
+/// Writes the file `name` in the run directory `run_dir` atomically: `write` gets a file that replaces it.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_with(
+    run_dir: &Path,
+    name: &str,
+    write: impl FnOnce(&mut fs::File) -> io::Result<()>,
+) -> Result<(), RecordsError> {
+    let path = run_dir.join(name);
+    draft::replace_with(&path, write).map_err(Operation::Replace.failed(&path))
+}
+
 /// Writes `texts` as a JSON object to the file `name` in the run directory `run_dir`.
 ///
 /// # Errors

@@ -5,3 +5,4 @@ mod difference;
 pub(crate) mod explain;
 pub(crate) mod graph;
 pub(crate) mod table;
+mod text;

@@ -3,35 +3,37 @@
 use super::{Partition, Telemetry};
 use crate::{cc::CongestionControl, fifo::WirePacket, packet::Kind, semantics::SemanticsRules};
 
-/// Packets sent in one direction of an inter-DC link and not yet delivered to the other partition.
+/// One direction of an inter-DC link, with the packets sent since the last exchange.
 pub struct Channel {
     pub to_dc: u32,
     /// Port at the destination's end of the link.
-    port: u32,
+    pub port: u32,
+    /// Packets that have not been handed over to the destination's inbox.
+    mail: Mail,
+}
+
+/// Packets for one port, on their way from one partition to another. Sender and receiver swap their buffers, so that an
+/// exchange neither copies packets nor allocates memory.
+#[derive(Default)]
+pub struct Mail {
     /// Packets in the order of sending.
-    batches: Vec<PacketBatch>,
+    packets: Vec<WirePacket>,
     /// Telemetry of the packets that carry telemetry, in the order of sending.
     telemetry: Vec<Telemetry>,
 }
 
-/// Batch of up to [`BATCH_PACKETS`] packets. About a hundred batches are sent per window of the parallel simulation;
-/// the receiving partition reuses the emptied ones.
-pub(super) type PacketBatch = Vec<WirePacket>;
-
-/// Maximum number of packets in a batch, 32 kB.
-const BATCH_PACKETS: usize = 1_024;
-
-/// Maximum number of empty batches that a partition keeps for reuse.
-const MAX_SPARE_BATCHES: usize = 256;
-
 impl Channel {
-    pub(super) const fn new(to_dc: u32, port: u32) -> Self {
+    pub(super) fn new(to_dc: u32, port: u32) -> Self {
         Self {
             to_dc,
             port,
-            batches: Vec::new(),
-            telemetry: Vec::new(),
+            mail: Mail::default(),
         }
+    }
+
+    /// Hands the sent packets over to `inbox`, which must be empty.
+    pub fn hand_over(&mut self, inbox: &mut Mail) {
+        std::mem::swap(&mut self.mail, inbox);
     }
 }
 
@@ -40,54 +42,28 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     #[inline]
     pub(super) fn send_to_channel(&mut self, channel: u32, packet: WirePacket) {
         let telemetry = self.take_telemetry(&packet.packet);
-        let channel = &mut self.channels[channel as usize];
-        channel.telemetry.extend(telemetry);
-        match channel
-            .batches
-            .last_mut()
-            .filter(|last| last.len() < BATCH_PACKETS)
-        {
-            Some(last) => last.push(packet),
-            None => {
-                let mut batch = self
-                    .spare_batches
-                    .pop()
-                    .unwrap_or_else(|| Vec::with_capacity(BATCH_PACKETS));
-                batch.push(packet);
-                channel.batches.push(batch);
-            }
-        }
+        let mail = &mut self.channels[channel as usize].mail;
+        mail.telemetry.extend(telemetry);
+        mail.packets.push(packet);
     }
 
-    /// Removes and returns the packets sent to other partitions since the last call, by channel; channels without
-    /// packets are left out.
-    pub fn take_channels(&mut self) -> impl Iterator<Item = Channel> {
-        let full = |channel: &&mut Channel| !channel.batches.is_empty();
+    /// Returns the channels with packets that have not been handed over.
+    pub fn full_channels(&mut self) -> impl Iterator<Item = &mut Channel> {
         self.channels
             .iter_mut()
-            .filter(full)
-            .map(|channel| Channel {
-                batches: std::mem::take(&mut channel.batches),
-                telemetry: std::mem::take(&mut channel.telemetry),
-                ..*channel
-            })
+            .filter(|channel| !channel.mail.packets.is_empty())
     }
 
-    /// Puts packets from another partition on the wire that ends in this partition.
-    pub fn deliver(&mut self, channel: Channel) {
-        let mut telemetry = channel.telemetry.into_iter();
-        for mut batch in channel.batches {
-            for mut packet in batch.drain(..) {
-                if Self::carries_telemetry(packet.packet.kind)
-                    && let Some(telemetry) = telemetry.next()
-                {
-                    packet.packet.stamp = self.telemetry.insert(telemetry).into();
-                }
-                self.put_on_wire(channel.port, packet);
+    /// Puts the packets in `mail`, from another partition, on the wire that ends at `port`.
+    pub fn deliver(&mut self, port: u32, mail: &mut Mail) {
+        let mut telemetry = mail.telemetry.drain(..);
+        for mut packet in mail.packets.drain(..) {
+            if Self::carries_telemetry(packet.packet.kind)
+                && let Some(telemetry) = telemetry.next()
+            {
+                packet.packet.stamp = self.telemetry.insert(telemetry).into();
             }
-            if self.spare_batches.len() < MAX_SPARE_BATCHES {
-                self.spare_batches.push(batch);
-            }
+            self.put_on_wire(port, packet);
         }
     }
 

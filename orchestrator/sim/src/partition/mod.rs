@@ -38,9 +38,11 @@ mod train;
 
 use lab_records::StoryEvent;
 
-pub use self::{channel::Channel, timers::MAX_TIMEOUTS};
+pub use self::{
+    channel::{Channel, Mail},
+    timers::MAX_TIMEOUTS,
+};
 use self::{
-    channel::PacketBatch,
     dci::Dci,
     faults::PartitionFault,
     nic::Nic,
@@ -100,8 +102,6 @@ pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
     spare_hops: Vec<Vec<IntHop>>,
     /// Packets sent to other partitions since the last exchange, one channel per link.
     channels: Vec<Channel>,
-    /// Empty batches for reuse.
-    spare_batches: Vec<PacketBatch>,
     /// Trace events since the last exchange.
     pub trace: Vec<TraceEvent>,
     filter: &'w TraceFilter,

@@ -66,7 +66,6 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Partition<'w, S, C> {
             held: Slab::default(),
             spare_hops: Vec::new(),
             channels: Vec::new(),
-            spare_batches: Vec::new(),
             trace: Vec::new(),
             filter,
             work: Work::default(),

@@ -5,22 +5,28 @@
 //! partitions can run for one lookahead without messages. Then they exchange packets, and the next window begins. The
 //! number of threads does not change the result.
 //!
+//! Only partitions with packets from others or with events in a window are touched: in a network of hundreds of
+//! datacenters, most have neither. Windows with few events are processed by one thread.
+//!
 //! - `options`, `outcome`: options of a run; its progress and its result
-//! - `shared`: state that the threads share; `worker`: one thread
+//! - `coordinator`: thread that plans the windows; `worker`: any thread; `tally`: results of its part of a step
+//! - `shared`: state that the threads share
 
+mod coordinator;
 mod options;
 mod outcome;
 mod shared;
+mod tally;
 mod worker;
 
 use std::thread;
 
+use self::{coordinator::Coordinator, shared::Shared, worker::Worker};
 pub use self::{
     options::RunOptions,
     outcome::{EndReason, Observer, Outcome, Progress},
 };
-use self::{shared::Shared, worker::Worker};
-use crate::{cc::CongestionControl, partition::Work, semantics::SemanticsRules, world::World};
+use crate::{cc::CongestionControl, semantics::SemanticsRules, world::World};
 
 /// Runs the simulation of `world` to its end, with the threads that the options give.
 ///
@@ -34,27 +40,10 @@ pub fn run<S: SemanticsRules, C: CongestionControl + Send>(
     let threads = options.threads.clamp(1, world.network.dcs.len().max(1));
     let shared = Shared::new(world, options, threads);
     thread::scope(|scope| {
-        for me in 1..threads {
+        for _ in 1..threads {
             let shared = &shared;
-            scope.spawn(move || Worker::new(shared, me).work(None));
+            scope.spawn(move || Worker::new(shared).help());
         }
-        Worker::new(&shared, 0).work(Some(observer));
-    });
-    shared.outcome()
-}
-
-impl Work {
-    /// Adds another partition's counters to these.
-    fn add(&mut self, other: &Self) {
-        self.events += other.events;
-        self.packet_hops += other.packet_hops;
-        self.drops += other.drops;
-        self.buffer_drops += other.buffer_drops;
-        self.reroutes += other.reroutes;
-        self.data_packets += other.data_packets;
-        self.go_backs += other.go_backs;
-        self.timeouts += other.timeouts;
-        self.finished += other.finished;
-        self.not_pinned += other.not_pinned;
-    }
+        Coordinator::new(&shared, observer).run()
+    })
 }

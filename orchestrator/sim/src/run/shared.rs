@@ -2,150 +2,186 @@
 
 use std::{
     any::Any,
-    panic::resume_unwind,
     sync::{
-        Barrier, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        Barrier, Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
 };
 
-use super::{
-    options::RunOptions,
-    outcome::{EndReason, Outcome},
-};
+use super::{options::RunOptions, tally::Tally};
 use crate::{
     cc::CongestionControl,
     network::count,
-    partition::{Channel, Partition, Work},
+    partition::{Mail, Partition},
     semantics::SemanticsRules,
     time::SimTime,
-    trace::TraceEvent,
     world::World,
 };
 
-/// Partition that any thread may claim for one window or one exchange, with its mailboxes.
+/// Partition that any thread may claim for one step, with its inbox.
 pub(super) struct PartitionSlot<'w, S: SemanticsRules, C: CongestionControl> {
     pub partition: Mutex<Partition<'w, S, C>>,
-    /// Packets from other partitions, which are delivered in the next exchange.
-    pub inbox: Mutex<Vec<Channel>>,
-    /// Trace events of the window, which the observer has not received yet.
-    pub trace: Mutex<Vec<TraceEvent>>,
-    /// Counters as of the end of the last window.
-    pub work: Mutex<Work>,
-    /// Status as of the last exchange; constant during a window.
-    pub status: Mutex<PartitionStatus>,
+    pub inbox: Mutex<Inbox>,
 }
 
-/// Status that a partition publishes at an exchange.
-#[derive(Clone, Copy, Default)]
+/// Packets from other partitions, which are delivered in the next exchange.
+pub(super) struct Inbox {
+    /// Packets for each port of the partition, in the order of the ports.
+    mail: Vec<Mail>,
+    first_port: u32,
+    /// Ports with packets.
+    full: Vec<u32>,
+}
+
+/// Status that a partition publishes after a step, for the thread that plans the next step.
+#[derive(Default)]
 pub(super) struct PartitionStatus {
-    /// Time of the partition's next event; [`SimTime::MAX`] if no event is scheduled.
-    pub next: SimTime,
     /// True if any event that can send packets is scheduled.
-    pub has_work: bool,
-    /// Number of flows that have finished.
-    pub finished: u64,
-    /// Number of events processed so far.
-    pub events: u64,
+    has_work: AtomicBool,
     /// Number of events processed in the last window, as an estimate for the next one.
-    pub recent: u64,
+    recent: AtomicU64,
+}
+
+/// Step in which each listed partition is processed once, by any thread.
+pub(super) struct Task {
+    pub step: Step,
+    /// Partitions to process, by datacenter; threads claim them in this order.
+    pub dcs: Vec<u32>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    /// Delivers the packets in the partition's inbox.
+    Exchange,
+    /// Processes all events before this time.
+    Advance(SimTime),
+    /// Ends the threads.
+    End,
 }
 
 /// State that all threads of a run share.
 pub(super) struct Shared<'w, S: SemanticsRules, C: CongestionControl> {
     pub world: &'w World<'w, S, C>,
     pub until: SimTime,
+    pub threads: usize,
+    /// Meeting point of all threads, at the beginning and at the end of a shared task.
     pub barrier: Barrier,
     /// Partitions, indexed by datacenter.
     pub slots: Vec<PartitionSlot<'w, S, C>>,
-    /// Number of partitions claimed in the current window.
-    pub advanced: AtomicUsize,
-    /// Number of partitions claimed in the current exchange.
-    pub exchanged: AtomicUsize,
+    /// Time of each partition's next event in picoseconds, indexed by datacenter; [`SimTime::MAX`] if no event is
+    /// scheduled. It is apart from the other data because every window reads all times.
+    next: Vec<AtomicU64>,
+    statuses: Vec<PartitionStatus>,
+    /// Current task.
+    pub task: RwLock<Task>,
+    /// Number of partitions that have been claimed in the current task.
+    pub claimed: AtomicUsize,
+    /// Results of the helping threads in the current task.
+    pub tally: Mutex<Tally>,
     /// True once the observer has stopped the run or a thread has panicked.
     pub stop: AtomicBool,
-    /// Value of `stop` that each thread read at the last exchange.
-    pub is_ending: Vec<AtomicBool>,
     pub panic: Mutex<Option<Box<dyn Any + Send>>>,
-    ended: Mutex<Option<(EndReason, SimTime)>>,
 }
 
 impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
     pub fn new(world: &'w World<'w, S, C>, options: &'w RunOptions, threads: usize) -> Self {
-        let slot = |dc| PartitionSlot {
-            partition: Mutex::new(Partition::new(world, dc, &options.trace_filter)),
-            inbox: Mutex::default(),
-            trace: Mutex::default(),
-            work: Mutex::default(),
-            status: Mutex::default(),
-        };
-        Self {
+        let dcs = 0..count(world.network.dcs.len());
+        let slots: Vec<_> = dcs
+            .map(|dc| {
+                let ports = &world.network.dcs[dc as usize].ports;
+                PartitionSlot {
+                    partition: Mutex::new(Partition::new(world, dc, &options.trace_filter)),
+                    inbox: Mutex::new(Inbox {
+                        mail: ports.clone().map(|_| Mail::default()).collect(),
+                        first_port: ports.start,
+                        full: Vec::new(),
+                    }),
+                }
+            })
+            .collect();
+        let shared = Self {
             world,
             until: options.until.unwrap_or(SimTime::MAX),
+            threads,
             barrier: Barrier::new(threads),
-            slots: (0..count(world.network.dcs.len())).map(slot).collect(),
-            advanced: AtomicUsize::new(0),
-            exchanged: AtomicUsize::new(0),
+            next: slots.iter().map(|_| AtomicU64::new(u64::MAX)).collect(),
+            statuses: slots.iter().map(|_| PartitionStatus::default()).collect(),
+            slots,
+            task: RwLock::new(Task {
+                step: Step::Exchange,
+                dcs: Vec::new(),
+            }),
+            claimed: AtomicUsize::new(0),
+            tally: Mutex::default(),
             stop: AtomicBool::new(false),
-            is_ending: (0..threads).map(|_| AtomicBool::new(false)).collect(),
             panic: Mutex::default(),
-            ended: Mutex::default(),
-        }
-    }
-
-    /// Ends the run for `reason`; all events before `horizon` have been processed.
-    pub fn close(&self, horizon: SimTime, reason: EndReason) {
-        let end = |slot: &PartitionSlot<'_, S, C>| match reason {
-            EndReason::Finished => lock(&slot.partition).last_finish(),
-            EndReason::Until => self.until,
-            EndReason::Stuck | EndReason::Stopped => lock(&slot.partition).now(),
         };
-        let end = self.slots.iter().map(end).max().unwrap_or(SimTime::ZERO);
-        for slot in &self.slots {
-            let mut partition = lock(&slot.partition);
-            partition.close(horizon.max(end));
-            lock(&slot.trace).append(&mut partition.trace);
+        for (dc, slot) in (0u32..).zip(&shared.slots) {
+            shared.publish(dc, &lock(&slot.partition));
         }
-        *lock(&self.ended) = Some((reason, end));
+        shared
     }
 
-    /// Returns the sum of all partitions' counters.
-    pub fn work(&self) -> Work {
-        let mut work = Work::default();
-        for slot in &self.slots {
-            work.add(&lock(&slot.work));
-        }
-        work
+    /// Publishes the status of the partition of `dc`.
+    pub fn publish(&self, dc: u32, partition: &Partition<'_, S, C>) {
+        let next = partition.next_time().unwrap_or(SimTime::MAX);
+        self.next[dc as usize].store(next.picos(), Ordering::Relaxed);
+        let status = &self.statuses[dc as usize];
+        status
+            .has_work
+            .store(partition.has_work(), Ordering::Relaxed);
     }
 
-    /// Returns the result of the run, after all threads have ended.
-    ///
-    /// # Panics
-    /// Panics if a thread panicked.
-    pub fn outcome(self) -> Outcome {
-        if let Some(panic) = lock(&self.panic).take() {
-            resume_unwind(panic);
-        }
-        let mut unfinished: Vec<u32> = Vec::new();
-        for slot in &self.slots {
-            unfinished.extend(lock(&slot.partition).unfinished());
-        }
-        unfinished.sort_unstable();
-        let ended = *lock(&self.ended);
-        let (reason, end) = ended.unwrap_or((EndReason::Stopped, SimTime::ZERO));
-        Outcome {
-            end,
-            work: self.work(),
-            reason,
-            unfinished,
-        }
+    /// Publishes the number of events that the partition of `dc` processed in this window.
+    pub fn publish_recent(&self, dc: u32, events: u64) {
+        let status = &self.statuses[dc as usize];
+        status.recent.store(events, Ordering::Relaxed);
     }
 
-    /// Returns true if any thread had read `stop` as true at the last exchange.
-    pub fn is_ending(&self) -> bool {
-        self.is_ending
+    /// Returns the number of events that the partition of `dc` processed in its last window.
+    pub fn recent(&self, dc: u32) -> u64 {
+        self.statuses[dc as usize].recent.load(Ordering::Relaxed)
+    }
+
+    /// Returns the time of the next event of all partitions; [`SimTime::MAX`] if no event is scheduled.
+    pub fn next(&self) -> SimTime {
+        let times = self.next.iter().map(|next| next.load(Ordering::Relaxed));
+        times.min().map_or(SimTime::MAX, SimTime::from_picos)
+    }
+
+    /// Returns the partitions that have events before `horizon`, in the order of the datacenters.
+    pub fn due(&self, horizon: SimTime) -> impl Iterator<Item = u32> {
+        let times = (0u32..).zip(&self.next);
+        times
+            .filter(move |(_, next)| next.load(Ordering::Relaxed) < horizon.picos())
+            .map(|(dc, _)| dc)
+    }
+
+    /// Returns true if any event that can send packets is scheduled.
+    pub fn has_work(&self) -> bool {
+        self.statuses
             .iter()
-            .any(|flag| flag.load(Ordering::Relaxed))
+            .any(|status| status.has_work.load(Ordering::Relaxed))
+    }
+}
+
+impl Inbox {
+    /// Returns the packets for `port`, a port of the partition, which are about to be added; the port must be empty.
+    pub fn open(&mut self, port: u32) -> &mut Mail {
+        self.full.push(port);
+        &mut self.mail[(port - self.first_port) as usize]
+    }
+
+    /// Calls `deliver` with the packets for each port and empties the inbox.
+    pub fn empty(&mut self, mut deliver: impl FnMut(u32, &mut Mail)) {
+        for port in self.full.drain(..) {
+            deliver(port, &mut self.mail[(port - self.first_port) as usize]);
+        }
+    }
+
+    /// Returns true if no port has packets.
+    pub const fn is_empty(&self) -> bool {
+        self.full.is_empty()
     }
 }
 

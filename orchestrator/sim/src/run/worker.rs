@@ -1,168 +1,89 @@
 //! One thread of a run.
 
 use std::{
-    cmp::Reverse,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{PoisonError, atomic::Ordering},
 };
 
 use super::{
-    outcome::{EndReason, Observer, Progress},
-    shared::{PartitionSlot, PartitionStatus, Shared, lock},
+    shared::{Shared, Step, Task, lock},
+    tally::Tally,
 };
-use crate::{cc::CongestionControl, semantics::SemanticsRules, time::SimTime, trace::TraceEvent};
+use crate::{cc::CongestionControl, semantics::SemanticsRules, time::SimTime};
 
 /// Thread that claims partitions one after another.
 pub(super) struct Worker<'s, 'w, S: SemanticsRules, C: CongestionControl> {
     shared: &'s Shared<'w, S, C>,
-    me: usize,
 }
 
 impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
-    pub const fn new(shared: &'s Shared<'w, S, C>, me: usize) -> Self {
-        Self { shared, me }
+    pub const fn new(shared: &'s Shared<'w, S, C>) -> Self {
+        Self { shared }
     }
 
-    /// Runs windows until the run ends. Only one thread gets the observer.
-    pub fn work(&self, mut observer: Option<&mut dyn Observer>) {
-        let mut horizon = SimTime::ZERO;
+    /// Takes part in all shared tasks until the run ends.
+    pub fn help(&self) {
+        let shared = self.shared;
+        let mut tally = Tally::default();
         loop {
-            self.guarded(Self::exchange);
-            self.shared.barrier.wait();
-            let statuses = self.statuses();
-            let next = statuses
-                .iter()
-                .map(|status| status.next)
-                .min()
-                .unwrap_or(SimTime::MAX);
-            if let Some(reason) = self.end_reason(next, &statuses) {
-                if let Some(observer) = observer {
-                    self.shared.close(horizon, reason);
-                    self.report(horizon, observer);
-                }
+            shared.barrier.wait();
+            let task = shared.task.read().unwrap_or_else(PoisonError::into_inner);
+            if matches!(task.step, Step::End) {
                 return;
             }
-            let lookahead = self.shared.world.lookahead;
-            horizon = next.saturating_add(lookahead).min(self.shared.until);
-            self.guarded(|worker| worker.advance(horizon, &statuses));
-            self.shared.barrier.wait();
-            if let Some(observer) = &mut observer {
-                self.report(horizon, *observer);
-            }
+            self.perform(&task, &mut tally);
+            drop(task);
+            lock(&shared.tally).append(&mut tally);
+            shared.barrier.wait();
         }
     }
 
-    /// Executes `step`. If it panics, all threads are stopped, because they would wait at the barrier forever.
-    fn guarded(&self, step: impl FnOnce(&Self)) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| step(self))) {
-            *lock(&self.shared.panic) = Some(panic);
-            self.shared.stop.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Delivers the packets of the last window and publishes the partitions' status.
-    fn exchange(&self) {
+    /// Processes partitions of `task` until all are claimed. If it panics, the run is stopped; the other threads would
+    /// wait at the barrier forever if the panic went on.
+    pub fn perform(&self, task: &Task, tally: &mut Tally) {
         let shared = self.shared;
-        let is_ending = shared.stop.load(Ordering::Relaxed);
-        shared.is_ending[self.me].store(is_ending, Ordering::Relaxed);
-        while let Some(slot) = self.claim(&shared.exchanged, |index| index) {
-            let mut partition = lock(&slot.partition);
-            for channel in std::mem::take(&mut *lock(&slot.inbox)) {
-                partition.deliver(channel);
+        let claim = || task.dcs.get(shared.claimed.fetch_add(1, Ordering::Relaxed));
+        let perform = || {
+            while let Some(&dc) = claim() {
+                match task.step {
+                    Step::Exchange => self.exchange(dc),
+                    Step::Advance(horizon) => self.advance(dc, horizon, tally),
+                    Step::End => {}
+                }
             }
-            let mut status = lock(&slot.status);
-            *status = PartitionStatus {
-                next: partition.next_time().unwrap_or(SimTime::MAX),
-                has_work: partition.has_work(),
-                finished: partition.work.finished,
-                events: partition.work.events,
-                recent: partition.work.events - status.events,
-            };
-        }
-        // No thread reads the counter before the barrier.
-        if self.me == 0 {
-            shared.advanced.store(0, Ordering::Relaxed);
-        }
-    }
-
-    fn statuses(&self) -> Vec<PartitionStatus> {
-        self.shared
-            .slots
-            .iter()
-            .map(|slot| *lock(&slot.status))
-            .collect()
-    }
-
-    /// Returns the reason why the run must end now; `None` if the run continues. All threads get the same result.
-    fn end_reason(&self, next: SimTime, statuses: &[PartitionStatus]) -> Option<EndReason> {
-        let flows = self.shared.world.flows.len() as u64;
-        let finished: u64 = statuses.iter().map(|status| status.finished).sum();
-        if self.shared.is_ending() {
-            Some(EndReason::Stopped)
-        } else if finished == flows {
-            Some(EndReason::Finished)
-        } else if !statuses.iter().any(|status| status.has_work) {
-            Some(EndReason::Stuck)
-        } else if next >= self.shared.until {
-            Some(EndReason::Until)
-        } else {
-            None
-        }
-    }
-
-    /// Processes all events before `horizon`. The busiest partitions come first, so that no thread starts a large
-    /// partition when the other threads are done.
-    fn advance(&self, horizon: SimTime, statuses: &[PartitionStatus]) {
-        let shared = self.shared;
-        let mut order: Vec<usize> = (0..statuses.len()).collect();
-        order.sort_by_key(|&dc| Reverse(statuses[dc].recent));
-        while let Some(slot) = self.claim(&shared.advanced, |index| order[index]) {
-            let mut partition = lock(&slot.partition);
-            partition.run_until(horizon);
-            for channel in partition.take_channels() {
-                lock(&shared.slots[channel.to_dc as usize].inbox).push(channel);
-            }
-            lock(&slot.trace).append(&mut partition.trace);
-            *lock(&slot.work) = partition.work;
-        }
-        if shared.world.failure().is_some() {
-            shared.stop.store(true, Ordering::Relaxed);
-        }
-        if self.me == 0 {
-            shared.exchanged.store(0, Ordering::Relaxed);
-        }
-    }
-
-    /// Claims the next partition and returns it; `None` if all partitions are claimed. `dc_at` maps the number of
-    /// earlier claims to a datacenter.
-    fn claim(
-        &self,
-        claimed: &AtomicUsize,
-        dc_at: impl Fn(usize) -> usize,
-    ) -> Option<&'s PartitionSlot<'w, S, C>> {
-        let index = claimed.fetch_add(1, Ordering::Relaxed);
-        let slots = &self.shared.slots;
-        (index < slots.len()).then(|| &slots[dc_at(index)])
-    }
-
-    /// Passes the trace events before `horizon` to the observer, ordered by time, then datacenter.
-    fn report(&self, horizon: SimTime, observer: &mut dyn Observer) {
-        let shared = self.shared;
-        let mut trace = Vec::new();
-        for slot in &shared.slots {
-            trace.append(&mut lock(&slot.trace));
-        }
-        trace.sort_by_key(TraceEvent::at);
-        for event in trace {
-            observer.on_event(event);
-        }
-        let progress = Progress {
-            now: horizon,
-            work: shared.work(),
-            flows: shared.world.flows.len() as u64,
         };
-        if !observer.on_progress(progress) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(perform)) {
+            *lock(&shared.panic) = Some(panic);
             shared.stop.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Delivers the packets that other partitions sent to the partition of `dc` in the last window.
+    fn exchange(&self, dc: u32) {
+        let slot = &self.shared.slots[dc as usize];
+        let mut partition = lock(&slot.partition);
+        lock(&slot.inbox).empty(|port, mail| partition.deliver(port, mail));
+        self.shared.publish(dc, &partition);
+    }
+
+    /// Processes all events of the partition of `dc` before `horizon`.
+    fn advance(&self, dc: u32, horizon: SimTime, tally: &mut Tally) {
+        let shared = self.shared;
+        let mut partition = lock(&shared.slots[dc as usize].partition);
+        partition.run_until(horizon);
+        for channel in partition.full_channels() {
+            let mut inbox = lock(&shared.slots[channel.to_dc as usize].inbox);
+            if inbox.is_empty() {
+                tally.mailed.push(channel.to_dc);
+            }
+            channel.hand_over(inbox.open(channel.port));
+        }
+        if !partition.trace.is_empty() {
+            tally.traced.push(dc);
+        }
+        let work = std::mem::take(&mut partition.work);
+        tally.work.add(&work);
+        shared.publish_recent(dc, work.events);
+        shared.publish(dc, &partition);
     }
 }

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, net::Ipv4Addr};
 use lab_plan::{Connection, Flow, Plan, connections};
 use lab_policy::FlowTuple;
 use lab_units::NodeId;
+use rustc_hash::FxHashMap;
 
 use crate::time::SimTime;
 
@@ -79,7 +80,7 @@ pub(super) fn of_connections(plan: &Plan, flows: &[&Flow]) -> Vec<FlowIdentity> 
 
 /// Number of each five-tuple in order of first use, which serves as its 64-bit key in flow tables.
 #[derive(Debug, Default)]
-struct TupleKeys(BTreeMap<(Ipv4Addr, Ipv4Addr, u16), u64>);
+struct TupleKeys(FxHashMap<(Ipv4Addr, Ipv4Addr, u16), u64>);
 
 impl TupleKeys {
     fn of(&mut self, tuple: FlowTuple) -> u64 {
