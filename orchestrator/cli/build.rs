@@ -18,6 +18,9 @@ fn main() {
     ]) {
         println!("cargo:rerun-if-changed={log}");
     }
+    for path in BESIDE_SOURCES {
+        println!("cargo:rerun-if-changed={path}");
+    }
     for folder in FOLDERS {
         let sources = |path: &Path| {
             println!("cargo:rerun-if-changed={}", path.join("src").display());
@@ -93,6 +96,9 @@ fn git(arguments: &[&str]) -> Option<String> {
 }
 
 const SCENARIOS: &str = "../../scenarios";
+
+/// Files beside the sources that the program is built from.
+const BESIDE_SOURCES: [&str; 3] = ["../../Cargo.toml", "../../Cargo.lock", "../topologies/data"];
 
 /// Folders with the sources of the workspace.
 const FOLDERS: [&str; 4] = [

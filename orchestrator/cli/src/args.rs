@@ -210,16 +210,17 @@ A suite is a list of scenarios with assertions, such as `unfinished == 0`,
 The exit code is 0 if all hold, 1 if one does not, 4 if a run is inconclusive.";
 
 const SWEEP_EXAMPLES: &str = "\
-Two loads, ten seeds and three delays at which LCMP's delay score saturates, twenty cells a delay:
+Two loads and ten seeds at each of three values of LCMP's max_delay, 60 cells:
   lcmp-lab sweep scenarios/8dc.yaml --set load=0.3,0.8 --set seed=1..10 \\
     --set 'policies[lcmp].max_delay=131072 us,262144 us,524288 us' --set repetitions=1
-The same axes in a file, for all graphs of the Topology Zoo, in trains of packets:
-  lcmp-lab sweep scenarios/sweeps/zoo.yaml --trains
+A sweep file: all graphs of the Topology Zoo, two sets of candidates, two loads, three seeds:
+  lcmp-lab sweep scenarios/sweeps/zoo.yaml
 
-A cell is a scenario with one value of each axis; all its policies meet the same flows, and cells
-that differ in the seed alone are draws of one point. A cell that has results is not run again: the
-same command goes on where it was interrupted, and a changed value or program runs what it changes.
-The exit code is 4 if a cell failed, with its message in the page's list; all others are run.";
+A cell is a scenario with one value of each axis; all its policies have the same flows, and cells
+that differ in the seed alone are draws of one point. The same command goes on where a sweep was
+interrupted: cells with results are not run again. After a change it runs the cells whose values
+changed; after a change of the program, all of them. The exit code is 4 if a cell failed, has not
+ended, or its run is not valid; the page lists these cells.";
 
 const BUNDLE_EXAMPLES: &str = "\
 A run for others, who check it without trusting its files:

@@ -178,6 +178,25 @@ fn what_is_no_sweep_is_refused_before_anything_runs() {
         assert_eq!(out.exit, Some(2), "{axis}: {out:?}");
         assert!(out.stderr.contains(message), "{axis}: {out:?}");
     }
+    for (arguments, message) in [
+        (
+            ["--set", "load=0.3,30%"],
+            "two cells of the sweep are the same",
+        ),
+        (["--baseline", "wcmp"], "has no policy `wcmp` to compare"),
+        (
+            ["--policies", "ecmp,wcmp"],
+            "has no policy `wcmp` to compare",
+        ),
+    ] {
+        let out = sweep(folder.path(), &arguments);
+        assert_eq!(out.exit, Some(2), "{arguments:?}: {out:?}");
+        assert!(out.stderr.contains(message), "{arguments:?}: {out:?}");
+    }
+    let loads = folder_with(&SCENARIO.replace("load: 0.2", "load: [0.2, 0.4]"));
+    let out = sweep(loads.path(), &[]);
+    assert_eq!(out.exit, Some(2), "{out:?}");
+    assert!(out.stderr.contains("--set load=0.2,0.4"), "{out:?}");
     let large = ["--set", "seed=1..10000", "--set", "repetitions=1..1000"];
     let out = sweep(folder.path(), &large);
     assert_eq!(out.exit, Some(2), "{out:?}");

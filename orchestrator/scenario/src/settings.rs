@@ -66,7 +66,7 @@ pub enum Misfit {
     #[error("has no item of this name (hint: there are {0})")]
     NoItem(String),
     #[error(
-        "is replaced by the keys of the extended scenarios (hint: a sweep's `scenario` may be a list)"
+        "is merged before keys are set, so it cannot be an axis (hint: a sweep's `scenario` may be a list)"
     )]
     WrittenOut,
 }

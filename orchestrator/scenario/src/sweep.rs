@@ -361,6 +361,16 @@ baseline: ecmp
     }
 
     #[test]
+    fn the_guides_sweep_is_valid() {
+        let guide = include_str!("../../../scenarios/README.md");
+        let start = guide.find("# grid.yaml").unwrap();
+        let text = guide[start..].split("```").next().unwrap();
+        let sweep = parse_sweep("grid.yaml", text.as_bytes()).unwrap();
+        let lengths = sweep.axes.iter().map(|axis| axis.values.len());
+        assert_eq!(lengths.collect::<Vec<_>>(), [2, 2, 1, 10]);
+    }
+
+    #[test]
     fn a_star_stands_for_all_graphs_of_the_zoo() {
         let all: Axis = "topology=zoo:*".parse().unwrap();
         assert_eq!(all.values.len(), 276);

@@ -41,7 +41,7 @@ pub struct BaseScenario {
     pub files: Files,
 }
 
-/// SweepCell of a sweep: a scenario to simulate.
+/// Cell of a sweep: a scenario to simulate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepCell {
     /// Number of the cell in the grid.

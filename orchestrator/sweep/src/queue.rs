@@ -1,4 +1,4 @@
-//! CellQueue of cells: the order in which they start, and the estimate of the remaining time.
+//! Queue of cells: the order in which they start, and the estimate of the remaining time.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -1,7 +1,7 @@
 //! Directory of a sweep: its manifest, and a file for each cell that has ended.
 //!
-//! Every file is written whole, under another name, and then renamed. So processes of several machines can write into
-//! one directory on a shared file system, and whatever is killed leaves no file that is half written.
+//! Every file is written under another name and then renamed, so a killed process leaves no half-written file. One sweep
+//! at a time uses a directory; others may read it meanwhile.
 
 use std::{
     collections::BTreeSet,
@@ -131,18 +131,26 @@ impl Store {
         read(&self.path(FAILURES, identity))
     }
 
-    /// Writes the results of a cell and what it cost, and removes the message of an earlier failure.
+    /// Writes the results of a cell and what it cost.
     ///
     /// # Errors
     /// If a file cannot be written.
     pub fn write(&self, numbers: &CellNumbers, cost: CellCost) -> Result<(), StoreError> {
         let identity = &numbers.identity;
         write(&self.path(COSTS, identity), &cost)?;
-        write(&self.path(RESULTS, identity), numbers)?;
-        match fs::remove_file(self.path(FAILURES, identity)) {
+        write(&self.path(RESULTS, identity), numbers)
+    }
+
+    /// Removes the message of a cell that failed earlier and runs again.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn forget_failure(&self, identity: &str) -> Result<(), StoreError> {
+        let path = self.path(FAILURES, identity);
+        match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError {
                 action: "remove",
-                path: self.path(FAILURES, identity),
+                path,
                 error,
             }),
             _ => Ok(()),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     document,
-    effects::{Effect, effects},
+    effects::{Effect, P99, Slice, effects},
     figures,
     numbers::CellNumbers,
     point::{Point, PointCells},
@@ -97,6 +97,13 @@ impl SweepAnswer {
         }
     }
 
+    /// Returns the effects of `policy` on the p99 of the flows in `slice`.
+    pub(super) fn p99(&self, policy: &str, slice: Slice) -> impl Iterator<Item = &Effect> {
+        self.effects.iter().filter(move |it| {
+            it.policy == policy && it.slice == slice && it.statistic == P99.name()
+        })
+    }
+
     /// Returns the labels of the policies that are compared with the baseline, in the order of the scenarios.
     pub(super) fn compared(&self) -> Vec<&str> {
         let mut labels: Vec<&str> = Vec::new();
@@ -128,12 +135,27 @@ impl Answer for SweepAnswer {
             );
             Check::inconclusive("failed-cells", reason)
         });
+        let doubted: Vec<&CellProblem> = self.problems.iter().filter(|it| !it.is_failed).collect();
+        let doubts = doubted.first().map(|first| {
+            let reason = format!(
+                "{} of {} cells are not valid, the first is `{}`: {}",
+                doubted.len(),
+                self.cells,
+                first.cell,
+                first.problem
+            );
+            Check::not_clean(reason)
+        });
         let waiting = self.cells - self.done - failed.len();
         let unfinished = (waiting > 0).then(|| {
             let reason = format!("{waiting} of {} cells have not ended", self.cells);
             Check::inconclusive("waiting-cells", reason)
         });
-        failures.into_iter().chain(unfinished).collect()
+        failures
+            .into_iter()
+            .chain(doubts)
+            .chain(unfinished)
+            .collect()
     }
 
     fn text(&self) -> String {

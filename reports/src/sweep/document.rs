@@ -1,5 +1,7 @@
 //! Document of a sweep.
 
+use std::collections::BTreeMap;
+
 use lab_units::show::counted;
 
 use super::{
@@ -65,8 +67,8 @@ pub fn document<'a>(sweep: &'a SweepAnswer, figures: &'a [Captioned]) -> Documen
 const MAX_ROWS: usize = 40;
 
 const POINTS: &str = "A change is the geometric mean, over the draws (seeds and repetitions), of the policy's p99 ÷ the \
-     baseline's p99 for the same flows. Brackets are Student's 95 % intervals over the draws. A dash: all draws together \
-     have too few flows for a p99, or flows did not finish.";
+     baseline's p99 for the same flows. Brackets are Student's 95 % intervals over the draws. A dash: a draw has too few \
+     flows for a p99, or did not finish them.";
 
 fn lead(sweep: &SweepAnswer) -> String {
     let failed = sweep.problems.iter().filter(|it| it.is_failed).count();
@@ -108,7 +110,7 @@ fn outcomes(sweep: &SweepAnswer) -> Table {
     );
     for policy in sweep.compared() {
         for slice in [Slice::All, Slice::WithChoice] {
-            let effects: Vec<&Effect> = p99(sweep, policy, slice).collect();
+            let effects: Vec<&Effect> = sweep.p99(policy, slice).collect();
             if effects.is_empty() {
                 continue;
             }
@@ -118,13 +120,17 @@ fn outcomes(sweep: &SweepAnswer) -> Table {
                 .filter_map(|it| Some(it.change?.value))
                 .collect();
             changes.sort_unstable_by(f64::total_cmp);
-            let median = changes.get(changes.len().saturating_sub(1) / 2);
+            let middle = changes.len() / 2;
+            let median = changes.get(middle).map(|&upper| {
+                let lower = changes[middle - (1 - changes.len() % 2)];
+                f64::midpoint(lower, upper)
+            });
             let counts = OUTCOMES.map(|(outcome, _)| text::number(count(outcome) as u64).into());
             table.push(
                 [Cell::from(policy), slice.name().into()]
                     .into_iter()
                     .chain(counts)
-                    .chain([Cell::of(median.map(|&change| text::change(change)))]),
+                    .chain([Cell::of(median.map(text::change))]),
             );
         }
     }
@@ -137,16 +143,6 @@ const OUTCOMES: [(EffectOutcome, &str); 4] = [
     (EffectOutcome::Worse, "worse"),
     (EffectOutcome::Unknown, "cannot tell"),
 ];
-
-fn p99<'a>(sweep: &'a SweepAnswer, policy: &str, slice: Slice) -> impl Iterator<Item = &'a Effect> {
-    let is_wanted = move |it: &&Effect| it.slice == slice && it.statistic == "p99";
-    let of_policy: Vec<&Effect> = sweep
-        .effects
-        .iter()
-        .filter(|it| it.policy == policy)
-        .collect();
-    of_policy.into_iter().filter(is_wanted)
-}
 
 /// Returns the table of all points: what each is, and the change of every policy's p99.
 fn points(sweep: &SweepAnswer) -> Table {
@@ -164,6 +160,15 @@ fn points(sweep: &SweepAnswer) -> Table {
         None => "p99".to_owned(),
     }));
     columns.extend(compared.iter().copied().map(Column::numbers));
+    let effects: Vec<BTreeMap<usize, &Effect>> = compared
+        .iter()
+        .map(|policy| {
+            sweep
+                .p99(policy, Slice::All)
+                .map(|it| (it.point, it))
+                .collect()
+        })
+        .collect();
     let mut table = Table::new(columns);
     for (number, point) in sweep.points.iter().enumerate() {
         let mut row = Vec::new();
@@ -174,10 +179,9 @@ fn points(sweep: &SweepAnswer) -> Table {
         row.push(cells(point));
         row.push(flows(point));
         row.push(level(sweep, point));
-        row.extend(compared.iter().map(|policy| {
-            let mut effects = p99(sweep, policy, Slice::All);
-            let effect = effects.find(|it| it.point == number);
-            effect.map_or_else(Cell::none, change)
+        row.extend(effects.iter().map(|of_policy| {
+            let effect = of_policy.get(&number);
+            effect.map_or_else(Cell::none, |effect| change(effect))
         }));
         table.push(row);
     }

@@ -9,7 +9,10 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::numbers::{CellNumbers, CellPolicy, DrawSlowdowns};
-use crate::stats::{Estimate, Interval, SAME, Statistic, student};
+use crate::{
+    stats::{Estimate, Interval, SAME, Statistic, student},
+    text::to_float,
+};
 
 /// Change of a policy's slowdowns against the baseline's at one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,12 +24,12 @@ pub struct Effect {
     pub slice: Slice,
     /// Name of the compared percentile, such as `p99`.
     pub statistic: &'static str,
-    /// Number of draws in which both percentiles are known.
+    /// Number of draws; 0 if a percentile is unknown in one of them.
     pub draws: usize,
-    /// Number of flows of each policy in these draws.
+    /// Number of flows of each policy, over all draws.
     pub flows: u64,
-    /// Relative change of the percentile, a geometric mean over the draws; `None` without draws, or with fewer flows
-    /// than the percentile needs.
+    /// Relative change of the percentile, a geometric mean over the draws; `None` if a draw has unfinished flows there,
+    /// or fewer flows than the percentile needs.
     pub change: Option<Estimate>,
     /// Probability of a change at least as large if there were none; `None` with fewer than two draws.
     pub p_value: Option<f64>,
@@ -58,24 +61,36 @@ pub enum EffectOutcome {
 }
 
 /// Percentile that effects are computed for.
-struct Percentile {
+pub(super) struct Percentile {
     name: &'static str,
     statistic: Statistic,
-    of: fn(&DrawSlowdowns) -> Option<f64>,
+    value: fn(&DrawSlowdowns) -> Option<f64>,
 }
 
-const PERCENTILES: [Percentile; 2] = [
-    Percentile {
-        name: "p50",
-        statistic: Statistic::P50,
-        of: |draw| draw.p50,
-    },
-    Percentile {
-        name: "p99",
-        statistic: Statistic::P99,
-        of: |draw| draw.p99,
-    },
-];
+impl Percentile {
+    pub(super) const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Returns the percentile of a draw; `None` if it falls on an unfinished flow, or the draw has fewer flows than the
+    /// percentile needs.
+    pub(super) fn of(&self, draw: &DrawSlowdowns) -> Option<f64> {
+        let is_enough = draw.flows >= self.statistic.min_values() as u64;
+        (self.value)(draw).filter(|_| is_enough)
+    }
+}
+
+const P50: Percentile = Percentile {
+    name: "p50",
+    statistic: Statistic::P50,
+    value: |draw| draw.p50,
+};
+
+pub(super) const P99: Percentile = Percentile {
+    name: "p99",
+    statistic: Statistic::P99,
+    value: |draw| draw.p99,
+};
 
 /// Maximum expected share of the effects called better or worse for which the opposite or no change is true.
 pub const FALSE_DISCOVERIES: f64 = 0.05;
@@ -94,7 +109,7 @@ pub fn effects(points: &[Vec<&CellNumbers>], baseline: &str) -> Vec<Effect> {
                 if pairs.is_empty() {
                     continue;
                 }
-                effects.extend(PERCENTILES.iter().map(|percentile| Effect {
+                effects.extend([P50, P99].iter().map(|percentile| Effect {
                     point,
                     policy: policy.clone(),
                     slice,
@@ -107,7 +122,8 @@ pub fn effects(points: &[Vec<&CellNumbers>], baseline: &str) -> Vec<Effect> {
     effects
 }
 
-/// Returns the draws of two policies in each cell and repetition: the first's and the second's.
+/// Returns the draws of two policies in each cell and repetition: the first's and the second's. Copies of one draw, such
+/// as listed flows under several seeds, count once.
 fn pairs(cells: &[&CellNumbers], labels: [&str; 2], slice: Slice) -> Vec<[DrawSlowdowns; 2]> {
     let draws = |policy: &'_ CellPolicy| match slice {
         Slice::All => policy.all.clone(),
@@ -121,23 +137,33 @@ fn pairs(cells: &[&CellNumbers], labels: [&str; 2], slice: Slice) -> Vec<[DrawSl
             Some([base, *other.iter().find(same)?])
         })
     };
-    cells.iter().flat_map(in_cell).collect()
+    let mut pairs: Vec<[DrawSlowdowns; 2]> = Vec::new();
+    for pair in cells.iter().flat_map(in_cell) {
+        let is_copy = |other: &[DrawSlowdowns; 2]| {
+            other
+                .iter()
+                .zip(&pair)
+                .all(|(one, other)| one.is_copy_of(other))
+        };
+        if !pairs.iter().any(is_copy) {
+            pairs.push(pair);
+        }
+    }
+    pairs
 }
 
 impl Effect {
     /// Computes an effect from draws, without its point, policy, slice and outcome.
     fn of(pairs: &[[DrawSlowdowns; 2]], percentile: &Percentile) -> Self {
-        let mut flows = 0;
-        let mut logs = Vec::new();
-        for pair in pairs {
-            if let [Some(base), Some(other)] = pair.map(|draw| (percentile.of)(&draw)) {
-                flows += pair[0].flows;
-                logs.push((other / base).ln());
-            }
-        }
-        let is_enough = !logs.is_empty() && flows >= percentile.statistic.min_values() as u64;
-        let mean = logs.iter().sum::<f64>() / float(logs.len().max(1));
-        let change = is_enough.then(|| Estimate {
+        let values = |pair: &[DrawSlowdowns; 2]| {
+            let [base, other] = pair.map(|draw| percentile.of(&draw));
+            Some((other? / base?).ln())
+        };
+        // Without the draws in which a policy lost flows, that policy would look better than it is.
+        let all: Option<Vec<f64>> = pairs.iter().map(values).collect();
+        let logs = all.unwrap_or_default();
+        let mean = logs.iter().sum::<f64>() / count(logs.len().max(1));
+        let change = (!logs.is_empty()).then(|| Estimate {
             value: mean.exp_m1(),
             interval: student(mean, &logs).map(|Interval { low, high }| Interval {
                 low: low.exp_m1(),
@@ -150,7 +176,7 @@ impl Effect {
             slice: Slice::All,
             statistic: percentile.name,
             draws: logs.len(),
-            flows,
+            flows: pairs.iter().map(|pair| pair[0].flows).sum(),
             change,
             p_value: change.and_then(|_| p_value(mean, &logs)),
             outcome: EffectOutcome::Unknown,
@@ -161,9 +187,9 @@ impl Effect {
 /// Returns the two-sided p-value of Student's test that the mean of `values` is zero; `None` with fewer than two
 /// values.
 fn p_value(mean: f64, values: &[f64]) -> Option<f64> {
-    let freedom = float(values.len().checked_sub(1).filter(|&it| it > 0)?);
+    let freedom = count(values.len().checked_sub(1).filter(|&it| it > 0)?);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let error = (squares / freedom / float(values.len())).sqrt();
+    let error = (squares / freedom / count(values.len())).sqrt();
     if error == 0.0 {
         return Some(if mean == 0.0 { 1.0 } else { 0.0 });
     }
@@ -175,10 +201,10 @@ fn p_value(mean: f64, values: &[f64]) -> Option<f64> {
 fn judge(effects: &mut [Effect]) {
     let mut sorted: Vec<f64> = effects.iter().filter_map(|it| it.p_value).collect();
     sorted.sort_unstable_by(f64::total_cmp);
-    let tests = float(sorted.len().max(1));
+    let tests = count(sorted.len().max(1));
     let bound = (1..)
         .zip(&sorted)
-        .filter(|&(rank, &p)| p <= FALSE_DISCOVERIES * float(rank) / tests)
+        .filter(|&(rank, &p)| p <= FALSE_DISCOVERIES * count(rank) / tests)
         .last()
         .map_or(-1.0, |(_, &p)| p);
     for effect in effects {
@@ -196,9 +222,8 @@ fn judge(effects: &mut [Effect]) {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of draws and tests")]
-const fn float(count: usize) -> f64 {
-    count as f64
+fn count(number: usize) -> f64 {
+    to_float(number as u64)
 }
 
 #[cfg(test)]
@@ -275,7 +300,7 @@ mod tests {
                     high: value + 0.1,
                 }),
             }),
-            ..Effect::of(&[], &PERCENTILES[1])
+            ..Effect::of(&[], &P99)
         };
         let mut found = [
             effect(0.04, -0.5),
@@ -310,6 +335,15 @@ mod tests {
     }
 
     #[test]
+    fn copies_of_one_draw_are_no_evidence() {
+        let copies = cell(&[("ecmp", &[4.0, 4.0]), ("lcmp", &[2.0, 2.0])]);
+        let found = effects(&[vec![&copies]], "ecmp");
+        let effect = p99(&found, 0);
+        let found = (effect.draws, effect.p_value, effect.outcome);
+        assert_eq!(found, (1, None, EffectOutcome::Unknown));
+    }
+
+    #[test]
     fn a_percentile_of_too_few_flows_or_of_unfinished_ones_has_no_effect() {
         let mut few = cell(&[("ecmp", &[4.0, 4.0]), ("lcmp", &[2.0, 2.0])]);
         let draws = few.policies.iter_mut().flat_map(|it| &mut it.all);
@@ -319,5 +353,8 @@ mod tests {
         let found = effects(&[vec![&few], vec![&lost]], "ecmp");
         assert_eq!(p99(&found, 0).change, None);
         assert_eq!((p99(&found, 1).draws, p99(&found, 1).change), (0, None));
+        let mut partly = cell(&[("ecmp", &[4.0, 4.0]), ("lcmp", &[2.0, 2.0])]);
+        partly.policies[1].all[1].p99 = None;
+        assert_eq!(p99(&effects(&[vec![&partly]], "ecmp"), 0).change, None);
     }
 }

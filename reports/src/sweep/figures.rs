@@ -2,10 +2,7 @@
 
 use std::path::Path;
 
-use super::{
-    answer::SweepAnswer,
-    effects::{Effect, Slice},
-};
+use super::{answer::SweepAnswer, effects::Slice};
 use crate::{
     error::ReportError,
     figure::{
@@ -39,9 +36,7 @@ fn distribution(sweep: &SweepAnswer) -> Points {
     let labels: Vec<String> = sweep.compared().into_iter().map(str::to_owned).collect();
     let colors = policy_colors(&labels);
     let changes = |slice: Slice, policy: &str| {
-        let is_wanted =
-            |it: &&Effect| it.slice == slice && it.policy == policy && it.statistic == "p99";
-        let effects = sweep.effects.iter().filter(is_wanted);
+        let effects = sweep.p99(policy, slice);
         let mut changes: Vec<f64> = effects.filter_map(|it| Some(it.change?.value)).collect();
         changes.sort_unstable_by(f64::total_cmp);
         changes

@@ -139,6 +139,16 @@ fn draws(slowdowns: Slowdowns) -> Vec<DrawSlowdowns> {
 }
 
 impl DrawSlowdowns {
+    /// Returns true if all numbers are the same as those of `other`, a draw of the same policy.
+    pub(super) fn is_copy_of(&self, other: &Self) -> bool {
+        let repetition = other.repetition;
+        *other
+            == Self {
+                repetition,
+                ..*self
+            }
+    }
+
     fn new(repetition: u32, mut slowdowns: Vec<f64>) -> Self {
         slowdowns.sort_unstable_by(f64::total_cmp);
         let of = |statistic: Statistic| statistic.of(&slowdowns).filter(|it| it.is_finite());

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::numbers::CellNumbers;
+use super::{effects::P99, numbers::CellNumbers};
 
 /// Cells of a sweep that differ in the seed alone.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +42,7 @@ pub struct Point {
 pub struct PolicyLevel {
     /// Label of the policy.
     pub policy: String,
-    /// Geometric mean of the draws' p99 slowdowns; `None` if one of them is unknown.
+    /// Geometric mean of the draws' p99 slowdowns; `None` if one is unknown, or a draw has too few flows.
     pub p99: Option<f64>,
 }
 
@@ -72,7 +72,7 @@ impl PointCells {
         let mut logs = Vec::new();
         for cell in &self.numbers {
             for draw in &cell.policy(policy)?.all {
-                logs.push(draw.p99?.ln());
+                logs.push(P99.of(draw)?.ln());
             }
         }
         let draws = u32::try_from(logs.len()).ok().filter(|&draws| draws > 0)?;

@@ -53,7 +53,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
             }
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(perform)) {
-            *lock(&shared.panic) = Some(panic);
+            lock(&shared.panic).get_or_insert(panic);
             shared.stop.store(true, Ordering::Relaxed);
         }
     }

@@ -35,6 +35,7 @@ pub fn cell(dir: &Path, number: usize, global: &Global) -> Outcome {
         )));
     }
     let cell = manifest.cell(&grid, number).map_err(Failure::usage)?;
+    store.forget_failure(&cell.identity)?;
     let since = Instant::now();
     let ended = simulate(&manifest, &cell, global).and_then(|numbers| {
         let cost = CellCost {

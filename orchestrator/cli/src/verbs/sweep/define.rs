@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_scenario::{Axis, Files, Setting, Sweep, SweepTrains, WrittenOut, is_sweep, parse_sweep};
+use lab_scenario::{
+    Axis, Files, PolicySpec, Scenario, Setting, Sweep, SweepTrains, WrittenOut, is_sweep,
+    parse_sweep,
+};
 use lab_sweep::{BaseScenario, Manifest, Store};
 use sha2::{Digest, Sha256};
 
@@ -38,11 +41,17 @@ pub fn manifest(arguments: &SweepArgs) -> Result<Manifest, Failure> {
     }
     sweep.baseline = arguments.baseline.clone().or(sweep.baseline);
     sweep.trains = arguments.trains.map(SweepTrains::from).or(sweep.trains);
+    if sweep.name.is_empty() || sweep.name.starts_with('.') || sweep.name.contains('/') {
+        return Err(Failure::usage(format_args!(
+            "the sweep's name `{}` is not the name of a folder",
+            sweep.name
+        )));
+    }
     let folder = path.parent().unwrap_or(Path::new(""));
     let scenarios: Result<Vec<_>, Failure> = sweep
         .scenarios
         .iter()
-        .map(|scenario| base(&folder.join(scenario), scenario, &sweep.axes))
+        .map(|scenario| base(&folder.join(scenario), scenario, &sweep))
         .collect();
     Ok(Manifest::new(sweep, version()?, scenarios?))
 }
@@ -62,8 +71,11 @@ fn of_scenario(path: &Path) -> Sweep {
 }
 
 /// Reads a scenario, written out, with all files that it or a value of an axis names.
-fn base(path: &Path, name: &str, axes: &[Axis]) -> Result<BaseScenario, Failure> {
+fn base(path: &Path, name: &str, sweep: &Sweep) -> Result<BaseScenario, Failure> {
     let loaded = load::load(path)?;
+    let axes = &sweep.axes;
+    check_loads(&loaded.scenario, name, axes)?;
+    check_labels(&loaded.scenario, name, sweep)?;
     let path = load::locate(path);
     let shown = path.display().to_string();
     let keys = WrittenOut::read(&shown, &loaded.text, &loaded.files, &loaded.scenario);
@@ -87,6 +99,10 @@ fn base(path: &Path, name: &str, axes: &[Axis]) -> Result<BaseScenario, Failure>
         let mut refused = None;
         let mut accepted = 0;
         for value in &axis.values {
+            // A number names no file, and if one is valid, so are most.
+            if value.is_number() && accepted > 0 {
+                continue;
+            }
             let own = Setting {
                 path: &axis.path,
                 value,
@@ -109,6 +125,47 @@ fn base(path: &Path, name: &str, axes: &[Axis]) -> Result<BaseScenario, Failure>
         }
     }
     Ok(base)
+}
+
+/// Checks that a scenario has one load, or that an axis sets it.
+/// Fails with exit code 2.
+fn check_loads(scenario: &Scenario, name: &str, axes: &[Axis]) -> Result<(), Failure> {
+    let loads = scenario.sweep();
+    if loads.len() < 2 || axes.iter().any(Axis::is_load) {
+        return Ok(());
+    }
+    let listed: Vec<String> = loads.iter().map(ToString::to_string).collect();
+    Err(Failure::usage(format_args!(
+        "`{name}` lists several loads, and a cell has one (hint: `--set load={}`)",
+        listed.join(",")
+    )))
+}
+
+/// Checks that the scenario has the sweep's policies and its baseline, unless an axis changes the policies.
+/// Fails with exit code 2.
+fn check_labels(scenario: &Scenario, name: &str, sweep: &Sweep) -> Result<(), Failure> {
+    let changes_policies = |axis: &Axis| axis.path.to_string() == "policies";
+    if sweep.axes.iter().any(changes_policies) {
+        return Ok(());
+    }
+    let labels: Vec<&str> = scenario.policies.iter().map(PolicySpec::label).collect();
+    let run: Vec<&str> = match sweep.policies.as_slice() {
+        [] => labels.clone(),
+        asked => asked.iter().map(String::as_str).collect(),
+    };
+    let missing = |wanted: &str, known: &[&str]| {
+        Failure::usage(format_args!(
+            "`{name}` has no policy `{wanted}` to compare (hint: there are `{}`)",
+            known.join("`, `")
+        ))
+    };
+    if let Some(wanted) = run.iter().find(|wanted| !labels.contains(wanted)) {
+        return Err(missing(wanted, &labels));
+    }
+    match &sweep.baseline {
+        Some(baseline) if !run.contains(&baseline.as_str()) => Err(missing(baseline, &run)),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the files that the scenario `base`, whose path is `path`, names with `settings`.

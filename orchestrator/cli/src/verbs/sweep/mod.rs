@@ -9,7 +9,7 @@ mod define;
 mod pool;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs::{File, TryLockError},
     path::{Path, PathBuf},
 };
@@ -42,13 +42,14 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
         Some(dir) => dir.clone(),
         None => global.results.join(format!("sweep-{}", manifest.name)),
     };
-    caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
-    let store = Store::create(&dir)?;
-    let _lock = lock(&dir)?;
     let cells = identities(&manifest, &grid);
     if let Some(Err(refused)) = cells.first().filter(|_| cells.iter().all(Result::is_err)) {
         return Err(Failure::usage(refused));
     }
+    refuse_copies(&manifest, &grid, &cells)?;
+    caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
+    let store = Store::create(&dir)?;
+    let _lock = lock(&dir)?;
     let done = store.done()?;
     note_others(&store, &manifest, &done, &cells)?;
     store.write_manifest(&manifest)?;
@@ -105,6 +106,26 @@ fn identities(manifest: &Manifest, grid: &Grid<'_>) -> Vec<Result<String, String
         .collect()
 }
 
+/// Checks that no two cells are the same, such as those of the loads 0.3 and 30 %.
+/// Fails with exit code 2.
+fn refuse_copies(
+    manifest: &Manifest,
+    grid: &Grid<'_>,
+    cells: &[Result<String, String>],
+) -> Result<(), Failure> {
+    let mut known = BTreeMap::new();
+    for (number, cell) in cells.iter().enumerate() {
+        let Ok(identity) = cell else { continue };
+        if let Some(first) = known.insert(identity, number) {
+            let [first, second] = [first, number].map(|it| manifest.name_of(&grid.positions(it)));
+            return Err(Failure::usage(format_args!(
+                "two cells of the sweep are the same: `{first}` and `{second}`"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Says how many cells have results already, and how many results in the directory belong to no cell.
 fn note_others(
     store: &Store,
@@ -112,8 +133,11 @@ fn note_others(
     done: &BTreeSet<String>,
     cells: &[Result<String, String>],
 ) -> Result<(), Failure> {
-    let own = cells.iter().filter_map(|cell| cell.as_ref().ok());
-    let found = own.filter(|identity| done.contains(*identity)).count();
+    let own: BTreeSet<&String> = cells.iter().filter_map(|cell| cell.as_ref().ok()).collect();
+    let found = done
+        .iter()
+        .filter(|identity| own.contains(identity))
+        .count();
     note(&format!(
         "{found} of {} cells have results in {}",
         cells.len(),
@@ -123,16 +147,15 @@ fn note_others(
     if others == 0 {
         return Ok(());
     }
-    let earlier = store.manifest()?;
-    let why = match earlier {
+    let why = match store.manifest()? {
         Some(earlier) if earlier.version != manifest.version => format!(
-            "they were made by lcmp-lab {}, this is {}",
+            ": the last sweep there was of lcmp-lab {}, this is {}",
             earlier.version, manifest.version
         ),
-        _ => "they have other values".to_owned(),
+        _ => String::new(),
     };
     note(&format!(
-        "{others} further results there are not of this sweep's cells: {why}"
+        "{others} other results in the directory belong to earlier definitions of this sweep and are not used{why}"
     ));
     Ok(())
 }

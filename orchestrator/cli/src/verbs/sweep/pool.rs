@@ -2,10 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    env,
     fs::{self, File},
     io,
     os::unix::process::ExitStatusExt,
+    panic::resume_unwind,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
@@ -71,21 +71,26 @@ impl Pool<'_> {
         let mut meter = Meter::new(waiting.len());
         let mut running: BTreeMap<usize, Pid> = BTreeMap::new();
         let mut is_told = false;
+        let mut broken: Option<Failure> = None;
         let (sender, ended) = mpsc::channel();
         loop {
-            while !stop.is_cancelled() && running.len() < self.jobs {
+            while broken.is_none() && !stop.is_cancelled() && running.len() < self.jobs {
                 let Some(number) = queue.start(memory) else {
                     break;
                 };
-                let child = self.start(number, identities[&number])?;
-                let id = i32::try_from(child.id()).expect("Linux's process ids are small");
-                running.insert(number, Pid::from_raw(id));
-                wait_for(child, number, sender.clone());
+                match self.start(number, identities[&number]) {
+                    Ok(child) => {
+                        let id = i32::try_from(child.id()).expect("Linux's process ids are small");
+                        running.insert(number, Pid::from_raw(id));
+                        wait_for(child, number, sender.clone());
+                    }
+                    Err(failure) => broken = Some(failure),
+                }
             }
             if running.is_empty() {
                 break;
             }
-            if stop.is_cancelled() && !is_told {
+            if (broken.is_some() || stop.is_cancelled()) && !is_told {
                 is_told = true;
                 for pid in running.values() {
                     let _ = kill(*pid, Signal::SIGTERM);
@@ -94,16 +99,22 @@ impl Pool<'_> {
             match ended.recv_timeout(TICK) {
                 Ok(end) => {
                     running.remove(&end.number);
-                    let measured = self.conclude(&end, identities[&end.number])?;
-                    queue.end(end.number, measured);
-                    meter.end(&queue, self.jobs, measured.is_none());
+                    let is_stopped = is_told;
+                    match self.conclude(&end, identities[&end.number], is_stopped) {
+                        Ok(measured) => {
+                            queue.end(end.number, measured);
+                            meter.end(&queue, self.jobs, measured.is_none() && !is_stopped);
+                        }
+                        Err(failure) => broken = broken.or(Some(failure)),
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => meter.show(&queue, self.jobs),
                 Err(RecvTimeoutError::Disconnected) => unreachable!("this thread has a sender"),
             }
         }
         meter.finish();
-        remove(&work)
+        let removed = remove(&work);
+        broken.map_or(removed, Err)
     }
 
     /// Estimates the costs of cells. Cells of one point differ in the seed alone and cost the same, so only the first
@@ -147,17 +158,19 @@ impl Pool<'_> {
             let workers: Vec<_> = (0..self.jobs.min(points.len()))
                 .map(|_| scope.spawn(estimate_points))
                 .collect();
-            let costs = workers.into_iter().map(|worker| worker.join());
-            costs.flat_map(|it| it.unwrap_or_default()).collect()
+            let costs = workers
+                .into_iter()
+                .flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            costs.collect()
         })
     }
 
     /// Starts the process of a cell; its standard error goes to a log.
     fn start(&self, number: usize, identity: &str) -> Result<Child, Failure> {
-        let program = env::current_exe().during("find this program")?;
         let log = self.log(identity);
         let file = File::create(&log).during(format_args!("create `{}`", log.display()))?;
-        Command::new(program)
+        // The file of this process, even if another one has taken its place.
+        Command::new("/proc/self/exe")
             .arg("--results")
             .arg(self.store.dir().join(WORK).join(identity))
             .arg("sweep-cell")
@@ -171,13 +184,18 @@ impl Pool<'_> {
     }
 
     /// Removes the files of an ended process; returns the cell's cost, or `None` if it failed, with its message on
-    /// standard error.
-    fn conclude(&self, end: &Ended, identity: &str) -> Result<Option<CellCost>, Failure> {
+    /// standard error, or was stopped.
+    fn conclude(
+        &self,
+        end: &Ended,
+        identity: &str,
+        is_stopped: bool,
+    ) -> Result<Option<CellCost>, Failure> {
         remove(&self.store.dir().join(WORK).join(identity))?;
         if end.status.success() {
             return Ok(self.store.cost(identity)?);
         }
-        if terminal::is_interrupted() {
+        if is_stopped {
             return Ok(None);
         }
         let name = self.manifest.name_of(&self.grid.positions(end.number));
