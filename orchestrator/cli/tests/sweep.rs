@@ -196,7 +196,7 @@ fn what_is_no_sweep_is_refused_before_anything_runs() {
     let loads = folder_with(&SCENARIO.replace("load: 0.2", "load: [0.2, 0.4]"));
     let out = sweep(loads.path(), &[]);
     assert_eq!(out.exit, Some(2), "{out:?}");
-    assert!(out.stderr.contains("--set load=0.2,0.4"), "{out:?}");
+    assert!(out.stderr.contains("--set load=1/5,2/5"), "{out:?}");
     let large = ["--set", "seed=1..10000", "--set", "repetitions=1..1000"];
     let out = sweep(folder.path(), &large);
     assert_eq!(out.exit, Some(2), "{out:?}");
