@@ -1,7 +1,8 @@
-//! `lcmp-lab scenarios`: lists the built-in scenarios, or copies them so that the user can change them.
+//! `lcmp-lab scenarios`: lists the built-in scenarios and sweeps, or copies them so that the user can change them.
 
 use std::path::Path;
 
+use lab_scenario::{is_sweep, parse_sweep};
 use lab_units::show::{self, sides};
 use serde::Serialize;
 
@@ -40,6 +41,18 @@ fn rows() -> Result<Vec<BuiltInScenario>, Failure> {
             continue;
         }
         let name = path.with_extension("").display().to_string();
+        let text = String::from_utf8_lossy(bytes);
+        if is_sweep(&text) {
+            let sweep = parse_sweep(&name, bytes).map_err(|errors| Failure::scenario(&errors))?;
+            let axes: Vec<String> = sweep
+                .axes
+                .iter()
+                .map(|axis| axis.path.to_string())
+                .collect();
+            let description = format!("Sweep over {}, for `lcmp-lab sweep`", axes.join(", "));
+            rows.push(BuiltInScenario { name, description });
+            continue;
+        }
         let folder = path.parent().unwrap_or(Path::new(""));
         let place = |named: &str| builtin::place(&folder.join(named));
         let files = load::needed_files(&name, bytes, place)?;
