@@ -195,7 +195,9 @@ impl Pool<'_> {
         if end.status.success() {
             return Ok(self.store.cost(identity)?);
         }
-        if is_stopped {
+        // A signal from a terminal can end a cell before this process notices the signal.
+        let interrupted = i32::from(Exit::Inconclusive.code());
+        if is_stopped || end.status.code() == Some(interrupted) {
             return Ok(None);
         }
         let name = self.manifest.name_of(&self.grid.positions(end.number));
