@@ -9,13 +9,13 @@ pub struct Channel {
     /// Port at the destination's end of the link.
     pub port: u32,
     /// Packets that have not been handed over to the destination's inbox.
-    mail: Mail,
+    batch: PacketBatch,
 }
 
 /// Packets for one port, on their way from one partition to another. Sender and receiver swap their buffers, so that an
 /// exchange neither copies packets nor allocates memory.
 #[derive(Default)]
-pub struct Mail {
+pub struct PacketBatch {
     /// Packets in the order of sending.
     packets: Vec<WirePacket>,
     /// Telemetry of the packets that carry telemetry, in the order of sending.
@@ -27,13 +27,13 @@ impl Channel {
         Self {
             to_dc,
             port,
-            mail: Mail::default(),
+            batch: PacketBatch::default(),
         }
     }
 
     /// Hands the sent packets over to `inbox`, which must be empty.
-    pub fn hand_over(&mut self, inbox: &mut Mail) {
-        std::mem::swap(&mut self.mail, inbox);
+    pub fn hand_over(&mut self, inbox: &mut PacketBatch) {
+        std::mem::swap(&mut self.batch, inbox);
     }
 }
 
@@ -42,22 +42,22 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     #[inline]
     pub(super) fn send_to_channel(&mut self, channel: u32, packet: WirePacket) {
         let telemetry = self.take_telemetry(&packet.packet);
-        let mail = &mut self.channels[channel as usize].mail;
-        mail.telemetry.extend(telemetry);
-        mail.packets.push(packet);
+        let batch = &mut self.channels[channel as usize].batch;
+        batch.telemetry.extend(telemetry);
+        batch.packets.push(packet);
     }
 
     /// Returns the channels with packets that have not been handed over.
     pub fn full_channels(&mut self) -> impl Iterator<Item = &mut Channel> {
         self.channels
             .iter_mut()
-            .filter(|channel| !channel.mail.packets.is_empty())
+            .filter(|channel| !channel.batch.packets.is_empty())
     }
 
-    /// Puts the packets in `mail`, from another partition, on the wire that ends at `port`.
-    pub fn deliver(&mut self, port: u32, mail: &mut Mail) {
-        let mut telemetry = mail.telemetry.drain(..);
-        for mut packet in mail.packets.drain(..) {
+    /// Puts the packets in `batch`, from another partition, on the wire that ends at `port`.
+    pub fn deliver(&mut self, port: u32, batch: &mut PacketBatch) {
+        let mut telemetry = batch.telemetry.drain(..);
+        for mut packet in batch.packets.drain(..) {
             if Self::carries_telemetry(packet.packet.kind)
                 && let Some(telemetry) = telemetry.next()
             {

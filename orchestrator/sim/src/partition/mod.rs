@@ -39,7 +39,7 @@ mod train;
 use lab_records::StoryEvent;
 
 pub use self::{
-    channel::{Channel, Mail},
+    channel::{Channel, PacketBatch},
     timers::MAX_TIMEOUTS,
 };
 use self::{

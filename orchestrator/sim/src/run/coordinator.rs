@@ -9,7 +9,7 @@ use std::{
 use super::{
     outcome::{EndReason, Observer, Outcome, Progress},
     shared::{Shared, Step, lock},
-    tally::Tally,
+    step_results::StepResults,
     worker::Worker,
 };
 use crate::{
@@ -24,7 +24,7 @@ pub(super) struct Coordinator<'s, 'w, S: SemanticsRules, C: CongestionControl> {
     /// Counters of the whole run so far.
     work: Work,
     /// Results of the current task.
-    tally: Tally,
+    results: StepResults,
     /// Buffer for the trace events of a window.
     trace: Vec<TraceEvent>,
 }
@@ -39,7 +39,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Coordinator<'s, 'w, S, C> 
             shared,
             observer,
             work: Work::default(),
-            tally: Tally::default(),
+            results: StepResults::default(),
             trace: Vec::new(),
         }
     }
@@ -77,19 +77,19 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Coordinator<'s, 'w, S, C> 
 
     /// Delivers the packets of the last window.
     fn exchange(&mut self) {
-        if self.tally.mailed.is_empty() {
+        if self.results.received.is_empty() {
             return;
         }
-        let mut mailed = std::mem::take(&mut self.tally.mailed);
-        self.perform(Step::Exchange, mailed.drain(..));
-        self.tally.mailed = mailed;
+        let mut received = std::mem::take(&mut self.results.received);
+        self.perform(Step::Exchange, received.drain(..));
+        self.results.received = received;
     }
 
     /// Processes all events before `horizon`.
     fn advance(&mut self, horizon: SimTime) {
         let shared = self.shared;
         self.perform(Step::Advance(horizon), shared.due(horizon));
-        self.work.add(&std::mem::take(&mut self.tally.work));
+        self.work.add(&std::mem::take(&mut self.results.work));
         if shared.world.failure().is_some() {
             shared.stop.store(true, Ordering::Relaxed);
         }
@@ -108,17 +108,17 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Coordinator<'s, 'w, S, C> 
         let is_shared = shared.threads > 1 && task.dcs.len() > 1 && expected() >= MIN_SHARED_EVENTS;
         let worker = Worker::new(shared);
         if !is_shared {
-            return worker.perform(&task, &mut self.tally);
+            return worker.perform(&task, &mut self.results);
         }
         // The busiest partitions come first, so that no thread starts a large partition when the others are done.
         task.dcs.sort_by_key(|&dc| Reverse(shared.recent(dc)));
         drop(task);
         shared.barrier.wait();
         let task = shared.task.read().unwrap_or_else(PoisonError::into_inner);
-        worker.perform(&task, &mut self.tally);
+        worker.perform(&task, &mut self.results);
         drop(task);
         shared.barrier.wait();
-        self.tally.append(&mut lock(&shared.tally));
+        self.results.append(&mut lock(&shared.results));
     }
 
     /// Returns the reason why the run must end now; `None` if the run continues.
@@ -140,8 +140,8 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Coordinator<'s, 'w, S, C> 
     /// Passes the trace events before `horizon` to the observer, ordered by time, then datacenter.
     fn report(&mut self, horizon: SimTime) {
         let shared = self.shared;
-        self.tally.traced.sort_unstable();
-        for dc in self.tally.traced.drain(..) {
+        self.results.traced.sort_unstable();
+        for dc in self.results.traced.drain(..) {
             let mut partition = lock(&shared.slots[dc as usize].partition);
             self.trace.append(&mut partition.trace);
         }
@@ -170,7 +170,7 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Coordinator<'s, 'w, S, C> 
         let end = ends.max().unwrap_or(SimTime::ZERO);
         for (dc, slot) in (0u32..).zip(&shared.slots) {
             lock(&slot.partition).close(horizon.max(end));
-            self.tally.traced.push(dc);
+            self.results.traced.push(dc);
         }
         end
     }

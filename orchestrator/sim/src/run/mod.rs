@@ -9,14 +9,14 @@
 //! datacenters, most have neither. Windows with few events are processed by one thread.
 //!
 //! - `options`, `outcome`: options of a run; its progress and its result
-//! - `coordinator`: thread that plans the windows; `worker`: any thread; `tally`: results of its part of a step
+//! - `coordinator`: thread that plans the windows; `worker`: any thread; `step_results`: results of its part of a step
 //! - `shared`: state that the threads share
 
 mod coordinator;
 mod options;
 mod outcome;
 mod shared;
-mod tally;
+mod step_results;
 mod worker;
 
 use std::thread;

@@ -8,11 +8,11 @@ use std::{
     },
 };
 
-use super::{options::RunOptions, tally::Tally};
+use super::{options::RunOptions, step_results::StepResults};
 use crate::{
     cc::CongestionControl,
     network::count,
-    partition::{Mail, Partition},
+    partition::{PacketBatch, Partition},
     semantics::SemanticsRules,
     time::SimTime,
     world::World,
@@ -27,7 +27,7 @@ pub(super) struct PartitionSlot<'w, S: SemanticsRules, C: CongestionControl> {
 /// Packets from other partitions, which are delivered in the next exchange.
 pub(super) struct Inbox {
     /// Packets for each port of the partition, in the order of the ports.
-    mail: Vec<Mail>,
+    batches: Vec<PacketBatch>,
     first_port: u32,
     /// Ports with packets.
     full: Vec<u32>,
@@ -77,7 +77,7 @@ pub(super) struct Shared<'w, S: SemanticsRules, C: CongestionControl> {
     /// Number of partitions that have been claimed in the current task.
     pub claimed: AtomicUsize,
     /// Results of the helping threads in the current task.
-    pub tally: Mutex<Tally>,
+    pub results: Mutex<StepResults>,
     /// True once the observer has stopped the run or a thread has panicked.
     pub stop: AtomicBool,
     pub panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -92,7 +92,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
                 PartitionSlot {
                     partition: Mutex::new(Partition::new(world, dc, &options.trace_filter)),
                     inbox: Mutex::new(Inbox {
-                        mail: ports.clone().map(|_| Mail::default()).collect(),
+                        batches: ports.clone().map(|_| PacketBatch::default()).collect(),
                         first_port: ports.start,
                         full: Vec::new(),
                     }),
@@ -112,7 +112,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
                 dcs: Vec::new(),
             }),
             claimed: AtomicUsize::new(0),
-            tally: Mutex::default(),
+            results: Mutex::default(),
             stop: AtomicBool::new(false),
             panic: Mutex::default(),
         };
@@ -167,15 +167,15 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
 
 impl Inbox {
     /// Returns the packets for `port`, a port of the partition, which are about to be added; the port must be empty.
-    pub fn open(&mut self, port: u32) -> &mut Mail {
+    pub fn open(&mut self, port: u32) -> &mut PacketBatch {
         self.full.push(port);
-        &mut self.mail[(port - self.first_port) as usize]
+        &mut self.batches[(port - self.first_port) as usize]
     }
 
     /// Calls `deliver` with the packets for each port and empties the inbox.
-    pub fn empty(&mut self, mut deliver: impl FnMut(u32, &mut Mail)) {
+    pub fn empty(&mut self, mut deliver: impl FnMut(u32, &mut PacketBatch)) {
         for port in self.full.drain(..) {
-            deliver(port, &mut self.mail[(port - self.first_port) as usize]);
+            deliver(port, &mut self.batches[(port - self.first_port) as usize]);
         }
     }
 

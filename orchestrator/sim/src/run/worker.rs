@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     shared::{Shared, Step, Task, lock},
-    tally::Tally,
+    step_results::StepResults,
 };
 use crate::{cc::CongestionControl, semantics::SemanticsRules, time::SimTime};
 
@@ -24,30 +24,30 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
     /// Takes part in all shared tasks until the run ends.
     pub fn help(&self) {
         let shared = self.shared;
-        let mut tally = Tally::default();
+        let mut results = StepResults::default();
         loop {
             shared.barrier.wait();
             let task = shared.task.read().unwrap_or_else(PoisonError::into_inner);
             if matches!(task.step, Step::End) {
                 return;
             }
-            self.perform(&task, &mut tally);
+            self.perform(&task, &mut results);
             drop(task);
-            lock(&shared.tally).append(&mut tally);
+            lock(&shared.results).append(&mut results);
             shared.barrier.wait();
         }
     }
 
     /// Processes partitions of `task` until all are claimed. If it panics, the run is stopped; the other threads would
     /// wait at the barrier forever if the panic went on.
-    pub fn perform(&self, task: &Task, tally: &mut Tally) {
+    pub fn perform(&self, task: &Task, results: &mut StepResults) {
         let shared = self.shared;
         let claim = || task.dcs.get(shared.claimed.fetch_add(1, Ordering::Relaxed));
         let perform = || {
             while let Some(&dc) = claim() {
                 match task.step {
                     Step::Exchange => self.exchange(dc),
-                    Step::Advance(horizon) => self.advance(dc, horizon, tally),
+                    Step::Advance(horizon) => self.advance(dc, horizon, results),
                     Step::End => {}
                 }
             }
@@ -62,27 +62,27 @@ impl<'s, 'w, S: SemanticsRules, C: CongestionControl> Worker<'s, 'w, S, C> {
     fn exchange(&self, dc: u32) {
         let slot = &self.shared.slots[dc as usize];
         let mut partition = lock(&slot.partition);
-        lock(&slot.inbox).empty(|port, mail| partition.deliver(port, mail));
+        lock(&slot.inbox).empty(|port, batch| partition.deliver(port, batch));
         self.shared.publish(dc, &partition);
     }
 
     /// Processes all events of the partition of `dc` before `horizon`.
-    fn advance(&self, dc: u32, horizon: SimTime, tally: &mut Tally) {
+    fn advance(&self, dc: u32, horizon: SimTime, results: &mut StepResults) {
         let shared = self.shared;
         let mut partition = lock(&shared.slots[dc as usize].partition);
         partition.run_until(horizon);
         for channel in partition.full_channels() {
             let mut inbox = lock(&shared.slots[channel.to_dc as usize].inbox);
             if inbox.is_empty() {
-                tally.mailed.push(channel.to_dc);
+                results.received.push(channel.to_dc);
             }
             channel.hand_over(inbox.open(channel.port));
         }
         if !partition.trace.is_empty() {
-            tally.traced.push(dc);
+            results.traced.push(dc);
         }
         let work = std::mem::take(&mut partition.work);
-        tally.work.add(&work);
+        results.work.add(&work);
         shared.publish_recent(dc, work.events);
         shared.publish(dc, &partition);
     }

@@ -4,20 +4,20 @@ use crate::partition::Work;
 
 /// Work of a thread in a step, and the partitions that need attention after the step.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct StepResults {
     /// Counters of the work done.
     pub work: Work,
     /// Partitions whose inbox was empty and received packets.
-    pub mailed: Vec<u32>,
+    pub received: Vec<u32>,
     /// Partitions that have trace events.
     pub traced: Vec<u32>,
 }
 
-impl Tally {
-    /// Moves the results of `other` to this tally.
+impl StepResults {
+    /// Moves the results of `other` to these.
     pub fn append(&mut self, other: &mut Self) {
         self.work.add(&std::mem::take(&mut other.work));
-        self.mailed.append(&mut other.mailed);
+        self.received.append(&mut other.received);
         self.traced.append(&mut other.traced);
     }
 }
