@@ -113,9 +113,9 @@ fn plan_hash(plan: &Plan) -> String {
     digits(hasher.0)
 }
 
-/// Returns the SHA-256 of a text in lower-case hexadecimal digits.
-pub fn hash(text: &str) -> String {
-    digits(Sha256::new_with_prefix(text))
+/// Returns the SHA-256 of `bytes` in lower-case hexadecimal digits.
+pub fn hash(bytes: impl AsRef<[u8]>) -> String {
+    digits(Sha256::new_with_prefix(bytes))
 }
 
 fn digits(hasher: Sha256) -> String {

@@ -145,6 +145,6 @@ impl Reuse {
         policies: impl Iterator<Item = &'a str>,
     ) -> Self {
         let facts = (name, hash, repetitions, policies.collect::<Vec<_>>());
-        Self::SameScenario(run_dir::hash(&format!("{facts:?}")))
+        Self::SameScenario(run_dir::hash(format!("{facts:?}")))
     }
 }

@@ -12,8 +12,8 @@ pub struct Channel {
     batch: PacketBatch,
 }
 
-/// Packets for one port, on their way from one partition to another. Sender and receiver swap their buffers, so that an
-/// exchange neither copies packets nor allocates memory.
+/// Packets for one port, sent by one partition and not yet delivered to another. Sender and receiver swap their buffers,
+/// so that an exchange neither copies packets nor allocates memory.
 #[derive(Default)]
 pub struct PacketBatch {
     /// Packets in the order of sending.

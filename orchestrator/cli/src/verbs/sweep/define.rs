@@ -10,12 +10,11 @@ use lab_scenario::{
     parse_sweep,
 };
 use lab_sweep::{BaseScenario, Manifest, Store};
-use sha2::{Digest, Sha256};
 
 use crate::{
     args::{SweepArgs, TrainsArg},
     failure::{During, Failure},
-    load,
+    load, run_dir,
 };
 
 /// Returns the manifest of the sweep that `arguments` describe.
@@ -203,12 +202,7 @@ fn version() -> Result<String, Failure> {
     }
     let program: PathBuf = env::current_exe().during("find this program")?;
     let bytes = fs::read(&program).during(format_args!("read `{}`", program.display()))?;
-    let digest = Sha256::digest(bytes);
-    let digits: String = digest[..6]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Ok(format!("{commit}-{digits}"))
+    Ok(format!("{commit}-{}", &run_dir::hash(bytes)[..12]))
 }
 
 impl From<TrainsArg> for SweepTrains {

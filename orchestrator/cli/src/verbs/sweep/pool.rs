@@ -99,11 +99,10 @@ impl Pool<'_> {
             match ended.recv_timeout(TICK) {
                 Ok(end) => {
                     running.remove(&end.number);
-                    let is_stopped = is_told;
-                    match self.conclude(&end, identities[&end.number], is_stopped) {
+                    match self.conclude(&end, identities[&end.number], is_told) {
                         Ok(measured) => {
                             queue.end(end.number, measured);
-                            meter.end(&queue, self.jobs, measured.is_none() && !is_stopped);
+                            meter.end(&queue, self.jobs, measured.is_none() && !is_told);
                         }
                         Err(failure) => broken = broken.or(Some(failure)),
                     }
