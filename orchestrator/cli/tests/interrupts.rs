@@ -39,7 +39,7 @@ fn a_ctrl_c_while_agents_start_or_after_the_flows_leaves_nothing() {
         return;
     }
     for (flags, moment) in [
-        (KEPT, Moment::Says("agents")),
+        (KEPT, Moment::Says("ecmp agents")),
         (KEPT, Moment::Says("stays up")),
         (NOT_KEPT, Moment::Says("ecmp flows")),
     ] {

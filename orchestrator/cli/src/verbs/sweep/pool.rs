@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs::{self, File},
     io,
-    os::unix::process::ExitStatusExt,
+    os::unix::process::{CommandExt, ExitStatusExt},
     panic::resume_unwind,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
@@ -175,6 +175,7 @@ impl Pool<'_> {
             .arg("sweep-cell")
             .arg(self.store.dir())
             .arg(number.to_string())
+            .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(file)
@@ -194,9 +195,7 @@ impl Pool<'_> {
         if end.status.success() {
             return Ok(self.store.cost(identity)?);
         }
-        // A signal from a terminal can end a cell before this process notices the signal.
-        let interrupted = i32::from(Exit::Inconclusive.code());
-        if is_stopped || end.status.code() == Some(interrupted) {
+        if is_stopped {
             return Ok(None);
         }
         let name = self.manifest.name_of(&self.grid.positions(end.number));

@@ -73,9 +73,12 @@ pub fn start(request: &Request, global: &Global) -> Result<(PathBuf, Child), Fai
     }
     match serde_json::from_slice(&result) {
         Ok(RunResult::Ended(dir)) => Ok((dir, owner)),
-        Ok(RunResult::Failed(failure)) => Err(failure),
+        Ok(RunResult::Failed(failure)) => {
+            owner.wait().during(WAIT)?;
+            Err(failure)
+        }
         Err(_) => {
-            let status = owner.wait().during("wait for the owner of the guest")?;
+            let status = owner.wait().during(WAIT)?;
             // The signal may have arrived before the owner could handle signals.
             if terminal::is_interrupted() {
                 return Err(interrupted());
@@ -86,6 +89,8 @@ pub fn start(request: &Request, global: &Global) -> Result<(PathBuf, Child), Fai
         }
     }
 }
+
+const WAIT: &str = "wait for the owner of the guest";
 
 /// Starts `command` in a session of its own, so that Ctrl-C on the terminal reaches only this process, which forwards
 /// it, and never a kept lab.
