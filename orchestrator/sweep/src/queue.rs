@@ -57,14 +57,23 @@ impl CellQueue {
         Some(cell)
     }
 
-    /// Ends a running cell; `measured` is `None` if it failed.
+    /// Ends a running cell, or one that waits here and ran elsewhere; `measured` is `None` if it failed.
     pub fn end(&mut self, cell: usize, measured: Option<CellCost>) {
-        if let (Some(estimate), Some(measured)) = (self.running.remove(&cell), measured) {
+        let estimate = self
+            .running
+            .remove(&cell)
+            .or_else(|| self.take_waiting(cell));
+        if let (Some(estimate), Some(measured)) = (estimate, measured) {
             self.estimated += estimate.seconds;
             self.measured += measured.seconds;
             let ratio = measured.bytes() / estimate.bytes().max(1.0);
             self.memory = self.memory.max(ratio);
         }
+    }
+
+    fn take_waiting(&mut self, cell: usize) -> Option<CellCost> {
+        let at = self.waiting.iter().position(|(it, _)| *it == cell)?;
+        Some(self.waiting.remove(at).1)
     }
 
     /// Returns the number of cells that have not ended.
@@ -167,6 +176,15 @@ mod tests {
         queue.end(1, None);
         assert_eq!(start(&mut queue, 100), Some(0));
         assert_eq!(start(&mut queue, 100), None);
+    }
+
+    #[test]
+    fn a_cell_that_ran_elsewhere_no_longer_waits() {
+        let mut queue = queue(&[(10.0, 1), (40.0, 1)]);
+        queue.end(1, Some(cost(80.0, 1)));
+        assert_eq!(queue.left(), 1);
+        assert_eq!(queue.remaining(1), Some(Duration::from_secs(20)));
+        assert_eq!(start(&mut queue, 9), Some(0));
     }
 
     /// A cell estimated at 10 s took 20 s. Half of the running cells' 40 s and 30 s is left, at twice the estimate.

@@ -14,7 +14,7 @@ use lab_reports::sweep::CellNumbers;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{manifest::Manifest, queue::CellCost};
+use crate::{manifest::Manifest, queue::CellCost, slurm::TaskArray};
 
 /// Directory of a sweep.
 #[derive(Clone, Debug)]
@@ -36,6 +36,9 @@ pub struct StoreError {
 const RESULTS: &str = "cells";
 const COSTS: &str = "costs";
 const FAILURES: &str = "failed";
+
+/// Folder with a file for each array of Slurm tasks.
+const ARRAYS: &str = "slurm";
 
 /// Name of the manifest.
 const MANIFEST: &str = "sweep.json";
@@ -146,15 +149,7 @@ impl Store {
     /// # Errors
     /// If it cannot be removed.
     pub fn forget_failure(&self, identity: &str) -> Result<(), StoreError> {
-        let path = self.path(FAILURES, identity);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError {
-                action: "remove",
-                path,
-                error,
-            }),
-            _ => Ok(()),
-        }
+        remove(self.path(FAILURES, identity))
     }
 
     /// Writes the message of a failed cell.
@@ -163,6 +158,49 @@ impl Store {
     /// If it cannot be written.
     pub fn write_failure(&self, identity: &str, message: &str) -> Result<(), StoreError> {
         write(&self.path(FAILURES, identity), &message)
+    }
+
+    /// Reads the arrays of Slurm tasks whose cells have not all ended.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn arrays(&self) -> Result<Vec<TaskArray>, StoreError> {
+        if !self.slurm().exists() {
+            return Ok(Vec::new());
+        }
+        let names = self.listed(ARRAYS)?;
+        let arrays = names.iter().filter_map(|name| self.array(name).transpose());
+        arrays.collect()
+    }
+
+    /// Reads the array with the name `name`; `None` if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn array(&self, name: &str) -> Result<Option<TaskArray>, StoreError> {
+        read(&self.path(ARRAYS, name))
+    }
+
+    /// Writes an array of Slurm tasks.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_array(&self, array: &TaskArray) -> Result<(), StoreError> {
+        write(&self.path(ARRAYS, &array.name), array)
+    }
+
+    /// Removes an array whose cells have ended.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn remove_array(&self, name: &str) -> Result<(), StoreError> {
+        remove(self.path(ARRAYS, name))
+    }
+
+    /// Returns the folder with the arrays and logs of Slurm tasks.
+    #[must_use]
+    pub fn slurm(&self) -> PathBuf {
+        self.dir.join(ARRAYS)
     }
 
     fn listed(&self, folder: &str) -> Result<BTreeSet<String>, StoreError> {
@@ -201,6 +239,17 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
     };
     let value = serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
     Ok(Some(value))
+}
+
+fn remove(path: PathBuf) -> Result<(), StoreError> {
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError {
+            action: "remove",
+            path,
+            error,
+        }),
+        _ => Ok(()),
+    }
 }
 
 fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {

@@ -2,11 +2,8 @@
 
 use std::{fs, num::NonZeroUsize, path::Path, time::Instant};
 
-use lab_plan::{Engine, PlanOptions};
 use lab_reports::{facts::RunFacts, sweep::CellNumbers};
-use lab_scenario::PolicySpec;
 use lab_sweep::{CellCost, Manifest, Store, SweepCell};
-use lab_units::Bytes;
 use nix::sys::{prctl::set_pdeathsig, signal::Signal};
 
 use super::define;
@@ -15,10 +12,7 @@ use crate::{
     failure::{Exit, Failure, Outcome},
     load::{self, Loaded},
     terminal,
-    verbs::{
-        sim::{self, Budget, train_length},
-        train,
-    },
+    verbs::{sim, train},
 };
 
 /// Runs the cell `number` of the sweep in the directory `dir`, and writes its results or its failure there.
@@ -86,7 +80,8 @@ fn simulate(
     numbers.map_err(|error| Failure::records(&error))
 }
 
-fn overrides(manifest: &Manifest, cell: &SweepCell) -> Overrides {
+/// Returns the changes of a cell to its scenario that the command line of `sim` would have.
+pub fn overrides(manifest: &Manifest, cell: &SweepCell) -> Overrides {
     Overrides {
         policies: manifest.policies.clone(),
         load: cell.load,
@@ -96,7 +91,7 @@ fn overrides(manifest: &Manifest, cell: &SweepCell) -> Overrides {
 
 /// Parses the scenario of a cell.
 /// Fails on a scenario that is not valid, with exit code 2.
-fn loaded(cell: &SweepCell) -> Result<Loaded, Failure> {
+pub fn loaded(cell: &SweepCell) -> Result<Loaded, Failure> {
     let text = cell.keys.text();
     let scenario = load::parse(&cell.name, text.as_bytes(), &cell.files)?;
     Ok(Loaded {
@@ -105,36 +100,3 @@ fn loaded(cell: &SweepCell) -> Result<Loaded, Failure> {
         files: cell.files.clone(),
     })
 }
-
-/// Estimates what `cell` costs.
-/// Fails if the cell's scenario cannot be planned.
-pub fn estimate(manifest: &Manifest, cell: &SweepCell) -> Result<CellCost, Failure> {
-    let overrides = overrides(manifest, cell);
-    let path = Path::new(&cell.name);
-    let mut loaded = loaded(cell)?;
-    // Weights that are not trained yet do not change the estimate, and an empty text can be planned.
-    for policy in &loaded.scenario.policies {
-        if let PolicySpec::Trained(spec) = policy {
-            let file = spec.file().map(String::from);
-            loaded.files.extend(file.map(|file| (file, String::new())));
-        }
-    }
-    let options = PlanOptions {
-        is_scaled: false,
-        ..load::options(&overrides, Engine::Sim)?
-    };
-    let plan = load::resolve(&loaded.first_run(&overrides), path, &options)?;
-    let train = match manifest.trains {
-        None => 1,
-        Some(trains) => train_length::of(trains.into(), &plan)?,
-    };
-    let budget = Budget::of(&plan, None, train)?;
-    Ok(CellCost {
-        seconds: budget.seconds() + START,
-        memory: budget.memory() + PROCESS,
-    })
-}
-
-/// Time in seconds and memory of a cell's process besides its simulations.
-const START: f64 = 0.05;
-const PROCESS: Bytes = Bytes::new(50_000_000);

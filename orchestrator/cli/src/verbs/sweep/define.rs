@@ -195,7 +195,7 @@ pub fn stored(store: &Store) -> Result<Manifest, Failure> {
 }
 
 /// Returns the version of this program: its commit and, if it was built with uncommitted changes, the hash of its file.
-fn version() -> Result<String, Failure> {
+pub fn version() -> Result<String, Failure> {
     let commit = env!("LCMP_LAB_COMMIT");
     if !commit.ends_with("+changes") && commit != "unknown" {
         return Ok(commit.to_owned());

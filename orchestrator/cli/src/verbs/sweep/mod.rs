@@ -1,28 +1,38 @@
 //! `lcmp-lab sweep`: runs the cells of a sweep that have no results yet, and shows what all results say.
 //!
 //! - `define`: from a sweep file or a scenario and the command line to a manifest
-//! - `pool`: processes that run cells, and their progress
+//! - `costs`: estimates of what cells cost
+//! - `pool`: processes on this machine that run cells
+//! - `slurm`: tasks of Slurm that run cells
 //! - `cell`: the process of one cell
+//! - `meter`: progress
 
 mod cell;
+mod costs;
 mod define;
+mod meter;
 mod pool;
+mod slurm;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{File, TryLockError},
+    num::NonZeroUsize,
     path::{Path, PathBuf},
 };
 
-use lab_sweep::{Grid, Manifest, Store};
+use lab_sweep::{CellQueue, Grid, Manifest, Store};
 
-pub use self::cell::cell;
-use self::pool::Pool;
+pub use self::{cell::cell, slurm::task};
+use self::{
+    pool::{OnDeath, Pool},
+    slurm::Controller,
+};
 use super::conclude::write_and_conclude;
 use crate::{
-    args::{self, Global, SweepArgs, SweepVerb},
+    args::{self, Global, SweepArgs, SweepPlace, SweepVerb},
     caller,
-    failure::{During, Failure, Outcome},
+    failure::{During, Exit, Failure, Outcome},
     terminal::{self, note},
 };
 
@@ -30,6 +40,10 @@ use crate::{
 pub fn sweep(arguments: &SweepArgs, global: &Global) -> Outcome {
     match &arguments.verb {
         Some(SweepVerb::Status { dir }) => status(dir, global.json),
+        Some(SweepVerb::Cancel { dir }) => {
+            slurm::cancel(&Store::at(dir))?;
+            Ok(Exit::Pass)
+        }
         None => run(arguments, global),
     }
 }
@@ -59,13 +73,7 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
         .filter_map(|(number, cell)| Some((number, cell.as_deref().ok()?)))
         .filter(|(_, identity)| !done.contains(*identity))
         .collect();
-    Pool {
-        manifest: &manifest,
-        grid: &grid,
-        store: &store,
-        jobs: args::threads(arguments.jobs),
-    }
-    .run(&waiting)?;
+    run_cells((&manifest, &grid, &store), arguments, &waiting)?;
     let shown = show(&manifest, &grid, &store, &cells, global.json);
     caller::hand_over(&dir);
     if terminal::is_interrupted() {
@@ -76,12 +84,50 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
     shown
 }
 
+/// Runs the cells `waiting`, each with its number and identity, on this machine or on Slurm.
+fn run_cells(
+    (manifest, grid, store): (&Manifest, &Grid<'_>, &Store),
+    arguments: &SweepArgs,
+    waiting: &[(usize, &str)],
+) -> Result<(), Failure> {
+    let jobs = args::threads(arguments.jobs);
+    let costs = |jobs| costs::costs(manifest, grid, waiting, jobs);
+    match arguments.on {
+        Some(SweepPlace::Slurm) => {
+            let costs = costs(args::threads(None));
+            let by_number: BTreeMap<_, _> = costs.iter().copied().collect();
+            let at_a_time = arguments.jobs.map(NonZeroUsize::get);
+            let options = (&arguments.slurm, at_a_time);
+            Controller::new((manifest, store), options, waiting, costs)?.run(&by_number)
+        }
+        None => {
+            slurm::refuse_tasks(store)?;
+            if waiting.is_empty() {
+                return Ok(());
+            }
+            let pool = Pool {
+                manifest,
+                grid,
+                store,
+                jobs,
+                work: store.dir().join(WORK),
+                on_death: OnDeath::Fail,
+            };
+            pool.run(waiting, CellQueue::new(costs(jobs)))
+        }
+    }
+}
+
+/// Folder in a sweep's directory with the run directories and logs of cells that run on this machine.
+const WORK: &str = "work";
+
 /// Shows the results of a sweep's directory, whose cells may still be running.
 fn status(dir: &Path, json: bool) -> Outcome {
     let store = Store::at(dir);
     let manifest = define::stored(&store)?;
     let grid = manifest.grid().map_err(Failure::usage)?;
     let cells = identities(&manifest, &grid);
+    slurm::describe(&store)?;
     show(&manifest, &grid, &store, &cells, json)
 }
 

@@ -1,0 +1,442 @@
+//! Controller of a sweep's Slurm tasks. Everything that it knows is in the sweep's directory, so it can be killed and
+//! started again at any time.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, mem,
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+use lab_sweep::{
+    CellCost, CellQueue, Manifest, Store,
+    slurm::{TaskArray, TaskCell, TaskEnd, TaskHistory, TaskId, TaskLimits, TaskPlan, TaskState},
+};
+use lab_units::show::counted;
+use tokio_util::sync::CancellationToken;
+
+use super::{TaskCounts, commands, task::work};
+use crate::{
+    args::SlurmArgs,
+    failure::{During, Failure},
+    terminal::{self, note},
+    verbs::sweep::{meter::Meter, pool::remove},
+};
+
+/// Controller of the Slurm tasks that run the cells of a sweep.
+pub struct Controller<'a> {
+    store: &'a Store,
+    options: &'a SlurmArgs,
+    /// Name of the sweep.
+    sweep: &'a str,
+    /// Directory of the sweep, as the nodes have it.
+    dir: PathBuf,
+    /// Maximum number of tasks of an array that run at a time; `None` for no limit.
+    at_a_time: Option<usize>,
+    /// Maximum number of tasks in an array.
+    max_tasks: usize,
+    /// Cells that have not ended, by identity.
+    left: BTreeMap<String, usize>,
+    arrays: Vec<TaskArray>,
+    /// Number of times that an ended task has been seen.
+    ended: BTreeMap<TaskId, u32>,
+    cancelled: usize,
+    queue: CellQueue,
+    meter: Meter,
+    /// Time of the start, and number of arrays since then, for their names.
+    started: SystemTime,
+    named: u32,
+}
+
+/// Task that has ended, with those of its cells that have not.
+struct EndedTask {
+    id: TaskId,
+    name: String,
+    limits: TaskLimits,
+    history: TaskHistory,
+    cells: Vec<TaskCell>,
+    end: TaskEnd,
+}
+
+impl<'a> Controller<'a> {
+    /// Creates the controller of the cells `waiting`, each with its number and identity, with their estimated `costs`.
+    /// Fails if Slurm cannot be asked.
+    pub fn new(
+        (manifest, store): (&'a Manifest, &'a Store),
+        (options, at_a_time): (&'a SlurmArgs, Option<usize>),
+        waiting: &[(usize, &str)],
+        costs: Vec<(usize, CellCost)>,
+    ) -> Result<Self, Failure> {
+        let dir = store.dir();
+        let folder = store.slurm();
+        fs::create_dir_all(&folder).during(format_args!("create `{}`", folder.display()))?;
+        let max_tasks = commands::max_tasks()?;
+        let left = waiting
+            .iter()
+            .map(|(number, identity)| ((*identity).to_owned(), *number));
+        Ok(Self {
+            store,
+            options,
+            sweep: &manifest.name,
+            dir: fs::canonicalize(dir).during(format_args!("find `{}`", dir.display()))?,
+            at_a_time,
+            max_tasks,
+            left: left.collect(),
+            arrays: store.arrays()?,
+            ended: BTreeMap::new(),
+            cancelled: 0,
+            queue: CellQueue::new(costs),
+            meter: Meter::new(waiting.len()),
+            started: SystemTime::now(),
+            named: 0,
+        })
+    }
+    /// Submits the cells that no task has, with their `costs`, and watches all tasks until they have ended or a signal
+    /// arrives, which leaves the tasks as they are.
+    pub fn run(mut self, costs: &BTreeMap<usize, CellCost>) -> Result<(), Failure> {
+        let stop = CancellationToken::new();
+        terminal::on_signal(&stop, "interrupted: the Slurm tasks go on", "")
+            .during("listen to signals")?;
+        let owned: BTreeSet<String> = self
+            .arrays
+            .iter()
+            .flat_map(|array| array.tasks.iter().flatten())
+            .map(|cell| cell.identity.clone())
+            .collect();
+        let mut new = Vec::new();
+        for (identity, &number) in &self.left {
+            if owned.contains(identity) {
+                continue;
+            }
+            self.store.forget_failure(identity)?;
+            let identity = identity.clone();
+            new.push((TaskCell { number, identity }, costs[&number]));
+        }
+        let plans = TaskPlan::of_cells(new);
+        self.add(
+            plans.into_iter().map(|plan| self.limited(plan)).collect(),
+            TaskHistory::default(),
+        )?;
+        let mut pause = SHORTEST_PAUSE;
+        let mut is_told = false;
+        let mut left = self.left.len();
+        while !stop.is_cancelled() {
+            match self.look() {
+                Ok(()) => is_told = false,
+                Err(Look::Broken(failure)) => return Err(failure),
+                // The controller of Slurm may be starting again.
+                Err(Look::NoAnswer(failure)) if !is_told => {
+                    is_told = true;
+                    note(&format!(
+                        "{}; asking again until Slurm answers",
+                        failure.message
+                    ));
+                }
+                Err(Look::NoAnswer(_)) => {}
+            }
+            if self.arrays.is_empty() {
+                break;
+            }
+            let is_quiet = self.left.len() == left;
+            left = self.left.len();
+            pause = if is_quiet {
+                (pause * 2).min(LONGEST_PAUSE)
+            } else {
+                SHORTEST_PAUSE
+            };
+            let until = Instant::now() + pause;
+            while Instant::now() < until && !stop.is_cancelled() {
+                thread::sleep(TICK);
+            }
+        }
+        self.meter.finish();
+        if self.cancelled > 0 && !stop.is_cancelled() {
+            return Err(Failure::interrupted(format_args!(
+                "the Slurm tasks of {} were cancelled (hint: the same command submits them again)",
+                counted(self.cancelled as u64, "cell")
+            )));
+        }
+        Ok(())
+    }
+
+    /// Submits what is not submitted yet, and concludes what has ended.
+    fn look(&mut self) -> Result<(), Look> {
+        let states = commands::states().map_err(Look::NoAnswer)?;
+        let done = self.store.done()?;
+        let failed = self.store.failed()?;
+        self.count_ended(&done, &failed)?;
+        for task in self.take_ended(&states) {
+            self.conclude(task)?;
+        }
+        self.drop_concluded()?;
+        self.submit()?;
+        let jobs: BTreeSet<u64> = self.arrays.iter().filter_map(|array| array.job).collect();
+        let own = states.iter().filter(|((job, _), _)| jobs.contains(job));
+        let counts = TaskCounts::of(own.map(|(_, state)| state));
+        let running = counts.running.max(1);
+        self.meter
+            .show(&self.queue, running, &format!(", {counts}"));
+        Ok(())
+    }
+
+    /// Counts the cells that have results or have failed by themselves.
+    fn count_ended(
+        &mut self,
+        done: &BTreeSet<String>,
+        failed: &BTreeSet<String>,
+    ) -> Result<(), Failure> {
+        let ended: Vec<String> = self
+            .left
+            .keys()
+            .filter(|identity| done.contains(*identity) || failed.contains(*identity))
+            .cloned()
+            .collect();
+        for identity in ended {
+            let cost = if failed.contains(&identity) {
+                None
+            } else {
+                self.store.cost(&identity)?
+            };
+            self.end(&identity, cost);
+        }
+        Ok(())
+    }
+
+    /// Counts a cell that has ended; it has failed if it has no cost.
+    fn end(&mut self, identity: &str, cost: Option<CellCost>) {
+        if let Some(number) = self.left.remove(identity) {
+            self.queue.end(number, cost);
+            self.meter.failed += usize::from(cost.is_none());
+        }
+    }
+
+    /// Takes the tasks that have ended out of their arrays. A task counts as ended once it was seen so twice, because a
+    /// shared file system may show the last results of a task after Slurm shows the task's end.
+    fn take_ended(&mut self, states: &BTreeMap<TaskId, TaskState>) -> Vec<EndedTask> {
+        let mut taken = Vec::new();
+        for array in &mut self.arrays {
+            let Some(job) = array.job else { continue };
+            for (index, cells) in array.tasks.iter_mut().enumerate() {
+                let id = (job, index);
+                let end = match states.get(&id) {
+                    Some(TaskState::Ended(end)) => *end,
+                    None => TaskEnd::Forgotten,
+                    Some(TaskState::Waiting(_) | TaskState::Running) => {
+                        self.ended.remove(&id);
+                        continue;
+                    }
+                };
+                let seen = self.ended.entry(id).or_default();
+                *seen += 1;
+                if *seen < LOOKS || cells.is_empty() {
+                    continue;
+                }
+                taken.push(EndedTask {
+                    id,
+                    name: array.name.clone(),
+                    limits: array.limits,
+                    history: array.history,
+                    cells: mem::take(cells),
+                    end,
+                });
+            }
+        }
+        taken
+    }
+
+    /// Decides what becomes of the cells that an ended task left: they are tried once more, or have failed.
+    fn conclude(&mut self, task: EndedTask) -> Result<(), Failure> {
+        let (job, index) = task.id;
+        remove(&work(self.store, &task.name, index))?;
+        let left: Vec<TaskCell> = task
+            .cells
+            .into_iter()
+            .filter(|cell| self.left.contains_key(&cell.identity))
+            .collect();
+        let log = self.log(&task.name, index);
+        let said = fs::read_to_string(&log).unwrap_or_default();
+        if left.is_empty() {
+            let _ = fs::remove_file(log);
+            return Ok(());
+        }
+        let end = match task.end {
+            TaskEnd::Failed | TaskEnd::Completed if is_about_memory(&said) => TaskEnd::OutOfMemory,
+            end => end,
+        };
+        if end == TaskEnd::Cancelled {
+            self.cancelled += left.len();
+            return Ok(());
+        }
+        let last = said.lines().rfind(|line| !line.trim().is_empty());
+        let last = last.map_or_else(String::new, |line| format!("; it last wrote: {line}"));
+        let happened = format!("Slurm task {job}_{index} {end}{last}");
+        let Some((history, limits)) = task.history.again(task.limits, end) else {
+            for cell in &left {
+                let message = format!(
+                    "its {happened}; its limits were {}, and an earlier task had no results either",
+                    task.limits
+                );
+                self.fail(cell, &message)?;
+            }
+            return Ok(());
+        };
+        note(&format!(
+            "{happened}; {} run again with {limits}",
+            counted(left.len() as u64, "cell")
+        ));
+        // The record of the ended task comes first: if this process is killed before the next line, the cells are in no
+        // task and are submitted when the sweep goes on.
+        self.write(&task.name)?;
+        let alone = |cell| TaskPlan {
+            limits,
+            cells: vec![cell],
+        };
+        self.add(left.into_iter().map(alone).collect(), history)
+    }
+
+    /// Returns `plan` with the limits that the command line sets.
+    fn limited(&self, plan: TaskPlan) -> TaskPlan {
+        let set = self.options;
+        let limits = TaskLimits {
+            minutes: set.task_minutes.unwrap_or(plan.limits.minutes),
+            mebibytes: set
+                .task_memory
+                .map_or(plan.limits.mebibytes, |memory| (memory.get() >> 20).max(1)),
+        };
+        TaskPlan { limits, ..plan }
+    }
+
+    /// Records tasks, which [`Self::submit`] submits.
+    fn add(&mut self, plans: Vec<TaskPlan>, history: TaskHistory) -> Result<(), Failure> {
+        for (limits, tasks) in TaskPlan::into_arrays(plans, self.max_tasks) {
+            let since = self.started.duration_since(SystemTime::UNIX_EPOCH);
+            let name = format!("{:x}-{}", since.unwrap_or_default().as_millis(), self.named);
+            self.named += 1;
+            let array = TaskArray {
+                name,
+                job: None,
+                limits,
+                tasks,
+                history,
+            };
+            self.store.write_array(&array)?;
+            self.arrays.push(array);
+        }
+        Ok(())
+    }
+
+    /// Submits the arrays without a job. The job of an array whose submission was not answered is looked up first, so
+    /// that nothing runs twice.
+    fn submit(&mut self) -> Result<(), Look> {
+        for at in 0..self.arrays.len() {
+            let array = &self.arrays[at];
+            if array.job.is_some() {
+                continue;
+            }
+            let job = match commands::job_of(array).map_err(Look::NoAnswer)? {
+                Some(job) => Ok(job),
+                None => {
+                    commands::submit(array, (&self.dir, self.sweep), self.options, self.at_a_time)
+                }
+            };
+            match job {
+                Ok(job) => {
+                    self.arrays[at].job = Some(job);
+                    self.store.write_array(&self.arrays[at])?;
+                }
+                Err(refused) => {
+                    // If Slurm does not answer, the submission is tried again.
+                    commands::states().map_err(Look::NoAnswer)?;
+                    self.give_up(at, refused)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes an array that Slurm refuses. The cells of a second try, whose limits are higher, have
+    /// then failed; a first try ends the sweep.
+    fn give_up(&mut self, at: usize, refused: Failure) -> Result<(), Failure> {
+        let array = &mut self.arrays[at];
+        let tasks = mem::take(&mut array.tasks);
+        self.store.remove_array(&array.name)?;
+        if !array.history.has_failed {
+            return Err(refused);
+        }
+        for cell in tasks.iter().flatten() {
+            self.fail(
+                cell,
+                &format!("its Slurm task needs more: {}", refused.message),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, cell: &TaskCell, message: &str) -> Result<(), Failure> {
+        self.store.write_failure(&cell.identity, message)?;
+        self.end(&cell.identity, None);
+        Ok(())
+    }
+
+    /// Writes the array with the name `name`, from which ended tasks were taken.
+    fn write(&self, name: &str) -> Result<(), Failure> {
+        let array = self.arrays.iter().find(|array| array.name == name);
+        match array {
+            Some(array) => Ok(self.store.write_array(array)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes the arrays without tasks.
+    fn drop_concluded(&mut self) -> Result<(), Failure> {
+        let is_over = |array: &mut TaskArray| array.tasks.iter().all(Vec::is_empty);
+        for array in self.arrays.extract_if(.., is_over) {
+            self.store.remove_array(&array.name)?;
+            for index in 0..array.tasks.len() {
+                let _ = fs::remove_file(self.store.slurm().join(log_name(&array.name, index)));
+            }
+        }
+        Ok(())
+    }
+
+    fn log(&self, name: &str, index: usize) -> PathBuf {
+        self.store.slurm().join(log_name(name, index))
+    }
+}
+
+/// Problem of a look at the tasks.
+enum Look {
+    /// Slurm does not answer now.
+    NoAnswer(Failure),
+    Broken(Failure),
+}
+
+impl<T: Into<Failure>> From<T> for Look {
+    fn from(failure: T) -> Self {
+        Self::Broken(failure.into())
+    }
+}
+
+/// Returns the name of a task's log.
+fn log_name(name: &str, index: usize) -> String {
+    format!("{name}-{index}.log")
+}
+
+/// Returns true if a log says that memory ran out: by Slurm's accounting, by the kernel's limit for the task, or by the
+/// death of a cell's process.
+fn is_about_memory(log: &str) -> bool {
+    ["memory limit", "oom", "killed by signal 9"]
+        .iter()
+        .any(|words| log.contains(words))
+}
+
+/// Number of looks at which a task must have ended.
+const LOOKS: u32 = 2;
+
+/// Bounds of the time between two looks.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// Time between two looks at signals.
+const TICK: Duration = Duration::from_millis(100);
