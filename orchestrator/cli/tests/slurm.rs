@@ -138,8 +138,8 @@ fn refused_and_cancelled_tasks_are_named() {
 
     let running = slurm.start_sweep(folder.path(), "cancelled", &["--on", "slurm"]);
     slurm.wait_until("the task runs", |slurm| slurm.running().len() == 1);
-    let dir = folder.path().join("cancelled");
-    let dir = dir.to_str().unwrap();
+    let folder_of_sweep = folder.path().join("cancelled");
+    let dir = folder_of_sweep.to_str().unwrap();
     let status = slurm.lcmp_lab(folder.path(), &["sweep", "status", dir]);
     assert!(
         status.stderr.contains("Slurm: 1 task running, 0 waiting"),
