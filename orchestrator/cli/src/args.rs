@@ -1307,7 +1307,7 @@ pub struct SweepArgs {
     /// Maximum number of cells at the same time; on Slurm, of tasks in an array [default: one per core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
-    /// Where the cells run [default: on this machine]
+    /// Run the cells on Slurm, whose nodes share the program and the directory, not on this machine
     #[arg(long, value_enum, value_name = "PLACE")]
     pub on: Option<SweepPlace>,
     #[command(flatten)]
@@ -1320,7 +1320,6 @@ pub struct SweepArgs {
 /// Place other than this machine where the cells of a sweep run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum SweepPlace {
-    /// Tasks of Slurm; program and directory must be on a file system that all nodes share
     Slurm,
 }
 

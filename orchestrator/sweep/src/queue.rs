@@ -82,12 +82,6 @@ impl CellQueue {
         self.waiting.len() + self.running.len()
     }
 
-    /// Returns the number of running cells.
-    #[must_use]
-    pub fn running(&self) -> usize {
-        self.running.len()
-    }
-
     /// Returns the estimated time until all cells have ended, if `jobs` run at a time: the estimates, corrected by the
     /// ended cells' ratio of measured to estimated time. `None` until a cell has ended.
     #[must_use]
@@ -196,7 +190,7 @@ mod tests {
         assert_eq!(queue.remaining(2), None);
         assert_eq!(start(&mut queue, 9), Some(0));
         queue.end(0, Some(cost(20.0, 1)));
-        assert_eq!((queue.left(), queue.running()), (2, 2));
+        assert_eq!(queue.left(), 2);
         assert_eq!(queue.remaining(2), Some(Duration::from_secs(35)));
         assert_eq!(queue.remaining(1), Some(Duration::from_secs(70)));
     }

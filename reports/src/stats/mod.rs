@@ -11,6 +11,7 @@ mod repetitions;
 mod statistic;
 
 use serde::Serialize;
+use statrs::statistics::{Data, Median};
 
 pub use paired::{Effect, Pair, Paired, paired};
 pub use paper::{PaperReductions, bins as paper_bins, reductions};
@@ -248,6 +249,12 @@ pub fn estimate(all: &[f64], repetitions: &[Vec<f64>], statistic: Statistic) -> 
         value,
         interval: interval.map(|it| it.map(f64::exp)),
     })
+}
+
+/// Returns the median of `values`, the mean of the middle two of an even number; `None` if there are none.
+pub fn median(values: Vec<f64>) -> Option<f64> {
+    let is_empty = values.is_empty();
+    (!is_empty).then(|| Data::new(values).median())
 }
 
 /// Returns a statistic of `sorted`; `None` if there are fewer values than the statistic needs.

@@ -10,6 +10,7 @@ use super::{
     figures,
     numbers::CellNumbers,
     point::{Point, PointCells},
+    sensitivity::{Sensitivity, sensitivities},
 };
 use crate::{
     check::{Answer, Check, PageAnswer},
@@ -35,6 +36,8 @@ pub struct SweepAnswer {
     pub points: Vec<Point>,
     /// Effects at each point.
     pub effects: Vec<Effect>,
+    /// Sensitivity of each policy to each axis.
+    pub sensitivities: Vec<Sensitivity>,
 }
 
 /// Description of a sweep.
@@ -84,12 +87,14 @@ impl SweepAnswer {
             .iter()
             .map(|point| point.numbers.iter().collect())
             .collect();
+        let points: Vec<Point> = points.iter().map(PointCells::point).collect();
         Self {
+            sensitivities: sensitivities(&title.axes, &points),
             title,
             cells,
             done,
             problems,
-            points: points.iter().map(PointCells::point).collect(),
+            points,
             effects: baseline
                 .as_deref()
                 .map_or_else(Vec::new, |label| effects(&numbers, label)),

@@ -13,6 +13,7 @@ use crate::{
     check::PageAnswer,
     document::{Block, Cell, Column, Document, Medium, Section, Table},
     figures::Captioned,
+    stats::median,
     text,
 };
 
@@ -50,6 +51,13 @@ pub fn document<'a>(sweep: &'a SweepAnswer, figures: &'a [Captioned]) -> Documen
         Block::Note(medium, POINTS.to_owned()),
     ];
     sections.push(Section::new("Points", points));
+    if !sweep.sensitivities.is_empty() {
+        let blocks = vec![
+            Block::Table(Medium::Any, sensitivity(sweep)),
+            Block::Note(Medium::Any, SENSITIVITY.to_owned()),
+        ];
+        sections.push(Section::new("What moves the p99", blocks));
+    }
     if !sweep.problems.is_empty() {
         let table = Block::Table(Medium::Page, problems(&sweep.problems));
         sections.push(Section::of_page("Cells to look at", vec![table]));
@@ -69,6 +77,9 @@ const MAX_ROWS: usize = 40;
 const POINTS: &str = "A change is the geometric mean, over the draws (seeds and repetitions), of the policy's p99 ÷ the \
      baseline's p99 for the same flows. Brackets are Student's 95 % intervals over the draws. A dash: a draw has too few \
      flows for a p99, or did not finish them.";
+
+const SENSITIVITY: &str = "Points that differ in one axis alone: the largest p99 ÷ the smallest, as the median over all groups of \
+     such points.";
 
 fn lead(sweep: &SweepAnswer) -> String {
     let failed = sweep.problems.iter().filter(|it| it.is_failed).count();
@@ -115,16 +126,11 @@ fn outcomes(sweep: &SweepAnswer) -> Table {
                 continue;
             }
             let count = |outcome| effects.iter().filter(|it| it.outcome == outcome).count();
-            let mut changes: Vec<f64> = effects
+            let changes: Vec<f64> = effects
                 .iter()
                 .filter_map(|it| Some(it.change?.value))
                 .collect();
-            changes.sort_unstable_by(f64::total_cmp);
-            let middle = changes.len() / 2;
-            let median = changes.get(middle).map(|&upper| {
-                let lower = changes[middle - (1 - changes.len() % 2)];
-                f64::midpoint(lower, upper)
-            });
+            let median = median(changes);
             let counts = OUTCOMES.map(|(outcome, _)| text::number(count(outcome) as u64).into());
             table.push(
                 [Cell::from(policy), slice.name().into()]
@@ -184,6 +190,43 @@ fn points(sweep: &SweepAnswer) -> Table {
             effect.map_or_else(Cell::none, |effect| change(effect))
         }));
         table.push(row);
+    }
+    table
+}
+
+/// Returns the table of how much each axis moves each policy's p99; the axis that moves the first policy's most comes
+/// first.
+fn sensitivity(sweep: &SweepAnswer) -> Table {
+    let mut policies: Vec<&str> = Vec::new();
+    let mut axes: Vec<(&str, BTreeMap<&str, f64>)> = Vec::new();
+    for it in &sweep.sensitivities {
+        if !policies.contains(&&*it.policy) {
+            policies.push(&it.policy);
+        }
+        match axes.iter_mut().find(|(axis, _)| *axis == it.axis) {
+            Some((_, factors)) => {
+                factors.insert(&it.policy, it.factor);
+            }
+            None => axes.push((&it.axis, BTreeMap::from([(&*it.policy, it.factor)]))),
+        }
+    }
+    let of_first = |factors: &BTreeMap<&str, f64>| factors.get(policies[0]).copied();
+    axes.sort_by(|(_, a), (_, b)| {
+        let [a, b] = [a, b].map(|factors| of_first(factors).unwrap_or(0.0));
+        b.total_cmp(&a)
+    });
+    let columns = policies.iter().copied().map(Column::numbers);
+    let mut table = Table::new([Column::names("axis")].into_iter().chain(columns));
+    for (axis, factors) in axes {
+        let factor = |policy: &&str| {
+            let known = factors.get(policy);
+            Cell::of(known.map(|factor| format!("× {}", text::slowdown(*factor))))
+        };
+        table.push(
+            [Cell::from(axis)]
+                .into_iter()
+                .chain(policies.iter().map(factor)),
+        );
     }
     table
 }

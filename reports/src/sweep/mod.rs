@@ -3,6 +3,7 @@
 //! - `numbers`: results of a cell, the summary that a sweep keeps of a run
 //! - `effects`: changes of each policy against a baseline, and their significance
 //! - `point`: cells that differ in the seed alone
+//! - `sensitivity`: how much each axis moves the p99
 //! - `answer`, `document`, `figures`: the sweep's results as values, text and page
 
 mod answer;
@@ -11,8 +12,10 @@ mod effects;
 mod figures;
 mod numbers;
 mod point;
+mod sensitivity;
 
 pub use answer::{CellProblem, SweepAnswer, SweepTitle};
 pub use effects::{Effect, EffectOutcome, FALSE_DISCOVERIES, Slice};
 pub use numbers::{CellNumbers, CellPolicy, DrawSlowdowns};
 pub use point::{Point, PointCells, PolicyLevel};
+pub use sensitivity::Sensitivity;

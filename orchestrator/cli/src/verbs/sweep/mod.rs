@@ -90,32 +90,31 @@ fn run_cells(
     arguments: &SweepArgs,
     waiting: &[(usize, &str)],
 ) -> Result<(), Failure> {
-    let jobs = args::threads(arguments.jobs);
     let costs = |jobs| costs::costs(manifest, grid, waiting, jobs);
-    match arguments.on {
-        Some(SweepPlace::Slurm) => {
-            let costs = costs(args::threads(None));
-            let by_number: BTreeMap<_, _> = costs.iter().copied().collect();
-            let at_a_time = arguments.jobs.map(NonZeroUsize::get);
-            let options = (&arguments.slurm, at_a_time);
-            Controller::new((manifest, store), options, waiting, costs)?.run(&by_number)
+    if arguments.on == Some(SweepPlace::Slurm) {
+        if waiting.is_empty() && store.arrays()?.is_empty() {
+            return Ok(());
         }
-        None => {
-            slurm::refuse_tasks(store)?;
-            if waiting.is_empty() {
-                return Ok(());
-            }
-            let pool = Pool {
-                manifest,
-                grid,
-                store,
-                jobs,
-                work: store.dir().join(WORK),
-                on_death: OnDeath::Fail,
-            };
-            pool.run(waiting, CellQueue::new(costs(jobs)))
-        }
+        let costs = costs(args::threads(None));
+        let by_number: BTreeMap<_, _> = costs.iter().copied().collect();
+        let at_a_time = arguments.jobs.map(NonZeroUsize::get);
+        let options = (&arguments.slurm, at_a_time);
+        return Controller::new((manifest, store), options, waiting, costs)?.run(&by_number);
     }
+    slurm::refuse_tasks(store)?;
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    let jobs = args::threads(arguments.jobs);
+    let pool = Pool {
+        manifest,
+        grid,
+        store,
+        jobs,
+        work: store.dir().join(WORK),
+        on_death: OnDeath::Fail,
+    };
+    pool.run(waiting, CellQueue::new(costs(jobs)))
 }
 
 /// Folder in a sweep's directory with the run directories and logs of cells that run on this machine.

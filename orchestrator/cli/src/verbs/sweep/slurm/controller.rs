@@ -42,6 +42,8 @@ pub struct Controller<'a> {
     /// Number of times that an ended task has been seen.
     ended: BTreeMap<TaskId, u32>,
     cancelled: usize,
+    /// True if the user knows that Slurm refuses tasks while others run.
+    is_postponed: bool,
     queue: CellQueue,
     meter: Meter,
     /// Time of the start, and number of arrays since then, for their names.
@@ -86,6 +88,7 @@ impl<'a> Controller<'a> {
             arrays: store.arrays()?,
             ended: BTreeMap::new(),
             cancelled: 0,
+            is_postponed: false,
             queue: CellQueue::new(costs),
             meter: Meter::new(waiting.len()),
             started: SystemTime::now(),
@@ -348,11 +351,27 @@ impl<'a> Controller<'a> {
                 Err(refused) => {
                     // If Slurm does not answer, the submission is tried again.
                     commands::states().map_err(Look::NoAnswer)?;
-                    self.give_up(at, refused)?;
+                    let others_run = self.arrays.iter().any(|array| array.job.is_some());
+                    if others_run && !self.arrays[at].history.has_failed {
+                        // A limit on the number of a user's jobs ends with the jobs.
+                        self.postpone(&refused);
+                    } else {
+                        self.give_up(at, refused)?;
+                    }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Says once that Slurm refuses tasks while others run.
+    fn postpone(&mut self, refused: &Failure) {
+        if !mem::replace(&mut self.is_postponed, true) {
+            note(&format!(
+                "{}; the tasks are submitted again while others run",
+                refused.message
+            ));
+        }
     }
 
     /// Removes an array that Slurm refuses. The cells of a second try, whose limits are higher, have
