@@ -1304,10 +1304,10 @@ pub struct SweepArgs {
     /// Simulate up to N packets of a flow as one event, as in `sim`
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
     pub trains: Option<TrainsArg>,
-    /// Maximum number of cells at the same time; on Slurm, of tasks in an array [default: one per core]
+    /// Maximum number of cells at a time [default: one per core]; on Slurm, of each array's tasks
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
-    /// Run the cells on Slurm, whose nodes share the program and the directory, not on this machine
+    /// Run the cells on Slurm; all nodes must see the program and the sweep's directory
     #[arg(long, value_enum, value_name = "PLACE")]
     pub on: Option<SweepPlace>,
     #[command(flatten)]
@@ -1332,10 +1332,10 @@ pub struct SlurmArgs {
     /// Further argument for `sbatch`, as in `--sbatch-arg=--account=net`
     #[arg(long, value_name = "ARG", requires = "on", allow_hyphen_values = true)]
     pub sbatch_arg: Vec<String>,
-    /// Memory of a task [default: one and a half times the cell's estimate]
+    /// Memory of a task [default: 1.5 times the estimate, rounded up to a power of two]
     #[arg(long, value_name = "SIZE", requires = "on")]
     pub task_memory: Option<Bytes>,
-    /// Time limit of a task, in minutes [default: four times the estimate]
+    /// Time limit of a task, in minutes [default: four times the estimate, rounded up alike]
     #[arg(long, value_name = "N", requires = "on", value_parser = clap::value_parser!(u64).range(1..=525_600))]
     pub task_minutes: Option<u64>,
 }

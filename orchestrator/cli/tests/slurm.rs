@@ -6,7 +6,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     env,
     fs::{self, File, OpenOptions},
-    io::{self, Read},
+    io::{self, Read, Write},
     net::TcpListener,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
@@ -61,11 +61,24 @@ fn faults_lose_no_cell_and_run_none_twice() {
     kill(Pid::from_raw(first.id().cast_signed()), Signal::SIGKILL).unwrap();
     let first: Outcome = first.wait_with_output().unwrap().into();
     assert!(
-        first.stderr.contains("failed; 1 cell run again with"),
+        first
+            .stderr
+            .contains("failed; running 1 cell again with limits of"),
         "{first:?}"
     );
     slurm.start_controller();
 
+    for (arguments, message) in [
+        (
+            &["--on", "slurm", "--set", "seed=1..7"][..],
+            "an earlier definition of the sweep",
+        ),
+        (&[], "has tasks on Slurm"),
+    ] {
+        let out = slurm.sweep(folder.path(), "slurm", arguments);
+        assert_eq!(out.exit, Some(2), "{out:?}");
+        assert!(out.stderr.contains(message), "{out:?}");
+    }
     let second = slurm.start_sweep(folder.path(), "slurm", &on_slurm);
     slurm.wait_until("a task runs on the second node", |slurm| {
         slurm.running().values().any(|node| node == NODES[1])
@@ -110,7 +123,7 @@ fn a_task_without_memory_is_tried_once_more() {
     assert!(out.stderr.contains(again), "{out:?}");
     assert!(
         out.stderr
-            .contains("1 cell run again with 8 minutes and 128 MiB"),
+            .contains("running 1 cell again with limits of 8 minutes and 128 MiB"),
         "{out:?}"
     );
     assert_eq!(slurm.tasks().len(), 2);
@@ -118,8 +131,8 @@ fn a_task_without_memory_is_tried_once_more() {
     let least = ["--on", "slurm", "--task-memory", "4 MiB"];
     let out = slurm.sweep(folder.path(), "least", &least);
     assert_eq!(out.exit, Some(4), "{out:?}");
-    let failure = "its Slurm task 3_0 ran out of memory";
-    assert!(out.stdout.contains(failure), "{out:?}");
+    let failure = "its Slurm task 4_0 ran out of memory";
+    assert!(out.stderr.contains(failure), "{out:?}");
     assert_eq!(slurm.tasks().len(), 4);
 }
 
@@ -135,6 +148,25 @@ fn refused_and_cancelled_tasks_are_named() {
         out.stderr.contains("invalid partition specified: nights"),
         "{out:?}"
     );
+
+    // The answer of `sbatch` is lost.
+    let program = folder.path().join("sbatch");
+    let script = "#!/bin/sh\n/usr/bin/sbatch \"$@\"\nexit 1\n";
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create(true)
+        .mode(0o755)
+        .open(program)
+        .unwrap();
+    file.write_all(script.as_bytes()).unwrap();
+    drop(file);
+    let own = env::var("PATH").unwrap();
+    let path = format!("{}:{own}", folder.path().display());
+    let mut unanswered = slurm.sweep_command(folder.path(), "unanswered", &["--on", "slurm"]);
+    let out: Outcome = unanswered.env("PATH", path).output().unwrap().into();
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    assert_eq!(slurm.tasks().len(), 1);
 
     let running = slurm.start_sweep(folder.path(), "cancelled", &["--on", "slurm"]);
     slurm.wait_until("the task runs", |slurm| slurm.running().len() == 1);

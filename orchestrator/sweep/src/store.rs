@@ -6,6 +6,7 @@
 use std::{
     collections::BTreeSet,
     fs, io,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
 
@@ -39,6 +40,9 @@ const FAILURES: &str = "failed";
 
 /// Folder with a file for each array of Slurm tasks.
 const ARRAYS: &str = "slurm";
+
+/// Name of the request to end the Slurm tasks.
+const CANCEL: &str = "cancel";
 
 /// Name of the manifest.
 const MANIFEST: &str = "sweep.json";
@@ -189,12 +193,68 @@ impl Store {
         write(&self.path(ARRAYS, &array.name), array)
     }
 
-    /// Removes an array whose cells have ended.
+    /// Removes an array whose cells have ended, with the logs and run directories that its tasks left.
+    ///
+    /// # Errors
+    /// If its record cannot be removed.
+    pub fn remove_array(&self, name: &str) -> Result<(), StoreError> {
+        remove(self.path(ARRAYS, name))?;
+        for entry in fs::read_dir(self.slurm()).into_iter().flatten().flatten() {
+            let file = entry.file_name().to_string_lossy().into_owned();
+            let rest = file.strip_prefix(name);
+            if rest.is_some_and(|rest| rest.starts_with(['-', '.'])) {
+                let path = entry.path();
+                let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+            }
+        }
+        Ok(())
+    }
+
+    /// Claims an array for the job `job`, unless another job has claimed it; returns the job that has it. If an array was
+    /// submitted twice, because Slurm's answer was lost, only the tasks of this job run.
+    ///
+    /// # Errors
+    /// If the claim can be neither written nor read.
+    pub fn claim(&self, name: &str, job: u64) -> Result<u64, StoreError> {
+        // The target of a symbolic link is written in one step.
+        let path = self.slurm().join(format!("{name}.job"));
+        match symlink(job.to_string(), &path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(StoreError {
+                action: "write",
+                path,
+                error,
+            }),
+            _ => Ok(self.claimed(name).unwrap_or(job)),
+        }
+    }
+
+    /// Returns the job that has claimed an array; `None` if no task has started.
+    #[must_use]
+    pub fn claimed(&self, name: &str) -> Option<u64> {
+        let target = fs::read_link(self.slurm().join(format!("{name}.job"))).ok()?;
+        target.to_str()?.parse().ok()
+    }
+
+    /// Asks the process that watches the Slurm tasks to end them.
+    ///
+    /// # Errors
+    /// If the request cannot be written.
+    pub fn ask_to_cancel(&self) -> Result<(), StoreError> {
+        write(&self.slurm().join(CANCEL), &())
+    }
+
+    /// Returns true if the Slurm tasks are to be ended.
+    #[must_use]
+    pub fn is_to_cancel(&self) -> bool {
+        self.slurm().join(CANCEL).exists()
+    }
+
+    /// Removes the request of [`Self::ask_to_cancel`].
     ///
     /// # Errors
     /// If it cannot be removed.
-    pub fn remove_array(&self, name: &str) -> Result<(), StoreError> {
-        remove(self.path(ARRAYS, name))
+    pub fn forget_cancel(&self) -> Result<(), StoreError> {
+        remove(self.slurm().join(CANCEL))
     }
 
     /// Returns the folder with the arrays and logs of Slurm tasks.

@@ -251,7 +251,7 @@ pub fn estimate(all: &[f64], repetitions: &[Vec<f64>], statistic: Statistic) -> 
     })
 }
 
-/// Returns the median of `values`, the mean of the middle two of an even number; `None` if there are none.
+/// Returns the median of `values`; `None` if there are none. Between two middle values, it is their mean.
 pub fn median(values: Vec<f64>) -> Option<f64> {
     let is_empty = values.is_empty();
     (!is_empty).then(|| Data::new(values).median())

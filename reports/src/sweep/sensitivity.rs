@@ -14,7 +14,7 @@ pub struct Sensitivity {
     pub axis: String,
     /// Label of the policy.
     pub policy: String,
-    /// Number of groups of points that differ in this axis alone, and at two of which the p99 is known.
+    /// Number of groups: points that differ in this axis alone, and two or more of which have a p99.
     pub groups: usize,
     /// Median, over these groups, of the group's largest p99 ÷ its smallest.
     pub factor: f64,
@@ -23,10 +23,10 @@ pub struct Sensitivity {
 /// Name of the axis of scenarios.
 const SCENARIO: &str = "scenario";
 
-/// Returns the sensitivity of each policy to each of the `axes` and to the scenario; axes of one value have none.
+/// Returns the sensitivity of each policy to each axis and to the scenario. Axes with one value have none.
 pub fn sensitivities(axes: &[String], points: &[Point]) -> Vec<Sensitivity> {
-    let policies = points.iter().find(|point| !point.levels.is_empty());
-    let policies = policies.map_or(&[][..], |point| &point.levels);
+    let first = points.iter().find(|point| !point.levels.is_empty());
+    let policies = first.map_or(&[][..], |point| &point.levels);
     let names = std::iter::once(SCENARIO).chain(axes.iter().map(String::as_str));
     let mut found = Vec::new();
     for (at, axis) in names.enumerate() {

@@ -52,17 +52,22 @@ pub struct TaskPlan {
 /// Maximum estimated time of a task of several cells, in seconds, so that starting it costs little beside its cells.
 const MAX_SECONDS: f64 = 60.0;
 
-/// Number of tasks below which cells share no task longer than their part.
+/// Number of tasks over which a sweep is spread at least: no shared task is longer than this fraction of all time.
 const MIN_TASKS: f64 = 64.0;
 
 /// Maximum number of tasks of a cell that may be lost.
 const MAX_LOSSES: u32 = 3;
 
 impl TaskHistory {
-    /// Returns the history and limits of another try after a task with `limits` ended as `end` without results; `None`
-    /// if the cells have failed.
+    /// Returns the history and limits of another try after a task with `limits` ended as `end` without all results; `None`
+    /// if its cell has failed. Of several cells, it is not known which one ended the task, so none has failed.
     #[must_use]
-    pub fn again(self, limits: TaskLimits, end: TaskEnd) -> Option<(Self, TaskLimits)> {
+    pub fn again(
+        self,
+        limits: TaskLimits,
+        end: TaskEnd,
+        is_alone: bool,
+    ) -> Option<(Self, TaskLimits)> {
         let more = match end {
             // Such an end says nothing of the cells.
             TaskEnd::NodeLost | TaskEnd::Forgotten => {
@@ -72,8 +77,11 @@ impl TaskHistory {
             TaskEnd::TimedOut => limits.with_more_time(),
             _ => limits.with_more_memory(),
         };
-        let has_failed = true;
-        (!self.has_failed).then_some((Self { has_failed, ..self }, more))
+        let next = Self {
+            has_failed: is_alone,
+            ..self
+        };
+        (!self.has_failed).then_some((next, more))
     }
 }
 
@@ -210,14 +218,27 @@ mod tests {
             (TaskEnd::Failed, 8, 1024),
             (TaskEnd::Completed, 8, 1024),
         ] {
-            let (history, more) = first.again(limits, end).unwrap();
+            let (history, more) = first.again(limits, end, true).unwrap();
             assert_eq!(
                 (more.minutes, more.mebibytes),
                 (minutes, mebibytes),
                 "{end:?}"
             );
-            assert_eq!(history.again(more, end), None, "{end:?}");
+            assert_eq!(history.again(more, end, true), None, "{end:?}");
         }
+    }
+
+    #[test]
+    fn of_several_cells_none_has_failed() {
+        let limits = TaskLimits {
+            minutes: 8,
+            mebibytes: 256,
+        };
+        let again = TaskHistory::default().again(limits, TaskEnd::TimedOut, false);
+        assert_eq!(
+            again,
+            Some((TaskHistory::default(), limits.with_more_time()))
+        );
     }
 
     #[test]
@@ -227,15 +248,15 @@ mod tests {
             mebibytes: 256,
         };
         let (mut history, more) = TaskHistory::default()
-            .again(limits, TaskEnd::TimedOut)
+            .again(limits, TaskEnd::TimedOut, true)
             .unwrap();
         for end in [TaskEnd::NodeLost, TaskEnd::Forgotten, TaskEnd::NodeLost] {
-            let (next, same) = history.again(more, end).unwrap();
+            let (next, same) = history.again(more, end, true).unwrap();
             assert_eq!((same, next.has_failed), (more, true));
             history = next;
         }
         assert_eq!(history.losses, 3);
-        assert_eq!(history.again(more, TaskEnd::Forgotten), None);
+        assert_eq!(history.again(more, TaskEnd::Forgotten, true), None);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::queue::CellCost;
 
-/// Limits of a Slurm task. They are powers of two, so that tasks of similar cells share an array.
+/// Limits of a Slurm task. Estimated limits are rounded up to powers of two, so that tasks of similar cells share an
+/// array.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Ord, PartialOrd, Serialize, Deserialize)]
 pub struct TaskLimits {
     /// Wall time in minutes.

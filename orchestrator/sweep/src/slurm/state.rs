@@ -32,8 +32,8 @@ pub enum TaskEnd {
 }
 
 impl TaskState {
-    /// Parses a state of Slurm, with Slurm's reason for it. A state that later versions may add counts as running, so
-    /// that no task is given up that may still write its results.
+    /// Parses a state of Slurm, with Slurm's reason for it. Other states, such as those that later versions may add,
+    /// count as running, so that no task is given up that may still write its results.
     fn parse(state: &str, reason: &str) -> Self {
         match state {
             "PENDING" | "CONFIGURING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED"
@@ -44,7 +44,7 @@ impl TaskState {
             "FAILED" => Self::Ended(TaskEnd::Failed),
             "TIMEOUT" | "DEADLINE" => Self::Ended(TaskEnd::TimedOut),
             "OUT_OF_MEMORY" => Self::Ended(TaskEnd::OutOfMemory),
-            "CANCELLED" | "REVOKED" => Self::Ended(TaskEnd::Cancelled),
+            "CANCELLED" => Self::Ended(TaskEnd::Cancelled),
             "NODE_FAIL" | "BOOT_FAIL" | "PREEMPTED" => Self::Ended(TaskEnd::NodeLost),
             _ => Self::Running,
         }
@@ -73,7 +73,7 @@ pub fn task_states(output: &str) -> BTreeMap<TaskId, TaskState> {
 impl fmt::Display for TaskEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Completed => "ended",
+            Self::Completed => "ended without results",
             Self::Failed => "failed",
             Self::TimedOut => "reached its time limit",
             Self::OutOfMemory => "ran out of memory",
@@ -115,6 +115,8 @@ mod tests {
         assert_eq!(end("NODE_FAIL"), Some(TaskEnd::NodeLost));
         assert_eq!(end("PREEMPTED"), Some(TaskEnd::NodeLost));
         assert_eq!(end("COMPLETING"), None);
+        // In a federation, such a job runs on another cluster.
+        assert_eq!(end("REVOKED"), None);
         assert_eq!(end("A_STATE_OF_A_LATER_VERSION"), None);
         assert_eq!(
             TaskState::parse("REQUEUED", "Resources"),

@@ -41,7 +41,9 @@ pub fn sweep(arguments: &SweepArgs, global: &Global) -> Outcome {
     match &arguments.verb {
         Some(SweepVerb::Status { dir }) => status(dir, global.json),
         Some(SweepVerb::Cancel { dir }) => {
-            slurm::cancel(&Store::at(dir))?;
+            let store = Store::at(dir);
+            let lock = lock(dir);
+            slurm::cancel(&store, lock.is_err())?;
             Ok(Exit::Pass)
         }
         None => run(arguments, global),
@@ -64,6 +66,7 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
     caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
     let store = Store::create(&dir)?;
     let _lock = lock(&dir)?;
+    slurm::check_tasks(&store, &manifest, arguments.on.is_some())?;
     let done = store.done()?;
     note_others(&store, &manifest, &done, &cells)?;
     store.write_manifest(&manifest)?;
@@ -73,7 +76,12 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
         .filter_map(|(number, cell)| Some((number, cell.as_deref().ok()?)))
         .filter(|(_, identity)| !done.contains(*identity))
         .collect();
-    run_cells((&manifest, &grid, &store), arguments, &waiting)?;
+    let ran = run_cells((&manifest, &grid, &store), arguments, &waiting);
+    // Cells that a signal or a user ended leave the results of the others.
+    let ran = match ran {
+        Err(failure) if failure.exit != Exit::Inconclusive => return Err(failure),
+        ran => ran,
+    };
     let shown = show(&manifest, &grid, &store, &cells, global.json);
     caller::hand_over(&dir);
     if terminal::is_interrupted() {
@@ -81,6 +89,7 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
             "the sweep was interrupted (hint: the same command goes on with the cells that are left)",
         ));
     }
+    ran?;
     shown
 }
 
@@ -101,7 +110,6 @@ fn run_cells(
         let options = (&arguments.slurm, at_a_time);
         return Controller::new((manifest, store), options, waiting, costs)?.run(&by_number);
     }
-    slurm::refuse_tasks(store)?;
     if waiting.is_empty() {
         return Ok(());
     }

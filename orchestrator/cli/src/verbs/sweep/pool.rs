@@ -222,7 +222,7 @@ fn died(status: ExitStatus, log: &Path) -> String {
 const LOG_LINES: usize = 5;
 
 /// Removes a folder with everything in it, if it exists.
-pub fn remove(folder: &Path) -> Result<(), Failure> {
+fn remove(folder: &Path) -> Result<(), Failure> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(error).during(format_args!("remove `{}`", folder.display()))

@@ -3,13 +3,17 @@
 use std::{
     collections::BTreeMap,
     env,
+    ffi::OsString,
     io::{self, Write},
     os::unix::process::CommandExt,
     path::Path,
     process::{Command, Stdio},
 };
 
-use lab_sweep::slurm::{FORMAT, TaskArray, TaskId, TaskState, task_states};
+use lab_sweep::{
+    Store,
+    slurm::{FORMAT, TaskArray, TaskId, TaskState, task_states},
+};
 use nix::unistd::geteuid;
 
 use crate::{
@@ -25,24 +29,28 @@ pub fn states() -> Result<BTreeMap<TaskId, TaskState>, Failure> {
     Ok(task_states(&output))
 }
 
-/// Returns the number of the job that was submitted for `array`; `None` if Slurm knows none.
+/// Returns the number of the job that was submitted for `array` of the sweep in `store`; `None` if neither its tasks nor
+/// Slurm know one.
 /// Fails if Slurm cannot be asked.
-pub fn job_of(array: &TaskArray) -> Result<Option<u64>, Failure> {
+pub fn job_of(store: &Store, array: &TaskArray) -> Result<Option<u64>, Failure> {
+    if let Some(job) = array.job.or_else(|| store.claimed(&array.name)) {
+        return Ok(Some(job));
+    }
     let name = format!("--name={}", job_name(array));
     let output = queue(&["--states=all", &name, "--format=%F"])?;
     Ok(output.lines().find_map(|line| line.trim().parse().ok()))
 }
 
-/// Submits `array`, whose tasks run cells of the sweep `sweep` in the directory `dir`, and returns the number of its job.
+/// Submits `array`, whose tasks run cells of the sweep `sweep` in the directory `dir` by `program`, and returns the number
+/// of its job.
 /// Fails if Slurm refuses it.
 pub fn submit(
     array: &TaskArray,
-    (dir, sweep): (&Path, &str),
+    (program, dir, sweep): (&Path, &Path, &str),
     options: &SlurmArgs,
     at_a_time: Option<usize>,
 ) -> Result<u64, Failure> {
-    let program = env::current_exe().during("find this program")?;
-    let words = [&program, dir].map(|path| quoted(&path.to_string_lossy()));
+    let words = [program, dir].map(|path| quoted(&path.to_string_lossy()));
     let script = format!(
         "#!/bin/sh\nexec {} sweep-task {} {} \"$SLURM_ARRAY_TASK_ID\"\n",
         words[0], words[1], array.name
@@ -76,15 +84,19 @@ pub fn submit(
         .map_err(|_| Failure::environment(format_args!("`sbatch` answered `{}`", answer.trim())))
 }
 
-/// Ends the job `job`; one that has ended is left as it is.
+/// Ends those of `jobs` that have not ended, and returns whether there were any.
 /// Fails if Slurm cannot be asked.
-pub fn cancel(job: u64) -> Result<(), Failure> {
-    let known = states()?;
-    let is_known = known.keys().any(|(it, _)| *it == job);
-    if is_known {
+pub fn cancel(jobs: &[u64]) -> Result<bool, Failure> {
+    let mut live: Vec<u64> = states()?
+        .into_iter()
+        .filter(|((job, _), state)| jobs.contains(job) && !matches!(state, TaskState::Ended(_)))
+        .map(|((job, _), _)| job)
+        .collect();
+    live.dedup();
+    for job in &live {
         ask("scancel", &[job.to_string()], b"")?;
     }
-    Ok(())
+    Ok(!live.is_empty())
 }
 
 /// Returns the maximum number of tasks in an array.
@@ -114,9 +126,13 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// Beginnings of the names of variables that change what Slurm's commands see.
+const HIDING: [&str; 4] = ["SQUEUE_", "SCANCEL_", "SBATCH_CLUSTERS", "SLURM_CLUSTERS"];
+
 fn queue(arguments: &[&str]) -> Result<String, Failure> {
     let user = format!("--user={}", geteuid());
-    let own = [user.as_str(), "--noheader"];
+    // Without `--all`, tasks in hidden partitions are missing.
+    let own = [user.as_str(), "--all", "--noheader"];
     let all: Vec<String> = own
         .iter()
         .chain(arguments)
@@ -128,7 +144,17 @@ fn queue(arguments: &[&str]) -> Result<String, Failure> {
 /// Runs a command of Slurm with `input`, and returns its output.
 /// Fails if it cannot be run or fails, with what it wrote to standard error.
 fn ask(program: &str, arguments: &[String], input: &[u8]) -> Result<String, Failure> {
-    let child = Command::new(program)
+    // These variables of a user would hide tasks, or send them to another cluster.
+    let hides = |name: &&OsString| {
+        let name = name.to_string_lossy();
+        HIDING.iter().any(|prefix| name.starts_with(prefix))
+    };
+    let names: Vec<OsString> = env::vars_os().map(|(name, _)| name).collect();
+    let mut command = Command::new(program);
+    for name in names.iter().filter(hides) {
+        command.env_remove(name);
+    }
+    let child = command
         .args(arguments)
         .process_group(0)
         .stdin(Stdio::piped())

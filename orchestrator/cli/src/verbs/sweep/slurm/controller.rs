@@ -3,25 +3,25 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs, mem,
-    path::PathBuf,
-    thread,
+    env, fs, mem,
+    path::{self, PathBuf},
+    process, thread,
     time::{Duration, Instant, SystemTime},
 };
 
 use lab_sweep::{
-    CellCost, CellQueue, Manifest, Store,
+    CellCost, CellQueue, Manifest, Store, StoreError,
     slurm::{TaskArray, TaskCell, TaskEnd, TaskHistory, TaskId, TaskLimits, TaskPlan, TaskState},
 };
 use lab_units::show::counted;
 use tokio_util::sync::CancellationToken;
 
-use super::{TaskCounts, commands, task::work};
+use super::{TaskCounts, commands, forget, task::INTERRUPTED};
 use crate::{
     args::SlurmArgs,
     failure::{During, Failure},
     terminal::{self, note},
-    verbs::sweep::{meter::Meter, pool::remove},
+    verbs::sweep::meter::Meter,
 };
 
 /// Controller of the Slurm tasks that run the cells of a sweep.
@@ -30,7 +30,8 @@ pub struct Controller<'a> {
     options: &'a SlurmArgs,
     /// Name of the sweep.
     sweep: &'a str,
-    /// Directory of the sweep, as the nodes have it.
+    /// This program, and the directory of the sweep.
+    program: PathBuf,
     dir: PathBuf,
     /// Maximum number of tasks of an array that run at a time; `None` for no limit.
     at_a_time: Option<usize>,
@@ -42,8 +43,9 @@ pub struct Controller<'a> {
     /// Number of times that an ended task has been seen.
     ended: BTreeMap<TaskId, u32>,
     cancelled: usize,
-    /// True if the user knows that Slurm refuses tasks while others run.
+    /// True if the user knows that Slurm refuses tasks while others run, or will never start one.
     is_postponed: bool,
+    has_obstacle: bool,
     queue: CellQueue,
     meter: Meter,
     /// Time of the start, and number of arrays since then, for their names.
@@ -51,13 +53,12 @@ pub struct Controller<'a> {
     named: u32,
 }
 
-/// Task that has ended, with those of its cells that have not.
+/// Task that has ended.
 struct EndedTask {
     id: TaskId,
     name: String,
     limits: TaskLimits,
     history: TaskHistory,
-    cells: Vec<TaskCell>,
     end: TaskEnd,
 }
 
@@ -81,7 +82,9 @@ impl<'a> Controller<'a> {
             store,
             options,
             sweep: &manifest.name,
-            dir: fs::canonicalize(dir).during(format_args!("find `{}`", dir.display()))?,
+            program: env::current_exe().during("find this program")?,
+            // Links stay as they are, because nodes may mount file systems elsewhere.
+            dir: path::absolute(dir).during(format_args!("find `{}`", dir.display()))?,
             at_a_time,
             max_tasks,
             left: left.collect(),
@@ -89,18 +92,23 @@ impl<'a> Controller<'a> {
             ended: BTreeMap::new(),
             cancelled: 0,
             is_postponed: false,
+            has_obstacle: false,
             queue: CellQueue::new(costs),
             meter: Meter::new(waiting.len()),
             started: SystemTime::now(),
             named: 0,
         })
     }
+
     /// Submits the cells that no task has, with their `costs`, and watches all tasks until they have ended or a signal
     /// arrives, which leaves the tasks as they are.
     pub fn run(mut self, costs: &BTreeMap<usize, CellCost>) -> Result<(), Failure> {
         let stop = CancellationToken::new();
         terminal::on_signal(&stop, "interrupted: the Slurm tasks go on", "")
             .during("listen to signals")?;
+        self.obey_cancel()?;
+        self.cancelled = 0;
+        self.adopt()?;
         let owned: BTreeSet<String> = self
             .arrays
             .iter()
@@ -163,13 +171,46 @@ impl<'a> Controller<'a> {
         Ok(())
     }
 
+    /// Takes over the arrays of an earlier process. Those that were never submitted are dissolved, because their limits
+    /// may not be those of this command line.
+    fn adopt(&mut self) -> Result<(), Failure> {
+        for mut array in mem::take(&mut self.arrays) {
+            let job = commands::job_of(self.store, &array)?;
+            if job.is_none() && array.history == TaskHistory::default() {
+                self.store.remove_array(&array.name)?;
+                continue;
+            }
+            array.job = job;
+            self.store.write_array(&array)?;
+            self.arrays.push(array);
+        }
+        Ok(())
+    }
+
+    /// Ends all tasks if `sweep cancel` asks for it.
+    fn obey_cancel(&mut self) -> Result<(), Failure> {
+        if !self.store.is_to_cancel() {
+            return Ok(());
+        }
+        let mut jobs = Vec::new();
+        for array in mem::take(&mut self.arrays) {
+            jobs.extend(commands::job_of(self.store, &array)?);
+        }
+        commands::cancel(&jobs)?;
+        forget(self.store)?;
+        self.cancelled = self.left.len();
+        Ok(())
+    }
+
     /// Submits what is not submitted yet, and concludes what has ended.
     fn look(&mut self) -> Result<(), Look> {
         let states = commands::states().map_err(Look::NoAnswer)?;
-        let done = self.store.done()?;
-        let failed = self.store.failed()?;
+        self.obey_cancel().map_err(Look::NoAnswer)?;
+        let no_answer = |error: StoreError| Look::NoAnswer(error.into());
+        let done = self.store.done().map_err(no_answer)?;
+        let failed = self.store.failed().map_err(no_answer)?;
         self.count_ended(&done, &failed)?;
-        for task in self.take_ended(&states) {
+        for task in self.ended_tasks(&states) {
             self.conclude(task)?;
         }
         self.drop_concluded()?;
@@ -177,6 +218,14 @@ impl<'a> Controller<'a> {
         let jobs: BTreeSet<u64> = self.arrays.iter().filter_map(|array| array.job).collect();
         let own = states.iter().filter(|((job, _), _)| jobs.contains(job));
         let counts = TaskCounts::of(own.map(|(_, state)| state));
+        if let Some(reason) = counts.obstacle()
+            && !mem::replace(&mut self.has_obstacle, true)
+        {
+            note(&format!(
+                "Slurm will not start a task: {reason} (hint: `--task-minutes` and `--task-memory` set other limits; \
+                 `lcmp-lab sweep cancel` ends the tasks)"
+            ));
+        }
         let running = counts.running.max(1);
         self.meter
             .show(&self.queue, running, &format!(", {counts}"));
@@ -214,13 +263,13 @@ impl<'a> Controller<'a> {
         }
     }
 
-    /// Takes the tasks that have ended out of their arrays. A task counts as ended once it was seen so twice, because a
+    /// Returns the tasks that have ended since the last look. A task counts as ended once it was seen so twice, because a
     /// shared file system may show the last results of a task after Slurm shows the task's end.
-    fn take_ended(&mut self, states: &BTreeMap<TaskId, TaskState>) -> Vec<EndedTask> {
-        let mut taken = Vec::new();
-        for array in &mut self.arrays {
+    fn ended_tasks(&mut self, states: &BTreeMap<TaskId, TaskState>) -> Vec<EndedTask> {
+        let mut found = Vec::new();
+        for array in &self.arrays {
             let Some(job) = array.job else { continue };
-            for (index, cells) in array.tasks.iter_mut().enumerate() {
+            for (index, cells) in array.tasks.iter().enumerate() {
                 let id = (job, index);
                 let end = match states.get(&id) {
                     Some(TaskState::Ended(end)) => *end,
@@ -235,46 +284,51 @@ impl<'a> Controller<'a> {
                 if *seen < LOOKS || cells.is_empty() {
                     continue;
                 }
-                taken.push(EndedTask {
+                found.push(EndedTask {
                     id,
                     name: array.name.clone(),
                     limits: array.limits,
                     history: array.history,
-                    cells: mem::take(cells),
                     end,
                 });
             }
         }
-        taken
+        found
     }
 
-    /// Decides what becomes of the cells that an ended task left: they are tried once more, or have failed.
+    /// Takes the cells of an ended task out of its array, and decides what becomes of those that have not ended: they
+    /// are tried once more, or have failed.
     fn conclude(&mut self, task: EndedTask) -> Result<(), Failure> {
         let (job, index) = task.id;
-        remove(&work(self.store, &task.name, index))?;
-        let left: Vec<TaskCell> = task
-            .cells
-            .into_iter()
-            .filter(|cell| self.left.contains_key(&cell.identity))
-            .collect();
-        let log = self.log(&task.name, index);
-        let said = fs::read_to_string(&log).unwrap_or_default();
+        let mut arrays = self.arrays.iter_mut();
+        let Some(array) = arrays.find(|array| array.name == task.name) else {
+            return Ok(());
+        };
+        let cells = mem::take(&mut array.tasks[index]);
+        let is_alone = cells.len() == 1;
+        let mut left = Vec::new();
+        for cell in cells {
+            // A listing of a shared folder may be older than the file itself.
+            match self.store.numbers(&cell.identity)? {
+                Some(_) => self.end(&cell.identity, self.store.cost(&cell.identity)?),
+                None if self.left.contains_key(&cell.identity) => left.push(cell),
+                None => {}
+            }
+        }
         if left.is_empty() {
-            let _ = fs::remove_file(log);
             return Ok(());
         }
-        let end = match task.end {
-            TaskEnd::Failed | TaskEnd::Completed if is_about_memory(&said) => TaskEnd::OutOfMemory,
-            end => end,
-        };
+        let log = self.store.slurm().join(log_name(&task.name, index));
+        let said = fs::read_to_string(log).unwrap_or_default();
+        let last = said.lines().rfind(|line| !line.trim().is_empty());
+        let end = refined(task.end, &said, last);
         if end == TaskEnd::Cancelled {
             self.cancelled += left.len();
             return Ok(());
         }
-        let last = said.lines().rfind(|line| !line.trim().is_empty());
         let last = last.map_or_else(String::new, |line| format!("; it last wrote: {line}"));
         let happened = format!("Slurm task {job}_{index} {end}{last}");
-        let Some((history, limits)) = task.history.again(task.limits, end) else {
+        let Some((history, limits)) = task.history.again(task.limits, end, is_alone) else {
             for cell in &left {
                 let message = format!(
                     "its {happened}; its limits were {}, and an earlier task had no results either",
@@ -285,12 +339,14 @@ impl<'a> Controller<'a> {
             return Ok(());
         };
         note(&format!(
-            "{happened}; {} run again with {limits}",
+            "{happened}; running {} again with limits of {limits}",
             counted(left.len() as u64, "cell")
         ));
         // The record of the ended task comes first: if this process is killed before the next line, the cells are in no
         // task and are submitted when the sweep goes on.
-        self.write(&task.name)?;
+        if let Some(array) = self.arrays.iter().find(|array| array.name == task.name) {
+            self.store.write_array(array)?;
+        }
         let alone = |cell| TaskPlan {
             limits,
             cells: vec![cell],
@@ -314,7 +370,8 @@ impl<'a> Controller<'a> {
     fn add(&mut self, plans: Vec<TaskPlan>, history: TaskHistory) -> Result<(), Failure> {
         for (limits, tasks) in TaskPlan::into_arrays(plans, self.max_tasks) {
             let since = self.started.duration_since(SystemTime::UNIX_EPOCH);
-            let name = format!("{:x}-{}", since.unwrap_or_default().as_millis(), self.named);
+            let since = since.unwrap_or_default().as_millis();
+            let name = format!("{since:x}-{:x}-{}", process::id(), self.named);
             self.named += 1;
             let array = TaskArray {
                 name,
@@ -337,10 +394,11 @@ impl<'a> Controller<'a> {
             if array.job.is_some() {
                 continue;
             }
-            let job = match commands::job_of(array).map_err(Look::NoAnswer)? {
+            let job = match commands::job_of(self.store, array).map_err(Look::NoAnswer)? {
                 Some(job) => Ok(job),
                 None => {
-                    commands::submit(array, (&self.dir, self.sweep), self.options, self.at_a_time)
+                    let what = (&*self.program, &*self.dir, self.sweep);
+                    commands::submit(array, what, self.options, self.at_a_time)
                 }
             };
             match job {
@@ -349,26 +407,29 @@ impl<'a> Controller<'a> {
                     self.store.write_array(&self.arrays[at])?;
                 }
                 Err(refused) => {
-                    // If Slurm does not answer, the submission is tried again.
-                    commands::states().map_err(Look::NoAnswer)?;
+                    // The job may exist although its submission was not answered.
+                    let found = commands::job_of(self.store, &self.arrays[at]);
+                    if found.map_err(Look::NoAnswer)?.is_some() {
+                        continue;
+                    }
                     let others_run = self.arrays.iter().any(|array| array.job.is_some());
                     if others_run && !self.arrays[at].history.has_failed {
                         // A limit on the number of a user's jobs ends with the jobs.
                         self.postpone(&refused);
-                    } else {
-                        self.give_up(at, refused)?;
+                        return Ok(());
                     }
+                    self.give_up(at, refused)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Says once that Slurm refuses tasks while others run.
+    /// Notes once that Slurm refuses an array while other tasks run.
     fn postpone(&mut self, refused: &Failure) {
         if !mem::replace(&mut self.is_postponed, true) {
             note(&format!(
-                "{}; the tasks are submitted again while others run",
+                "{}; trying again while other tasks run",
                 refused.message
             ));
         }
@@ -381,12 +442,18 @@ impl<'a> Controller<'a> {
         let tasks = mem::take(&mut array.tasks);
         self.store.remove_array(&array.name)?;
         if !array.history.has_failed {
+            for array in self.arrays.iter().filter(|array| array.job.is_none()) {
+                self.store.remove_array(&array.name)?;
+            }
             return Err(refused);
         }
         for cell in tasks.iter().flatten() {
             self.fail(
                 cell,
-                &format!("its Slurm task needs more: {}", refused.message),
+                &format!(
+                    "Slurm refused its second task, which had higher limits: {}",
+                    refused.message
+                ),
             )?;
         }
         Ok(())
@@ -398,29 +465,13 @@ impl<'a> Controller<'a> {
         Ok(())
     }
 
-    /// Writes the array with the name `name`, from which ended tasks were taken.
-    fn write(&self, name: &str) -> Result<(), Failure> {
-        let array = self.arrays.iter().find(|array| array.name == name);
-        match array {
-            Some(array) => Ok(self.store.write_array(array)?),
-            None => Ok(()),
-        }
-    }
-
     /// Removes the arrays without tasks.
     fn drop_concluded(&mut self) -> Result<(), Failure> {
         let is_over = |array: &mut TaskArray| array.tasks.iter().all(Vec::is_empty);
         for array in self.arrays.extract_if(.., is_over) {
             self.store.remove_array(&array.name)?;
-            for index in 0..array.tasks.len() {
-                let _ = fs::remove_file(self.store.slurm().join(log_name(&array.name, index)));
-            }
         }
         Ok(())
-    }
-
-    fn log(&self, name: &str, index: usize) -> PathBuf {
-        self.store.slurm().join(log_name(name, index))
     }
 }
 
@@ -442,13 +493,34 @@ fn log_name(name: &str, index: usize) -> String {
     format!("{name}-{index}.log")
 }
 
-/// Returns true if a log says that memory ran out: by Slurm's accounting, by the kernel's limit for the task, or by the
-/// death of a cell's process.
-fn is_about_memory(log: &str) -> bool {
-    ["memory limit", "oom", "killed by signal 9"]
-        .iter()
-        .any(|words| log.contains(words))
+/// Returns the end of a task by Slurm's state `end` and by the task's log, which tells apart what Slurm's state does not.
+fn refined(end: TaskEnd, log: &str, last: Option<&str>) -> TaskEnd {
+    if !matches!(
+        end,
+        TaskEnd::Completed | TaskEnd::Failed | TaskEnd::Forgotten
+    ) {
+        return end;
+    }
+    // A task that Slurm started again writes to the same log.
+    let says = |words: &[&str]| {
+        let lines = log.lines().rev().take(LOG_LINES);
+        lines
+            .into_iter()
+            .any(|line| words.iter().any(|word| line.contains(word)))
+    };
+    if says(&["memory limit", "oom-kill", "oom_kill", "killed by signal 9"]) {
+        TaskEnd::OutOfMemory
+    } else if says(&["DUE TO TIME LIMIT"]) {
+        TaskEnd::TimedOut
+    } else if last.is_some_and(|line| line.contains(INTERRUPTED)) {
+        TaskEnd::NodeLost
+    } else {
+        end
+    }
 }
+
+/// Number of a log's last lines that tell how its task ended.
+const LOG_LINES: usize = 20;
 
 /// Number of looks at which a task must have ended.
 const LOOKS: u32 = 2;
@@ -459,3 +531,23 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// Time between two looks at signals.
 const TICK: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of Slurm's daemons and of a task, as they wrote them.
+    #[test]
+    fn a_log_tells_how_a_task_ended() {
+        let end = |log: &str| refined(TaskEnd::Failed, log, log.lines().last());
+        let memory = "slurmstepd-n1: error: Exceeded job memory limit\n";
+        assert_eq!(end(memory), TaskEnd::OutOfMemory);
+        let group = "slurmstepd: error: Detected 1 oom_kill event in StepId=7.batch.\n";
+        assert_eq!(end(group), TaskEnd::OutOfMemory);
+        let time = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***\n";
+        assert_eq!(end(time), TaskEnd::TimedOut);
+        assert_eq!(end("error: the task was interrupted\n"), TaskEnd::NodeLost);
+        assert_eq!(end("no room in the bloom filter\n"), TaskEnd::Failed);
+        assert_eq!(refined(TaskEnd::NodeLost, memory, None), TaskEnd::NodeLost);
+    }
+}

@@ -1,13 +1,13 @@
 //! Process of one Slurm task: runs the cells of the task one after the other.
 
-use std::path::{Path, PathBuf};
+use std::{env, path::Path};
 
 use lab_sweep::{CellCost, CellQueue, Store};
 use lab_units::Bytes;
 
 use crate::{
     failure::{Exit, Failure, Outcome},
-    terminal,
+    terminal::{self, note},
     verbs::sweep::{
         define,
         pool::{OnDeath, Pool},
@@ -34,6 +34,12 @@ pub fn task(dir: &Path, name: &str, index: usize) -> Outcome {
             "the sweep has no task {index} of the array `{name}`"
         )));
     };
+    let job = number("SLURM_ARRAY_JOB_ID")?;
+    let owner = store.claim(name, job)?;
+    if owner != job {
+        note(&format!("the tasks of Slurm job {owner} run these cells"));
+        return Ok(Exit::Pass);
+    }
     let grid = manifest.grid().map_err(Failure::usage)?;
     let done = store.done()?;
     let mut waiting = Vec::new();
@@ -60,17 +66,26 @@ pub fn task(dir: &Path, name: &str, index: usize) -> Outcome {
         grid: &grid,
         store: &store,
         jobs: 1,
-        work: work(&store, name, index),
+        // If Slurm started the task again while its first node could not be reached, both may run.
+        work: store.slurm().join(format!(
+            "{name}-{index}.{}.work",
+            number("SLURM_RESTART_COUNT").unwrap_or(0)
+        )),
         on_death: OnDeath::Note,
     };
     pool.run(&waiting, queue)?;
     if terminal::is_interrupted() {
-        return Err(Failure::interrupted("the task was interrupted"));
+        return Err(Failure::interrupted(INTERRUPTED));
     }
     Ok(Exit::Pass)
 }
 
-/// Returns the folder with the run directories of a task's cells.
-pub fn work(store: &Store, name: &str, index: usize) -> PathBuf {
-    store.slurm().join(format!("{name}-{index}.work"))
+/// Message of a task that a signal ended, such as when its node is stopped.
+pub const INTERRUPTED: &str = "the task was interrupted";
+
+/// Returns the number that Slurm has set in a variable.
+/// Fails if this process is no Slurm task, with exit code 2.
+fn number(variable: &str) -> Result<u64, Failure> {
+    let value = env::var(variable).ok().and_then(|text| text.parse().ok());
+    value.ok_or_else(|| Failure::usage(format_args!("the variable {variable} has no number")))
 }
