@@ -296,8 +296,8 @@ impl<'a> Controller<'a> {
         found
     }
 
-    /// Takes the cells of an ended task out of its array, and decides what becomes of those that have not ended: they
-    /// are tried once more, or have failed.
+    /// Takes an ended task out of its array, and decides what becomes of its cells without results: they are tried once
+    /// more, or have failed.
     fn conclude(&mut self, task: EndedTask) -> Result<(), Failure> {
         let (job, index) = task.id;
         let mut arrays = self.arrays.iter_mut();
@@ -369,9 +369,9 @@ impl<'a> Controller<'a> {
     /// Records tasks, which [`Self::submit`] submits.
     fn add(&mut self, plans: Vec<TaskPlan>, history: TaskHistory) -> Result<(), Failure> {
         for (limits, tasks) in TaskPlan::into_arrays(plans, self.max_tasks) {
-            let since = self.started.duration_since(SystemTime::UNIX_EPOCH);
-            let since = since.unwrap_or_default().as_millis();
-            let name = format!("{since:x}-{:x}-{}", process::id(), self.named);
+            let epoch = SystemTime::UNIX_EPOCH;
+            let since = self.started.duration_since(epoch).unwrap_or_default();
+            let name = format!("{:x}-{:x}-{}", since.as_millis(), process::id(), self.named);
             self.named += 1;
             let array = TaskArray {
                 name,
