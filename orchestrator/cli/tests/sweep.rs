@@ -56,6 +56,7 @@ fn finished_cells_are_not_run_again_and_a_changed_axis_runs_what_it_changes() {
     assert_eq!((&answer["cells"], &answer["done"]), (&4.into(), &4.into()));
     assert_eq!(answer["axes"], serde_json::json!(["load"]));
     assert_eq!(answer["points"].as_array().unwrap().len(), 2);
+    assert!(folder.path().join("sweep-pair/cells.parquet").is_file());
     // All pairs have one path, so the policies are the same to the digit.
     let effects = answer["effects"].as_array().unwrap();
     let is_known = |effect: &&Value| !effect["change"].is_null();

@@ -164,6 +164,15 @@ impl Batch {
 }
 
 impl Values {
+    /// Returns the type of the values.
+    pub(crate) const fn kind(&self) -> Kind {
+        match self {
+            Self::Integers(_) => Kind::Integer,
+            Self::Floats(_) => Kind::Float,
+            Self::Texts(_) => Kind::Text,
+        }
+    }
+
     fn push(&mut self, text: Option<&str>) -> Result<(), String> {
         fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
             let shown = || text.chars().take(MAX_SHOWN).collect::<String>();

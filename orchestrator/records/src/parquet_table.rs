@@ -55,25 +55,69 @@ pub(crate) fn path_of(csv: &Path) -> PathBuf {
 /// Copies the table at `csv` to Parquet atomically: a reader sees either the complete copy or none.
 pub(crate) fn copy(csv: &Path, columns: &[Column]) -> Result<(), RecordsError> {
     let target = path_of(csv);
+    write_file(
+        &target,
+        || schema(columns),
+        |writer, draft| {
+            csv_table::read(csv, columns, &mut |batch| {
+                write_group(writer, batch).map_err(in_file(draft))
+            })
+            .map(drop)
+        },
+    )
+}
+
+/// Writes a table of `columns`, each with its name and values, to `path` atomically. Every column is optional.
+///
+/// # Errors
+/// If the file cannot be written; an earlier one then stays.
+pub fn write(path: &Path, columns: &[(String, Values)]) -> Result<(), RecordsError> {
+    let schema = || {
+        let columns = columns.iter();
+        schema_of(columns.map(|(name, values)| (name.as_str(), values.kind(), true)))
+    };
+    let write_columns = |writer: &mut SerializedFileWriter<File>| {
+        let mut group = writer.next_row_group()?;
+        for (_, values) in columns {
+            if let Some(mut column) = group.next_column()? {
+                write_values(&mut column, values, true)?;
+                column.close()?;
+            }
+        }
+        group.close().map(drop)
+    };
+    write_file(path, schema, |writer, draft| {
+        write_columns(writer).map_err(in_file(draft))
+    })
+}
+
+/// Writes the file `target` with `write`, which gets the writer and the draft's path; then renames the draft.
+fn write_file(
+    target: &Path,
+    schema: impl FnOnce() -> Result<TypePtr, ParquetError>,
+    write: impl FnOnce(&mut SerializedFileWriter<File>, &Path) -> Result<(), RecordsError>,
+) -> Result<(), RecordsError> {
     let draft = target.with_extension("draft");
     let file = draft::create(&draft).map_err(Operation::CreateFile.failed(&draft))?;
-    let failed = |source| RecordsError::Parquet {
-        path: draft.clone(),
-        source,
-    };
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
     let properties = Arc::new(properties.build());
-    let schema = schema(columns).map_err(failed)?;
-    let mut writer = SerializedFileWriter::new(file, schema, properties).map_err(failed)?;
-    csv_table::read(csv, columns, &mut |batch| {
-        write_group(&mut writer, batch).map_err(failed)
-    })?;
-    writer.finish().map_err(failed)?;
+    let opened = schema().and_then(|schema| SerializedFileWriter::new(file, schema, properties));
+    let mut writer = opened.map_err(in_file(&draft))?;
+    write(&mut writer, &draft)?;
+    writer.finish().map_err(in_file(&draft))?;
     writer
         .inner()
         .sync_all()
         .map_err(Operation::Sync.failed(&draft))?;
-    fs::rename(&draft, &target).map_err(Operation::Replace.failed(target))
+    fs::rename(&draft, target).map_err(Operation::Replace.failed(target))
+}
+
+/// Returns a function from an error to that of the file at `path`.
+fn in_file(path: &Path) -> impl Fn(ParquetError) -> RecordsError {
+    move |source| RecordsError::Parquet {
+        path: path.to_owned(),
+        source,
+    }
 }
 
 /// Removes the CSV of each table in `dir` that has a Parquet copy. Such a CSV holds the rows that were received while a
@@ -226,23 +270,34 @@ fn read_group(
 }
 
 fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
-    let field = |column: &Column| {
-        let logical = match column.kind {
+    schema_of(
+        columns
+            .iter()
+            .map(|column| (column.name, column.kind, column.optional)),
+    )
+}
+
+/// Returns the schema of columns, each with its name and type, and true if rows may have no value in it.
+fn schema_of<'a>(
+    columns: impl Iterator<Item = (&'a str, Kind, bool)>,
+) -> Result<TypePtr, ParquetError> {
+    let field = |(name, kind, optional)| {
+        let logical = match kind {
             Kind::Integer => Some(LogicalType::integer(64, false)),
             Kind::Float => None,
             Kind::Text => Some(LogicalType::String),
         };
-        let repetition = if column.optional {
+        let repetition = if optional {
             Repetition::OPTIONAL
         } else {
             Repetition::REQUIRED
         };
-        let field = Type::primitive_type_builder(column.name, physical(column.kind))
+        let field = Type::primitive_type_builder(name, physical(kind))
             .with_repetition(repetition)
             .with_logical_type(logical);
         field.build().map(Arc::new)
     };
-    let fields = columns.iter().map(field).collect::<Result<_, _>>()?;
+    let fields = columns.map(field).collect::<Result<_, _>>()?;
     let schema = Type::group_type_builder("row").with_fields(fields);
     schema.build().map(Arc::new)
 }
@@ -262,25 +317,29 @@ fn write_group(file: &mut SerializedFileWriter<File>, batch: &Batch) -> Result<(
         let Some(mut writer) = group.next_column()? else {
             break;
         };
-        let to = &mut writer;
-        let optional = column.optional;
-        match values {
-            // The column's logical type is unsigned, so the bits can be stored as they are.
-            Values::Integers(values) => {
-                let values = values.iter().map(|value| value.map(u64::cast_signed));
-                write_column::<Int64Type>(to, values, optional)?;
-            }
-            Values::Floats(values) => {
-                write_column::<DoubleType>(to, values.iter().copied(), optional)?;
-            }
-            Values::Texts(texts) => {
-                let texts = texts.iter().map(|text| text.map(ByteArray::from));
-                write_column::<ByteArrayType>(to, texts, optional)?;
-            }
-        }
+        write_values(&mut writer, values, column.optional)?;
         writer.close()?;
     }
     group.close().map(drop)
+}
+
+fn write_values(
+    to: &mut SerializedColumnWriter<'_>,
+    values: &Values,
+    optional: bool,
+) -> Result<(), ParquetError> {
+    match values {
+        // The column's logical type is unsigned, so the bits can be stored as they are.
+        Values::Integers(values) => {
+            let values = values.iter().map(|value| value.map(u64::cast_signed));
+            write_column::<Int64Type>(to, values, optional)
+        }
+        Values::Floats(values) => write_column::<DoubleType>(to, values.iter().copied(), optional),
+        Values::Texts(texts) => {
+            let texts = texts.iter().map(|text| text.map(ByteArray::from));
+            write_column::<ByteArrayType>(to, texts, optional)
+        }
+    }
 }
 
 fn write_column<T: DataType>(

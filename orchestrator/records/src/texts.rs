@@ -79,6 +79,16 @@ fn index(position: u32) -> usize {
 /// Index that marks a row without a value.
 const ABSENT: u32 = u32::MAX;
 
+impl<'a> FromIterator<&'a str> for Texts {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(iter: I) -> Self {
+        let mut texts = Self::default();
+        for text in iter {
+            texts.push(Some(text));
+        }
+        texts
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

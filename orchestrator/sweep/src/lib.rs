@@ -13,6 +13,7 @@
 //! - `store`: the directory of a sweep
 //! - `slurm`: cells as tasks of Slurm
 //! - `results`: the answer of a sweep from its directory
+//! - `table`: the results of all cells as one table
 
 mod grid;
 mod manifest;
@@ -20,9 +21,11 @@ mod queue;
 mod results;
 pub mod slurm;
 mod store;
+mod table;
 
 pub use grid::{Grid, TooManyCells};
 pub use manifest::{BaseScenario, CellError, Manifest, SweepCell};
 pub use queue::{CellCost, CellQueue};
 pub use results::results;
 pub use store::{Store, StoreError};
+pub use table::CellTable;

@@ -13,24 +13,26 @@ use crate::{
     grid::Grid,
     manifest::{Manifest, label},
     store::{Store, StoreError},
+    table::CellTable,
 };
 
 /// Reads the results of the cells of `manifest` from `store`; `identities` has each cell's identity, or the reason why it
-/// has no scenario. Cells that have not ended are left out.
+/// has no scenario. Cells that have not ended are left out. The table has also the cells whose results are not valid.
 ///
 /// # Errors
 /// If a file cannot be read.
-pub fn results(
-    manifest: &Manifest,
+pub fn results<'a>(
+    manifest: &'a Manifest,
     grid: &Grid<'_>,
     store: &Store,
     identities: &[Result<String, String>],
-) -> Result<SweepAnswer, StoreError> {
+) -> Result<(SweepAnswer, CellTable<'a>), StoreError> {
     let failed = store.failed()?;
     let mut points: Vec<PointCells> = Vec::new();
     let mut known = BTreeMap::new();
     let mut problems = Vec::new();
     let mut done = 0;
+    let mut table = CellTable::new(manifest);
     for (number, identity) in identities.iter().enumerate() {
         let at = grid.point(number);
         let index = *known.entry(at).or_insert_with_key(|at| {
@@ -54,6 +56,7 @@ pub fn results(
         };
         if let Some(numbers) = store.numbers(identity)? {
             done += 1;
+            table.push(grid, number, &numbers);
             problems.extend(doubt(name(), &numbers));
             // Results of an invalid run are not those of its scenario.
             if numbers.verdict != Grade::Invalid {
@@ -79,7 +82,8 @@ pub fn results(
     };
     let counts = [identities.len(), done];
     let baseline = manifest.baseline.as_deref();
-    Ok(SweepAnswer::new(title, counts, &points, problems, baseline))
+    let answer = SweepAnswer::new(title, counts, &points, problems, baseline);
+    Ok((answer, table))
 }
 
 fn empty_point(manifest: &Manifest, grid: &Grid<'_>, at: &[usize]) -> PointCells {

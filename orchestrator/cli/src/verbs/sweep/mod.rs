@@ -145,9 +145,15 @@ fn show(
     cells: &[Result<String, String>],
     json: bool,
 ) -> Outcome {
-    let answer = lab_sweep::results(manifest, grid, store, cells)?;
+    let (answer, table) = lab_sweep::results(manifest, grid, store, cells)?;
+    table
+        .write(&store.dir().join(TABLE))
+        .map_err(|error| Failure::records(&error))?;
     write_and_conclude(&answer, Some(store.dir()), store.dir(), json)
 }
+
+/// Name of the table of all results in a sweep's directory.
+const TABLE: &str = "cells.parquet";
 
 /// Returns the identity of each cell, or the reason why it has no scenario.
 fn identities(manifest: &Manifest, grid: &Grid<'_>) -> Vec<Result<String, String>> {
