@@ -409,6 +409,14 @@ impl Drop for Cluster {
             self.end_node(node);
         }
         self.end_controller();
+        // A failed test leaves its sweeps running.
+        let conf = format!("SLURM_CONF={}", self.file("slurm.conf").display());
+        for process in processes() {
+            let environment = of_process(process, "environ");
+            if environment.split('\0').any(|word| word == conf) {
+                let _ = kill(process, Signal::SIGKILL);
+            }
+        }
         let _ = self.authentication.kill();
         let _ = self.authentication.wait();
     }

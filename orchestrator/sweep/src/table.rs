@@ -14,11 +14,11 @@ use crate::{
 #[derive(Debug)]
 pub struct CellTable<'a> {
     manifest: &'a Manifest,
-    rows: Vec<Row>,
+    rows: Vec<CellRow>,
 }
 
 #[derive(Debug)]
-struct Row {
+struct CellRow {
     /// Position of the scenario, followed by that of each axis's value.
     positions: Vec<usize>,
     identity: String,
@@ -44,7 +44,7 @@ impl<'a> CellTable<'a> {
     pub(crate) fn push(&mut self, grid: &Grid<'_>, number: usize, numbers: &CellNumbers) {
         for policy in &numbers.policies {
             for (slice, draws) in [("all", &policy.all), ("with-choice", &policy.with_choice)] {
-                self.rows.extend(draws.iter().map(|draw| Row {
+                self.rows.extend(draws.iter().map(|draw| CellRow {
                     positions: grid.positions(number),
                     identity: numbers.identity.clone(),
                     verdict: numbers.verdict.to_string(),
@@ -64,9 +64,9 @@ impl<'a> CellTable<'a> {
     pub fn write(&self, path: &Path) -> Result<(), RecordsError> {
         let rows = || self.rows.iter();
         let counts =
-            |of: fn(&Row) -> u64| Values::Integers(rows().map(|row| Some(of(row))).collect());
-        let numbers = |of: fn(&Row) -> Option<f64>| Values::Floats(rows().map(of).collect());
-        let texts = |of: fn(&Row) -> &str| Values::Texts(rows().map(of).collect());
+            |of: fn(&CellRow) -> u64| Values::Integers(rows().map(|row| Some(of(row))).collect());
+        let numbers = |of: fn(&CellRow) -> Option<f64>| Values::Floats(rows().map(of).collect());
+        let texts = |of: fn(&CellRow) -> &str| Values::Texts(rows().map(of).collect());
         let scenarios = &self.manifest.scenarios;
         let scenario = rows().map(|row| scenarios[row.positions[0]].name.as_str());
         let mut columns = vec![("scenario".to_owned(), Values::Texts(scenario.collect()))];
