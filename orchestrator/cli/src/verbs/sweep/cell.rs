@@ -18,7 +18,7 @@ use crate::{
 /// Runs the cell `number` of the sweep in the directory `dir`, and writes its results or its failure there.
 pub fn cell(dir: &Path, number: usize, global: &Global) -> Outcome {
     // A cell whose sweep is killed would otherwise go on beside the cells of the next one.
-    let _ = set_pdeathsig(Signal::SIGTERM);
+    let _ = set_pdeathsig(Signal::SIGKILL);
     let store = Store::at(dir);
     let manifest = define::stored(&store)?;
     let grid = manifest.grid().map_err(Failure::usage)?;
@@ -40,10 +40,6 @@ pub fn cell(dir: &Path, number: usize, global: &Global) -> Outcome {
     });
     match ended {
         Ok(()) => Ok(Exit::Pass),
-        Err(failure) if terminal::is_interrupted() => Err(Failure {
-            exit: Exit::Inconclusive,
-            ..failure
-        }),
         Err(failure) => {
             // Messages about a scenario begin with its name, here the cell's.
             let named = format!("{}: ", cell.name);
@@ -72,7 +68,7 @@ fn simulate(
     };
     let dir = sim::run_loaded(&arguments, global, path, loaded)?;
     if terminal::is_interrupted() {
-        return Err(Failure::interrupted("the cell was interrupted"));
+        return Err(Failure::interrupted("a signal interrupted the cell"));
     }
     let run = RunFacts::open(&dir).map_err(|error| Failure::records(&error))?;
     let numbers = CellNumbers::read(&cell.name, &cell.identity, &run);

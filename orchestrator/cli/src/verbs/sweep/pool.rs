@@ -95,8 +95,9 @@ impl Pool<'_> {
             }
             if (broken.is_some() || stop.is_cancelled()) && !is_told {
                 is_told = true;
+                // Nothing of a cell is kept until it has ended, and it may compute for minutes without looking at signals.
                 for pid in running.values() {
-                    let _ = kill(*pid, Signal::SIGTERM);
+                    let _ = kill(*pid, Signal::SIGKILL);
                 }
             }
             match ended.recv_timeout(TICK) {
