@@ -65,7 +65,7 @@ pub fn document<'a>(sweep: &'a SweepAnswer, figures: &'a [Captioned]) -> Documen
     Document {
         title: format!("{}: sweep", title.name),
         version: title.version.clone(),
-        origin: "from the results of the sweep's cells, which are beside this page's folder.",
+        origin: "from the results of the sweep's cells, which are beside this page.",
         opening,
         sections,
     }
