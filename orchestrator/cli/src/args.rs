@@ -433,6 +433,8 @@ pub enum Verb {
         dir: PathBuf,
         /// Number of the cell, from 0
         number: usize,
+        /// ID of the process that starts the cell
+        caller: i32,
     },
     /// Run the cells of one Slurm task of a sweep
     #[command(hide = true)]

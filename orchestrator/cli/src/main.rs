@@ -130,7 +130,11 @@ fn run(cli: Cli) -> Outcome {
         Verb::Bundle(arguments) => verbs::bundle::bundle(&arguments, global),
         Verb::Verify(arguments) => verbs::verify::verify(&arguments, global),
         Verb::Bench(subject) => verbs::bench::bench(&subject, global),
-        Verb::SweepCell { dir, number } => verbs::sweep::cell(&dir, number, global),
+        Verb::SweepCell {
+            dir,
+            number,
+            caller,
+        } => verbs::sweep::cell(&dir, number, caller, global),
         Verb::SweepTask { dir, array, index } => verbs::sweep::task(&dir, &array, index),
         Verb::Switchd => verbs::labs::switchd(),
         Verb::UpInGuest { dir } => verbs::up::in_guest(&dir),

@@ -4,7 +4,10 @@ use std::{fs, num::NonZeroUsize, path::Path, time::Instant};
 
 use lab_reports::{facts::RunFacts, sweep::CellNumbers};
 use lab_sweep::{CellCost, Manifest, Store, SweepCell};
-use nix::sys::{prctl::set_pdeathsig, signal::Signal};
+use nix::{
+    sys::{prctl::set_pdeathsig, signal::Signal},
+    unistd::{Pid, getppid},
+};
 
 use super::define;
 use crate::{
@@ -15,10 +18,14 @@ use crate::{
     verbs::{sim, train},
 };
 
-/// Runs the cell `number` of the sweep in the directory `dir`, and writes its results or its failure there.
-pub fn cell(dir: &Path, number: usize, global: &Global) -> Outcome {
+/// Runs the cell `number` of the sweep in the directory `dir` for the process `caller`, and writes its results or its
+/// failure there.
+pub fn cell(dir: &Path, number: usize, caller: i32, global: &Global) -> Outcome {
     // A cell whose sweep is killed would otherwise go on beside the cells of the next one.
     let _ = set_pdeathsig(Signal::SIGKILL);
+    if getppid() != Pid::from_raw(caller) {
+        return Err(Failure::environment("the sweep of the cell has ended"));
+    }
     let store = Store::at(dir);
     let manifest = define::stored(&store)?;
     let grid = manifest.grid().map_err(Failure::usage)?;

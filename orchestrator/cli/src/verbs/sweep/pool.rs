@@ -6,7 +6,7 @@ use std::{
     io,
     os::unix::process::{CommandExt, ExitStatusExt},
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{self, Child, Command, ExitStatus, Stdio},
     sync::mpsc::{self, RecvTimeoutError, Sender},
     thread,
     time::Duration,
@@ -132,6 +132,7 @@ impl Pool<'_> {
             .arg("sweep-cell")
             .arg(self.store.dir())
             .arg(number.to_string())
+            .arg(process::id().to_string())
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
