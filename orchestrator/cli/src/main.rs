@@ -6,6 +6,7 @@
 //! - `builtin`: scenarios inside the program
 //! - `failure`, `terminal`, `descriptors`: exit codes, standard streams and signals, open files
 //! - `temporary`: folders that are removed however the process ends
+//! - `parent`: the process that this one must not outlive
 //! - `caller`: the user who called sudo, who gets the files
 //! - `provenance`: origin of a run, for its records
 //! - `exec_log`: commands that `exec` ran in a lab of this kernel
@@ -24,6 +25,7 @@ mod descriptors;
 mod exec_log;
 mod failure;
 mod load;
+mod parent;
 mod place;
 mod programs;
 mod progress;

@@ -16,28 +16,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{Outcome, command_in};
+use common::{Outcome, PAIR, command_in, pair_folder, texts_in};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::{Pid, gethostname},
 };
 use tempfile::TempDir;
 
-/// Two datacenters with one link between them. A cell takes some seconds.
-const SCENARIO: &str = "\
-name: pair
-topology:
-  dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 2 }]
-  links: [{ between: [dc1, dc2], rate: 1 Gbit, delay: 1 ms }]
-traffic:
-  - workload: { sizes: sizes.csv, pairs: [{ from: dc1, to: dc2 }], load: 0.4, duration: 100 s, load_base: busiest-link }
-policies: [ecmp, lcmp]
-";
-
-/// Flows of 100 kB.
-const SIZES: &str = "bytes,percent\n100000,0\n100001,100\n";
-
-/// While the tasks of a sweep run, a task is killed, Slurm's controller is killed and starts again, the
+/// While the tasks of a sweep run, a task is killed, Slurm's controller ends and starts again, the
 /// sweep is killed and goes on, a node dies. Every cell must have the bytes of the sweep on this machine, and no cell
 /// may have had more tasks than the fault explains.
 #[test]
@@ -103,7 +89,8 @@ fn faults_lose_no_cell_and_run_none_twice() {
     }
     let second: Outcome = second.wait_with_output().unwrap().into();
     assert_eq!(second.exit, Some(0), "{second:?}");
-    assert_eq!(cells(folder.path(), "slurm"), cells(folder.path(), "here"));
+    let cells = |sweep: &str| texts_in(&folder.path().join(sweep).join("cells"));
+    assert_eq!(cells("slurm"), cells("here"));
     assert_eq!(slurm.tasks().len(), 7, "{second:?}");
     let left: Vec<_> = fs::read_dir(folder.path().join("slurm/slurm"))
         .unwrap()
@@ -192,21 +179,9 @@ fn refused_and_cancelled_tasks_are_named() {
     assert_eq!(out.exit, Some(0), "{out:?}");
 }
 
+/// Returns a folder with a scenario whose cells take some seconds.
 fn folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("pair.yaml"), SCENARIO).unwrap();
-    fs::write(folder.path().join("sizes.csv"), SIZES).unwrap();
-    folder
-}
-
-/// Returns the contents of the results of a sweep's cells by their names.
-fn cells(folder: &Path, sweep: &str) -> BTreeMap<String, String> {
-    let files = fs::read_dir(folder.join(sweep).join("cells")).unwrap();
-    let read = |file: fs::DirEntry| {
-        let text = fs::read_to_string(file.path()).unwrap();
-        (file.file_name().into_string().unwrap(), text)
-    };
-    files.flatten().map(read).collect()
+    pair_folder(&PAIR.replace("load: 0.2, duration: 1 s", "load: 0.4, duration: 100 s"))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -291,8 +266,17 @@ impl Cluster {
         });
     }
 
+    /// Ends the controller, which saves its state. After a crash, Slurm gives the numbers of its last jobs once more, and a
+    /// node that has run one of them refuses the second and is drained.
     fn end_controller(&mut self) {
-        end(self.controller.take());
+        if let Some(mut controller) = self.controller.take() {
+            kill(
+                Pid::from_raw(controller.id().cast_signed()),
+                Signal::SIGTERM,
+            )
+            .unwrap();
+            controller.wait().unwrap();
+        }
     }
 
     /// Kills everything that runs on a node, so that no end of a task is reported to the controller.

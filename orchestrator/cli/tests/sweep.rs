@@ -4,29 +4,8 @@ mod common;
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use common::{Outcome, command_in, interrupt_when, lcmp_lab};
+use common::{Outcome, PAIR, command_in, interrupt_when, lcmp_lab, pair_folder, texts_in};
 use serde_json::Value;
-
-/// Two datacenters with one link between them, so that every policy has the same results.
-const SCENARIO: &str = "\
-name: pair
-topology:
-  dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 2 }]
-  links: [{ between: [dc1, dc2], rate: 1 Gbit, delay: 1 ms }]
-traffic:
-  - workload: { sizes: sizes.csv, pairs: [{ from: dc1, to: dc2 }], load: 0.2, duration: 1 s, load_base: busiest-link }
-policies: [ecmp, lcmp]
-";
-
-/// Flows of 100 kB.
-const SIZES: &str = "bytes,percent\n100000,0\n100001,100\n";
-
-fn folder_with(scenario: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("pair.yaml"), scenario).unwrap();
-    fs::write(folder.path().join("sizes.csv"), SIZES).unwrap();
-    folder
-}
 
 fn sweep(folder: &Path, arguments: &[&str]) -> Outcome {
     let path = folder.join("pair.yaml");
@@ -34,21 +13,14 @@ fn sweep(folder: &Path, arguments: &[&str]) -> Outcome {
     lcmp_lab(folder, &[&base[..], arguments].concat())
 }
 
-/// Returns the contents of the results of a sweep's cells by their identities.
+/// Returns each cell's results as text, by the name of its file.
 fn cells(folder: &Path) -> BTreeMap<String, String> {
-    let dir = folder.join("sweep-pair/cells");
-    let files = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
-    files
-        .map(|file| {
-            let name = file.file_name().into_string().unwrap();
-            (name, fs::read_to_string(file.path()).unwrap())
-        })
-        .collect()
+    texts_in(&folder.join("sweep-pair/cells"))
 }
 
 #[test]
 fn finished_cells_are_not_run_again_and_a_changed_axis_runs_what_it_changes() {
-    let folder = folder_with(SCENARIO);
+    let folder = pair_folder(PAIR);
     let axes = ["--set", "load=0.2,0.4", "--set", "seed=1..2", "--json"];
     let out = sweep(folder.path(), &axes);
     assert_eq!(out.exit, Some(0), "{out:?}");
@@ -84,8 +56,8 @@ fn finished_cells_are_not_run_again_and_a_changed_axis_runs_what_it_changes() {
 
 #[test]
 fn cells_have_the_same_bytes_for_any_number_of_processes_and_as_runs() {
-    let one = folder_with(SCENARIO);
-    let two = folder_with(SCENARIO);
+    let one = pair_folder(PAIR);
+    let two = pair_folder(PAIR);
     let axes = ["--set", "seed=1..3", "--jobs"];
     for (folder, jobs) in [(&one, "1"), (&two, "2")] {
         let out = sweep(folder.path(), &[&axes[..], &[jobs]].concat());
@@ -107,7 +79,7 @@ fn cells_have_the_same_bytes_for_any_number_of_processes_and_as_runs() {
 
 #[test]
 fn a_cell_that_fails_is_named_and_the_others_run() {
-    let folder = folder_with(SCENARIO);
+    let folder = pair_folder(PAIR);
     let axes = [
         "--set",
         "policies=[ecmp],[ecmp,nonesuch]",
@@ -135,7 +107,7 @@ fn a_cell_that_fails_is_named_and_the_others_run() {
 
 #[test]
 fn an_interrupted_sweep_goes_on_where_it_was() {
-    let folder = folder_with(&SCENARIO.replace("duration: 1 s", "duration: 8 s"));
+    let folder = pair_folder(&PAIR.replace("duration: 1 s", "duration: 8 s"));
     let path = folder.path().join("pair.yaml");
     let dir = folder.path().join("sweep-pair");
     let axes = ["--set", "seed=1..8", "--jobs", "1"];
@@ -161,7 +133,7 @@ fn an_interrupted_sweep_goes_on_where_it_was() {
 
 #[test]
 fn what_is_no_sweep_is_refused_before_anything_runs() {
-    let folder = folder_with(SCENARIO);
+    let folder = pair_folder(PAIR);
     for (axis, message) in [
         ("seed=", "the axis `seed` has no values"),
         ("seed", "`seed` has no `=`"),
@@ -194,7 +166,7 @@ fn what_is_no_sweep_is_refused_before_anything_runs() {
         assert_eq!(out.exit, Some(2), "{arguments:?}: {out:?}");
         assert!(out.stderr.contains(message), "{arguments:?}: {out:?}");
     }
-    let loads = folder_with(&SCENARIO.replace("load: 0.2", "load: [0.2, 0.4]"));
+    let loads = pair_folder(&PAIR.replace("load: 0.2", "load: [0.2, 0.4]"));
     let out = sweep(loads.path(), &[]);
     assert_eq!(out.exit, Some(2), "{out:?}");
     assert!(out.stderr.contains("--set load=1/5,2/5"), "{out:?}");

@@ -3,6 +3,7 @@
 
 use std::{
     cell::OnceCell,
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -14,6 +15,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
+use tempfile::TempDir;
 
 /// Exit code and output of a command that has ended.
 #[derive(Debug)]
@@ -70,6 +72,37 @@ pub fn lcmp_lab(results: &Path, arguments: &[&str]) -> Outcome {
         .args(arguments)
         .output();
     output.unwrap().into()
+}
+
+/// Two datacenters with one link between them, so that every policy has the same results.
+pub const PAIR: &str = "\
+name: pair
+topology:
+  dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 2 }]
+  links: [{ between: [dc1, dc2], rate: 1 Gbit, delay: 1 ms }]
+traffic:
+  - workload: { sizes: sizes.csv, pairs: [{ from: dc1, to: dc2 }], load: 0.2, duration: 1 s, load_base: busiest-link }
+policies: [ecmp, lcmp]
+";
+
+/// Creates a folder with `scenario`, [`PAIR`] or a variant, as `pair.yaml`, and its flows of 100 kB.
+pub fn pair_folder(scenario: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("pair.yaml"), scenario).unwrap();
+    let sizes = "bytes,percent\n100000,0\n100001,100\n";
+    fs::write(folder.path().join("sizes.csv"), sizes).unwrap();
+    folder
+}
+
+/// Returns the texts of the files in `folder` by their names.
+pub fn texts_in(folder: &Path) -> BTreeMap<String, String> {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    files
+        .map(|file| {
+            let name = file.file_name().into_string().unwrap();
+            (name, fs::read_to_string(file.path()).unwrap())
+        })
+        .collect()
 }
 
 /// Writes `long.yaml` into `folder`: the smallest scenario, with flows that last minutes.

@@ -4,17 +4,14 @@ use std::{fs, num::NonZeroUsize, path::Path, time::Instant};
 
 use lab_reports::{facts::RunFacts, sweep::CellNumbers};
 use lab_sweep::{CellCost, Manifest, Store, SweepCell};
-use nix::{
-    sys::{prctl::set_pdeathsig, signal::Signal},
-    unistd::{Pid, getppid},
-};
+use nix::sys::signal::Signal;
 
 use super::define;
 use crate::{
     args::{Global, Overrides, SimArgs, TrainsArg},
     failure::{Exit, Failure, Outcome},
     load::{self, Loaded},
-    terminal,
+    parent, terminal,
     verbs::{sim, train},
 };
 
@@ -22,10 +19,7 @@ use crate::{
 /// failure there.
 pub fn cell(dir: &Path, number: usize, caller: i32, global: &Global) -> Outcome {
     // A cell whose sweep is killed would otherwise go on beside the cells of the next one.
-    let _ = set_pdeathsig(Signal::SIGKILL);
-    if getppid() != Pid::from_raw(caller) {
-        return Err(Failure::environment("the sweep of the cell has ended"));
-    }
+    parent::follow(caller, Signal::SIGKILL)?;
     let store = Store::at(dir);
     let manifest = define::stored(&store)?;
     let grid = manifest.grid().map_err(Failure::usage)?;

@@ -20,7 +20,7 @@ use nix::{
         prctl,
         signal::{Signal, kill},
     },
-    unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout, getppid, setsid},
+    unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout, setsid},
 };
 use serde::{Deserialize, Serialize};
 use signal_hook::{
@@ -32,6 +32,7 @@ use super::{guest, here::interrupted, task::Request};
 use crate::{
     args::Global,
     failure::{During, Exit, Failure, Outcome},
+    parent,
     terminal::{self, note},
 };
 
@@ -116,10 +117,7 @@ fn forward_signals(mut signals: Signals, owner: Pid) {
 /// Runs the owner process: reads the request of process `caller` from standard input.
 pub fn own(caller: i32, global: &Global) -> Outcome {
     // Until the lab is kept, the owner ends with its caller.
-    prctl::set_pdeathsig(Signal::SIGTERM).during("follow the caller")?;
-    if getppid() != Pid::from_raw(caller) {
-        return Err(Failure::environment("the caller has ended"));
-    }
+    parent::follow(caller, Signal::SIGTERM)?;
     let request = serde_json::from_reader(io::stdin().lock());
     let request: Request = request.during("read the run request from the calling `lcmp-lab up`")?;
     match guest::run_and_stay(&request, global, stay) {

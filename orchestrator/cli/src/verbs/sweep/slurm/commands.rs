@@ -41,6 +41,13 @@ pub fn job_of(store: &Store, array: &TaskArray) -> Result<Option<u64>, Failure> 
     Ok(output.lines().find_map(|line| line.trim().parse().ok()))
 }
 
+/// Returns the numbers of the jobs that were submitted for `arrays`.
+/// Fails if Slurm cannot be asked.
+pub fn jobs_of(store: &Store, arrays: &[TaskArray]) -> Result<Vec<u64>, Failure> {
+    let found: Result<Vec<_>, Failure> = arrays.iter().map(|array| job_of(store, array)).collect();
+    Ok(found?.into_iter().flatten().collect())
+}
+
 /// Submits `array`, whose tasks run cells of the sweep `sweep` in the directory `dir` by `program`, and returns the number
 /// of its job.
 /// Fails if Slurm refuses it.

@@ -53,15 +53,6 @@ pub struct Controller<'a> {
     named: u32,
 }
 
-/// Task that has ended.
-struct EndedTask {
-    id: TaskId,
-    name: String,
-    limits: TaskLimits,
-    history: TaskHistory,
-    end: TaskEnd,
-}
-
 impl<'a> Controller<'a> {
     /// Creates the controller of the cells `waiting`, each with its number and identity, with their estimated `costs`.
     /// Fails if Slurm cannot be asked.
@@ -192,11 +183,8 @@ impl<'a> Controller<'a> {
         if !self.store.is_to_cancel() {
             return Ok(());
         }
-        let mut jobs = Vec::new();
-        for array in mem::take(&mut self.arrays) {
-            jobs.extend(commands::job_of(self.store, &array)?);
-        }
-        commands::cancel(&jobs)?;
+        let arrays = mem::take(&mut self.arrays);
+        commands::cancel(&commands::jobs_of(self.store, &arrays)?)?;
         forget(self.store)?;
         self.cancelled = self.left.len();
         Ok(())
@@ -210,14 +198,12 @@ impl<'a> Controller<'a> {
         let done = self.store.done().map_err(no_answer)?;
         let failed = self.store.failed().map_err(no_answer)?;
         self.count_ended(&done, &failed)?;
-        for task in self.ended_tasks(&states) {
-            self.conclude(task)?;
+        for (at, index, end) in self.ended_tasks(&states) {
+            self.conclude(at, index, end)?;
         }
         self.drop_concluded()?;
         self.submit()?;
-        let jobs: BTreeSet<u64> = self.arrays.iter().filter_map(|array| array.job).collect();
-        let own = states.iter().filter(|((job, _), _)| jobs.contains(job));
-        let counts = TaskCounts::of(own.map(|(_, state)| state));
+        let counts = TaskCounts::in_arrays(&self.arrays, &states);
         if let Some(reason) = counts.obstacle()
             && !mem::replace(&mut self.has_obstacle, true)
         {
@@ -245,10 +231,10 @@ impl<'a> Controller<'a> {
             .cloned()
             .collect();
         for identity in ended {
-            let cost = if failed.contains(&identity) {
-                None
-            } else {
+            let cost = if done.contains(&identity) {
                 self.store.cost(&identity)?
+            } else {
+                None
             };
             self.end(&identity, cost);
         }
@@ -263,11 +249,14 @@ impl<'a> Controller<'a> {
         }
     }
 
-    /// Returns the tasks that have ended since the last look. A task counts as ended once it was seen so twice, because a
+    /// Returns the tasks that have ended since the last look, each by the position of its array and its index. A task counts as ended once it was seen so twice, because a
     /// shared file system may show the last results of a task after Slurm shows the task's end.
-    fn ended_tasks(&mut self, states: &BTreeMap<TaskId, TaskState>) -> Vec<EndedTask> {
+    fn ended_tasks(
+        &mut self,
+        states: &BTreeMap<TaskId, TaskState>,
+    ) -> Vec<(usize, usize, TaskEnd)> {
         let mut found = Vec::new();
-        for array in &self.arrays {
+        for (at, array) in self.arrays.iter().enumerate() {
             let Some(job) = array.job else { continue };
             for (index, cells) in array.tasks.iter().enumerate() {
                 let id = (job, index);
@@ -284,13 +273,7 @@ impl<'a> Controller<'a> {
                 if *seen < LOOKS || cells.is_empty() {
                     continue;
                 }
-                found.push(EndedTask {
-                    id,
-                    name: array.name.clone(),
-                    limits: array.limits,
-                    history: array.history,
-                    end,
-                });
+                found.push((at, index, end));
             }
         }
         found
@@ -298,41 +281,40 @@ impl<'a> Controller<'a> {
 
     /// Takes an ended task out of its array, and decides what becomes of its cells without results: they are tried once
     /// more, or have failed.
-    fn conclude(&mut self, task: EndedTask) -> Result<(), Failure> {
-        let (job, index) = task.id;
-        let mut arrays = self.arrays.iter_mut();
-        let Some(array) = arrays.find(|array| array.name == task.name) else {
-            return Ok(());
-        };
-        let cells = mem::take(&mut array.tasks[index]);
+    fn conclude(&mut self, at: usize, index: usize, end: TaskEnd) -> Result<(), Failure> {
+        let cells = mem::take(&mut self.arrays[at].tasks[index]);
         let is_alone = cells.len() == 1;
         let mut left = Vec::new();
         for cell in cells {
+            if !self.left.contains_key(&cell.identity) {
+                continue;
+            }
             // A listing of a shared folder may be older than the file itself.
             match self.store.numbers(&cell.identity)? {
                 Some(_) => self.end(&cell.identity, self.store.cost(&cell.identity)?),
-                None if self.left.contains_key(&cell.identity) => left.push(cell),
-                None => {}
+                None => left.push(cell),
             }
         }
         if left.is_empty() {
             return Ok(());
         }
-        let log = self.store.slurm().join(log_name(&task.name, index));
-        let said = fs::read_to_string(log).unwrap_or_default();
+        let array = &self.arrays[at];
+        let earlier = array.limits;
+        let log = format!("{}-{index}.log", array.name);
+        let said = fs::read_to_string(self.store.slurm().join(log)).unwrap_or_default();
         let last = said.lines().rfind(|line| !line.trim().is_empty());
-        let end = refined(task.end, &said, last);
+        let end = refined(end, &said, last);
         if end == TaskEnd::Cancelled {
             self.cancelled += left.len();
             return Ok(());
         }
         let last = last.map_or_else(String::new, |line| format!("; it last wrote: {line}"));
+        let job = array.job.unwrap_or_default();
         let happened = format!("Slurm task {job}_{index} {end}{last}");
-        let Some((history, limits)) = task.history.again(task.limits, end, is_alone) else {
+        let Some((history, limits)) = array.history.again(earlier, end, is_alone) else {
             for cell in &left {
                 let message = format!(
-                    "its {happened}; its limits were {}, and an earlier task had no results either",
-                    task.limits
+                    "its {happened}; its limits were {earlier}, and an earlier task had no results either"
                 );
                 self.fail(cell, &message)?;
             }
@@ -344,9 +326,7 @@ impl<'a> Controller<'a> {
         ));
         // The record of the ended task comes first: if this process is killed before the next line, the cells are in no
         // task and are submitted when the sweep goes on.
-        if let Some(array) = self.arrays.iter().find(|array| array.name == task.name) {
-            self.store.write_array(array)?;
-        }
+        self.store.write_array(array)?;
         let alone = |cell| TaskPlan {
             limits,
             cells: vec![cell],
@@ -486,11 +466,6 @@ impl<T: Into<Failure>> From<T> for Look {
     fn from(failure: T) -> Self {
         Self::Broken(failure.into())
     }
-}
-
-/// Returns the name of a task's log.
-fn log_name(name: &str, index: usize) -> String {
-    format!("{name}-{index}.log")
 }
 
 /// Returns the end of a task by Slurm's state `end` and by the task's log, which tells apart what Slurm's state does not.

@@ -9,12 +9,15 @@ mod controller;
 mod task;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt, thread,
     time::{Duration, Instant},
 };
 
-use lab_sweep::{Manifest, Store, slurm::TaskState};
+use lab_sweep::{
+    Manifest, Store,
+    slurm::{TaskArray, TaskId, TaskState},
+};
 use lab_units::show::counted;
 
 pub use self::{controller::Controller, task::task};
@@ -32,10 +35,7 @@ pub fn cancel(store: &Store, is_watched: bool) -> Result<(), Failure> {
         )));
     }
     store.ask_to_cancel()?;
-    let mut jobs = Vec::new();
-    for array in &arrays {
-        jobs.extend(commands::job_of(store, array)?);
-    }
+    let jobs = commands::jobs_of(store, &arrays)?;
     let since = Instant::now();
     while commands::cancel(&jobs)? {
         if since.elapsed() > PATIENCE {
@@ -71,11 +71,7 @@ pub fn describe(store: &Store) -> Result<(), Failure> {
         return Ok(());
     }
     let counts = match commands::states() {
-        Ok(states) => {
-            let jobs: Vec<u64> = arrays.iter().filter_map(|array| array.job).collect();
-            let own = states.iter().filter(|((job, _), _)| jobs.contains(job));
-            TaskCounts::of(own.map(|(_, state)| state)).to_string()
-        }
+        Ok(states) => TaskCounts::in_arrays(&arrays, &states).to_string(),
         Err(failure) => failure.message,
     };
     note(&format!("Slurm: {counts}"));
@@ -124,6 +120,13 @@ const NEVER: [&str; 7] = [
 ];
 
 impl TaskCounts {
+    /// Counts the tasks in `arrays`; `states` has all of the user's tasks.
+    fn in_arrays(arrays: &[TaskArray], states: &BTreeMap<TaskId, TaskState>) -> Self {
+        let jobs: BTreeSet<u64> = arrays.iter().filter_map(|array| array.job).collect();
+        let own = states.iter().filter(|((job, _), _)| jobs.contains(job));
+        Self::of(own.map(|(_, state)| state))
+    }
+
     fn of<'a>(states: impl Iterator<Item = &'a TaskState>) -> Self {
         let mut counts = Self::default();
         for state in states {
