@@ -23,11 +23,13 @@
 //!
 //! Demands are divided by their sum and capacities by the largest capacity, so that all numbers are near 1.
 
+use std::{collections::BTreeMap, ops::Range};
+
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, Solution, Variable};
 
 use crate::{
     TeError,
-    topology::{Measurements, NextHops, Topology},
+    topology::{Measurements, NextHops, Topology, UsableRow},
 };
 
 /// Traffic to every next hop, as a share of the sum of all demands.
@@ -48,13 +50,13 @@ pub fn split(topology: &Topology, measured: &Measurements<'_>) -> Result<Option<
         return Ok(None);
     };
     let first = scaled.solve(None)?;
-    let max = first.largest();
+    let max = first.largest;
     // Without this slack for the solver's own tolerance, the second program might have no solution.
     let slack = TOLERANCE * max.max(1.0);
     let best = scaled.solve(Some(max + slack)).unwrap_or(first);
     Ok(Some(Split {
         longest_s: max * scaled.seconds,
-        traffic: best.traffic,
+        traffic: scaled.traffic(&best.values),
     }))
 }
 
@@ -65,194 +67,247 @@ pub fn optimum_s(topology: &Topology, measured: &Measurements<'_>) -> Result<f64
     let Some(scaled) = Scaled::new(topology, measured) else {
         return Ok(0.0);
     };
-    Ok(scaled.solve(None)?.largest() * scaled.seconds)
+    Ok(scaled.solve(None)?.largest * scaled.seconds)
 }
 
-/// Measurements scaled to numbers near 1.
+/// Demands that can be delivered, scaled to numbers near 1, as amounts of traffic on every next hop.
 struct Scaled<'a> {
     topology: &'a Topology,
-    usable: Vec<Vec<Vec<usize>>>,
-    /// Demand by switch and row; 0 if the demand cannot be delivered.
-    demands: Vec<Vec<f64>>,
+    /// Bounds of the traffic that arrives at a row with a choice.
+    balances: Vec<Balance>,
+    /// Number of variables.
+    variables: usize,
+    /// Next hops that can have traffic.
+    hops: Vec<LoadedHop>,
     /// Capacity by link; 0 for a link that carries no traffic.
     capacities: Vec<f64>,
     /// Transmission time that a scaled utilisation of 1 represents, in seconds.
     seconds: f64,
 }
 
-/// Solution of a linear program.
-struct LpSolution {
-    traffic: Vec<Vec<Vec<f64>>>,
-    utilisations: Vec<f64>,
+/// Amount of traffic: a constant and multiples of variables.
+#[derive(Clone, Debug, Default)]
+struct Amount {
+    constant: f64,
+    /// Factor by variable.
+    terms: BTreeMap<usize, f64>,
 }
 
-impl LpSolution {
-    fn largest(&self) -> f64 {
-        self.utilisations.iter().copied().fold(0.0, f64::max)
+/// Row with a choice: its variables add up to the traffic that arrives.
+struct Balance {
+    variables: Range<usize>,
+    arriving: Amount,
+}
+
+/// Traffic of one next hop.
+struct LoadedHop {
+    switch: usize,
+    row: usize,
+    hop: usize,
+    traffic: Amount,
+}
+
+impl Amount {
+    const fn of(constant: f64) -> Self {
+        Self {
+            constant,
+            terms: BTreeMap::new(),
+        }
     }
+
+    fn variable(index: usize) -> Self {
+        Self {
+            constant: 0.0,
+            terms: BTreeMap::from([(index, 1.0)]),
+        }
+    }
+
+    fn is_zero(&self) -> bool {
+        self.constant <= 0.0 && self.terms.is_empty()
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.constant += other.constant;
+        for (variable, factor) in &other.terms {
+            *self.terms.entry(*variable).or_default() += factor;
+        }
+    }
+
+    fn divided(&self, by: f64) -> Self {
+        let terms = self.terms.iter();
+        Self {
+            constant: self.constant / by,
+            terms: terms.map(|(at, factor)| (*at, factor / by)).collect(),
+        }
+    }
+
+    fn value(&self, values: &[f64]) -> f64 {
+        let terms = self.terms.iter().map(|(at, factor)| factor * values[*at]);
+        self.constant + terms.sum::<f64>()
+    }
+}
+
+/// Solution of a linear program.
+struct LpSolution {
+    /// Values of the variables.
+    values: Vec<f64>,
+    /// Largest utilisation that the program allows, or the limit it was given.
+    largest: f64,
 }
 
 impl<'a> Scaled<'a> {
     fn new(topology: &'a Topology, measured: &Measurements<'_>) -> Option<Self> {
-        let usable = topology.usable(measured);
-        let mut total = 0.0;
-        let mut demands = Vec::with_capacity(usable.len());
-        for (rows, hops) in measured.demands.iter().zip(&usable) {
-            let row: Vec<f64> = rows
-                .iter()
-                .zip(hops)
-                .map(|(bytes, hops)| match hops[..] {
-                    [] => 0.0,
-                    _ => float(bytes.get()),
-                })
-                .collect();
-            total += row.iter().sum::<f64>();
-            demands.push(row);
-        }
         let rates: Vec<f64> = measured
             .capacities
             .iter()
             .map(|rate| rate.map_or(0.0, |rate| float(rate.get())))
             .collect();
         let largest = rates.iter().copied().fold(0.0, f64::max);
+        let destinations = topology.destinations(measured);
+        let rows = destinations.iter().flatten();
+        let total: f64 = rows
+            .map(|row| float(measured.demands[row.switch][row.row].get()))
+            .sum();
         if total <= 0.0 || largest <= 0.0 {
             return None;
         }
-        for demand in demands.iter_mut().flatten() {
-            *demand /= total;
-        }
-        Some(Self {
+        let mut scaled = Self {
             topology,
-            usable,
-            demands,
+            balances: Vec::new(),
+            variables: 0,
+            hops: Vec::new(),
             capacities: rates.iter().map(|rate| rate / largest).collect(),
             seconds: 8.0 * total / largest,
-        })
+        };
+        for rows in &destinations {
+            let demand =
+                |row: &UsableRow| float(measured.demands[row.switch][row.row].get()) / total;
+            scaled.forward(rows, demand);
+        }
+        Some(scaled)
+    }
+
+    /// Adds the traffic to one destination, from row to row. Only rows with a choice that traffic can reach get variables:
+    /// on a large network most rows have one next hop or no traffic.
+    fn forward(&mut self, rows: &[UsableRow], demand: impl Fn(&UsableRow) -> f64) {
+        let mut arriving: BTreeMap<usize, Amount> = BTreeMap::new();
+        for row in rows {
+            let mut amount = arriving.remove(&row.switch).unwrap_or_default();
+            amount.add(&Amount::of(demand(row)));
+            if amount.is_zero() {
+                continue;
+            }
+            let hops = &self.topology.rows()[row.switch][row.row];
+            let count = row.hops.len();
+            let is_choice = count > 1 && !hops.is_alike;
+            let first = self.variables;
+            for (at, &hop) in row.hops.iter().enumerate() {
+                let traffic = if is_choice {
+                    Amount::variable(first + at)
+                } else {
+                    amount.divided(float(count as u64))
+                };
+                if hops.rests.is_empty() {
+                    let next = arriving.entry(hops.hops[hop].next).or_default();
+                    next.add(&traffic);
+                }
+                self.hops.push(LoadedHop {
+                    switch: row.switch,
+                    row: row.row,
+                    hop,
+                    traffic,
+                });
+            }
+            if is_choice {
+                self.variables += count;
+                self.balances.push(Balance {
+                    variables: first..self.variables,
+                    arriving: amount,
+                });
+            }
+        }
     }
 
     /// Minimises the largest utilisation. With `limit`, instead minimises the sum of the switches' largest
     /// utilisations, none of which may exceed `limit`.
     fn solve(&self, limit: Option<f64>) -> Result<LpSolution, TeError> {
+        let loads = self.loads();
         let mut problem = Problem::new(OptimizationDirection::Minimize);
-        let rows = self.topology.rows();
         let max = limit.unwrap_or(f64::INFINITY);
-        let shared = limit.is_none().then(|| problem.add_var(1.0, (0.0, max)));
-        let utilisation = |_| shared.unwrap_or_else(|| problem.add_var(1.0, (0.0, max)));
-        let utilisations: Vec<Variable> = rows.iter().map(utilisation).collect();
-        let mut variables =
-            |hops: &Vec<usize>| hops.iter().map(|_| unbounded(&mut problem)).collect();
-        let traffic: Vec<Vec<Vec<Variable>>> = self
-            .usable
-            .iter()
-            .map(|rows| rows.iter().map(&mut variables).collect())
+        let switches = self.topology.rows().len();
+        let mut least = vec![0.0_f64; switches];
+        for (link, (switch, load)) in &loads {
+            if load.terms.is_empty() {
+                least[*switch] = least[*switch].max(load.constant / self.capacities[*link]);
+            }
+        }
+        let utilisations: Vec<Variable> = match limit {
+            None => {
+                let least = least.iter().copied().fold(0.0, f64::max);
+                vec![problem.add_var(1.0, (least, max)); switches]
+            }
+            Some(_) => {
+                let of = |least: &f64| problem.add_var(1.0, (least.min(max), max));
+                least.iter().map(of).collect()
+            }
+        };
+        let variables: Vec<Variable> = (0..self.variables)
+            .map(|_| problem.add_var(0.0, (0.0, f64::INFINITY)))
             .collect();
-        self.conserve(&mut problem, &traffic);
-        self.fit(&mut problem, &traffic, &utilisations);
+        for balance in &self.balances {
+            let mut sum = LinearExpr::empty();
+            for variable in balance.variables.clone() {
+                sum.add(variables[variable], 1.0);
+            }
+            for (variable, factor) in &balance.arriving.terms {
+                sum.add(variables[*variable], -factor);
+            }
+            problem.add_constraint(sum, ComparisonOp::Eq, balance.arriving.constant);
+        }
+        for (link, (switch, load)) in &loads {
+            if load.terms.is_empty() {
+                continue;
+            }
+            let mut sum = LinearExpr::empty();
+            for (variable, factor) in &load.terms {
+                sum.add(variables[*variable], *factor);
+            }
+            sum.add(utilisations[*switch], -self.capacities[*link]);
+            problem.add_constraint(sum, ComparisonOp::Le, -load.constant);
+        }
         let solution = solved(&problem)?;
         let value = |variable: &Variable| solution.var_value(*variable).max(0.0);
+        let largest = utilisations.iter().map(value).fold(0.0, f64::max);
         Ok(LpSolution {
-            traffic: self.by_hop(&traffic, value),
-            utilisations: utilisations.iter().map(value).collect(),
+            values: variables.iter().map(value).collect(),
+            largest,
         })
     }
 
-    /// Adds flow conservation: a switch sends what it receives and what its datacenter originates.
-    fn conserve(&self, problem: &mut Problem, traffic: &[Vec<Vec<Variable>>]) {
-        for (switch, rows) in self.topology.rows().iter().enumerate() {
-            for (row_index, row) in rows.iter().enumerate() {
-                let out = &traffic[switch][row_index];
-                if out.is_empty() {
-                    continue;
-                }
-                let mut balance = LinearExpr::empty();
-                for variable in out {
-                    balance.add(*variable, 1.0);
-                }
-                for variable in self.incoming(switch, row.to, traffic) {
-                    balance.add(variable, -1.0);
-                }
-                problem.add_constraint(balance, ComparisonOp::Eq, self.demands[switch][row_index]);
-                if row.is_alike {
-                    for variable in &out[1..] {
-                        let alike = [(*variable, 1.0), (out[0], -1.0)];
-                        problem.add_constraint(alike, ComparisonOp::Eq, 0.0);
-                    }
-                }
+    /// Returns the load of each link that can have traffic, with the switch that the link begins at.
+    fn loads(&self) -> BTreeMap<usize, (usize, Amount)> {
+        let mut loads = BTreeMap::new();
+        for it in &self.hops {
+            let row = &self.topology.rows()[it.switch][it.row];
+            for (from, link) in row.links(it.switch, it.hop) {
+                let load = loads.entry(link).or_insert((from, Amount::default()));
+                load.1.add(&it.traffic);
             }
         }
+        loads
     }
 
-    /// Returns the traffic towards `to` that other switches send to `switch`.
-    fn incoming(&self, switch: usize, to: usize, traffic: &[Vec<Vec<Variable>>]) -> Vec<Variable> {
-        let mut incoming = Vec::new();
-        for (other, rows) in self.topology.rows().iter().enumerate() {
-            let is_towards = |row: &NextHops| row.to == to && row.rests.is_empty();
-            for (row_index, row) in rows.iter().enumerate().filter(|(_, it)| is_towards(it)) {
-                let pairs = self.usable[other][row_index]
-                    .iter()
-                    .zip(&traffic[other][row_index]);
-                let here = pairs.filter(|(hop, _)| row.hops[**hop].next == switch);
-                incoming.extend(here.map(|(_, variable)| *variable));
-            }
+    /// Returns the traffic by switch, row and next hop.
+    fn traffic(&self, values: &[f64]) -> Vec<Vec<Vec<f64>>> {
+        let zeros = |row: &NextHops| vec![0.0; row.hops.len()];
+        let rows = self.topology.rows().iter();
+        let mut traffic: Vec<Vec<Vec<f64>>> =
+            rows.map(|rows| rows.iter().map(zeros).collect()).collect();
+        for it in &self.hops {
+            traffic[it.switch][it.row][it.hop] = it.traffic.value(values);
         }
-        incoming
+        traffic
     }
-
-    /// Adds the capacity constraint of every link, which uses the utilisation variable of the link's switch.
-    fn fit(
-        &self,
-        problem: &mut Problem,
-        traffic: &[Vec<Vec<Variable>>],
-        utilisations: &[Variable],
-    ) {
-        let mut place: Vec<Option<usize>> = vec![None; self.capacities.len()];
-        // Switch, link and load, in the order in which the links occur.
-        let mut loads: Vec<(usize, usize, LinearExpr)> = Vec::new();
-        for (switch, rows) in self.topology.rows().iter().enumerate() {
-            for (row_index, row) in rows.iter().enumerate() {
-                let used = self.usable[switch][row_index].iter();
-                for (hop, variable) in used.zip(&traffic[switch][row_index]) {
-                    for (from, link) in row.links(switch, *hop) {
-                        let at = *place[link].get_or_insert_with(|| {
-                            loads.push((from, link, LinearExpr::empty()));
-                            loads.len() - 1
-                        });
-                        loads[at].2.add(*variable, 1.0);
-                    }
-                }
-            }
-        }
-        for (switch, link, mut load) in loads {
-            load.add(utilisations[switch], -self.capacities[link]);
-            problem.add_constraint(load, ComparisonOp::Le, 0.0);
-        }
-    }
-
-    /// Returns the values of the variables in `traffic`, with 0 for unusable next hops.
-    fn by_hop(
-        &self,
-        traffic: &[Vec<Vec<Variable>>],
-        value: impl Fn(&Variable) -> f64,
-    ) -> Vec<Vec<Vec<f64>>> {
-        let mut all = Vec::with_capacity(traffic.len());
-        for (switch, rows) in self.topology.rows().iter().enumerate() {
-            let mut of_switch = Vec::with_capacity(rows.len());
-            for (row_index, row) in rows.iter().enumerate() {
-                let mut of_row = vec![0.0; row.hops.len()];
-                let used = self.usable[switch][row_index].iter();
-                for (hop, variable) in used.zip(&traffic[switch][row_index]) {
-                    of_row[*hop] = value(variable);
-                }
-                of_switch.push(of_row);
-            }
-            all.push(of_switch);
-        }
-        all
-    }
-}
-
-fn unbounded(problem: &mut Problem) -> Variable {
-    problem.add_var(0.0, (0.0, f64::INFINITY))
 }
 
 fn solved(problem: &Problem) -> Result<Solution, TeError> {

@@ -1,5 +1,7 @@
 //! All switches' next hops and links.
 
+use std::collections::BTreeMap;
+
 use lab_units::{BitsPerSec, Bytes};
 
 /// Failure to compute how to split an interval's demands.
@@ -111,41 +113,85 @@ impl Topology {
         same("link capacities", found.min(links), links)
     }
 
-    /// Returns, by switch and destination row, the indices of the live next hops from which the destination can be
-    /// reached.
-    pub(crate) fn usable(&self, measured: &Measurements<'_>) -> Vec<Vec<Vec<usize>>> {
+    /// Returns, by destination, the rows from which it can be reached, each before those of its next hops, with their
+    /// usable next hops.
+    pub(crate) fn destinations(&self, measured: &Measurements<'_>) -> Vec<Vec<UsableRow>> {
+        let mut rows: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.rows.len()];
+        for (switch, of_switch) in self.rows.iter().enumerate() {
+            for (row, hops) in of_switch.iter().enumerate() {
+                rows[hops.to].push((switch, row));
+            }
+        }
+        let of_destination = rows.iter().enumerate();
+        of_destination
+            .map(|(to, rows)| self.usable(to, rows, measured))
+            .collect()
+    }
+
+    /// Returns the rows among `rows`, which lead to `to`, from which it can be reached.
+    fn usable(
+        &self,
+        to: usize,
+        rows: &[(usize, usize)],
+        measured: &Measurements<'_>,
+    ) -> Vec<UsableRow> {
         let count = self.rows.len();
-        let mut usable: Vec<Vec<Vec<usize>>> = self
-            .rows
-            .iter()
-            .map(|rows| vec![Vec::new(); rows.len()])
-            .collect();
-        for to in 0..count {
-            let mut reaches = vec![false; count];
-            reaches[to] = true;
-            // The graph has no cycle, so one pass per hop of the longest path suffices.
-            for _ in 0..count {
-                for (switch, rows) in self.rows.iter().enumerate() {
-                    for (row_index, row) in rows.iter().enumerate().filter(|(_, row)| row.to == to)
-                    {
-                        let leads = |(at, hop): &(usize, &Egress)| {
-                            let mut links = row.links(switch, *at);
-                            let is_up = links.all(|(_, it)| measured.capacities[it].is_some());
-                            is_up && (!row.rests.is_empty() || reaches[hop.next])
-                        };
-                        let found: Vec<usize> = row
-                            .hops
-                            .iter()
-                            .enumerate()
-                            .filter(leads)
-                            .map(|(at, _)| at)
-                            .collect();
-                        reaches[switch] |= !found.is_empty();
-                        usable[switch][row_index] = found;
-                    }
+        let mut reaches = vec![false; count];
+        reaches[to] = true;
+        let mut usable = Vec::new();
+        for (switch, row) in self.nearest_first(rows) {
+            let hops = &self.rows[switch][row];
+            let leads = |at: &usize| {
+                let mut links = hops.links(switch, *at);
+                let is_up = links.all(|(_, it)| measured.capacities[it].is_some());
+                is_up && (!hops.rests.is_empty() || reaches[hops.hops[*at].next])
+            };
+            let found: Vec<usize> = (0..hops.hops.len()).filter(leads).collect();
+            if !found.is_empty() {
+                reaches[switch] = true;
+                usable.push(UsableRow {
+                    switch,
+                    row,
+                    hops: found,
+                });
+            }
+        }
+        usable.reverse();
+        usable
+    }
+
+    /// Orders `rows`, of one destination, so that each comes after those of its next hops.
+    fn nearest_first(&self, rows: &[(usize, usize)]) -> Vec<(usize, usize)> {
+        let of_switch: BTreeMap<usize, usize> = rows.iter().copied().collect();
+        let mut is_entered = vec![false; self.rows.len()];
+        let mut ordered = Vec::with_capacity(rows.len());
+        let mut waiting: Vec<(usize, bool)> = rows.iter().map(|(it, _)| (*it, false)).collect();
+        while let Some((switch, is_ready)) = waiting.pop() {
+            let Some(&row) = of_switch.get(&switch) else {
+                continue;
+            };
+            if is_ready {
+                ordered.push((switch, row));
+            } else if !is_entered[switch] {
+                is_entered[switch] = true;
+                waiting.push((switch, true));
+                let hops = &self.rows[switch][row];
+                if hops.rests.is_empty() {
+                    waiting.extend(hops.hops.iter().map(|hop| (hop.next, false)));
                 }
             }
         }
-        usable
+        ordered
     }
+}
+
+/// Row with next hops that lead to its destination.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct UsableRow {
+    /// Switch of the row.
+    pub switch: usize,
+    /// Index of the row at the switch.
+    pub row: usize,
+    /// Indices of the usable next hops; at least one.
+    pub hops: Vec<usize>,
 }

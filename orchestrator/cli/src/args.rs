@@ -19,6 +19,7 @@ use lab_records::{Location, ReasonCode, RunRequest, SimRequest};
 use lab_reports::{compare::Aspect, fidelity::PolicyBound};
 use lab_reproduce::Figure;
 use lab_scenario::{Axis, limits};
+use lab_sim::Samples;
 use lab_units::{Bytes, Clock, FlowId, Nanos, Ratio, Trainer};
 use serde::{Deserialize, Serialize};
 
@@ -916,6 +917,9 @@ pub struct SimArgs {
     /// `lcmp-lab flow RUN ID` shows them.
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     pub story: Vec<StoryArg>,
+    /// Samples of links and queues that the records have
+    #[arg(skip)]
+    pub samples: Samples,
 }
 
 impl SimArgs {
@@ -933,6 +937,7 @@ impl SimArgs {
             trains: None,
             no_report: true,
             story: Vec::new(),
+            samples: Samples::Series,
         }
     }
 

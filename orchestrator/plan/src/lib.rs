@@ -124,6 +124,7 @@ pub use sample::generator;
 pub use sampled_rates::SampledRates;
 pub use scope::{
     alike::{AlikePolicies, AlikeReason},
+    candidate_spread::CandidateSpread,
     choice::ChoiceCount,
     outage::{Outage, OutageSpan},
     resolve::{CrashEffect, Scope, TrafficTime, scope},

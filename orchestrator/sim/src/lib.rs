@@ -56,5 +56,5 @@ pub use record::{RecordError, record};
 pub use run::{EndReason, Observer, Outcome, Progress, RunOptions};
 pub use simulate::{Job, simulate};
 pub use time::SimTime;
-pub use trace::TraceFilter;
+pub use trace::{Samples, TraceFilter};
 pub use world::World;

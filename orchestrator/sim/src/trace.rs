@@ -61,6 +61,17 @@ impl TraceFilter {
     }
 }
 
+/// Samples of links and queues that a run traces.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Samples {
+    /// Links' counters and queues, in the plan's intervals.
+    #[default]
+    Series,
+    /// Links' counters alone: at the first interval's end after the last flow's start, and at the end of the run. This is
+    /// what a run's evidence needs.
+    Totals,
+}
+
 /// End of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowEnd {

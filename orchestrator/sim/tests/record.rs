@@ -8,7 +8,7 @@ use lab_records::{
     RunWriter, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_sample as sample;
-use lab_sim::{EndReason, Job, Outcome, RunOptions, SimTime, TraceFilter, record};
+use lab_sim::{EndReason, Job, Outcome, RunOptions, Samples, SimTime, TraceFilter, record};
 use lab_units::{FlowId, Nanos};
 
 /// Scenario with two paths, each of two inter-DC links, and three consecutive flows.
@@ -413,6 +413,55 @@ fn the_same_plan_gives_the_same_bytes_on_any_number_of_threads() {
     for threads in [1, 2, 4] {
         assert!(tables(threads) == once, "on {threads} threads");
     }
+}
+
+/// Of the samples every 3 ms, the first after the last flow's start at 4 ms counts.
+#[test]
+fn totals_are_enough_for_the_evidence() {
+    let links = DIAMOND.split_once("traffic:").expect("its traffic").0;
+    let text = format!(
+        "{links}traffic:
+  - flows:
+      - {{ from: dc1/h1, to: dc4/h1, size: 5 MB }}
+      - {{ from: dc1/h1, to: dc4/h1, size: 20 MB, start: 4 ms }}
+measure: {{ links: 3 ms, queues: 1 ms }}
+policies: [ecmp, lcmp]
+"
+    );
+    let plan = plan(&text, false);
+    let record = |samples: Samples| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = RunOptions {
+            samples,
+            ..RunOptions::default()
+        };
+        run(folder.path(), &plan, &options);
+        let evidence = lab_recorder::evidence(&plan, folder.path()).expect("readable");
+        let links: Vec<LinkRow> = rows(folder.path());
+        let queues = rows::<QueueRow>(folder.path()).len();
+        (evidence, links, queues)
+    };
+    let (series, all, sampled) = record(Samples::Series);
+    let (totals, few, none) = record(Samples::Totals);
+    assert_eq!(totals, series);
+    // The first sample after the last start, and the last one, which is taken at the end of a window of virtual time. Two
+    // samples of eight link directions, for each of two policies.
+    let counts = |links: &[LinkRow], is_needed: &dyn Fn(&LinkRow, Nanos) -> bool| {
+        let end = |row: &LinkRow| {
+            let of_policy = links.iter().filter(|it| it.policy == row.policy);
+            of_policy.map(|it| it.time_ns).max().unwrap_or_default()
+        };
+        let needed = links.iter().filter(|row| is_needed(row, end(row)));
+        let counts: Vec<_> = needed
+            .map(|row| (row.policy.clone(), row.from_dc.clone(), row.tx_bytes))
+            .collect();
+        counts
+    };
+    let first = Nanos::from_millis(6);
+    let needed = counts(&all, &|row, end| row.time_ns == first || row.time_ns == end);
+    assert_eq!((needed.len(), sampled > 0), (32, true));
+    assert_eq!((counts(&few, &|_, _| true), none), (needed, 0));
+    assert!(few.iter().any(|row| row.time_ns == first));
 }
 
 #[test]

@@ -101,7 +101,7 @@ mod tests {
     use std::fs::File;
 
     use lab_records::Grade;
-    use lab_reports::sweep::CellPolicy;
+    use lab_reports::sweep::{CellNetwork, CellPolicy};
     use lab_scenario::Axis;
     use parquet::file::reader::SerializedFileReader;
 
@@ -138,9 +138,11 @@ mod tests {
             reasons: Vec::new(),
             flows: 4_000,
             flows_with_choice: Some(2_000),
+            network: CellNetwork::default(),
             policies: vec![CellPolicy {
                 policy: "ecmp".to_owned(),
                 unfinished: 3,
+                busiest: None,
                 mechanism: None,
                 all: vec![draw(0, Some(4.5)), draw(1, None)],
                 with_choice: vec![draw(0, Some(5.5))],

@@ -230,7 +230,7 @@ fn count(number: usize) -> f64 {
 mod tests {
     use lab_records::Grade;
 
-    use super::*;
+    use super::{super::numbers::CellNetwork, *};
 
     fn draw(repetition: u32, p99: f64) -> DrawSlowdowns {
         DrawSlowdowns {
@@ -251,11 +251,13 @@ mod tests {
             reasons: Vec::new(),
             flows: 1_000,
             flows_with_choice: None,
+            network: CellNetwork::default(),
             policies: of
                 .iter()
                 .map(|(label, p99s)| CellPolicy {
                     policy: (*label).to_owned(),
                     unfinished: 0,
+                    busiest: None,
                     mechanism: None,
                     all: (0..).zip(*p99s).map(|(at, &p99)| draw(at, p99)).collect(),
                     with_choice: Vec::new(),

@@ -16,6 +16,6 @@ mod sensitivity;
 
 pub use answer::{CellProblem, SweepAnswer, SweepTitle};
 pub use effects::{Effect, EffectOutcome, FALSE_DISCOVERIES, Slice};
-pub use numbers::{CellNumbers, CellPolicy, DrawSlowdowns};
+pub use numbers::{CellNetwork, CellNumbers, CellPolicy, DrawSlowdowns};
 pub use point::{Point, PointCells, PolicyLevel};
 pub use sensitivity::Sensitivity;

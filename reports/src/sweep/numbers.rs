@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{FlowFields, Grade, Mechanism, Reason, RecordsError, RunInfo};
+use lab_records::{FlowFields, Grade, Mechanism, PolicyEvidence, Reason, RecordsError, RunInfo};
 use serde::{Deserialize, Serialize};
 
 use crate::{facts::RunFacts, stats::Statistic};
@@ -24,8 +24,28 @@ pub struct CellNumbers {
     pub flows: u64,
     /// Number of them with a choice of paths; `None` if all or none have one.
     pub flows_with_choice: Option<u64>,
+    /// Properties of the network and its traffic.
+    pub network: CellNetwork,
     /// Results of each policy, in the order of the scenario.
     pub policies: Vec<CellPolicy>,
+}
+
+/// Properties of a cell's network that may explain its results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CellNetwork {
+    /// Number of datacenters.
+    pub dcs: u64,
+    /// Number of inter-DC links.
+    pub links: u64,
+    /// Number of pairs of a source and a destination datacenter between which data flows.
+    pub pairs: u64,
+    /// Number of them between which some switch has several candidates.
+    pub pairs_with_choice: u64,
+    /// Largest ÷ smallest delay of the candidates' paths, as the geometric mean over the pairs whose first switch has
+    /// several candidates.
+    pub delay_spread: f64,
+    /// Largest ÷ smallest capacity of the candidates' paths, as the same mean.
+    pub capacity_spread: f64,
 }
 
 /// Results of a policy in a cell.
@@ -35,6 +55,8 @@ pub struct CellPolicy {
     pub policy: String,
     /// Number of measured flows that did not finish.
     pub unfinished: u64,
+    /// Utilisation of the busiest link direction while flows start; `None` if the run did not record it.
+    pub busiest: Option<f64>,
     /// Counts of the actions of the policy's own mechanism; `None` if the run did not record them.
     pub mechanism: Option<Mechanism>,
     /// Slowdowns of all measured flows, by repetition.
@@ -70,11 +92,16 @@ struct Read {
 }
 
 impl CellNumbers {
-    /// Reads the results of the cell `name`, with this identity, from its ended run.
+    /// Reads the results of the cell `name`, with this identity and `network`, from its ended run.
     ///
     /// # Errors
     /// If the flows cannot be read.
-    pub fn read(name: &str, identity: &str, run: &RunFacts) -> Result<Self, RecordsError> {
+    pub fn read(
+        name: &str,
+        identity: &str,
+        run: &RunFacts,
+        network: CellNetwork,
+    ) -> Result<Self, RecordsError> {
         let info = run.info();
         let mut read: Vec<Read> = info.policies.iter().map(|_| Read::default()).collect();
         run.visit_measured(|policy, flow| read[policy].add(flow, info))?;
@@ -83,7 +110,7 @@ impl CellNumbers {
         let policies = info.policies.iter().zip(read).map(|(label, read)| {
             let mut known = evidence.into_iter().flatten();
             let own = known.find(|evidence| evidence.policy == *label);
-            read.of_policy(label, own.map(|own| own.mechanism.clone()))
+            read.of_policy(label, own)
         });
         let verdict = run.stored_verdict();
         Ok(Self {
@@ -91,6 +118,7 @@ impl CellNumbers {
             identity: identity.to_owned(),
             plan: info.plan_hash.clone(),
             policies: policies.collect(),
+            network,
             verdict: verdict.grade,
             reasons: verdict.reasons,
             flows,
@@ -118,11 +146,13 @@ impl Read {
         }
     }
 
-    fn of_policy(self, label: &str, mechanism: Option<Mechanism>) -> CellPolicy {
+    fn of_policy(self, label: &str, evidence: Option<&PolicyEvidence>) -> CellPolicy {
+        let busiest = evidence.and_then(|it| it.met.busiest.as_ref());
         CellPolicy {
             policy: label.to_owned(),
             unfinished: self.unfinished,
-            mechanism,
+            busiest: busiest.map(|link| link.utilisation),
+            mechanism: evidence.map(|it| it.mechanism.clone()),
             all: draws(self.all),
             with_choice: draws(self.with_choice),
         }

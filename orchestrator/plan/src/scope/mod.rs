@@ -2,6 +2,7 @@
 //!
 //! - [`routing`]: the switches' candidates, and the order in which traffic crosses them
 //! - [`choice`]: pairs of datacenters between which a policy chooses
+//! - [`candidate_spread`]: how much the candidates of a choice differ
 //! - [`alike`]: policies that cannot differ
 //! - [`spread`]: load of the links if every switch splits evenly
 //! - [`tightest_cut`], [`max_flow`]: cuts that limit every policy
@@ -11,6 +12,7 @@
 //! - [`resolve`]: all of these for a plan
 
 pub(crate) mod alike;
+pub(crate) mod candidate_spread;
 pub(crate) mod choice;
 mod max_flow;
 pub(crate) mod outage;

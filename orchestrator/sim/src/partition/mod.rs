@@ -40,6 +40,7 @@ use lab_records::StoryEvent;
 
 pub use self::{
     channel::{Channel, PacketBatch},
+    sampling::Sampling,
     timers::MAX_TIMEOUTS,
 };
 use self::{
@@ -105,6 +106,7 @@ pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
     /// Trace events since the last exchange.
     pub trace: Vec<TraceEvent>,
     filter: &'w TraceFilter,
+    sampling: Sampling,
     /// Counters of the work done so far.
     pub work: Work,
 }

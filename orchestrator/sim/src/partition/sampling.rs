@@ -13,9 +13,36 @@ use crate::{
     port::Port,
     semantics::SemanticsRules,
     time::SimTime,
-    trace::{PortSample, QueueSample, RateSample, SwitchSample, TraceEvent},
-    world::RunPolicy,
+    trace::{PortSample, QueueSample, RateSample, Samples, SwitchSample, TraceEvent},
+    world::{RunPolicy, World},
 };
+
+/// Times at which links and queues are sampled during a run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Sampling {
+    /// In the plan's intervals.
+    Series,
+    /// Links alone, once; later if the switch has no agent then.
+    At(SimTime),
+}
+
+impl Sampling {
+    /// Returns the times for a run of `world` that takes `samples`.
+    pub fn new<S: SemanticsRules, C: CongestionControl>(
+        samples: Samples,
+        world: &World<'_, S, C>,
+    ) -> Self {
+        match samples {
+            Samples::Series => Self::Series,
+            Samples::Totals => {
+                let interval = SimTime::from(world.plan.measure.links_ns).picos();
+                let starts = world.flows.iter().map(|flow| flow.start.picos());
+                let intervals = starts.max().unwrap_or(0).div_ceil(interval).max(1);
+                Self::At(SimTime::from_picos(interval.saturating_mul(intervals)))
+            }
+        }
+    }
+}
 
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     pub(super) fn schedule_periodic(&mut self) {
@@ -26,8 +53,13 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
         self.schedule_flow_gc();
         let measure = &self.world.plan.measure;
-        self.schedule_after(EventKind::SampleLinks, measure.links_ns);
-        self.schedule_after(EventKind::SampleQueues, measure.queues_ns);
+        match self.sampling {
+            Sampling::Series => {
+                self.schedule_after(EventKind::SampleLinks, measure.links_ns);
+                self.schedule_after(EventKind::SampleQueues, measure.queues_ns);
+            }
+            Sampling::At(at) => self.events.push(at, EventKind::SampleLinks, 0),
+        }
         if self.has_agent() {
             self.schedule_after(EventKind::SampleSwitch, measure.switches_ns);
         }
@@ -70,6 +102,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     pub(super) fn sample_links_due(&mut self) {
         if !self.is_agent_down() {
             self.sample_links();
+            if self.sampling != Sampling::Series {
+                return;
+            }
         }
         self.schedule_after(EventKind::SampleLinks, self.world.plan.measure.links_ns);
     }
@@ -174,7 +209,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     pub fn close(&mut self, end: SimTime) {
         self.now = end;
         self.sample_links();
-        self.sample_queues();
+        if self.sampling == Sampling::Series {
+            self.sample_queues();
+        }
         if self.has_agent() {
             self.sample_switch();
         }

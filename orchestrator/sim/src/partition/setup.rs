@@ -4,7 +4,7 @@ use lab_plan::{Role, pfc};
 
 use super::{
     Channel, Partition, Work, dci::Dci, faults::partition_faults, nic::Nic, qp, qp::Slab, range,
-    receiver::Receiver,
+    receiver::Receiver, sampling::Sampling,
 };
 use crate::{
     cc::CongestionControl,
@@ -23,7 +23,12 @@ use crate::{
 impl<'w, S: SemanticsRules, C: CongestionControl> Partition<'w, S, C> {
     /// Creates the partition of datacenter `dc` at time 0, with its first events scheduled.
     #[must_use]
-    pub fn new(world: &'w World<'w, S, C>, dc: u32, filter: &'w TraceFilter) -> Self {
+    pub fn new(
+        world: &'w World<'w, S, C>,
+        dc: u32,
+        filter: &'w TraceFilter,
+        sampling: Sampling,
+    ) -> Self {
         let owned = &world.network.dcs[dc as usize];
         let facts = &world.network.ports[range(&owned.ports)];
         let nodes = &world.network.nodes[range(&owned.nodes)];
@@ -68,6 +73,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Partition<'w, S, C> {
             channels: Vec::new(),
             trace: Vec::new(),
             filter,
+            sampling,
             work: Work::default(),
         };
         partition.make_channels();

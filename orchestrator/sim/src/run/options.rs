@@ -1,6 +1,9 @@
 //! Options of a simulation run.
 
-use crate::{time::SimTime, trace::TraceFilter};
+use crate::{
+    time::SimTime,
+    trace::{Samples, TraceFilter},
+};
 
 /// Options of a simulation run.
 #[derive(Clone, Debug, Default)]
@@ -11,4 +14,6 @@ pub struct RunOptions {
     pub until: Option<SimTime>,
     /// Filter that selects the flows for which each event is traced.
     pub trace_filter: TraceFilter,
+    /// Samples of links and queues.
+    pub samples: Samples,
 }

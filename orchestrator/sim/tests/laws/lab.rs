@@ -3,7 +3,7 @@
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::StoryEvent;
 use lab_sim::{
-    Job, Observer, Outcome, Progress, RunOptions, SimTime, TraceFilter,
+    Job, Observer, Outcome, Progress, RunOptions, Samples, SimTime, TraceFilter,
     network::Network,
     simulate as run,
     trace::{
@@ -112,6 +112,7 @@ pub fn simulate_job(job: Job<'_>, threads: usize, until: u64) -> Run {
         threads,
         until: Some(SimTime::from_picos(until)),
         trace_filter: TraceFilter::All,
+        samples: Samples::Series,
     };
     let mut log = Log::default();
     let outcome = run(job, &options, &mut log).expect("a simulation");

@@ -67,9 +67,14 @@ pub fn run_loaded(
     path: &Path,
     loaded: Loaded,
 ) -> Result<PathBuf, Failure> {
+    first(arguments, path, loaded)?.run(global)
+}
+
+/// Prepares the simulation of the scenario `loaded`, or of the first run of its sweep.
+pub fn first(arguments: &SimArgs, path: &Path, loaded: Loaded) -> Result<Simulation, Failure> {
     let overrides = &arguments.overrides;
     let loaded = loaded.first_run(overrides);
-    simulate(arguments, overrides, global, path, loaded)
+    prepare(arguments, overrides, path, loaded)
 }
 
 /// Simulates a scenario that has no sweep, and returns the run directory, which has no report yet. `path` is the
@@ -81,6 +86,15 @@ pub fn simulate(
     path: &Path,
     loaded: Loaded,
 ) -> Result<PathBuf, Failure> {
+    prepare(arguments, overrides, path, loaded)?.run(global)
+}
+
+fn prepare(
+    arguments: &SimArgs,
+    overrides: &Overrides,
+    path: &Path,
+    loaded: Loaded,
+) -> Result<Simulation, Failure> {
     let options = PlanOptions {
         is_scaled: arguments.scaled,
         ..load::options(overrides, Engine::Sim)?
@@ -92,6 +106,7 @@ pub fn simulate(
         threads: args::threads(arguments.threads),
         until: arguments.until.map(|until| emulated(&plan, until)),
         trace_filter: traced_flows(&arguments.story, &plan)?,
+        samples: arguments.samples,
     };
     let train = match arguments.trains {
         None => 1,
@@ -113,7 +128,7 @@ pub fn simulate(
             trains: (train > 1).then_some(train),
         },
     };
-    Simulation {
+    Ok(Simulation {
         order: artifact::order(&loaded, &plan)?,
         loaded,
         plan,
@@ -121,8 +136,7 @@ pub fn simulate(
         train,
         budget,
         asked,
-    }
-    .run(global)
+    })
 }
 
 /// Reads the scenario, or makes it from the artifact's files, and returns it with its path for messages.
@@ -166,11 +180,11 @@ fn traced_flows(words: &[StoryArg], plan: &Plan) -> Result<TraceFilter, Failure>
 }
 
 /// Inputs of a simulation that do not change while it runs.
-struct Simulation {
+pub struct Simulation {
     /// Order of equal-cost next hops; `None` if the scenario names no routing table.
     order: Option<NextHopOrder>,
     loaded: Loaded,
-    plan: Plan,
+    pub plan: Plan,
     options: RunOptions,
     /// Maximum number of packets in a train; 1 without trains.
     train: u32,
@@ -195,7 +209,8 @@ struct Done {
 }
 
 impl Simulation {
-    fn run(&self, global: &Global) -> Result<PathBuf, Failure> {
+    /// Runs all jobs in a new run directory, and returns it; it has no report yet.
+    pub fn run(&self, global: &Global) -> Result<PathBuf, Failure> {
         let now = SystemTime::now();
         let (dir, plan_hash) = run_dir::create(&global.results, &self.plan, now)?;
         let _handover = Handover::of(&dir);

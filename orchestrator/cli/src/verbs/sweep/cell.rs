@@ -2,7 +2,15 @@
 
 use std::{fs, num::NonZeroUsize, path::Path, time::Instant};
 
-use lab_reports::{facts::RunFacts, sweep::CellNumbers};
+use lab_plan::{
+    Plan,
+    model::{Link, LinkKind},
+};
+use lab_reports::{
+    facts::RunFacts,
+    sweep::{CellNetwork, CellNumbers},
+};
+use lab_sim::Samples;
 use lab_sweep::{CellCost, Manifest, Store, SweepCell};
 use nix::sys::signal::Signal;
 
@@ -65,16 +73,34 @@ fn simulate(
         // Cells share the cores.
         threads: Some(NonZeroUsize::MIN),
         trains: manifest.trains.map(TrainsArg::from),
+        // The run directory is removed, and results need no series.
+        samples: Samples::Totals,
         ..SimArgs::without_report(overrides)
     };
-    let dir = sim::run_loaded(&arguments, global, path, loaded)?;
+    let simulation = sim::first(&arguments, path, loaded)?;
+    let dir = simulation.run(global)?;
     if terminal::is_interrupted() {
         return Err(Failure::interrupted("a signal interrupted the cell"));
     }
     let run = RunFacts::open(&dir).map_err(|error| Failure::records(&error))?;
-    let numbers = CellNumbers::read(&cell.name, &cell.identity, &run);
+    let network = network(&simulation.plan);
+    let numbers = CellNumbers::read(&cell.name, &cell.identity, &run, network);
     fs::remove_dir_all(&dir).map_err(|error| Failure::of(&error))?;
     numbers.map_err(|error| Failure::records(&error))
+}
+
+/// Returns the properties of a plan's network that may explain results.
+fn network(plan: &Plan) -> CellNetwork {
+    let spread = plan.candidate_spread();
+    let is_between = |link: &&Link| link.kind == LinkKind::InterDc;
+    CellNetwork {
+        dcs: plan.dcs.len() as u64,
+        links: plan.links.iter().filter(is_between).count() as u64,
+        pairs: spread.pairs as u64,
+        pairs_with_choice: spread.pairs_with_choice as u64,
+        delay_spread: spread.delay,
+        capacity_spread: spread.capacity,
+    }
 }
 
 /// Returns the changes of a cell to its scenario that the command line of `sim` would have.
