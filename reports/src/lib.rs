@@ -21,6 +21,7 @@
 //! - [`compare`]: comparison of runs with a stated difference, by policy and flow size
 //! - [`coverage`]: how often intervals contain the true value
 //! - [`sweep`]: effects of policies at the points of a grid of runs
+//! - [`survey`]: what a sweep over many networks says about each policy
 //! - `published`: figure of published values next to those of runs
 //! - `text`: quantities as text; [`words`]: sentences for the codes and figures in records
 //! - `learning`: figure of a training's learning curve
@@ -56,6 +57,7 @@ mod series;
 mod size_bins;
 mod stats;
 mod summary;
+pub mod survey;
 pub mod sweep;
 #[cfg(test)]
 mod testing;

@@ -223,6 +223,14 @@ interrupted: cells with results are not run again. After a change it runs the ce
 changed; after a change of the program, all of them. The exit code is 4 if a cell failed, has not
 ended, or its run is not valid; the page lists these cells.";
 
+const SURVEY_EXAMPLES: &str = "\
+The survey of the Topology Zoo, with the error of trains from cells that were simulated by packets:
+  lcmp-lab sweep scenarios/sweeps/zoo.yaml -o zoo
+  lcmp-lab sweep scenarios/sweeps/zoo-sample.yaml -o zoo-sample
+  lcmp-lab sweep survey zoo --sample zoo-sample --markdown SURVEY.md
+
+A change of a policy's p99 that is not larger than the error of trains counts as no statement.";
+
 const BUNDLE_EXAMPLES: &str = "\
 A run for others, who check it without trusting its files:
   lcmp-lab bundle results/latest -o run.tar.zst
@@ -1355,11 +1363,27 @@ pub enum SweepVerb {
         /// The directory of the sweep
         dir: PathBuf,
     },
+    /// Say in how many networks of a sweep each policy is better, what explains it, and how far trains can be believed
+    #[command(after_help = SURVEY_EXAMPLES)]
+    Survey(SurveyArgs),
     /// End the Slurm tasks of a sweep; cells with results keep them
     Cancel {
         /// The directory of the sweep
         dir: PathBuf,
     },
+}
+
+/// Arguments of `sweep survey`.
+#[derive(Args, Debug)]
+pub struct SurveyArgs {
+    /// The directory of a sweep over networks: with an axis `topology`, or of several scenarios
+    pub dir: PathBuf,
+    /// Directory of a sweep by packets with some of the cells, which gives the error of trains
+    #[arg(long, value_name = "DIR")]
+    pub sample: Option<PathBuf>,
+    /// Markdown file for the survey
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
 }
 
 /// Arguments of `reproduce`.

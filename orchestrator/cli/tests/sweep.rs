@@ -189,3 +189,53 @@ fn what_is_no_sweep_is_refused_before_anything_runs() {
         "{out:?}"
     );
 }
+
+/// All pairs have one path, so the policies are the same in all networks, by trains and by packets.
+#[test]
+fn a_survey_counts_networks_and_takes_the_error_of_trains_from_a_sample() {
+    // With about 1,100 flows, a draw has a p99.
+    let folder = pair_folder(&PAIR.replace("load: 0.2", "load: 0.9"));
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let [trains, packets, page] = ["trains", "packets", "SURVEY.md"].map(path);
+    let axes = ["--set", "topology.links[0].delay=1 ms,2 ms,3 ms,4 ms,5 ms"];
+    let axes = [&axes[..], &["--set", "seed=1..2"]].concat();
+    for own in [&["--trains=4", "-o", &trains][..], &["-o", &packets]] {
+        let out = sweep(folder.path(), &[&axes[..], own].concat());
+        assert_eq!(out.exit, Some(0), "{out:?}");
+    }
+    let survey = |arguments: &[&str]| {
+        let base = ["sweep", "survey"];
+        lcmp_lab(folder.path(), &[&base[..], arguments].concat())
+    };
+    let files = ["--sample", &packets, "--markdown", &page, "--json"];
+    let out = survey(&[&[&*trains][..], &files].concat());
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let answer: Value = serde_json::from_str(&out.stdout).unwrap();
+    assert_eq!(answer["settings"][0]["networks"], 5, "{answer:#}");
+    assert_eq!(answer["settings"][0]["without_choice"], 5, "{answer:#}");
+    assert_eq!(answer["sampled"], 10, "{answer:#}");
+    let wins = &answer["wins"][0];
+    assert_eq!(
+        (&wins["policy"], &wins["same"]),
+        (&"lcmp".into(), &5.into())
+    );
+    let errors = answer["errors"].as_array().unwrap();
+    assert!(
+        errors.iter().all(|it| it["level"]["draws"] == 10),
+        "{answer:#}"
+    );
+    let markdown = fs::read_to_string(&page).unwrap();
+    assert!(markdown.starts_with("# pair: survey\n"), "{markdown}");
+    assert!(markdown.contains("## Error of trains"), "{markdown}");
+    assert!(folder.path().join("trains/survey/survey.html").is_file());
+
+    let out = survey(&[&trains, "--sample", &trains]);
+    assert_eq!(out.exit, Some(2), "{out:?}");
+    assert!(out.stderr.contains("is by trains, too"), "{out:?}");
+    let loads = path("loads");
+    let one_network = ["--set", "load=0.2,0.4", "-o", &loads];
+    assert_eq!(sweep(folder.path(), &one_network).exit, Some(0));
+    let out = survey(&[&loads]);
+    assert_eq!(out.exit, Some(2), "{out:?}");
+    assert!(out.stderr.contains("needs several networks"), "{out:?}");
+}

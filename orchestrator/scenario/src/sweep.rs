@@ -169,7 +169,7 @@ impl FromStr for Axis {
 fn count_of(value: &Value) -> u64 {
     match (range_of(value), zoo_of(value)) {
         (Some((first, last)), _) => last.saturating_sub(first).saturating_add(1),
-        (None, Some(_)) => zoo::names().count() as u64,
+        (None, Some((_, names))) => names.len() as u64,
         (None, None) => 1,
     }
 }
@@ -180,10 +180,11 @@ fn expanded(value: Value) -> Vec<Value> {
         return (first..=last).map(Value::from).collect();
     }
     match zoo_of(&value) {
-        Some(options) => zoo::names()
+        Some((options, names)) => names
+            .into_iter()
             .map(|name| {
                 let mut graph = options.clone();
-                graph.insert(ZOO.to_owned(), Value::from(name));
+                graph.insert(ZOO.to_owned(), name);
                 Value::Object(graph)
             })
             .collect(),
@@ -198,12 +199,17 @@ fn range_of(value: &Value) -> Option<(u64, u64)> {
     (ends.0 <= ends.1).then_some(ends)
 }
 
-/// Returns the options of a topology that stands for all graphs of the Topology Zoo, `zoo:*` or `{ zoo: "*" }`; `None`
-/// for another value.
-fn zoo_of(value: &Value) -> Option<Map<String, Value>> {
+/// Returns the options and the names of a topology that stands for several graphs of the Topology Zoo: for all by `zoo:*`
+/// or `{ zoo: "*" }`, or for those of a list by `{ zoo: [Abilene, Geant2012] }`. `None` for another value.
+fn zoo_of(value: &Value) -> Option<(Map<String, Value>, Vec<Value>)> {
+    let all = || zoo::names().map(Value::from).collect();
     match value {
-        Value::String(word) => (word == "zoo:*").then(Map::new),
-        Value::Object(map) => (map.get(ZOO)?.as_str()? == "*").then(|| map.clone()),
+        Value::String(word) => (word == "zoo:*").then(|| (Map::new(), all())),
+        Value::Object(map) => match map.get(ZOO)? {
+            Value::String(word) => (word == "*").then(|| (map.clone(), all())),
+            Value::Array(names) => Some((map.clone(), names.clone())),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -360,6 +366,22 @@ baseline: ecmp
         assert_eq!(sweep.trains, Some(SweepTrains::Default));
     }
 
+    /// The sample has every 23rd graph from the 12th on, by the number of nodes and the name.
+    #[test]
+    fn the_sample_of_the_zoo_is_drawn_by_its_rule() {
+        let axis = |text: &str| parse_sweep("zoo.yaml", text.as_bytes()).unwrap().axes[0].clone();
+        let all = axis(include_str!("../../../scenarios/sweeps/zoo.yaml"));
+        let sample = axis(include_str!("../../../scenarios/sweeps/zoo-sample.yaml"));
+        let size = |graph: &Value| {
+            let name = graph["zoo"].as_str().unwrap();
+            (zoo::graph(name).unwrap().nodes.len(), name.to_owned())
+        };
+        let mut sorted = all.values.clone();
+        sorted.sort_by_key(size);
+        let drawn: Vec<&Value> = sorted.iter().skip(11).step_by(23).collect();
+        assert_eq!(drawn, sample.values.iter().collect::<Vec<_>>());
+    }
+
     #[test]
     fn the_guides_sweep_is_valid() {
         let guide = include_str!("../../../scenarios/README.md");
@@ -377,5 +399,15 @@ baseline: ecmp
         let with_options: Axis = "topology={ zoo: \"*\", hosts: 2 }".parse().unwrap();
         assert_eq!(with_options.values.len(), 276);
         assert!(with_options.values.iter().all(|graph| graph["hosts"] == 2));
+        let some: Axis = "topology={ zoo: [Abilene, Kdl], hosts: 2 }"
+            .parse()
+            .unwrap();
+        let graphs = [
+            r#"{"hosts":2,"zoo":"Abilene"}"#,
+            r#"{"hosts":2,"zoo":"Kdl"}"#,
+        ];
+        assert_eq!(texts(&some), graphs);
+        let none = "topology={ zoo: [] }".parse::<Axis>().unwrap_err();
+        assert_eq!(none.to_string(), "the axis `topology` has no values");
     }
 }

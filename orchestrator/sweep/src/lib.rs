@@ -12,7 +12,7 @@
 //! - `queue`: the order in which cells start, and the estimate of the remaining time
 //! - `store`: the directory of a sweep
 //! - `slurm`: cells as tasks of Slurm
-//! - `results`: the answer of a sweep from its directory
+//! - `results`: the results of a sweep from its directory
 //! - `table`: the results of all cells as one table
 
 mod grid;
@@ -26,6 +26,6 @@ mod table;
 pub use grid::{Grid, TooManyCells};
 pub use manifest::{BaseScenario, CellError, Manifest, SweepCell};
 pub use queue::{CellCost, CellQueue};
-pub use results::results;
+pub use results::{SweepResults, results};
 pub use store::{Store, StoreError};
 pub use table::CellTable;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lab_records::Grade;
 use lab_reports::{
-    sweep::{CellNumbers, CellProblem, PointCells, SweepAnswer, SweepTitle},
+    sweep::{CellNumbers, CellProblem, PointCells, SweepTitle},
     words,
 };
 use lab_scenario::SweepTrains;
@@ -16,8 +16,25 @@ use crate::{
     table::CellTable,
 };
 
+/// Results of a sweep's cells, as far as they have ended.
+#[derive(Debug)]
+pub struct SweepResults<'a> {
+    /// Description of the sweep.
+    pub title: SweepTitle,
+    /// Number of cells in the grid.
+    pub cells: usize,
+    /// Number of cells with results.
+    pub done: usize,
+    /// Points of the grid, in the order of their first cells.
+    pub points: Vec<PointCells>,
+    /// Cells that failed, and cells whose results are not valid.
+    pub problems: Vec<CellProblem>,
+    /// Results of all cells, with those that are not valid.
+    pub table: CellTable<'a>,
+}
+
 /// Reads the results of the cells of `manifest` from `store`; `identities` has each cell's identity, or the reason why it
-/// has no scenario. Cells that have not ended are left out. The table has also the cells whose results are not valid.
+/// has no scenario. Cells that have not ended are left out.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -26,7 +43,7 @@ pub fn results<'a>(
     grid: &Grid<'_>,
     store: &Store,
     identities: &[Result<String, String>],
-) -> Result<(SweepAnswer, CellTable<'a>), StoreError> {
+) -> Result<SweepResults<'a>, StoreError> {
     let failed = store.failed()?;
     let mut points: Vec<PointCells> = Vec::new();
     let mut known = BTreeMap::new();
@@ -80,10 +97,14 @@ pub fn results<'a>(
             .collect(),
         scenarios: manifest.scenarios.len(),
     };
-    let counts = [identities.len(), done];
-    let baseline = manifest.baseline.as_deref();
-    let answer = SweepAnswer::new(title, counts, &points, problems, baseline);
-    Ok((answer, table))
+    Ok(SweepResults {
+        title,
+        cells: identities.len(),
+        done,
+        points,
+        problems,
+        table,
+    })
 }
 
 fn empty_point(manifest: &Manifest, grid: &Grid<'_>, at: &[usize]) -> PointCells {

@@ -21,6 +21,12 @@ pub const UNUSED: RGBColor = RGBColor(0xb4, 0xbc, 0xc6);
 /// Colour of the background.
 pub const PAPER: RGBColor = RGBColor(0xff, 0xff, 0xff);
 
+/// Colour of changes for the better.
+pub const FASTER: RGBColor = BLUE;
+
+/// Colour of changes for the worse.
+pub const SLOWER: RGBColor = VERMILLION;
+
 const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xb2);
 const VERMILLION: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
 const GREEN: RGBColor = RGBColor(0x00, 0x9e, 0x73);

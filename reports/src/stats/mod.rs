@@ -15,7 +15,7 @@ use statrs::statistics::{Data, Median};
 
 pub use paired::{Effect, Pair, Paired, paired};
 pub use paper::{PaperReductions, bins as paper_bins, reductions};
-pub use repetitions::{Interval, replicates, student, student_margin, welch};
+pub use repetitions::{Interval, replicates, student, student_half_width, student_margin, welch};
 pub use statistic::{Statistic, nearest_rank};
 
 /// Value with its 95 % interval over the repetitions.

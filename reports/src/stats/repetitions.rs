@@ -95,6 +95,12 @@ fn freedom(replicates: &[f64]) -> Option<f64> {
     is_sample.then(|| float(replicates.len() - 1))
 }
 
+/// Returns the half width of Student's 95 % interval in standard errors; `None` without degrees of freedom.
+#[must_use]
+pub fn student_half_width(freedom: usize) -> Option<f64> {
+    quantile(float(freedom), UPPER_END)
+}
+
 /// Returns a quantile of Student's distribution.
 fn quantile(freedom: f64, level: f64) -> Option<f64> {
     let student = StudentsT::new(0.0, 1.0, freedom).ok()?;

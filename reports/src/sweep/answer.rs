@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::{
     document,
-    effects::{Effect, P99, Slice, effects},
+    effects::{Effect, P99, effects},
     figures,
-    numbers::CellNumbers,
+    numbers::{CellNumbers, Slice},
     point::{Point, PointCells},
     sensitivity::{Sensitivity, sensitivities},
 };

@@ -6,7 +6,8 @@ use lab_units::show::counted;
 
 use super::{
     answer::{CellProblem, SweepAnswer},
-    effects::{Effect, EffectOutcome, FALSE_DISCOVERIES, Slice},
+    effects::{Effect, EffectOutcome, FALSE_DISCOVERIES},
+    numbers::Slice,
     point::Point,
 };
 use crate::{
@@ -273,13 +274,4 @@ fn problems(problems: &[CellProblem]) -> Table {
         .iter()
         .map(|it| [it.cell.clone(), it.problem.clone()]);
     Table::of(["cell", "problem"], 2, rows)
-}
-
-impl Slice {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::WithChoice => "with a choice",
-        }
-    }
 }

@@ -8,7 +8,7 @@
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::numbers::{CellNumbers, CellPolicy, DrawSlowdowns};
+use super::numbers::{CellNumbers, DrawSlowdowns, Slice};
 use crate::{
     stats::{Estimate, Interval, SAME, Statistic, student},
     text::to_float,
@@ -36,16 +36,6 @@ pub struct Effect {
     pub outcome: EffectOutcome,
 }
 
-/// Flows that an effect is computed from.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Slice {
-    /// All measured flows.
-    All,
-    /// Measured flows with a choice of paths.
-    WithChoice,
-}
-
 /// Meaning of an effect, after all effects of the sweep have been considered.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -61,32 +51,32 @@ pub enum EffectOutcome {
 }
 
 /// Percentile that effects are computed for.
-pub(super) struct Percentile {
+pub(crate) struct Percentile {
     name: &'static str,
     statistic: Statistic,
     value: fn(&DrawSlowdowns) -> Option<f64>,
 }
 
 impl Percentile {
-    pub(super) const fn name(&self) -> &'static str {
+    pub const fn name(&self) -> &'static str {
         self.name
     }
 
     /// Returns the percentile of a draw; `None` if it falls on an unfinished flow, or the draw has fewer flows than the
     /// percentile needs.
-    pub(super) fn of(&self, draw: &DrawSlowdowns) -> Option<f64> {
+    pub fn of(&self, draw: &DrawSlowdowns) -> Option<f64> {
         let is_enough = draw.flows >= self.statistic.min_values() as u64;
         (self.value)(draw).filter(|_| is_enough)
     }
 }
 
-const P50: Percentile = Percentile {
+pub(crate) const P50: Percentile = Percentile {
     name: "p50",
     statistic: Statistic::P50,
     value: |draw| draw.p50,
 };
 
-pub(super) const P99: Percentile = Percentile {
+pub(crate) const P99: Percentile = Percentile {
     name: "p99",
     statistic: Statistic::P99,
     value: |draw| draw.p99,
@@ -125,13 +115,9 @@ pub fn effects(points: &[Vec<&CellNumbers>], baseline: &str) -> Vec<Effect> {
 /// Returns the draws of two policies in each cell and repetition: the first's and the second's. Copies of one draw, such
 /// as listed flows under several seeds, count once.
 fn pairs(cells: &[&CellNumbers], labels: [&str; 2], slice: Slice) -> Vec<[DrawSlowdowns; 2]> {
-    let draws = |policy: &'_ CellPolicy| match slice {
-        Slice::All => policy.all.clone(),
-        Slice::WithChoice => policy.with_choice.clone(),
-    };
-    let in_cell = |cell: &&CellNumbers| {
-        let both = labels.map(|label| cell.policy(label).map(draws).unwrap_or_default());
-        let [base, other] = both;
+    let in_cell = |cell: &&'_ CellNumbers| {
+        let draws = |label: &str| cell.policy(label).map_or(&[][..], |it| it.draws(slice));
+        let [base, other] = labels.map(|label| draws(label).to_vec());
         base.into_iter().filter_map(move |base| {
             let same = |draw: &&DrawSlowdowns| draw.repetition == base.repetition;
             Some([base, *other.iter().find(same)?])
@@ -230,7 +216,10 @@ fn count(number: usize) -> f64 {
 mod tests {
     use lab_records::Grade;
 
-    use super::{super::numbers::CellNetwork, *};
+    use super::{
+        super::numbers::{CellNetwork, CellPolicy},
+        *,
+    };
 
     fn draw(repetition: u32, p99: f64) -> DrawSlowdowns {
         DrawSlowdowns {

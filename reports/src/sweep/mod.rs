@@ -13,9 +13,12 @@ mod figures;
 mod numbers;
 mod point;
 mod sensitivity;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use answer::{CellProblem, SweepAnswer, SweepTitle};
-pub use effects::{Effect, EffectOutcome, FALSE_DISCOVERIES, Slice};
-pub use numbers::{CellNetwork, CellNumbers, CellPolicy, DrawSlowdowns};
+pub use effects::{Effect, EffectOutcome, FALSE_DISCOVERIES};
+pub(crate) use effects::{P50, P99, Percentile, effects};
+pub use numbers::{CellNetwork, CellNumbers, CellPolicy, DrawSlowdowns, Slice};
 pub use point::{Point, PointCells, PolicyLevel};
 pub use sensitivity::Sensitivity;

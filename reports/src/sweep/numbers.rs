@@ -66,6 +66,16 @@ pub struct CellPolicy {
     pub with_choice: Vec<DrawSlowdowns>,
 }
 
+/// Selection of flows.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Slice {
+    /// All measured flows.
+    All,
+    /// Measured flows with a choice of paths.
+    WithChoice,
+}
+
 /// FCT slowdowns in one draw of arrivals. A percentile is over all flows, and `None` where it falls on one that did not
 /// finish.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -130,6 +140,27 @@ impl CellNumbers {
     #[must_use]
     pub fn policy(&self, label: &str) -> Option<&CellPolicy> {
         self.policies.iter().find(|it| it.policy == label)
+    }
+}
+
+impl Slice {
+    /// Returns the name in tables.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::WithChoice => "with a choice",
+        }
+    }
+}
+
+impl CellPolicy {
+    /// Returns the draws of the flows in `slice`.
+    #[must_use]
+    pub fn draws(&self, slice: Slice) -> &[DrawSlowdowns] {
+        match slice {
+            Slice::All => &self.all,
+            Slice::WithChoice => &self.with_choice,
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! - `pool`: processes on this machine that run cells
 //! - `slurm`: tasks of Slurm that run cells
 //! - `cell`: the process of one cell
+//! - `survey`: what a sweep over networks says about each policy
 //! - `meter`: progress
 
 mod cell;
@@ -13,6 +14,7 @@ mod define;
 mod meter;
 mod pool;
 mod slurm;
+mod survey;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,6 +23,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use lab_reports::sweep::SweepAnswer;
 use lab_sweep::{CellQueue, Grid, Manifest, Store};
 
 pub use self::{cell::cell, slurm::task};
@@ -40,6 +43,7 @@ use crate::{
 pub fn sweep(arguments: &SweepArgs, global: &Global) -> Outcome {
     match &arguments.verb {
         Some(SweepVerb::Status { dir }) => status(dir, global.json),
+        Some(SweepVerb::Survey(arguments)) => survey::survey(arguments, global.json),
         Some(SweepVerb::Cancel { dir }) => {
             let store = Store::at(dir);
             let lock = lock(dir);
@@ -145,10 +149,16 @@ fn show(
     cells: &[Result<String, String>],
     json: bool,
 ) -> Outcome {
-    let (answer, table) = lab_sweep::results(manifest, grid, store, cells)?;
-    table
-        .write(&store.dir().join(TABLE))
-        .map_err(|error| Failure::records(&error))?;
+    let results = lab_sweep::results(manifest, grid, store, cells)?;
+    let table = results.table.write(&store.dir().join(TABLE));
+    table.map_err(|error| Failure::records(&error))?;
+    let answer = SweepAnswer::new(
+        results.title,
+        [results.cells, results.done],
+        &results.points,
+        results.problems,
+        manifest.baseline.as_deref(),
+    );
     write_and_conclude(&answer, Some(store.dir()), store.dir(), json)
 }
 

@@ -1,0 +1,296 @@
+//! Document of a survey.
+
+use lab_units::show::counted;
+
+use super::{
+    answer::SurveyAnswer,
+    explanation::{Coefficient, Explanation, PROPERTIES},
+    sample::{Errors, TrainsError},
+    terms::Terms,
+    wins::Wins,
+};
+use crate::{
+    check::PageAnswer,
+    document::{Block, Cell, Column, Document, Medium, Section, Table},
+    sweep::{FALSE_DISCOVERIES, Slice},
+    text,
+};
+
+/// Returns the document of a survey.
+pub fn document(survey: &SurveyAnswer) -> Document<'_> {
+    let title = &survey.title;
+    let mut opening = vec![
+        Block::Lead(lead(survey)),
+        Block::Note(
+            Medium::Any,
+            format!("Simulator, {}; lcmp-lab {}.", title.method, title.version),
+        ),
+    ];
+    opening.extend(survey.doubts().map(Block::Banner));
+    let mut sections = vec![Section::new(
+        "Networks",
+        vec![Block::Table(Medium::Any, networks(survey))],
+    )];
+    for slice in [Slice::All, Slice::WithChoice] {
+        let wins: Vec<&Wins> = survey.wins.iter().filter(|it| it.slice == slice).collect();
+        if wins.is_empty() {
+            continue;
+        }
+        let flows = match slice {
+            Slice::All => "all flows",
+            Slice::WithChoice => "flows with a choice",
+        };
+        let title = format!("p99 of {flows} against {}", survey.baseline);
+        let table = wins_table(&wins, true);
+        let mut blocks = vec![Block::Table(Medium::Any, table)];
+        if slice == Slice::All {
+            blocks.push(Block::Note(Medium::Any, outcomes(survey)));
+        }
+        sections.push(Section::new(title, blocks));
+    }
+    if !survey.explanations.is_empty() {
+        let blocks = vec![
+            Block::Table(Medium::Any, explanations(&survey.explanations)),
+            Block::Note(Medium::Any, explanation_note(survey)),
+        ];
+        sections.push(Section::new("What explains the change of p99", blocks));
+    }
+    if let Some(terms) = &survey.terms {
+        sections.push(Section::new("LCMP's two costs", term_blocks(survey, terms)));
+    }
+    if let Some(sampled) = survey.sampled {
+        sections.push(Section::new(
+            "Error of trains",
+            sample_blocks(survey, sampled),
+        ));
+    }
+    Document {
+        title: format!("{}: survey", title.name),
+        version: title.version.clone(),
+        origin: "from the results of a sweep's cells.",
+        opening,
+        sections,
+    }
+}
+
+fn lead(survey: &SurveyAnswer) -> String {
+    let networks = survey.settings.iter().map(|it| it.networks).max();
+    format!(
+        "{} under {}: {} of {} have usable results.",
+        counted(networks.unwrap_or(0) as u64, "network"),
+        counted(survey.settings.len() as u64, "setting"),
+        text::number(survey.done as u64),
+        counted(survey.cells as u64, "cell"),
+    )
+}
+
+/// Returns the table of the networks under each setting.
+fn networks(survey: &SurveyAnswer) -> Table {
+    let names = [
+        "networks",
+        "without a choice",
+        "without a p99",
+        "flows",
+        "with a choice",
+    ];
+    let columns = names.map(Column::numbers);
+    let mut table = Table::new([Column::names("setting")].into_iter().chain(columns));
+    for it in &survey.settings {
+        let counts = [it.networks, it.without_choice, it.without_p99].map(|it| it as u64);
+        let numbers = counts.into_iter().chain([it.flows]);
+        let share = text::share_of(it.flows_with_choice, it.flows.max(1));
+        table.push(
+            [Cell::from(&*it.setting)]
+                .into_iter()
+                .chain(numbers.map(|it| text::number(it).into()))
+                .chain([share.into()]),
+        );
+    }
+    table
+}
+
+fn wins_table(wins: &[&Wins], has_policy: bool) -> Table {
+    let mut columns = vec![Column::names("setting")];
+    if has_policy {
+        columns.push(Column::names("policy"));
+    }
+    columns.extend(OUTCOMES.map(|(name, _)| Column::numbers(name)));
+    columns.push(Column::numbers("median change"));
+    let mut table = Table::new(columns);
+    for it in wins {
+        let policy = has_policy.then(|| Cell::from(&*it.policy));
+        let counts = OUTCOMES.map(|(_, of)| text::number(of(it) as u64).into());
+        table.push(
+            [Cell::from(&*it.setting)]
+                .into_iter()
+                .chain(policy)
+                .chain(counts)
+                .chain([Cell::of(it.median.map(text::small_change))]),
+        );
+    }
+    table
+}
+
+/// Number of networks with one outcome.
+type CountOf = fn(&Wins) -> usize;
+
+const OUTCOMES: [(&str, CountOf); 6] = [
+    ("better", |it| it.better),
+    ("worse", |it| it.worse),
+    ("same", |it| it.same),
+    ("within the error", |it| it.within_error),
+    ("cannot tell", |it| it.unknown),
+    ("no p99", |it| it.without),
+];
+
+fn outcomes(survey: &SurveyAnswer) -> String {
+    let error = match survey.sampled {
+        Some(_) => {
+            " Within the error: significant, but not larger than the error of trains that 95 % of the sample's draws \
+             have."
+        }
+        None => "",
+    };
+    format!(
+        "Numbers of networks. Better, worse: the change is significant over the draws; by the procedure of Benjamini and \
+         Hochberg, at most {:.0} % of these are expected to be wrong. Same: the interval lies within 1 % of zero.{error} \
+         Cannot tell: the draws differ too much. The median is over the networks with a p99.",
+        FALSE_DISCOVERIES * 100.0
+    )
+}
+
+fn explanations(explanations: &[Explanation]) -> Table {
+    let names = ["setting", "policy"].map(Column::names);
+    let numbers = ["networks", "R²"].map(Column::numbers);
+    let properties = PROPERTIES.map(|(name, _)| Column::numbers(name));
+    let mut table = Table::new(names.into_iter().chain(numbers).chain(properties));
+    for it in explanations {
+        let coefficient = |name: &str| {
+            let mut found = it.coefficients.iter();
+            Cell::of(found.find(|it| it.property == name).map(in_brackets))
+        };
+        let r_squared = format!("{:.2}", it.r_squared);
+        table.push(
+            [
+                Cell::from(&*it.setting),
+                Cell::from(&*it.policy),
+                text::number(it.networks as u64).into(),
+                r_squared.into(),
+            ]
+            .into_iter()
+            .chain(PROPERTIES.map(|(name, _)| coefficient(name))),
+        );
+    }
+    table
+}
+
+/// Formats a coefficient with its interval.
+fn in_brackets(it: &Coefficient) -> String {
+    let percent = |value: f64| format!("{:+.1}", value * 100.0).replace('-', "−");
+    let [value, low, high] = [it.value, it.interval.low, it.interval.high].map(percent);
+    format!("{value} % [{low}, {high}]")
+}
+
+fn explanation_note(survey: &SurveyAnswer) -> String {
+    format!(
+        "Linear regression over the networks, by least squares: the change of a policy's p99 against {} by one standard \
+         deviation of each property, all others equal, with its 95 % interval. R² is the explained share of the variance. \
+         Pairs with a choice: share of the pairs of datacenters with flows. Spreads: largest ÷ smallest value over the \
+         candidates of a pair, the geometric mean over the pairs, by its logarithm. Busiest link: its utilisation under \
+         {} while flows start. Datacenters: by the logarithm of their number. A dash: the property is the same in all \
+         networks.",
+        survey.baseline, survey.baseline
+    )
+}
+
+fn term_blocks<'a>(survey: &SurveyAnswer, terms: &Terms) -> Vec<Block<'a>> {
+    let Terms {
+        both,
+        without_congestion: without,
+        ..
+    } = terms;
+    let path: Vec<&Wins> = terms.path.iter().collect();
+    let congestion: Vec<&Wins> = terms.congestion.iter().collect();
+    let columns = ["decisions", "changed by C_path", "changed by C_cong"].map(Column::numbers);
+    let mut decisions = Table::new([Column::names("setting")].into_iter().chain(columns));
+    for it in &terms.decisions {
+        let share = |part| text::share_of(part, it.decisions.max(1)).into();
+        decisions.push([
+            Cell::from(&*it.setting),
+            text::number(it.decisions).into(),
+            share(it.by_path),
+            share(it.by_congestion),
+        ]);
+    }
+    let heading = |text: String| Block::Heading(Medium::Any, text);
+    let table = |table| Block::Table(Medium::Any, table);
+    vec![
+        heading(format!(
+            "C_path: p99 of all flows, {without} against {}",
+            survey.baseline
+        )),
+        table(wins_table(&path, false)),
+        heading(format!("C_cong: p99 of all flows, {both} against {without}")),
+        table(wins_table(&congestion, false)),
+        heading(format!("Decisions of {both}")),
+        table(decisions),
+        Block::Note(
+            Medium::Any,
+            "Changed by a cost: the share of the decisions among several candidates that would take another next hop \
+             without it."
+                .to_owned(),
+        ),
+    ]
+}
+
+fn sample_blocks<'a>(survey: &SurveyAnswer, sampled: usize) -> Vec<Block<'a>> {
+    let lead = format!(
+        "{} of the sweep were also simulated packet by packet, from equal plans. Errors are trains ÷ packets − 1.",
+        counted(sampled as u64, "cell")
+    );
+    let names = ["policy", "flows", "percentile"].map(Column::names);
+    let numbers = [
+        "draws",
+        "error, median",
+        "95 % within",
+        "largest",
+        "error of the change, median",
+        "95 % within",
+        "same order",
+    ]
+    .map(Column::numbers);
+    let mut table = Table::new(names.into_iter().chain(numbers));
+    for it in &survey.errors {
+        table.push(error_row(it));
+    }
+    vec![
+        Block::Text(Medium::Any, lead),
+        Block::Table(Medium::Any, table),
+        Block::Note(
+            Medium::Any,
+            format!(
+                "Error of the change: of the policy's percentile ÷ {}'s. Same order: draws in which trains and packets agree \
+                 which of the two is smaller, of those in which packets show more than 1 % between them.",
+                survey.baseline
+            ),
+        ),
+    ]
+}
+
+fn error_row(it: &TrainsError) -> Vec<Cell> {
+    let small = |value: f64| text::small_percent(value);
+    let of_change = |of: fn(&Errors) -> String| Cell::of(it.change.as_ref().map(of));
+    let order = it.order.filter(|order| order.draws > 0);
+    vec![
+        Cell::from(&*it.policy),
+        it.slice.name().into(),
+        it.statistic.into(),
+        text::number(it.level.draws as u64).into(),
+        text::small_change(it.level.median).into(),
+        small(it.level.p95).into(),
+        small(it.level.largest).into(),
+        of_change(|it| text::small_change(it.median)),
+        of_change(|it| text::small_percent(it.p95)),
+        Cell::of(order.map(|it| format!("{} of {}", it.agree, it.draws))),
+    ]
+}

@@ -1,0 +1,151 @@
+//! Number of networks in which each policy is better or worse.
+
+use serde::Serialize;
+
+use super::{sample::TrainsError, settings::Setting};
+use crate::{
+    stats::median,
+    sweep::{CellNumbers, Effect, EffectOutcome, P99, PointCells, Slice, effects},
+};
+
+/// Outcomes of one policy under one setting, in numbers of networks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Wins {
+    /// Values of the axes other than the network.
+    pub setting: String,
+    /// Label of the policy.
+    pub policy: String,
+    pub slice: Slice,
+    /// Networks with results.
+    pub networks: usize,
+    pub better: usize,
+    pub worse: usize,
+    /// The interval lies within 1 % of zero.
+    pub same: usize,
+    /// The change is significant, but not larger than the error of trains.
+    pub within_error: usize,
+    /// The draws do not tell.
+    pub unknown: usize,
+    /// No percentile: too few flows in a draw, or unfinished ones.
+    pub without: usize,
+    /// Median change of the p99 over the networks that have one.
+    pub median: Option<f64>,
+}
+
+/// Effect of a policy in one network under one setting.
+#[derive(Clone, Copy)]
+pub(super) struct NetworkEffect<'a> {
+    pub setting: &'a str,
+    pub point: &'a PointCells,
+    pub effect: &'a Effect,
+}
+
+/// Effects of all policies on the p99 in all networks.
+pub(super) struct NetworkEffects<'a> {
+    settings: &'a [Setting<'a>],
+    /// Effects whose points are numbered through all settings.
+    effects: Vec<Effect>,
+}
+
+impl<'a> NetworkEffects<'a> {
+    /// Computes the effects against `baseline` at the points of all `settings`.
+    pub fn new(settings: &'a [Setting<'a>], baseline: &str) -> Self {
+        let points = settings.iter().flat_map(|setting| &setting.points);
+        let numbers: Vec<Vec<&CellNumbers>> =
+            points.map(|point| point.numbers.iter().collect()).collect();
+        Self {
+            settings,
+            effects: effects(&numbers, baseline),
+        }
+    }
+
+    /// Returns the labels of the policies, in the order of the scenario.
+    pub fn policies(&self) -> Vec<&str> {
+        let mut policies: Vec<&str> = Vec::new();
+        for effect in &self.effects {
+            if !policies.contains(&&*effect.policy) {
+                policies.push(&effect.policy);
+            }
+        }
+        policies
+    }
+
+    /// Returns the effects of `policy` on the p99 of the flows in `slice`.
+    pub fn of(&self, policy: &str, slice: Slice) -> impl Iterator<Item = NetworkEffect<'_>> {
+        let of_policy = self.effects.iter().filter(move |it| {
+            it.policy == policy && it.slice == slice && it.statistic == P99.name()
+        });
+        of_policy.map(|effect| {
+            let mut first = 0;
+            let mut settings = self.settings.iter();
+            let setting = settings.find(|setting| {
+                let is_here = effect.point < first + setting.points.len();
+                first += if is_here { 0 } else { setting.points.len() };
+                is_here
+            });
+            let setting = setting.expect("effects are numbered by the points of the settings");
+            NetworkEffect {
+                setting: &setting.name,
+                point: setting.points[effect.point - first],
+                effect,
+            }
+        })
+    }
+
+    /// Counts the outcomes of `policy` under each setting. A change that is not larger than the error of trains is no
+    /// statement.
+    pub fn wins(&self, policy: &str, slice: Slice, errors: &[TrainsError]) -> Vec<Wins> {
+        let mut errors = errors
+            .iter()
+            .filter(|it| it.policy == policy && it.slice == slice && it.statistic == P99.name());
+        let error = errors.find_map(|it| Some(it.change?.p95));
+        let count = |setting: &Setting<'_>| {
+            let here = |it: &NetworkEffect<'_>| it.setting == setting.name;
+            let found: Vec<&Effect> = self
+                .of(policy, slice)
+                .filter(here)
+                .map(|it| it.effect)
+                .collect();
+            let mut wins = Wins {
+                setting: setting.name.clone(),
+                policy: policy.to_owned(),
+                slice,
+                networks: found.len(),
+                better: 0,
+                worse: 0,
+                same: 0,
+                within_error: 0,
+                unknown: 0,
+                without: 0,
+                median: median(
+                    found
+                        .iter()
+                        .filter_map(|it| Some(it.change?.value))
+                        .collect(),
+                ),
+            };
+            for effect in found {
+                *wins.counter(effect, error.unwrap_or(0.0)) += 1;
+            }
+            wins
+        };
+        self.settings.iter().map(count).collect()
+    }
+}
+
+impl Wins {
+    /// Returns the counter for `effect`, given the error of trains.
+    fn counter(&mut self, effect: &Effect, error: f64) -> &mut usize {
+        let Some(change) = effect.change else {
+            return &mut self.without;
+        };
+        let is_within = change.value.ln_1p().abs() <= error.ln_1p();
+        match effect.outcome {
+            EffectOutcome::Better | EffectOutcome::Worse if is_within => &mut self.within_error,
+            EffectOutcome::Better => &mut self.better,
+            EffectOutcome::Worse => &mut self.worse,
+            EffectOutcome::Same => &mut self.same,
+            EffectOutcome::Unknown => &mut self.unknown,
+        }
+    }
+}
