@@ -1378,7 +1378,7 @@ pub enum SweepVerb {
 pub struct SurveyArgs {
     /// The directory of a sweep over networks: with an axis `topology`, or of several scenarios
     pub dir: PathBuf,
-    /// Directory of a sweep by packets with some of the cells, which gives the error of trains
+    /// Sweep by packets with some of the cells, which gives the error of trains
     #[arg(long, value_name = "DIR")]
     pub sample: Option<PathBuf>,
     /// Markdown file for the survey

@@ -199,8 +199,8 @@ fn range_of(value: &Value) -> Option<(u64, u64)> {
     (ends.0 <= ends.1).then_some(ends)
 }
 
-/// Returns the options and the names of a topology that stands for several graphs of the Topology Zoo: for all by `zoo:*`
-/// or `{ zoo: "*" }`, or for those of a list by `{ zoo: [Abilene, Geant2012] }`. `None` for another value.
+/// Returns the options and names if a topology stands for several graphs: all graphs of the Topology Zoo by `zoo:*` or
+/// `{ zoo: "*" }`, or those of a list by `{ zoo: [Abilene, Geant2012] }`. `None` for another value.
 fn zoo_of(value: &Value) -> Option<(Map<String, Value>, Vec<Value>)> {
     let all = || zoo::names().map(Value::from).collect();
     match value {

@@ -141,6 +141,16 @@ impl Manifest {
         })
     }
 
+    /// Returns the identity of each cell of `grid`, this manifest's grid, or the reason why the cell has no scenario.
+    #[must_use]
+    pub fn identities(&self, grid: &Grid<'_>) -> Vec<Result<String, String>> {
+        let identity = |number| match self.cell(grid, number) {
+            Ok(cell) => Ok(cell.identity),
+            Err(error) => Err(error.to_string()),
+        };
+        (0..grid.len()).map(identity).collect()
+    }
+
     /// Returns the name of the cell at `positions`, such as `8dc, load 0.3, seed 1`.
     #[must_use]
     pub fn name_of(&self, positions: &[usize]) -> String {

@@ -100,8 +100,8 @@ impl Curves {
         let title = Lettering::new(TEXT, INK, HPos::Left, VPos::Center);
         canvas.text(&panel.title, (at.0, at.1 + TITLE / 2.0), title)?;
         let place = |index: usize| to_float(index as u64);
-        let ticks = panel.values.iter().enumerate();
-        let ticks = ticks.map(|(index, value)| (place(index), value.clone()));
+        let values = panel.values.iter().enumerate();
+        let ticks = values.map(|(index, value)| (place(index), value.clone()));
         let end = place(panel.values.len().saturating_sub(1));
         let plot = Plot {
             at: (at.0, at.1 + TITLE),

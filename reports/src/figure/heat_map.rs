@@ -45,7 +45,8 @@ impl HeatMap {
         panel: &HeatPanel,
         top: f64,
     ) -> Drawn {
-        let (rows, columns) = (&self.rows.1, &self.columns.1);
+        let rows = &self.rows.1;
+        let columns = &self.columns.1;
         let title = Lettering::new(TEXT, INK, HPos::Left, VPos::Center);
         let caption = format!("{}: {} by {}", panel.policy, self.rows.0, self.columns.0);
         canvas.text(&caption, (0.0, top + TITLE / 2.0), title)?;

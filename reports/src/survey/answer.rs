@@ -83,9 +83,11 @@ impl SurveyAnswer {
         let axis = NetworkAxis::of(&title).ok_or(NoNetworks)?;
         let settings = settings(&title, axis, points);
         let cells = || points.iter().flat_map(|point| &point.numbers);
-        let first = cells().flat_map(|cell| &cell.policies).next();
-        let first = first.map(|policy| policy.policy.clone());
-        let baseline = asked.map(str::to_owned).or(first).unwrap_or_default();
+        let first = || {
+            let policy = cells().flat_map(|cell| &cell.policies).next();
+            policy.map(|policy| policy.policy.clone())
+        };
+        let baseline = asked.map(str::to_owned).or_else(first).unwrap_or_default();
         let sample = sample.map(|packets| Sample::new(cells(), packets));
         let errors = |baseline: &str| {
             let found = sample.as_ref().map(|sample| sample.errors(baseline));
@@ -222,9 +224,9 @@ mod tests {
         }
     }
 
-    /// Returns a point with two draws, in which the p99 of `lcmp` is `change` of that of `ecmp`.
-    fn point(values: [&str; 2], change: [f64; 2]) -> PointCells {
-        let draws = [4.0, 8.0].into_iter().zip(change);
+    /// Returns a point with two draws. In each, the p99 of `lcmp` is that of `ecmp` times a number in `changes`.
+    fn point(values: [&str; 2], changes: [f64; 2]) -> PointCells {
+        let draws = [4.0, 8.0].into_iter().zip(changes);
         PointCells {
             scenario: "base".to_owned(),
             values: values.map(str::to_owned).into(),

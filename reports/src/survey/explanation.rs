@@ -57,7 +57,7 @@ pub(super) const PROPERTIES: [(&str, PropertyOf); 5] = [
 /// Number of networks per property below which a regression says nothing.
 const MIN_NETWORKS: usize = 10;
 
-/// Returns the regression of the effect of `policy` on the p99 of all flows, under each setting with enough networks.
+/// Regresses the effect of `policy` on p99, over all flows, under each setting with enough networks.
 pub(super) fn explanations(
     effects: &NetworkEffects<'_>,
     policy: &str,

@@ -52,7 +52,7 @@ pub(super) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// Finds the cells of `packets` among those of `trains`, by the hashes of their plans.
+    /// Pairs the cells whose plans have equal hashes.
     pub fn new(
         trains: impl IntoIterator<Item = &'a CellNumbers>,
         packets: impl IntoIterator<Item = &'a CellNumbers>,

@@ -53,8 +53,8 @@ pub(super) fn settings<'a>(
             Some("candidates") => value.clone(),
             _ => format!("{name} {value}"),
         });
-        let name = scenario.into_iter().chain(values).collect::<Vec<_>>();
-        let name = name.join(", ");
+        let parts: Vec<String> = scenario.into_iter().chain(values).collect();
+        let name = parts.join(", ");
         match settings.iter_mut().find(|it| it.name == name) {
             Some(setting) => setting.points.push(point),
             None => settings.push(Setting {

@@ -43,19 +43,27 @@ pub(super) struct NetworkEffect<'a> {
 /// Effects of all policies on the p99 in all networks.
 pub(super) struct NetworkEffects<'a> {
     settings: &'a [Setting<'a>],
-    /// Effects whose points are numbered through all settings.
+    /// Name of the setting and point by the number that effects give it.
+    places: Vec<(&'a str, &'a PointCells)>,
     effects: Vec<Effect>,
 }
 
 impl<'a> NetworkEffects<'a> {
     /// Computes the effects against `baseline` at the points of all `settings`.
     pub fn new(settings: &'a [Setting<'a>], baseline: &str) -> Self {
-        let points = settings.iter().flat_map(|setting| &setting.points);
-        let numbers: Vec<Vec<&CellNumbers>> =
-            points.map(|point| point.numbers.iter().collect()).collect();
+        let of_setting = |setting: &'a Setting<'a>| {
+            let points = setting.points.iter();
+            points.map(|point| (setting.name.as_str(), *point))
+        };
+        let places: Vec<(&str, &PointCells)> = settings.iter().flat_map(of_setting).collect();
+        let numbers: Vec<Vec<&CellNumbers>> = places
+            .iter()
+            .map(|(_, point)| point.numbers.iter().collect())
+            .collect();
         Self {
             settings,
             effects: effects(&numbers, baseline),
+            places,
         }
     }
 
@@ -76,17 +84,10 @@ impl<'a> NetworkEffects<'a> {
             it.policy == policy && it.slice == slice && it.statistic == P99.name()
         });
         of_policy.map(|effect| {
-            let mut first = 0;
-            let mut settings = self.settings.iter();
-            let setting = settings.find(|setting| {
-                let is_here = effect.point < first + setting.points.len();
-                first += if is_here { 0 } else { setting.points.len() };
-                is_here
-            });
-            let setting = setting.expect("effects are numbered by the points of the settings");
+            let place = &self.places[effect.point];
             NetworkEffect {
-                setting: &setting.name,
-                point: setting.points[effect.point - first],
+                setting: place.0,
+                point: place.1,
                 effect,
             }
         })

@@ -124,8 +124,8 @@ fn curves(sweep: &SweepAnswer) -> Curves {
     }
 }
 
-/// Returns the p99 by value of `axis` and policy, for each group of points that differ in this axis alone and have all of
-/// them.
+/// Groups the points that differ in `axis` alone, and returns their p99 by value and policy. A group in which one is
+/// missing is left out.
 fn complete_groups(sweep: &SweepAnswer, axis: &ShownAxis, policies: usize) -> Vec<Vec<Vec<f64>>> {
     let mut groups: BTreeMap<Vec<&str>, Vec<Option<Vec<f64>>>> = BTreeMap::new();
     let at = sweep.title.axes.iter().position(|name| *name == axis.name);
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
     use crate::sweep::{PointCells, SweepTitle, testing::cell};
 
-    /// Returns the answer of a sweep over load and delay, given the p99 of `ecmp` and of `lcmp` at each point.
+    /// Returns the answer for a sweep over load and delay, given the p99 under `ecmp` and `lcmp` at each point.
     fn sweep(points: &[([&str; 2], [f64; 2])]) -> SweepAnswer {
         let point = |(values, [base, other]): &([&str; 2], [f64; 2])| PointCells {
             scenario: "base".to_owned(),

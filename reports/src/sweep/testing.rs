@@ -4,7 +4,7 @@ use lab_records::Grade;
 
 use super::{CellNetwork, CellNumbers, CellPolicy, DrawSlowdowns};
 
-/// Returns a cell of one draw with the hash `plan` of its plan, given the p99 of each policy.
+/// Returns a cell with one draw, given its plan's hash and the p99 under each policy.
 pub fn cell(plan: &str, p99s: &[(&str, f64)]) -> CellNumbers {
     let policy = |&(label, p99): &(&str, f64)| CellPolicy {
         policy: label.to_owned(),

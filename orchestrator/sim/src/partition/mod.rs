@@ -40,7 +40,7 @@ use lab_records::StoryEvent;
 
 pub use self::{
     channel::{Channel, PacketBatch},
-    sampling::Sampling,
+    sampling::SampleTimes,
     timers::MAX_TIMEOUTS,
 };
 use self::{
@@ -106,7 +106,7 @@ pub struct Partition<'w, S: SemanticsRules, C: CongestionControl> {
     /// Trace events since the last exchange.
     pub trace: Vec<TraceEvent>,
     filter: &'w TraceFilter,
-    sampling: Sampling,
+    sample_times: SampleTimes,
     /// Counters of the work done so far.
     pub work: Work,
 }

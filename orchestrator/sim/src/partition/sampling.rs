@@ -19,14 +19,14 @@ use crate::{
 
 /// Times at which links and queues are sampled during a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Sampling {
+pub enum SampleTimes {
     /// In the plan's intervals.
     Series,
     /// Links alone, once; later if the switch has no agent then.
     At(SimTime),
 }
 
-impl Sampling {
+impl SampleTimes {
     /// Returns the times for a run of `world` that takes `samples`.
     pub fn new<S: SemanticsRules, C: CongestionControl>(
         samples: Samples,
@@ -53,12 +53,12 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         }
         self.schedule_flow_gc();
         let measure = &self.world.plan.measure;
-        match self.sampling {
-            Sampling::Series => {
+        match self.sample_times {
+            SampleTimes::Series => {
                 self.schedule_after(EventKind::SampleLinks, measure.links_ns);
                 self.schedule_after(EventKind::SampleQueues, measure.queues_ns);
             }
-            Sampling::At(at) => self.events.push(at, EventKind::SampleLinks, 0),
+            SampleTimes::At(at) => self.events.push(at, EventKind::SampleLinks, 0),
         }
         if self.has_agent() {
             self.schedule_after(EventKind::SampleSwitch, measure.switches_ns);
@@ -102,7 +102,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     pub(super) fn sample_links_due(&mut self) {
         if !self.is_agent_down() {
             self.sample_links();
-            if self.sampling != Sampling::Series {
+            if self.sample_times != SampleTimes::Series {
                 return;
             }
         }
@@ -209,7 +209,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     pub fn close(&mut self, end: SimTime) {
         self.now = end;
         self.sample_links();
-        if self.sampling == Sampling::Series {
+        if self.sample_times == SampleTimes::Series {
             self.sample_queues();
         }
         if self.has_agent() {

@@ -4,7 +4,7 @@ use lab_plan::{Role, pfc};
 
 use super::{
     Channel, Partition, Work, dci::Dci, faults::partition_faults, nic::Nic, qp, qp::Slab, range,
-    receiver::Receiver, sampling::Sampling,
+    receiver::Receiver, sampling::SampleTimes,
 };
 use crate::{
     cc::CongestionControl,
@@ -27,7 +27,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Partition<'w, S, C> {
         world: &'w World<'w, S, C>,
         dc: u32,
         filter: &'w TraceFilter,
-        sampling: Sampling,
+        sample_times: SampleTimes,
     ) -> Self {
         let owned = &world.network.dcs[dc as usize];
         let facts = &world.network.ports[range(&owned.ports)];
@@ -73,7 +73,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Partition<'w, S, C> {
             channels: Vec::new(),
             trace: Vec::new(),
             filter,
-            sampling,
+            sample_times,
             work: Work::default(),
         };
         partition.make_channels();

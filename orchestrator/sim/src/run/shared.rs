@@ -12,7 +12,7 @@ use super::{options::RunOptions, step_results::StepResults};
 use crate::{
     cc::CongestionControl,
     network::count,
-    partition::{PacketBatch, Partition, Sampling},
+    partition::{PacketBatch, Partition, SampleTimes},
     semantics::SemanticsRules,
     time::SimTime,
     world::World,
@@ -86,7 +86,7 @@ pub(super) struct Shared<'w, S: SemanticsRules, C: CongestionControl> {
 impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
     pub fn new(world: &'w World<'w, S, C>, options: &'w RunOptions, threads: usize) -> Self {
         let dcs = 0..count(world.network.dcs.len());
-        let sampling = Sampling::new(options.samples, world);
+        let sample_times = SampleTimes::new(options.samples, world);
         let slots: Vec<_> = dcs
             .map(|dc| {
                 let ports = &world.network.dcs[dc as usize].ports;
@@ -95,7 +95,7 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
                         world,
                         dc,
                         &options.trace_filter,
-                        sampling,
+                        sample_times,
                     )),
                     inbox: Mutex::new(Inbox {
                         batches: ports.clone().map(|_| PacketBatch::default()).collect(),

@@ -70,7 +70,7 @@ pub fn run_loaded(
     first(arguments, path, loaded)?.run(global)
 }
 
-/// Prepares the simulation of the scenario `loaded`, or of the first run of its sweep.
+/// Prepares the simulation of a scenario; of several loads, the first one.
 pub fn first(arguments: &SimArgs, path: &Path, loaded: Loaded) -> Result<Simulation, Failure> {
     let overrides = &arguments.overrides;
     let loaded = loaded.first_run(overrides);

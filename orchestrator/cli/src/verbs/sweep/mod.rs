@@ -62,7 +62,7 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
         Some(dir) => dir.clone(),
         None => global.results.join(format!("sweep-{}", manifest.name)),
     };
-    let cells = identities(&manifest, &grid);
+    let cells = manifest.identities(&grid);
     if let Some(Err(refused)) = cells.first().filter(|_| cells.iter().all(Result::is_err)) {
         return Err(Failure::usage(refused));
     }
@@ -137,7 +137,7 @@ fn status(dir: &Path, json: bool) -> Outcome {
     let store = Store::at(dir);
     let manifest = define::stored(&store)?;
     let grid = manifest.grid().map_err(Failure::usage)?;
-    let cells = identities(&manifest, &grid);
+    let cells = manifest.identities(&grid);
     slurm::describe(&store)?;
     show(&manifest, &grid, &store, &cells, json)
 }
@@ -164,16 +164,6 @@ fn show(
 
 /// Name of the table of all results in a sweep's directory.
 const TABLE: &str = "cells.parquet";
-
-/// Returns the identity of each cell, or the reason why it has no scenario.
-fn identities(manifest: &Manifest, grid: &Grid<'_>) -> Vec<Result<String, String>> {
-    (0..grid.len())
-        .map(|number| match manifest.cell(grid, number) {
-            Ok(cell) => Ok(cell.identity),
-            Err(error) => Err(error.to_string()),
-        })
-        .collect()
-}
 
 /// Checks that no two cells are the same, such as those of the loads 0.3 and 30 %.
 /// Fails with exit code 2.

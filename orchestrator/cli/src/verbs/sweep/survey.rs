@@ -5,7 +5,7 @@ use std::path::Path;
 use lab_reports::{survey::SurveyAnswer, sweep::CellNumbers};
 use lab_sweep::{Manifest, Store, SweepResults};
 
-use super::{define, identities};
+use super::define;
 use crate::{
     args::SurveyArgs,
     caller,
@@ -23,8 +23,8 @@ pub fn survey(arguments: &SurveyArgs, json: bool) -> Outcome {
         Some(dir) => Some(cells_by_packets(dir)?),
     };
     let baseline = manifest.baseline.as_deref();
-    let answer = SurveyAnswer::new(results.title, &results.points, baseline, sample.as_deref());
-    let answer = answer.map_err(Failure::usage)?;
+    let answer = SurveyAnswer::new(results.title, &results.points, baseline, sample.as_deref())
+        .map_err(Failure::usage)?;
     if let Some(file) = &arguments.markdown {
         caller::write(file, answer.markdown().as_bytes())
             .during(format_args!("write `{}`", file.display()))?;
@@ -50,6 +50,6 @@ fn cells_by_packets(dir: &Path) -> Result<Vec<CellNumbers>, Failure> {
 /// Reads the results of a sweep from its directory.
 fn results<'a>(manifest: &'a Manifest, store: &Store) -> Result<SweepResults<'a>, Failure> {
     let grid = manifest.grid().map_err(Failure::usage)?;
-    let cells = identities(manifest, &grid);
+    let cells = manifest.identities(&grid);
     Ok(lab_sweep::results(manifest, &grid, store, &cells)?)
 }
