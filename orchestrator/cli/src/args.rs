@@ -18,7 +18,7 @@ use lab_plan::{Capacity, Engine, ParseCapacityError};
 use lab_records::{Location, ReasonCode, RunRequest, SimRequest};
 use lab_reports::{compare::Aspect, fidelity::PolicyBound};
 use lab_reproduce::Figure;
-use lab_scenario::{Axis, limits};
+use lab_scenario::{Axis, SweepRecords, limits};
 use lab_sim::Samples;
 use lab_units::{Bytes, Clock, FlowId, Nanos, Ratio, Trainer};
 use serde::{Deserialize, Serialize};
@@ -1319,6 +1319,9 @@ pub struct SweepArgs {
     /// Simulate up to N packets of a flow as one event, as in `sim`
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
     pub trains: Option<TrainsArg>,
+    /// What to keep of each cell beside its results: nothing, the rows of its flows, or its run directory with a report
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub records: Option<RecordsArg>,
     /// Maximum number of cells at a time [default: one per core]; on Slurm, of each array's tasks
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
@@ -1330,6 +1333,24 @@ pub struct SweepArgs {
     /// Directory of the sweep [default: in the results, `sweep-NAME`]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
+}
+
+/// What a sweep keeps of each cell beside its results.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum RecordsArg {
+    Summary,
+    Flows,
+    Full,
+}
+
+impl From<RecordsArg> for SweepRecords {
+    fn from(kind: RecordsArg) -> Self {
+        match kind {
+            RecordsArg::Summary => Self::Summary,
+            RecordsArg::Flows => Self::Flows,
+            RecordsArg::Full => Self::Full,
+        }
+    }
 }
 
 /// Place other than this machine where the cells of a sweep run.

@@ -77,6 +77,47 @@ fn cells_have_the_same_bytes_for_any_number_of_processes_and_as_runs() {
     assert_eq!(cell["policies"][0]["all"][0]["p50"].as_f64(), Some(p50));
 }
 
+/// Results are the same whatever is kept beside them.
+#[test]
+fn a_sweep_keeps_of_its_cells_what_records_ask_for() {
+    let folder = pair_folder(PAIR);
+    let axes = ["--set", "seed=1..2"];
+    let out = sweep(folder.path(), &axes);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let runs = folder.path().join("sweep-pair/runs");
+    assert!(!runs.exists());
+    let first = cells(folder.path());
+    let kept = || {
+        let cells = fs::read_dir(&runs).unwrap();
+        let files = cells.flat_map(|cell| fs::read_dir(cell.unwrap().path()).unwrap());
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    let flows = [&axes[..], &["--records", "flows"]].concat();
+    let out = sweep(folder.path(), &flows);
+    assert!(out.stderr.contains("0 of 2 cells have results"), "{out:?}");
+    let files = ["flows.csv", "run.json", "scenario.yaml"];
+    assert_eq!(kept(), files.map(|file| [file; 2]).concat());
+    let full = [&axes[..], &["--records", "full"]].concat();
+    let out = sweep(folder.path(), &full);
+    assert!(out.stderr.contains("0 of 2 cells have results"), "{out:?}");
+    assert!(kept().contains(&"links.csv".to_owned()), "{:?}", kept());
+    let page = fs::read_to_string(folder.path().join("sweep-pair/sweep.html")).unwrap();
+    for identity in first.keys() {
+        let report = format!("runs/{}/report.html", identity.trim_end_matches(".json"));
+        assert!(folder.path().join("sweep-pair").join(&report).is_file());
+        assert!(page.contains(&report), "{report}");
+    }
+    assert_eq!(cells(folder.path()), first);
+    let again = sweep(folder.path(), &full);
+    assert!(
+        again.stderr.contains("2 of 2 cells have results"),
+        "{again:?}"
+    );
+}
+
 #[test]
 fn a_cell_that_fails_is_named_and_the_others_run() {
     let folder = pair_folder(PAIR);

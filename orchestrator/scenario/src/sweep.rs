@@ -15,7 +15,10 @@ use crate::{
     limits,
     resolve::context::Context,
     settings::SettingPath,
-    yaml::{At, Locator, Maybe, OneOrMany, Text},
+    yaml::{
+        At, Locator, Maybe, OneOrMany, Text,
+        scalar::{Scalar, words},
+    },
 };
 
 /// Sweep: scenarios, and axes whose values they get in every combination.
@@ -33,6 +36,28 @@ pub struct Sweep {
     pub baseline: Option<String>,
     /// Trains of the simulations; `None` for packets.
     pub trains: Option<SweepTrains>,
+    pub records: SweepRecords,
+}
+
+/// What a sweep keeps of each cell beside its results.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SweepRecords {
+    /// Nothing.
+    #[default]
+    Summary,
+    /// The rows of its flows.
+    Flows,
+    /// Its run directory, with a report.
+    Full,
+}
+
+words! {
+    SweepRecords: "a kind of records" {
+        "summary" => Self::Summary,
+        "flows" => Self::Flows,
+        "full" => Self::Full,
+    }
 }
 
 /// Trains of a sweep's simulations.
@@ -83,6 +108,8 @@ struct RawSweep {
     baseline: Maybe<Text<String>>,
     #[serde(default)]
     trains: Maybe<Text<u16>>,
+    #[serde(default)]
+    records: Maybe<Text<SweepRecords>>,
 }
 
 /// Axes as they are written, in order.
@@ -251,6 +278,7 @@ pub fn parse_sweep(source_name: &str, text: &[u8]) -> Result<Sweep, ScenarioErro
         .trains
         .as_ref()
         .and_then(|text| trains(&mut context, text));
+    let records = context.read_or(&raw.records, SweepRecords::default());
     let labels = raw.policies.as_ref().into_iter().flat_map(|it| &it.value);
     context.finish(Sweep {
         name: raw.name.as_str().to_owned(),
@@ -264,6 +292,7 @@ pub fn parse_sweep(source_name: &str, text: &[u8]) -> Result<Sweep, ScenarioErro
         policies: labels.map(|label| label.as_str().to_owned()).collect(),
         baseline: raw.baseline.as_ref().map(|label| label.as_str().to_owned()),
         trains,
+        records,
     })
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab_scenario::{Axis, Files, LOAD, Setting, SettingError, Sweep, SweepTrains, WrittenOut};
+use lab_scenario::{
+    Axis, Files, LOAD, Setting, SettingError, Sweep, SweepRecords, SweepTrains, WrittenOut,
+};
 use lab_units::{Ratio, ratio::ParseRatioError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,6 +30,9 @@ pub struct Manifest {
     pub baseline: Option<String>,
     /// Trains of the simulations; `None` for packets.
     pub trains: Option<SweepTrains>,
+    /// What is kept of each cell beside its results, which do not depend on it.
+    #[serde(default)]
+    pub records: SweepRecords,
 }
 
 /// Scenario of a sweep.
@@ -90,6 +95,7 @@ impl Manifest {
             policies: sweep.policies,
             baseline: sweep.baseline,
             trains: sweep.trains,
+            records: sweep.records,
         }
     }
 

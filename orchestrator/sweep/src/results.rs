@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use lab_records::Grade;
 use lab_reports::{
-    sweep::{CellNumbers, CellProblem, PointCells, SweepTitle},
+    sweep::{CellNumbers, CellProblem, CellRun, PointCells, SweepTitle},
     words,
 };
-use lab_scenario::SweepTrains;
+use lab_scenario::{SweepRecords, SweepTrains};
 
 use crate::{
     grid::Grid,
@@ -29,6 +29,8 @@ pub struct SweepResults<'a> {
     pub points: Vec<PointCells>,
     /// Cells that failed, and cells whose results are not valid.
     pub problems: Vec<CellProblem>,
+    /// Run directories of the cells that have one.
+    pub runs: Vec<CellRun>,
     /// Results of all cells, with those that are not valid.
     pub table: CellTable<'a>,
 }
@@ -49,6 +51,7 @@ pub fn results<'a>(
     let mut known = BTreeMap::new();
     let mut problems = Vec::new();
     let mut done = 0;
+    let mut runs = Vec::new();
     let mut table = CellTable::new(manifest);
     for (number, identity) in identities.iter().enumerate() {
         let at = grid.point(number);
@@ -73,6 +76,13 @@ pub fn results<'a>(
         };
         if let Some(numbers) = store.numbers(identity)? {
             done += 1;
+            let records = manifest.records;
+            if records != SweepRecords::Summary && store.has_run(identity, records) {
+                runs.push(CellRun {
+                    cell: name(),
+                    path: store.link(identity, records),
+                });
+            }
             table.push(grid, number, &numbers);
             problems.extend(doubt(name(), &numbers));
             // Results of an invalid run are not those of its scenario.
@@ -103,6 +113,7 @@ pub fn results<'a>(
         done,
         points,
         problems,
+        runs,
         table,
     })
 }

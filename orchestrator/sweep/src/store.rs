@@ -11,7 +11,9 @@ use std::{
 };
 
 use lab_files::{Links, draft};
+use lab_records::directory::REPORT_FILE;
 use lab_reports::sweep::CellNumbers;
+use lab_scenario::SweepRecords;
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -40,6 +42,9 @@ const FAILURES: &str = "failed";
 
 /// Folder with a file for each array of Slurm tasks.
 const ARRAYS: &str = "slurm";
+
+/// Folder with the run directories that are kept.
+const RUNS: &str = "runs";
 
 /// Name of the request to end the Slurm tasks.
 const CANCEL: &str = "cancel";
@@ -103,6 +108,52 @@ impl Store {
     /// If the folder cannot be listed.
     pub fn done(&self) -> Result<BTreeSet<String>, StoreError> {
         self.listed(RESULTS)
+    }
+
+    /// Returns the identities of the cells that have results and everything that `records` ask for.
+    ///
+    /// # Errors
+    /// If a folder cannot be listed.
+    pub fn complete(&self, records: SweepRecords) -> Result<BTreeSet<String>, StoreError> {
+        let mut done = self.done()?;
+        if records != SweepRecords::Summary {
+            done.retain(|identity| self.has_run(identity, records));
+        }
+        Ok(done)
+    }
+
+    /// Returns true if everything is kept of a cell that `records` ask for.
+    #[must_use]
+    pub(crate) fn has_run(&self, identity: &str, records: SweepRecords) -> bool {
+        self.dir.join(self.link(identity, records)).exists()
+    }
+
+    /// Returns the path, from this directory, of what is kept of a cell: its report, or the folder with its rows.
+    #[must_use]
+    pub(crate) fn link(&self, identity: &str, records: SweepRecords) -> String {
+        match records {
+            SweepRecords::Full => format!("{RUNS}/{identity}/{REPORT_FILE}"),
+            SweepRecords::Flows | SweepRecords::Summary => format!("{RUNS}/{identity}/"),
+        }
+    }
+
+    /// Moves a cell's run directory into this one, in place of an earlier one.
+    ///
+    /// # Errors
+    /// If it cannot be moved.
+    pub fn keep_run(&self, identity: &str, run: &Path) -> Result<(), StoreError> {
+        let path = self.dir.join(RUNS).join(identity);
+        let moved = fs::create_dir_all(self.dir.join(RUNS))
+            .and_then(|()| match fs::remove_dir_all(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            })
+            .and_then(|()| fs::rename(run, &path));
+        moved.map_err(|error| StoreError {
+            action: "move the run directory to",
+            path,
+            error,
+        })
     }
 
     /// Returns the identities of the cells that have failed. One that ran again on two nodes may have results, too, which

@@ -30,6 +30,9 @@ pub struct SweepAnswer {
     pub done: usize,
     /// Cells that failed, and cells whose results are not valid.
     pub problems: Vec<CellProblem>,
+    /// Run directories of the cells that have one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<CellRun>,
     /// Label of the policy that the others are compared with; `None` without results.
     pub baseline: Option<String>,
     /// Points of the grid, in the order of their first cells.
@@ -66,6 +69,15 @@ pub struct CellProblem {
     pub is_failed: bool,
 }
 
+/// Run directory of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellRun {
+    /// Name of the cell.
+    pub cell: String,
+    /// Path of the report, or of the run directory if it has none, from the sweep's directory.
+    pub path: String,
+}
+
 impl SweepAnswer {
     /// Computes a sweep's results from its points. `done` of the `cells` cells have results. The baseline is the policy
     /// `asked`, or else the first one.
@@ -75,6 +87,7 @@ impl SweepAnswer {
         [cells, done]: [usize; 2],
         points: &[PointCells],
         problems: Vec<CellProblem>,
+        runs: Vec<CellRun>,
         asked: Option<&str>,
     ) -> Self {
         let mut policies = points
@@ -94,6 +107,7 @@ impl SweepAnswer {
             cells,
             done,
             problems,
+            runs,
             points,
             effects: baseline
                 .as_deref()

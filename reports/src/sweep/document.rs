@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use lab_units::show::counted;
+use maud::html;
 
 use super::{
-    answer::{CellProblem, SweepAnswer},
+    answer::{CellProblem, CellRun, SweepAnswer},
     effects::{Effect, EffectOutcome, FALSE_DISCOVERIES},
     numbers::Slice,
     point::Point,
@@ -63,6 +64,12 @@ pub fn document<'a>(sweep: &'a SweepAnswer, figures: &'a [Captioned]) -> Documen
         let table = Block::Table(Medium::Page, problems(&sweep.problems));
         sections.push(Section::of_page("Cells to look at", vec![table]));
     }
+    if !sweep.runs.is_empty() {
+        sections.push(Section::of_page(
+            "Runs of the cells",
+            vec![runs(&sweep.runs)],
+        ));
+    }
     Document {
         title: format!("{}: sweep", title.name),
         version: title.version.clone(),
@@ -70,6 +77,17 @@ pub fn document<'a>(sweep: &'a SweepAnswer, figures: &'a [Captioned]) -> Documen
         opening,
         sections,
     }
+}
+
+/// Returns links to the runs of cells.
+fn runs(runs: &[CellRun]) -> Block<'static> {
+    Block::Html(html! {
+        ul {
+            @for run in runs {
+                li { a href=(run.path) { (run.cell) } }
+            }
+        }
+    })
 }
 
 /// Maximum number of points that a terminal shows.

@@ -257,7 +257,14 @@ mod tests {
             axes: ["load", "delay"].map(str::to_owned).into(),
             scenarios: 1,
         };
-        SweepAnswer::new(title, [points.len(); 2], &points, Vec::new(), None)
+        SweepAnswer::new(
+            title,
+            [points.len(); 2],
+            &points,
+            Vec::new(),
+            Vec::new(),
+            None,
+        )
     }
 
     fn near(found: f64, expected: f64) {

@@ -16,7 +16,7 @@ mod sensitivity;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use answer::{CellProblem, SweepAnswer, SweepTitle};
+pub use answer::{CellProblem, CellRun, SweepAnswer, SweepTitle};
 pub use effects::{Effect, EffectOutcome, FALSE_DISCOVERIES};
 pub(crate) use effects::{P50, P99, Percentile, effects};
 pub use numbers::{CellNetwork, CellNumbers, CellPolicy, DrawSlowdowns, Slice};

@@ -6,10 +6,12 @@ use lab_plan::{
     Plan,
     model::{Link, LinkKind},
 };
+use lab_records::directory::{RUN_FILE, SCENARIO_FILE};
 use lab_reports::{
     facts::RunFacts,
     sweep::{CellNetwork, CellNumbers},
 };
+use lab_scenario::SweepRecords;
 use lab_sim::Samples;
 use lab_sweep::{CellCost, Manifest, Store, SweepCell};
 use nix::sys::signal::Signal;
@@ -40,7 +42,7 @@ pub fn cell(dir: &Path, number: usize, caller: i32, global: &Global) -> Outcome 
     let cell = manifest.cell(&grid, number).map_err(Failure::usage)?;
     store.forget_failure(&cell.identity)?;
     let since = Instant::now();
-    let ended = simulate(&manifest, &cell, global).and_then(|numbers| {
+    let ended = simulate((&manifest, &store), &cell, global).and_then(|numbers| {
         let cost = CellCost {
             seconds: since.elapsed().as_secs_f64(),
             memory: sim::peak_memory().unwrap_or_default(),
@@ -60,9 +62,10 @@ pub fn cell(dir: &Path, number: usize, caller: i32, global: &Global) -> Outcome 
     }
 }
 
-/// Simulates a cell in a run directory in `global.results`, and returns its results. The run directory is removed.
+/// Simulates a cell in a run directory in `global.results`, and returns its results. Of the run directory, what the sweep
+/// keeps is moved into its own.
 fn simulate(
-    manifest: &Manifest,
+    (manifest, store): (&Manifest, &Store),
     cell: &SweepCell,
     global: &Global,
 ) -> Result<CellNumbers, Failure> {
@@ -73,8 +76,10 @@ fn simulate(
         // Cells share the cores.
         threads: Some(NonZeroUsize::MIN),
         trains: manifest.trains.map(TrainsArg::from),
-        // The run directory is removed, and results need no series.
-        samples: Samples::Totals,
+        samples: match manifest.records {
+            SweepRecords::Full => Samples::Series,
+            SweepRecords::Summary | SweepRecords::Flows => Samples::Totals,
+        },
         ..SimArgs::without_report(overrides)
     };
     let simulation = sim::first(&arguments, path, loaded)?;
@@ -85,9 +90,34 @@ fn simulate(
     let run = RunFacts::open(&dir).map_err(|error| Failure::records(&error))?;
     let network = network(&simulation.plan);
     let numbers = CellNumbers::read(&cell.name, &cell.identity, &run, network);
-    fs::remove_dir_all(&dir).map_err(|error| Failure::of(&error))?;
+    keep(&dir, manifest.records, store, &cell.identity)?;
     numbers.map_err(|error| Failure::records(&error))
 }
+
+/// Moves what `records` ask for of the run directory `dir` into the sweep's directory, and removes the rest.
+fn keep(dir: &Path, records: SweepRecords, store: &Store, identity: &str) -> Result<(), Failure> {
+    match records {
+        SweepRecords::Summary => {
+            return fs::remove_dir_all(dir).map_err(|error| Failure::of(&error));
+        }
+        SweepRecords::Flows => {
+            for entry in fs::read_dir(dir).map_err(|error| Failure::of(&error))? {
+                let path = entry.map_err(|error| Failure::of(&error))?.path();
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                if !KEPT_WITH_FLOWS.contains(&&*name) {
+                    fs::remove_file(&path).map_err(|error| Failure::of(&error))?;
+                }
+            }
+        }
+        SweepRecords::Full => {
+            lab_reports::render(dir).map_err(|error| Failure::report(&error))?;
+        }
+    }
+    Ok(store.keep_run(identity, dir)?)
+}
+
+/// Files that are kept with the rows of flows.
+const KEPT_WITH_FLOWS: [&str; 4] = ["flows.csv", "flows.parquet", RUN_FILE, SCENARIO_FILE];
 
 /// Returns the properties of a plan's network that may explain results.
 fn network(plan: &Plan) -> CellNetwork {

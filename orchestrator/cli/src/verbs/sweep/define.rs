@@ -6,13 +6,13 @@ use std::{
 };
 
 use lab_scenario::{
-    Axis, Files, PolicySpec, Scenario, Setting, Sweep, SweepTrains, WrittenOut, is_sweep,
-    parse_sweep,
+    Axis, Files, PolicySpec, Scenario, Setting, Sweep, SweepRecords, SweepTrains, WrittenOut,
+    is_sweep, parse_sweep,
 };
 use lab_sweep::{BaseScenario, Manifest, Store};
 
 use crate::{
-    args::{SweepArgs, TrainsArg},
+    args::{RecordsArg, SweepArgs, TrainsArg},
     failure::{During, Failure},
     load, run_dir,
 };
@@ -39,6 +39,7 @@ pub fn manifest(arguments: &SweepArgs) -> Result<Manifest, Failure> {
         sweep.policies.clone_from(&arguments.policies);
     }
     sweep.baseline = arguments.baseline.clone().or(sweep.baseline);
+    sweep.records = arguments.records.map_or(sweep.records, RecordsArg::into);
     sweep.trains = arguments.trains.map(SweepTrains::from).or(sweep.trains);
     if sweep.name.is_empty() || sweep.name.starts_with('.') || sweep.name.contains('/') {
         return Err(Failure::usage(format_args!(
@@ -66,6 +67,7 @@ fn of_scenario(path: &Path) -> Sweep {
         policies: Vec::new(),
         baseline: None,
         trains: None,
+        records: SweepRecords::default(),
     }
 }
 

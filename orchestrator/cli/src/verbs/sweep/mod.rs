@@ -71,7 +71,7 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
     let store = Store::create(&dir)?;
     let _lock = lock(&dir)?;
     slurm::check_tasks(&store, &manifest, arguments.on.is_some())?;
-    let done = store.done()?;
+    let done = store.complete(manifest.records)?;
     note_others(&store, &manifest, &done, &cells)?;
     store.write_manifest(&manifest)?;
     let waiting: Vec<(usize, &str)> = cells
@@ -157,6 +157,7 @@ fn show(
         [results.cells, results.done],
         &results.points,
         results.problems,
+        results.runs,
         manifest.baseline.as_deref(),
     );
     write_and_conclude(&answer, Some(store.dir()), store.dir(), json)
