@@ -90,8 +90,9 @@ fn a_sweep_keeps_of_its_cells_what_records_ask_for() {
     let kept = || {
         let cells = fs::read_dir(&runs).unwrap();
         let files = cells.flat_map(|cell| fs::read_dir(cell.unwrap().path()).unwrap());
-        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.collect();
+        let mut names: Vec<String> = files
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     };

@@ -90,16 +90,18 @@ fn manifest(loads: usize) -> Manifest {
     let keys = WrittenOut::read(name, text, &files, &scenario).expect("its keys");
     let options = "unlabelled: number, missing_coordinates: neighbours, largest_component: true";
     let loads: Vec<String> = (1..=loads).map(|load| format!("{load}%")).collect();
-    let axes = [
+    let axes: Vec<Axis> = [
         format!("topology={{ zoo: \"*\", {options} }}"),
         format!("load={}", loads.join(",")),
         "seed=1..3".to_owned(),
-    ];
-    let axes = axes.map(|axis| axis.parse::<Axis>().expect("an axis"));
+    ]
+    .iter()
+    .map(|axis| axis.parse().expect("an axis"))
+    .collect();
     let sweep = Sweep {
         name: "zoo".to_owned(),
         scenarios: vec![name.to_owned()],
-        axes: axes.into(),
+        axes,
         policies: Vec::new(),
         baseline: None,
         trains: None,
