@@ -229,7 +229,8 @@ The survey of the Topology Zoo, with the error of trains from cells that were si
   lcmp-lab sweep scenarios/sweeps/zoo-sample.yaml -o zoo-sample
   lcmp-lab sweep survey zoo --sample zoo-sample --markdown SURVEY.md
 
-A change of a policy's p99 that is not larger than the error of trains counts as no statement.";
+A change of a policy's p99 that is not larger than the error of trains is counted neither as better
+nor as worse.";
 
 const BUNDLE_EXAMPLES: &str = "\
 A run for others, who check it without trusting its files:
@@ -1319,7 +1320,8 @@ pub struct SweepArgs {
     /// Simulate up to N packets of a flow as one event, as in `sim`
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
     pub trains: Option<TrainsArg>,
-    /// What to keep of each cell beside its results: nothing, the rows of its flows, or its run directory with a report
+    /// Keep beside each cell's results: nothing (`summary`, the default), the rows of its flows (`flows`), or its run
+    /// directory with a report (`full`)
     #[arg(long, value_enum, value_name = "KIND")]
     pub records: Option<RecordsArg>,
     /// Maximum number of cells at a time [default: one per core]; on Slurm, of each array's tasks
@@ -1397,7 +1399,7 @@ pub enum SweepVerb {
 /// Arguments of `sweep survey`.
 #[derive(Args, Debug)]
 pub struct SurveyArgs {
-    /// The directory of a sweep over networks: with an axis `topology`, or of several scenarios
+    /// The directory of a sweep over networks: with an axis `topology` or below it, or of several scenarios
     pub dir: PathBuf,
     /// Sweep by packets with some of the cells, which gives the error of trains
     #[arg(long, value_name = "DIR")]

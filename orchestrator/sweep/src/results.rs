@@ -23,7 +23,7 @@ pub struct SweepResults<'a> {
     pub title: SweepTitle,
     /// Number of cells in the grid.
     pub cells: usize,
-    /// Number of cells with results.
+    /// Number of cells with results and the records asked for.
     pub done: usize,
     /// Points of the grid, in the order of their first cells.
     pub points: Vec<PointCells>,
@@ -75,13 +75,19 @@ pub fn results<'a>(
             }
         };
         if let Some(numbers) = store.numbers(identity)? {
-            done += 1;
             let records = manifest.records;
-            if records != SweepRecords::Summary && store.has_run(identity, records) {
+            let has_run = records != SweepRecords::Summary && store.has_run(identity, records);
+            if has_run {
                 runs.push(CellRun {
                     cell: name(),
                     path: store.link(identity, records),
                 });
+            }
+            if has_run || records == SweepRecords::Summary {
+                done += 1;
+            } else if failed.contains(identity) {
+                // The cell ran again for its records.
+                problems.extend(store.failure(identity)?.map(failure));
             }
             table.push(grid, number, &numbers);
             problems.extend(doubt(name(), &numbers));

@@ -122,6 +122,15 @@ impl Store {
         Ok(done)
     }
 
+    /// Returns true if a cell has results and everything that `records` ask for.
+    ///
+    /// # Errors
+    /// If the results cannot be read.
+    pub fn is_complete(&self, identity: &str, records: SweepRecords) -> Result<bool, StoreError> {
+        let has_results = self.numbers(identity)?.is_some();
+        Ok(has_results && (records == SweepRecords::Summary || self.has_run(identity, records)))
+    }
+
     /// Returns true if everything is kept of a cell that `records` ask for.
     #[must_use]
     pub(crate) fn has_run(&self, identity: &str, records: SweepRecords) -> bool {
@@ -370,4 +379,60 @@ fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
         path: path.to_owned(),
         error,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_records::Grade;
+    use lab_reports::sweep::CellNetwork;
+    use lab_units::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn a_cell_is_complete_with_its_results_and_what_is_kept_of_its_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(folder.path()).unwrap();
+        let kinds = [
+            SweepRecords::Summary,
+            SweepRecords::Flows,
+            SweepRecords::Full,
+        ];
+        let complete = || {
+            kinds.map(|records| {
+                let listed = store.complete(records).unwrap().contains("abc");
+                assert_eq!(store.is_complete("abc", records).unwrap(), listed);
+                listed
+            })
+        };
+        assert_eq!(complete(), [false, false, false]);
+        let numbers = CellNumbers {
+            cell: "8dc".to_owned(),
+            identity: "abc".to_owned(),
+            plan: String::new(),
+            verdict: Grade::Valid,
+            reasons: Vec::new(),
+            flows: 1,
+            flows_with_choice: None,
+            network: CellNetwork::default(),
+            policies: Vec::new(),
+        };
+        let cost = CellCost {
+            seconds: 1.0,
+            memory: Bytes::new(1),
+        };
+        store.write(&numbers, cost).unwrap();
+        assert_eq!(complete(), [true, false, false]);
+        let run = |file: &str| {
+            let run = folder.path().join("work");
+            fs::create_dir(&run).unwrap();
+            fs::write(run.join(file), "").unwrap();
+            store.keep_run("abc", &run).unwrap();
+        };
+        run("flows.csv");
+        assert_eq!(complete(), [true, true, false]);
+        run("report.html");
+        assert_eq!(complete(), [true, true, true]);
+        assert!(!folder.path().join("runs/abc/flows.csv").exists());
+    }
 }

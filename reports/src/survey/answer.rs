@@ -55,6 +55,8 @@ pub struct SettingCount {
     pub without_choice: usize,
     /// Networks with a draw without a p99: it has too few flows, or unfinished ones.
     pub without_p99: usize,
+    /// Largest number of cells of a network, which differ in the seed alone.
+    pub draws: usize,
     /// Number of flows per policy.
     pub flows: u64,
     /// Number of them with a choice.
@@ -64,7 +66,7 @@ pub struct SettingCount {
 /// Error of a sweep over a single network.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
-    "a survey needs several networks, and this sweep has neither an axis `topology` nor several scenarios"
+    "a survey needs several networks, and this sweep has neither an axis `topology` or below it nor several scenarios"
 )]
 pub struct NoNetworks;
 
@@ -89,10 +91,7 @@ impl SurveyAnswer {
         };
         let baseline = asked.map(str::to_owned).or_else(first).unwrap_or_default();
         let sample = sample.map(|packets| Sample::new(cells(), packets));
-        let errors = |baseline: &str| {
-            let found = sample.as_ref().map(|sample| sample.errors(baseline));
-            found.unwrap_or_default()
-        };
+        let errors = |baseline: &str| sample.as_ref().map(|sample| sample.errors(baseline));
         let own_errors = errors(&baseline);
         let effects = NetworkEffects::new(&settings, &baseline);
         let policies = effects.policies();
@@ -100,7 +99,7 @@ impl SurveyAnswer {
         let wins = slices.iter().flat_map(|slice| {
             let of_policy = policies
                 .iter()
-                .map(|policy| effects.wins(policy, *slice, &own_errors));
+                .map(|policy| effects.wins(policy, *slice, own_errors.as_deref()));
             of_policy.flatten().collect::<Vec<_>>()
         });
         let explanations = policies
@@ -114,7 +113,7 @@ impl SurveyAnswer {
             explanations: explanations.collect(),
             terms: terms(&settings, &baseline, &effects, errors),
             sampled: sample.as_ref().map(|sample| sample.pairs.len()),
-            errors: own_errors,
+            errors: own_errors.unwrap_or_default(),
             title,
             baseline,
         })
@@ -128,14 +127,16 @@ impl SettingCount {
             networks: 0,
             without_choice: 0,
             without_p99: 0,
+            draws: 0,
             flows: 0,
             flows_with_choice: 0,
         };
         for point in &setting.points {
-            let Some(first) = point.numbers.first() else {
+            if point.numbers.is_empty() {
                 continue;
-            };
+            }
             count.networks += 1;
+            count.draws = count.draws.max(point.numbers.len());
             let has_choice = point
                 .numbers
                 .iter()
@@ -146,12 +147,9 @@ impl SettingCount {
             count.without_p99 += usize::from(lacks);
             for cell in &point.numbers {
                 count.flows += cell.flows;
-                // Without a number, all flows or none have a choice.
-                let all_or_none = if first.network.pairs_with_choice > 0 {
-                    cell.flows
-                } else {
-                    0
-                };
+                // Without a number, all flows have a choice or none has.
+                let has_choice = cell.network.pairs_with_choice > 0;
+                let all_or_none = if has_choice { cell.flows } else { 0 };
                 count.flows_with_choice += cell.flows_with_choice.unwrap_or(all_or_none);
             }
         }
@@ -172,13 +170,20 @@ impl Answer for SurveyAnswer {
             let reason = format!("{waiting} of {} cells have no usable results", self.cells);
             Check::inconclusive("missing-cells", reason)
         });
+        let draws = self.settings.iter().map(|it| it.draws).max();
+        let one_draw = (draws == Some(1)).then(|| {
+            let reason =
+                "each network has a single draw, which tells nothing (hint: several seeds)";
+            Check::inconclusive("one-draw", reason.to_owned())
+        });
         let few = self.sampled.filter(|&it| it < MIN_SAMPLE).map(|sampled| {
             let reason = format!(
                 "the sample has {sampled} cells of the sweep, with equal plans; {MIN_SAMPLE} are needed"
             );
             Check::inconclusive("small-sample", reason)
         });
-        missing.into_iter().chain(few).collect()
+        let checks = [missing, one_draw, few];
+        checks.into_iter().flatten().collect()
     }
 
     fn text(&self) -> String {
@@ -272,6 +277,12 @@ mod tests {
         }
         let found = of(Some(&packets));
         assert_eq!(found, [row("load 0.3", [1, 1, 0, 1, 0]), high]);
+        let other = [cell("another plan", &[("ecmp", 1.0), ("lcmp", 1.0)])];
+        let unknown_error = [
+            row("load 0.3", [0, 0, 0, 3, 0]),
+            row("load 0.8", [0, 0, 0, 2, 1]),
+        ];
+        assert_eq!(of(Some(&other)), unknown_error);
     }
 
     #[test]

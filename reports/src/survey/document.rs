@@ -146,15 +146,16 @@ const OUTCOMES: [(&str, CountOf); 6] = [
 fn outcomes(survey: &SurveyAnswer) -> String {
     let error = match survey.sampled {
         Some(_) => {
-            " Within the error: significant, but not larger than the error of trains that 95 % of the sample's draws \
-             have."
+            " Within the error: not larger than the error of the change that 95 % of the sample's draws do not exceed, \
+             one number for each policy."
         }
         None => "",
     };
     format!(
         "Numbers of networks. Better, worse: the change is significant over the draws; by the procedure of Benjamini and \
-         Hochberg, at most {:.0} % of these are expected to be wrong. Same: the interval lies within 1 % of zero.{error} \
-         Cannot tell: the draws differ too much. The median is over the networks with a p99.",
+         Hochberg, at most {:.0} % of all changes called so in this survey are expected to be wrong. Same: the interval \
+         lies within 1 % of zero.{error} Cannot tell: there is a single draw, or the draws differ too much. The median is \
+         over the networks with a p99.",
         FALSE_DISCOVERIES * 100.0
     )
 }
@@ -198,7 +199,7 @@ fn explanation_note(survey: &SurveyAnswer) -> String {
          Pairs with a choice: share of the pairs of datacenters with flows. Spreads: largest ÷ smallest value over the \
          candidates of a pair, the geometric mean over the pairs, by its logarithm. Busiest link: its utilisation under \
          {} while flows start. Datacenters: by the logarithm of their number. A dash: the property is the same in all \
-         networks.",
+         networks, or says the same as another.",
         survey.baseline, survey.baseline
     )
 }
@@ -224,12 +225,15 @@ fn term_blocks<'a>(survey: &SurveyAnswer, terms: &Terms) -> Vec<Block<'a>> {
     }
     let heading = |text: String| Block::Heading(Medium::Any, text);
     let table = |table| Block::Table(Medium::Any, table);
-    vec![
-        heading(format!(
+    let mut blocks = Vec::new();
+    if *without != survey.baseline {
+        let title = format!(
             "C_path: p99 of all flows, {without} against {}",
             survey.baseline
-        )),
-        table(wins_table(&path, false)),
+        );
+        blocks.extend([heading(title), table(wins_table(&path, false))]);
+    }
+    blocks.extend([
         heading(format!("C_cong: p99 of all flows, {both} against {without}")),
         table(wins_table(&congestion, false)),
         heading(format!("Decisions of {both}")),
@@ -240,7 +244,8 @@ fn term_blocks<'a>(survey: &SurveyAnswer, terms: &Terms) -> Vec<Block<'a>> {
              without it."
                 .to_owned(),
         ),
-    ]
+    ]);
+    blocks
 }
 
 fn sample_blocks<'a>(survey: &SurveyAnswer, sampled: usize) -> Vec<Block<'a>> {

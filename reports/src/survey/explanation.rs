@@ -11,7 +11,6 @@ use super::{
 use crate::{
     stats::{Interval, student_half_width},
     sweep::Slice,
-    text::to_float,
 };
 
 /// Regression of a policy's effect on properties of networks, under one setting.
@@ -45,13 +44,11 @@ type PropertyOf = fn(&Properties) -> Option<f64>;
 
 /// Properties by name, each as a number that is regressed on; ratios by their logarithms.
 pub(super) const PROPERTIES: [(&str, PropertyOf); 5] = [
-    ("pairs with a choice", |it| Some(it.choice())),
-    ("spread of delays", |it| Some(it.network.delay_spread.ln())),
-    ("spread of capacities", |it| {
-        Some(it.network.capacity_spread.ln())
-    }),
+    ("pairs with a choice", |it| Some(it.choice)),
+    ("spread of delays", |it| Some(it.delay_spread.ln())),
+    ("spread of capacities", |it| Some(it.capacity_spread.ln())),
     ("busiest link", |it| it.busiest),
-    ("datacenters", |it| Some(to_float(it.network.dcs).ln())),
+    ("datacenters", |it| Some(it.dcs.ln())),
 ];
 
 /// Number of networks per property below which a regression says nothing.
@@ -111,7 +108,18 @@ impl Observation {
 fn regression(observations: &[Observation]) -> Option<(f64, Vec<Coefficient>)> {
     let values = |at: usize| observations.iter().map(move |it| it.properties[at]);
     let differs = |at: &usize| values(*at).std_dev() > LEAST_DEVIATION;
-    let used: Vec<usize> = (0..PROPERTIES.len()).filter(differs).collect();
+    let mut used: Vec<usize> = Vec::new();
+    for at in (0..PROPERTIES.len()).filter(differs) {
+        // Of two properties that say the same, the second would make the coefficients arbitrary.
+        let says_the_same = |other: &usize| {
+            let product = values(at).covariance(values(*other));
+            let correlation = product / (values(at).std_dev() * values(*other).std_dev());
+            correlation.abs() > MAX_CORRELATION
+        };
+        if !used.iter().any(says_the_same) {
+            used.push(at);
+        }
+    }
     if used.is_empty() || observations.len() < MIN_NETWORKS * used.len() {
         return None;
     }
@@ -143,10 +151,16 @@ fn regression(observations: &[Observation]) -> Option<(f64, Vec<Coefficient>)> {
                 high: (value + quantile * error).exp_m1(),
             },
         });
-    Some((model.rsquared(), coefficients.collect()))
+    let coefficients: Vec<Coefficient> = coefficients.collect();
+    let is_finite = |it: &Coefficient| it.interval.low.is_finite() && it.interval.high.is_finite();
+    let is_known = coefficients.iter().all(is_finite);
+    is_known.then(|| (model.rsquared(), coefficients))
 }
 
 const CHANGE: &str = "change";
+
+/// Correlation of two properties above which one is left out.
+const MAX_CORRELATION: f64 = 0.99;
 
 /// Standard deviation below which values count as equal.
 const LEAST_DEVIATION: f64 = 1e-6;
@@ -181,5 +195,21 @@ mod tests {
         near(found[0].interval.low, 0.097_517_f64.exp_m1());
         near(found[0].interval.high, 0.107_679_f64.exp_m1());
         assert_eq!(regression(&observations[..9]), None, "too few networks");
+    }
+
+    /// With the number of datacenters, which is 8 with a choice and 13 without, nothing else can be told.
+    #[test]
+    fn a_property_that_says_the_same_as_another_is_left_out() {
+        let observation = |at: u32| {
+            let choice = f64::from(at % 2);
+            Observation {
+                change: 0.2 * choice + f64::from(at % 3) / 100.0,
+                properties: vec![choice, 0.0, 0.0, 0.5, 13.0 - 5.0 * choice],
+            }
+        };
+        let observations: Vec<_> = (0..30).map(observation).collect();
+        let (_, found) = regression(&observations).unwrap();
+        let names: Vec<_> = found.iter().map(|it| it.property).collect();
+        assert_eq!(names, ["pairs with a choice"]);
     }
 }

@@ -67,12 +67,15 @@ impl<'a> Sample<'a> {
 
     /// Computes the errors of each policy; `baseline` is the policy that the others are compared with.
     pub fn errors(&self, baseline: &str) -> Vec<TrainsError> {
-        let Some([first, _]) = self.pairs.first() else {
-            return Vec::new();
-        };
+        let mut policies: Vec<&str> = Vec::new();
+        for policy in self.pairs.iter().flat_map(|[trains, _]| &trains.policies) {
+            if !policies.contains(&&*policy.policy) {
+                policies.push(&policy.policy);
+            }
+        }
         let mut errors = Vec::new();
         for slice in [Slice::All, Slice::WithChoice] {
-            for policy in first.policies.iter().map(|it| &it.policy) {
+            for policy in &policies {
                 errors.extend(
                     [P50, P99]
                         .iter()

@@ -27,14 +27,16 @@ pub(super) enum NetworkAxis {
 impl NetworkAxis {
     /// Returns what tells the networks of a sweep apart; `None` if it has one network.
     pub fn of(title: &SweepTitle) -> Option<Self> {
-        let is_network = |axis: &String| axis == TOPOLOGY || axis.starts_with("topology.");
-        let axis = title.axes.iter().position(is_network).map(Self::Axis);
-        axis.or((title.scenarios > 1).then_some(Self::Scenario))
+        let axis = |is_it: fn(&str) -> bool| {
+            let found = title.axes.iter().position(|axis| is_it(axis));
+            found.map(Self::Axis)
+        };
+        let scenario = (title.scenarios > 1).then_some(Self::Scenario);
+        axis(|axis| axis == "topology")
+            .or(scenario)
+            .or_else(|| axis(|axis| axis.starts_with("topology.")))
     }
 }
-
-/// Axis of a sweep over networks.
-const TOPOLOGY: &str = "topology";
 
 /// Groups the points by setting, in the order of their first points.
 pub(super) fn settings<'a>(
@@ -66,28 +68,60 @@ pub(super) fn settings<'a>(
     settings
 }
 
-/// Properties of a network under one setting.
+/// Properties of a network under one setting, medians over its cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Properties {
-    pub network: CellNetwork,
-    /// Utilisation of the busiest link under the baseline, the median over the cells; `None` if no cell has it.
+    /// Share of the pairs of datacenters with flows between which a policy chooses.
+    pub choice: f64,
+    /// As [`CellNetwork::delay_spread`].
+    pub delay_spread: f64,
+    /// As [`CellNetwork::capacity_spread`].
+    pub capacity_spread: f64,
+    /// Number of datacenters.
+    pub dcs: f64,
+    /// Utilisation of the busiest link under the baseline; `None` if no cell has it.
     pub busiest: Option<f64>,
 }
 
 impl Properties {
     /// Returns the properties at a point; `None` without results.
     pub fn of(point: &PointCells, baseline: &str) -> Option<Self> {
-        let first = point.numbers.first()?;
+        let cells = || point.numbers.iter();
+        let of_network = |of: fn(&CellNetwork) -> f64| {
+            let values = cells().map(|cell| of(&cell.network));
+            median(values.collect())
+        };
         let busiest = |cell: &CellNumbers| cell.policy(baseline)?.busiest;
         Some(Self {
-            network: first.network,
-            busiest: median(point.numbers.iter().filter_map(busiest).collect()),
+            choice: of_network(|it| to_float(it.pairs_with_choice) / to_float(it.pairs.max(1)))?,
+            delay_spread: of_network(|it| it.delay_spread)?,
+            capacity_spread: of_network(|it| it.capacity_spread)?,
+            dcs: of_network(|it| to_float(it.dcs))?,
+            busiest: median(cells().filter_map(busiest).collect()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(axes: &[&str], scenarios: usize) -> Option<NetworkAxis> {
+        NetworkAxis::of(&SweepTitle {
+            name: "zoo".to_owned(),
+            version: "1".to_owned(),
+            method: "packet by packet".to_owned(),
+            axes: axes.iter().map(|&it| it.to_owned()).collect(),
+            scenarios,
         })
     }
 
-    /// Returns the share of pairs of datacenters between which a policy chooses.
-    pub fn choice(&self) -> f64 {
-        let network = &self.network;
-        to_float(network.pairs_with_choice) / to_float(network.pairs.max(1))
+    #[test]
+    fn networks_are_the_topologies_or_the_scenarios_or_variants_of_one_topology() {
+        let delay = "topology.links[0].delay";
+        assert_eq!(axis(&["load", "topology"], 2), Some(NetworkAxis::Axis(1)));
+        assert_eq!(axis(&["load", delay], 2), Some(NetworkAxis::Scenario));
+        assert_eq!(axis(&["load", delay], 1), Some(NetworkAxis::Axis(1)));
+        assert_eq!(axis(&["load", "topologies"], 1), None);
     }
 }

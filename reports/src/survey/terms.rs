@@ -44,21 +44,23 @@ pub(super) fn terms(
     settings: &[Setting<'_>],
     baseline: &str,
     against_baseline: &NetworkEffects<'_>,
-    errors: impl Fn(&str) -> Vec<TrainsError>,
+    errors: impl Fn(&str) -> Option<Vec<TrainsError>>,
 ) -> Option<Terms> {
-    let points = settings.iter().flat_map(|setting| &setting.points);
-    let first = points.flat_map(|point| &point.numbers).next()?;
     let label = |is_it: fn(&LcmpCounts) -> bool| {
-        let mut policies = first.policies.iter();
-        let found = policies.find(|it| counts(first, &it.policy).is_some_and(is_it))?;
-        Some(found.policy.clone())
+        let points = settings.iter().flat_map(|setting| &setting.points);
+        let mut cells = points.flat_map(|point| &point.numbers);
+        cells.find_map(|cell| {
+            let mut policies = cell.policies.iter();
+            let found = policies.find(|it| counts(cell, &it.policy).is_some_and(is_it))?;
+            Some(found.policy.clone())
+        })
     };
     let both = label(|it| it.path.is_some() && it.congestion.is_some())?;
     let without = label(|it| it.path.is_some() && it.congestion.is_none())?;
     let against_without = NetworkEffects::new(settings, &without);
     Some(Terms {
-        path: against_baseline.wins(&without, Slice::All, &errors(baseline)),
-        congestion: against_without.wins(&both, Slice::All, &errors(&without)),
+        path: against_baseline.wins(&without, Slice::All, errors(baseline).as_deref()),
+        congestion: against_without.wins(&both, Slice::All, errors(&without).as_deref()),
         decisions: settings.iter().map(|it| decisions(it, &both)).collect(),
         both,
         without_congestion: without,

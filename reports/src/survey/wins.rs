@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{sample::TrainsError, settings::Setting};
 use crate::{
-    stats::median,
+    stats::{SAME, median},
     sweep::{CellNumbers, Effect, EffectOutcome, P99, PointCells, Slice, effects},
 };
 
@@ -22,7 +22,7 @@ pub struct Wins {
     pub worse: usize,
     /// The interval lies within 1 % of zero.
     pub same: usize,
-    /// The change is significant, but not larger than the error of trains.
+    /// The change is significant or the same, but not larger than the error of trains, or this error is unknown.
     pub within_error: usize,
     /// The draws do not tell.
     pub unknown: usize,
@@ -93,13 +93,17 @@ impl<'a> NetworkEffects<'a> {
         })
     }
 
-    /// Counts the outcomes of `policy` under each setting. A change that is not larger than the error of trains is no
-    /// statement.
-    pub fn wins(&self, policy: &str, slice: Slice, errors: &[TrainsError]) -> Vec<Wins> {
-        let mut errors = errors
-            .iter()
-            .filter(|it| it.policy == policy && it.slice == slice && it.statistic == P99.name());
-        let error = errors.find_map(|it| Some(it.change?.p95));
+    /// Counts the outcomes of `policy` under each setting. `errors` are those of trains; `None` without a sample. A change
+    /// that is not larger than the error of trains is counted neither as better nor as worse.
+    pub fn wins(&self, policy: &str, slice: Slice, errors: Option<&[TrainsError]>) -> Vec<Wins> {
+        let is_own = |it: &&TrainsError| {
+            it.policy == policy && it.slice == slice && it.statistic == P99.name()
+        };
+        let error = errors.map_or(0.0, |errors| {
+            let mut own = errors.iter().filter(is_own);
+            let known = own.find_map(|it| Some(it.change?.p95));
+            known.unwrap_or(f64::INFINITY)
+        });
         let count = |setting: &Setting<'_>| {
             let here = |it: &NetworkEffect<'_>| it.setting == setting.name;
             let found: Vec<&Effect> = self
@@ -126,7 +130,7 @@ impl<'a> NetworkEffects<'a> {
                 ),
             };
             for effect in found {
-                *wins.counter(effect, error.unwrap_or(0.0)) += 1;
+                *wins.counter(effect, error) += 1;
             }
             wins
         };
@@ -145,6 +149,7 @@ impl Wins {
             EffectOutcome::Better | EffectOutcome::Worse if is_within => &mut self.within_error,
             EffectOutcome::Better => &mut self.better,
             EffectOutcome::Worse => &mut self.worse,
+            EffectOutcome::Same if error > SAME => &mut self.within_error,
             EffectOutcome::Same => &mut self.same,
             EffectOutcome::Unknown => &mut self.unknown,
         }

@@ -63,6 +63,9 @@ const MIN_POINTS: usize = 5;
 /// Maximum number of an axis's values that a figure shows.
 const MAX_VALUES: usize = 24;
 
+/// Maximum number of columns in a heat map.
+const MAX_COLUMNS: usize = 12;
+
 /// Axis of a sweep, or its scenarios, with the values in the order of the points.
 struct ShownAxis {
     name: String,
@@ -76,7 +79,8 @@ fn shown_axes(sweep: &SweepAnswer) -> Vec<ShownAxis> {
     let axes = sweep.title.axes.iter().enumerate();
     let scenario = ("scenario".to_owned(), None);
     let named = axes.map(|(at, name)| (name.clone(), Some(at)));
-    let shown = [scenario].into_iter().chain(named).map(|(name, axis)| {
+    let axes = [scenario].into_iter().chain(named);
+    let shown = axes.filter_map(|(name, axis)| {
         let mut values: Vec<String> = Vec::new();
         let mut places = Vec::new();
         for point in &sweep.points {
@@ -86,16 +90,17 @@ fn shown_axes(sweep: &SweepAnswer) -> Vec<ShownAxis> {
             if place.is_none() {
                 values.push(value.clone());
             }
+            if values.len() > MAX_VALUES {
+                return None;
+            }
         }
-        ShownAxis {
+        (values.len() > 1).then_some(ShownAxis {
             name,
             values,
             places,
-        }
+        })
     });
-    shown
-        .filter(|axis| (2..=MAX_VALUES).contains(&axis.values.len()))
-        .collect()
+    shown.collect()
 }
 
 /// Returns the curves of each policy's p99 along each axis.
@@ -104,7 +109,7 @@ fn curves(sweep: &SweepAnswer) -> Curves {
     let levels = first.map_or(&[][..], |point| &point.levels);
     let labels: Vec<String> = levels.iter().map(|level| level.policy.clone()).collect();
     let panels = shown_axes(sweep).into_iter().filter_map(|axis| {
-        let groups = complete_groups(sweep, &axis, labels.len());
+        let groups = complete_groups(sweep, &axis, &labels);
         let mean = |policy: usize, value: usize| {
             let logs = groups.iter().map(|group| group[value][policy].ln());
             (logs.sum::<f64>() / to_float(groups.len() as u64)).exp()
@@ -126,7 +131,11 @@ fn curves(sweep: &SweepAnswer) -> Curves {
 
 /// Groups the points that differ in `axis` alone, and returns their p99 by value and policy. A group in which one is
 /// missing is left out.
-fn complete_groups(sweep: &SweepAnswer, axis: &ShownAxis, policies: usize) -> Vec<Vec<Vec<f64>>> {
+fn complete_groups(
+    sweep: &SweepAnswer,
+    axis: &ShownAxis,
+    policies: &[String],
+) -> Vec<Vec<Vec<f64>>> {
     let mut groups: BTreeMap<Vec<&str>, Vec<Option<Vec<f64>>>> = BTreeMap::new();
     let at = sweep.title.axes.iter().position(|name| *name == axis.name);
     for (point, &place) in sweep.points.iter().zip(&axis.places) {
@@ -137,21 +146,27 @@ fn complete_groups(sweep: &SweepAnswer, axis: &ShownAxis, policies: usize) -> Ve
             .into_iter()
             .chain(others.map(|(_, value)| value.as_str()))
             .collect();
-        let p99s: Option<Vec<f64>> = point.levels.iter().map(|level| level.p99).collect();
+        let p99 = |policy: &String| {
+            let mut levels = point.levels.iter();
+            levels.find(|level| level.policy == *policy)?.p99
+        };
         let known = groups.entry(group).or_default();
         known.resize(axis.values.len(), None);
-        known[place] = p99s.filter(|p99s| p99s.len() == policies);
+        known[place] = policies.iter().map(p99).collect();
     }
     let complete = |group: Vec<Option<Vec<f64>>>| group.into_iter().collect::<Option<Vec<_>>>();
     groups.into_values().filter_map(complete).collect()
 }
 
-/// Returns the heat map over the two axes with the most values; `None` with fewer than two.
+/// Returns the heat map over the two axes with the most values; `None` with fewer than two axes.
 fn heat_map(sweep: &SweepAnswer) -> Option<HeatMap> {
     let mut shown = shown_axes(sweep);
     shown.sort_by_key(|axis| Reverse(axis.values.len()));
     let [rows, columns] =
         <[ShownAxis; 2]>::try_from(shown.into_iter().take(2).collect::<Vec<_>>()).ok()?;
+    if columns.values.len() > MAX_COLUMNS {
+        return None;
+    }
     let panel = |policy: &str| {
         let empty: Vec<Option<f64>> = Vec::new();
         let mut logs = vec![vec![empty; columns.values.len()]; rows.values.len()];
@@ -291,6 +306,17 @@ mod tests {
         near(lcmp[1], 2.0);
         assert_eq!(found.panels[1].curves[0].len(), 3);
         near(found.panels[1].curves[0][1], 8.0);
+    }
+
+    #[test]
+    fn curves_are_of_policies_by_their_labels() {
+        let mut points = sweep(&[(["0.3", "1 ms"], [2.0, 1.0]), (["0.8", "1 ms"], [4.0, 3.0])]);
+        points.points[1].levels.reverse();
+        let found = curves(&points);
+        near(found.panels[0].curves[0][1], 4.0);
+        near(found.panels[0].curves[1][1], 3.0);
+        points.points[1].levels.pop();
+        assert!(curves(&points).panels.is_empty(), "a policy is missing");
     }
 
     #[test]

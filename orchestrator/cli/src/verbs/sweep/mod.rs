@@ -71,8 +71,8 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
     let store = Store::create(&dir)?;
     let _lock = lock(&dir)?;
     slurm::check_tasks(&store, &manifest, arguments.on.is_some())?;
+    note_others(&store, &manifest, &cells)?;
     let done = store.complete(manifest.records)?;
-    note_others(&store, &manifest, &done, &cells)?;
     store.write_manifest(&manifest)?;
     let waiting: Vec<(usize, &str)> = cells
         .iter()
@@ -190,16 +190,18 @@ fn refuse_copies(
 fn note_others(
     store: &Store,
     manifest: &Manifest,
-    done: &BTreeSet<String>,
     cells: &[Result<String, String>],
 ) -> Result<(), Failure> {
     let own: BTreeSet<&String> = cells.iter().filter_map(|cell| cell.as_ref().ok()).collect();
-    let found = done
-        .iter()
-        .filter(|identity| own.contains(identity))
-        .count();
+    let done = store.done()?;
+    let count = |cells: &BTreeSet<String>| cells.iter().filter(|it| own.contains(it)).count();
+    let found = count(&done);
+    let again = match found - count(&store.complete(manifest.records)?) {
+        0 => String::new(),
+        again => format!("; {again} of these run again, for the records asked for"),
+    };
     note(&format!(
-        "{found} of {} cells have results in {}",
+        "{found} of {} cells have results in {}{again}",
         cells.len(),
         store.dir().display()
     ));

@@ -20,6 +20,13 @@ pub fn survey(arguments: &SurveyArgs, json: bool) -> Outcome {
     let results = results(&manifest, &store)?;
     let sample = match &arguments.sample {
         None => None,
+        Some(_) if manifest.trains.is_none() => {
+            return Err(Failure::usage(format_args!(
+                "`--sample`: the sweep in `{}` is by packets, and has no error of trains (hint: the sweep by trains comes \
+                 first, its sample after `--sample`)",
+                arguments.dir.display()
+            )));
+        }
         Some(dir) => Some(cells_by_packets(dir)?),
     };
     let baseline = manifest.baseline.as_deref();
@@ -39,7 +46,7 @@ fn cells_by_packets(dir: &Path) -> Result<Vec<CellNumbers>, Failure> {
     let manifest = define::stored(&store)?;
     if manifest.trains.is_some() {
         return Err(Failure::usage(format_args!(
-            "`--sample {}`: this sweep is by trains, too (hint: a sweep without `trains`)",
+            "`--sample {}`: this sweep is by trains (hint: a sweep without `trains`)",
             dir.display()
         )));
     }

@@ -28,8 +28,7 @@ use crate::{
 pub struct Controller<'a> {
     store: &'a Store,
     options: &'a SlurmArgs,
-    /// Name of the sweep.
-    sweep: &'a str,
+    manifest: &'a Manifest,
     /// This program, and the directory of the sweep.
     program: PathBuf,
     dir: PathBuf,
@@ -72,7 +71,7 @@ impl<'a> Controller<'a> {
         Ok(Self {
             store,
             options,
-            sweep: &manifest.name,
+            manifest,
             program: env::current_exe().during("find this program")?,
             // Links stay as they are, because nodes may mount file systems elsewhere.
             dir: path::absolute(dir).during(format_args!("find `{}`", dir.display()))?,
@@ -195,7 +194,10 @@ impl<'a> Controller<'a> {
         let states = commands::states().map_err(Look::NoAnswer)?;
         self.obey_cancel().map_err(Look::NoAnswer)?;
         let no_answer = |error: StoreError| Look::NoAnswer(error.into());
-        let done = self.store.done().map_err(no_answer)?;
+        let done = self
+            .store
+            .complete(self.manifest.records)
+            .map_err(no_answer)?;
         let failed = self.store.failed().map_err(no_answer)?;
         self.count_ended(&done, &failed)?;
         for (at, index, end) in self.ended_tasks(&states) {
@@ -290,9 +292,13 @@ impl<'a> Controller<'a> {
                 continue;
             }
             // A listing of a shared folder may be older than the file itself.
-            match self.store.numbers(&cell.identity)? {
-                Some(_) => self.end(&cell.identity, self.store.cost(&cell.identity)?),
-                None => left.push(cell),
+            if self
+                .store
+                .is_complete(&cell.identity, self.manifest.records)?
+            {
+                self.end(&cell.identity, self.store.cost(&cell.identity)?);
+            } else {
+                left.push(cell);
             }
         }
         if left.is_empty() {
@@ -377,7 +383,7 @@ impl<'a> Controller<'a> {
             let job = match commands::job_of(self.store, array).map_err(Look::NoAnswer)? {
                 Some(job) => Ok(job),
                 None => {
-                    let what = (&*self.program, &*self.dir, self.sweep);
+                    let what = (&*self.program, &*self.dir, &*self.manifest.name);
                     commands::submit(array, what, self.options, self.at_a_time)
                 }
             };
