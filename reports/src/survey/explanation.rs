@@ -140,7 +140,7 @@ fn regression(observations: &[Observation]) -> Option<(f64, Vec<Coefficient>)> {
     let quantile = student_half_width(observations.len() - used.len() - 1)?;
     // The first parameter is the intercept.
     let fitted = model.parameters().iter().zip(model.se()).skip(1);
-    let coefficients = used
+    let coefficients: Vec<Coefficient> = used
         .iter()
         .zip(fitted)
         .map(|(&at, (value, error))| Coefficient {
@@ -150,8 +150,8 @@ fn regression(observations: &[Observation]) -> Option<(f64, Vec<Coefficient>)> {
                 low: (value - quantile * error).exp_m1(),
                 high: (value + quantile * error).exp_m1(),
             },
-        });
-    let coefficients: Vec<Coefficient> = coefficients.collect();
+        })
+        .collect();
     let is_finite = |it: &Coefficient| it.interval.low.is_finite() && it.interval.high.is_finite();
     let is_known = coefficients.iter().all(is_finite);
     is_known.then(|| (model.rsquared(), coefficients))
