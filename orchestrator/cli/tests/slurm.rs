@@ -121,6 +121,15 @@ fn a_task_without_memory_is_tried_once_more() {
     let failure = "its Slurm task 4_0 ran out of memory";
     assert!(out.stderr.contains(failure), "{out:?}");
     assert_eq!(slurm.tasks().len(), 4);
+
+    // A cell with results runs again for the records asked for.
+    let with_flows = ["--on", "slurm", "--records", "flows"];
+    let out = slurm.sweep(folder.path(), "small", &with_flows);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    assert_eq!(slurm.tasks().len(), 5);
+    let mut runs = fs::read_dir(folder.path().join("small/runs")).unwrap();
+    let run = runs.next().unwrap().unwrap().path();
+    assert!(run.join("flows.csv").is_file());
 }
 
 /// What Slurm refuses or a user ends: nothing is left in the queue, and the same command submits it again.
