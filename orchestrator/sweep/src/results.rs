@@ -7,12 +7,12 @@ use lab_reports::{
     sweep::{CellNumbers, CellProblem, CellRun, PointCells, SweepTitle},
     words,
 };
-use lab_scenario::{SweepRecords, SweepTrains};
+use lab_scenario::SweepTrains;
 
 use crate::{
     grid::Grid,
     manifest::{Manifest, label},
-    store::{Store, StoreError},
+    store::{Store, StoreError, kept_at},
     table::CellTable,
 };
 
@@ -76,15 +76,9 @@ pub fn results<'a>(
         };
         if let Some(numbers) = store.numbers(identity)? {
             let records = manifest.records;
-            let has_run = records != SweepRecords::Summary && store.has_run(identity, records);
-            if has_run {
-                runs.push(CellRun {
-                    cell: name(),
-                    path: store.link(identity, records),
-                });
-            }
-            if has_run || records == SweepRecords::Summary {
+            if store.has_records(identity, records) {
                 done += 1;
+                runs.extend(kept_at(identity, records).map(|path| CellRun { cell: name(), path }));
             } else if failed.contains(identity) {
                 // The cell ran again for its records.
                 problems.extend(store.failure(identity)?.map(failure));

@@ -116,9 +116,7 @@ impl Store {
     /// If a folder cannot be listed.
     pub fn complete(&self, records: SweepRecords) -> Result<BTreeSet<String>, StoreError> {
         let mut done = self.done()?;
-        if records != SweepRecords::Summary {
-            done.retain(|identity| self.has_run(identity, records));
-        }
+        done.retain(|identity| self.has_records(identity, records));
         Ok(done)
     }
 
@@ -127,23 +125,14 @@ impl Store {
     /// # Errors
     /// If the results cannot be read.
     pub fn is_complete(&self, identity: &str, records: SweepRecords) -> Result<bool, StoreError> {
-        let has_results = self.numbers(identity)?.is_some();
-        Ok(has_results && (records == SweepRecords::Summary || self.has_run(identity, records)))
+        Ok(self.numbers(identity)?.is_some() && self.has_records(identity, records))
     }
 
     /// Returns true if everything is kept of a cell that `records` ask for.
     #[must_use]
-    pub(crate) fn has_run(&self, identity: &str, records: SweepRecords) -> bool {
-        self.dir.join(self.link(identity, records)).exists()
-    }
-
-    /// Returns the path, from this directory, of what is kept of a cell: its report, or the folder with its rows.
-    #[must_use]
-    pub(crate) fn link(&self, identity: &str, records: SweepRecords) -> String {
-        match records {
-            SweepRecords::Full => format!("{RUNS}/{identity}/{REPORT_FILE}"),
-            SweepRecords::Flows | SweepRecords::Summary => format!("{RUNS}/{identity}/"),
-        }
+    pub(crate) fn has_records(&self, identity: &str, records: SweepRecords) -> bool {
+        let kept = kept_at(identity, records);
+        kept.is_none_or(|path| self.dir.join(path).exists())
     }
 
     /// Moves a cell's run directory into this one, in place of an earlier one.
@@ -341,6 +330,16 @@ impl Store {
 
     fn path(&self, folder: &str, identity: &str) -> PathBuf {
         self.dir.join(folder).join(format!("{identity}{EXTENSION}"))
+    }
+}
+
+/// Returns the path, from a sweep's directory, of what is kept of a cell: its report, or the folder with its rows. `None`
+/// if nothing is.
+pub fn kept_at(identity: &str, records: SweepRecords) -> Option<String> {
+    match records {
+        SweepRecords::Summary => None,
+        SweepRecords::Flows => Some(format!("{RUNS}/{identity}/")),
+        SweepRecords::Full => Some(format!("{RUNS}/{identity}/{REPORT_FILE}")),
     }
 }
 

@@ -111,7 +111,7 @@ impl SurveyAnswer {
             settings: settings.iter().map(SettingCount::of).collect(),
             wins: wins.filter(|wins| wins.networks > 0).collect(),
             explanations: explanations.collect(),
-            terms: terms(&settings, &baseline, &effects, errors),
+            terms: terms(&settings, (&effects, own_errors.as_deref()), errors),
             sampled: sample.as_ref().map(|sample| sample.pairs.len()),
             errors: own_errors.unwrap_or_default(),
             title,

@@ -107,7 +107,7 @@ impl Observation {
 /// if there are too few networks, or if all changes are equal.
 fn regression(observations: &[Observation]) -> Option<(f64, Vec<Coefficient>)> {
     let values = |at: usize| observations.iter().map(move |it| it.properties[at]);
-    let differs = |at: &usize| values(*at).std_dev() > LEAST_DEVIATION;
+    let differs = |at: &usize| values(*at).std_dev() > MIN_DEVIATION;
     let mut used: Vec<usize> = Vec::new();
     for at in (0..PROPERTIES.len()).filter(differs) {
         // Of two properties that say the same, the second would make the coefficients arbitrary.
@@ -124,7 +124,7 @@ fn regression(observations: &[Observation]) -> Option<(f64, Vec<Coefficient>)> {
         return None;
     }
     let changes: Vec<f64> = observations.iter().map(|it| it.change).collect();
-    if changes.iter().std_dev() <= LEAST_DEVIATION {
+    if changes.iter().std_dev() <= MIN_DEVIATION {
         return None;
     }
     let mut columns = vec![(CHANGE, changes)];
@@ -163,7 +163,7 @@ const CHANGE: &str = "change";
 const MAX_CORRELATION: f64 = 0.99;
 
 /// Standard deviation below which values count as equal.
-const LEAST_DEVIATION: f64 = 1e-6;
+const MIN_DEVIATION: f64 = 1e-6;
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     stats::{median, nearest_rank},
-    sweep::{CellNumbers, CellPolicy, DrawSlowdowns, P50, P99, Percentile, Slice},
+    sweep::{CellNumbers, CellPolicy, DrawSlowdowns, P50, P99, Percentile, Slice, distinct},
 };
 
 /// Error of trains for one policy and percentile, over the cells of a sample.
@@ -67,12 +67,8 @@ impl<'a> Sample<'a> {
 
     /// Computes the errors of each policy; `baseline` is the policy that the others are compared with.
     pub fn errors(&self, baseline: &str) -> Vec<TrainsError> {
-        let mut policies: Vec<&str> = Vec::new();
-        for policy in self.pairs.iter().flat_map(|[trains, _]| &trains.policies) {
-            if !policies.contains(&&*policy.policy) {
-                policies.push(&policy.policy);
-            }
-        }
+        let by_trains = self.pairs.iter().flat_map(|[trains, _]| &trains.policies);
+        let policies = distinct(by_trains.map(|policy| &policy.policy));
         let mut errors = Vec::new();
         for slice in [Slice::All, Slice::WithChoice] {
             for policy in &policies {

@@ -39,11 +39,11 @@ pub struct TermDecisions {
     pub by_congestion: u64,
 }
 
-/// Returns the contributions of LCMP's costs; `None` if the survey does not have LCMP with both costs and without C_cong.
+/// Returns the contributions of LCMP's costs, given the effects and errors against the baseline, and a function from
+/// another baseline to the errors against it; `None` if the survey does not have LCMP with both costs and without C_cong.
 pub(super) fn terms(
     settings: &[Setting<'_>],
-    baseline: &str,
-    against_baseline: &NetworkEffects<'_>,
+    (against_baseline, own_errors): (&NetworkEffects<'_>, Option<&[TrainsError]>),
     errors: impl Fn(&str) -> Option<Vec<TrainsError>>,
 ) -> Option<Terms> {
     let label = |is_it: fn(&LcmpCounts) -> bool| {
@@ -59,7 +59,7 @@ pub(super) fn terms(
     let without = label(|it| it.path.is_some() && it.congestion.is_none())?;
     let against_without = NetworkEffects::new(settings, &without);
     Some(Terms {
-        path: against_baseline.wins(&without, Slice::All, errors(baseline).as_deref()),
+        path: against_baseline.wins(&without, Slice::All, own_errors),
         congestion: against_without.wins(&both, Slice::All, errors(&without).as_deref()),
         decisions: settings.iter().map(|it| decisions(it, &both)).collect(),
         both,

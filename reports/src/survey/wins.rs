@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{sample::TrainsError, settings::Setting};
 use crate::{
     stats::{SAME, median},
-    sweep::{CellNumbers, Effect, EffectOutcome, P99, PointCells, Slice, effects},
+    sweep::{CellNumbers, Effect, EffectOutcome, P99, PointCells, Slice, distinct, effects},
 };
 
 /// Outcomes of one policy under one setting, in numbers of networks.
@@ -69,20 +69,13 @@ impl<'a> NetworkEffects<'a> {
 
     /// Returns the labels of the policies, in the order of the scenario.
     pub fn policies(&self) -> Vec<&str> {
-        let mut policies: Vec<&str> = Vec::new();
-        for effect in &self.effects {
-            if !policies.contains(&&*effect.policy) {
-                policies.push(&effect.policy);
-            }
-        }
-        policies
+        distinct(self.effects.iter().map(|effect| &effect.policy))
     }
 
     /// Returns the effects of `policy` on the p99 of the flows in `slice`.
     pub fn of(&self, policy: &str, slice: Slice) -> impl Iterator<Item = NetworkEffect<'_>> {
-        let of_policy = self.effects.iter().filter(move |it| {
-            it.policy == policy && it.slice == slice && it.statistic == P99.name()
-        });
+        let effects = self.effects.iter();
+        let of_policy = effects.filter(move |it| it.is_p99_of(policy, slice));
         of_policy.map(|effect| {
             let place = &self.places[effect.point];
             NetworkEffect {

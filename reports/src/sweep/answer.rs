@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     document,
-    effects::{Effect, P99, effects},
+    effects::{Effect, distinct, effects},
     figures,
     numbers::{CellNumbers, Slice},
     point::{Point, PointCells},
@@ -118,20 +118,13 @@ impl SweepAnswer {
 
     /// Returns the effects of `policy` on the p99 of the flows in `slice`.
     pub(super) fn p99(&self, policy: &str, slice: Slice) -> impl Iterator<Item = &Effect> {
-        self.effects.iter().filter(move |it| {
-            it.policy == policy && it.slice == slice && it.statistic == P99.name()
-        })
+        let effects = self.effects.iter();
+        effects.filter(move |it| it.is_p99_of(policy, slice))
     }
 
     /// Returns the labels of the policies that are compared with the baseline, in the order of the scenarios.
     pub(super) fn compared(&self) -> Vec<&str> {
-        let mut labels: Vec<&str> = Vec::new();
-        for effect in &self.effects {
-            if !labels.contains(&&*effect.policy) {
-                labels.push(&effect.policy);
-            }
-        }
-        labels
+        distinct(self.effects.iter().map(|effect| &effect.policy))
     }
 }
 

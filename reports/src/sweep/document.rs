@@ -7,7 +7,7 @@ use maud::html;
 
 use super::{
     answer::{CellProblem, CellRun, SweepAnswer},
-    effects::{Effect, EffectOutcome, FALSE_DISCOVERIES},
+    effects::{Effect, EffectOutcome, FALSE_DISCOVERIES, distinct},
     numbers::Slice,
     point::Point,
 };
@@ -216,12 +216,9 @@ fn points(sweep: &SweepAnswer) -> Table {
 /// Returns the table of how much each axis moves each policy's p99; the axis that moves the first policy's most comes
 /// first.
 fn sensitivity(sweep: &SweepAnswer) -> Table {
-    let mut policies: Vec<&str> = Vec::new();
+    let policies = distinct(sweep.sensitivities.iter().map(|it| &it.policy));
     let mut axes: Vec<(&str, BTreeMap<&str, f64>)> = Vec::new();
     for it in &sweep.sensitivities {
-        if !policies.contains(&&*it.policy) {
-            policies.push(&it.policy);
-        }
         match axes.iter_mut().find(|(axis, _)| *axis == it.axis) {
             Some((_, factors)) => {
                 factors.insert(&it.policy, it.factor);

@@ -138,7 +138,23 @@ fn pairs(cells: &[&CellNumbers], labels: [&str; 2], slice: Slice) -> Vec<[DrawSl
     pairs
 }
 
+/// Returns each of `labels` once, in the order of their first places.
+pub(crate) fn distinct<'a>(labels: impl IntoIterator<Item = &'a String>) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    for label in labels {
+        if !found.contains(&label.as_str()) {
+            found.push(label);
+        }
+    }
+    found
+}
+
 impl Effect {
+    /// Returns true for the effect of `policy` on the p99 of the flows in `slice`.
+    pub(crate) fn is_p99_of(&self, policy: &str, slice: Slice) -> bool {
+        self.policy == policy && self.slice == slice && self.statistic == P99.name
+    }
+
     /// Computes an effect from draws, without its point, policy, slice and outcome.
     fn of(pairs: &[[DrawSlowdowns; 2]], percentile: &Percentile) -> Self {
         let values = |pair: &[DrawSlowdowns; 2]| {

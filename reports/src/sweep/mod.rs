@@ -18,7 +18,7 @@ pub(crate) mod testing;
 
 pub use answer::{CellProblem, CellRun, SweepAnswer, SweepTitle};
 pub use effects::{Effect, EffectOutcome, FALSE_DISCOVERIES};
-pub(crate) use effects::{P50, P99, Percentile, effects};
+pub(crate) use effects::{P50, P99, Percentile, distinct, effects};
 pub use numbers::{CellNetwork, CellNumbers, CellPolicy, DrawSlowdowns, Slice};
 pub use point::{Point, PointCells, PolicyLevel};
 pub use sensitivity::Sensitivity;
