@@ -72,7 +72,7 @@ pub use published::{Series, draw_published};
 pub use report::{Numbers, Report, render};
 pub use stats::{
     Change, Effect, Estimate, Interval, Intervals, Meaning, Pair, Paired, PaperReductions,
-    Slowdowns, Statistic, change, change_between, nearest_rank, paired, paper_bins, reductions,
-    replicates, slowdowns, student, student_margin, welch,
+    Slowdowns, Statistic, UncertaintyMethod, WINDOWS, change, change_between, nearest_rank, paired,
+    paper_bins, reductions, replicates, slowdowns, student, student_margin, welch,
 };
 pub use summary::{PolicySummary, Summary, WithChoice};

@@ -2,9 +2,16 @@
 
 mod common;
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
-use common::{Outcome, PAIR, command_in, interrupt_when, lcmp_lab, pair_folder, texts_in};
+use common::{
+    Outcome, PAIR, Random, command_in, interrupt_when, lcmp_lab, pair_folder, release_program,
+    root, texts_in,
+};
+use lab_reports::{
+    Estimate, Interval,
+    sweep::{CellNumbers, PointCells, Slice, SweepAnswer, SweepTitle},
+};
 use serde_json::Value;
 
 fn sweep(folder: &Path, arguments: &[&str]) -> Outcome {
@@ -284,4 +291,133 @@ fn a_survey_counts_networks_and_takes_the_error_of_trains_from_a_sample() {
     let out = survey(&[&loads]);
     assert_eq!(out.exit, Some(2), "{out:?}");
     assert!(out.stderr.contains("needs several networks"), "{out:?}");
+}
+
+/// Measures how often the intervals of three draws contain the effect over all draws, with the windows of the draws and
+/// without them. The cells are simulated by the program that `LCMP_LAB_PROGRAM` names (a release build; this build by
+/// default).
+#[test]
+#[ignore = "simulates 144 cells, minutes with a release build: cargo test --test sweep -- --ignored"]
+fn intervals_of_three_draws_contain_the_effect_of_all() {
+    for (scenario, is_heavy) in [
+        ("8dc.yaml", true),
+        ("sweeps/zoo-abilene.yaml", true),
+        ("8dc-loads.yaml", false),
+    ] {
+        let all = draws_of(scenario, is_heavy);
+        for statistic in ["p50", "p99"] {
+            for policy in ["rm-beta", "lcmp"] {
+                let measured = [true, false]
+                    .map(|has_windows| Measured::of(&all, policy, statistic, has_windows));
+                let [windows, draws] = &measured;
+                eprintln!(
+                    "{scenario:<24} {policy:<8} {statistic}: {:.1} % with windows, {:.1} % without; \
+                     intervals {:.2} times as wide",
+                    windows.held * 100.0,
+                    draws.held * 100.0,
+                    windows.width / draws.width
+                );
+                // At a light load, a p99 depends on events so rare that three draws have none of them.
+                if is_heavy {
+                    assert!(windows.held >= 0.9 && draws.held >= 0.8);
+                    assert!(statistic == "p50" || windows.width < 0.8 * draws.width);
+                }
+            }
+        }
+    }
+}
+
+/// Number of draws that stand for all.
+const ALL_DRAWS: usize = 48;
+
+/// Number of groups of three draws.
+const GROUPS: usize = 1_000;
+
+/// Returns the cells of [`ALL_DRAWS`] seeds of a scenario in the workspace; without `is_heavy`, at a load of 30 %.
+fn draws_of(scenario: &str, is_heavy: bool) -> Vec<CellNumbers> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(release_program());
+    command
+        .arg("sweep")
+        .arg(root().join("scenarios").join(scenario));
+    command.args([
+        "--trains",
+        "--policies",
+        "ecmp,rm-beta,lcmp",
+        "--set",
+        "repetitions=1",
+    ]);
+    command.args([
+        "--set".to_owned(),
+        format!("seed=1..{ALL_DRAWS}"),
+        "-o".to_owned(),
+    ]);
+    command.arg(folder.path());
+    if !is_heavy {
+        command.args(["--set", "load=30%"]);
+    }
+    assert!(command.status().unwrap().success());
+    let cells = texts_in(&folder.path().join("cells"));
+    assert_eq!(cells.len(), ALL_DRAWS);
+    let read = |text: &String| serde_json::from_str(text).unwrap();
+    cells.values().map(read).collect()
+}
+
+/// Intervals of many groups of three draws.
+struct Measured {
+    /// Share of them that contain the effect over all draws.
+    held: f64,
+    /// Mean width.
+    width: f64,
+}
+
+impl Measured {
+    fn of(all: &[CellNumbers], policy: &str, statistic: &str, has_windows: bool) -> Self {
+        let mut all = all.to_vec();
+        let policies = all.iter_mut().flat_map(|cell| &mut cell.policies);
+        for draw in policies.flat_map(|it| &mut it.all).filter(|_| !has_windows) {
+            draw.p50_without_window = None;
+            draw.p99_without_window = None;
+        }
+        let point = |numbers: Vec<CellNumbers>| PointCells {
+            scenario: String::new(),
+            values: Vec::new(),
+            cells: numbers.len(),
+            numbers,
+        };
+        let mut random = Random(1);
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        let group = |_| {
+            for place in 0..3 {
+                order.swap(place, place + random.below(all.len() - place));
+            }
+            point(order[..3].iter().map(|&at| all[at].clone()).collect())
+        };
+        let mut points: Vec<PointCells> = (0..GROUPS).map(group).collect();
+        points.push(point(all.clone()));
+        let title = SweepTitle {
+            name: String::new(),
+            version: String::new(),
+            method: String::new(),
+            axes: Vec::new(),
+            scenarios: 1,
+        };
+        let cells = [points.len(); 2];
+        let answer = SweepAnswer::new(title, cells, &points, Vec::new(), Vec::new(), None);
+        let mut effects: Vec<Estimate> = answer
+            .effects
+            .iter()
+            .filter(|it| it.policy == policy && it.statistic == statistic && it.slice == Slice::All)
+            .map(|it| it.change.unwrap())
+            .collect();
+        let truth = effects.pop().unwrap().value;
+        let intervals: Vec<Interval> = effects.iter().map(|it| it.interval.unwrap()).collect();
+        let number = f64::from(u32::try_from(intervals.len()).unwrap());
+        let holds = |it: &&Interval| it.low <= truth + 1e-12 && truth - 1e-12 <= it.high;
+        let held = u32::try_from(intervals.iter().filter(holds).count()).unwrap();
+        Self {
+            held: f64::from(held) / number,
+            width: intervals.iter().map(|it| it.high - it.low).sum::<f64>() / number,
+        }
+    }
 }

@@ -114,6 +114,8 @@ mod tests {
             p50: Some(1.25),
             p99,
             mean: None,
+            p50_without_window: None,
+            p99_without_window: None,
         }
     }
 

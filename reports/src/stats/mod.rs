@@ -4,11 +4,13 @@
 //! - `repetitions`: intervals by Student and Welch
 //! - `paired`: ratios of the same flows in two runs, and effect sizes
 //! - `paper`: reductions computed as in the paper
+//! - `uncertainty`: intervals of a mean over a few draws, by the hierarchical bootstrap
 
 mod paired;
 mod paper;
 mod repetitions;
 mod statistic;
+mod uncertainty;
 
 use serde::Serialize;
 use statrs::statistics::{Data, Median};
@@ -17,6 +19,7 @@ pub use paired::{Effect, Pair, Paired, paired};
 pub use paper::{PaperReductions, bins as paper_bins, reductions};
 pub use repetitions::{Interval, replicates, student, student_half_width, student_margin, welch};
 pub use statistic::{Statistic, nearest_rank};
+pub use uncertainty::{DrawValue, Uncertainty, UncertaintyMethod, WINDOWS};
 
 /// Value with its 95 % interval over the repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

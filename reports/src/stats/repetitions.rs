@@ -25,7 +25,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    fn around(value: f64, half: f64) -> Self {
+    pub(super) fn around(value: f64, half: f64) -> Self {
         Self {
             low: value - half,
             high: value + half,
@@ -33,7 +33,7 @@ impl Interval {
     }
 
     /// Applies an increasing function to both ends.
-    pub(super) fn map(self, f: impl Fn(f64) -> f64) -> Self {
+    pub(crate) fn map(self, f: impl Fn(f64) -> f64) -> Self {
         Self {
             low: f(self.low),
             high: f(self.high),
@@ -108,7 +108,7 @@ fn quantile(freedom: f64, level: f64) -> Option<f64> {
 }
 
 /// Probability of values below the upper end of an interval.
-const UPPER_END: f64 = 0.975;
+pub(super) const UPPER_END: f64 = 0.975;
 
 #[cfg(test)]
 mod tests {

@@ -15,7 +15,7 @@ use crate::{
     check::PageAnswer,
     document::{Block, Cell, Column, Document, Medium, Section, Table},
     figures::Captioned,
-    stats::median,
+    stats::{UncertaintyMethod, median},
     text,
 };
 
@@ -50,7 +50,7 @@ pub fn document<'a>(sweep: &'a SweepAnswer, figures: &'a [Captioned]) -> Documen
     };
     let points = vec![
         Block::Table(medium, points(sweep)),
-        Block::Note(medium, POINTS.to_owned()),
+        Block::Note(medium, points_note(sweep)),
     ];
     sections.push(Section::new("Points", points));
     if !sweep.sensitivities.is_empty() {
@@ -94,8 +94,26 @@ fn runs(runs: &[CellRun]) -> Block<'static> {
 const MAX_ROWS: usize = 40;
 
 const POINTS: &str = "A change is the geometric mean, over the draws (seeds and repetitions), of the policy's p99 ÷ the \
-     baseline's p99 for the same flows. Brackets are Student's 95 % intervals over the draws. A dash: a draw has too few \
-     flows for a p99, or did not finish them.";
+     baseline's p99 for the same flows. A dash: a draw has too few flows for a p99, or did not finish them.";
+
+/// Returns the explanation of the table of points, with the methods of its intervals.
+fn points_note(sweep: &SweepAnswer) -> String {
+    let uses = |method| sweep.effects.iter().any(|it| it.method == Some(method));
+    let hierarchical = uses(UncertaintyMethod::Hierarchical);
+    let student = uses(UncertaintyMethod::Student);
+    let brackets = match [hierarchical, student] {
+        [false, false] => "",
+        [true, false] => {
+            " Brackets are 95 % intervals by the hierarchical bootstrap over the draws and ten windows of each."
+        }
+        [false, true] => " Brackets are Student's 95 % intervals over the draws.",
+        [true, true] => {
+            " Brackets are 95 % intervals: by the hierarchical bootstrap over the draws and ten windows of each, or \
+             Student's over the draws where the windows are unknown."
+        }
+    };
+    format!("{POINTS}{brackets}")
+}
 
 const SENSITIVITY: &str = "Points that differ in one axis alone: the largest p99 ÷ the smallest, as the median over all groups of \
      such points.";

@@ -1,16 +1,16 @@
 //! Effects: the change of each policy's slowdowns against a baseline, at each point of a sweep.
 //!
 //! Both policies of a cell meet the same flows, so an effect is computed from the differences in each draw: each seed
-//! and each repetition. Its interval is Student's over the draws. A sweep makes hundreds of comparisons, and one in
-//! twenty would be significant by chance; so the procedure of Benjamini and Hochberg (J. R. Stat. Soc. B 57, 1995)
-//! decides which are, such that at most one in twenty of those called better or worse is expected to be wrong.
+//! and each repetition. Its interval is that of the [`Uncertainty`] over draws and windows of time. A sweep makes
+//! hundreds of comparisons, and one in twenty would be significant by chance; so the procedure of Benjamini and Hochberg
+//! (J. R. Stat. Soc. B 57, 1995) decides which are, such that at most one in twenty of those called better or worse is
+//! expected to be wrong.
 
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::numbers::{CellNumbers, DrawSlowdowns, Slice};
 use crate::{
-    stats::{Estimate, Interval, SAME, Statistic, student},
+    stats::{DrawValue, Estimate, SAME, Statistic, Uncertainty, UncertaintyMethod, WINDOWS},
     text::to_float,
 };
 
@@ -33,6 +33,8 @@ pub struct Effect {
     pub change: Option<Estimate>,
     /// Probability of a change at least as large if there were none; `None` with fewer than two draws.
     pub p_value: Option<f64>,
+    /// UncertaintyMethod of the interval and of the probability; `None` with fewer than two draws.
+    pub method: Option<UncertaintyMethod>,
     pub outcome: EffectOutcome,
 }
 
@@ -55,6 +57,7 @@ pub(crate) struct Percentile {
     name: &'static str,
     statistic: Statistic,
     value: fn(&DrawSlowdowns) -> Option<f64>,
+    without_window: fn(&DrawSlowdowns) -> Option<[f64; WINDOWS]>,
 }
 
 impl Percentile {
@@ -68,18 +71,36 @@ impl Percentile {
         let is_enough = draw.flows >= self.statistic.min_values() as u64;
         (self.value)(draw).filter(|_| is_enough)
     }
+
+    /// Returns the logarithm of the second draw's percentile ÷ the first's; `None` if one is unknown.
+    fn log_ratio(&self, pair: &[DrawSlowdowns; 2]) -> Option<DrawValue> {
+        let [base, other] = pair.each_ref().map(|draw| self.of(draw));
+        let windows = pair.each_ref().map(self.without_window);
+        let without_window = match windows {
+            [Some(base), Some(other)] => {
+                Some(std::array::from_fn(|at| (other[at] / base[at]).ln()))
+            }
+            _ => None,
+        };
+        Some(DrawValue {
+            value: (other? / base?).ln(),
+            without_window,
+        })
+    }
 }
 
 pub(crate) const P50: Percentile = Percentile {
     name: "p50",
     statistic: Statistic::P50,
     value: |draw| draw.p50,
+    without_window: |draw| draw.p50_without_window,
 };
 
 pub(crate) const P99: Percentile = Percentile {
     name: "p99",
     statistic: Statistic::P99,
     value: |draw| draw.p99,
+    without_window: |draw| draw.p99_without_window,
 };
 
 /// Maximum expected share of the effects called better or worse for which the opposite or no change is true.
@@ -157,46 +178,28 @@ impl Effect {
 
     /// Computes an effect from draws, without its point, policy, slice and outcome.
     fn of(pairs: &[[DrawSlowdowns; 2]], percentile: &Percentile) -> Self {
-        let values = |pair: &[DrawSlowdowns; 2]| {
-            let [base, other] = pair.map(|draw| percentile.of(&draw));
-            Some((other? / base?).ln())
-        };
         // Without the draws in which a policy lost flows, that policy would look better than it is.
-        let all: Option<Vec<f64>> = pairs.iter().map(values).collect();
-        let logs = all.unwrap_or_default();
-        let mean = logs.iter().sum::<f64>() / count(logs.len().max(1));
-        let change = (!logs.is_empty()).then(|| Estimate {
+        let all: Option<Vec<DrawValue>> = pairs.iter().map(|it| percentile.log_ratio(it)).collect();
+        let draws = all.unwrap_or_default();
+        let mean = draws.iter().map(|draw| draw.value).sum::<f64>() / count(draws.len().max(1));
+        let uncertainty = Uncertainty::of(&draws);
+        let change = (!draws.is_empty()).then(|| Estimate {
             value: mean.exp_m1(),
-            interval: student(mean, &logs).map(|Interval { low, high }| Interval {
-                low: low.exp_m1(),
-                high: high.exp_m1(),
-            }),
+            interval: uncertainty.map(|it| it.interval().map(f64::exp_m1)),
         });
         Self {
             point: 0,
             policy: String::new(),
             slice: Slice::All,
             statistic: percentile.name,
-            draws: logs.len(),
+            draws: draws.len(),
             flows: pairs.iter().map(|pair| pair[0].flows).sum(),
             change,
-            p_value: change.and_then(|_| p_value(mean, &logs)),
+            p_value: uncertainty.map(|it| it.p_value()),
+            method: uncertainty.map(|it| it.method()),
             outcome: EffectOutcome::Unknown,
         }
     }
-}
-
-/// Returns the two-sided p-value of Student's test that the mean of `values` is zero; `None` with fewer than two
-/// values.
-fn p_value(mean: f64, values: &[f64]) -> Option<f64> {
-    let freedom = count(values.len().checked_sub(1).filter(|&it| it > 0)?);
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let error = (squares / freedom / count(values.len())).sqrt();
-    if error == 0.0 {
-        return Some(if mean == 0.0 { 1.0 } else { 0.0 });
-    }
-    let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
-    Some(2.0 * student.cdf(-(mean / error).abs()))
 }
 
 /// Sets the outcomes: better and worse by the procedure of Benjamini and Hochberg over all effects.
@@ -236,6 +239,7 @@ mod tests {
         super::numbers::{CellNetwork, CellPolicy},
         *,
     };
+    use crate::stats::Interval;
 
     fn draw(repetition: u32, p99: f64) -> DrawSlowdowns {
         DrawSlowdowns {
@@ -244,6 +248,8 @@ mod tests {
             p50: Some(1.0),
             p99: Some(p99),
             mean: Some(1.0),
+            p50_without_window: None,
+            p99_without_window: None,
         }
     }
 
@@ -293,6 +299,27 @@ mod tests {
         near(effect.p_value.unwrap(), 0.0572);
         assert_eq!((effect.draws, effect.flows), (3, 3_000));
         assert_eq!(effect.outcome, EffectOutcome::Unknown);
+    }
+
+    /// The ratios are ½ and ¼, so the logarithms are −0.6931 and −1.3863: mean −1.0397, variance 0.1201. Without five of
+    /// the ten windows of the first draw, the other policy's p99 is 2·e^0.2, so the logarithm is 0.2 larger: deviations of
+    /// 0.1, whose squares add up to 0.1, and 0.1 · 0.81 / 2 = 0.0405. The standard error is √((0.1201 + 0.0405) / 2).
+    #[test]
+    fn windows_make_the_interval_hierarchical() {
+        let mut both = cell(&[("ecmp", &[4.0, 8.0]), ("lcmp", &[2.0, 2.0])]);
+        for (policy, slowest) in both.policies.iter_mut().zip([4.0, 2.0]) {
+            let other = if slowest == 2.0 { 0.2_f64.exp() } else { 1.0 };
+            let values = [1.0, other].repeat(5).into_iter().map(|it| it * slowest);
+            let values: Vec<f64> = values.collect();
+            policy.all[0].p99_without_window = values.try_into().ok();
+            policy.all[1].p99_without_window = Some([slowest; WINDOWS]);
+        }
+        let found = effects(&[vec![&both]], "ecmp");
+        let effect = p99(&found, 0);
+        assert_eq!(effect.method, Some(UncertaintyMethod::Hierarchical));
+        let interval = effect.change.unwrap().interval.unwrap();
+        let half = (interval.high.ln_1p() - interval.low.ln_1p()) / 2.0;
+        assert!((half - 1.95996 * 0.2834).abs() < 1e-3, "{half}");
     }
 
     /// Of five p-values, 0.011 ≤ 0.05 · 2/5 is the largest within its bound: 0.04 > 0.05 · 3/5.

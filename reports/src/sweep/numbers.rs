@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 
 use lab_records::{FlowFields, Grade, Mechanism, PolicyEvidence, Reason, RecordsError, RunInfo};
+use lab_units::{FlowId, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::{facts::RunFacts, stats::Statistic};
+use crate::{
+    facts::RunFacts,
+    stats::{Statistic, WINDOWS},
+};
 
 /// Results of a cell. They depend only on the cell's identity, not on the machine, the number of threads or the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,17 +92,26 @@ pub struct DrawSlowdowns {
     pub p99: Option<f64>,
     /// Mean; `None` if a flow did not finish.
     pub mean: Option<f64>,
+    /// Percentiles without the flows of each window; `None` if one of them falls on a flow that did not finish.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_without_window: Option<[f64; WINDOWS]>,
+    /// The same of the p99.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_without_window: Option<[f64; WINDOWS]>,
 }
 
-/// Slowdowns by repetition; infinite for flows that did not finish.
-type Slowdowns = BTreeMap<u32, Vec<f64>>;
+/// Start of a flow, which orders the flows of a draw, and its slowdown; infinite if it did not finish.
+type StartedFlow = ((Nanos, FlowId), f64);
+
+/// Flows by repetition.
+type Draws = BTreeMap<u32, Vec<StartedFlow>>;
 
 /// Flows of a policy while they are read.
 #[derive(Default)]
 struct Read {
     unfinished: u64,
-    all: Slowdowns,
-    with_choice: Slowdowns,
+    all: Draws,
+    with_choice: Draws,
 }
 
 impl CellNumbers {
@@ -168,12 +181,13 @@ impl Read {
     fn add(&mut self, flow: FlowFields<'_>, info: &RunInfo) {
         self.unfinished += u64::from(flow.slowdown.is_none());
         let slowdown = flow.slowdown.unwrap_or(f64::INFINITY);
-        self.all.entry(flow.repetition).or_default().push(slowdown);
+        let started = ((flow.start_ns, flow.flow_id), slowdown);
+        self.all.entry(flow.repetition).or_default().push(started);
         let choice = info.with_choice.as_ref();
         let to = choice.and_then(|choice| choice.pairs.get(flow.src_dc));
         if to.is_some_and(|to| to.contains(flow.dst_dc)) {
             let of_repetition = self.with_choice.entry(flow.repetition);
-            of_repetition.or_default().push(slowdown);
+            of_repetition.or_default().push(started);
         }
     }
 
@@ -190,13 +204,13 @@ impl Read {
     }
 }
 
-fn count(slowdowns: &Slowdowns) -> u64 {
-    slowdowns.values().map(|flows| flows.len() as u64).sum()
+fn count(draws: &Draws) -> u64 {
+    draws.values().map(|flows| flows.len() as u64).sum()
 }
 
-fn draws(slowdowns: Slowdowns) -> Vec<DrawSlowdowns> {
+fn draws(draws: Draws) -> Vec<DrawSlowdowns> {
     let draw = |(repetition, flows)| DrawSlowdowns::new(repetition, flows);
-    slowdowns.into_iter().map(draw).collect()
+    draws.into_iter().map(draw).collect()
 }
 
 impl DrawSlowdowns {
@@ -210,15 +224,36 @@ impl DrawSlowdowns {
             }
     }
 
-    fn new(repetition: u32, mut slowdowns: Vec<f64>) -> Self {
-        slowdowns.sort_unstable_by(f64::total_cmp);
-        let of = |statistic: Statistic| statistic.of(&slowdowns).filter(|it| it.is_finite());
+    fn new(repetition: u32, mut flows: Vec<StartedFlow>) -> Self {
+        flows.sort_unstable_by_key(|&(start, _)| start);
+        let number = flows.len();
+        let windows = (0..number).map(|at| at * WINDOWS / number);
+        let slowdowns = flows.iter().map(|&(_, slowdown)| slowdown);
+        let mut windowed: Vec<(f64, usize)> = slowdowns.zip(windows).collect();
+        windowed.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+        let without = |left_out: Option<usize>| -> Vec<f64> {
+            let kept = windowed
+                .iter()
+                .filter(|(_, window)| left_out != Some(*window));
+            kept.map(|&(slowdown, _)| slowdown).collect()
+        };
+        let of = |sorted: &[f64], statistic: Statistic| {
+            statistic.of(sorted).filter(|value| value.is_finite())
+        };
+        let sorted = without(None);
+        let remainders: Vec<Vec<f64>> = (0..WINDOWS).map(|it| without(Some(it))).collect();
+        let without_window = |statistic: Statistic| {
+            let values: Option<Vec<f64>> = remainders.iter().map(|it| of(it, statistic)).collect();
+            values?.try_into().ok()
+        };
         Self {
             repetition,
-            flows: slowdowns.len() as u64,
-            p50: of(Statistic::P50),
-            p99: of(Statistic::P99),
-            mean: of(Statistic::Mean),
+            flows: number as u64,
+            p50: of(&sorted, Statistic::P50),
+            p99: of(&sorted, Statistic::P99),
+            mean: of(&sorted, Statistic::Mean),
+            p50_without_window: without_window(Statistic::P50),
+            p99_without_window: without_window(Statistic::P99),
         }
     }
 }
@@ -227,17 +262,39 @@ impl DrawSlowdowns {
 mod tests {
     use super::*;
 
+    fn draw(slowdowns: &[f64]) -> DrawSlowdowns {
+        let flow = |(at, &slowdown): (u64, &f64)| ((Nanos::new(at), FlowId(0)), slowdown);
+        DrawSlowdowns::new(3, (0..).zip(slowdowns).map(flow).collect())
+    }
+
+    /// Four flows are in the windows 0, 2, 5 and 7. Without the first or the second, the median of the other three is 2;
+    /// without the third or the fourth, it is 4. All p99 but the one without the second flow are infinite.
     #[test]
     fn percentiles_are_of_all_flows_and_unknown_where_flows_did_not_finish() {
-        let draw = DrawSlowdowns::new(3, vec![4.0, f64::INFINITY, 1.0, 2.0]);
         let expected = DrawSlowdowns {
             repetition: 3,
             flows: 4,
             p50: Some(2.0),
             p99: None,
             mean: None,
+            p50_without_window: Some([2.0, 2.0, 2.0, 2.0, 2.0, 4.0, 2.0, 4.0, 2.0, 2.0]),
+            p99_without_window: None,
         };
-        assert_eq!(draw, expected);
-        assert_eq!(DrawSlowdowns::new(0, vec![1.0, 3.0]).mean, Some(2.0));
+        assert_eq!(draw(&[4.0, f64::INFINITY, 1.0, 2.0]), expected);
+        assert_eq!(draw(&[1.0, 3.0]).mean, Some(2.0));
+    }
+
+    /// Twenty flows in the order of their starts: window 0 has the two slowest ones. Without it, the median of 18 is
+    /// the ninth of 1 to 18; without window 9, with the slowdowns 17 and 18, it is the ninth of 1 to 16, 100 and 101.
+    #[test]
+    fn windows_have_flows_that_start_after_each_other() {
+        let mut slowdowns = vec![101.0, 100.0];
+        slowdowns.extend((1..=18).map(f64::from));
+        let found = draw(&slowdowns);
+        assert_eq!((found.p50, found.p99), (Some(10.0), Some(101.0)));
+        let p50 = found.p50_without_window.unwrap();
+        assert_eq!([p50[0], p50[1], p50[9]], [9.0, 11.0, 9.0]);
+        let p99 = found.p99_without_window.unwrap();
+        assert_eq!([p99[0], p99[1], p99[9]], [18.0, 101.0, 101.0]);
     }
 }

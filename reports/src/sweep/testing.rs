@@ -17,6 +17,8 @@ pub fn cell(plan: &str, p99s: &[(&str, f64)]) -> CellNumbers {
             p50: Some(1.5),
             p99: Some(p99),
             mean: Some(2.0),
+            p50_without_window: None,
+            p99_without_window: None,
         }],
         with_choice: Vec::new(),
     };

@@ -4,6 +4,7 @@
 use std::{
     cell::OnceCell,
     collections::BTreeMap,
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -62,6 +63,26 @@ pub fn command_in(folder: &Path, arguments: &[&str]) -> Command {
         .current_dir(folder)
         .stdin(Stdio::null());
     command
+}
+
+/// Returns the program that `LCMP_LAB_PROGRAM` names, for tests that need a release build; this build by default.
+pub fn release_program() -> OsString {
+    let named = std::env::var_os("LCMP_LAB_PROGRAM");
+    named.unwrap_or_else(|| env!("CARGO_BIN_EXE_lcmp-lab").into())
+}
+
+/// Pseudo-random numbers from a fixed seed.
+pub struct Random(pub u64);
+
+impl Random {
+    /// Returns a number below `bound`.
+    pub fn below(&mut self, bound: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        usize::try_from(self.0 >> 33).unwrap() % bound
+    }
 }
 
 /// Runs `lcmp-lab` with `arguments` in the workspace's root; run directories are created in `results`.
