@@ -8,18 +8,33 @@ use crate::{args::TrainsArg, failure::Failure, terminal};
 /// Returns the maximum length of trains for `plan` that `asked` means, and says in the terminal what it means.
 /// Fails if trains cannot simulate the plan, or are too long for it, with exit code 2.
 pub fn announced(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
-    let length = of(asked, plan)?;
+    let length = or_packets(asked, plan)?;
     if length > 1 {
         terminal::note(&format!(
             "trains: up to {length} packets of a flow are simulated as one event, an approximation (hint: `lcmp-lab fidelity` \
              compares the run with one without `--trains`)"
         ));
+    } else if asked == TrainsArg::Default {
+        terminal::note(&format!(
+            "trains: {NONE_FITS}: packets are simulated one by one"
+        ));
     }
     Ok(length)
 }
 
-/// Returns the maximum length of trains for `plan` that `asked` means.
+/// Returns the maximum length of trains for `plan` that `asked` means; 1, single packets, if it means the default and no
+/// train fits.
 /// Fails if trains cannot simulate the plan, or are too long for it, with exit code 2.
+pub fn or_packets(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
+    let is_default = asked == TrainsArg::Default && trains::refusal(plan).is_none();
+    if is_default && trains::default_length(plan) == 1 {
+        return Ok(1);
+    }
+    of(asked, plan)
+}
+
+/// Returns the maximum length of trains for `plan` that `asked` means.
+/// Fails if trains cannot simulate the plan, are too long for it, or none fits, with exit code 2.
 pub fn of(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
     let refused = |why: &str| Failure::usage(format_args!("`--trains`: {why}"));
     if asked == TrainsArg::PACKETS {
@@ -33,10 +48,7 @@ pub fn of(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
         TrainsArg::Default => trains::default_length(plan),
     };
     if length == 1 {
-        return Err(refused(
-            "no train of two packets fits into a hundredth of the median one-way delay, a tenth of the smallest queue and, \
-             under PFC, the trains' part of the shared buffer (hint: `sim` without `--trains`)",
-        ));
+        return Err(refused(NONE_FITS));
     }
     let longest = trains::longest(plan);
     if length > longest {
@@ -48,3 +60,7 @@ pub fn of(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
     }
     Ok(length)
 }
+
+/// Explanation of a plan without a default length.
+const NONE_FITS: &str = "no train of two packets fits into a hundredth of the median one-way delay, a tenth of the smallest \
+     queue and, under PFC, the trains' part of the shared buffer";

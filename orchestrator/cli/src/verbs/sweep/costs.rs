@@ -96,7 +96,7 @@ fn estimate(manifest: &Manifest, cell: &SweepCell) -> Result<CellCost, Failure> 
     let plan = load::resolve(&loaded.first_run(&overrides), path, &options)?;
     let train = match manifest.trains {
         None => 1,
-        Some(trains) => train_length::of(trains.into(), &plan)?,
+        Some(trains) => train_length::or_packets(trains.into(), &plan)?,
     };
     let budget = Budget::of(&plan, None, train)?;
     Ok(CellCost {
