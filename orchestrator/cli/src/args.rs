@@ -1337,6 +1337,25 @@ pub struct SweepArgs {
     pub output: Option<PathBuf>,
 }
 
+impl SweepArgs {
+    /// Returns the arguments for the sweep file `file`, with the flows of each cell; `trains` replaces the file's.
+    pub fn with_flows(file: PathBuf, trains: Option<TrainsArg>) -> Self {
+        Self {
+            verb: None,
+            file: Some(file),
+            set: Vec::new(),
+            policies: Vec::new(),
+            baseline: None,
+            trains,
+            records: Some(RecordsArg::Flows),
+            jobs: None,
+            on: None,
+            slurm: SlurmArgs::default(),
+            output: None,
+        }
+    }
+}
+
 /// What a sweep keeps of each cell beside its results.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum RecordsArg {
@@ -1362,7 +1381,7 @@ pub enum SweepPlace {
 }
 
 /// Arguments for tasks of Slurm.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub struct SlurmArgs {
     /// Slurm partition of the tasks [default: Slurm's]
     #[arg(long, value_name = "NAME", requires = "on")]

@@ -13,7 +13,10 @@ use lab_regress::{
 use lab_reports::{check::Judgement, facts::RunFacts};
 use serde_json::Value;
 
-use self::common::{Outcome, command_in, interrupt_at_flows, root, write_long_scenario};
+use self::common::{
+    Outcome, PAIR, Random, command_in, interrupt_at_flows, pair_folder, release_program, root,
+    write_long_scenario,
+};
 
 /// Creates a folder with a suite that runs the smallest scenario three times and checks the assertion `expect`.
 fn suite(expect: &str) -> tempfile::TempDir {
@@ -104,6 +107,86 @@ fn a_baseline_has_the_trains_of_the_run() {
             folder.path().join("results").join(history).is_dir(),
             "{history}"
         );
+    }
+}
+
+/// Creates a folder with a suite of one case: a sweep over two loads, at each of which two seeds are one point.
+fn suite_of_sweep(expect: &str) -> tempfile::TempDir {
+    let folder = pair_folder(PAIR);
+    let grid = "name: grid\nscenario: pair.yaml\naxes: { load: [0.2, 0.4], seed: 1..2 }\n";
+    fs::write(folder.path().join("grid.yaml"), grid).unwrap();
+    let text =
+        format!("name: n\ncases:\n  - {{ name: grid, sweep: grid.yaml, expect: ['{expect}'] }}\n");
+    fs::write(folder.path().join("n.yaml"), text).unwrap();
+    folder
+}
+
+/// A point has the repetitions of both seeds. The second sweep is compared with the first, whose numbers it repeats.
+#[test]
+fn each_point_of_a_sweep_is_judged_like_a_run() {
+    let folder = suite_of_sweep("lcmp.p99 <= ecmp.p99");
+    let arguments = ["regress", "n.yaml", "--json", "--baseline", "results"];
+    run(folder.path(), &arguments, 4);
+    let out = run(folder.path(), &arguments, 0);
+    let outcome: Value = serde_json::from_str(&out.stdout).unwrap();
+    let cases = outcome["cases"].as_array().unwrap();
+    let names: Vec<&str> = cases
+        .iter()
+        .map(|it| it["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["grid: load 0.2", "grid: load 0.4"]);
+    let checks = outcome["checks"].as_array().unwrap();
+    // The assertion, and the p50 and the p99 of two policies against the baseline.
+    assert_eq!(checks.len(), 2 * (1 + 4), "{outcome:#}");
+    let reason = checks[1]["reason"].as_str().unwrap();
+    assert!(reason.contains("mean of 2 repetitions"), "{outcome:#}");
+    let rows = history::read(&folder.path().join("results/history-n")).unwrap();
+    assert_eq!(rows.len(), 2 * 2 * 4);
+    let runs = fs::read_dir(folder.path().join("results/sweep-n-grid"));
+    assert_eq!(runs.unwrap().count(), 2);
+}
+
+#[test]
+fn a_cell_without_a_scenario_is_a_failed_case_and_the_others_are_judged() {
+    let folder = suite_of_sweep("unfinished == 0");
+    let grid = "name: grid\nscenario: pair.yaml\naxes: { load: [0.2, 900], seed: 1..2 }\n";
+    fs::write(folder.path().join("grid.yaml"), grid).unwrap();
+    let out = run(folder.path(), &["regress", "n.yaml"], 4);
+    assert!(out.stdout.contains("grid: load 0.2: pass"), "{out:?}");
+    assert!(
+        out.stdout
+            .contains("grid: pair, load 900, seed 1: inconclusive"),
+        "{out:?}"
+    );
+}
+
+#[test]
+fn wrong_names_and_the_kernel_engine_are_refused_before_a_sweep_runs() {
+    for (expect, arguments, message) in [
+        (
+            "lcp.p99 <= ecmp.p99",
+            &[][..],
+            "names `lcp`, which is not a policy of `pair, load 0.2, seed 1`",
+        ),
+        (
+            "path(dc1,dc9) uses dc2",
+            &[],
+            "names `dc9`, which is not a datacenter",
+        ),
+        (
+            "unfinished == 0",
+            &["--engine", "kernel"],
+            "n.yaml:3: the cells of a sweep are simulated",
+        ),
+    ] {
+        let folder = suite_of_sweep(expect);
+        let out = run(
+            folder.path(),
+            &[&["regress", "n.yaml"], arguments].concat(),
+            2,
+        );
+        assert!(out.stderr.contains(message), "{out:?}");
+        assert!(!folder.path().join("results").exists());
     }
 }
 
@@ -310,8 +393,7 @@ fn differences() -> Vec<BTreeMap<Gauge, f64>> {
 /// Simulates a scenario with three seeds; returns the gauges of each repetition.
 fn simulated(scenario: &Path) -> Vec<BTreeMap<Gauge, f64>> {
     let results = scenario.with_extension("results");
-    let program = std::env::var_os("LCMP_LAB_PROGRAM")
-        .unwrap_or_else(|| env!("CARGO_BIN_EXE_lcmp-lab").into());
+    let program = release_program();
     for seed in ["1", "2", "3"] {
         let mut command = Command::new(&program);
         command.args(["sim", "--policies", "ecmp,lcmp", "--seed", seed]);
@@ -334,19 +416,6 @@ fn simulated(scenario: &Path) -> Vec<BTreeMap<Gauge, f64>> {
         }
     }
     gauges_of_each
-}
-
-/// Pseudo-random numbers from a fixed seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        usize::try_from(self.0 >> 33).unwrap() % bound
-    }
 }
 
 /// Number of repetitions on each side of a pair.

@@ -130,6 +130,15 @@ impl FlowCounts {
     }
 }
 
+impl AddAssign for FlowCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.flows += other.flows;
+        self.finished += other.finished;
+        self.unfinished += other.unfinished;
+        self.below_one += other.below_one;
+    }
+}
+
 impl<'a> FromIterator<&'a FlowRow> for FlowCounts {
     fn from_iter<I: IntoIterator<Item = &'a FlowRow>>(rows: I) -> Self {
         let mut counts = Self::default();

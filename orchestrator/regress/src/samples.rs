@@ -56,6 +56,28 @@ impl Samples {
         })
     }
 
+    /// Joins runs of one scenario that differ in the seed alone: their repetitions are numbered through. A copy of an
+    /// earlier run, such as one with listed flows, counts once. `None` without runs.
+    #[must_use]
+    pub fn joined(runs: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let mut runs = runs.into_iter();
+        let mut all = runs.next()?;
+        for run in runs {
+            all.doubts.extend(run.doubts);
+            let own = run.policies.iter().zip(&all.policies);
+            if own.clone().all(|(one, joined)| joined.has_draws_of(one)) {
+                continue;
+            }
+            let before = all.info.repetitions;
+            all.info.repetitions += run.info.repetitions;
+            for (joined, one) in all.policies.iter_mut().zip(run.policies) {
+                joined.append(one, before);
+            }
+        }
+        all.doubts.dedup();
+        Some(all)
+    }
+
     /// Returns the flows of the policy with this label; `None` if the run has no such policy.
     #[must_use]
     pub fn policy(&self, label: &str) -> Option<&PolicySamples> {
@@ -64,6 +86,22 @@ impl Samples {
 }
 
 impl PolicySamples {
+    /// Appends the flows of `other`, whose repetitions come after `before` others.
+    fn append(&mut self, other: Self, before: u32) {
+        self.counts += other.counts;
+        let later = other.repetitions.into_iter();
+        self.repetitions
+            .extend(later.map(|(number, slowdowns)| (before + number, slowdowns)));
+        for (ends, paths) in other.paths {
+            self.paths.entry(ends).or_default().extend(paths);
+        }
+    }
+
+    fn has_draws_of(&self, other: &Self) -> bool {
+        let is_known = |draw: &Vec<f64>| self.repetitions.values().any(|own| own == draw);
+        !other.repetitions.is_empty() && other.repetitions.values().all(is_known)
+    }
+
     fn add(&mut self, flow: FlowFields<'_>) {
         self.counts.add(flow);
         if let Some(slowdown) = flow.slowdown {
@@ -73,5 +111,55 @@ impl PolicySamples {
         let ends = (flow.src_dc.to_owned(), flow.dst_dc.to_owned());
         let path = flow.path.map(|path| DcPath::new([path]));
         self.paths.entry(ends).or_default().push(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lab_sample as sample;
+
+    use super::*;
+
+    fn run(repetitions: u32, slowdown: f64) -> Samples {
+        let mut policy = PolicySamples {
+            policy: "ecmp".to_owned(),
+            ..PolicySamples::default()
+        };
+        for repetition in 0..repetitions {
+            let value = slowdown + f64::from(repetition);
+            policy.repetitions.insert(repetition, vec![value, value]);
+            policy.counts.flows += 3;
+            policy.counts.unfinished += 1;
+        }
+        Samples {
+            info: RunInfo {
+                repetitions,
+                ..sample::info()
+            },
+            doubts: vec!["late".to_owned()],
+            policies: vec![policy],
+        }
+    }
+
+    #[test]
+    fn joined_runs_have_the_repetitions_of_all_and_copies_count_once() {
+        let joined = Samples::joined([run(2, 1.0), run(1, 5.0), run(2, 1.0)]).unwrap();
+        assert_eq!((joined.info.repetitions, joined.doubts.len()), (3, 1));
+        let policy = &joined.policies[0];
+        let draws = [(0, 1.0), (1, 2.0), (2, 5.0)].map(|(at, value)| (at, vec![value; 2]));
+        assert_eq!(policy.repetitions, BTreeMap::from(draws));
+        assert_eq!((policy.counts.flows, policy.counts.unfinished), (9, 3));
+        assert!(Samples::joined([]).is_none());
+    }
+
+    #[test]
+    fn runs_without_finished_flows_are_no_copies() {
+        let lost = || {
+            let mut run = run(1, 1.0);
+            run.policies[0].repetitions.clear();
+            run
+        };
+        let joined = Samples::joined([lost(), lost()]).unwrap();
+        assert_eq!(joined.policies[0].counts.unfinished, 2);
     }
 }

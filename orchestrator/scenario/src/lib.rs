@@ -77,7 +77,7 @@ pub use parse::{
 pub use schema::{reference, schema};
 pub use settings::{Misfit, Setting, SettingError, SettingPath, WrittenOut};
 pub use suggest::{did_you_mean, near_graphs};
-pub use suite::{Case, Suite, parse_suite};
+pub use suite::{Case, CaseRuns, Suite, parse_suite};
 pub use sweep::{
     Axis, LOAD, ParseAxisError, Sweep, SweepRecords, SweepTrains, is_sweep, parse_sweep,
 };

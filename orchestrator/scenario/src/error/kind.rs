@@ -103,6 +103,10 @@ pub enum ProblemKind {
     Axis(#[from] AxisProblem),
     #[error("two cases of the suite have the name `{name}`")]
     TwoCases { name: String },
+    #[error("a case has either a `scenario` or a `sweep`")]
+    ScenarioOrSweep,
+    #[error("a case with a `sweep` has no `{key}` (hint: set them in the sweep's file)")]
+    KeyOfSweep { key: &'static str },
     #[error(
         "the assertion names `{name}`, which is not a {what} of the scenario (hint: there are {})",
         list(known)

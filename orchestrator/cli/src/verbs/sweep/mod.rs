@@ -24,9 +24,13 @@ use std::{
 };
 
 use lab_reports::sweep::SweepAnswer;
-use lab_sweep::{CellQueue, Grid, Manifest, Store};
+use lab_sweep::{CellQueue, Grid, Manifest, Store, SweepResults};
 
-pub use self::{cell::cell, slurm::task};
+pub use self::{
+    cell::{cell, loaded},
+    define::manifest,
+    slurm::task,
+};
 use self::{
     pool::{OnDeath, Pool},
     slurm::Controller,
@@ -56,37 +60,24 @@ pub fn sweep(arguments: &SweepArgs, global: &Global) -> Outcome {
 
 /// Runs the cells without results, and shows the results of all cells.
 fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
-    let manifest = define::manifest(arguments)?;
-    let grid = manifest.grid().map_err(Failure::usage)?;
+    let manifest = manifest(arguments)?;
     let dir = match &arguments.output {
         Some(dir) => dir.clone(),
         None => global.results.join(format!("sweep-{}", manifest.name)),
     };
-    let cells = manifest.identities(&grid);
-    if let Some(Err(refused)) = cells.first().filter(|_| cells.iter().all(Result::is_err)) {
-        return Err(Failure::usage(refused));
-    }
-    refuse_copies(&manifest, &grid, &cells)?;
-    caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
-    let store = Store::create(&dir)?;
-    let _lock = lock(&dir)?;
-    slurm::check_tasks(&store, &manifest, arguments.on.is_some())?;
-    note_others(&store, &manifest, &cells)?;
-    let done = store.complete(manifest.records)?;
-    store.write_manifest(&manifest)?;
-    let waiting: Vec<(usize, &str)> = cells
-        .iter()
-        .enumerate()
-        .filter_map(|(number, cell)| Some((number, cell.as_deref().ok()?)))
-        .filter(|(_, identity)| !done.contains(*identity))
-        .collect();
-    let ran = run_cells((&manifest, &grid, &store), arguments, &waiting);
+    let sweep = LockedSweep::open(&manifest, &dir, arguments.on.is_some())?;
     // Cells that a signal or a user ended leave the results of the others.
-    let ran = match ran {
+    let ran = match sweep.run(arguments) {
         Err(failure) if failure.exit != Exit::Inconclusive => return Err(failure),
         ran => ran,
     };
-    let shown = show(&manifest, &grid, &store, &cells, global.json);
+    let shown = show(
+        &manifest,
+        &sweep.grid,
+        &sweep.store,
+        &sweep.cells,
+        global.json,
+    );
     caller::hand_over(&dir);
     if terminal::is_interrupted() {
         return Err(Failure::interrupted(
@@ -97,36 +88,99 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
     shown
 }
 
-/// Runs the cells `waiting`, each with its number and identity, on this machine or on Slurm.
-fn run_cells(
-    (manifest, grid, store): (&Manifest, &Grid<'_>, &Store),
+/// Runs the cells of `manifest` without results in the directory `dir` on this machine, and returns the results of all
+/// cells.
+pub fn run_in<'a>(
+    manifest: &'a Manifest,
     arguments: &SweepArgs,
-    waiting: &[(usize, &str)],
-) -> Result<(), Failure> {
-    let costs = |jobs| costs::costs(manifest, grid, waiting, jobs);
-    if arguments.on == Some(SweepPlace::Slurm) {
-        if waiting.is_empty() && store.arrays()?.is_empty() {
+    dir: &Path,
+) -> Result<SweepResults<'a>, Failure> {
+    let sweep = LockedSweep::open(manifest, dir, false)?;
+    sweep.run(arguments)?;
+    caller::hand_over(dir);
+    Ok(lab_sweep::results(
+        manifest,
+        &sweep.grid,
+        &sweep.store,
+        &sweep.cells,
+    )?)
+}
+
+/// Sweep in a directory that this process has locked.
+struct LockedSweep<'a> {
+    manifest: &'a Manifest,
+    grid: Grid<'a>,
+    /// Identity of each cell, or the reason why it has no scenario.
+    cells: Vec<Result<String, String>>,
+    store: Store,
+    _lock: File,
+}
+
+impl<'a> LockedSweep<'a> {
+    /// Checks the cells of `manifest`, and opens the sweep's directory `dir`, which is created if it is missing.
+    fn open(manifest: &'a Manifest, dir: &Path, is_on_slurm: bool) -> Result<Self, Failure> {
+        let grid = manifest.grid().map_err(Failure::usage)?;
+        let cells = manifest.identities(&grid);
+        if let Some(Err(refused)) = cells.first().filter(|_| cells.iter().all(Result::is_err)) {
+            return Err(Failure::usage(refused));
+        }
+        refuse_copies(manifest, &grid, &cells)?;
+        caller::check_links(dir).during(format_args!("use `{}`", dir.display()))?;
+        let store = Store::create(dir)?;
+        let lock = lock(dir)?;
+        slurm::check_tasks(&store, manifest, is_on_slurm)?;
+        note_others(&store, manifest, &cells)?;
+        store.write_manifest(manifest)?;
+        Ok(Self {
+            manifest,
+            grid,
+            cells,
+            store,
+            _lock: lock,
+        })
+    }
+
+    /// Runs the cells without results, on this machine or on Slurm.
+    fn run(&self, arguments: &SweepArgs) -> Result<(), Failure> {
+        let Self {
+            manifest,
+            grid,
+            store,
+            ..
+        } = self;
+        let done = store.complete(manifest.records)?;
+        let waiting: Vec<(usize, &str)> = self
+            .cells
+            .iter()
+            .enumerate()
+            .filter_map(|(number, cell)| Some((number, cell.as_deref().ok()?)))
+            .filter(|(_, identity)| !done.contains(*identity))
+            .collect();
+        let costs = |jobs| costs::costs(manifest, grid, &waiting, jobs);
+        if arguments.on == Some(SweepPlace::Slurm) {
+            if waiting.is_empty() && store.arrays()?.is_empty() {
+                return Ok(());
+            }
+            let costs = costs(args::threads(None));
+            let by_number: BTreeMap<_, _> = costs.iter().copied().collect();
+            let at_a_time = arguments.jobs.map(NonZeroUsize::get);
+            let options = (&arguments.slurm, at_a_time);
+            return Controller::new((manifest, store), options, &waiting, costs)?.run(&by_number);
+        }
+        if waiting.is_empty() {
             return Ok(());
         }
-        let costs = costs(args::threads(None));
-        let by_number: BTreeMap<_, _> = costs.iter().copied().collect();
-        let at_a_time = arguments.jobs.map(NonZeroUsize::get);
-        let options = (&arguments.slurm, at_a_time);
-        return Controller::new((manifest, store), options, waiting, costs)?.run(&by_number);
+        let jobs = args::threads(arguments.jobs);
+        let pool = Pool {
+            manifest,
+            grid,
+            store,
+            jobs,
+            work: store.dir().join(WORK),
+            on_death: OnDeath::Fail,
+        };
+        pool.run(&waiting, CellQueue::new(costs(jobs)))
     }
-    if waiting.is_empty() {
-        return Ok(());
-    }
-    let jobs = args::threads(arguments.jobs);
-    let pool = Pool {
-        manifest,
-        grid,
-        store,
-        jobs,
-        work: store.dir().join(WORK),
-        on_death: OnDeath::Fail,
-    };
-    pool.run(waiting, CellQueue::new(costs(jobs)))
 }
 
 /// Folder in a sweep's directory with the run directories and logs of cells that run on this machine.
