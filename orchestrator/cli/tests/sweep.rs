@@ -293,6 +293,27 @@ fn a_survey_counts_networks_and_takes_the_error_of_trains_from_a_sample() {
     assert!(out.stderr.contains("needs several networks"), "{out:?}");
 }
 
+/// `reports/SURVEY.md` is what the program writes of the survey's results, which are in the archive beside it.
+#[test]
+fn the_published_survey_is_that_of_its_cells() {
+    let reports = root().join("reports");
+    let packed = fs::read(reports.join("SURVEY.tar.zst")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let cells = zstd::decode_all(&*packed).unwrap();
+    tar::Archive::new(&*cells).unpack(folder.path()).unwrap();
+    let command = "sweep survey zoo --sample zoo-sample --markdown SURVEY.md";
+    let arguments: Vec<&str> = command.split(' ').collect();
+    let out: Outcome = command_in(folder.path(), &arguments)
+        .output()
+        .unwrap()
+        .into();
+    // Some cells have no usable results.
+    assert_eq!(out.exit, Some(4), "{out:?}");
+    let found = fs::read_to_string(folder.path().join("SURVEY.md")).unwrap();
+    let published = fs::read_to_string(reports.join("SURVEY.md")).unwrap();
+    assert_eq!(found, published);
+}
+
 /// Measures how often the intervals of three draws contain the effect over all draws, with the windows of the draws and
 /// without them. The cells are simulated by the program that `LCMP_LAB_PROGRAM` names (a release build; this build by
 /// default).
@@ -333,7 +354,7 @@ const ALL_DRAWS: usize = 48;
 /// Number of groups of three draws.
 const GROUPS: usize = 1_000;
 
-/// Returns the cells of [`ALL_DRAWS`] seeds of a scenario in the workspace; without `is_heavy`, at a load of 30 %.
+/// Returns a cell for each of [`ALL_DRAWS`] seeds under a scenario in the workspace; without `is_heavy`, at a load of 30 %.
 fn draws_of(scenario: &str, is_heavy: bool) -> Vec<CellNumbers> {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(release_program());

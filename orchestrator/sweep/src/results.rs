@@ -98,9 +98,7 @@ pub fn results<'a>(
         version: manifest.version.clone(),
         method: match manifest.trains {
             None => "packet by packet".to_owned(),
-            Some(SweepTrains::Default) => {
-                "trains of packets, or single packets where no train fits".to_owned()
-            }
+            Some(SweepTrains::Default) => "trains of packets".to_owned(),
             Some(SweepTrains::Packets(length)) => format!("trains of up to {length} packets"),
         },
         axes: grid

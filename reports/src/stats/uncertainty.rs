@@ -139,10 +139,10 @@ mod tests {
         assert_eq!(found.method(), UncertaintyMethod::Student);
     }
 
-    /// Five of the ten values are 0.1 above their mean and five below: the squares add up to 0.1, and a window's share
-    /// of the variance is 0.1 · 0.81 = 0.081 in the first draw and 0 in the second. The draws 1 and 3 have the variance
-    /// 1. So the variance of the mean is half of 1 + 0.0405, the standard error 0.72128 and z 2.7728, whose two-sided
-    /// probability in a table of the normal distribution is 0.0056.
+    /// Five of the ten values are 0.1 above their mean and five below: the squares add up to 0.1, and the window variance
+    /// is 0.1 · 0.81 = 0.081 in the first draw and 0 in the second. The draws 1 and 3 have a variance of 1, so that of
+    /// their mean is (1 + 0.0405) / 2, the standard error 0.72128 and z 2.7728. A table of the normal distribution gives
+    /// a two-sided probability of 0.0056.
     #[test]
     fn windows_add_the_mean_of_their_variances_to_that_of_the_draws() {
         let values = [1.4, 1.2, 1.4, 1.2, 1.4, 1.2, 1.4, 1.2, 1.4, 1.2];

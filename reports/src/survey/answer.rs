@@ -1,6 +1,10 @@
 //! Survey as values and its page.
 
-use std::path::Path;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use serde::Serialize;
 
@@ -17,7 +21,7 @@ use crate::{
     document::Document,
     error::ReportError,
     figures::Captioned,
-    sweep::{CellNumbers, P99, PointCells, Slice, SweepTitle},
+    sweep::{CellNumbers, CellProblem, P99, PointCells, Slice, SweepTitle},
 };
 
 /// What a sweep over networks says about each policy.
@@ -31,6 +35,8 @@ pub struct SurveyAnswer {
     pub cells: usize,
     /// Number of cells with usable results.
     pub done: usize,
+    /// Why cells have no usable results, the most frequent reason first.
+    pub unusable: Vec<UnusableCells>,
     /// Networks by setting.
     pub settings: Vec<SettingCount>,
     /// Number of networks in which each policy is better or worse, by setting, policy and selection of flows.
@@ -42,6 +48,15 @@ pub struct SurveyAnswer {
     pub sampled: Option<usize>,
     /// Errors of trains, from the sample.
     pub errors: Vec<TrainsError>,
+}
+
+/// Cells that have no usable results for one reason.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UnusableCells {
+    /// Number of cells.
+    pub cells: usize,
+    /// Message of one cell; those of the others differ in numbers alone.
+    pub reason: String,
 }
 
 /// Numbers of networks under one setting.
@@ -72,7 +87,7 @@ pub struct NoNetworks;
 
 impl SurveyAnswer {
     /// Computes the survey of a sweep with the policy `asked`, or else the first one, as the baseline. `sample` are results
-    /// of the same cells packet by packet.
+    /// of the same cells packet by packet, and `problems` the cells that failed or are not valid.
     ///
     /// # Errors
     /// If the sweep has a single network.
@@ -81,6 +96,7 @@ impl SurveyAnswer {
         points: &[PointCells],
         asked: Option<&str>,
         sample: Option<&[CellNumbers]>,
+        problems: &[CellProblem],
     ) -> Result<Self, NoNetworks> {
         let axis = NetworkAxis::of(&title).ok_or(NoNetworks)?;
         let settings = settings(&title, axis, points);
@@ -108,6 +124,7 @@ impl SurveyAnswer {
         Ok(Self {
             cells: points.iter().map(|point| point.cells).sum(),
             done: cells().count(),
+            unusable: unusable(points, problems),
             settings: settings.iter().map(SettingCount::of).collect(),
             wins: wins.filter(|wins| wins.networks > 0).collect(),
             explanations: explanations.collect(),
@@ -118,6 +135,26 @@ impl SurveyAnswer {
             baseline,
         })
     }
+}
+
+/// Counts the `problems` of cells that have no results at any of `points`, by their messages without numbers.
+fn unusable(points: &[PointCells], problems: &[CellProblem]) -> Vec<UnusableCells> {
+    let cells = points.iter().flat_map(|point| &point.numbers);
+    let usable: BTreeSet<&str> = cells.map(|cell| &*cell.cell).collect();
+    let mut counts: BTreeMap<String, UnusableCells> = BTreeMap::new();
+    for problem in problems.iter().filter(|it| !usable.contains(&*it.cell)) {
+        let kind = problem
+            .problem
+            .replace(|c: char| c.is_ascii_digit() || c == ',', "");
+        let count = counts.entry(kind).or_insert_with(|| UnusableCells {
+            cells: 0,
+            reason: problem.problem.clone(),
+        });
+        count.cells += 1;
+    }
+    let mut counts: Vec<UnusableCells> = counts.into_values().collect();
+    counts.sort_by_key(|it| Reverse(it.cells));
+    counts
 }
 
 impl SettingCount {
@@ -260,7 +297,7 @@ mod tests {
         ];
         let of = |sample: Option<&[CellNumbers]>| {
             let axes = title(&["topology", "load"]);
-            let survey = SurveyAnswer::new(axes, &points, None, sample).unwrap();
+            let survey = SurveyAnswer::new(axes, &points, None, sample, &[]).unwrap();
             assert_eq!(survey.baseline, "ecmp");
             let counts = survey.wins.iter().map(|it| {
                 let counts = [it.better, it.worse, it.same, it.within_error, it.unknown];
@@ -288,6 +325,29 @@ mod tests {
     #[test]
     fn a_sweep_over_one_network_is_no_survey() {
         let axes = title(&["load", "seed"]);
-        assert!(SurveyAnswer::new(axes, &[], None, None).is_err());
+        assert!(SurveyAnswer::new(axes, &[], None, None, &[]).is_err());
+    }
+
+    #[test]
+    fn cells_without_results_are_counted_by_reason() {
+        let problem = |cell: &str, problem: &str| CellProblem {
+            cell: cell.to_owned(),
+            problem: problem.to_owned(),
+            is_failed: true,
+        };
+        let mut usable = point(["A", "0.3"], [1.0, 1.0]);
+        "usable".clone_into(&mut usable.numbers[0].cell);
+        let problems = [
+            problem("usable", "doubtful: 5 late flows"),
+            problem("b", "no candidates"),
+            problem("c", "invalid: 1 of 294 flows"),
+            problem("d", "invalid: 2 of 90 flows"),
+        ];
+        let counted = unusable(&[usable], &problems);
+        let found: Vec<_> = counted.iter().map(|it| (it.cells, &*it.reason)).collect();
+        assert_eq!(
+            found,
+            [(2, "invalid: 1 of 294 flows"), (1, "no candidates")]
+        );
     }
 }

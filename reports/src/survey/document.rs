@@ -12,7 +12,7 @@ use super::{
 use crate::{
     check::PageAnswer,
     document::{Block, Cell, Column, Document, Medium, Section, Table},
-    sweep::{FALSE_DISCOVERIES, Slice},
+    sweep::{FALSE_DISCOVERIES, P99, Slice, distinct},
     text,
 };
 
@@ -27,10 +27,10 @@ pub fn document(survey: &SurveyAnswer) -> Document<'_> {
         ),
     ];
     opening.extend(survey.doubts().map(Block::Banner));
-    let mut sections = vec![Section::new(
-        "Networks",
-        vec![Block::Table(Medium::Any, networks(survey))],
-    )];
+    let mut sections = vec![
+        Section::new("In short", in_short(survey)),
+        Section::new("Networks", network_blocks(survey)),
+    ];
     for slice in [Slice::All, Slice::WithChoice] {
         let wins: Vec<&Wins> = survey.wins.iter().filter(|it| it.slice == slice).collect();
         if wins.is_empty() {
@@ -83,6 +83,80 @@ fn lead(survey: &SurveyAnswer) -> String {
         counted(survey.cells as u64, "cell"),
     )
 }
+
+/// Returns a sentence on each policy, over all settings.
+fn in_short<'a>(survey: &SurveyAnswer) -> Vec<Block<'a>> {
+    let wins = survey.wins.iter();
+    let of_all: Vec<&Wins> = wins.filter(|it| it.slice == Slice::All).collect();
+    let policies = distinct(of_all.iter().map(|it| &it.policy));
+    let terms = survey.terms.as_ref();
+    let congestion: Vec<&Wins> = terms.into_iter().flat_map(|it| &it.congestion).collect();
+    let against_baseline = policies.into_iter().map(|policy| {
+        let own: Vec<&Wins> = of_all
+            .iter()
+            .copied()
+            .filter(|it| it.policy == policy)
+            .collect();
+        (policy, &*survey.baseline, own)
+    });
+    let by_congestion = terms
+        .filter(|it| it.without_congestion != survey.baseline)
+        .map(|it| (&*it.both, &*it.without_congestion, congestion));
+    against_baseline
+        .chain(by_congestion)
+        .map(|(policy, other, wins)| Block::Text(Medium::Any, summed_up(policy, other, &wins)))
+        .collect()
+}
+
+/// States in how many networks `policy` is better or worse than `other`, as a range over the settings of `wins`.
+fn summed_up(policy: &str, other: &str, wins: &[&Wins]) -> String {
+    let range = |of: fn(&Wins) -> usize| {
+        let counts = || wins.iter().map(|it| of(it));
+        match [counts().min(), counts().max()].map(Option::unwrap_or_default) {
+            [least, most] if least == most => text::number(most as u64),
+            [least, most] => format!(
+                "{} to {}",
+                text::number(least as u64),
+                text::number(most as u64)
+            ),
+        }
+    };
+    let mut medians: Vec<f64> = wins.iter().filter_map(|it| it.median).collect();
+    medians.sort_by(f64::total_cmp);
+    let median = match (medians.first(), medians.last()) {
+        (Some(least), Some(most)) if least == most => text::small_change(*most),
+        (Some(least), Some(most)) => {
+            format!(
+                "{} to {}",
+                text::small_change(*least),
+                text::small_change(*most)
+            )
+        }
+        _ => "unknown".to_owned(),
+    };
+    format!(
+        "{policy} against {other}, p99 of all flows: better in {} of {} networks, worse in {}; median change {median}.",
+        range(|it| it.better),
+        range(|it| it.networks - it.without),
+        range(|it| it.worse),
+    )
+}
+
+fn network_blocks<'a>(survey: &SurveyAnswer) -> Vec<Block<'a>> {
+    let mut blocks = vec![Block::Table(Medium::Any, networks(survey))];
+    blocks.extend(survey.unusable.iter().take(MAX_REASONS).map(|it| {
+        let such_as = if it.cells > 1 { ", such as" } else { "" };
+        let cells = counted(it.cells as u64, "cell");
+        Block::Text(
+            Medium::Any,
+            format!("Unusable, {cells}{such_as}: {}", it.reason),
+        )
+    }));
+    blocks
+}
+
+/// Maximum number of reasons for unusable cells that are shown.
+const MAX_REASONS: usize = 5;
 
 /// Returns the table of the networks under each setting.
 fn networks(survey: &SurveyAnswer) -> Table {
@@ -270,6 +344,7 @@ fn sample_blocks<'a>(survey: &SurveyAnswer, sampled: usize) -> Vec<Block<'a>> {
     }
     vec![
         Block::Text(Medium::Any, lead),
+        Block::Text(Medium::Any, not_shown(survey)),
         Block::Table(Medium::Any, table),
         Block::Note(
             Medium::Any,
@@ -280,6 +355,26 @@ fn sample_blocks<'a>(survey: &SurveyAnswer, sampled: usize) -> Vec<Block<'a>> {
             ),
         ),
     ]
+}
+
+/// States which changes trains cannot show.
+fn not_shown(survey: &SurveyAnswer) -> String {
+    let of = |slice: Slice| {
+        let own = |it: &&TrainsError| it.slice == slice && it.statistic == P99.name();
+        let errors = survey.errors.iter().filter(own);
+        let known = errors.filter_map(|it| Some((&it.policy, it.change?.p95)));
+        let parts: Vec<String> = known
+            .map(|(policy, error)| format!("{} for {policy}", text::small_percent(error)))
+            .collect();
+        parts.join(", ")
+    };
+    format!(
+        "So changes of p99 against {} are not counted within {} (all flows), and within {} (flows with a choice). Queues \
+         shorter than a train, and the order of single packets of several flows, are not simulated at all.",
+        survey.baseline,
+        of(Slice::All),
+        of(Slice::WithChoice)
+    )
 }
 
 fn error_row(it: &TrainsError) -> Vec<Cell> {

@@ -96,7 +96,7 @@ const MAX_ROWS: usize = 40;
 const POINTS: &str = "A change is the geometric mean, over the draws (seeds and repetitions), of the policy's p99 ÷ the \
      baseline's p99 for the same flows. A dash: a draw has too few flows for a p99, or did not finish them.";
 
-/// Returns the explanation of the table of points, with the methods of its intervals.
+/// Explains the table of points, with the methods of its intervals.
 fn points_note(sweep: &SweepAnswer) -> String {
     let uses = |method| sweep.effects.iter().any(|it| it.method == Some(method));
     let hierarchical = uses(UncertaintyMethod::Hierarchical);

@@ -309,9 +309,8 @@ mod tests {
         let mut both = cell(&[("ecmp", &[4.0, 8.0]), ("lcmp", &[2.0, 2.0])]);
         for (policy, slowest) in both.policies.iter_mut().zip([4.0, 2.0]) {
             let other = if slowest == 2.0 { 0.2_f64.exp() } else { 1.0 };
-            let values = [1.0, other].repeat(5).into_iter().map(|it| it * slowest);
-            let values: Vec<f64> = values.collect();
-            policy.all[0].p99_without_window = values.try_into().ok();
+            let windows = std::array::from_fn(|at| [slowest, other * slowest][at % 2]);
+            policy.all[0].p99_without_window = Some(windows);
             policy.all[1].p99_without_window = Some([slowest; WINDOWS]);
         }
         let found = effects(&[vec![&both]], "ecmp");

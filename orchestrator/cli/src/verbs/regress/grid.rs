@@ -1,7 +1,7 @@
 //! Sweep of a case. Cells that differ in the seed alone are repetitions of one point, which is judged like a run.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, iter,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -11,15 +11,12 @@ use lab_records::UtcTime;
 use lab_regress::Samples;
 use lab_reports::{
     facts::RunFacts,
-    sweep::{PointCells, SweepTitle},
+    sweep::{CellNumbers, PointCells, SweepTitle},
 };
 use lab_scenario::Scenario;
 use lab_sweep::{Manifest, Store, SweepResults};
 
-use super::{
-    INTERRUPTED,
-    suite::{CaseRun, EndedRun},
-};
+use super::case_run::{CaseRun, EndedRun, INTERRUPTED};
 use crate::{
     args::{SweepArgs, TrainsArg},
     failure::{During, Failure},
@@ -61,8 +58,8 @@ impl CaseSweep {
     /// Returns the number of points.
     pub fn points(&self) -> Result<usize, Failure> {
         let grid = self.manifest.grid().map_err(Failure::usage)?;
-        let points = (0..grid.len()).map(|cell| grid.point(cell).to_vec());
-        Ok(points.collect::<std::collections::BTreeSet<_>>().len())
+        let points = (0..grid.len()).map(|cell| grid.point(cell));
+        Ok(points.collect::<BTreeSet<_>>().len())
     }
 
     /// Runs all cells in a new directory in `results`, and returns the points with their flows, and the cells that failed.
@@ -84,7 +81,7 @@ impl CaseSweep {
         }
     }
 
-    /// Returns the flows of each point in the newest run of the sweep in `results`, by the name of the point.
+    /// Returns the flows of each point in the sweep's newest run in `results`, by the point's name.
     pub fn newest(&self, case: &str, results: &Path) -> Result<BTreeMap<String, Samples>, Failure> {
         let folder = results.join(&self.folder);
         let Ok(entries) = fs::read_dir(&folder) else {
@@ -153,20 +150,23 @@ fn case_runs(
     let of_point = move |point: PointCells| CaseRun {
         name: point_name(&case, &title, &point),
         samples: flows(&point, &paths, &dir).map(|samples| {
-            let (dir, at) = (dir.clone(), started.to_string());
-            (EndedRun { dir, at }, samples)
+            let run = EndedRun {
+                dir: dir.clone(),
+                at: started.to_string(),
+            };
+            (run, samples)
         }),
     };
     usable.map(of_point).chain(failed)
 }
 
-/// Reads the flows of all cells of a point; `paths` has the run directory of each cell in the sweep's directory `dir`.
+/// Reads the flows of a point's cells; `paths` has the run directory of each cell in the sweep's directory `dir`.
 fn flows(
     point: &PointCells,
     paths: &BTreeMap<String, String>,
     dir: &Path,
 ) -> Result<Samples, Failure> {
-    let read = |cell: &lab_reports::sweep::CellNumbers| {
+    let read = |cell: &CellNumbers| {
         let path = paths.get(&cell.cell).ok_or_else(|| {
             Failure::environment(format_args!(
                 "the flows of the cell `{}` are missing",
@@ -184,8 +184,8 @@ fn flows(
 fn point_name(case: &str, title: &SweepTitle, point: &PointCells) -> String {
     let scenario = (title.scenarios > 1).then(|| point.scenario.clone());
     let values = title.axes.iter().zip(&point.values);
-    let values = values.map(|(axis, value)| format!("{axis} {value}"));
-    let parts: Vec<String> = scenario.into_iter().chain(values).collect();
+    let named = values.map(|(axis, value)| format!("{axis} {value}"));
+    let parts: Vec<String> = scenario.into_iter().chain(named).collect();
     if parts.is_empty() {
         return case.to_owned();
     }

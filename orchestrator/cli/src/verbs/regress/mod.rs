@@ -1,8 +1,10 @@
 //! `lcmp-lab regress`: runs a suite, checks its assertions, compares it with a baseline, and appends to its history.
 //!
+//! - `case_run`: a run of a case, or a point of its sweep
 //! - `suite`: the suite with its scenarios and sweeps, and the runs of its baseline
 //! - `grid`: the sweep of a case, each point of which is judged by itself
 
+mod case_run;
 mod grid;
 mod suite;
 
@@ -12,7 +14,7 @@ use std::{
 };
 
 use lab_plan::Engine;
-use lab_records::{EngineInfo, HistoryRow, RunInfo, draft, history};
+use lab_records::{HistoryRow, draft, history};
 use lab_regress::{
     CaseOutcome, Gauge, Samples, SuiteOutcome, expect,
     gate::{gate, gauges},
@@ -24,7 +26,10 @@ use lab_reports::check::{Answer, Check};
 use lab_units::show;
 use serde::Serialize;
 
-use self::suite::{CaseRun, EndedRun, LoadedCase, LoadedRuns, LoadedSuite};
+use self::{
+    case_run::{CaseRun, EndedRun, INTERRUPTED},
+    suite::{LoadedCase, LoadedRuns, LoadedSuite, trains},
+};
 use super::conclude::conclude;
 use crate::{
     args::{Global, RegressArgs, TrainsArg},
@@ -119,9 +124,6 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
     conclude(&Regressed { outcome, changes }, Some(&page), global.json)
 }
 
-/// Message of the failures after an interruption.
-const INTERRUPTED: &str = "the suite was interrupted";
-
 impl Answer for Regressed {
     const PAGE: &'static str = "history";
     const STATES_CHECKS: bool = true;
@@ -211,14 +213,6 @@ fn against(baseline: Option<&Samples>, gauges: usize, samples: &Samples) -> Vec<
             no_baseline("the baseline run has trains of another length")
         }
         Some(base) => gate(gauges, base, samples),
-    }
-}
-
-/// Returns the maximum length of the trains of a run; `None` without trains.
-const fn trains(info: &RunInfo) -> Option<u32> {
-    match &info.engine {
-        EngineInfo::Sim(sim) => sim.trains,
-        EngineInfo::Kernel => None,
     }
 }
 

@@ -6,12 +6,17 @@ use std::{
 };
 
 use lab_plan::Engine;
-use lab_records::{RecordsError, RunDir, RunRequest, listing, request::Overrides};
+use lab_records::{
+    EngineInfo, RecordsError, RunDir, RunInfo, RunRequest, listing, request::Overrides,
+};
 use lab_regress::{Samples, gate::gauges_of};
 use lab_reports::facts::RunFacts;
 use lab_scenario::{Case, CaseRuns, Expectation, Scenario, limits, parse_suite};
 
-use super::{grid::CaseSweep, trains};
+use super::{
+    case_run::{CaseRun, EndedRun},
+    grid::CaseSweep,
+};
 use crate::{
     args::TrainsArg,
     batch::Wanted,
@@ -45,21 +50,6 @@ pub enum LoadedRuns {
     /// A new run of a scenario. Ended runs are not reused, because a suite tests the program that runs it.
     Scenario(Box<Wanted>),
     Sweep(Box<CaseSweep>),
-}
-
-/// Ended run of a case, or all runs of a point.
-pub struct EndedRun {
-    /// Directory of the run, or of the sweep.
-    pub dir: PathBuf,
-    /// Start, in UTC; empty if unknown.
-    pub at: String,
-}
-
-/// Run of a case, or point of its sweep.
-pub struct CaseRun {
-    /// Name of the case, with that of the point.
-    pub name: String,
-    pub samples: Result<(EndedRun, Samples), Failure>,
 }
 
 impl LoadedSuite {
@@ -123,19 +113,19 @@ impl LoadedSuite {
         caller::hand_over(&dir);
         let run = RunFacts::open(&dir).during("read the run")?;
         let samples = Samples::read(&run).during("read the flows")?;
-        let at = RunDir::open(&dir).map(|run| run.started_at().to_string());
-        let at = at.unwrap_or_default();
+        let started = RunDir::open(&dir).map(|run| run.started_at().to_string());
+        let at = started.unwrap_or_default();
         Ok((EndedRun { dir, at }, samples))
     }
 
-    /// Returns the newest run of each case, and of each point of a sweep, in the baseline's directory `results`.
+    /// Returns each case's newest run in the baseline's directory `results`, or each point of its newest sweep.
     pub fn baselines(&self, results: &Path) -> Result<BTreeMap<String, Samples>, Failure> {
         let mut found = BTreeMap::new();
         for case in &self.cases {
             match &case.runs {
                 LoadedRuns::Scenario(_) => {
-                    let newest = self.newest(case, results);
-                    let newest = newest.map_err(|error| Failure::records(&error))?;
+                    let read = self.newest(case, results);
+                    let newest = read.map_err(|error| Failure::records(&error))?;
                     found.extend(newest.map(|samples| (case.name.clone(), samples)));
                 }
                 LoadedRuns::Sweep(sweep) => found.extend(sweep.newest(&case.name, results)?),
@@ -265,4 +255,12 @@ fn check_tag(at: &str, suite: &str, case: &Case) -> Result<(), Failure> {
 /// Returns the tag that marks runs of a case: names of the suite and the case.
 fn tag(suite: &str, case: &str) -> String {
     format!("case:{suite}/{case}")
+}
+
+/// Returns the maximum length of the trains of a run; `None` without trains.
+pub const fn trains(info: &RunInfo) -> Option<u32> {
+    match &info.engine {
+        EngineInfo::Sim(sim) => sim.trains,
+        EngineInfo::Kernel => None,
+    }
 }

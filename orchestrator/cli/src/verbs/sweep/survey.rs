@@ -30,7 +30,13 @@ pub fn survey(arguments: &SurveyArgs, json: bool) -> Outcome {
         Some(dir) => Some(cells_by_packets(dir)?),
     };
     let baseline = manifest.baseline.as_deref();
-    let answer = SurveyAnswer::new(results.title, &results.points, baseline, sample.as_deref())
+    let SweepResults {
+        title,
+        points,
+        problems,
+        ..
+    } = results;
+    let answer = SurveyAnswer::new(title, &points, baseline, sample.as_deref(), &problems)
         .map_err(Failure::usage)?;
     if let Some(file) = &arguments.markdown {
         caller::write(file, answer.markdown().as_bytes())
