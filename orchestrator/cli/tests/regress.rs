@@ -14,8 +14,8 @@ use lab_reports::{check::Judgement, facts::RunFacts};
 use serde_json::Value;
 
 use self::common::{
-    Outcome, PAIR, Random, command_in, interrupt_at_flows, pair_folder, release_program, root,
-    write_long_scenario,
+    Outcome, PAIR, Random, command_in, interrupt_at_flows, interrupt_when, pair_folder,
+    release_program, root, write_long_scenario,
 };
 
 /// Creates a folder with a suite that runs the smallest scenario three times and checks the assertion `expect`.
@@ -142,14 +142,47 @@ fn each_point_of_a_sweep_is_judged_like_a_run() {
     assert!(reason.contains("mean of 2 repetitions"), "{outcome:#}");
     let rows = history::read(&folder.path().join("results/history-n")).unwrap();
     assert_eq!(rows.len(), 2 * 2 * 4);
-    let runs = fs::read_dir(folder.path().join("results/sweep-n-grid"));
+    let runs = fs::read_dir(folder.path().join("results/sweep-n/case-grid"));
     assert_eq!(runs.unwrap().count(), 2);
+    let grid = "name: grid\nscenario: pair.yaml\naxes: { load: [0.2, 0.4], seed: [1, 3] }\n";
+    fs::write(folder.path().join("grid.yaml"), grid).unwrap();
+    let out = run(folder.path(), &arguments, 4);
+    assert!(
+        out.stdout.contains("the baseline's cells have other seeds"),
+        "{out:?}"
+    );
+}
+
+/// The points that have ended when a signal arrives are no verdict on the sweep.
+#[test]
+fn an_interrupted_sweep_is_inconclusive_and_leaves_no_history() {
+    let folder = suite_of_sweep("unfinished == 0");
+    let grid = "name: grid\nscenario: pair.yaml\naxes: { load: [0.2, 0.4], seed: 1..40 }\n";
+    fs::write(folder.path().join("grid.yaml"), grid).unwrap();
+    let sweeps = folder.path().join("results/sweep-n/case-grid");
+    let has_results = || {
+        let mut sweeps = fs::read_dir(&sweeps).into_iter().flatten().flatten();
+        let cells = sweeps.next().map(|sweep| sweep.path().join("cells"));
+        cells.is_some_and(|cells| fs::read_dir(cells).is_ok_and(|it| it.count() > 2))
+    };
+    let command = command_in(folder.path(), &["regress", "n.yaml", "--json"]);
+    let out = interrupt_when(command, has_results);
+    assert_eq!(out.exit, Some(4), "{out:?}");
+    let outcome: Value = serde_json::from_str(&out.stdout).unwrap();
+    let checks = outcome["checks"].as_array().unwrap();
+    assert_eq!(checks.len(), 1, "{outcome:#}");
+    assert_eq!(
+        checks[0]["reason"], "the sweep was interrupted",
+        "{outcome:#}"
+    );
+    let rows = history::read(&folder.path().join("results/history-n")).unwrap();
+    assert_eq!(rows.len(), 0);
 }
 
 #[test]
 fn a_cell_without_a_scenario_is_a_failed_case_and_the_others_are_judged() {
     let folder = suite_of_sweep("unfinished == 0");
-    let grid = "name: grid\nscenario: pair.yaml\naxes: { load: [0.2, 900], seed: 1..2 }\n";
+    let grid = "name: grid\nscenario: pair.yaml\naxes: { load: [900, 0.2], seed: 1..2 }\n";
     fs::write(folder.path().join("grid.yaml"), grid).unwrap();
     let out = run(folder.path(), &["regress", "n.yaml"], 4);
     assert!(out.stdout.contains("grid: load 0.2: pass"), "{out:?}");

@@ -338,11 +338,9 @@ fn intervals_of_three_draws_contain_the_effect_of_all() {
                     draws.held * 100.0,
                     windows.width / draws.width
                 );
-                // At a light load, a p99 depends on events so rare that three draws have none of them.
-                if is_heavy {
-                    assert!(windows.held >= 0.9 && draws.held >= 0.8);
-                    assert!(statistic == "p50" || windows.width < 0.8 * draws.width);
-                }
+                // At the light load, a p99 depends on events so rare that most groups of three draws have none of them.
+                assert!(!is_heavy && statistic == "p99" || windows.held >= 0.93);
+                assert!(statistic == "p50" || windows.width < 0.95 * draws.width);
             }
         }
     }

@@ -10,6 +10,8 @@ use lab_reports::facts::RunFacts;
 pub struct Samples {
     /// Description of the run.
     pub info: RunInfo,
+    /// Seed of each run whose repetitions these are.
+    pub draws: Vec<u64>,
     /// Reasons to distrust the run.
     pub doubts: Vec<String>,
     /// Policies in the order of the scenario.
@@ -50,6 +52,7 @@ impl Samples {
             .flat_map(|it| it.repetitions.values_mut());
         repetitions.for_each(|slowdowns| slowdowns.sort_by(f64::total_cmp));
         Ok(Self {
+            draws: vec![info.seed],
             info,
             doubts: run.doubts(),
             policies,
@@ -63,18 +66,22 @@ impl Samples {
         let mut runs = runs.into_iter();
         let mut all = runs.next()?;
         for run in runs {
-            all.doubts.extend(run.doubts);
+            for doubt in run.doubts {
+                if !all.doubts.contains(&doubt) {
+                    all.doubts.push(doubt);
+                }
+            }
             let own = run.policies.iter().zip(&all.policies);
             if own.clone().all(|(one, joined)| joined.has_draws_of(one)) {
                 continue;
             }
+            all.draws.extend(run.draws);
             let before = all.info.repetitions;
             all.info.repetitions += run.info.repetitions;
             for (joined, one) in all.policies.iter_mut().zip(run.policies) {
                 joined.append(one, before);
             }
         }
-        all.doubts.dedup();
         Some(all)
     }
 
@@ -136,7 +143,8 @@ mod tests {
                 repetitions,
                 ..sample::info()
             },
-            doubts: vec!["late".to_owned()],
+            draws: vec![u64::from(repetitions)],
+            doubts: vec!["late".to_owned(), "busy".to_owned()],
             policies: vec![policy],
         }
     }
@@ -144,7 +152,8 @@ mod tests {
     #[test]
     fn joined_runs_have_the_repetitions_of_all_and_copies_count_once() {
         let joined = Samples::joined([run(2, 1.0), run(1, 5.0), run(2, 1.0)]).unwrap();
-        assert_eq!((joined.info.repetitions, joined.doubts.len()), (3, 1));
+        assert_eq!((joined.info.repetitions, joined.doubts.len()), (3, 2));
+        assert_eq!(joined.draws, [2, 1]);
         let policy = &joined.policies[0];
         let draws = [(0, 1.0), (1, 2.0), (2, 5.0)].map(|(at, value)| (at, vec![value; 2]));
         assert_eq!(policy.repetitions, BTreeMap::from(draws));

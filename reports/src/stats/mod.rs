@@ -4,7 +4,7 @@
 //! - `repetitions`: intervals by Student and Welch
 //! - `paired`: ratios of the same flows in two runs, and effect sizes
 //! - `paper`: reductions computed as in the paper
-//! - `uncertainty`: intervals of a mean over a few draws, by the hierarchical bootstrap
+//! - `uncertainty`: intervals of a mean over a few draws and windows of time in each
 
 mod paired;
 mod paper;

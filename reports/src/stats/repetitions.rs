@@ -102,9 +102,15 @@ pub fn student_half_width(freedom: usize) -> Option<f64> {
 }
 
 /// Returns a quantile of Student's distribution.
-fn quantile(freedom: f64, level: f64) -> Option<f64> {
+pub(super) fn quantile(freedom: f64, level: f64) -> Option<f64> {
     let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
     Some(student.inverse_cdf(level))
+}
+
+/// Returns the probability of values below `value` in Student's distribution.
+pub(super) fn probability_below(freedom: f64, value: f64) -> Option<f64> {
+    let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    Some(student.cdf(value))
 }
 
 /// Probability of values below the upper end of an interval.

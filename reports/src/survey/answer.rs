@@ -64,6 +64,8 @@ pub struct UnusableCells {
 pub struct SettingCount {
     /// Values of the axes other than the network.
     pub setting: String,
+    /// Networks of the sweep.
+    pub points: usize,
     /// Networks with results.
     pub networks: usize,
     /// Networks in which no pair of datacenters with flows has a choice.
@@ -161,6 +163,7 @@ impl SettingCount {
     fn of(setting: &Setting<'_>) -> Self {
         let mut count = Self {
             setting: setting.name.clone(),
+            points: setting.points.len(),
             networks: 0,
             without_choice: 0,
             without_p99: 0,

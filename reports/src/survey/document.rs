@@ -3,7 +3,7 @@
 use lab_units::show::counted;
 
 use super::{
-    answer::SurveyAnswer,
+    answer::{SettingCount, SurveyAnswer},
     explanation::{Coefficient, Explanation, PROPERTIES},
     sample::{Errors, TrainsError},
     terms::Terms,
@@ -36,11 +36,7 @@ pub fn document(survey: &SurveyAnswer) -> Document<'_> {
         if wins.is_empty() {
             continue;
         }
-        let flows = match slice {
-            Slice::All => "all flows",
-            Slice::WithChoice => "flows with a choice",
-        };
-        let title = format!("p99 of {flows} against {}", survey.baseline);
+        let title = format!("p99 of {} against {}", flows_of(slice), survey.baseline);
         let table = wins_table(&wins, true);
         let mut blocks = vec![Block::Table(Medium::Any, table)];
         if slice == Slice::All {
@@ -74,10 +70,15 @@ pub fn document(survey: &SurveyAnswer) -> Document<'_> {
 }
 
 fn lead(survey: &SurveyAnswer) -> String {
-    let networks = survey.settings.iter().map(|it| it.networks).max();
+    let [networks, all] = [
+        |it: &SettingCount| it.networks,
+        |it: &SettingCount| it.points,
+    ]
+    .map(|of| survey.settings.iter().map(of).max().unwrap_or(0) as u64);
     format!(
-        "{} under {}: {} of {} have usable results.",
-        counted(networks.unwrap_or(0) as u64, "network"),
+        "{} of {} under {}: {} of {} have usable results.",
+        text::number(networks),
+        counted(all, "network"),
         counted(survey.settings.len() as u64, "setting"),
         text::number(survey.done as u64),
         counted(survey.cells as u64, "cell"),
@@ -135,7 +136,8 @@ fn summed_up(policy: &str, other: &str, wins: &[&Wins]) -> String {
         _ => "unknown".to_owned(),
     };
     format!(
-        "{policy} against {other}, p99 of all flows: better in {} of {} networks, worse in {}; median change {median}.",
+        "{policy} against {other}, p99 of all flows: better in {} of {} networks with a p99, worse in {}; median change \
+         {median}.",
         range(|it| it.better),
         range(|it| it.networks - it.without),
         range(|it| it.worse),
@@ -272,8 +274,8 @@ fn explanation_note(survey: &SurveyAnswer) -> String {
          deviation of each property, all others equal, with its 95 % interval. R² is the explained share of the variance. \
          Pairs with a choice: share of the pairs of datacenters with flows. Spreads: largest ÷ smallest value over the \
          candidates of a pair, the geometric mean over the pairs, by its logarithm. Busiest link: its utilisation under \
-         {} while flows start. Datacenters: by the logarithm of their number. A dash: the property is the same in all \
-         networks, or says the same as another.",
+         {} while flows start. Datacenters: by the logarithm of their number. A dash: fewer than \
+         ten networks differ in the property, or it says the same as another.",
         survey.baseline, survey.baseline
     )
 }
@@ -364,17 +366,34 @@ fn not_shown(survey: &SurveyAnswer) -> String {
         let errors = survey.errors.iter().filter(own);
         let known = errors.filter_map(|it| Some((&it.policy, it.change?.p95)));
         let parts: Vec<String> = known
-            .map(|(policy, error)| format!("{} for {policy}", text::small_percent(error)))
+            .filter(|(_, error)| *error > 0.0)
+            .map(|(policy, error)| format!("{policy} {}", text::small_percent(error)))
             .collect();
-        parts.join(", ")
+        (!parts.is_empty()).then(|| format!("{}: {}", flows_of(slice), parts.join(", ")))
+    };
+    let parts: Vec<String> = [Slice::All, Slice::WithChoice]
+        .into_iter()
+        .filter_map(of)
+        .collect();
+    let errors = match parts.as_slice() {
+        [] => "The sample has no p99, so no change of one is counted.".to_owned(),
+        parts => format!(
+            "A change of p99 against {} that is not larger than this error is not counted ({}).",
+            survey.baseline,
+            parts.join("; ")
+        ),
     };
     format!(
-        "So changes of p99 against {} are not counted within {} (all flows), and within {} (flows with a choice). Queues \
-         shorter than a train, and the order of single packets of several flows, are not simulated at all.",
-        survey.baseline,
-        of(Slice::All),
-        of(Slice::WithChoice)
+        "{errors} Queues shorter than a train, and the order of single packets of several flows, are not simulated at all."
     )
+}
+
+/// Returns the name of a selection of flows in sentences.
+const fn flows_of(slice: Slice) -> &'static str {
+    match slice {
+        Slice::All => "all flows",
+        Slice::WithChoice => "flows with a choice",
+    }
 }
 
 fn error_row(it: &TrainsError) -> Vec<Cell> {

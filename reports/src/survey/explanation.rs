@@ -9,7 +9,7 @@ use super::{
     wins::{NetworkEffect, NetworkEffects},
 };
 use crate::{
-    stats::{Interval, student_half_width},
+    stats::{Interval, median, student_half_width},
     sweep::Slice,
 };
 
@@ -107,7 +107,12 @@ impl Observation {
 /// if there are too few networks, or if all changes are equal.
 fn regression(observations: &[Observation]) -> Option<(f64, Vec<Coefficient>)> {
     let values = |at: usize| observations.iter().map(move |it| it.properties[at]);
-    let differs = |at: &usize| values(*at).std_dev() > MIN_DEVIATION;
+    // A property in which a few networks differ from all others would be explained by these alone.
+    let differs = |at: &usize| {
+        let middle = median(values(*at).collect()).unwrap_or_default();
+        let others = values(*at).filter(|value| (value - middle).abs() > MIN_DEVIATION);
+        others.count() >= MIN_NETWORKS
+    };
     let mut used: Vec<usize> = Vec::new();
     for at in (0..PROPERTIES.len()).filter(differs) {
         // Of two properties that say the same, the second would make the coefficients arbitrary.
@@ -208,6 +213,21 @@ mod tests {
             }
         };
         let observations: Vec<_> = (0..30).map(observation).collect();
+        let (_, found) = regression(&observations).unwrap();
+        let names: Vec<_> = found.iter().map(|it| it.property).collect();
+        assert_eq!(names, ["pairs with a choice"]);
+    }
+
+    #[test]
+    fn a_property_in_which_few_networks_differ_is_left_out() {
+        let observation = |at: u32| {
+            let spread = if at < 9 { 2.0 } else { 1.0 };
+            Observation {
+                change: spread - f64::from(at % 2),
+                properties: vec![f64::from(at % 2), 0.0, spread, 0.5, 3.0],
+            }
+        };
+        let observations: Vec<_> = (0..40).map(observation).collect();
         let (_, found) = regression(&observations).unwrap();
         let names: Vec<_> = found.iter().map(|it| it.property).collect();
         assert_eq!(names, ["pairs with a choice"]);

@@ -104,12 +104,12 @@ fn points_note(sweep: &SweepAnswer) -> String {
     let brackets = match [hierarchical, student] {
         [false, false] => "",
         [true, false] => {
-            " Brackets are 95 % intervals by the hierarchical bootstrap over the draws and ten windows of each."
+            " Brackets are 95 % intervals, from the differences between the draws and between ten windows of time in each."
         }
         [false, true] => " Brackets are Student's 95 % intervals over the draws.",
         [true, true] => {
-            " Brackets are 95 % intervals: by the hierarchical bootstrap over the draws and ten windows of each, or \
-             Student's over the draws where the windows are unknown."
+            " Brackets are 95 % intervals, from the differences between the draws and between ten windows of time in \
+             each, or Student's over the draws where there are more than four or a window is unknown."
         }
     };
     format!("{POINTS}{brackets}")

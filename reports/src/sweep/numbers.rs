@@ -92,10 +92,10 @@ pub struct DrawSlowdowns {
     pub p99: Option<f64>,
     /// Mean; `None` if a flow did not finish.
     pub mean: Option<f64>,
-    /// Percentiles without the flows of each window; `None` if one of them falls on a flow that did not finish.
+    /// p50 without the flows of each window; `None` if one falls on a flow that did not finish.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_without_window: Option<[f64; WINDOWS]>,
-    /// The same of the p99.
+    /// p99 without the flows of each window; `None` if one falls on a flow that did not finish.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_without_window: Option<[f64; WINDOWS]>,
 }
@@ -228,32 +228,33 @@ impl DrawSlowdowns {
         flows.sort_unstable_by_key(|&(start, _)| start);
         let number = flows.len();
         let windows = (0..number).map(|at| at * WINDOWS / number);
-        let slowdowns = flows.iter().map(|&(_, slowdown)| slowdown);
-        let mut windowed: Vec<(f64, usize)> = slowdowns.zip(windows).collect();
-        windowed.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
-        let without = |left_out: Option<usize>| -> Vec<f64> {
-            let kept = windowed
+        let slowdowns = flows.into_iter().map(|(_, slowdown)| slowdown);
+        let mut sorted: Vec<(f64, usize)> = slowdowns.zip(windows).collect();
+        sorted.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+        let mut kept = Vec::with_capacity(number);
+        let mut without = |left_out: Option<usize>| {
+            kept.clear();
+            let all = sorted
                 .iter()
                 .filter(|(_, window)| left_out != Some(*window));
-            kept.map(|&(slowdown, _)| slowdown).collect()
+            kept.extend(all.map(|&(slowdown, _)| slowdown));
+            [Statistic::P50, Statistic::P99, Statistic::Mean]
+                .map(|statistic| statistic.of(&kept).filter(|value| value.is_finite()))
         };
-        let of = |sorted: &[f64], statistic: Statistic| {
-            statistic.of(sorted).filter(|value| value.is_finite())
-        };
-        let sorted = without(None);
-        let remainders: Vec<Vec<f64>> = (0..WINDOWS).map(|it| without(Some(it))).collect();
-        let without_window = |statistic: Statistic| {
-            let values: Option<Vec<f64>> = remainders.iter().map(|it| of(it, statistic)).collect();
+        let [p50, p99, mean] = without(None);
+        let each: Vec<_> = (0..WINDOWS).map(|window| without(Some(window))).collect();
+        let windows_of = |place: usize| {
+            let values: Option<Vec<f64>> = each.iter().map(|values| values[place]).collect();
             values?.try_into().ok()
         };
         Self {
             repetition,
             flows: number as u64,
-            p50: of(&sorted, Statistic::P50),
-            p99: of(&sorted, Statistic::P99),
-            mean: of(&sorted, Statistic::Mean),
-            p50_without_window: without_window(Statistic::P50),
-            p99_without_window: without_window(Statistic::P99),
+            p50,
+            p99,
+            mean,
+            p50_without_window: windows_of(0),
+            p99_without_window: windows_of(1),
         }
     }
 }

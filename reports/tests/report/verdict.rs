@@ -138,25 +138,6 @@ fn flows_that_were_not_recorded_or_are_too_fast_make_a_run_invalid() {
     );
 }
 
-/// A flow on two paths at once can beat its ideal FCT on one, but only flow ageing puts a flow there.
-#[test]
-fn flows_that_flow_ageing_rerouted_may_be_too_fast() {
-    let verdict = |below_one| {
-        judge(|_, end, counts| {
-            counts.below_one = below_one;
-            let mut ucmp = sample::evidence("ucmp");
-            ucmp.mechanism = Mechanism::FlowAgeing {
-                flows: 100,
-                rerouted: 3,
-            };
-            end.evidence.policies = vec![ucmp];
-        })
-    };
-    assert!(verdict(3).is_valid());
-    let words = "1 of 200 flows with a slowdown under 1";
-    assert_reason(&verdict(4), Grade::Invalid, words);
-}
-
 #[test]
 fn a_failure_of_the_engine_makes_a_run_invalid() {
     let verdict = judge(|_, end, _| end.problems.push("the agent of dc1 failed".to_owned()));

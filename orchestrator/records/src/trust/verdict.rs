@@ -8,7 +8,7 @@ use super::{
     bounds::{float, share},
     grade::Grade,
 };
-use crate::{ChangeKind, FlowCounts, Mechanism, RunEnd, RunInfo};
+use crate::{ChangeKind, FlowCounts, RunEnd, RunInfo};
 
 /// Verdict on a run: a grade that says how far the results can be trusted, with the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ impl Verdict {
         } else {
             Grade::Invalid
         };
-        verdict.judge_flows(info, counts, end, cut_short);
+        verdict.judge_flows(info, counts, end.is_some(), cut_short);
         let Some(end) = end else {
             return verdict;
         };
@@ -83,7 +83,7 @@ impl Verdict {
         &mut self,
         info: &RunInfo,
         counts: &FlowCounts,
-        end: Option<&RunEnd>,
+        has_ended: bool,
         cut_short: Grade,
     ) {
         let scheduled = info.total_flows();
@@ -93,7 +93,7 @@ impl Verdict {
             unfinished,
             below_one,
         } = *counts;
-        if end.is_none() {
+        if !has_ended {
             self.add(Reason::fact(cut_short, ReasonCode::DidNotEnd));
         }
         // All other bounds are on shares, of which a run without flows has none.
@@ -105,17 +105,8 @@ impl Verdict {
             let reason = Reason::part(ReasonCode::UnrecordedFlows, flows, scheduled);
             self.add(reason.graded(cut_short));
         }
-        // A flow that flow ageing re-routes sends on two paths at once, and can beat its ideal FCT on any single one.
-        let policies = end.into_iter().flat_map(|end| &end.evidence.policies);
-        let rerouted: u64 = policies
-            .map(|policy| match policy.mechanism {
-                Mechanism::FlowAgeing { rerouted, .. } => rerouted,
-                _ => 0,
-            })
-            .sum();
-        let impossible = below_one.saturating_sub(rerouted);
-        let reason = Reason::part(ReasonCode::ImpossibleSlowdowns, impossible, finished);
-        self.add(reason);
+        let impossible = Reason::part(ReasonCode::ImpossibleSlowdowns, below_one, finished);
+        self.add(impossible);
     }
 
     fn judge_links(&mut self, links: &Certification) {

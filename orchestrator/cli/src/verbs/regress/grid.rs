@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs, iter,
+    fs, io, iter,
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -19,6 +19,7 @@ use lab_sweep::{Manifest, Store, SweepResults};
 use super::case_run::{CaseRun, EndedRun, INTERRUPTED};
 use crate::{
     args::{SweepArgs, TrainsArg},
+    caller,
     failure::{During, Failure},
     terminal,
     verbs::sweep,
@@ -28,26 +29,46 @@ use crate::{
 pub struct CaseSweep {
     arguments: SweepArgs,
     manifest: Manifest,
-    /// Name of the folder, in the results, with a directory for each run of the sweep.
-    folder: String,
+    /// Folder, in the results, with a directory for each run of the sweep.
+    folder: PathBuf,
 }
 
 impl CaseSweep {
     /// Reads the sweep file at `path`; `trains` replaces the file's.
-    pub fn read(path: PathBuf, folder: String, trains: Option<TrainsArg>) -> Result<Self, Failure> {
+    pub fn read(
+        path: PathBuf,
+        folder: PathBuf,
+        trains: Option<TrainsArg>,
+    ) -> Result<Self, Failure> {
         let arguments = SweepArgs::with_flows(path, trains);
+        let manifest = sweep::manifest(&arguments)?;
+        if manifest.scenarios.len() > 1 {
+            return Err(Failure::usage(format_args!(
+                "the sweep `{}` has several scenarios, whose assertions differ (hint: a case for each)",
+                manifest.name
+            )));
+        }
         Ok(Self {
-            manifest: sweep::manifest(&arguments)?,
             arguments,
+            manifest,
             folder,
         })
     }
 
-    /// Returns the scenario of the first cell, and the cell's name.
+    /// Returns the scenario of the first cell that has one, and the cell's name.
     pub fn first_scenario(&self) -> Result<(Scenario, String), Failure> {
         let grid = self.manifest.grid().map_err(Failure::usage)?;
-        let first = self.manifest.cell(&grid, 0).map_err(Failure::usage)?;
-        Ok((sweep::loaded(&first)?.scenario, first.name))
+        let scenario = |number| {
+            let cell = self.manifest.cell(&grid, number).map_err(Failure::usage)?;
+            Ok((sweep::loaded(&cell)?.scenario, cell.name))
+        };
+        let first = scenario(0);
+        if first.is_ok() {
+            return first;
+        }
+        (1..grid.len())
+            .find_map(|number| scenario(number).ok())
+            .map_or(first, Ok)
     }
 
     /// Returns the labels of the policies that the sweep runs; empty for all of the scenarios.
@@ -66,14 +87,16 @@ impl CaseSweep {
     pub fn runs(&self, case: &str, results: &Path) -> Box<dyn Iterator<Item = CaseRun> + '_> {
         let case = case.to_owned();
         let now = UtcTime::new(SystemTime::now());
-        let dir = results.join(&self.folder).join(now.file_name());
         let ran = if terminal::is_interrupted() {
             Err(Failure::interrupted(INTERRUPTED))
         } else {
-            sweep::run_in(&self.manifest, &self.arguments, &dir)
+            new_folder(&results.join(&self.folder), now).and_then(|dir| {
+                let results = sweep::run_in(&self.manifest, &self.arguments, &dir)?;
+                Ok((results, dir))
+            })
         };
         match ran {
-            Ok(results) => Box::new(case_runs(case, results, dir, now)),
+            Ok((results, dir)) => Box::new(case_runs(case, results, dir, now)),
             Err(failure) => Box::new(iter::once(CaseRun {
                 name: case,
                 samples: Err(failure),
@@ -81,41 +104,78 @@ impl CaseSweep {
         }
     }
 
-    /// Returns the flows of each point in the sweep's newest run in `results`, by the point's name.
+    /// Returns the flows of each point in the sweep's newest run in `results`, by the point's name. Runs by other trains,
+    /// and those without a usable cell, are left out.
     pub fn newest(&self, case: &str, results: &Path) -> Result<BTreeMap<String, Samples>, Failure> {
         let folder = results.join(&self.folder);
-        let Ok(entries) = fs::read_dir(&folder) else {
-            return Ok(BTreeMap::new());
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            entries => entries.during(format_args!("read `{}`", folder.display()))?,
         };
-        let newest = entries.flatten().map(|entry| entry.path()).max();
-        let Some(dir) = newest else {
-            return Ok(BTreeMap::new());
-        };
-        let store = Store::at(&dir);
-        let Some(manifest) = store.manifest()? else {
-            return Ok(BTreeMap::new());
-        };
-        let grid = manifest.grid().map_err(Failure::usage)?;
-        let cells = manifest.identities(&grid);
-        let results = lab_sweep::results(&manifest, &grid, &store, &cells)?;
-        let SweepResults {
-            title,
-            points,
-            runs,
-            ..
-        } = results;
-        let paths = runs.into_iter().map(|run| (run.cell, run.path)).collect();
-        let mut found = BTreeMap::new();
-        for point in points.iter().filter(|point| !point.numbers.is_empty()) {
-            let mut samples = flows(point, &paths, &dir)?;
-            // A baseline is compared by its slowdowns alone, and paths take most of the memory.
-            for policy in &mut samples.policies {
-                policy.paths.clear();
+        let mut dirs: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        dirs.sort_unstable();
+        for dir in dirs.iter().rev() {
+            let store = Store::at(dir);
+            let stored = store.manifest()?;
+            let Some(manifest) = stored.filter(|it| it.trains == self.manifest.trains) else {
+                continue;
+            };
+            let found = samples(case, &manifest, &store)?;
+            if !found.is_empty() {
+                return Ok(found);
             }
-            found.insert(point_name(case, &title, point), samples);
         }
-        Ok(found)
+        Ok(BTreeMap::new())
     }
+}
+
+/// Reads the flows of each point in the directory of `store`, by the point's name, without their paths.
+fn samples(
+    case: &str,
+    manifest: &Manifest,
+    store: &Store,
+) -> Result<BTreeMap<String, Samples>, Failure> {
+    let grid = manifest.grid().map_err(Failure::usage)?;
+    let cells = manifest.identities(&grid);
+    let SweepResults {
+        title,
+        points,
+        runs,
+        ..
+    } = lab_sweep::results(manifest, &grid, store, &cells)?;
+    let paths = runs.into_iter().map(|run| (run.cell, run.path)).collect();
+    let mut found = BTreeMap::new();
+    for point in points.iter().filter(|point| !point.numbers.is_empty()) {
+        let mut samples = flows(point, &paths, store.dir())?;
+        // A baseline is compared by its slowdowns alone, and paths take most of the memory.
+        for policy in &mut samples.policies {
+            policy.paths.clear();
+        }
+        found.insert(point_name(case, &title, point), samples);
+    }
+    Ok(found)
+}
+
+/// Creates a new folder in `parent`, named after `now`.
+fn new_folder(parent: &Path, now: UtcTime) -> Result<PathBuf, Failure> {
+    caller::check_links(parent).during(format_args!("use `{}`", parent.display()))?;
+    fs::create_dir_all(parent).during(format_args!("create `{}`", parent.display()))?;
+    let name = now.file_name();
+    // Another suite may have started in the same second.
+    for number in 1.. {
+        let path = match number {
+            1 => parent.join(&name),
+            _ => parent.join(format!("{name}-{number}")),
+        };
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => {
+                made.during(format_args!("create `{}`", path.display()))?;
+                return Ok(path);
+            }
+        }
+    }
+    unreachable!("some number is free")
 }
 
 /// Returns the points with their flows, and the cells without usable results, in the order of the grid.
@@ -182,10 +242,9 @@ fn flows(
 
 /// Returns the name of a point in a suite, such as `grid: load 30%`.
 fn point_name(case: &str, title: &SweepTitle, point: &PointCells) -> String {
-    let scenario = (title.scenarios > 1).then(|| point.scenario.clone());
     let values = title.axes.iter().zip(&point.values);
     let named = values.map(|(axis, value)| format!("{axis} {value}"));
-    let parts: Vec<String> = scenario.into_iter().chain(named).collect();
+    let parts: Vec<String> = named.collect();
     if parts.is_empty() {
         return case.to_owned();
     }

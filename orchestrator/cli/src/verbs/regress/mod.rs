@@ -209,6 +209,9 @@ fn against(baseline: Option<&Samples>, gauges: usize, samples: &Samples) -> Vec<
         Some(base) if base.info.repetitions != samples.info.repetitions => {
             no_baseline("the baseline run has a different number of repetitions")
         }
+        Some(base) if base.draws != samples.draws => {
+            no_baseline("the baseline's cells have other seeds")
+        }
         Some(base) if trains(&base.info) != trains(&samples.info) => {
             no_baseline("the baseline run has trains of another length")
         }

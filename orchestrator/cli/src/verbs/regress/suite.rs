@@ -72,7 +72,10 @@ impl LoadedSuite {
                     )))
                 }
                 CaseRuns::Sweep { path } => {
-                    let folder = format!("sweep-{}-{}", suite.name, case.name).replace('/', "-");
+                    // A slash in a name would make another folder, and two dots a folder above.
+                    let [suite, case_name] = [("sweep", &suite.name), ("case", &case.name)]
+                        .map(|(kind, name)| format!("{kind}-{}", name.replace('/', "%2F")));
+                    let folder = Path::new(&suite).join(case_name);
                     LoadedCase::of_sweep(
                         &at,
                         case,
@@ -134,18 +137,25 @@ impl LoadedSuite {
         Ok(found)
     }
 
+    /// Returns the case's newest run in `results`: one by trains if this suite is, or else by packets. A plan into which no
+    /// train fits is simulated by packets in both.
     fn newest(&self, case: &LoadedCase, results: &Path) -> Result<Option<Samples>, RecordsError> {
         let tag = tag(&self.name, &case.name);
+        let mut by_packets = None;
         for listed in listing::list(results)?.iter().rev() {
             // A run whose tags cannot be read might be the baseline, so it is an error.
-            if listing::tags(&listed.path)?.contains(&tag) {
-                let run = RunFacts::open(&listed.path)?;
-                if trains(run.info()).is_some() == self.is_in_trains {
-                    return Samples::read(&run).map(Some);
-                }
+            if !listing::tags(&listed.path)?.contains(&tag) {
+                continue;
+            }
+            let run = RunFacts::open(&listed.path)?;
+            if trains(run.info()).is_some() == self.is_in_trains {
+                return Samples::read(&run).map(Some);
+            }
+            if self.is_in_trains && by_packets.is_none() {
+                by_packets = Some(run);
             }
         }
-        Ok(None)
+        by_packets.map(|run| Samples::read(&run)).transpose()
     }
 }
 

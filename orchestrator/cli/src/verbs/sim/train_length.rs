@@ -15,9 +15,7 @@ pub fn announced(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
              compares the run with one without `--trains`)"
         ));
     } else if asked == TrainsArg::Default {
-        terminal::note(&format!(
-            "trains: {NONE_FITS}: packets are simulated one by one"
-        ));
+        terminal::note(&format!("trains: {NONE_FITS}"));
     }
     Ok(length)
 }
@@ -63,4 +61,4 @@ pub fn of(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
 
 /// Explanation of a plan without a default length.
 const NONE_FITS: &str = "no train of two packets fits into a hundredth of the median one-way delay, a tenth of the smallest \
-     queue and, under PFC, the trains' part of the shared buffer";
+     queue and, under PFC, the trains' part of the shared buffer, so `--trains` simulates single packets";

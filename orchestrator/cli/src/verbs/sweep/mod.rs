@@ -89,7 +89,7 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
 }
 
 /// Runs the cells of `manifest` without results in the directory `dir` on this machine, and returns the results of all
-/// cells.
+/// cells. Fails with exit code 4 on a signal.
 pub fn run_in<'a>(
     manifest: &'a Manifest,
     arguments: &SweepArgs,
@@ -98,6 +98,9 @@ pub fn run_in<'a>(
     let sweep = LockedSweep::open(manifest, dir, false)?;
     sweep.run(arguments)?;
     caller::hand_over(dir);
+    if terminal::is_interrupted() {
+        return Err(Failure::interrupted("the sweep was interrupted"));
+    }
     Ok(lab_sweep::results(
         manifest,
         &sweep.grid,
