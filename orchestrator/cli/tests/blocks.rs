@@ -45,7 +45,7 @@ const COST: &str = "orchestrator/cli/src/verbs/up/snapshots/lcmp_lab__verbs__up_
                     the_estimate_stands_beside_what_happened.snap";
 
 /// Every block whose language is empty, `text` or `console`, by its document and the start of its first line.
-const BLOCKS: [(&str, &str, Check); 40] = {
+const BLOCKS: [(&str, &str, Check); 38] = {
     use Check::{Form, Here, Log, NoOutput, Test};
     [
         ("README.md", " scenario.yaml ──▶", NoOutput),
@@ -100,8 +100,6 @@ const BLOCKS: [(&str, &str, Check); 40] = {
         ("reports/README.md", "$ ./lcmp-lab up", NoOutput),
         ("reports/README.md", "$ ./lcmp-lab compare", NoOutput),
         ("reports/README.md", "$ ./lcmp-lab bundle", NoOutput),
-        ("reports/README.md", "lcmp-lab sweep", NoOutput),
-        ("reports/README.md", "tar -xf reports/SURVEY", NoOutput),
         (
             "reports/SPEED.md",
             "$ ./lcmp-lab sim scenarios/8dc.yaml --repetitions 1 --policies \
