@@ -199,8 +199,11 @@ fn process_text(process: &FlowProcess) -> String {
     let limit = process
         .max_flows
         .map_or_else(String::new, |max| format!(", at most {max} flows"));
+    let enough = process.target_flows.map_or_else(String::new, |target| {
+        format!(" or until about {target} flows")
+    });
     let duration = about_time(process.duration);
-    format!("{arrivals}{bursts} over {duration}{limit}")
+    format!("{arrivals}{bursts} over {duration}{enough}{limit}")
 }
 
 /// Formats a share in percent, rounded to hundredths, without trailing zeros.

@@ -229,6 +229,9 @@ pub struct FlowProcess {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bursts: Option<Nanos>,
     pub duration: Nanos,
+    /// Number of flows at whose mean arrival the duration ends; `None` if it does not end sooner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_flows: Option<u32>,
     pub max_flows: Option<u32>,
 }
 

@@ -26,11 +26,11 @@ pub(crate) fn of_drafts(
 ) -> LoadPlan {
     let mut duration = Nanos::ZERO;
     let mut asked: BTreeMap<DcId, Asked> = BTreeMap::new();
-    for (index, traffic) in scenario.traffic.iter().enumerate() {
-        let Some((_, process)) = traffic.sampled() else {
+    for index in 0..scenario.traffic.len() {
+        let Some(&span) = drafted.spans.get(&index) else {
             continue;
         };
-        duration = duration.max(process.duration);
+        duration = duration.max(span);
         let mut capacities: BTreeMap<DcId, u64> = BTreeMap::new();
         for demand in demands.get(&index).into_iter().flat_map(|it| &it.hosts) {
             let dc = network.node(demand.host).dc;
@@ -42,7 +42,7 @@ pub(crate) fn of_drafts(
                 let ports = hosts.flat_map(|&host| network.node(host).ports.iter().copied());
                 entry.insert(network.rate_of(ports));
             }
-            let bits = u128::from(demand.mean_bps()) * u128::from(process.duration.get());
+            let bits = u128::from(demand.mean_bps()) * u128::from(span.get());
             asked.entry(dc).or_default().bit_nanos += bits;
         }
         for (dc, capacity) in capacities {

@@ -1,5 +1,7 @@
 //! Flow schedule: all flows of all repetitions, scaled, each with its ideal FCT.
 
+use std::collections::BTreeMap;
+
 use lab_scenario::{
     DemandMatrix, Files, FlowProcess, Generator, Scenario, Semantics, SizeCdf, Tool, Traffic,
     TransportSpec, Workload, limits,
@@ -7,6 +9,7 @@ use lab_scenario::{
 use lab_units::{Bytes, Engine, FlowId, Nanos, Ratio};
 
 use crate::{
+    demand::Demand,
     demands::Demands,
     drafts::{self, Draft},
     error::PlanError,
@@ -28,6 +31,8 @@ pub(crate) struct Drafted {
     pub arrivals: u64,
     /// Number of arrivals that became flows; the other arrivals exceed `max_flows`.
     pub kept: u64,
+    /// Time spans in which flows start, by the position of their workload in the scenario's `traffic`.
+    pub spans: BTreeMap<usize, Nanos>,
 }
 
 /// Collects all flows of `scenario`: lists, flow files and samples, whose workloads have `demands`.
@@ -39,8 +44,14 @@ pub(crate) fn draft(
     demands: &Demands,
 ) -> Result<Drafted, PlanError> {
     let mut sources = Vec::new();
+    let mut spans = BTreeMap::new();
     for (index, traffic) in scenario.traffic.iter().enumerate() {
-        sources.push(read(network, files, index, traffic)?);
+        let mut source = read(network, files, index, traffic)?;
+        if let Read::Sampled(process, sizes) = &mut source {
+            process.duration = workload::span(process, hosts_of(demands, index), sizes);
+            spans.insert(index, process.duration);
+        }
+        sources.push(source);
     }
     let mut all = Vec::new();
     let mut arrivals = 0;
@@ -58,8 +69,7 @@ pub(crate) fn draft(
                         traffic,
                         path: &path,
                     };
-                    let hosts = demands.get(&traffic).map_or(&[][..], |it| &it.hosts);
-                    let process = (*process, hosts);
+                    let process = (process, hosts_of(demands, traffic));
                     let sampled = workload::sample(network, process, sizes, sampling, room)?;
                     arrivals += count(sampled.arrivals);
                     kept += count(sampled.drafts.len());
@@ -79,7 +89,12 @@ pub(crate) fn draft(
         flows: all,
         arrivals,
         kept,
+        spans,
     })
+}
+
+fn hosts_of(demands: &Demands, traffic: usize) -> &[Demand] {
+    demands.get(&traffic).map_or(&[], |it| &it.hosts)
 }
 
 fn count(flows: usize) -> u64 {
@@ -190,17 +205,17 @@ enum Sender {
 
 /// Flows of one entry in the scenario's `traffic`: an arrival process with its size distribution, or flows from a list
 /// or file.
-enum Read<'a> {
-    Sampled(&'a FlowProcess, SizeCdf),
+enum Read {
+    Sampled(FlowProcess, SizeCdf),
     Listed(Vec<Draft>),
 }
 
-fn read<'a>(
+fn read(
     network: &Network,
     files: &Files,
     index: usize,
-    traffic: &'a Traffic,
-) -> Result<Read<'a>, PlanError> {
+    traffic: &Traffic,
+) -> Result<Read, PlanError> {
     let path = format!("traffic[{index}]");
     let text = |path: String, file: &String| {
         let text = files.get(file).ok_or_else(|| PlanError::MissingFile {
@@ -215,7 +230,7 @@ fn read<'a>(
             let (path, text) = text(format!("{path}.{}.sizes", traffic.key()), sizes)?;
             let cdf =
                 SizeCdf::parse(sizes, text).map_err(|source| PlanError::File { path, source })?;
-            Ok(Read::Sampled(process, cdf))
+            Ok(Read::Sampled(process.clone(), cdf))
         }
         Traffic::Flows(specs) => drafts::listed(network, &path, specs).map(Read::Listed),
         Traffic::FlowFile { path: file } => {

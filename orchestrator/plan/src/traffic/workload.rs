@@ -5,6 +5,8 @@
 //! uniformly chosen destination datacenter. With a demand matrix, every pair of a sending host and a destination
 //! datacenter is a source of its own.
 //!
+//! `target_flows` ends the arrivals sooner, so that networks of different rates have runs of similar size.
+//!
 //! `max_flows` keeps a subset of the arrivals, spread over the whole duration. The load is reduced by the share of
 //! dropped flows, and the plan warns of it.
 
@@ -232,6 +234,16 @@ fn sources(
         }
     });
     sources.collect()
+}
+
+/// Returns the time span in which flows of `process` start: its duration, or less if its number of target flows arrives
+/// sooner on average.
+pub(crate) fn span(process: &FlowProcess, demands: &[Demand], sizes: &SizeCdf) -> Nanos {
+    let Some(target) = process.target_flows else {
+        return process.duration;
+    };
+    let rate: f64 = demands.iter().map(|it| 1.0 / mean_gap(it, sizes)).sum();
+    process.duration.min(nearest(float(target.into()) / rate))
 }
 
 /// Returns the mean gap between two flows of one host, in nanoseconds.

@@ -183,6 +183,28 @@ fn a_cap_thins_the_arrivals_over_the_whole_duration() {
     }
 }
 
+/// 30 % of 400 Gbit/s are 17,500 flows in 2 s, 1,750 in a tenth of it, ± 5 √1,750. They are the first ones of the whole
+/// duration, at the same load. A number that does not arrive in the duration changes nothing.
+#[test]
+fn enough_flows_end_the_duration_and_leave_the_load() {
+    let workload = "load: 0.3, duration: 2 s";
+    let all = common::plan(&two_dcs(workload));
+    let enough = common::plan(&two_dcs(&format!("{workload}, target_flows: 1750")));
+    let number = enough.flows.len();
+    assert!((1_541..=1_959).contains(&number), "{number}");
+    assert_eq!(in_order(&enough.flows, &all.flows[..number]), number);
+    let load = &enough.load;
+    assert_eq!(
+        (load.senders[0].requested_percent(), load.kept),
+        (30, load.arrivals)
+    );
+    assert!((27..=33).contains(&load.senders[0].offered_percent()));
+    let span = load.paper_duration_ns.get();
+    assert!((190_000_000..=210_000_000).contains(&span), "{span}");
+    let many = common::plan(&two_dcs(&format!("{workload}, target_flows: 100000")));
+    assert_eq!(many.flows, all.flows);
+}
+
 /// A random subset of Poisson arrivals is Poisson again, so its gaps are exponential. Every k-th arrival would be more
 /// regular, with fewer short gaps.
 #[test]

@@ -58,6 +58,10 @@ pub struct Workload {
     pub bursts: Maybe<Text<Nanos>>,
     /// Time span in which flows start, from the start of the run.
     pub duration: Text<Nanos>,
+    /// Number of flows that is enough: the duration ends when so many have arrived on average. The load stays as it is.
+    #[serde(default)]
+    #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_FLOWS))]
+    pub target_flows: Maybe<Text<u32>>,
     /// Maximum number of flows. If there are more arrivals, a random subset over the whole duration is kept, which
     /// lowers the load accordingly.
     #[serde(default)]
@@ -91,6 +95,10 @@ pub struct MatrixKeys {
     pub bursts: Maybe<Text<Nanos>>,
     /// Time span in which flows start, from the start of the run.
     pub duration: Text<Nanos>,
+    /// Number of flows that is enough, as in a workload.
+    #[serde(default)]
+    #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_FLOWS))]
+    pub target_flows: Maybe<Text<u32>>,
     /// Maximum number of flows. If there are more arrivals, a random subset over the whole duration is kept, which
     /// lowers all rates accordingly.
     #[serde(default)]

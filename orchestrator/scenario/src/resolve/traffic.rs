@@ -106,12 +106,14 @@ struct ProcessKeys<'a> {
     arrivals: &'a Maybe<Text<Arrivals>>,
     bursts: &'a Maybe<Text<Nanos>>,
     duration: &'a Text<Nanos>,
+    target_flows: &'a Maybe<Text<u32>>,
     max_flows: &'a Maybe<Text<u32>>,
 }
 
 fn process(context: &mut Context<'_>, raw: &ProcessKeys<'_>) -> FlowProcess {
-    let max_flows = raw.max_flows.as_ref().and_then(|text| {
+    let [target_flows, max_flows] = [raw.target_flows, raw.max_flows].map(|key| {
         let max = u32::try_from(limits::MAX_FLOWS).unwrap_or(u32::MAX);
+        let text = key.as_ref()?;
         context.within(text, 1..=max)
     });
     let duration = context.within(raw.duration, limits::MIN_INTERVAL..=limits::MAX_DURATION);
@@ -126,6 +128,7 @@ fn process(context: &mut Context<'_>, raw: &ProcessKeys<'_>) -> FlowProcess {
         arrivals,
         bursts,
         duration: duration.unwrap_or(Nanos::ZERO),
+        target_flows,
         max_flows,
     }
 }
@@ -149,6 +152,7 @@ fn matrix(
         arrivals: &raw.arrivals,
         bursts: &raw.bursts,
         duration: &raw.duration,
+        target_flows: &raw.target_flows,
         max_flows: &raw.max_flows,
     };
     let path = file(context, &raw.file);
@@ -168,6 +172,7 @@ fn workload(context: &mut Context<'_>, network: &IndexedTopology, raw: &raw::Wor
         arrivals: &raw.arrivals,
         bursts: &raw.bursts,
         duration: &raw.duration,
+        target_flows: &raw.target_flows,
         max_flows: &raw.max_flows,
     };
     Workload {
