@@ -135,14 +135,12 @@ fn samples(
     manifest: &Manifest,
     store: &Store,
 ) -> Result<BTreeMap<String, Samples>, Failure> {
-    let grid = manifest.grid().map_err(Failure::usage)?;
-    let cells = manifest.identities(&grid);
     let SweepResults {
         title,
         points,
         runs,
         ..
-    } = lab_sweep::results(manifest, &grid, store, &cells)?;
+    } = sweep::results(manifest, store)?;
     let paths = runs.into_iter().map(|run| (run.cell, run.path)).collect();
     let mut found = BTreeMap::new();
     for point in points.iter().filter(|point| !point.numbers.is_empty()) {

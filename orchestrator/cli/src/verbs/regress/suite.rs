@@ -65,7 +65,22 @@ impl LoadedSuite {
             let at = format!("{name}:{}", case.line);
             check_tag(&at, &suite.name, case)?;
             match &case.runs {
-                CaseRuns::Scenario { .. } => LoadedCase::of_scenario(&at, case, base, engine),
+                CaseRuns::Scenario {
+                    path,
+                    policies,
+                    repetitions,
+                } => {
+                    let overrides = Overrides {
+                        repetitions: *repetitions,
+                        policies: policies.clone(),
+                        ..Overrides::default()
+                    };
+                    let request = RunRequest {
+                        overrides,
+                        ..RunRequest::new(base.join(path), engine)
+                    };
+                    LoadedCase::of_scenario(&at, case, request)
+                }
                 CaseRuns::Sweep { .. } if engine == Engine::Kernel => {
                     Err(Failure::usage(format_args!(
                         "{at}: the cells of a sweep are simulated (hint: leave out `--engine kernel`)"
@@ -161,32 +176,16 @@ impl LoadedSuite {
 
 impl LoadedCase {
     /// Reads the scenario of a case and checks the names that the case's assertions use.
-    fn of_scenario(at: &str, case: &Case, base: &Path, engine: Engine) -> Result<Self, Failure> {
-        let CaseRuns::Scenario {
-            path,
-            policies,
-            repetitions,
-        } = &case.runs
-        else {
-            unreachable!("the case has a scenario")
-        };
-        let path = base.join(path);
-        let scenario = load::load(&path)?.scenario;
-        check_names(at, case, &scenario, &path.display().to_string())?;
-        let request = RunRequest {
-            overrides: Overrides {
-                repetitions: *repetitions,
-                policies: policies.clone(),
-                ..Overrides::default()
-            },
-            ..RunRequest::new(path, engine)
-        };
+    fn of_scenario(at: &str, case: &Case, request: RunRequest) -> Result<Self, Failure> {
+        let scenario = load::load(&request.scenario)?.scenario;
+        check_names(at, case, &scenario, &request.scenario.display().to_string())?;
+        let policies = request.overrides.policies.clone();
         let wanted = Wanted::new_run(case.name.clone(), request);
         Ok(Self {
             name: case.name.clone(),
             runs: LoadedRuns::Scenario(Box::new(wanted)),
-            expectations: expectations(case, &scenario, policies),
-            gauges: gauges_of(run_of(&scenario, policies)),
+            expectations: expectations(case, &scenario, &policies),
+            gauges: gauges_of(run_of(&scenario, &policies)),
         })
     }
 

@@ -9,7 +9,7 @@ use lab_scenario::{
     Axis, Files, PolicySpec, Scenario, Setting, Sweep, SweepRecords, SweepTrains, WrittenOut,
     is_sweep, parse_sweep,
 };
-use lab_sweep::{BaseScenario, Manifest, Store};
+use lab_sweep::{BaseScenario, Manifest, Store, SweepResults};
 
 use crate::{
     args::{RecordsArg, SweepArgs, TrainsArg},
@@ -194,6 +194,13 @@ pub fn stored(store: &Store) -> Result<Manifest, Failure> {
             store.dir().display()
         ))
     })
+}
+
+/// Reads the results of a sweep from its directory.
+pub fn results<'a>(manifest: &'a Manifest, store: &Store) -> Result<SweepResults<'a>, Failure> {
+    let grid = manifest.grid().map_err(Failure::usage)?;
+    let cells = manifest.identities(&grid);
+    Ok(lab_sweep::results(manifest, &grid, store, &cells)?)
 }
 
 /// Returns the version of this program: its commit and, if it was built with uncommitted changes, the hash of its file.

@@ -28,7 +28,7 @@ use lab_sweep::{CellQueue, Grid, Manifest, Store, SweepResults};
 
 pub use self::{
     cell::{cell, loaded},
-    define::manifest,
+    define::{manifest, results},
     slurm::task,
 };
 use self::{

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use lab_reports::{survey::SurveyAnswer, sweep::CellNumbers};
-use lab_sweep::{Manifest, Store, SweepResults};
+use lab_sweep::{Store, SweepResults};
 
-use super::define;
+use super::define::{self, results};
 use crate::{
     args::SurveyArgs,
     caller,
@@ -58,11 +58,4 @@ fn cells_by_packets(dir: &Path) -> Result<Vec<CellNumbers>, Failure> {
     }
     let points = results(&manifest, &store)?.points.into_iter();
     Ok(points.flat_map(|point| point.numbers).collect())
-}
-
-/// Reads the results of a sweep from its directory.
-fn results<'a>(manifest: &'a Manifest, store: &Store) -> Result<SweepResults<'a>, Failure> {
-    let grid = manifest.grid().map_err(Failure::usage)?;
-    let cells = manifest.identities(&grid);
-    Ok(lab_sweep::results(manifest, &grid, store, &cells)?)
 }
