@@ -1,12 +1,12 @@
 //! Routes: paths regardless of direction.
 
-use lab_records::{DcPath, LinkInfo, RunInfo};
+use lab_records::{DcNames, DcPath, LinkInfo, RunInfo};
 use lab_units::{Nanos, Twin};
 
 /// Network of datacenters and links, which maps paths (directed) to routes (undirected).
 pub struct Routes {
     /// Names of the datacenters, in the order of the plan.
-    dcs: Vec<String>,
+    dcs: DcNames,
     links: Vec<LinkInfo>,
 }
 
@@ -25,7 +25,7 @@ impl Routes {
     /// Returns the network that `info` describes.
     pub fn new(info: &RunInfo) -> Self {
         Self {
-            dcs: info.dcs.iter().map(|dc| dc.name.clone()).collect(),
+            dcs: info.dcs.iter().map(|dc| dc.name.as_str()).collect(),
             links: info.links.clone(),
         }
     }
@@ -46,21 +46,20 @@ impl Routes {
 
     /// Returns the route of `path`.
     pub fn of_path(&self, path: &DcPath) -> UndirectedRoute {
-        let names: Vec<&str> = self.dcs.iter().map(String::as_str).collect();
-        let Some(steps) = path.steps(&names) else {
+        let Some(steps) = path.steps(&self.dcs) else {
             return UndirectedRoute {
                 text: path.to_string(),
                 hops: Vec::new(),
                 twins: Vec::new(),
             };
         };
-        let mut hops: Vec<&str> = steps.iter().map(|(dc, _)| *dc).collect();
-        let mut twins: Vec<Twin> = steps.iter().skip(1).map(|(_, twin)| *twin).collect();
-        let position = |hop: Option<&&str>| names.iter().position(|name| Some(name) == hop);
-        if position(hops.first()) > position(hops.last()) {
-            hops.reverse();
+        let mut positions: Vec<usize> = steps.iter().map(|&(dc, _)| dc).collect();
+        let mut twins: Vec<Twin> = steps.iter().skip(1).map(|&(_, twin)| twin).collect();
+        if positions.first() > positions.last() {
+            positions.reverse();
             twins.reverse();
         }
+        let hops: Vec<&str> = positions.iter().map(|&dc| self.dcs.name(dc)).collect();
         let places = [Twin::FIRST].into_iter().chain(twins.iter().copied());
         let shown = hops.iter().zip(places);
         UndirectedRoute {

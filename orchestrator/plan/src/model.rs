@@ -360,8 +360,14 @@ impl Switch {
     /// Returns the paths to a datacenter; `None` if the datacenter has no hosts or is the switch's own.
     #[must_use]
     pub fn towards(&self, dc: DcId) -> Option<&Destination> {
+        self.destinations.get(self.row(dc)?)
+    }
+
+    /// Returns the index of a datacenter in `destinations`; `None` if it has no hosts or is the switch's own.
+    #[must_use]
+    pub fn row(&self, dc: DcId) -> Option<usize> {
         let row = self.destinations.binary_search_by_key(&dc, |row| row.dc);
-        self.destinations.get(row.ok()?)
+        row.ok()
     }
 }
 

@@ -42,7 +42,7 @@ impl RowBatch {
     pub fn write(&self, writer: &mut RunWriter) -> Result<(), RecordsError> {
         writer.append(&self.decisions)?;
         writer.append(&self.links)?;
-        writer.append(&self.paths)?;
+        writer.append_paths(&self.paths)?;
         writer.append(&self.pfc)?;
         writer.append(&self.ports)?;
         writer.append(&self.queues)?;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::AddAssign};
 use lab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::{Conduct, Evidence, FlowFields, FlowRow, LiveChange, UtcTime};
+use crate::{Conduct, Evidence, FlowFields, LiveChange, UtcTime};
 
 /// Facts that the engine reports at the end of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,13 +120,13 @@ pub struct FlowCounts {
 }
 
 impl FlowCounts {
-    /// Counts `flow` by its outcome.
-    pub fn add(&mut self, flow: FlowFields<'_>) {
+    /// Counts `flow`, whose data took this number of paths, by its outcome.
+    pub fn add(&mut self, flow: FlowFields<'_>, paths: u32) {
         let is_finished = flow.status.is_finished();
         self.flows += 1;
         self.finished += u64::from(is_finished);
         self.unfinished += u64::from(!is_finished);
-        self.below_one += u64::from(flow.is_too_fast());
+        self.below_one += u64::from(flow.is_too_fast(paths));
     }
 }
 
@@ -136,13 +136,5 @@ impl AddAssign for FlowCounts {
         self.finished += other.finished;
         self.unfinished += other.unfinished;
         self.below_one += other.below_one;
-    }
-}
-
-impl<'a> FromIterator<&'a FlowRow> for FlowCounts {
-    fn from_iter<I: IntoIterator<Item = &'a FlowRow>>(rows: I) -> Self {
-        let mut counts = Self::default();
-        rows.into_iter().for_each(|row| counts.add(row.fields()));
-        counts
     }
 }

@@ -8,8 +8,8 @@ use std::{
 };
 
 use crate::{
-    DecisionRow, FlowCounts, FlowRow, LinkRow, Outcome, QueueRow, Row, RunEnd, RunFile, RunInfo,
-    UtcTime, Verdict, create_run_dir,
+    DecisionRow, FlowCounts, FlowRow, LinkRow, Outcome, PathCounts, PathRow, QueueRow, Row, RunEnd,
+    RunFile, RunInfo, UtcTime, Verdict, create_run_dir,
     directory::FORMAT_VERSION,
     error::{Operation, RecordsError},
     mirror::{Mirror, TableFile},
@@ -25,6 +25,8 @@ pub struct RunWriter {
     dir: PathBuf,
     file: RunFile,
     counts: FlowCounts,
+    /// Paths of the re-routed flows so far.
+    paths: PathCounts,
     large_table: u64,
     tables: BTreeMap<&'static str, TableWriter>,
     mirror: Mirror,
@@ -59,6 +61,7 @@ impl RunWriter {
             tables: BTreeMap::new(),
             mirror: Mirror::default(),
             counts: FlowCounts::default(),
+            paths: PathCounts::default(),
             large_table: LARGE_TABLE_ROWS,
             file: RunFile {
                 format: FORMAT_VERSION,
@@ -95,18 +98,29 @@ impl RunWriter {
         self.mirror.set(Box::new(append));
     }
 
-    /// Appends a flow to the table of flows, and counts it for the verdict.
+    /// Appends a flow to the table of flows, and counts it for the verdict. The paths of a re-routed flow come before,
+    /// by [`RunWriter::append_paths`].
     ///
     /// # Errors
     /// If the row cannot be written.
     pub fn append_flow(&mut self, row: &FlowRow) -> Result<(), RecordsError> {
         self.table::<FlowRow>()?.append(std::slice::from_ref(row))?;
-        self.counts.add(row.fields());
+        let fields = row.fields();
+        self.counts.add(fields, self.paths.of(fields));
         Ok(())
     }
 
-    /// Appends rows to their table; a table that is not [`Row::REQUIRED`] is created with its first row. Flows must be
-    /// appended by [`RunWriter::append_flow`].
+    /// Appends the paths of re-routed flows, all those of a flow before the flow itself.
+    ///
+    /// # Errors
+    /// If the table cannot be created or a row cannot be written.
+    pub fn append_paths(&mut self, rows: &[PathRow]) -> Result<(), RecordsError> {
+        rows.iter().for_each(|row| self.paths.add(row));
+        self.append(rows)
+    }
+
+    /// Appends rows to their table; a table that is not [`Row::REQUIRED`] is created with its first row. Flows and paths
+    /// must be appended by [`RunWriter::append_flow`] and [`RunWriter::append_paths`].
     ///
     /// # Errors
     /// If the table cannot be created or a row cannot be written.

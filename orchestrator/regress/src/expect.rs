@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use lab_records::{DcNames, DcPath};
 use lab_reports::{
     Interval, Statistic,
     check::{Check, Judgement},
@@ -247,7 +248,7 @@ fn uses(
     share: f64,
     samples: &Samples,
 ) -> Judged {
-    let dcs: Vec<&str> = samples.info.dcs.iter().map(|dc| dc.name.as_str()).collect();
+    let dcs: DcNames = samples.info.dcs.iter().map(|dc| dc.name.as_str()).collect();
     let mut verdict = Judgement::Pass;
     let mut least = None;
     let mut details = Vec::new();
@@ -255,9 +256,9 @@ fn uses(
     for policy in samples.policies.iter().filter(asked) {
         let paths = policy.paths.get(&(from.clone(), to.clone()));
         let known: Vec<_> = paths.into_iter().flatten().flatten().collect();
-        let crosses = |path: &&&lab_records::DcPath| {
-            let hops = path.hops(&dcs).unwrap_or_default();
-            hops.contains(&via.as_str())
+        let crosses = |path: &&&DcPath| {
+            let steps = path.steps(&dcs).unwrap_or_default();
+            steps.iter().any(|&(dc, _)| dcs.name(dc) == via)
         };
         let crossing = known.iter().filter(crosses).count();
         let found = float(crossing as u64) / float(known.len() as u64);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{DcPath, FlowCounts, FlowFields, RecordsError, RunInfo};
+use lab_records::{DcPath, FlowCounts, FlowFields, PathCounts, PathRow, RecordsError, RunInfo};
 use lab_reports::facts::RunFacts;
 
 /// Flows of a run, grouped by policy.
@@ -46,7 +46,9 @@ impl Samples {
                 ..PolicySamples::default()
             })
             .collect();
-        run.visit_measured(|policy, fields| policies[policy].add(fields))?;
+        let mut paths = PathCounts::default();
+        run.visit(|row: PathRow| paths.add(&row))?;
+        run.visit_measured(|policy, fields| policies[policy].add(fields, paths.of(fields)))?;
         let repetitions = policies
             .iter_mut()
             .flat_map(|it| it.repetitions.values_mut());
@@ -109,8 +111,8 @@ impl PolicySamples {
         !other.repetitions.is_empty() && other.repetitions.values().all(is_known)
     }
 
-    fn add(&mut self, flow: FlowFields<'_>) {
-        self.counts.add(flow);
+    fn add(&mut self, flow: FlowFields<'_>, paths: u32) {
+        self.counts.add(flow, paths);
         if let Some(slowdown) = flow.slowdown {
             let repetition = self.repetitions.entry(flow.repetition).or_default();
             repetition.push(slowdown);

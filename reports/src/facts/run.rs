@@ -226,7 +226,8 @@ mod tests {
 
             let run = RunFacts::open(files.path()).unwrap();
             let mut counts = FlowCounts::default();
-            run.visit_measured(|_, fields| counts.add(fields)).unwrap();
+            run.visit_measured(|_, fields| counts.add(fields, 1))
+                .unwrap();
             assert_eq!(run.doubts(), reasons);
             assert_eq!(run.stored_verdict(), run.verdict_of_rows(&counts));
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{DcPath, RunInfo};
+use lab_records::{DcNames, DcPath, RunInfo};
 use serde::Serialize;
 
 use super::{
@@ -90,7 +90,7 @@ fn row(
 }
 
 fn place<'a>(flows: &'a Flows, info: &RunInfo, flow: &'a Recorded) -> Placed<'a> {
-    let dcs: Vec<&str> = info.dcs.iter().map(|dc| dc.name.as_str()).collect();
+    let dcs: DcNames = info.dcs.iter().map(|dc| dc.name.as_str()).collect();
     let path = flow.path.map(|path| flows.names.text(path));
     Placed {
         policy: &flows.policies[flow.key.policy],
@@ -101,12 +101,13 @@ fn place<'a>(flows: &'a Flows, info: &RunInfo, flow: &'a Recorded) -> Placed<'a>
 
 /// Returns the links on the path with the text `path`, each as its datacenter and its next hop; empty if the text is not a
 /// path over `dcs`.
-fn links(path: &str, dcs: &[&str]) -> Vec<[String; 2]> {
+fn links(path: &str, dcs: &DcNames) -> Vec<[String; 2]> {
     let steps = DcPath::new([path]).steps(dcs).unwrap_or_default();
     let pairs = steps.windows(2);
     pairs
         .map(|pair| {
             let [(from, _), (to, twin)] = [pair[0], pair[1]];
+            let [from, to] = [from, to].map(|dc| dcs.name(dc));
             [from.to_owned(), format!("{to}{twin}")]
         })
         .collect()
@@ -164,7 +165,7 @@ fn bottleneck(
 /// Counts the other flows of the run whose data crossed the link `hop`, given by its datacenter and its next hop, while
 /// `flow` ran.
 fn others(flows: &Flows, index: usize, info: &RunInfo, flow: &Recorded, hop: &[String; 2]) -> u64 {
-    let dcs: Vec<&str> = info.dcs.iter().map(|dc| dc.name.as_str()).collect();
+    let dcs: DcNames = info.dcs.iter().map(|dc| dc.name.as_str()).collect();
     let mut crosses: BTreeMap<u32, bool> = BTreeMap::new();
     let mut count = 0;
     for other in &flows.runs[index] {

@@ -5,7 +5,9 @@ use std::{
     iter, thread,
 };
 
-use lab_records::{FlowCounts, FlowFields, FlowRow, PathRow, RecordsError, RunInfo, WholeFlow};
+use lab_records::{
+    FlowCounts, FlowFields, FlowRow, PathCounts, PathRow, RecordsError, RunInfo, WholeFlow,
+};
 use lab_units::{Bytes, FlowId, Nanos};
 
 use super::{
@@ -76,6 +78,8 @@ struct Reader<'a> {
     info: &'a RunInfo,
     flows: Flows,
     routes: RouteNumbers<'a>,
+    /// Paths of the re-routed flows.
+    paths: PathCounts,
     pairs: Pairs,
     /// Flows that the report page lists, by policy.
     chosen: Vec<Chosen>,
@@ -110,14 +114,20 @@ impl Flows {
                 has_choice: Vec::new(),
             },
             routes: RouteNumbers::new(routes),
+            paths: PathCounts::default(),
             pairs: Pairs::default(),
             chosen: (0..count).map(|_| chosen()).collect(),
             unfinished: Unfinished::of(run),
             policy: 0,
         };
+        let mut rerouted = Vec::new();
+        run.visit(|row: PathRow| {
+            reader.paths.add(&row);
+            rerouted.push(row);
+        })?;
         run.visit_flows(|flow, row| reader.add(flow, row))?;
         reader.flows.first_routes = reader.routes.count();
-        run.visit(|row: PathRow| reader.add_path(&row))?;
+        rerouted.iter().for_each(|row| reader.add_path(row));
         reader.flows.extent.read_counters(run)?;
         Ok(reader.finish())
     }
@@ -339,7 +349,8 @@ impl Reader<'_> {
             let policy = flows.policies.iter().position(|it| *it == flow.policy);
             self.policy = policy.expect("records are read with rows of the run's policies only");
         }
-        flows.recorded[self.policy].add(flow);
+        let paths = self.paths.of(flow);
+        flows.recorded[self.policy].add(flow, paths);
         flows.extent.flow(self.policy, flow);
         flows.max_lateness = flows.max_lateness.max(flow.launch_lateness_ns);
         flows.max_resolution = flows.max_resolution.max(flow.emu_fct_resolution_ns);
@@ -361,7 +372,7 @@ impl Reader<'_> {
                 .extend(has_choice.then_some(least));
         }
         if is_measured && has_choice {
-            of.with_choice.counts.add(flow);
+            of.with_choice.counts.add(flow, paths);
         }
         let flows_of_policy = if is_measured {
             &mut of.flows
@@ -382,7 +393,7 @@ impl Reader<'_> {
         if !is_measured {
             return Ok(());
         }
-        flows.counts[self.policy].add(flow);
+        flows.counts[self.policy].add(flow, paths);
         self.chosen[self.policy].add(badness(flow), || row.read())
     }
 
@@ -624,12 +635,12 @@ mod tests {
         };
         let info = testing::info();
         let run = testing::run(&info, |writer| {
-            writer.append_flow(&on(0))?;
-            writer.append_flow(&on(1))?;
-            writer.append(&[
+            writer.append_paths(&[
                 path(&["dc1", "dc2", "dc3"], 300),
                 path(&["dc1", "dc3"], 700),
-            ])
+            ])?;
+            writer.append_flow(&on(0))?;
+            writer.append_flow(&on(1))
         });
         let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap();
         let share = |route: &str, flows, bytes| RouteShare {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab_plan::{Concurrency, model::Plan};
-use lab_records::{FlowRow, RepetitionEnds};
+use lab_records::{DcNames, FlowRow, RepetitionEnds};
 use lab_units::{Nanos, Twin};
 
 use super::share::count;
@@ -12,7 +12,7 @@ use super::share::count;
 #[derive(Default)]
 pub(super) struct Flows {
     /// Names of the datacenters.
-    dcs: Vec<String>,
+    dcs: DcNames,
     flows: Vec<Seen>,
     /// Index of each path, by the path's text.
     paths: BTreeMap<String, usize>,
@@ -34,7 +34,7 @@ struct Seen {
 impl Flows {
     pub fn new(plan: &Plan) -> Self {
         Self {
-            dcs: plan.dcs.iter().map(|dc| dc.name.clone()).collect(),
+            dcs: plan.dcs.iter().map(|dc| dc.name.as_str()).collect(),
             ..Self::default()
         }
     }
@@ -48,13 +48,11 @@ impl Flows {
             if let Some(&known) = self.paths.get(path.as_str()) {
                 return known;
             }
-            let names: Vec<&str> = self.dcs.iter().map(String::as_str).collect();
-            let position = |name: &str| names.iter().position(|other| *other == name);
-            let steps = path.steps(&names).unwrap_or_default();
+            let steps = path.steps(&self.dcs).unwrap_or_default();
             let pairs = steps.windows(2);
-            let links = pairs.filter_map(|pair| {
+            let links = pairs.map(|pair| {
                 let [(from, _), (to, twin)] = [pair[0], pair[1]];
-                Some((position(from)?, position(to)?, twin))
+                (from, to, twin)
             });
             self.links.push(links.collect());
             self.paths
@@ -188,7 +186,7 @@ mod tests {
             ..sample::flow("ecmp")
         };
         let mut flows = Flows {
-            dcs: ["dc1", "dc2", "dc3"].map(str::to_owned).into(),
+            dcs: ["dc1", "dc2", "dc3"].into_iter().collect(),
             ..Flows::default()
         };
         let mut ends = RepetitionEnds::default();

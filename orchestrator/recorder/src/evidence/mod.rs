@@ -36,8 +36,9 @@ use lab_plan::{
     model::{Plan, PolicyPlan, PolicyRun},
 };
 use lab_records::{
-    ArrivalUse, DecisionRow, EngineInfo, Evidence, FlowRow, HashCounts, LinkRow, Mechanism, Met,
-    PolicyEvidence, RecordsError, RepetitionEnds, RunDir, RunInfo, SplitRow, SwitchRow,
+    ArrivalUse, DcNames, DecisionRow, EngineInfo, Evidence, FlowRow, HashCounts, LinkRow,
+    Mechanism, Met, PolicyEvidence, RecordsError, RepetitionEnds, RunDir, RunInfo, SplitRow,
+    SwitchRow,
 };
 use lab_units::DcId;
 
@@ -76,6 +77,8 @@ pub fn evidence(plan: &Plan, run: &Path) -> Result<Evidence, RecordsError> {
 /// splits before decisions.
 struct Witness<'a> {
     plan: &'a Plan,
+    /// Names of the datacenters, in the plan's order.
+    dcs: DcNames,
     info: &'a RunInfo,
     outages: Outages,
     policies: Vec<PolicyWitness<'a>>,
@@ -136,6 +139,7 @@ impl<'a> Witness<'a> {
         };
         Self {
             plan,
+            dcs: plan.dcs.iter().map(|dc| dc.name.as_str()).collect(),
             info,
             outages: Outages::new(plan),
             policies: plan.policies.iter().map(policy).collect(),
@@ -167,11 +171,13 @@ impl<'a> Witness<'a> {
 
     fn split(&mut self, row: &SplitRow) {
         let plan = self.plan;
-        if let Some(policy) = self.policy(&row.policy) {
+        let dcs = &self.dcs;
+        let mut policies = self.policies.iter_mut();
+        if let Some(policy) = policies.find(|policy| policy.run.label == row.policy) {
             let is_local = matches!(policy.run.policy, PolicyPlan::Trained(_));
             policy
                 .splits
-                .add(row, is_local, || provisioned(plan, policy.run, row));
+                .add(row, is_local, || provisioned(plan, dcs, policy.run, row));
         }
     }
 
@@ -190,7 +196,7 @@ impl<'a> Witness<'a> {
             policy.failovers.decide(row);
             policy.crashes.decide(row);
         }
-        let Some(choice) = DataDecision::of(plan, row) else {
+        let Some(choice) = DataDecision::of(plan, &self.dcs, row) else {
             return;
         };
         if let Some(policy) = self.policy(&row.policy) {
@@ -352,7 +358,7 @@ struct DataDecision<'a> {
 }
 
 impl<'a> DataDecision<'a> {
-    fn of(plan: &Plan, row: &'a DecisionRow) -> Option<Self> {
+    fn of(plan: &Plan, dcs: &DcNames, row: &'a DecisionRow) -> Option<Self> {
         let id = row.flow_id?;
         let flow = plan.flows.get(id.index())?;
         let src = &plan.nodes[flow.src.index()];
@@ -370,16 +376,9 @@ impl<'a> DataDecision<'a> {
         if !is_data || row.candidates.len() < 2 {
             return None;
         }
-        let dc = DcId::from_index(plan.dcs.iter().position(|dc| dc.name == row.switch)?)?;
-        let is_of_dc = |node: lab_units::NodeId| plan.nodes[node.index()].dc == dc;
-        let switch = plan
-            .switches
-            .iter()
-            .position(|switch| is_of_dc(switch.node))?;
-        let destination = plan.switches[switch]
-            .destinations
-            .iter()
-            .position(|row| row.dc == dst.dc)?;
+        let switch = dcs.position(&row.switch)?;
+        let dc = DcId::from_index(switch)?;
+        let destination = plan.switches[switch].row(dst.dc)?;
         let again = [Trigger::Failover, Trigger::FlowAgeing];
         let is_again = again.map(|trigger| trigger.reason(Rule::Hash) == row.reason);
         Some(Self {
@@ -394,16 +393,10 @@ impl<'a> DataDecision<'a> {
 }
 
 /// Returns, by next datacenter, the hash buckets that a switch had before its first traffic-engineering split.
-fn provisioned(plan: &Plan, run: &PolicyRun, row: &SplitRow) -> Option<Vec<u16>> {
-    let name = |dc: DcId| plan.dcs[dc.index()].name.as_str();
-    let switch = plan
-        .switches
-        .iter()
-        .position(|switch| name(plan.nodes[switch.node.index()].dc) == row.switch)?;
-    let destination = plan.switches[switch]
-        .destinations
-        .iter()
-        .position(|destination| name(destination.dc) == row.to_dc)?;
+fn provisioned(plan: &Plan, dcs: &DcNames, run: &PolicyRun, row: &SplitRow) -> Option<Vec<u16>> {
+    let switch = dcs.position(&row.switch)?;
+    let to_dc = DcId::from_index(dcs.position(&row.to_dc)?)?;
+    let destination = plan.switches[switch].row(to_dc)?;
     let candidates = &plan.switches[switch].destinations[destination].candidates;
     let buckets = 0..candidates.len();
     Some(

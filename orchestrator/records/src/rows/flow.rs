@@ -1,14 +1,12 @@
 //! Rows of flows.
 
-use std::fmt;
-
-use lab_units::{Bytes, FlowId, Nanos, Twin};
+use lab_units::{Bytes, FlowId, Nanos};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{Error, Unexpected},
 };
 
-use super::{fields, row};
+use super::{DcPath, fields, row};
 use crate::Semantics;
 
 row! {
@@ -192,19 +190,23 @@ impl FlowFields<'_> {
         "emu_fct_resolution_ns",
     ];
 
-    /// Returns true if the FCT is less than the ideal FCT by more than its maximum error.
+    /// Returns true if the FCT is shorter than data on this number of paths can take, by more than its maximum error.
+    ///
+    /// On one path, data take the ideal FCT at least. A re-routed flow can be faster, because the packets that wait on
+    /// its earlier path leave while the next path sends too. But one of the paths carries at least 1 ÷ `paths` of the
+    /// bytes, and takes at least as much of the ideal FCT.
     ///
     /// Always false with the artifact's semantics, where such an FCT is not an error: the authors' ideal FCT assumes
     /// full packets on the path with the least delay, but a flow may have smaller packets or take a path with more
     /// capacity.
     #[must_use]
-    pub fn is_too_fast(&self) -> bool {
+    pub fn is_too_fast(&self, paths: u32) -> bool {
         let known_to = self.emu_fct_resolution_ns.unwrap_or(Nanos::ZERO);
         let known_to = FlowRow::slowdown_of(known_to, self.emu_ideal_fct_ns).unwrap_or(0.0);
         self.semantics != Some(Semantics::Artifact)
             && self
                 .slowdown
-                .is_some_and(|slowdown| slowdown + known_to < 1.0)
+                .is_some_and(|slowdown| (slowdown + known_to) * f64::from(paths) < 1.0)
     }
 }
 
@@ -250,106 +252,11 @@ impl FlowStatus {
     }
 }
 
-/// Datacenters on a path, from first to last, such as `dc1-dc4-dc8`. A datacenter that is reached over the second of
-/// parallel links is followed by the link's place: `dc1-dc4_2-dc8`.
-#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct DcPath(String);
-
-impl DcPath {
-    /// Creates the path over `dcs`, in this order.
-    #[must_use]
-    pub fn new<I: IntoIterator<Item: AsRef<str>>>(dcs: I) -> Self {
-        let mut text = String::new();
-        for dc in dcs {
-            if !text.is_empty() {
-                text.push('-');
-            }
-            text.push_str(dc.as_ref());
-        }
-        Self(text)
-    }
-
-    /// Returns the path's text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Splits the path into datacenters, given the names of all datacenters `dcs`; `None` if the text is not a path
-    /// over `dcs`.
-    #[must_use]
-    pub fn hops<'a>(&self, dcs: &[&'a str]) -> Option<Vec<&'a str>> {
-        let steps = self.steps(dcs)?.into_iter();
-        Some(steps.map(|(dc, _)| dc).collect())
-    }
-
-    /// Splits the path into datacenters, each with the place among parallel links of the link that leads to it, given the
-    /// names of all datacenters `dcs`; `None` if the text is not a path over `dcs`.
-    ///
-    /// A datacenter's name may contain `-`, so splitting the text at `-` would be wrong.
-    #[must_use]
-    pub fn steps<'a>(&self, dcs: &[&'a str]) -> Option<Vec<(&'a str, Twin)>> {
-        fn walk<'a>(rest: &str, dcs: &[&'a str], hops: &mut Vec<(&'a str, Twin)>) -> bool {
-            for dc in dcs {
-                let Some(after) = rest.strip_prefix(dc) else {
-                    continue;
-                };
-                let (place, after) = after.split_at(after.find('-').unwrap_or(after.len()));
-                let ("", twin) = Twin::split(place) else {
-                    continue;
-                };
-                hops.push((dc, twin));
-                if after.is_empty() {
-                    return true;
-                }
-                if let Some(after) = after.strip_prefix('-')
-                    && walk(after, dcs, hops)
-                {
-                    return true;
-                }
-                hops.pop();
-            }
-            false
-        }
-        let mut hops = Vec::new();
-        walk(&self.0, dcs, &mut hops).then_some(hops)
-    }
-}
-
-impl fmt::Display for DcPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-fields!(Text: DcPath, FlowStatus);
+fields!(Text: FlowStatus);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_is_split_at_known_names_not_at_every_dash() {
-        let path = DcPath::new(["a", "a-b", "b"]);
-        assert_eq!(path.as_str(), "a-a-b-b");
-        assert_eq!(path.hops(&["a-b", "b"]), None);
-        assert_eq!(path.hops(&["a-b", "a", "b"]), Some(vec!["a", "a-b", "b"]));
-    }
-
-    #[test]
-    fn a_step_over_a_parallel_link_has_its_place() {
-        let path = DcPath::new(["a", "b_2", "b1", "a_10"]);
-        let steps = [("a", 0), ("b", 1), ("b1", 0), ("a", 9)].map(|(dc, place)| (dc, Twin(place)));
-        assert_eq!(path.steps(&["a", "b", "b1"]), Some(steps.to_vec()));
-        assert_eq!(
-            path.hops(&["a", "b", "b1"]),
-            Some(vec!["a", "b", "b1", "a"])
-        );
-        for other in ["a-b_1", "a-b_", "a_2x-b", "a-_2"] {
-            assert_eq!(DcPath::new([other]).steps(&["a", "b"]), None, "{other}");
-        }
-    }
 
     #[test]
     fn a_slowdown_under_one_is_kept() {

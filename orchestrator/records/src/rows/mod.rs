@@ -6,6 +6,7 @@
 
 mod certificate;
 mod counters;
+mod dc_path;
 mod events;
 mod flow;
 mod history;
@@ -23,10 +24,11 @@ use serde::{
 use crate::Semantics;
 pub use certificate::CertifiedRow;
 pub use counters::{LinkRow, PortRow, QueueRow, RateRow, SwitchRow};
+pub use dc_path::{DcNames, DcPath};
 pub use events::{DecisionRow, PfcEvent, PfcRow, SplitRow, StoryEvent, StoryRow};
-pub use flow::{DcPath, FlowFields, FlowRow, FlowStatus};
+pub use flow::{FlowFields, FlowRow, FlowStatus};
 pub use history::HistoryRow;
-pub use path::PathRow;
+pub use path::{PathCounts, PathRow};
 
 /// Row type of one of a run's tables.
 pub trait Row: Serialize + DeserializeOwned {

@@ -1,8 +1,10 @@
 //! Rows of the paths that re-routed flows took.
 
+use std::collections::BTreeMap;
+
 use lab_units::{Bytes, FlowId};
 
-use super::{DcPath, row};
+use super::{DcPath, FlowFields, row};
 
 row! {
     /// One of several paths that a flow's data took.
@@ -23,5 +25,32 @@ row! {
         pub sent_bytes: Bytes,
         /// `sent_bytes` after scaling for emulation.
         pub emu_sent_bytes: Bytes,
+    }
+}
+
+/// Numbers of paths that re-routed flows took.
+#[derive(Debug, Default)]
+pub struct PathCounts {
+    /// Number of rows of each re-routed flow, by policy, then by repetition and flow.
+    rows: BTreeMap<String, BTreeMap<(u32, FlowId), u32>>,
+}
+
+impl PathCounts {
+    /// Counts the path of `row`.
+    pub fn add(&mut self, row: &PathRow) {
+        let flow = (row.repetition, row.flow_id);
+        let flows = match self.rows.get_mut(&row.policy) {
+            Some(flows) => flows,
+            None => self.rows.entry(row.policy.clone()).or_default(),
+        };
+        *flows.entry(flow).or_default() += 1;
+    }
+
+    /// Returns the number of paths that `flow`'s data took: 1 for a flow that was never re-routed.
+    #[must_use]
+    pub fn of(&self, flow: FlowFields<'_>) -> u32 {
+        let flows = self.rows.get(flow.policy);
+        let paths = flows.and_then(|flows| flows.get(&(flow.repetition, flow.flow_id)));
+        paths.copied().unwrap_or(1)
     }
 }

@@ -3,13 +3,13 @@
 use std::{fs, path::Path, time::Duration};
 
 use lab_records::{
-    DecisionRow, FlowCounts, FlowRow, FlowStatus, LinkRow, Phase, QueueRow, ReasonCode,
-    RecordsError, RunDir, RunWriter, Semantics, Table, UtcTime, Verdict,
+    DcPath, DecisionRow, FlowCounts, FlowRow, FlowStatus, LinkRow, PathRow, Phase, QueueRow,
+    ReasonCode, RecordsError, RunDir, RunWriter, Semantics, Table, UtcTime, Verdict,
     directory::{self, PLAN_FILE, SCENARIO_FILE},
     point_latest, stamp,
 };
 use lab_sample::{end, flow, info, now};
-use lab_units::Nanos;
+use lab_units::{Bytes, FlowId, Nanos};
 
 /// Returns the row of a flow that timed out.
 fn unfinished(policy: &str) -> FlowRow {
@@ -31,6 +31,13 @@ fn results() -> tempfile::TempDir {
 
 fn create(results: &Path) -> RunWriter {
     RunWriter::create(results, now(), &info()).expect("a run directory")
+}
+
+/// Returns the counts of flows that were never re-routed.
+fn counted(rows: &[FlowRow]) -> FlowCounts {
+    let mut counts = FlowCounts::default();
+    rows.iter().for_each(|row| counts.add(row.fields(), 1));
+    counts
 }
 
 fn read_flows(dir: &Path) -> Table<FlowRow> {
@@ -106,7 +113,7 @@ fn rows_outlive_a_writer_that_dies() {
     let flows = run.flows().expect("flows");
     assert_eq!(flows.rows, [flow("ecmp")]);
     assert_eq!(run.outcome(), None);
-    let verdict = Verdict::of(run.info(), None, &flows.rows.iter().collect());
+    let verdict = Verdict::of(run.info(), None, &counted(&flows.rows));
     let reasons: Vec<_> = verdict
         .reasons
         .iter()
@@ -346,7 +353,7 @@ fn no_flow_beats_its_ideal_but_what_the_authors_code_takes_for_one() {
             slowdown: FlowRow::slowdown_of(fct, ideal),
             ..flow("ecmp")
         };
-        std::iter::once(&row).collect::<FlowCounts>().below_one
+        counted(&[row]).below_one
     };
     assert_eq!(below_one(Semantics::Artifact, 999_999), 0);
     assert_eq!(below_one(Semantics::Paper, 999_999), 1);
@@ -365,8 +372,40 @@ fn a_flow_is_not_too_fast_by_less_than_its_fct_is_known_to() {
             emu_fct_resolution_ns: Some(Nanos::new(known_to)),
             ..flow("lcmp")
         };
-        row.fields().is_too_fast()
+        row.fields().is_too_fast(1)
     };
     assert!(!is_too_fast(126_051));
     assert!(is_too_fast(16_000));
+}
+
+/// Two paths without delay, each with half of the packets, halve the ideal FCT; two paths cannot do more.
+#[test]
+fn a_flow_on_two_paths_is_too_fast_below_half_its_ideal_fct() {
+    let path = |via: &str| PathRow {
+        policy: "ucmp".to_owned(),
+        repetition: 0,
+        flow_id: FlowId(1),
+        path: DcPath::new(["dc1", via, "dc3"]),
+        sent_bytes: Bytes::new(5_000),
+        emu_sent_bytes: Bytes::new(5_000),
+    };
+    let too_fast = |policy: &str, repetition, id, slowdown| {
+        let results = results();
+        let mut writer = create(results.path());
+        let paths = [path("dc2"), path("dc4")];
+        writer.append_paths(&paths).expect("rows");
+        let row = FlowRow {
+            repetition,
+            flow_id: FlowId(id),
+            slowdown: Some(slowdown),
+            ..flow(policy)
+        };
+        writer.append_flow(&row).expect("a row");
+        writer.finish(end()).expect("the end").1.counts.below_one
+    };
+    assert_eq!(too_fast("ucmp", 0, 1, 0.51), 0, "two paths");
+    assert_eq!(too_fast("ucmp", 0, 1, 0.49), 1, "less than half");
+    assert_eq!(too_fast("ucmp", 0, 2, 0.99), 1, "another flow");
+    assert_eq!(too_fast("ucmp", 1, 1, 0.99), 1, "another repetition");
+    assert_eq!(too_fast("ecmp", 0, 1, 0.99), 1, "another policy");
 }
