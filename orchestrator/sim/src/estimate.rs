@@ -1,9 +1,8 @@
 //! Estimate of a simulation's size before it runs.
 
-use std::collections::BTreeMap;
-
 use lab_plan::{CcPlan, Flow, HostProfile, Plan, frame};
 use lab_units::{Bytes, DcId, NodeId};
+use rustc_hash::FxHashMap;
 
 use crate::{error::SimError, network::Network, semantics::rxe::MAX_NOT_ACKED, time::SimTime};
 
@@ -38,14 +37,14 @@ impl RepetitionCost {
         let mut trains: u64 = 0;
         let network = Network::new(plan)?;
         let until = until.unwrap_or(SimTime::MAX);
-        let mut lengths: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
+        let mut lengths = PathLengths::new(plan, &network);
+        let mut longest = 0;
         let mut estimate = Self::default();
         let is_counted =
             |flow: &&Flow| flow.repetition == repetition && SimTime::from(flow.start_ns) < until;
         for flow in plan.flows.iter().filter(is_counted) {
-            let links = *lengths
-                .entry((flow.src, flow.dst))
-                .or_insert_with(|| links_between(plan, &network, flow.src, flow.dst));
+            let links = lengths.between(flow.src, flow.dst);
+            longest = longest.max(links);
             let (packets, acks) = packets_of(plan, flow);
             estimate.flows += 1;
             estimate.data_packets = estimate.data_packets.saturating_add(packets);
@@ -56,7 +55,6 @@ impl RepetitionCost {
             let hops = units.saturating_mul(links);
             estimate.train_hops = estimate.train_hops.saturating_add(hops);
         }
-        let longest = lengths.into_values().max().unwrap_or(0);
         estimate.memory = memory(plan, &estimate, trains, longest.saturating_sub(1));
         Ok(estimate)
     }
@@ -79,23 +77,62 @@ fn packets_of(plan: &Plan, flow: &Flow) -> (u64, u64) {
     }
 }
 
-/// Returns the number of links on the least-delay path between two hosts; 0 without a path.
-fn links_between(plan: &Plan, network: &Network, src: NodeId, dst: NodeId) -> u64 {
-    let mut at = network.node(src);
-    let to = network.node(dst);
-    let mut links = 0;
-    while at != to && links <= plan.nodes.len() as u64 {
+/// Numbers of links on the least-delay paths between hosts.
+struct PathLengths<'a> {
+    plan: &'a Plan,
+    network: &'a Network,
+    /// Known lengths by the numbers of a node and of the receiving host. Paths to a host share their ends, so that of
+    /// most paths only the first links are unknown.
+    known: FxHashMap<(u32, u32), u64>,
+}
+
+impl<'a> PathLengths<'a> {
+    fn new(plan: &'a Plan, network: &'a Network) -> Self {
+        Self {
+            plan,
+            network,
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// Returns the number of links from `src` to `dst`; 0 without a path.
+    fn between(&mut self, src: NodeId, dst: NodeId) -> u64 {
+        let [mut at, to] = [src, dst].map(|node| self.network.node(node));
+        let mut passed = Vec::new();
+        let rest = loop {
+            if at == to {
+                break 0;
+            }
+            if let Some(&known) = self.known.get(&(at, to)) {
+                break known;
+            }
+            passed.push(at);
+            match self.next(at, to) {
+                Some(next) if passed.len() <= self.network.nodes.len() => at = next,
+                _ => return 0,
+            }
+        };
+        for (node, links) in passed.iter().rev().zip(rest + 1..) {
+            self.known.insert((*node, to), links);
+        }
+        rest + passed.len() as u64
+    }
+
+    /// Returns the next node on the path from node `at` to host `to`; `None` if there is none.
+    fn next(&self, at: u32, to: u32) -> Option<u32> {
+        let Self { plan, network, .. } = *self;
         let decided = || {
             let switch = plan.switches.get(network.nodes[at as usize].dc as usize)?;
             let row = switch.towards(DcId(network.nodes[to as usize].dc))?;
             Some(network.port(row.candidates.first()?.port))
         };
-        let port = network.next_hops(at, to).first().copied().or_else(decided);
-        let Some(port) = port else { return 0 };
-        at = network.ports[network.ports[port as usize].peer as usize].node;
-        links += 1;
+        let port = network
+            .next_hops(at, to)
+            .first()
+            .copied()
+            .or_else(decided)?;
+        Some(network.ports[network.ports[port as usize].peer as usize].node)
     }
-    links
 }
 
 /// Estimates the memory for `trains` and flows, where paths have at most `switches` switches. The packets in flight are
