@@ -76,6 +76,26 @@ fn a_bare_machine_runs_the_testbed_in_ten_minutes() {
     }
 }
 
+/// A guest shapes up to 200 Mbit/s. At 155 Mbit/s the link between the datacenters would do at any scale, but the hosts'
+/// links have 100 Gbit/s, so rates are divided by 500 at least.
+#[test]
+fn a_link_inside_a_datacenter_is_no_faster_than_the_place_can_shape() {
+    let text = "name: slow
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }]
+  links: [{ between: [dc1, dc2], rate: 155 Mbit, delay: 5 ms }]
+  defaults: { host_link: { rate: 100 Gbit } }
+traffic:
+  - flows: [{ from: dc1/h1, to: dc2/h1, size: 100 kB }]
+policies: [ecmp]
+scale: auto
+";
+    let plan = plan(text, Capacity::default_of(Place::GuestVirtual));
+    let rates = plan.links.iter().map(|link| link.emu.rate_bps.get());
+    let fastest = rates.max().unwrap();
+    assert!(fastest <= 200_000_000, "{fastest} bit/s");
+}
+
 #[test]
 fn a_place_that_is_too_slow_says_what_the_scale_costs() {
     let text = common::scenario_text("8dc.yaml");

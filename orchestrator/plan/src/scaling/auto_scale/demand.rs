@@ -6,8 +6,7 @@ use lab_units::{Bytes, Nanos, NodeId, Ratio, Tool};
 
 use super::inputs::Inputs;
 use crate::{
-    error::PlanError, frame, ideal, model::LinkKind, offer::Offer, paths, round_trip::RoundTrips,
-    schedule,
+    error::PlanError, frame, ideal, offer::Offer, paths, round_trip::RoundTrips, schedule,
 };
 
 /// Properties of a scenario's flows and network that constrain an automatic scale, at the paper's scale (before
@@ -25,6 +24,7 @@ pub(super) struct Demand {
     pub round_trip: Nanos,
     /// Last flow start plus the longest round trip of any path.
     pub end: Nanos,
+    /// Rate of the fastest link, between datacenters or inside one: the certificate measures all of them.
     pub fastest_bps: u64,
     /// Number of links between the hosts of each pair that has flows.
     lengths: BTreeMap<(NodeId, NodeId), usize>,
@@ -33,12 +33,8 @@ pub(super) struct Demand {
 impl Demand {
     pub fn of(inputs: &Inputs<'_>) -> Result<Self, PlanError> {
         let mtu = inputs.scenario.generator.mtu;
-        let inter_dc = inputs
-            .paper
-            .links
-            .iter()
-            .filter(|link| link.kind == LinkKind::InterDc);
-        let fastest = inter_dc.map(|link| link.paper.rate_bps.get()).max();
+        let links = inputs.paper.links.iter();
+        let fastest = links.map(|link| link.paper.rate_bps.get()).max();
         let drafts = || inputs.drafts.iter().map(|(_, draft)| draft);
         let longest = RoundTrips::longest(inputs.paper, inputs.paths, mtu, Bytes::ZERO)?.base;
         let last = drafts().map(|draft| draft.start).max();

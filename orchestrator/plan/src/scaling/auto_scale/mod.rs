@@ -95,7 +95,7 @@ const WAIVED: [&[WaivableBound]; 6] = [
 /// Limits that depend on the machine that runs the plan.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// Maximum emulated rate of an inter-DC link, in bits per second.
+    /// Maximum emulated rate of a link, in bits per second.
     rate_bps: u64,
     /// Minimum emulated round trip between two hosts.
     round_trip: Nanos,
@@ -188,7 +188,7 @@ impl Search<'_> {
                 continue;
             };
             if rate.scale_nearest(self.demand.fastest_bps) > self.limits.rate_bps {
-                refusal = "the inter-DC links are faster than the machine can shape";
+                refusal = "links are faster than the machine can shape";
                 continue;
             }
             if !waived.contains(&WaivableBound::Timers)
