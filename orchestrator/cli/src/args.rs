@@ -1440,6 +1440,9 @@ pub struct ReproduceArgs {
     /// Make missing runs with a tenth of the duration; verdicts from short runs are weak
     #[arg(long)]
     pub quick: bool,
+    /// Make missing simulations with up to N packets of a flow as one event, as in `sim`, in a column of their own
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
+    pub trains: Option<TrainsArg>,
     /// Directory of the authors' artifact, whose published flows are used [default: random flows]
     #[arg(long, value_name = "DIR")]
     pub artifact: Option<PathBuf>,

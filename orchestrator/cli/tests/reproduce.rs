@@ -1,4 +1,5 @@
-//! Tests of `reproduce`: published values, missing runs and refusals. No case is simulated, because that takes minutes.
+//! Tests of `reproduce`: published values, missing runs and refusals. No case is simulated packet by packet, because that
+//! takes minutes.
 
 mod common;
 
@@ -51,6 +52,31 @@ fn published_values_are_shown_where_no_run_is() {
         page.contains("not emulated: beyond the lab: the figure varies the congestion control"),
         "{page}"
     );
+}
+
+/// The runs in trains serve a second time; the columns of single packets are not made for them.
+#[test]
+fn trains_are_a_column_of_their_own() {
+    let results = tempfile::tempdir().unwrap();
+    let arguments = ["reproduce", "fig5", "--quick", "--trains", "--json"];
+    for expected in ["3 of 3 runs\n", "3 of 3 runs, 3 found\n"] {
+        let out = lcmp_lab(results.path(), &arguments);
+        assert_eq!(out.exit, Some(0), "{out:?}");
+        assert!(out.stderr.contains(expected), "{out:?}");
+        let report: Value = serde_json::from_str(&out.stdout).unwrap();
+        let verdict = |source: &str| &report["claims"][0]["verdicts"][source]["verdict"];
+        let [trains, others @ ..] = ["trains", "simulated", "fair"].map(verdict);
+        assert_eq!(trains, "holds", "{report}");
+        assert_eq!(others, ["cannot-tell"; 2], "{report}");
+        let why = &report["cases"][0]["without"]["simulated"];
+        let hint = "no simulation run exists (hint: without --trains, it is made)";
+        assert_eq!(why, hint, "{report}");
+    }
+    let of_lab = ["reproduce", "fig5", "--trains", "--engine", "kernel"];
+    let out = lcmp_lab(results.path(), &of_lab);
+    assert_eq!(out.exit, Some(2), "{out:?}");
+    let refusal = "`--trains` is an option of simulations";
+    assert!(out.stderr.contains(refusal), "{out:?}");
 }
 
 #[test]

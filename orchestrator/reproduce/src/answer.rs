@@ -17,13 +17,18 @@ impl Answer for Report {
         self
     }
 
-    /// Returns a check for each claim and each of the sources `simulated` and `fair`; a check is inconclusive if the
-    /// runs cannot decide the claim. Also returns an inconclusive check for each coefficient of figure 6 that cannot be
+    /// Returns a check for each claim and each of the sources `simulated` and `fair`, or `trains` if that is what the
+    /// simulations were made in; a check is inconclusive if the runs cannot decide the claim. Also returns an inconclusive check for each coefficient of figure 6 that cannot be
     /// decided.
     fn checks(&self) -> Vec<Check> {
         let of_claim = |claim| {
-            let simulated = [Source::Simulated, Source::Fair].into_iter();
-            simulated.filter_map(move |source| self.claim_check(claim, source))
+            let simulated: &[Source] = if self.settings.is_in_trains {
+                &[Source::Trains]
+            } else {
+                &[Source::Simulated, Source::Fair]
+            };
+            let checks = simulated.iter();
+            checks.filter_map(move |&source| self.claim_check(claim, source))
         };
         let coefficients = self.fidelity.iter().filter_map(|row| {
             let code = format!("fig6 {}", row.percentile);

@@ -10,26 +10,12 @@ use crate::{
     claim::{ClaimVerdict, Judged, signed_percent},
     measured::Measured,
     published::Quantity,
-    report::{CaseReport, Cell, ClaimReport, FidelityReport, Report, StatementReport, TextReport},
+    report::{
+        CaseReport, Cell, ClaimReport, FidelityReport, Report, Settings, StatementReport,
+        TextReport,
+    },
     variant::Source,
 };
-
-/// Column heads of a case's table of values.
-const CELL_HEADS: [&str; 7] = [
-    "policy",
-    "",
-    "published",
-    "simulated",
-    "diff",
-    "emulated",
-    "fair",
-];
-
-/// Column heads of the table of verdicts.
-const CLAIM_HEADS: [&str; 5] = ["claim", "published", "simulated", "emulated", "fair"];
-
-/// Column heads of the table of changes that the paper's text states.
-const TEXT_HEADS: [&str; 6] = ["figure", "against", "text", "simulated", "emulated", "fair"];
 
 /// Explanation below the heading of the table of stated changes.
 const TEXT_LEGEND: &str = "Changes under LCMP over a figure's cases, in percent, by the paper's methods: \
@@ -40,17 +26,6 @@ const TEXT_LEGEND: &str = "Changes under LCMP over a figure's cases, in percent,
 const REDTE_NOTE: &str = "Rows of redte: flows arrive for 8 to 200 ms, so that RedTE's loop of 100 ms \
     acts at most twice while they arrive, and never in figures 7 and 8. Before its first decision, it splits flows by \
     capacity; later splits route only what reaches a switch later, such as the ACKs of long paths.";
-
-/// Column heads of the table of values that the paper's text states.
-const STATEMENT_HEADS: [&str; 7] = [
-    "figure",
-    "value",
-    "text",
-    "published",
-    "simulated",
-    "emulated",
-    "fair",
-];
 
 /// Explanation below the heading of the table of stated values.
 const STATEMENT_LEGEND: &str = "Values that the text states: a percentile of slowdowns is of the bin \
@@ -72,6 +47,10 @@ const LEGEND: &str = "Values are FCT slowdowns as in the authors' analysis: mean
     based on doubtful runs is marked `?`, and its \
     reason names their cases; an invalid run has no values.";
 
+/// Explanation of the column of `--trains`.
+const TRAINS: &str = "Trains: as simulated, but packets of a flow are sent in trains, each one event (`sim --trains`), an \
+    approximation. Missing runs of single packets were not made.";
+
 /// Explanation of `--quick` and of the mark `?`.
 const QUICK: &str = "Quick: in runs that were missing, flows arrive for a tenth of the duration. Queues \
     stay shorter and bins hold few flows, so that a verdict based on such runs, marked `?`, is weak.";
@@ -79,10 +58,14 @@ const QUICK: &str = "Quick: in runs that were missing, flows arrive for a tenth 
 /// Returns the report as a document; the chart `reproduction` lies in the folder [`FIGURES`] next to the page.
 #[must_use]
 pub fn document(report: &Report) -> Document<'static> {
+    let sources: Vec<Source> = report.settings.sources().collect();
     let mut opening = vec![Block::Text(
         Medium::Any,
         format!("{} {LEGEND}", origin(report)),
     )];
+    if report.settings.is_in_trains {
+        opening.push(Block::Text(Medium::Any, TRAINS.to_owned()));
+    }
     if report.settings.is_quick {
         let runs = || report.cases.iter().flat_map(|case| case.runs.values());
         let short: BTreeSet<_> = runs()
@@ -99,15 +82,15 @@ pub fn document(report: &Report) -> Document<'static> {
     }
     let mut claims = vec![Block::Table(
         Medium::Any,
-        Table::of(CLAIM_HEADS, 1, claim_rows(report)),
+        sourced(&["claim"], 1, &sources, claim_rows(report)),
     )];
     claims.extend(report.claims.iter().flat_map(claim));
-    let changes = Table::of(TEXT_HEADS, 2, report.text.iter().flat_map(text_rows));
-    let values = Table::of(
-        STATEMENT_HEADS,
-        2,
-        report.statements.iter().map(statement_row),
-    );
+    let made = &sources[1..];
+    let changes = report.text.iter().flat_map(|row| text_rows(row, made));
+    let changes = sourced(&["figure", "against", "text"], 2, made, changes);
+    let stated = report.statements.iter();
+    let values = stated.map(|row| statement_row(row, &sources));
+    let values = sourced(&["figure", "value", "text"], 2, &sources, values);
     let heads = ["the text", "the published data and code"].map(Column::sentences);
     let contradictions = report.contradictions.iter();
     let contradictions = Table::new([Column::names("figure")].into_iter().chain(heads)).with(
@@ -139,6 +122,17 @@ pub fn document(report: &Report) -> Document<'static> {
         opening,
         sections: sections.chain(last).collect(),
     }
+}
+
+/// Returns a table with the columns `heads`, of which the first `left` contain names, and a column for each source.
+fn sourced(
+    heads: &[&'static str],
+    left: usize,
+    sources: &[Source],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> Table {
+    let sources = sources.iter().map(|source| source.name());
+    Table::of(heads.iter().copied().chain(sources), left, rows)
 }
 
 fn claim(claim: &ClaimReport) -> [Block<'static>; 3] {
@@ -199,10 +193,7 @@ fn cases(report: &Report) -> Vec<Block<'static>> {
         blocks.extend([
             Block::Heading(Medium::Any, format!("{} {}", case.figure, case.case)),
             Block::Text(Medium::Any, format!("{}.", traffic(case))),
-            Block::Table(
-                Medium::Any,
-                Table::of(CELL_HEADS, 2, case.cells.iter().map(cell_row)),
-            ),
+            Block::Table(Medium::Any, cells(case, &report.settings)),
             Block::Facts(Medium::Any, facts),
         ]);
     }
@@ -260,19 +251,31 @@ fn traffic(case: &CaseReport) -> String {
     }
 }
 
-/// Returns a table row with a policy's value in a case, one column per source.
-fn cell_row(cell: &Cell) -> [String; 7] {
-    let value = |source: Source| number(cell.values.get(&source).copied());
-    [
-        cell.policy.clone(),
-        cell.name.clone(),
-        value(Source::Published),
-        value(Source::Simulated),
-        cell.difference
-            .map_or_else(|| NONE.to_owned(), signed_percent),
-        value(Source::Emulated),
-        value(Source::Fair),
-    ]
+/// Returns the table of a case's values, one column per source; the simulated one is followed by its difference.
+fn cells(case: &CaseReport, settings: &Settings) -> Table {
+    let with_difference = |source: Source, value: String, difference: String| {
+        let difference = (source == Source::Simulated).then_some(difference);
+        [value].into_iter().chain(difference)
+    };
+    let heads: Vec<String> = settings
+        .sources()
+        .flat_map(|source| with_difference(source, source.name().to_owned(), "diff".to_owned()))
+        .collect();
+    let heads = ["policy", ""]
+        .into_iter()
+        .chain(heads.iter().map(String::as_str));
+    let row = |cell: &Cell| {
+        let names = [cell.policy.clone(), cell.name.clone()];
+        let difference = cell
+            .difference
+            .map_or_else(|| NONE.to_owned(), signed_percent);
+        let values = settings.sources().flat_map(|source| {
+            let value = number(cell.values.get(&source).copied());
+            with_difference(source, value, difference.clone())
+        });
+        names.into_iter().chain(values).collect::<Vec<_>>()
+    };
+    Table::of(heads, 2, case.cells.iter().map(row))
 }
 
 fn number(value: Option<f64>) -> String {
@@ -340,7 +343,7 @@ fn warnings(case: &CaseReport) -> impl Iterator<Item = (Source, &str)> {
 }
 
 /// Returns the rows of the verdict table; verdicts against RedTE have separate rows.
-fn claim_rows(report: &Report) -> Vec<[String; 5]> {
+fn claim_rows(report: &Report) -> Vec<Vec<String>> {
     let words = |judged: &Judged| {
         let is_weak = (judged.is_weak || !judged.doubtful.is_empty())
             && judged.verdict != ClaimVerdict::CannotTell;
@@ -351,9 +354,10 @@ fn claim_rows(report: &Report) -> Vec<[String; 5]> {
         )
     };
     let row = |name: String, verdicts: &BTreeMap<Source, Judged>| {
-        let [a, b, c, d] =
-            Source::ALL.map(|source| verdicts.get(&source).map_or_else(|| NONE.to_owned(), words));
-        [name, a, b, c, d]
+        let sources = report.settings.sources();
+        let verdicts =
+            sources.map(|source| verdicts.get(&source).map_or_else(|| NONE.to_owned(), words));
+        [name].into_iter().chain(verdicts).collect()
     };
     let rows = report.claims.iter().flat_map(|claim| {
         let redte = (!claim.redte.is_empty())
@@ -377,7 +381,7 @@ fn judgements(claim: &ClaimReport) -> impl Iterator<Item = (String, &Judged)> {
 }
 
 /// Returns the table row of a value that the paper's text states.
-fn statement_row(row: &StatementReport) -> [String; 7] {
+fn statement_row(row: &StatementReport, sources: &[Source]) -> Vec<String> {
     let stated = &row.stated;
     let quantity = match stated.quantity {
         Quantity::P50 => "p50",
@@ -404,15 +408,13 @@ fn statement_row(row: &StatementReport) -> [String; 7] {
             |[low, high]| span(Some(*low), Some(*high)),
         )
     };
-    [
+    let stated = [
         stated.figure.clone(),
         words.join(" "),
         span(stated.low, stated.high),
-        found(Source::Published),
-        found(Source::Simulated),
-        found(Source::Emulated),
-        found(Source::Fair),
-    ]
+    ];
+    let found = sources.iter().copied().map(found);
+    stated.into_iter().chain(found).collect()
 }
 
 /// Formats a value, or a range if its two ends differ.
@@ -432,7 +434,7 @@ fn span(low: Option<f64>, high: Option<f64>) -> String {
 }
 
 /// Returns the two table rows for a change that the paper's text states: p50 in the median bin, p99 in the worst bin.
-fn text_rows(row: &TextReport) -> [[String; 6]; 2] {
+fn text_rows(row: &TextReport, sources: &[Source]) -> [Vec<String>; 2] {
     let stated = &row.stated;
     let ends = [
         (stated.p50_least, stated.p50_most),
@@ -446,17 +448,16 @@ fn text_rows(row: &TextReport) -> [[String; 6]; 2] {
                 |both| range(Some(both[at][0]), Some(both[at][1])),
             )
         };
-        [
+        let stated = [
             match &*stated.case {
                 "*" => stated.figure.clone(),
                 case => format!("{} {case}", stated.figure),
             },
             format!("{} {}", stated.base, ["p50", "P99"][at]),
             range(ends[at].0, ends[at].1),
-            found(Source::Simulated),
-            found(Source::Emulated),
-            found(Source::Fair),
-        ]
+        ];
+        let found = sources.iter().copied().map(found);
+        stated.into_iter().chain(found).collect()
     })
 }
 
@@ -501,11 +502,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        CASES, CaseValues, Figure,
-        catalogue::LCMP,
-        measured::Played,
-        published::tests::of_repository,
-        report::{CaseRuns, Settings},
+        CASES, Case, CaseValues, Figure, catalogue::LCMP, measured::Played,
+        published::tests::of_repository, report::CaseRuns,
     };
 
     /// Returns a report on figure 5 in which runs repeat the published values, except that LCMP's are twice as large.
@@ -543,6 +541,7 @@ mod tests {
             commit: "abc".into(),
             figures: vec![Figure::Fig5],
             is_quick,
+            is_in_trains: false,
         };
         Report::new(settings, &published, runs.collect(), None)
     }
@@ -585,6 +584,45 @@ mod tests {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(!text.contains("a tenth of the duration"), "{text}");
+    }
+
+    #[test]
+    fn trains_have_a_column_if_they_are_asked_for() {
+        let published = of_repository();
+        let Report {
+            mut settings,
+            cases,
+            ..
+        } = report(true);
+        settings.is_in_trains = true;
+        let runs = cases.into_iter().map(|case| {
+            let is_of = |it: &&Case| (it.figure, it.name) == (case.figure, case.case);
+            let simulated = case.runs.into_values().map(Ok);
+            CaseRuns {
+                case: CASES.iter().find(is_of).unwrap(),
+                runs: [Source::Trains].into_iter().zip(simulated).collect(),
+            }
+        });
+        let report = Report::new(settings, &published, runs.collect(), None);
+        let text = document(&report).markdown(FIGURES);
+        for part in [
+            "Trains: as simulated, but",
+            "| claim | published | simulated | trains | emulated | fair |",
+            "| C1 | holds | cannot tell | holds partly? | cannot tell | cannot tell |",
+            "| policy |  | published | simulated | diff | trains | emulated | fair |",
+            "| lcmp | p50 | 7.00 | – | – | 14.00 | – | – |",
+            "| figure | against | text | simulated | trains | emulated | fair |",
+            "| figure | value | text | published | simulated | trains | emulated | fair |",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let checks = report.checks();
+        let codes: Vec<_> = checks.iter().map(|check| check.code.as_str()).collect();
+        assert!(
+            codes.iter().all(|code| code.ends_with(" trains")),
+            "{codes:?}"
+        );
+        assert_eq!(Judgement::of(&checks), Judgement::Pass);
     }
 
     #[test]
@@ -661,6 +699,7 @@ mod tests {
                 commit: "abc".into(),
                 figures: vec![Figure::Fig6],
                 is_quick: false,
+                is_in_trains: false,
             };
             Report::new(settings, &published, Vec::new(), fidelity)
         };

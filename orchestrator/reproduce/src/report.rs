@@ -25,6 +25,16 @@ pub struct Settings {
     pub figures: Vec<Figure>,
     /// True if missing runs were made with a tenth of the duration.
     pub is_quick: bool,
+    /// True if missing simulations were made in trains of packets.
+    pub is_in_trains: bool,
+}
+
+impl Settings {
+    /// Returns the sources of the report, in the order of the columns.
+    pub fn sources(&self) -> impl Iterator<Item = Source> {
+        let is_asked = |source: &Source| self.is_in_trains || *source != Source::Trains;
+        Source::ALL.into_iter().filter(is_asked)
+    }
 }
 
 /// Runs of a case, one per source.
@@ -192,7 +202,7 @@ impl Report {
             let Some(published) = cell.values.get(&Source::Published) else {
                 continue;
             };
-            for source in [Source::Simulated, Source::Emulated] {
+            for source in [Source::Simulated, Source::Trains, Source::Emulated] {
                 if let Some(found) = cell.values.get(&source)
                     && ["p50", "p99"].contains(&&*cell.name)
                 {
@@ -247,8 +257,8 @@ fn claim_report(
         Some((source, judged))
     };
     let verdicts = |against: Against| {
-        Source::ALL
-            .into_iter()
+        settings
+            .sources()
             .filter_map(|source| judge(against, source))
             .collect()
     };

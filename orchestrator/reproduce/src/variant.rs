@@ -14,6 +14,8 @@ pub enum Source {
     Published,
     /// Simulator with the authors' semantics and their UCMP.
     Simulated,
+    /// The same simulator in trains of packets, an approximation.
+    Trains,
     /// Kernel engine: a run in the lab.
     Emulated,
     /// Simulator with the paper's semantics; UCMP uses its own cost.
@@ -22,7 +24,13 @@ pub enum Source {
 
 impl Source {
     /// All sources, in the order of the columns.
-    pub const ALL: [Self; 4] = [Self::Published, Self::Simulated, Self::Emulated, Self::Fair];
+    pub const ALL: [Self; 5] = [
+        Self::Published,
+        Self::Simulated,
+        Self::Trains,
+        Self::Emulated,
+        Self::Fair,
+    ];
 
     /// Returns the column name of the source.
     #[must_use]
@@ -30,6 +38,7 @@ impl Source {
         match self {
             Self::Published => "published",
             Self::Simulated => "simulated",
+            Self::Trains => "trains",
             Self::Emulated => "emulated",
             Self::Fair => "fair",
         }

@@ -59,10 +59,10 @@ impl Table {
     }
 
     /// Returns a table of texts: the first `left` columns contain names, all other columns numbers.
-    pub fn of<const N: usize>(
-        heads: [&str; N],
+    pub fn of<'h, R: IntoIterator<Item = String>>(
+        heads: impl IntoIterator<Item = &'h str>,
         left: usize,
-        rows: impl IntoIterator<Item = [String; N]>,
+        rows: impl IntoIterator<Item = R>,
     ) -> Self {
         let column = |(at, head)| {
             Column::new(
@@ -75,7 +75,8 @@ impl Table {
             )
         };
         let columns = heads.into_iter().enumerate().map(column);
-        Self::new(columns).with(rows.into_iter().map(|row| row.map(Cell::from)))
+        let cells = |row: R| row.into_iter().map(Cell::from);
+        Self::new(columns).with(rows.into_iter().map(cells))
     }
 
     /// Makes pages show the names of `policies` in their colours.

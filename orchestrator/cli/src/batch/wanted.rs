@@ -7,11 +7,11 @@ use lab_records::{EngineRequest, RunInfo, RunRequest, SimRequest};
 use lab_scenario::Files;
 
 use crate::{
-    args::ScenarioArgs,
+    args::{ScenarioArgs, TrainsArg},
     failure::Failure,
     load::{self, Loaded},
     run_dir,
-    verbs::train,
+    verbs::{sim::train_length, train},
 };
 
 /// Run that a batch must provide, by reuse of an ended run or by a new run.
@@ -60,12 +60,18 @@ impl Wanted {
         }
     }
 
-    /// Returns the wanted run of the derived scenario `loaded`, which an ended run with the same identity can replace.
-    /// Fails on a scenario that cannot be planned, with exit code 2.
-    pub fn derived(name: String, request: RunRequest, loaded: Loaded) -> Result<Self, Failure> {
+    /// Returns the wanted run of the derived scenario `loaded`, which an ended run with the same identity can replace;
+    /// a simulation is one in trains as `trains` asks.
+    /// Fails on a scenario that cannot be planned, or not simulated in such trains, with exit code 2.
+    pub fn derived(
+        name: String,
+        mut request: RunRequest,
+        loaded: Loaded,
+        trains: Option<TrainsArg>,
+    ) -> Result<Self, Failure> {
         let loaded = train::trained(loaded, &request.scenario, &request.overrides.policies)?;
         Ok(Self {
-            reuse: Reuse::of_request(&request, &loaded)?,
+            reuse: Reuse::of_request(&mut request, &loaded, trains)?,
             derived: Some(DerivedScenario {
                 text: loaded.text,
                 files: loaded.files,
@@ -76,10 +82,10 @@ impl Wanted {
 
     /// Returns the wanted run of the request's scenario file, which an ended run with the same identity can replace.
     /// Fails on a scenario that cannot be read or planned, with exit code 2.
-    pub fn of_file(name: String, request: RunRequest) -> Result<Self, Failure> {
+    pub fn of_file(name: String, mut request: RunRequest) -> Result<Self, Failure> {
         let loaded = train::load_trained(&request.scenario, &request.overrides.policies)?;
         Ok(Self {
-            reuse: Reuse::of_request(&request, &loaded)?,
+            reuse: Reuse::of_request(&mut request, &loaded, None)?,
             ..Self::new_run(name, request)
         })
     }
@@ -98,17 +104,26 @@ impl DerivedScenario {
 }
 
 impl Reuse {
-    /// Returns the identity of the run that `request` asks for, whose scenario is `loaded`.
-    fn of_request(request: &RunRequest, loaded: &Loaded) -> Result<Self, Failure> {
+    /// Returns the identity of the run that `request` asks for, whose scenario is `loaded`. If `trains` is given, a
+    /// simulation is one in such trains, and their length becomes part of the request.
+    fn of_request(
+        request: &mut RunRequest,
+        loaded: &Loaded,
+        trains: Option<TrainsArg>,
+    ) -> Result<Self, Failure> {
         let arguments = ScenarioArgs::of(request).map_err(Failure::usage)?;
         let loaded = loaded.clone().first_run(&arguments.overrides);
-        match &request.engine {
+        match &mut request.engine {
             EngineRequest::Sim(options) => {
                 let plan = PlanOptions {
                     is_scaled: options.is_scaled,
                     ..load::options(&arguments.overrides, Engine::Sim)?
                 };
                 let plan = load::resolve(&loaded, &request.scenario, &plan)?;
+                if let Some(asked) = trains {
+                    let length = train_length::or_packets(asked, &plan)?;
+                    options.trains = Some(length).filter(|&length| length > 1);
+                }
                 Ok(Self::of_plan(plan, options))
             }
             EngineRequest::Kernel => {

@@ -18,7 +18,7 @@ use lab_scenario::limits;
 
 use super::conclude::conclude;
 use crate::{
-    args::{FigureArg, Global, ReproduceArgs, ScaleArg},
+    args::{FigureArg, Global, ReproduceArgs, ScaleArg, TrainsArg},
     batch::{FoundRuns, Here, RunBatch, Wanted},
     caller,
     failure::{During, Failure, Outcome, with_causes},
@@ -28,6 +28,11 @@ use crate::{
 
 /// Runs `lcmp-lab reproduce`.
 pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
+    if arguments.trains.is_some() && Engine::from(arguments.engine) == Engine::Kernel {
+        return Err(Failure::usage(
+            "`--trains` is an option of simulations (hint: leave out `--engine kernel`)",
+        ));
+    }
     let figures = figures(&arguments.figures);
     let asked: Vec<&'static Case> = CASES
         .iter()
@@ -48,6 +53,7 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
         commit: env!("LCMP_LAB_COMMIT").to_owned(),
         figures,
         is_quick: arguments.quick,
+        is_in_trains: arguments.trains.is_some(),
     };
     let report = Report::new(settings, &published, runs, fidelity);
     let output = arguments
@@ -103,6 +109,10 @@ fn command(arguments: &ReproduceArgs) -> String {
         FigureArg::All => "all",
         FigureArg::One(figure) => figure.name(),
     });
+    let trains = arguments.trains.map(|trains| match trains {
+        TrainsArg::Default => "--trains".to_owned(),
+        TrainsArg::Length(length) => format!("--trains={length}"),
+    });
     let mut words: Vec<&str> = ["lcmp-lab", "reproduce"]
         .into_iter()
         .chain(figures)
@@ -113,6 +123,7 @@ fn command(arguments: &ReproduceArgs) -> String {
     if arguments.quick {
         words.push("--quick");
     }
+    words.extend(trains.as_deref());
     if arguments.artifact.is_some() {
         words.push("--artifact DIR");
     }
@@ -200,7 +211,8 @@ impl<'a> ReproductionRuns<'a> {
     fn runs(&mut self, cases: &[&'static Case]) -> Result<Vec<CaseRuns>, Failure> {
         let mut choices = Vec::new();
         for case in cases {
-            for source in [Source::Simulated, Source::Fair] {
+            let trains = self.arguments.trains.map(|_| Source::Trains);
+            for source in [Source::Simulated, Source::Fair].into_iter().chain(trains) {
                 choices.push(self.simulated(case, source)?);
             }
             choices.push(self.emulated(case));
@@ -240,19 +252,28 @@ impl<'a> ReproductionRuns<'a> {
     }
 
     /// Returns the simulation to use for a case. With `--quick`, that is an ended run of the full duration if one
-    /// exists, else a short run with random flows. Fails if the scenario cannot be modified or planned.
+    /// exists, else a short run with random flows. With `--trains`, only runs in trains are made; other runs are reused.
+    /// Fails if the scenario cannot be modified or planned.
     fn simulated(&self, case: &'static Case, source: Source) -> Result<RunChoice, Failure> {
         let mut variant = Variant {
             is_fair: source == Source::Fair,
             is_quick: false,
             flows: self.published_flows(case),
         };
-        let mut wanted = self.wanted(case, &variant)?;
-        if self.arguments.quick && self.batch.found(&wanted).is_none() {
+        let trains = self.arguments.trains.filter(|_| source == Source::Trains);
+        let mut wanted = self.wanted(case, &variant, trains)?;
+        let is_found = |wanted: &Wanted| self.batch.found(wanted).is_some();
+        if self.arguments.quick && !wanted.as_ref().is_ok_and(is_found) {
             (variant.is_quick, variant.flows) = (true, None);
-            wanted = self.wanted(case, &variant)?;
+            wanted = self.wanted(case, &variant, trains)?;
         }
-        let is_made = self.engine == Engine::Sim || self.batch.found(&wanted).is_some();
+        let is_sim = self.engine == Engine::Sim;
+        let is_made = is_sim && self.arguments.trains.is_some() == trains.is_some();
+        let hint = if is_sim {
+            "without --trains, it is made"
+        } else {
+            "--engine sim makes it"
+        };
         Ok(RunChoice {
             case,
             source,
@@ -260,17 +281,22 @@ impl<'a> ReproductionRuns<'a> {
                 is_drawn: variant.flows.is_none(),
                 is_short: variant.is_quick,
             },
-            wanted: if is_made {
-                Ok(wanted)
-            } else {
-                Err("no simulation run exists (hint: --engine sim makes it)".to_owned())
-            },
+            wanted: wanted.and_then(|wanted| {
+                let is_there = is_made || is_found(&wanted);
+                let missing = || format!("no simulation run exists (hint: {hint})");
+                is_there.then_some(wanted).ok_or_else(missing)
+            }),
         })
     }
 
-    /// Returns the simulation to reuse or perform: a case's scenario, modified by `variant`. Published flows are read
-    /// from the artifact.
-    fn wanted(&self, case: &Case, variant: &Variant<'_>) -> Result<Wanted, Failure> {
+    /// Returns the simulation to reuse or perform, or the reason why it cannot be one in `trains`: a case's scenario,
+    /// modified by `variant`. Published flows are read from the artifact.
+    fn wanted(
+        &self,
+        case: &Case,
+        variant: &Variant<'_>,
+        trains: Option<TrainsArg>,
+    ) -> Result<Result<Wanted, String>, Failure> {
         let path = self.scenarios.join(format!("{}.yaml", case.scenario));
         let base = path.parent().unwrap_or(Path::new(""));
         let mut text = load::read_text(&path, limits::MAX_SCENARIO_BYTES)?;
@@ -295,7 +321,12 @@ impl<'a> ReproductionRuns<'a> {
                 .join(named)
         })?;
         let name = loaded.scenario.name.clone();
-        Wanted::derived(name, RunRequest::new(path, Engine::Sim), loaded)
+        let request = RunRequest::new(path, Engine::Sim);
+        match Wanted::derived(name, request, loaded, trains) {
+            // Without trains, the same scenario has been planned before.
+            Err(refusal) if trains.is_some() => Ok(Err(refusal.message)),
+            wanted => wanted.map(Ok),
+        }
     }
 
     /// Returns the lab run to use for a case.
