@@ -25,7 +25,7 @@ impl Routes {
     /// Returns the network that `info` describes.
     pub fn new(info: &RunInfo) -> Self {
         Self {
-            dcs: info.dcs.iter().map(|dc| dc.name.as_str()).collect(),
+            dcs: info.dc_names(),
             links: info.links.clone(),
         }
     }

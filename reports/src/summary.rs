@@ -72,7 +72,7 @@ pub struct PolicySummary {
     pub finished: u64,
     /// Number of flows that did not finish.
     pub unfinished: u64,
-    /// Number of finished flows with a slowdown below 1, which is impossible and shows an error.
+    /// Number of finished flows that were impossibly fast, which shows an error.
     pub below_one: u64,
     /// FCT slowdowns of the scheduled flows; `None` if no flow finished.
     pub slowdown: Option<Slowdowns>,

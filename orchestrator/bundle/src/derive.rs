@@ -186,7 +186,7 @@ fn compare_outcome(outcome: &Outcome, derived: &Report) -> Vec<Discrepancy> {
     let mut differences = Vec::new();
     if outcome.counts != derived.counts {
         differences.push(of_run(&format!(
-            "counts of [all flows, finished flows, unfinished flows, slowdowns below 1]: stored {:?}, derived {:?}",
+            "counts of [all flows, finished flows, unfinished flows, impossibly fast flows]: stored {:?}, derived {:?}",
             counts(outcome.counts),
             counts(derived.counts)
         )));

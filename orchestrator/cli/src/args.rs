@@ -249,10 +249,13 @@ All figures by the simulator, with the authors' published flows where their arti
   lcmp-lab reproduce all --artifact artifact
 A first look in a tenth of the time, and figures 5 and 6 on a lab of this machine:
   lcmp-lab reproduce fig5 --quick
+  lcmp-lab reproduce fig5 --quick --trains
   lcmp-lab reproduce fig5 fig6 --engine kernel
 
 Runs that are in the results directory and have the same plan are not made again. The exit code is 0
-once the claims are judged, whatever the verdicts, and 4 if a run that a verdict needs is missing.";
+once the claims are judged, whatever the verdicts, and 4 if a run that a verdict needs is missing.
+With `--trains`, only the column `trains` decides, which some cases of figures 7, 8 and 10 lack:
+trains cannot simulate their congestion control.";
 
 const INIT_EXAMPLES: &str = "\
 Examples:
@@ -1440,7 +1443,7 @@ pub struct ReproduceArgs {
     /// Make missing runs with a tenth of the duration; verdicts from short runs are weak
     #[arg(long)]
     pub quick: bool,
-    /// Make missing simulations with up to N packets of a flow as one event, as in `sim`, in a column of their own
+    /// Make missing simulations in trains of up to N packets, as in `sim`, and show them in the column `trains`
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
     pub trains: Option<TrainsArg>,
     /// Directory of the authors' artifact, whose published flows are used [default: random flows]

@@ -1,5 +1,5 @@
-//! Tests of `reproduce`: published values, missing runs and refusals. No case is simulated packet by packet, because that
-//! takes minutes.
+//! Tests of `reproduce`: published values, missing runs, trains and refusals. No case is simulated packet by packet,
+//! because that takes minutes.
 
 mod common;
 
@@ -54,7 +54,7 @@ fn published_values_are_shown_where_no_run_is() {
     );
 }
 
-/// The runs in trains serve a second time; the columns of single packets are not made for them.
+/// A second call reuses the runs in trains. Neither call makes runs of single packets.
 #[test]
 fn trains_are_a_column_of_their_own() {
     let results = tempfile::tempdir().unwrap();
@@ -69,14 +69,24 @@ fn trains_are_a_column_of_their_own() {
         assert_eq!(trains, "holds", "{report}");
         assert_eq!(others, ["cannot-tell"; 2], "{report}");
         let why = &report["cases"][0]["without"]["simulated"];
-        let hint = "no simulation run exists (hint: without --trains, it is made)";
+        let hint = "no simulation run exists (hint: leave out `--trains` to make it)";
         assert_eq!(why, hint, "{report}");
     }
-    let of_lab = ["reproduce", "fig5", "--trains", "--engine", "kernel"];
-    let out = lcmp_lab(results.path(), &of_lab);
-    assert_eq!(out.exit, Some(2), "{out:?}");
-    let refusal = "`--trains` is an option of simulations";
-    assert!(out.stderr.contains(refusal), "{out:?}");
+    for (refused, why) in [
+        (
+            vec!["--trains", "--engine", "kernel"],
+            "`--trains` is an option of simulations",
+        ),
+        (
+            vec!["--trains=1"],
+            "`--trains=1`: a train of one packet is a packet",
+        ),
+    ] {
+        let arguments = [vec!["reproduce", "fig5"], refused].concat();
+        let out = lcmp_lab(results.path(), &arguments);
+        assert_eq!(out.exit, Some(2), "{out:?}");
+        assert!(out.stderr.contains(why), "{out:?}");
+    }
 }
 
 #[test]

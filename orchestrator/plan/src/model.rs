@@ -360,12 +360,12 @@ impl Switch {
     /// Returns the paths to a datacenter; `None` if the datacenter has no hosts or is the switch's own.
     #[must_use]
     pub fn towards(&self, dc: DcId) -> Option<&Destination> {
-        self.destinations.get(self.row(dc)?)
+        self.destinations.get(self.row_index(dc)?)
     }
 
     /// Returns the index of a datacenter in `destinations`; `None` if it has no hosts or is the switch's own.
     #[must_use]
-    pub fn row(&self, dc: DcId) -> Option<usize> {
+    pub fn row_index(&self, dc: DcId) -> Option<usize> {
         let row = self.destinations.binary_search_by_key(&dc, |row| row.dc);
         row.ok()
     }

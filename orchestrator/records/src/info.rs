@@ -10,7 +10,7 @@ use lab_units::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::Provenance;
+use crate::{DcNames, Provenance};
 
 /// Facts of a run that are known before its first flow starts: scenario, versions, engine and network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -217,6 +217,12 @@ pub struct Granularity {
 }
 
 impl RunInfo {
+    /// Returns the names of the datacenters.
+    #[must_use]
+    pub fn dc_names(&self) -> DcNames {
+        self.dcs.iter().map(|dc| dc.name.as_str()).collect()
+    }
+
     /// Returns the number of flow rows of a complete run, in which each policy runs the whole schedule.
     #[must_use]
     pub fn total_flows(&self) -> u64 {

@@ -99,9 +99,9 @@ pub use provenance::{Asked, ChangeKind, LiveChange, ParameterValue, PolicySettin
 pub use reader::{RunDir, Table, WholeFlow};
 pub use request::{EngineRequest, RunRequest};
 pub use rows::{
-    CertifiedRow, Column, DcNames, DcPath, DecisionRow, FlowFields, FlowRow, FlowStatus,
-    HistoryRow, Kind, LinkRow, List, PathCounts, PathRow, PfcEvent, PfcRow, PortRow, QueueRow,
-    RateRow, Row, SplitRow, StoryEvent, StoryRow, SwitchRow,
+    CertifiedRow, Column, DcNames, DcPath, DecisionRow, FlowFields, FlowPaths, FlowRow, FlowStatus,
+    HistoryRow, Kind, LinkRow, List, PathRow, PfcEvent, PfcRow, PortRow, QueueRow, RateRow, Row,
+    SplitRow, StoryEvent, StoryRow, SwitchRow,
 };
 pub use run_end::{FlowCounts, GuestCpu, LabWork, Phase, Retransmissions, RunEnd, SimWork};
 pub use run_file::{RunFile, stamp};

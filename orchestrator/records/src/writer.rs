@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    DecisionRow, FlowCounts, FlowRow, LinkRow, Outcome, PathCounts, PathRow, QueueRow, Row, RunEnd,
+    DecisionRow, FlowCounts, FlowPaths, FlowRow, LinkRow, Outcome, PathRow, QueueRow, Row, RunEnd,
     RunFile, RunInfo, UtcTime, Verdict, create_run_dir,
     directory::FORMAT_VERSION,
     error::{Operation, RecordsError},
@@ -26,7 +26,7 @@ pub struct RunWriter {
     file: RunFile,
     counts: FlowCounts,
     /// Paths of the re-routed flows so far.
-    paths: PathCounts,
+    paths: FlowPaths,
     large_table: u64,
     tables: BTreeMap<&'static str, TableWriter>,
     mirror: Mirror,
@@ -61,7 +61,7 @@ impl RunWriter {
             tables: BTreeMap::new(),
             mirror: Mirror::default(),
             counts: FlowCounts::default(),
-            paths: PathCounts::default(),
+            paths: FlowPaths::default(),
             large_table: LARGE_TABLE_ROWS,
             file: RunFile {
                 format: FORMAT_VERSION,

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{DcNames, DcPath};
+use lab_records::DcPath;
 use lab_reports::{
     Interval, Statistic,
     check::{Check, Judgement},
@@ -248,7 +248,7 @@ fn uses(
     share: f64,
     samples: &Samples,
 ) -> Judged {
-    let dcs: DcNames = samples.info.dcs.iter().map(|dc| dc.name.as_str()).collect();
+    let dcs = samples.info.dc_names();
     let mut verdict = Judgement::Pass;
     let mut least = None;
     let mut details = Vec::new();

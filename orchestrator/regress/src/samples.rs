@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{DcPath, FlowCounts, FlowFields, PathCounts, PathRow, RecordsError, RunInfo};
+use lab_records::{DcPath, FlowCounts, FlowFields, FlowPaths, PathRow, RecordsError, RunInfo};
 use lab_reports::facts::RunFacts;
 
 /// Flows of a run, grouped by policy.
@@ -46,7 +46,7 @@ impl Samples {
                 ..PolicySamples::default()
             })
             .collect();
-        let mut paths = PathCounts::default();
+        let mut paths = FlowPaths::default();
         run.visit(|row: PathRow| paths.add(&row))?;
         run.visit_measured(|policy, fields| policies[policy].add(fields, paths.of(fields)))?;
         let repetitions = policies
@@ -125,7 +125,9 @@ impl PolicySamples {
 
 #[cfg(test)]
 mod tests {
+    use lab_records::{FlowRow, RunWriter};
     use lab_sample as sample;
+    use lab_units::{Bytes, FlowId};
 
     use super::*;
 
@@ -161,6 +163,33 @@ mod tests {
         assert_eq!(policy.repetitions, BTreeMap::from(draws));
         assert_eq!((policy.counts.flows, policy.counts.unfinished), (9, 3));
         assert!(Samples::joined([]).is_none());
+    }
+
+    /// On two paths, a flow can take 0.6 of its ideal FCT, on one path it cannot.
+    #[test]
+    fn a_re_routed_flow_is_too_fast_only_below_a_share_of_its_ideal_fct() {
+        let results = tempfile::tempdir().unwrap();
+        let mut writer = RunWriter::create(results.path(), sample::now(), &sample::info()).unwrap();
+        let path = |via| PathRow {
+            policy: "ecmp".to_owned(),
+            repetition: 0,
+            flow_id: FlowId(0),
+            path: DcPath::new(["dc1", via, "dc8"]),
+            sent_bytes: Bytes::new(1),
+            emu_sent_bytes: Bytes::new(1),
+        };
+        writer.append_paths(&[path("dc2"), path("dc3")]).unwrap();
+        for flow_id in [FlowId(0), FlowId(1)] {
+            let row = FlowRow {
+                flow_id,
+                slowdown: Some(0.6),
+                ..sample::flow("ecmp")
+            };
+            writer.append_flow(&row).unwrap();
+        }
+        let run = RunFacts::open(writer.dir()).unwrap();
+        let samples = Samples::read(&run).unwrap();
+        assert_eq!(samples.policy("ecmp").unwrap().counts.below_one, 1);
     }
 
     #[test]

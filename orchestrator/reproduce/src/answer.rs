@@ -17,8 +17,8 @@ impl Answer for Report {
         self
     }
 
-    /// Returns a check for each claim and each of the sources `simulated` and `fair`, or `trains` if that is what the
-    /// simulations were made in; a check is inconclusive if the runs cannot decide the claim. Also returns an inconclusive check for each coefficient of figure 6 that cannot be
+    /// Returns a check for each claim and source: the sources are `simulated` and `fair`, or with `--trains` only
+    /// `trains`. A check is inconclusive if the runs cannot decide the claim. Also returns an inconclusive check for each coefficient of figure 6 that cannot be
     /// decided.
     fn checks(&self) -> Vec<Check> {
         let of_claim = |claim| {

@@ -48,8 +48,8 @@ const LEGEND: &str = "Values are FCT slowdowns as in the authors' analysis: mean
     reason names their cases; an invalid run has no values.";
 
 /// Explanation of the column of `--trains`.
-const TRAINS: &str = "Trains: as simulated, but packets of a flow are sent in trains, each one event (`sim --trains`), an \
-    approximation. Missing runs of single packets were not made.";
+const TRAINS: &str = "Trains: like Simulated, but consecutive packets of a flow are simulated as one event \
+    (`sim --trains`), which is an approximation. The columns simulated and fair show only runs that existed before.";
 
 /// Explanation of `--quick` and of the mark `?`.
 const QUICK: &str = "Quick: in runs that were missing, flows arrive for a tenth of the duration. Queues \
@@ -606,7 +606,7 @@ mod tests {
         let report = Report::new(settings, &published, runs.collect(), None);
         let text = document(&report).markdown(FIGURES);
         for part in [
-            "Trains: as simulated, but",
+            "Trains: like Simulated, but",
             "| claim | published | simulated | trains | emulated | fair |",
             "| C1 | holds | cannot tell | holds partly? | cannot tell | cannot tell |",
             "| policy |  | published | simulated | diff | trains | emulated | fair |",

@@ -108,7 +108,7 @@ pub enum Metric {
     Finished,
     /// Number of unfinished flows.
     Unfinished,
-    /// Number of flows with a slowdown below 1.
+    /// Number of flows that were impossibly fast for the paths that they took.
     BelowOne,
 }
 

@@ -81,8 +81,8 @@ fn packets_of(plan: &Plan, flow: &Flow) -> (u64, u64) {
 struct PathLengths<'a> {
     plan: &'a Plan,
     network: &'a Network,
-    /// Known lengths by the numbers of a node and of the receiving host. Paths to a host share their ends, so that of
-    /// most paths only the first links are unknown.
+    /// Known lengths by the numbers of a node and of the receiving host; 0 without a path. Paths to one host share their
+    /// last links, so for most paths only the first links must still be walked.
     known: FxHashMap<(u32, u32), u64>,
 }
 
@@ -101,21 +101,22 @@ impl<'a> PathLengths<'a> {
         let mut passed = Vec::new();
         let rest = loop {
             if at == to {
-                break 0;
+                break Some(0);
             }
             if let Some(&known) = self.known.get(&(at, to)) {
-                break known;
+                break Some(known).filter(|&known| known > 0);
             }
             passed.push(at);
             match self.next(at, to) {
                 Some(next) if passed.len() <= self.network.nodes.len() => at = next,
-                _ => return 0,
+                _ => break None,
             }
         };
-        for (node, links) in passed.iter().rev().zip(rest + 1..) {
-            self.known.insert((*node, to), links);
+        let length = |links: u64| rest.map_or(0, |rest| rest + links);
+        for (node, links) in passed.iter().rev().zip(1..) {
+            self.known.insert((*node, to), length(links));
         }
-        rest + passed.len() as u64
+        length(passed.len() as u64)
     }
 
     /// Returns the next node on the path from node `at` to host `to`; `None` if there is none.
@@ -205,6 +206,28 @@ mod tests {
             .expect("a simulation");
         assert_eq!(estimate.packet_hops, outcome.work.packet_hops);
         assert_eq!(estimate.data_packets, outcome.work.data_packets);
+    }
+
+    /// Hosts a1, a2 and c1 send one packet each to b1. From a1 and a2 it crosses the links host, a to c, c to b and host,
+    /// from c1 the last two and its own: 4 + 4 + 3 links, and as many for the ACKs.
+    #[test]
+    fn flows_to_one_host_share_the_end_of_their_paths() {
+        let plan = testing::plan(
+            "
+name: chain
+topology:
+  dcs: [{ name: a, hosts: 2 }, { name: b, hosts: 1 }, { name: c, hosts: 1 }]
+  links: [{ between: [a, c], rate: 100 Gbit, delay: 5 ms }, { between: [c, b], rate: 100 Gbit, delay: 5 ms }]
+traffic:
+  - flows:
+      - { from: a/h1, to: b/h1, size: 1 kB }
+      - { from: a/h2, to: b/h1, size: 1 kB }
+      - { from: c/h1, to: b/h1, size: 1 kB }
+policies: [ecmp]
+",
+        );
+        let estimate = RepetitionCost::of(&plan, 0, None, 1).expect("an estimate");
+        assert_eq!((estimate.data_packets, estimate.packet_hops), (3, 22));
     }
 
     /// A packet stores telemetry for the two switches on its path, however many it has room for: 40 + 64 bytes, and 32

@@ -90,7 +90,7 @@ fn row(
 }
 
 fn place<'a>(flows: &'a Flows, info: &RunInfo, flow: &'a Recorded) -> Placed<'a> {
-    let dcs: DcNames = info.dcs.iter().map(|dc| dc.name.as_str()).collect();
+    let dcs = info.dc_names();
     let path = flow.path.map(|path| flows.names.text(path));
     Placed {
         policy: &flows.policies[flow.key.policy],
@@ -165,7 +165,7 @@ fn bottleneck(
 /// Counts the other flows of the run whose data crossed the link `hop`, given by its datacenter and its next hop, while
 /// `flow` ran.
 fn others(flows: &Flows, index: usize, info: &RunInfo, flow: &Recorded, hop: &[String; 2]) -> u64 {
-    let dcs: DcNames = info.dcs.iter().map(|dc| dc.name.as_str()).collect();
+    let dcs = info.dc_names();
     let mut crosses: BTreeMap<u32, bool> = BTreeMap::new();
     let mut count = 0;
     for other in &flows.runs[index] {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use lab_records::{
-    FlowCounts, FlowFields, FlowRow, PathCounts, PathRow, RecordsError, RunInfo, WholeFlow,
+    FlowCounts, FlowFields, FlowPaths, FlowRow, PathRow, RecordsError, RunInfo, WholeFlow,
 };
 use lab_units::{Bytes, FlowId, Nanos};
 
@@ -79,7 +79,7 @@ struct Reader<'a> {
     flows: Flows,
     routes: RouteNumbers<'a>,
     /// Paths of the re-routed flows.
-    paths: PathCounts,
+    paths: FlowPaths,
     pairs: Pairs,
     /// Flows that the report page lists, by policy.
     chosen: Vec<Chosen>,
@@ -114,20 +114,17 @@ impl Flows {
                 has_choice: Vec::new(),
             },
             routes: RouteNumbers::new(routes),
-            paths: PathCounts::default(),
+            paths: FlowPaths::default(),
             pairs: Pairs::default(),
             chosen: (0..count).map(|_| chosen()).collect(),
             unfinished: Unfinished::of(run),
             policy: 0,
         };
-        let mut rerouted = Vec::new();
-        run.visit(|row: PathRow| {
-            reader.paths.add(&row);
-            rerouted.push(row);
-        })?;
+        run.visit(|row: PathRow| reader.paths.add(&row))?;
         run.visit_flows(|flow, row| reader.add(flow, row))?;
         reader.flows.first_routes = reader.routes.count();
-        rerouted.iter().for_each(|row| reader.add_path(row));
+        // Routes on which flows began come first, so the paths' routes can only be numbered now.
+        run.visit(|row: PathRow| reader.add_path(&row))?;
         reader.flows.extent.read_counters(run)?;
         Ok(reader.finish())
     }
@@ -623,7 +620,7 @@ mod tests {
     fn a_re_routed_flow_counts_on_each_route_with_the_bytes_that_took_it() {
         let on = |id: u32| FlowRow {
             path: Some(DcPath::new(["dc1", "dc2", "dc3"])),
-            ..testing::flow("a", id, Some(2.0))
+            ..testing::flow("a", id, Some(0.6))
         };
         let path = |dcs: &[&str], bytes| PathRow {
             policy: "a".into(),
@@ -643,6 +640,9 @@ mod tests {
             writer.append_flow(&on(1))
         });
         let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap();
+        // On two paths, 0.6 of the ideal FCT is possible.
+        let too_fast = [&flows.counts, &flows.recorded].map(|counts| counts[0].below_one);
+        assert_eq!(too_fast, [1; 2]);
         let share = |route: &str, flows, bytes| RouteShare {
             route: route.into(),
             flows,

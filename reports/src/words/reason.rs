@@ -37,7 +37,7 @@ pub fn reason(reason: &Reason) -> String {
         ReasonCode::UnfinishedFlows => format!("{} did not finish", of("flow")),
         ReasonCode::UnrecordedFlows => format!("{} recorded", of("scheduled flow")),
         ReasonCode::ImpossibleSlowdowns => format!(
-            "{} with a slowdown under 1 (impossible: the ideal FCT or the measurement is wrong)",
+            "{} impossibly fast (the ideal FCT or the measurement is wrong)",
             of("flow")
         ),
         ReasonCode::EngineProblem => subject.to_owned(),

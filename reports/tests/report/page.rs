@@ -83,7 +83,7 @@ fn a_run_that_is_not_valid_opens_with_its_reasons() {
     insta::assert_snapshot!(banner.join("\n"), @r"
     Invalid run: these results do not represent the scenario.
     doubtful: 2 of 88 flows did not finish
-    invalid: 1 of 86 flows with a slowdown under 1 (impossible: the ideal FCT or the measurement is wrong)
+    invalid: 1 of 86 flows impossibly fast (the ideal FCT or the measurement is wrong)
     invalid: the agent of `dc4` ended early
     doubtful: 1 of 88 flows launched late, bound 0.1 %
     ");

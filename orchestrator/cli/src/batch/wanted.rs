@@ -1,6 +1,6 @@
 //! Wanted runs, and the identity of ended runs that may serve instead.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_records::{EngineRequest, RunInfo, RunRequest, SimRequest};
@@ -60,32 +60,52 @@ impl Wanted {
         }
     }
 
-    /// Returns the wanted run of the derived scenario `loaded`, which an ended run with the same identity can replace;
-    /// a simulation is one in trains as `trains` asks.
-    /// Fails on a scenario that cannot be planned, or not simulated in such trains, with exit code 2.
-    pub fn derived(
+    /// Returns the wanted simulation of the derived scenario `loaded`, which an ended run with the same identity can
+    /// replace, and its plan. Messages call the scenario `path`.
+    /// Fails on a scenario that cannot be planned, with exit code 2.
+    pub fn simulation(
         name: String,
-        mut request: RunRequest,
+        path: PathBuf,
         loaded: Loaded,
-        trains: Option<TrainsArg>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<(Self, Plan), Failure> {
+        let request = RunRequest::new(path, Engine::Sim);
         let loaded = train::trained(loaded, &request.scenario, &request.overrides.policies)?;
-        Ok(Self {
-            reuse: Reuse::of_request(&mut request, &loaded, trains)?,
+        let options = SimRequest::default();
+        let plan = simulated(&request, &options, &loaded)?;
+        let wanted = Self {
+            reuse: Reuse::of_plan(plan.clone(), &options),
             derived: Some(DerivedScenario {
                 text: loaded.text,
                 files: loaded.files,
             }),
             ..Self::new_run(name, request)
+        };
+        Ok((wanted, plan))
+    }
+
+    /// Returns the simulation of `plan` that is wanted, in trains as `asked`.
+    /// Fails if trains cannot simulate the plan, are too long for it, or none fits, with exit code 2.
+    pub fn in_trains(&self, plan: Plan, asked: TrainsArg) -> Result<Self, Failure> {
+        let options = SimRequest {
+            trains: Some(train_length::of(asked, &plan)?),
+            ..SimRequest::default()
+        };
+        Ok(Self {
+            reuse: Reuse::of_plan(plan, &options),
+            request: RunRequest {
+                engine: EngineRequest::Sim(options),
+                ..self.request.clone()
+            },
+            ..self.clone()
         })
     }
 
     /// Returns the wanted run of the request's scenario file, which an ended run with the same identity can replace.
     /// Fails on a scenario that cannot be read or planned, with exit code 2.
-    pub fn of_file(name: String, mut request: RunRequest) -> Result<Self, Failure> {
+    pub fn of_file(name: String, request: RunRequest) -> Result<Self, Failure> {
         let loaded = train::load_trained(&request.scenario, &request.overrides.policies)?;
         Ok(Self {
-            reuse: Reuse::of_request(&mut request, &loaded, None)?,
+            reuse: Reuse::of_request(&request, &loaded)?,
             ..Self::new_run(name, request)
         })
     }
@@ -104,29 +124,15 @@ impl DerivedScenario {
 }
 
 impl Reuse {
-    /// Returns the identity of the run that `request` asks for, whose scenario is `loaded`. If `trains` is given, a
-    /// simulation is one in such trains, and their length becomes part of the request.
-    fn of_request(
-        request: &mut RunRequest,
-        loaded: &Loaded,
-        trains: Option<TrainsArg>,
-    ) -> Result<Self, Failure> {
-        let arguments = ScenarioArgs::of(request).map_err(Failure::usage)?;
-        let loaded = loaded.clone().first_run(&arguments.overrides);
-        match &mut request.engine {
+    /// Returns the identity of the run that `request` asks for, whose scenario is `loaded`.
+    fn of_request(request: &RunRequest, loaded: &Loaded) -> Result<Self, Failure> {
+        match &request.engine {
             EngineRequest::Sim(options) => {
-                let plan = PlanOptions {
-                    is_scaled: options.is_scaled,
-                    ..load::options(&arguments.overrides, Engine::Sim)?
-                };
-                let plan = load::resolve(&loaded, &request.scenario, &plan)?;
-                if let Some(asked) = trains {
-                    let length = train_length::or_packets(asked, &plan)?;
-                    options.trains = Some(length).filter(|&length| length > 1);
-                }
-                Ok(Self::of_plan(plan, options))
+                Ok(Self::of_plan(simulated(request, options, loaded)?, options))
             }
             EngineRequest::Kernel => {
+                let arguments = ScenarioArgs::of(request).map_err(Failure::usage)?;
+                let loaded = loaded.clone().first_run(&arguments.overrides);
                 let plan = load::plan_loaded(&loaded, &arguments)?;
                 let policies = plan.policies.iter().map(|policy| &*policy.label);
                 let scenario = [&*plan.name, &*plan.scenario_hash];
@@ -162,4 +168,15 @@ impl Reuse {
         let facts = (name, hash, repetitions, policies.collect::<Vec<_>>());
         Self::SameScenario(run_dir::hash(format!("{facts:?}")))
     }
+}
+
+/// Returns the plan of the simulation that `request` asks for with `options`, whose scenario is `loaded`.
+fn simulated(request: &RunRequest, options: &SimRequest, loaded: &Loaded) -> Result<Plan, Failure> {
+    let arguments = ScenarioArgs::of(request).map_err(Failure::usage)?;
+    let loaded = loaded.clone().first_run(&arguments.overrides);
+    let plan = PlanOptions {
+        is_scaled: options.is_scaled,
+        ..load::options(&arguments.overrides, Engine::Sim)?
+    };
+    load::resolve(&loaded, &request.scenario, &plan)
 }

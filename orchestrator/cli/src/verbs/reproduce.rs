@@ -33,6 +33,11 @@ pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
             "`--trains` is an option of simulations (hint: leave out `--engine kernel`)",
         ));
     }
+    if arguments.trains == Some(TrainsArg::PACKETS) {
+        return Err(Failure::usage(
+            "`--trains=1`: a train of one packet is a packet (hint: leave out `--trains`)",
+        ));
+    }
     let figures = figures(&arguments.figures);
     let asked: Vec<&'static Case> = CASES
         .iter()
@@ -170,6 +175,13 @@ struct RunChoice {
     wanted: Result<Wanted, String>,
 }
 
+/// Simulations of one variant of a case.
+struct Simulations {
+    packets: Wanted,
+    /// Simulation in trains, or the reason why there is none; `None` without `--trains` and under the paper's semantics.
+    trains: Option<Result<Wanted, String>>,
+}
+
 /// Runs of the reproduction, reused or performed by this process.
 struct ReproductionRuns<'a> {
     arguments: &'a ReproduceArgs,
@@ -211,10 +223,8 @@ impl<'a> ReproductionRuns<'a> {
     fn runs(&mut self, cases: &[&'static Case]) -> Result<Vec<CaseRuns>, Failure> {
         let mut choices = Vec::new();
         for case in cases {
-            let trains = self.arguments.trains.map(|_| Source::Trains);
-            for source in [Source::Simulated, Source::Fair].into_iter().chain(trains) {
-                choices.push(self.simulated(case, source)?);
-            }
+            choices.extend(self.simulated(case, false)?);
+            choices.extend(self.simulated(case, true)?);
             choices.push(self.emulated(case));
         }
         let wanted: Vec<&Wanted> = choices
@@ -251,52 +261,69 @@ impl<'a> ReproductionRuns<'a> {
         Some((Some(flows).filter(is_there)?, routes.filter(is_there)))
     }
 
-    /// Returns the simulation to use for a case. With `--quick`, that is an ended run of the full duration if one
-    /// exists, else a short run with random flows. With `--trains`, only runs in trains are made; other runs are reused.
-    /// Fails if the scenario cannot be modified or planned.
-    fn simulated(&self, case: &'static Case, source: Source) -> Result<RunChoice, Failure> {
-        let mut variant = Variant {
-            is_fair: source == Source::Fair,
+    /// Returns the simulations to use for a case: by packets, and with `--trains` and the authors' semantics also in
+    /// trains. With `--quick`, each is an ended run of the full duration if one exists, else a short run with random
+    /// flows. Fails if the scenario cannot be modified or planned.
+    fn simulated(&self, case: &'static Case, is_fair: bool) -> Result<Vec<RunChoice>, Failure> {
+        let full = Variant {
+            is_fair,
             is_quick: false,
             flows: self.published_flows(case),
         };
-        let trains = self.arguments.trains.filter(|_| source == Source::Trains);
-        let mut wanted = self.wanted(case, &variant, trains)?;
-        let is_found = |wanted: &Wanted| self.batch.found(wanted).is_some();
-        if self.arguments.quick && !wanted.as_ref().is_ok_and(is_found) {
-            (variant.is_quick, variant.flows) = (true, None);
-            wanted = self.wanted(case, &variant, trains)?;
-        }
-        let is_sim = self.engine == Engine::Sim;
-        let is_made = is_sim && self.arguments.trains.is_some() == trains.is_some();
-        let hint = if is_sim {
-            "without --trains, it is made"
-        } else {
-            "--engine sim makes it"
+        let quick = Variant {
+            is_quick: true,
+            flows: None,
+            ..full
         };
-        Ok(RunChoice {
-            case,
-            source,
-            played: Played {
-                is_drawn: variant.flows.is_none(),
-                is_short: variant.is_quick,
-            },
-            wanted: wanted.and_then(|wanted| {
-                let is_there = is_made || is_found(&wanted);
-                let missing = || format!("no simulation run exists (hint: {hint})");
-                is_there.then_some(wanted).ok_or_else(missing)
-            }),
-        })
+        let variants = [Some(full), Some(quick).filter(|_| self.arguments.quick)];
+        let mut planned = Vec::new();
+        for variant in variants.into_iter().flatten() {
+            planned.push((variant, self.planned(case, &variant)?));
+        }
+        let choice = |source: Source| {
+            let of = |it: &Simulations| match source {
+                Source::Trains => it.trains.clone().expect("they are asked for"),
+                _ => Ok(it.packets.clone()),
+            };
+            let is_found =
+                |it: &Simulations| of(it).is_ok_and(|it| self.batch.found(&it).is_some());
+            let ended = planned.iter().find(|(_, it)| is_found(it));
+            let (variant, simulations) = ended.or(planned.last()).expect("a variant");
+            RunChoice {
+                case,
+                source,
+                played: Played {
+                    is_drawn: variant.flows.is_none(),
+                    is_short: variant.is_quick,
+                },
+                wanted: of(simulations).and_then(|wanted| match self.hint(source) {
+                    Some(hint) if ended.is_none() => {
+                        Err(format!("no simulation run exists (hint: {hint})"))
+                    }
+                    _ => Ok(wanted),
+                }),
+            }
+        };
+        let trains = self.arguments.trains.filter(|_| !is_fair);
+        let packets = [Source::Simulated, Source::Fair][usize::from(is_fair)];
+        let sources = [packets].into_iter().chain(trains.map(|_| Source::Trains));
+        Ok(sources.map(choice).collect())
     }
 
-    /// Returns the simulation to reuse or perform, or the reason why it cannot be one in `trains`: a case's scenario,
-    /// modified by `variant`. Published flows are read from the artifact.
-    fn wanted(
-        &self,
-        case: &Case,
-        variant: &Variant<'_>,
-        trains: Option<TrainsArg>,
-    ) -> Result<Result<Wanted, String>, Failure> {
+    /// Returns the hint on how a missing simulation is made; `None` if this command makes it.
+    fn hint(&self, source: Source) -> Option<&'static str> {
+        if self.engine != Engine::Sim {
+            Some("`--engine sim` makes it")
+        } else if self.arguments.trains.is_some() && source != Source::Trains {
+            Some("leave out `--trains` to make it")
+        } else {
+            None
+        }
+    }
+
+    /// Returns the simulations to reuse or perform: a case's scenario, modified by `variant`. Published flows are read
+    /// from the artifact.
+    fn planned(&self, case: &Case, variant: &Variant<'_>) -> Result<Simulations, Failure> {
         let path = self.scenarios.join(format!("{}.yaml", case.scenario));
         let base = path.parent().unwrap_or(Path::new(""));
         let mut text = load::read_text(&path, limits::MAX_SCENARIO_BYTES)?;
@@ -321,12 +348,16 @@ impl<'a> ReproductionRuns<'a> {
                 .join(named)
         })?;
         let name = loaded.scenario.name.clone();
-        let request = RunRequest::new(path, Engine::Sim);
-        match Wanted::derived(name, request, loaded, trains) {
-            // Without trains, the same scenario has been planned before.
-            Err(refusal) if trains.is_some() => Ok(Err(refusal.message)),
-            wanted => wanted.map(Ok),
-        }
+        let (packets, plan) = Wanted::simulation(name, path, loaded)?;
+        let in_trains = |asked| {
+            let wanted = packets.in_trains(plan, asked);
+            wanted.map_err(|refusal| refusal.message)
+        };
+        let trains = self.arguments.trains.filter(|_| !variant.is_fair);
+        Ok(Simulations {
+            trains: trains.map(in_trains),
+            packets,
+        })
     }
 
     /// Returns the lab run to use for a case.

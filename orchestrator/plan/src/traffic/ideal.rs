@@ -12,8 +12,9 @@
 //!
 //! for packet `i` on link `k`, from host to host and through the fabrics, and then for the last ACK back to the source.
 //! The data and the ACKs each take the path on which the flow ends soonest, among all paths that the tables allow: at
-//! every switch any candidate. No queueing and no policy can be faster on one path. A flow that is re-routed while its
-//! packets are still queued on the earlier path can be: two bottlenecks then send at once.
+//! every switch any candidate. On a single path, no policy can be faster, since queueing only adds time. A flow that is
+//! re-routed while its packets still wait on the earlier path can be faster, because two bottlenecks then send at the same
+//! time.
 //!
 //! With the candidate set `fewest-hops`, a path of more links can have less delay, but is not in the tables; the plan
 //! warns of such paths. It does not count, so that slowdowns keep the meaning that they have in the paper's artifact: in

@@ -209,6 +209,12 @@ proptest! {
     #[test]
     fn a_scale_without_costs_keeps_every_bound(capacity in capacities(), verbs in any::<bool>()) {
         let plan = plan(&small(verbs), capacity);
+        let rates = plan.links.iter().map(|link| link.emu.rate_bps.get());
+        let fastest = match capacity.place {
+            Place::GuestVirtual | Place::GuestTcg => 200_000_000,
+            Place::GuestKvm | Place::Here => 1_000_000_000,
+        };
+        prop_assert!(rates.max() <= Some(fastest), "faster than {fastest} bit/s");
         if costs(&plan).is_empty() {
             let packets = plan.flows.iter().map(|flow| flow.packets(plan.rdma.path_mtu)).max();
             prop_assert!(packets <= Some(128), "{packets:?}");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_plan::{Concurrency, model::Plan};
+use lab_plan::Concurrency;
 use lab_records::{DcNames, FlowRow, RepetitionEnds};
 use lab_units::{Nanos, Twin};
 
@@ -11,12 +11,10 @@ use super::share::count;
 /// Flows of one policy that started, over all repetitions.
 #[derive(Default)]
 pub(super) struct Flows {
-    /// Names of the datacenters.
-    dcs: DcNames,
     flows: Vec<Seen>,
     /// Index of each path, by the path's text.
     paths: BTreeMap<String, usize>,
-    /// Link directions of each path, by the path's index, as pairs of indices into `dcs`.
+    /// Link directions of each path, by the path's index, each as the positions of its datacenters.
     links: Vec<Vec<(usize, usize, Twin)>>,
 }
 
@@ -32,15 +30,8 @@ struct Seen {
 }
 
 impl Flows {
-    pub fn new(plan: &Plan) -> Self {
-        Self {
-            dcs: plan.dcs.iter().map(|dc| dc.name.as_str()).collect(),
-            ..Self::default()
-        }
-    }
-
-    /// Adds a flow, if it started.
-    pub fn add(&mut self, row: &FlowRow) {
+    /// Adds a flow, if it started; `dcs` are the run's datacenters.
+    pub fn add(&mut self, dcs: &DcNames, row: &FlowRow) {
         if !row.fields().has_started() {
             return;
         }
@@ -48,7 +39,7 @@ impl Flows {
             if let Some(&known) = self.paths.get(path.as_str()) {
                 return known;
             }
-            let steps = path.steps(&self.dcs).unwrap_or_default();
+            let steps = path.steps(dcs).unwrap_or_default();
             let pairs = steps.windows(2);
             let links = pairs.map(|pair| {
                 let [(from, _), (to, twin)] = [pair[0], pair[1]];
@@ -185,10 +176,8 @@ mod tests {
             launch_lateness_ns: (start < 20).then_some(Nanos::ZERO),
             ..sample::flow("ecmp")
         };
-        let mut flows = Flows {
-            dcs: ["dc1", "dc2", "dc3"].into_iter().collect(),
-            ..Flows::default()
-        };
+        let dcs: DcNames = ["dc1", "dc2", "dc3"].into_iter().collect();
+        let mut flows = Flows::default();
         let mut ends = RepetitionEnds::default();
         for row in [
             row(0, 0, Some(10), "dc2"),
@@ -197,7 +186,7 @@ mod tests {
             row(3, 30, None, "dc2"),
         ] {
             ends.flow(row.fields());
-            flows.add(&row);
+            flows.add(&dcs, &row);
         }
         ends.at(0, Nanos::new(20));
         let concurrency = flows.concurrency(&ends);

@@ -113,7 +113,7 @@ impl<'a> Witness<'a> {
         let paper = PaperUnits::new(&plan.scale);
         let policy = |run: &'a PolicyRun| PolicyWitness {
             run,
-            flows: Flows::new(plan),
+            flows: Flows::default(),
             ends: RepetitionEnds::default(),
             load: Load::default(),
             links: ArrivalUse::default(),
@@ -148,9 +148,8 @@ impl<'a> Witness<'a> {
 
     fn flow(&mut self, row: &FlowRow) {
         let plan = self.plan;
-        let mut policies = self.policies.iter_mut();
-        if let Some(policy) = policies.find(|policy| policy.run.label == row.policy) {
-            policy.flows.add(row);
+        if let Some(policy) = of_label(&mut self.policies, &row.policy) {
+            policy.flows.add(&self.dcs, row);
             policy.in_outages.add(&self.outages, plan, row);
             policy.ends.flow(row.fields());
             policy.load.add(plan, row);
@@ -160,7 +159,7 @@ impl<'a> Witness<'a> {
     }
 
     fn link(&mut self, row: &LinkRow) {
-        if let Some(policy) = self.policy(&row.policy) {
+        if let Some(policy) = of_label(&mut self.policies, &row.policy) {
             policy.ends.at(row.repetition, row.time_ns);
             let direction = [&row.link, &row.from_dc, &row.to_dc].map(String::as_str);
             let time = row.time_ns;
@@ -172,8 +171,7 @@ impl<'a> Witness<'a> {
     fn split(&mut self, row: &SplitRow) {
         let plan = self.plan;
         let dcs = &self.dcs;
-        let mut policies = self.policies.iter_mut();
-        if let Some(policy) = policies.find(|policy| policy.run.label == row.policy) {
+        if let Some(policy) = of_label(&mut self.policies, &row.policy) {
             let is_local = matches!(policy.run.policy, PolicyPlan::Trained(_));
             policy
                 .splits
@@ -182,7 +180,7 @@ impl<'a> Witness<'a> {
     }
 
     fn switch(&mut self, row: &SwitchRow) {
-        if let Some(policy) = self.policy(&row.policy) {
+        if let Some(policy) = of_label(&mut self.policies, &row.policy) {
             policy.samples.switch(row);
             policy.tables.switch(row);
         }
@@ -190,7 +188,7 @@ impl<'a> Witness<'a> {
 
     fn decision(&mut self, row: &DecisionRow) {
         let plan = self.plan;
-        if let Some(policy) = self.policy(&row.policy) {
+        if let Some(policy) = of_label(&mut self.policies, &row.policy) {
             policy.samples.decide(row);
             policy.tables.decide(row);
             policy.failovers.decide(row);
@@ -199,15 +197,9 @@ impl<'a> Witness<'a> {
         let Some(choice) = DataDecision::of(plan, &self.dcs, row) else {
             return;
         };
-        if let Some(policy) = self.policy(&row.policy) {
+        if let Some(policy) = of_label(&mut self.policies, &row.policy) {
             policy.decision(plan, &choice);
         }
-    }
-
-    fn policy(&mut self, label: &str) -> Option<&mut PolicyWitness<'a>> {
-        self.policies
-            .iter_mut()
-            .find(|policy| policy.run.label == label)
     }
 
     fn evidence(&self) -> Evidence {
@@ -378,7 +370,7 @@ impl<'a> DataDecision<'a> {
         }
         let switch = dcs.position(&row.switch)?;
         let dc = DcId::from_index(switch)?;
-        let destination = plan.switches[switch].row(dst.dc)?;
+        let destination = plan.switches[switch].row_index(dst.dc)?;
         let again = [Trigger::Failover, Trigger::FlowAgeing];
         let is_again = again.map(|trigger| trigger.reason(Rule::Hash) == row.reason);
         Some(Self {
@@ -392,11 +384,19 @@ impl<'a> DataDecision<'a> {
     }
 }
 
+/// Returns the policy with this label.
+fn of_label<'p, 'a>(
+    policies: &'p mut [PolicyWitness<'a>],
+    label: &str,
+) -> Option<&'p mut PolicyWitness<'a>> {
+    policies.iter_mut().find(|policy| policy.run.label == label)
+}
+
 /// Returns, by next datacenter, the hash buckets that a switch had before its first traffic-engineering split.
 fn provisioned(plan: &Plan, dcs: &DcNames, run: &PolicyRun, row: &SplitRow) -> Option<Vec<u16>> {
     let switch = dcs.position(&row.switch)?;
     let to_dc = DcId::from_index(dcs.position(&row.to_dc)?)?;
-    let destination = plan.switches[switch].row(to_dc)?;
+    let destination = plan.switches[switch].row_index(to_dc)?;
     let candidates = &plan.switches[switch].destinations[destination].candidates;
     let buckets = 0..candidates.len();
     Some(

@@ -1,14 +1,14 @@
 //! Tests of evidence from handmade rows, for a diamond of datacenters.
 
 use lab_plan::PlanOptions;
-use lab_records::{DcPath, FlowStatus, List, PfcEvent};
+use lab_records::{DcPath, FlowStatus, List, PfcEvent, RunWriter};
 use lab_sample as sample;
 use lab_units::{FlowId, Nanos};
 
 use super::*;
 use crate::{
     hops::PathRange,
-    rows::{FlowGenerator, RowMaker, Split},
+    rows::{FlowGenerator, RowBatch, RowMaker, Split},
 };
 
 /// Returns the plan of a diamond of datacenters, whose link from dc1 to dc3 goes down at 50 ms. dc1 reaches dc4 via dc2
@@ -196,15 +196,16 @@ fn flows_that_may_start_after_a_reconvergence_to_one_next_hop_need_no_decision()
 
 #[test]
 fn paths_are_compared_where_both_policies_know_them() {
-    let plan = diamond("policy");
+    let dcs: DcNames = ["dc1", "dc2", "dc3", "dc4"].into_iter().collect();
     let flows = |paths: &[(u32, Option<&str>)]| {
-        let mut flows = Flows::new(&plan);
+        let mut flows = Flows::default();
         for &(id, by) in paths {
-            flows.add(&FlowRow {
+            let row = FlowRow {
                 flow_id: FlowId(id),
                 path: by.map(|by| DcPath::new(["dc1", by, "dc4"])),
                 ..sample::flow("ucmp")
-            });
+            };
+            flows.add(&dcs, &row);
         }
         flows
     };
@@ -255,6 +256,37 @@ fn the_bytes_of_a_path_are_those_of_all_its_ranges() {
         ]
     );
     assert_eq!(maker.paths(FlowId(0), &ranges[..1]), [], "one path");
+}
+
+/// On two paths, a flow can take 0.6 of its ideal FCT; a batch must write the paths first, so that they count.
+#[test]
+fn a_batch_counts_the_paths_of_its_flows() {
+    let plan = diamond("policy");
+    let paths = maker(&plan).paths(
+        FlowId(0),
+        &["dc2", "dc3"].map(|by| PathRange {
+            path: DcPath::new(["dc1", by, "dc4"]),
+            start: u64::from(by == "dc3") * 1_000,
+            end: 1_000 + u64::from(by == "dc3") * 1_000,
+        }),
+    );
+    let flow = FlowRow {
+        slowdown: Some(0.6),
+        ..sample::flow(&paths[0].policy)
+    };
+    for (paths, expected) in [(paths, 0), (Vec::new(), 1)] {
+        let results = tempfile::tempdir().unwrap();
+        let info = sample::info();
+        let mut writer = RunWriter::create(results.path(), sample::now(), &info).unwrap();
+        let batch = RowBatch {
+            flows: vec![flow.clone()],
+            paths,
+            ..RowBatch::default()
+        };
+        batch.write(&mut writer).unwrap();
+        let (_, outcome) = writer.finish(sample::end()).unwrap();
+        assert_eq!(outcome.counts.below_one, expected);
+    }
 }
 
 #[test]

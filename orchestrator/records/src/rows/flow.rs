@@ -38,7 +38,7 @@ row! {
         pub fct_ns: Option<Nanos>,
         /// FCT that the flow would have alone in the network, on the fastest path that the forwarding tables allow.
         pub ideal_fct_ns: Nanos,
-        /// FCT ÷ ideal FCT, not clipped, so that a value below 1 reveals an error; empty if the flow did not finish.
+        /// FCT ÷ ideal FCT, not clipped, so that an impossible value stays visible; empty if the flow did not finish.
         #[serde(deserialize_with = "finite")]
         pub slowdown: Option<f64>,
         /// Datacenters on the first path of the flow's data. Failover and flow ageing may re-route later data.
@@ -190,11 +190,11 @@ impl FlowFields<'_> {
         "emu_fct_resolution_ns",
     ];
 
-    /// Returns true if the FCT is shorter than data on this number of paths can take, by more than its maximum error.
+    /// Returns true if the FCT is impossibly short for data on this number of paths, by more than its maximum error.
     ///
-    /// On one path, data take the ideal FCT at least. A re-routed flow can be faster, because the packets that wait on
-    /// its earlier path leave while the next path sends too. But one of the paths carries at least 1 ÷ `paths` of the
-    /// bytes, and takes at least as much of the ideal FCT.
+    /// On a single path, no FCT is below the ideal FCT. The packets of a re-routed flow that still wait on the earlier
+    /// path leave while the later path sends, so its FCT can be shorter. But one of the paths carries at least
+    /// 1 ÷ `paths` of the bytes, which takes at least that share of the ideal FCT.
     ///
     /// Always false with the artifact's semantics, where such an FCT is not an error: the authors' ideal FCT assumes
     /// full packets on the path with the least delay, but a flow may have smaller packets or take a path with more

@@ -28,7 +28,7 @@ pub use dc_path::{DcNames, DcPath};
 pub use events::{DecisionRow, PfcEvent, PfcRow, SplitRow, StoryEvent, StoryRow};
 pub use flow::{FlowFields, FlowRow, FlowStatus};
 pub use history::HistoryRow;
-pub use path::{PathCounts, PathRow};
+pub use path::{FlowPaths, PathRow};
 
 /// Row type of one of a run's tables.
 pub trait Row: Serialize + DeserializeOwned {

@@ -28,14 +28,14 @@ row! {
     }
 }
 
-/// Numbers of paths that re-routed flows took.
+/// Number of paths that each re-routed flow took.
 #[derive(Debug, Default)]
-pub struct PathCounts {
+pub struct FlowPaths {
     /// Number of rows of each re-routed flow, by policy, then by repetition and flow.
     rows: BTreeMap<String, BTreeMap<(u32, FlowId), u32>>,
 }
 
-impl PathCounts {
+impl FlowPaths {
     /// Counts the path of `row`.
     pub fn add(&mut self, row: &PathRow) {
         let flow = (row.repetition, row.flow_id);

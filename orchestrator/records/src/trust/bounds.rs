@@ -122,8 +122,8 @@ pub const DROPPED_OUTSIDE: Bound = Bound::new(0.0, 1e-3);
 /// Bounds on a count that should be 0: a higher count makes the run doubtful, but never invalid.
 pub const ANY: Bound = Bound::new(0.0, f64::INFINITY);
 
-/// Bounds on the share of finished flows with a slowdown below 1. Such a slowdown is impossible, so a single one shows
-/// that the ideal FCT or the measurement is wrong.
+/// Bounds on the share of finished flows that were too fast for the paths that they took. That is impossible, so a
+/// single one shows that the ideal FCT or the measurement is wrong.
 pub const IMPOSSIBLE_SLOWDOWNS: Bound = Bound::new(0.0, 0.0);
 
 /// Multiple of a link's bound above which the run is invalid, because the measured network is not the scenario's.

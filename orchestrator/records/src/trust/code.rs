@@ -35,7 +35,7 @@ codes! {
     UnfinishedFlows = "unfinished-flows",
     /// Scheduled flows without a row in `flows.csv`; the figure is the number of flows that have a row.
     UnrecordedFlows = "unrecorded-flows",
-    /// Number of flows that were faster than their ideal FCT.
+    /// Number of flows that were impossibly fast; see [`crate::FlowFields::is_too_fast`].
     ImpossibleSlowdowns = "impossible-slowdowns",
     /// Problem that the engine reports; in records of [`OLDEST_FORMAT`], also a deviation of a switch or host, as a
     /// sentence.

@@ -295,7 +295,7 @@ fn location(run: &Run) -> String {
 fn flows(run: &Run) -> String {
     let counts = run.flows.total();
     format!(
-        "{} scheduled, {} recorded, {} finished, {} unfinished, {} with a slowdown under 1",
+        "{} scheduled, {} recorded, {} finished, {} unfinished, {} impossibly fast",
         text::number(run.info.total_flows()),
         text::number(counts.flows),
         text::number(counts.finished),

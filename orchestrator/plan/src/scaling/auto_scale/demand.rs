@@ -24,7 +24,7 @@ pub(super) struct Demand {
     pub round_trip: Nanos,
     /// Last flow start plus the longest round trip of any path.
     pub end: Nanos,
-    /// Rate of the fastest link, between datacenters or inside one: the certificate measures all of them.
+    /// Rate of the fastest link, between datacenters or inside one; the lab shapes both kinds.
     pub fastest_bps: u64,
     /// Number of links between the hosts of each pair that has flows.
     lengths: BTreeMap<(NodeId, NodeId), usize>,

@@ -188,7 +188,7 @@ impl Search<'_> {
                 continue;
             };
             if rate.scale_nearest(self.demand.fastest_bps) > self.limits.rate_bps {
-                refusal = "links are faster than the machine can shape";
+                refusal = "the fastest link, between or inside datacenters, is faster than the machine can shape";
                 continue;
             }
             if !waived.contains(&WaivableBound::Timers)
