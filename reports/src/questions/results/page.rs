@@ -84,7 +84,7 @@ fn slowdowns(inputs: &ReportInputs<'_>, policies: &[PolicySummary]) -> Table {
         "max",
         "flows",
         "finished",
-        "under 1.00",
+        "too fast",
     ];
     let columns = [Column::names("policy")]
         .into_iter()
