@@ -90,14 +90,10 @@ impl Wanted {
             trains: Some(train_length::of(asked, &plan)?),
             ..SimRequest::default()
         };
-        Ok(Self {
-            reuse: Reuse::of_plan(plan, &options),
-            request: RunRequest {
-                engine: EngineRequest::Sim(options),
-                ..self.request.clone()
-            },
-            ..self.clone()
-        })
+        let mut wanted = self.clone();
+        wanted.reuse = Reuse::of_plan(plan, &options);
+        wanted.request.engine = EngineRequest::Sim(options);
+        Ok(wanted)
     }
 
     /// Returns the wanted run of the request's scenario file, which an ended run with the same identity can replace.

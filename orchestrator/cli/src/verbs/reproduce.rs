@@ -16,7 +16,7 @@ use lab_reproduce::{
 };
 use lab_scenario::limits;
 
-use super::conclude::conclude;
+use super::{conclude::conclude, sim::train_length};
 use crate::{
     args::{FigureArg, Global, ReproduceArgs, ScaleArg, TrainsArg},
     batch::{FoundRuns, Here, RunBatch, Wanted},
@@ -28,11 +28,7 @@ use crate::{
 
 /// Runs `lcmp-lab reproduce`.
 pub fn reproduce(arguments: &ReproduceArgs, global: &Global) -> Outcome {
-    if arguments.trains.is_some() && Engine::from(arguments.engine) == Engine::Kernel {
-        return Err(Failure::usage(
-            "`--trains` is an option of simulations (hint: leave out `--engine kernel`)",
-        ));
-    }
+    train_length::check_engine(arguments.trains, arguments.engine.into())?;
     if arguments.trains == Some(TrainsArg::PACKETS) {
         return Err(Failure::usage(
             "`--trains=1`: a train of one packet is a packet (hint: leave out `--trains`)",

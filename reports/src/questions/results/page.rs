@@ -77,14 +77,7 @@ fn about_percentiles(summary: &Summary) -> String {
 
 fn slowdowns(inputs: &ReportInputs<'_>, policies: &[PolicySummary]) -> Table {
     let numbers = [
-        "p50",
-        "p95",
-        "p99",
-        "mean",
-        "max",
-        "flows",
-        "finished",
-        "too fast",
+        "p50", "p95", "p99", "mean", "max", "flows", "finished", "too fast",
     ];
     let columns = [Column::names("policy")]
         .into_iter()

@@ -30,7 +30,7 @@ use self::{
     case_run::{CaseRun, EndedRun, INTERRUPTED},
     suite::{LoadedCase, LoadedRuns, LoadedSuite, trains},
 };
-use super::conclude::conclude;
+use super::{conclude::conclude, sim::train_length};
 use crate::{
     args::{Global, RegressArgs, TrainsArg},
     batch::{FoundRuns, Here, RunBatch},
@@ -51,11 +51,7 @@ struct Regressed {
 /// Runs `lcmp-lab regress`.
 pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
     let engine: Engine = arguments.engine.into();
-    if arguments.trains.is_some() && engine == Engine::Kernel {
-        return Err(Failure::usage(
-            "`--trains` is an option of simulations (hint: leave out `--engine kernel`)",
-        ));
-    }
+    train_length::check_engine(arguments.trains, engine)?;
     let suite = LoadedSuite::read(&arguments.suite, engine, arguments.trains)?;
     let gauges = suite.cases.iter().map(|case| case.gauges).sum();
     let dir = match &arguments.history {

@@ -1,9 +1,19 @@
 //! Length of trains that `--trains` asks for.
 
-use lab_plan::Plan;
+use lab_plan::{Engine, Plan};
 use lab_sim::trains;
 
 use crate::{args::TrainsArg, failure::Failure, terminal};
+
+/// Fails if trains are `asked` for but runs are made by the kernel engine, with exit code 2.
+pub fn check_engine(asked: Option<TrainsArg>, engine: Engine) -> Result<(), Failure> {
+    if asked.is_some() && engine == Engine::Kernel {
+        return Err(Failure::usage(
+            "`--trains` is an option of simulations (hint: leave out `--engine kernel`)",
+        ));
+    }
+    Ok(())
+}
 
 /// Returns the maximum length of trains for `plan` that `asked` means, and says in the terminal what it means.
 /// Fails if trains cannot simulate the plan, or are too long for it, with exit code 2.
