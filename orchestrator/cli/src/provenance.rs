@@ -202,8 +202,11 @@ fn process_text(process: &FlowProcess) -> String {
     let enough = process.target_flows.map_or_else(String::new, |target| {
         format!(" or until about {target} flows")
     });
+    let least = process.min_duration.map_or_else(String::new, |min| {
+        format!(", but for {} at least", about_time(min))
+    });
     let duration = about_time(process.duration);
-    format!("{arrivals}{bursts} over {duration}{enough}{limit}")
+    format!("{arrivals}{bursts} over {duration}{enough}{least}{limit}")
 }
 
 /// Formats a share in percent, rounded to hundredths, without trailing zeros.

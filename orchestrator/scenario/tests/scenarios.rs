@@ -82,6 +82,7 @@ traffic:
       arrivals: even
       duration: 31 ms
       target_flows: 58
+      min_duration: 30 ms
       max_flows: 32
   - workload: { sizes: s.csv, pairs: all-to-all, load: 48%, duration: 49 ms, bursts: 47 ms }
   - flows: [{ from: dc1/h1, to: dc2/h20, size: 33 MB, start: 34 ms }]
@@ -128,7 +129,7 @@ topology:
   defaults: { inter_dc: { buffer: 52 kB }, host_link: { rate: 53 Gbit } }
 traffic:
   - flows: [{ from: n7/h3, to: lyon/h1, size: 1 MB }]
-  - demands: { file: demands.csv, scale: 55%, sizes: s.csv, arrivals: even, duration: 56 ms, target_flows: 59, max_flows: 57 }
+  - demands: { file: demands.csv, scale: 55%, sizes: s.csv, arrivals: even, duration: 56 ms, target_flows: 59, min_duration: 53 ms, max_flows: 57 }
 policies: [ecmp]
 routing: { candidates: tunnels, tunnels: { k: 5, disjoint: edge } }
 ";

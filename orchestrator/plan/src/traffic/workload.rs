@@ -237,13 +237,15 @@ fn sources(
 }
 
 /// Returns the time span in which flows of `process` start: its duration, or less if its number of target flows arrives
-/// sooner on average.
+/// sooner on average, but not less than its minimum.
 pub(crate) fn span(process: &FlowProcess, demands: &[Demand], sizes: &SizeCdf) -> Nanos {
     let Some(target) = process.target_flows else {
         return process.duration;
     };
     let rate: f64 = demands.iter().map(|it| 1.0 / mean_gap(it, sizes)).sum();
-    process.duration.min(nearest(float(target.into()) / rate))
+    let enough: Nanos = nearest(float(target.into()) / rate);
+    let least = process.min_duration.unwrap_or(Nanos::ZERO);
+    enough.max(least).min(process.duration)
 }
 
 /// Returns the mean gap between two flows of one host, in nanoseconds.

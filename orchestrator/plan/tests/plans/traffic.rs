@@ -205,6 +205,18 @@ fn enough_flows_end_the_duration_and_leave_the_load() {
     assert_eq!(many.flows, all.flows);
 }
 
+/// 1,750 flows arrive in 200 ms: a longer minimum is the duration, a shorter one changes nothing.
+#[test]
+fn enough_flows_leave_the_minimum_of_the_duration() {
+    let span = |keys: &str| {
+        let workload = format!("load: 0.3, duration: 2 s, target_flows: 1750{keys}");
+        common::plan(&two_dcs(&workload)).load.paper_duration_ns
+    };
+    assert_eq!(span(", min_duration: 700 ms").get(), 700_000_000);
+    assert_eq!(span(", min_duration: 2 s").get(), 2_000_000_000);
+    assert_eq!(span(", min_duration: 150 ms"), span(""));
+}
+
 /// A random subset of Poisson arrivals is Poisson again, so its gaps are exponential. Every k-th arrival would be more
 /// regular, with fewer short gaps.
 #[test]

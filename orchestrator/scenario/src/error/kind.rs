@@ -269,6 +269,8 @@ pub enum ProblemKind {
         "even arrivals have no bursts (hint: leave out `bursts`, or write `arrivals: poisson`)"
     )]
     BurstsOfEvenArrivals,
+    #[error("`min_duration` bounds how soon `target_flows` end the duration, but there are none")]
+    MinDurationWithoutTarget,
     #[error(
         "`{path}` has none of the extensions of demand matrices: {}",
         list(known)

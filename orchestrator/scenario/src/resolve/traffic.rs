@@ -107,6 +107,7 @@ struct ProcessKeys<'a> {
     bursts: &'a Maybe<Text<Nanos>>,
     duration: &'a Text<Nanos>,
     target_flows: &'a Maybe<Text<u32>>,
+    min_duration: &'a Maybe<Text<Nanos>>,
     max_flows: &'a Maybe<Text<u32>>,
 }
 
@@ -117,6 +118,12 @@ fn process(context: &mut Context<'_>, raw: &ProcessKeys<'_>) -> FlowProcess {
         context.within(text, 1..=max)
     });
     let duration = context.within(raw.duration, limits::MIN_INTERVAL..=limits::MAX_DURATION);
+    let min_duration = raw.min_duration.as_ref().and_then(|text| {
+        if raw.target_flows.as_ref().is_none() {
+            context.problem(&text.range(), ProblemKind::MinDurationWithoutTarget);
+        }
+        context.within(text, limits::MIN_INTERVAL..=duration?)
+    });
     let arrivals = context.read_or(raw.arrivals, Arrivals::default());
     let bursts = raw.bursts.as_ref().and_then(|text| {
         if arrivals == Arrivals::Even {
@@ -129,6 +136,7 @@ fn process(context: &mut Context<'_>, raw: &ProcessKeys<'_>) -> FlowProcess {
         bursts,
         duration: duration.unwrap_or(Nanos::ZERO),
         target_flows,
+        min_duration,
         max_flows,
     }
 }
@@ -153,6 +161,7 @@ fn matrix(
         bursts: &raw.bursts,
         duration: &raw.duration,
         target_flows: &raw.target_flows,
+        min_duration: &raw.min_duration,
         max_flows: &raw.max_flows,
     };
     let path = file(context, &raw.file);
@@ -173,6 +182,7 @@ fn workload(context: &mut Context<'_>, network: &IndexedTopology, raw: &raw::Wor
         bursts: &raw.bursts,
         duration: &raw.duration,
         target_flows: &raw.target_flows,
+        min_duration: &raw.min_duration,
         max_flows: &raw.max_flows,
     };
     Workload {

@@ -331,6 +331,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("traffic[].workload.bursts", DIAMOND, "1 ms"),
     entry("traffic[].workload.duration", DIAMOND, "2 ms"),
     entry("traffic[].workload.target_flows", DIAMOND, "20"),
+    entry("traffic[].workload.min_duration", DIAMOND, "2 ms").with(ONE_FLOW),
     entry("traffic[].workload.max_flows", DIAMOND, "20"),
     entry("traffic[].demands.file", DIAMOND, "mirrored.csv").with(MATRIX),
     entry("traffic[].demands.scale", DIAMOND, "200%").with(MATRIX),
@@ -339,6 +340,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("traffic[].demands.bursts", DIAMOND, "1 ms").with(MATRIX),
     entry("traffic[].demands.duration", DIAMOND, "2 ms").with(MATRIX),
     entry("traffic[].demands.target_flows", DIAMOND, "3").with(MATRIX),
+    entry("traffic[].demands.min_duration", DIAMOND, "2 ms").with(ONE_FLOW_OF_MATRIX),
     entry("traffic[].demands.max_flows", DIAMOND, "3").with(MATRIX),
     entry("traffic[].flows[].from", DIAMOND, "dc2/h1").with(LISTED),
     entry("traffic[].flows[].to", DIAMOND, "dc5/h2").with(LISTED),
@@ -612,6 +614,15 @@ const UCMP: &[(&str, &str)] = &[
     ("policies[].ucmp", r#"{ "alpha": 10 }"#),
     ("traffic[].workload.sizes", "larger.csv"),
 ];
+
+/// Change that ends the duration when one flow has arrived.
+const ONE_FLOW: &[(&str, &str)] = &[("traffic[].workload.target_flows", "1")];
+
+/// The same of a demand matrix in place of the workload.
+const ONE_FLOW_OF_MATRIX: &[(&str, &str)] = &[(
+    "traffic[].demands",
+    r#"{ "file": "matrix.csv", "sizes": "sizes.csv", "duration": "10 ms", "target_flows": 1 }"#,
+)];
 
 /// Demand matrix in place of the workload.
 const MATRIX: &[(&str, &str)] = &[(
