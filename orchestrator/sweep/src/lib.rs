@@ -8,6 +8,7 @@
 //! Must not contain: engines, clocks, processes.
 //!
 //! - `grid`: cells by number, and points
+//! - `label`: short names of an axis's values
 //! - `manifest`: everything that the cells of a sweep depend on, and each cell's scenario and identity
 //! - `queue`: the order in which cells start, and the estimate of the remaining time
 //! - `store`: the directory of a sweep
@@ -16,6 +17,7 @@
 //! - `table`: the results of all cells as one table
 
 mod grid;
+mod label;
 mod manifest;
 mod queue;
 mod results;

@@ -7,10 +7,12 @@ use lab_scenario::{
 };
 use lab_units::{Ratio, ratio::ParseRatioError};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::grid::{Grid, TooManyCells};
+use crate::{
+    grid::{Grid, TooManyCells},
+    label::{label, text_of},
+};
 
 /// Everything that the numbers of a sweep's cells depend on, so that a process can run a cell from the directory of the
 /// sweep alone.
@@ -162,7 +164,7 @@ impl Manifest {
     pub fn name_of(&self, positions: &[usize]) -> String {
         let mut name = self.scenarios[positions[0]].name.clone();
         for (axis, &at) in self.axes.iter().zip(&positions[1..]) {
-            name += &format!(", {} {}", axis.path, label(&axis.values[at]));
+            name += &format!(", {} {}", axis.path, label(axis, at));
         }
         name
     }
@@ -186,23 +188,4 @@ fn named(keys: &WrittenOut, files: &Files) -> Files {
         .filter(|(path, _)| found.contains(path.as_str()))
         .map(|(path, text)| (path.clone(), text.clone()))
         .collect::<BTreeMap<_, _>>()
-}
-
-/// Returns the text of a value as YAML would have it in a list.
-fn text_of(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// Returns a short name of an axis's value: a graph of the Topology Zoo by its name, any other value by its text.
-#[must_use]
-pub fn label(value: &Value) -> String {
-    match value.get("zoo").and_then(Value::as_str) {
-        Some(name) => name.to_owned(),
-        None => {
-            let text = text_of(value);
-            text.strip_prefix("zoo:").map(str::to_owned).unwrap_or(text)
-        }
-    }
 }

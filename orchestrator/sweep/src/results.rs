@@ -11,7 +11,8 @@ use lab_scenario::SweepTrains;
 
 use crate::{
     grid::Grid,
-    manifest::{Manifest, label},
+    label::label,
+    manifest::Manifest,
     store::{Store, StoreError, kept_at},
     table::CellTable,
 };
@@ -122,7 +123,7 @@ fn empty_point(manifest: &Manifest, grid: &Grid<'_>, at: &[usize]) -> PointCells
     let axes = grid.point_axes().zip(&at[1..]);
     PointCells {
         scenario: manifest.scenarios[at[0]].name.clone(),
-        values: axes.map(|(axis, &at)| label(&axis.values[at])).collect(),
+        values: axes.map(|(axis, &at)| label(axis, at)).collect(),
         cells: 0,
         numbers: Vec::new(),
     }

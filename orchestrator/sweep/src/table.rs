@@ -5,10 +5,7 @@ use std::path::Path;
 use lab_records::{RecordsError, Texts, Values, parquet_table};
 use lab_reports::sweep::{CellNumbers, DrawSlowdowns};
 
-use crate::{
-    grid::Grid,
-    manifest::{Manifest, label},
-};
+use crate::{grid::Grid, label::labels, manifest::Manifest};
 
 /// Table with a row for each cell, policy, selection of flows and repetition.
 #[derive(Debug)]
@@ -71,7 +68,7 @@ impl<'a> CellTable<'a> {
         let scenario = rows().map(|row| scenarios[row.positions[0]].name.as_str());
         let mut columns = vec![("scenario".to_owned(), Values::Texts(scenario.collect()))];
         for (at, axis) in self.manifest.axes.iter().enumerate() {
-            let labels: Vec<String> = axis.values.iter().map(label).collect();
+            let labels = labels(axis);
             let values: Texts = rows()
                 .map(|row| labels[row.positions[at + 1]].as_str())
                 .collect();

@@ -73,7 +73,14 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         };
         let part = (qp.window / payload / WINDOW_PART).max(1);
         let most = u32::try_from(room.min(part)).unwrap_or(u32::MAX);
-        (end - qp.next).min(turn).min(most)
+        let length = (end - qp.next).min(turn).min(most);
+        // A flow's short last packet alone would not wait at a faster link for the last packet of the train before it.
+        let leaves_one = qp.next + length + 1 == flow.packets;
+        if leaves_one && length > 1 {
+            length - 1
+        } else {
+            length
+        }
     }
 
     /// Returns the serialisation time of `packet` and its followers at the link of `port`.

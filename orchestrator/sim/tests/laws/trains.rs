@@ -129,6 +129,39 @@ fn a_window_holds_several_trains() {
     }
 }
 
+/// Nine packets pass links of 400, 10, 30 and 400 Gbit/s, the last of them with 900 bytes. It follows the one before it by
+/// less than that one takes at 30 Gbit/s, so it waits there, whatever the length of the trains in front.
+#[test]
+fn a_short_last_packet_waits_for_the_one_before_it() {
+    let payload = 900 - (4_154 - 4_096);
+    let plan = plan(&format!(
+        "
+name: short-last
+topology:
+  defaults: {{ host_link: {{ rate: 400 Gbit }} }}
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2 }}, {{ name: dc3, hosts: 1 }}]
+  links:
+    - {{ between: [dc1, dc2], rate: 10 Gbit, delay: 5 ms }}
+    - {{ between: [dc2, dc3], rate: 30 Gbit, delay: 5 ms }}
+traffic:
+  - flows: [{{ from: dc1/h1, to: dc3/h1, size: {} B }}]
+policies: [ecmp]
+",
+        8 * 4_096 + payload
+    ));
+    let last = PACKET * 900 / 4_154;
+    let there = PACKET / 4 + 8 * PACKET * 10 + PACKET * 10 / 3 + last * 10 / 3 + last / 4;
+    let back = ACK / 4 + ACK * 10 / 3 + ACK * 10 + ACK / 4;
+    let expected = there + back + 2 * (10 * MILLI + 2 * HOST_DELAY);
+    for length in [1, 2, 3, 4, 5, 8, 9] {
+        let end = in_trains(&plan, 0, length, 1)
+            .end_of(0)
+            .expect("it finished");
+        let late = end.abs_diff(expected);
+        assert!(late <= 4 * 1_000, "{late} ps, trains of {length}");
+    }
+}
+
 /// A cut loses the trains whose first packets have not arrived, and the NIC's time-out sends them again.
 #[test]
 fn trains_on_a_cut_link_are_lost_and_sent_again() {
