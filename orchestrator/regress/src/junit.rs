@@ -34,7 +34,7 @@ fn without_skipped(xml: &str) -> String {
 }
 
 fn suite(outcome: &SuiteOutcome, case: &CaseOutcome) -> TestSuite {
-    let mut suite = TestSuite::new(case.name.as_str());
+    let mut suite = TestSuite::new(case.title());
     suite.set_time(Duration::try_from_secs_f64(case.seconds).unwrap_or_default());
     let class = format!("{}.{}", outcome.suite, case.name);
     suite.add_test_cases(case.checks.iter().map(|check| test_case(&class, check)));
@@ -82,6 +82,7 @@ mod tests {
             cases: vec![CaseOutcome {
                 name: "smoke".into(),
                 run: None,
+                trains: None,
                 checks: vec![
                     check("a <= b", Judgement::Pass),
                     check("c == 0", Judgement::Fail),
@@ -100,6 +101,19 @@ mod tests {
             r#"<testcase name="a &lt;= b" classname="nightly.smoke"/>"#,
             r#"<failure message="left &lt; right &amp; so on" type="assertion"/>"#,
             r#"<skipped message="inconclusive: left &lt; right &amp; so on"/>"#,
+        ] {
+            assert!(xml.contains(part), "{part}\n{xml}");
+        }
+    }
+
+    #[test]
+    fn trains_are_in_the_suites_name_and_in_no_class() {
+        let mut outcome = outcome();
+        outcome.cases[0].trains = Some(305);
+        let xml = junit(&outcome).unwrap();
+        for part in [
+            r#"<testsuite name="smoke (trains of up to 305 packets)""#,
+            r#"classname="nightly.smoke""#,
         ] {
             assert!(xml.contains(part), "{part}\n{xml}");
         }

@@ -35,7 +35,7 @@ pub fn markdown(outcome: &SuiteOutcome) -> String {
     let row = |(case, check): (&CaseOutcome, &Check)| {
         [
             Cell::from(check.grade.name()),
-            case.name.as_str().into(),
+            case.title().into(),
             format!("`{}`", check.code).into(),
             check.reason.as_str().into(),
         ]
@@ -62,6 +62,7 @@ mod tests {
             cases: vec![CaseOutcome {
                 name: "smoke".into(),
                 run: None,
+                trains: Some(305),
                 checks: vec![check("a", Judgement::Pass), check("b", Judgement::Fail)],
                 seconds: 0.0,
             }],
@@ -72,6 +73,9 @@ mod tests {
             "{text}"
         );
         let rows: Vec<&str> = text.lines().filter(|line| line.contains("smoke")).collect();
-        assert_eq!(rows[0], "| fail | smoke | `b` | 1 \\| 2 |");
+        assert_eq!(
+            rows[0],
+            "| fail | smoke (trains of up to 305 packets) | `b` | 1 \\| 2 |"
+        );
     }
 }

@@ -12,6 +12,9 @@ pub struct CaseOutcome {
     pub name: String,
     /// Path of the run directory; `None` if the case could not be run.
     pub run: Option<PathBuf>,
+    /// Maximum number of packets that the run simulated as one event; `None` if it simulated each packet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trains: Option<u32>,
     /// Checks of the case, in the order of the suite.
     #[serde(skip)]
     pub checks: Vec<Check>,
@@ -29,6 +32,16 @@ pub struct SuiteOutcome {
 }
 
 impl CaseOutcome {
+    /// Returns the name and, if the run was in trains, their length.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let name = &self.name;
+        self.trains.map_or_else(
+            || name.clone(),
+            |length| format!("{name} (trains of up to {length} packets)"),
+        )
+    }
+
     /// Returns the worst grade of the checks; a case without checks is inconclusive.
     #[must_use]
     pub fn verdict(&self) -> Judgement {

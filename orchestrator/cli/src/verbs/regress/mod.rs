@@ -95,18 +95,19 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
             LoadedRuns::Sweep(sweep) => sweep.runs(&case.name, &global.results),
         };
         for CaseRun { name, samples } in runs {
-            let (run, checks) = match samples {
+            let (run, trains, checks) = match samples {
                 Ok((run, samples)) => {
                     rows.extend(history_rows(&suite.name, &name, &run, &samples));
                     let of_case = baselines.as_ref().map(|it| it.get(&name));
                     let checks = checks(case, of_case, gauges, &samples);
-                    (Some(run.dir), checks)
+                    (Some(run.dir), trains(&samples.info), checks)
                 }
-                Err(failure) => (None, vec![not_run(&failure)]),
+                Err(failure) => (None, None, vec![not_run(&failure)]),
             };
             let case = CaseOutcome {
                 name,
                 run,
+                trains,
                 checks,
                 seconds: since.elapsed().as_secs_f64(),
             };
@@ -136,7 +137,7 @@ impl Answer for Regressed {
         let Self { outcome, changes } = self;
         let mut text = String::new();
         for case in &outcome.cases {
-            text += &format!("{}: {}\n", case.name, case.verdict().name());
+            text += &format!("{}: {}\n", case.title(), case.verdict().name());
             for check in &case.checks {
                 let head = format!("  {:<12}  {}: ", check.grade.name(), check.code);
                 text += &show::paragraph(&head, &check.reason);
