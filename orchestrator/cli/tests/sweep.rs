@@ -188,6 +188,10 @@ fn what_is_no_sweep_is_refused_before_anything_runs() {
     for (axis, message) in [
         ("seed=", "the axis `seed` has no values"),
         ("seed", "`seed` has no `=`"),
+        (
+            "seed=3..1",
+            "the range `3..1`, whose last number is below its first",
+        ),
         ("sed=1..2", "unknown key `sed`"),
         (
             "policies[ucmp].alpha=1,2",
@@ -217,6 +221,17 @@ fn what_is_no_sweep_is_refused_before_anything_runs() {
         assert_eq!(out.exit, Some(2), "{arguments:?}: {out:?}");
         assert!(out.stderr.contains(message), "{arguments:?}: {out:?}");
     }
+    for (axes, message) in [
+        (["load=0.2", "load=0.4"], "has the axis `load` twice"),
+        (
+            ["load=0.2", "traffic[0].workload.load=0.3,0.4"],
+            "the axis `load` replaces the values",
+        ),
+    ] {
+        let out = sweep(folder.path(), &["--set", axes[0], "--set", axes[1]]);
+        assert_eq!(out.exit, Some(2), "{axes:?}: {out:?}");
+        assert!(out.stderr.contains(message), "{axes:?}: {out:?}");
+    }
     let loads = pair_folder(&PAIR.replace("load: 0.2", "load: [0.2, 0.4]"));
     let out = sweep(loads.path(), &[]);
     assert_eq!(out.exit, Some(2), "{out:?}");
@@ -239,6 +254,118 @@ fn what_is_no_sweep_is_refused_before_anything_runs() {
         out.stderr.contains("is not the directory of a sweep"),
         "{out:?}"
     );
+}
+
+/// The folder with run directories has a name that a user's own folder may have.
+#[test]
+fn files_of_a_directory_that_is_no_sweeps_stay() {
+    let folder = pair_folder(PAIR);
+    let thesis = folder.path().join("own/work/thesis.txt");
+    fs::create_dir_all(thesis.parent().unwrap()).unwrap();
+    fs::write(&thesis, "kept").unwrap();
+    let own = folder.path().join("own");
+    let out = sweep(folder.path(), &["-o", own.to_str().unwrap()]);
+    assert_eq!(out.exit, Some(2), "{out:?}");
+    assert!(
+        out.stderr.contains("has the file `work` and is not"),
+        "{out:?}"
+    );
+    let out = lcmp_lab(folder.path(), &["sweep", "cancel", own.to_str().unwrap()]);
+    assert_eq!(out.exit, Some(2), "{out:?}");
+    assert_eq!(fs::read_to_string(&thesis).unwrap(), "kept");
+    assert_eq!(fs::read_dir(&own).unwrap().count(), 1);
+}
+
+#[test]
+fn damaged_results_are_named_and_made_again() {
+    let folder = pair_folder(PAIR);
+    let axes = ["--set", "seed=1..3"];
+    let out = sweep(folder.path(), &axes);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let all = cells(folder.path());
+    let dir = folder.path().join("sweep-pair");
+    let [cut, other, whole] =
+        [0, 1, 2].map(|at| dir.join("cells").join(all.keys().nth(at).unwrap()));
+    fs::write(&cut, r#"{"cell":"pa"#).unwrap();
+    fs::copy(&whole, &other).unwrap();
+    fs::write(dir.join("sweep.json"), "{").unwrap();
+    let status = || lcmp_lab(folder.path(), &["sweep", "status", dir.to_str().unwrap()]);
+    let out = status();
+    assert_eq!(out.exit, Some(2), "{out:?}");
+    assert!(
+        out.stderr.contains("the command that made the sweep"),
+        "{out:?}"
+    );
+    // A changed definition looks at the manifest of the earlier one.
+    let out = sweep(folder.path(), &["--set", "seed=4"]);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let out = sweep(folder.path(), &axes);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    assert!(out.stderr.contains("2 damaged results"), "{out:?}");
+    let again = cells(folder.path());
+    assert!(all.iter().all(|(name, text)| again.get(name) == Some(text)));
+    fs::copy(&whole, &other).unwrap();
+    let out = status();
+    assert_eq!(out.exit, Some(4), "{out:?}");
+    assert!(
+        out.stderr.contains("it has the results of another cell"),
+        "{out:?}"
+    );
+}
+
+/// Results can be shown twice at once, through a link, and where no page can be written.
+#[test]
+fn results_are_shown_wherever_they_are() {
+    let folder = pair_folder(PAIR);
+    let link = folder.path().join("link");
+    let dir = folder.path().join("sweep-pair");
+    fs::create_dir(&dir).unwrap();
+    std::os::unix::fs::symlink(&dir, &link).unwrap();
+    let shown = link.to_str().unwrap();
+    let axes = ["--set", "load=0.2,0.4", "--set", "seed=1..2"];
+    let out = sweep(folder.path(), &[&axes[..], &["-o", shown]].concat());
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    for _ in 0..4 {
+        let shows: Vec<_> = (0..3)
+            .map(|_| {
+                command_in(folder.path(), &["sweep", "status", shown])
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        for mut show in shows {
+            assert!(show.wait().unwrap().success());
+        }
+    }
+    let old = dir.join("sweep-curves.svg");
+    fs::write(&old, "of other cells").unwrap();
+    let page = dir.join("sweep.html");
+    fs::remove_file(&page).unwrap();
+    fs::create_dir(&page).unwrap();
+    let out = lcmp_lab(folder.path(), &["sweep", "status", shown]);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    assert!(out.stderr.contains("no page is written"), "{out:?}");
+    fs::remove_dir(&page).unwrap();
+    let out = sweep(folder.path(), &["--set", "seed=1", "-o", shown]);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    assert!(!old.exists());
+}
+
+#[test]
+fn points_without_the_baseline_are_named() {
+    let folder = pair_folder(PAIR);
+    let axes = ["--set", "policies=[ecmp,lcmp],[wcmp,lcmp]"];
+    let out = sweep(folder.path(), &axes);
+    assert_eq!(out.exit, Some(0), "{out:?}");
+    let reason = "not compared: 1 of 2 points without the policy `ecmp`, the baseline";
+    assert!(out.stderr.contains(reason), "{out:?}");
+    let out = sweep(
+        folder.path(),
+        &[&axes[..], &["--baseline", "ucmp"]].concat(),
+    );
+    assert_eq!(out.exit, Some(4), "{out:?}");
+    let reason = "undecided: 2 of 2 points without the policy `ucmp`, the baseline";
+    assert!(out.stderr.contains(reason), "{out:?}");
 }
 
 /// All pairs have one path, so the policies are the same in all networks, by trains and by packets.

@@ -3,7 +3,8 @@
 use std::{
     fs::{self, File},
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
+    process,
 };
 
 /// Writes `bytes` to `path` atomically, so that a reader sees either the old file or the new one. A symbolic link at
@@ -23,8 +24,7 @@ pub fn replace_with(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let draft = path.with_file_name(format!(".{name}.draft"));
+    let draft = beside(path);
     let written = create(&draft).and_then(|mut file| {
         write(&mut file)?;
         file.sync_all()?;
@@ -34,6 +34,14 @@ pub fn replace_with(
         let _ = fs::remove_file(&draft);
     }
     written
+}
+
+/// Returns the path of this process's draft of the file at `path`. Another process that writes the same file has another
+/// draft.
+#[must_use]
+pub fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.draft", process::id()))
 }
 
 /// Creates the file at `draft`, after removing a file that a killed process may have left there. Does not follow a
@@ -79,7 +87,7 @@ mod tests {
         let link = folder.path().join("link");
         fs::write(&target, "kept").unwrap();
         symlink(&target, &link).unwrap();
-        symlink(&target, folder.path().join(".link.draft")).unwrap();
+        symlink(&target, beside(&link)).unwrap();
         replace(&link, b"new").unwrap();
         assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
         assert_eq!(fs::read_to_string(&link).unwrap(), "new");

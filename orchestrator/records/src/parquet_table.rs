@@ -97,7 +97,7 @@ fn write_file(
     schema: impl FnOnce() -> Result<TypePtr, ParquetError>,
     write: impl FnOnce(&mut SerializedFileWriter<File>, &Path) -> Result<(), RecordsError>,
 ) -> Result<(), RecordsError> {
-    let draft = target.with_extension("draft");
+    let draft = draft::beside(target);
     let file = draft::create(&draft).map_err(Operation::CreateFile.failed(&draft))?;
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
     let properties = Arc::new(properties.build());

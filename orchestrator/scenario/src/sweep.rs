@@ -152,6 +152,10 @@ impl Axis {
             let path = path.to_string();
             return Err(AxisProblem::TooLong { path, found });
         }
+        if let Some(range) = written.iter().find_map(falling) {
+            let path = path.to_string();
+            return Err(AxisProblem::Falling { path, range });
+        }
         let values: Vec<Value> = written.into_iter().flat_map(expanded).collect();
         let mut texts: Vec<String> = values.iter().map(Value::to_string).collect();
         texts.sort_unstable();
@@ -222,8 +226,13 @@ fn expanded(value: Value) -> Vec<Value> {
 /// Returns the first and the last number of a range such as `1..10`; `None` for another value.
 fn range_of(value: &Value) -> Option<(u64, u64)> {
     let (first, last) = value.as_str()?.split_once("..")?;
-    let ends = (first.parse().ok()?, last.parse().ok()?);
-    (ends.0 <= ends.1).then_some(ends)
+    Some((first.parse().ok()?, last.parse().ok()?))
+}
+
+/// Returns a range whose last number is below its first; `None` for another value.
+fn falling(value: &Value) -> Option<String> {
+    let (first, last) = range_of(value)?;
+    (last < first).then(|| format!("{first}..{last}"))
 }
 
 /// Returns the options and names if a topology stands for several graphs: all graphs of the Topology Zoo by `zoo:*` or
@@ -244,10 +253,13 @@ fn zoo_of(value: &Value) -> Option<(Map<String, Value>, Vec<Value>)> {
 /// Key of a topology that is a graph of the Topology Zoo.
 const ZOO: &str = "zoo";
 
-/// Returns true if a YAML text is a sweep: it has the key `axes`, which no scenario has.
+/// Returns true if a YAML text is a sweep: it has the key `axes` or `scenario`, which no scenario has.
 #[must_use]
 pub fn is_sweep(text: &str) -> bool {
-    Locator::new(text).value("axes").is_some()
+    let locator = Locator::new(text);
+    ["axes", "scenario"]
+        .iter()
+        .any(|key| locator.value(key).is_some())
 }
 
 /// Parses a sweep; `source_name` is the name of the text in errors.

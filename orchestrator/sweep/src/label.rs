@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use lab_scenario::Axis;
 use serde_json::Value;
 
-/// Returns the short name of each value of `axis`: a graph of the Topology Zoo by its name, any other value by its text.
-/// Values that use one graph with different options also have the options that set them apart.
+/// Returns a short name for each value of `axis`. A graph from the Topology Zoo has its own name; values that use one graph
+/// with different options also have the options that set them apart. Any other value has its text.
 #[must_use]
 pub fn labels(axis: &Axis) -> Vec<String> {
     (0..axis.values.len()).map(|at| label(axis, at)).collect()

@@ -75,7 +75,14 @@ pub fn results<'a>(
                 continue;
             }
         };
-        if let Some(numbers) = store.numbers(identity)? {
+        let numbers = match store.numbers(identity) {
+            Err(error) if error.is_damage() => {
+                problems.push(failure(error.to_string()));
+                continue;
+            }
+            numbers => numbers?,
+        };
+        if let Some(numbers) = numbers {
             let records = manifest.records;
             if store.has_records(identity, records) {
                 done += 1;

@@ -52,8 +52,23 @@ const CANCEL: &str = "cancel";
 /// Name of the manifest.
 const MANIFEST: &str = "sweep.json";
 
+/// Name of the file that the process which runs a sweep's cells has locked.
+const LOCK: &str = "lock";
+
 /// Maximum size of a file, ten times the need of a thousand scenarios or policies.
 const MAX_FILE: u64 = 256 << 20;
+
+impl StoreError {
+    /// Returns true if the file can be read, but is not what it should be.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        let kind = self.error.kind();
+        matches!(
+            kind,
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+        )
+    }
+}
 
 impl Store {
     /// Opens the directory `dir`, which is created if necessary.
@@ -84,6 +99,44 @@ impl Store {
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Returns the path of the file that the process which runs the cells has locked.
+    #[must_use]
+    pub fn lock(&self) -> PathBuf {
+        self.dir.join(LOCK)
+    }
+
+    /// Returns the name of a file in the directory that is not of a sweep; `None` if there is a manifest, or nothing else.
+    ///
+    /// # Errors
+    /// If the directory exists and cannot be listed.
+    pub fn foreign_file(&self) -> Result<Option<String>, StoreError> {
+        let failed = |error| StoreError {
+            action: "list",
+            path: self.dir.clone(),
+            error,
+        };
+        let entries = match fs::read_dir(&self.dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            entries => entries.map_err(failed)?,
+        };
+        if self.dir.join(MANIFEST).exists() {
+            return Ok(None);
+        }
+        // A process that was killed before it wrote the manifest may have left these.
+        let own = [RESULTS, COSTS, FAILURES, LOCK];
+        for entry in entries {
+            let name = entry
+                .map_err(failed)?
+                .file_name()
+                .to_string_lossy()
+                .into_owned();
+            if !own.contains(&name.as_str()) {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
     }
 
     /// Reads the manifest; `None` if there is none.
@@ -118,6 +171,27 @@ impl Store {
         let mut done = self.done()?;
         done.retain(|identity| self.has_records(identity, records));
         Ok(done)
+    }
+
+    /// Removes those of the results of `cells` that are damaged, and returns their number.
+    ///
+    /// # Errors
+    /// If results cannot be read or removed.
+    pub fn remove_damaged<'a>(
+        &self,
+        cells: impl IntoIterator<Item = &'a str>,
+    ) -> Result<usize, StoreError> {
+        let mut removed = 0;
+        for identity in cells {
+            match self.numbers(identity) {
+                Err(error) if error.is_damage() => {
+                    remove(self.path(RESULTS, identity))?;
+                    removed += 1;
+                }
+                read => drop(read?),
+            }
+        }
+        Ok(removed)
     }
 
     /// Returns true if a cell has results and everything that `records` ask for.
@@ -168,7 +242,17 @@ impl Store {
     /// # Errors
     /// If they cannot be read.
     pub fn numbers(&self, identity: &str) -> Result<Option<CellNumbers>, StoreError> {
-        read(&self.path(RESULTS, identity))
+        let path = self.path(RESULTS, identity);
+        let numbers: Option<CellNumbers> = read(&path)?;
+        if numbers.as_ref().is_some_and(|it| it.identity != identity) {
+            let message = "it has the results of another cell";
+            return Err(StoreError {
+                action: "use",
+                path,
+                error: io::Error::new(io::ErrorKind::InvalidData, message),
+            });
+        }
+        Ok(numbers)
     }
 
     /// Reads the measured cost of a cell; `None` if it has none.
@@ -179,12 +263,15 @@ impl Store {
         read(&self.path(COSTS, identity))
     }
 
-    /// Reads the message of a failed cell; `None` if the cell has not failed.
+    /// Reads the message of a failed cell; `None` if the cell has not failed. Says so if the message is damaged.
     ///
     /// # Errors
     /// If it cannot be read.
     pub fn failure(&self, identity: &str) -> Result<Option<String>, StoreError> {
-        read(&self.path(FAILURES, identity))
+        match read(&self.path(FAILURES, identity)) {
+            Err(error) if error.is_damage() => Ok(Some(error.to_string())),
+            message => message,
+        }
     }
 
     /// Writes the results of a cell and what it cost.
@@ -353,11 +440,19 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
         error,
     };
     let text = match lab_files::read(path, Links::Follow, MAX_FILE) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if is_missing(&error) => return Ok(None),
         text => text.map_err(failed)?,
     };
     let value = serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
     Ok(Some(value))
+}
+
+/// Returns true if a file is missing, or the folder that should contain it.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 fn remove(path: PathBuf) -> Result<(), StoreError> {

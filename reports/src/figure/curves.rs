@@ -34,9 +34,14 @@ pub struct CurvePanel {
     pub curves: Vec<Vec<f64>>,
 }
 
+impl Curves {
+    /// Name of the figure's files.
+    pub const NAME: &str = "sweep-curves";
+}
+
 impl Figure for Curves {
     fn name(&self) -> &'static str {
-        "sweep-curves"
+        Self::NAME
     }
 
     fn missing(&self) -> Option<String> {

@@ -106,9 +106,14 @@ fn draw_cell<DB: DrawingBackend>(
     canvas.text(&label, middle, ink)
 }
 
+impl HeatMap {
+    /// Name of the figure's files.
+    pub const NAME: &str = "sweep-heat-map";
+}
+
 impl Figure for HeatMap {
     fn name(&self) -> &'static str {
-        "sweep-heat-map"
+        Self::NAME
     }
 
     fn missing(&self) -> Option<String> {

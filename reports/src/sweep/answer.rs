@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use lab_units::show::counted;
 use serde::Serialize;
 
 use super::{
@@ -78,6 +79,13 @@ pub struct CellRun {
     pub path: String,
 }
 
+/// Points that cannot be compared, because the baseline is no policy there.
+pub(super) struct MissingBaseline {
+    pub sentence: String,
+    /// True if these are all points.
+    pub is_everywhere: bool,
+}
+
 impl SweepAnswer {
     /// Computes a sweep's results from its points. `done` of the `cells` cells have results. The baseline is the policy
     /// `asked`, or else the first one.
@@ -114,6 +122,26 @@ impl SweepAnswer {
                 .map_or_else(Vec::new, |label| effects(&numbers, label)),
             baseline,
         }
+    }
+
+    /// Returns the points with results at which the baseline is no policy; `None` if it is one at all of them.
+    pub(super) fn missing_baseline(&self) -> Option<MissingBaseline> {
+        let baseline = self.baseline.as_ref()?;
+        let has_baseline = |point: &&Point| point.levels.iter().any(|it| it.policy == *baseline);
+        let known: Vec<&Point> = self
+            .points
+            .iter()
+            .filter(|it| !it.levels.is_empty())
+            .collect();
+        let found = known.iter().copied().filter(has_baseline).count();
+        let missing = known.len() - found;
+        (missing > 0).then(|| MissingBaseline {
+            sentence: format!(
+                "{missing} of {} without the policy `{baseline}`, the baseline",
+                counted(known.len() as u64, "point")
+            ),
+            is_everywhere: found == 0,
+        })
     }
 
     /// Returns the effects of `policy` on the p99 of the flows in `slice`.
@@ -163,11 +191,20 @@ impl Answer for SweepAnswer {
             let reason = format!("{waiting} of {} cells have not ended", self.cells);
             Check::inconclusive("waiting-cells", reason)
         });
+        let no_baseline = self.missing_baseline().filter(|it| it.is_everywhere);
+        let undecided =
+            no_baseline.map(|missing| Check::inconclusive("baseline", missing.sentence));
         failures
             .into_iter()
             .chain(doubts)
             .chain(unfinished)
+            .chain(undecided)
             .collect()
+    }
+
+    fn omissions(&self) -> Vec<String> {
+        let missing = self.missing_baseline().filter(|it| !it.is_everywhere);
+        missing.map(|it| it.sentence).into_iter().collect()
     }
 
     fn text(&self) -> String {

@@ -112,7 +112,11 @@ fn points_note(sweep: &SweepAnswer) -> String {
              each, or Student's over the draws where there are more than four or a window is unknown."
         }
     };
-    format!("{POINTS}{brackets}")
+    let missing = match sweep.missing_baseline() {
+        Some(_) => " Or the baseline is no policy at the point.",
+        None => "",
+    };
+    format!("{POINTS}{missing}{brackets}")
 }
 
 const SENSITIVITY: &str = "Points that differ in one axis alone: the largest p99 ÷ the smallest, as the median over all groups of \

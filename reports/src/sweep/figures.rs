@@ -1,10 +1,10 @@
 //! Figures of a sweep.
 
-use std::{cmp::Reverse, collections::BTreeMap, path::Path};
+use std::{cmp::Reverse, collections::BTreeMap, fs, io, path::Path};
 
 use super::{answer::SweepAnswer, numbers::Slice};
 use crate::{
-    error::ReportError,
+    error::{ReportError, write_failed},
     figure::{
         Axis, CurvePanel, Curves, Dot, DotPanel, DotStyle, Guide, HeatMap, HeatPanel, Image,
         Marker, Points, render,
@@ -14,8 +14,11 @@ use crate::{
     text::to_float,
 };
 
+/// Name of the figure with the distribution of effects.
+const EFFECTS: &str = "sweep-effects";
+
 /// Draws the figures of a sweep: writes them as PNG into `dir`, and returns their SVG texts. A figure that would have too
-/// little to show is left out.
+/// little to show is left out, and its files of an earlier definition of the sweep are removed.
 pub fn draw(sweep: &SweepAnswer, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
     let mut figures = Vec::new();
     let mut add = |title: String, caption: String, image: Image| {
@@ -54,7 +57,22 @@ pub fn draw(sweep: &SweepAnswer, dir: &Path) -> Result<Vec<Captioned>, ReportErr
             render(&distribution(sweep), dir)?,
         );
     }
+    for name in [Curves::NAME, HeatMap::NAME, EFFECTS] {
+        if figures.iter().all(|figure| figure.image.name != name) {
+            for extension in ["png", "svg", "csv"] {
+                let path = dir.join(name).with_extension(extension);
+                remove_file(&path)?;
+            }
+        }
+    }
     Ok(figures)
+}
+
+fn remove_file(path: &Path) -> Result<(), ReportError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(write_failed(path)(error)),
+        _ => Ok(()),
+    }
 }
 
 /// Minimum number of points for which a distribution is drawn.
@@ -230,7 +248,7 @@ fn distribution(sweep: &SweepAnswer) -> Points {
     let dots = || panels.iter().flat_map(|panel| &panel.dots);
     let max = dots().map(|dot| dot.at.0.abs()).fold(0.0, f64::max);
     Points {
-        name: "sweep-effects",
+        name: EFFECTS,
         x: Axis::of_differences(max),
         y: Axis::until(100.0, 5),
         panels,

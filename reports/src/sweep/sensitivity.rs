@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::point::Point;
+use super::{effects::distinct, point::Point};
 use crate::stats::median;
 
 /// Effect of one axis on the p99 of a policy.
@@ -25,17 +25,17 @@ const SCENARIO: &str = "scenario";
 
 /// Returns the sensitivity of each policy to each axis and to the scenario. Axes with one value have none.
 pub fn sensitivities(axes: &[String], points: &[Point]) -> Vec<Sensitivity> {
-    let first = points.iter().find(|point| !point.levels.is_empty());
-    let policies = first.map_or(&[][..], |point| &point.levels);
+    let levels = points.iter().flat_map(|point| &point.levels);
+    let policies = distinct(levels.map(|level| &level.policy));
     let names = std::iter::once(SCENARIO).chain(axes.iter().map(String::as_str));
     let mut found = Vec::new();
     for (at, axis) in names.enumerate() {
-        for level in policies {
-            let factors = factors(at, &level.policy, points);
+        for &policy in &policies {
+            let factors = factors(at, policy, points);
             let groups = factors.len();
             found.extend(median(factors).map(|factor| Sensitivity {
                 axis: axis.to_owned(),
-                policy: level.policy.clone(),
+                policy: policy.to_owned(),
                 groups,
                 factor,
             }));

@@ -1,13 +1,13 @@
 //! Last step of every verb that judges: writes the page, prints the answer, and reports the checks that do not hold.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lab_reports::check::{Answer, Check, Judgement, PageAnswer};
 use serde::Serialize;
 
 use crate::{
     caller,
-    failure::{During, Exit, Outcome},
+    failure::{During, Exit, Failure, Outcome},
     load,
     terminal::{note, print, print_json},
 };
@@ -43,11 +43,22 @@ pub fn write_and_conclude<A: PageAnswer>(
         Some(dir) => dir.to_owned(),
         None => load::absolute(first)?.join(A::FOLDER),
     };
-    caller::check_links(&dir).during(format_args!("use `{}`", dir.display()))?;
-    let written = answer.write(&dir);
-    caller::hand_over(&dir);
-    let action = format_args!("write the comparison into `{}`", dir.display()).to_string();
-    conclude(answer, Some(&written.during(action)?.html), json)
+    conclude(answer, Some(&write_page(answer, &dir)?), json)
+}
+
+/// Writes an answer's HTML page into the directory `dir`, and returns the page's path.
+pub fn write_page<A: PageAnswer>(answer: &A, dir: &Path) -> Result<PathBuf, Failure> {
+    let action = format!("write the comparison into `{}`", dir.display());
+    caller::check_links(dir).during(&action)?;
+    // The links belong to the user, so they may be followed.
+    let target = if dir.is_symlink() {
+        dir.canonicalize().during(&action)?
+    } else {
+        dir.to_owned()
+    };
+    let written = answer.write(&target);
+    caller::hand_over(&target);
+    Ok(written.during(&action)?.html)
 }
 
 /// Prints an answer and the path of its HTML page, if any, and returns the exit code that the answer's checks imply.

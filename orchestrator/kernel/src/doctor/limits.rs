@@ -119,6 +119,14 @@ fn free_in_cgroup() -> Option<u64> {
     groups.filter_map(free).min()
 }
 
+/// Returns the peak resident set size of this process; `None` if the kernel does not report it. The maximum of
+/// getrusage(2) is not used, because it includes that of the process that called execve(2) for this one.
+#[must_use]
+pub fn peak_memory() -> Option<Bytes> {
+    let kibibytes = Process::myself().ok()?.status().ok()?.vmhwm?;
+    Some(Bytes::new(kibibytes.saturating_mul(1_024)))
+}
+
 /// Returns the memory that is available without swapping: the smaller of the machine's and the control group's amount.
 #[must_use]
 pub fn available_memory() -> Bytes {

@@ -43,7 +43,7 @@ pub use self::{
     feature::kernel_modules,
     files::results_directory,
     finding::{Finding, Level},
-    limits::available_memory,
+    limits::{available_memory, peak_memory},
     placement::{ProbeError, probe_host_placement},
     softroce::softroce,
 };

@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeSet,
+    env, fs,
     path::Path,
     process::{Command, Stdio},
     sync::Mutex,
@@ -187,7 +188,7 @@ fn cannot_compare() -> Option<String> {
 /// Returns the names of all interfaces, files under `/run`, and RDMA devices that this process sees.
 fn machine() -> [Vec<String>; 3] {
     let links = dump::links(&mut NetnsHandle::root().unwrap().socket).unwrap();
-    let files = std::fs::read_dir("/run").unwrap();
+    let files = fs::read_dir("/run").unwrap();
     // A kernel without the RDMA subsystem has no RDMA devices.
     let devices = Socket::rdma()
         .map(|mut socket| rdma::devices(&mut socket).unwrap())
@@ -292,4 +293,31 @@ fn interfaces_of_labs_have_a_slot_and_a_node() {
     for dev in "lo eth0 l0 l0d l0dx lgd1h1 l+d1h1 l00d1h1".split(' ') {
         assert!(!network::is_labs(dev), "{dev}");
     }
+}
+
+/// This process touches 300 MB before it starts the child, whose own peak is a few megabytes.
+#[test]
+fn the_peak_memory_of_a_process_is_its_own() {
+    const CHILD: &str = "LCMP_LAB_PEAK_OF_CHILD";
+    let peak = || limits::peak_memory().expect("the kernel reports it").get();
+    if let Ok(file) = env::var(CHILD) {
+        fs::write(file, peak().to_string()).unwrap();
+        return;
+    }
+    let touched = vec![1_u8; 300 << 20];
+    assert!(peak() >= touched.len() as u64);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("peak");
+    let status = Command::new(env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "doctor::tests::the_peak_memory_of_a_process_is_its_own",
+        ])
+        .env(CHILD, &file)
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success() && touched[touched.len() - 1] == 1);
+    let of_child: u64 = fs::read_to_string(&file).unwrap().parse().unwrap();
+    assert!((1..200 << 20).contains(&of_child), "{of_child}");
 }

@@ -16,6 +16,8 @@ pub struct ParseSettingPathError {
 pub enum AxisProblem {
     #[error("the axis `{path}` has no values")]
     Empty { path: String },
+    #[error("the axis `{path}` has the range `{range}`, whose last number is below its first")]
+    Falling { path: String, range: String },
     #[error("the axis `{path}` has the value `{value}` twice")]
     Twice { path: String, value: String },
     #[error(

@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use lab_kernel::doctor::peak_memory;
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_recorder::RunSetting;
 use lab_records::{
@@ -24,8 +25,7 @@ use lab_sim::{
     EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, TraceFilter,
     semantics::NextHopOrder,
 };
-use lab_units::{Bytes, Nanos};
-use nix::sys::resource::{UsageWho, getrusage};
+use lab_units::Nanos;
 use tokio_util::sync::CancellationToken;
 
 pub use self::budget::Budget;
@@ -400,11 +400,4 @@ fn failure(error: &RecordError) -> Failure {
 /// Converts a time at the paper's scale to the simulator's emulated time (after scaling).
 fn emulated(plan: &Plan, paper: Nanos) -> SimTime {
     Nanos::new(plan.scale.time.scale_nearest(paper.get())).into()
-}
-
-/// Returns the peak resident set size of this process; `None` if the kernel does not report it.
-pub fn peak_memory() -> Option<Bytes> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
-    let kibibytes = u64::try_from(usage.max_rss()).ok()?;
-    Some(Bytes::new(kibibytes.saturating_mul(1_024)))
 }

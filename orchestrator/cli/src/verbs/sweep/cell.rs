@@ -2,6 +2,7 @@
 
 use std::{fs, num::NonZeroUsize, path::Path, time::Instant};
 
+use lab_kernel::doctor::peak_memory;
 use lab_plan::{
     Plan,
     model::{Link, LinkKind},
@@ -45,7 +46,7 @@ pub fn cell(dir: &Path, number: usize, caller: i32, global: &Global) -> Outcome 
     let ended = simulate((&manifest, &store), &cell, global).and_then(|numbers| {
         let cost = CellCost {
             seconds: since.elapsed().as_secs_f64(),
-            memory: sim::peak_memory().unwrap_or_default(),
+            memory: peak_memory().unwrap_or_default(),
         };
         Ok(store.write(&numbers, cost)?)
     });

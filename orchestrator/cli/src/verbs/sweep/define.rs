@@ -29,12 +29,19 @@ pub fn manifest(arguments: &SweepArgs) -> Result<Manifest, Failure> {
     } else {
         of_scenario(&path)
     };
-    for axis in &arguments.set {
+    for (at, axis) in arguments.set.iter().enumerate() {
+        if arguments.set[..at].iter().any(|it| it.path == axis.path) {
+            return Err(Failure::usage(format_args!(
+                "`--set` has the axis `{0}` twice (hint: `--set {0}=A,B` for several values)",
+                axis.path
+            )));
+        }
         match sweep.axes.iter_mut().find(|it| it.path == axis.path) {
             Some(own) => own.clone_from(axis),
             None => sweep.axes.push(axis.clone()),
         }
     }
+    check_overridden(&sweep.axes)?;
     if !arguments.policies.is_empty() {
         sweep.policies.clone_from(&arguments.policies);
     }
@@ -128,6 +135,26 @@ fn base(path: &Path, name: &str, sweep: &Sweep) -> Result<BaseScenario, Failure>
     Ok(base)
 }
 
+/// Checks that no axis sets a key that the axis of loads sets as well.
+/// Fails with exit code 2.
+fn check_overridden(axes: &[Axis]) -> Result<(), Failure> {
+    if !axes.iter().any(Axis::is_load) {
+        return Ok(());
+    }
+    let is_overridden = |axis: &&Axis| {
+        let path = axis.path.to_string();
+        [".workload.load", ".demands.scale"]
+            .iter()
+            .any(|key| path.ends_with(key))
+    };
+    axes.iter().find(is_overridden).map_or(Ok(()), |axis| {
+        Err(Failure::usage(format_args!(
+            "the axis `load` replaces the values of the axis `{}` (hint: leave one out)",
+            axis.path
+        )))
+    })
+}
+
 /// Checks that a scenario has one load, or that an axis sets it.
 /// Fails with exit code 2.
 fn check_loads(scenario: &Scenario, name: &str, axes: &[Axis]) -> Result<(), Failure> {
@@ -187,8 +214,16 @@ fn with(base: &BaseScenario, settings: &[Setting<'_>], path: &Path) -> Result<Fi
 /// Returns the manifest of the sweep in the directory of `store`.
 /// Fails if there is none, with exit code 2.
 pub fn stored(store: &Store) -> Result<Manifest, Failure> {
-    let found = store.manifest()?;
-    found.ok_or_else(|| {
+    let found = store.manifest().map_err(|error| {
+        if error.is_damage() {
+            Failure::usage(format_args!(
+                "{error} (hint: the command that made the sweep writes it again)"
+            ))
+        } else {
+            error.into()
+        }
+    });
+    found?.ok_or_else(|| {
         Failure::usage(format_args!(
             "`{}` is not the directory of a sweep (hint: `lcmp-lab sweep FILE` makes one)",
             store.dir().display()

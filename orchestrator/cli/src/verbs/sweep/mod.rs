@@ -24,7 +24,8 @@ use std::{
 };
 
 use lab_reports::sweep::SweepAnswer;
-use lab_sweep::{CellQueue, Grid, Manifest, Store, SweepResults};
+use lab_sweep::{CellQueue, CellTable, Grid, Manifest, Store, SweepResults};
+use lab_units::show::counted;
 
 pub use self::{
     cell::{cell, loaded},
@@ -35,7 +36,7 @@ use self::{
     pool::{OnDeath, Pool},
     slurm::Controller,
 };
-use super::conclude::write_and_conclude;
+use super::conclude::{conclude, write_page};
 use crate::{
     args::{self, Global, SweepArgs, SweepPlace, SweepVerb},
     caller,
@@ -50,7 +51,8 @@ pub fn sweep(arguments: &SweepArgs, global: &Global) -> Outcome {
         Some(SweepVerb::Survey(arguments)) => survey::survey(arguments, global.json),
         Some(SweepVerb::Cancel { dir }) => {
             let store = Store::at(dir);
-            let lock = lock(dir);
+            define::stored(&store)?;
+            let lock = lock(&store);
             slurm::cancel(&store, lock.is_err())?;
             Ok(Exit::Pass)
         }
@@ -71,14 +73,11 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
         Err(failure) if failure.exit != Exit::Inconclusive => return Err(failure),
         ran => ran,
     };
-    let shown = show(
-        &manifest,
-        &sweep.grid,
-        &sweep.store,
-        &sweep.cells,
-        global.json,
-    );
+    let results = lab_sweep::results(&manifest, &sweep.grid, &sweep.store, &sweep.cells)?;
+    let (table, answer) = answer(&manifest, results);
+    let written = write(&sweep.store, &table, &answer);
     caller::hand_over(&dir);
+    let shown = conclude(&answer, Some(&written?), global.json);
     if terminal::is_interrupted() {
         return Err(Failure::interrupted(
             "the sweep was interrupted (hint: the same command goes on with the cells that are left)",
@@ -129,9 +128,23 @@ impl<'a> LockedSweep<'a> {
         }
         refuse_copies(manifest, &grid, &cells)?;
         caller::check_links(dir).during(format_args!("use `{}`", dir.display()))?;
+        if let Some(name) = Store::at(dir).foreign_file()? {
+            return Err(Failure::usage(format_args!(
+                "`{}` has the file `{name}` and is not the directory of a sweep (hint: `--output` with a new directory)",
+                dir.display()
+            )));
+        }
         let store = Store::create(dir)?;
-        let lock = lock(dir)?;
+        let lock = lock(&store)?;
         slurm::check_tasks(&store, manifest, is_on_slurm)?;
+        let own = cells.iter().filter_map(|cell| cell.as_deref().ok());
+        let damaged = store.remove_damaged(own)?;
+        if damaged > 0 {
+            let damaged = counted(damaged as u64, "damaged result");
+            note(&format!(
+                "{damaged} in the directory removed; the cell runs again"
+            ));
+        }
         note_others(&store, manifest, &cells)?;
         store.write_manifest(manifest)?;
         Ok(Self {
@@ -196,19 +209,20 @@ fn status(dir: &Path, json: bool) -> Outcome {
     let grid = manifest.grid().map_err(Failure::usage)?;
     let cells = manifest.identities(&grid);
     slurm::describe(&store)?;
-    show(&manifest, &grid, &store, &cells, json)
+    let results = lab_sweep::results(&manifest, &grid, &store, &cells)?;
+    let (table, answer) = answer(&manifest, results);
+    // A directory in which nothing can be written can still be looked at.
+    match write(&store, &table, &answer) {
+        Ok(page) => conclude(&answer, Some(&page), json),
+        Err(failure) => {
+            note(&format!("no page is written: {}", failure.message));
+            conclude(&answer, None, json)
+        }
+    }
 }
 
-fn show(
-    manifest: &Manifest,
-    grid: &Grid<'_>,
-    store: &Store,
-    cells: &[Result<String, String>],
-    json: bool,
-) -> Outcome {
-    let results = lab_sweep::results(manifest, grid, store, cells)?;
-    let table = results.table.write(&store.dir().join(TABLE));
-    table.map_err(|error| Failure::records(&error))?;
+/// Returns the table of all results of a sweep, and what they say.
+fn answer<'a>(manifest: &Manifest, results: SweepResults<'a>) -> (CellTable<'a>, SweepAnswer) {
     let answer = SweepAnswer::new(
         results.title,
         [results.cells, results.done],
@@ -217,7 +231,14 @@ fn show(
         results.runs,
         manifest.baseline.as_deref(),
     );
-    write_and_conclude(&answer, Some(store.dir()), store.dir(), json)
+    (results.table, answer)
+}
+
+/// Writes a sweep's table and its page, and returns the path of the page.
+fn write(store: &Store, table: &CellTable<'_>, answer: &SweepAnswer) -> Result<PathBuf, Failure> {
+    let written = table.write(&store.dir().join(TABLE));
+    written.map_err(|error| Failure::records(&error))?;
+    write_page(answer, store.dir())
 }
 
 /// Name of the table of all results in a sweep's directory.
@@ -266,8 +287,8 @@ fn note_others(
     if others == 0 {
         return Ok(());
     }
-    let why = match store.manifest()? {
-        Some(earlier) if earlier.version != manifest.version => format!(
+    let why = match store.manifest() {
+        Ok(Some(earlier)) if earlier.version != manifest.version => format!(
             ": the last sweep there was of lcmp-lab {}, this is {}",
             earlier.version, manifest.version
         ),
@@ -279,15 +300,15 @@ fn note_others(
     Ok(())
 }
 
-/// Locks the directory `dir` of a sweep until the result is dropped, so that no two processes run its cells.
-fn lock(dir: &Path) -> Result<File, Failure> {
-    let path: PathBuf = dir.join("lock");
+/// Locks the directory of `store` until the result is dropped, so that no two processes run its cells.
+fn lock(store: &Store) -> Result<File, Failure> {
+    let path = store.lock();
     let file = lab_files::append(&path).during(format_args!("open `{}`", path.display()))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Failure::usage(format_args!(
             "another process runs the sweep in `{}` (hint: `lcmp-lab sweep status` shows its results so far)",
-            dir.display()
+            store.dir().display()
         ))),
         Err(TryLockError::Error(error)) => {
             Err(error).during(format_args!("lock `{}`", path.display()))
