@@ -115,6 +115,19 @@ pub fn check_links(path: &Path) -> io::Result<()> {
     named::check_links(path, &trusted())
 }
 
+/// Returns the directory to which `path`, which comes from the command line, leads.
+///
+/// # Errors
+/// If [`check_links`] refuses the path.
+pub fn resolved(path: &Path) -> io::Result<PathBuf> {
+    check_links(path)?;
+    if path.is_symlink() {
+        path.canonicalize()
+    } else {
+        Ok(path.to_owned())
+    }
+}
+
 /// Writes the file at `path`, which comes from the command line. A new file gets the user who called sudo as owner; an
 /// existing one, such as `/dev/null`, keeps its owner.
 ///

@@ -241,10 +241,10 @@ fn remedy_for_room(error: &(dyn Error + 'static)) -> Option<&'static str> {
     });
     kinds.find_map(|kind| match kind {
         io::ErrorKind::StorageFull => Some(
-            "free space on the full file system, or choose a folder on another one with `--results` or `--output`",
+            "free space on the full file system, or choose a folder on another one, such as with `--results`",
         ),
         io::ErrorKind::QuotaExceeded => {
-            Some("your disk quota is used up; choose a folder on another file system with `--results` or `--output`")
+            Some("your disk quota is used up; choose a folder on another file system, such as with `--results`")
         }
         io::ErrorKind::FileTooLarge => {
             Some("this shell limits file sizes: run `ulimit -f unlimited` in a new shell")

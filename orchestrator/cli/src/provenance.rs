@@ -203,7 +203,7 @@ fn process_text(process: &FlowProcess) -> String {
         format!(" or until about {target} flows")
     });
     let least = process.min_duration.map_or_else(String::new, |min| {
-        format!(", but for {} at least", about_time(min))
+        format!(", but for at least {}", about_time(min))
     });
     let duration = about_time(process.duration);
     format!("{arrivals}{bursts} over {duration}{enough}{least}{limit}")

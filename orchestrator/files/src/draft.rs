@@ -36,13 +36,22 @@ pub fn replace_with(
     written
 }
 
-/// Returns the path of this process's draft of the file at `path`. Another process that writes the same file has another
-/// draft.
+/// Returns the path of this process's draft of the file at `path`. Another process of this machine that writes the same
+/// file has another draft.
 #[must_use]
 pub fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.draft", process::id()))
+    path.with_file_name(format!(".{name}.{}{ENDING}", process::id()))
 }
+
+/// Returns true if `name` is that of a draft, which a killed process may have left.
+#[must_use]
+pub fn is_draft(name: &str) -> bool {
+    name.starts_with('.') && name.ends_with(ENDING)
+}
+
+/// Ending of the names of drafts.
+const ENDING: &str = ".draft";
 
 /// Creates the file at `draft`, after removing a file that a killed process may have left there. Does not follow a
 /// symbolic link.
@@ -50,10 +59,19 @@ pub fn beside(path: &Path) -> PathBuf {
 /// # Errors
 /// If the old file cannot be removed, or the new file cannot be created.
 pub fn create(draft: &Path) -> io::Result<File> {
-    match fs::remove_file(draft) {
+    remove(draft)?;
+    // The file is opened only for writing, because QEMU opens its console file a second time itself.
+    File::options().write(true).create_new(true).open(draft)
+}
+
+/// Removes the file at `path`, if there is one.
+///
+/// # Errors
+/// If it cannot be removed.
+pub fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        // The file is opened only for writing, because QEMU opens its console file a second time itself.
-        _ => File::options().write(true).create_new(true).open(draft),
+        _ => Ok(()),
     }
 }
 

@@ -98,18 +98,31 @@ fn write_file(
     write: impl FnOnce(&mut SerializedFileWriter<File>, &Path) -> Result<(), RecordsError>,
 ) -> Result<(), RecordsError> {
     let draft = draft::beside(target);
-    let file = draft::create(&draft).map_err(Operation::CreateFile.failed(&draft))?;
+    let written = write_draft(&draft, schema, write)
+        .and_then(|()| fs::rename(&draft, target).map_err(Operation::Replace.failed(target)));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+/// Writes the file `draft` with `write`, as [`write_file`] does.
+fn write_draft(
+    draft: &Path,
+    schema: impl FnOnce() -> Result<TypePtr, ParquetError>,
+    write: impl FnOnce(&mut SerializedFileWriter<File>, &Path) -> Result<(), RecordsError>,
+) -> Result<(), RecordsError> {
+    let file = draft::create(draft).map_err(Operation::CreateFile.failed(draft))?;
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
     let properties = Arc::new(properties.build());
     let opened = schema().and_then(|schema| SerializedFileWriter::new(file, schema, properties));
-    let mut writer = opened.map_err(in_file(&draft))?;
-    write(&mut writer, &draft)?;
-    writer.finish().map_err(in_file(&draft))?;
+    let mut writer = opened.map_err(in_file(draft))?;
+    write(&mut writer, draft)?;
+    writer.finish().map_err(in_file(draft))?;
     writer
         .inner()
         .sync_all()
-        .map_err(Operation::Sync.failed(&draft))?;
-    fs::rename(&draft, target).map_err(Operation::Replace.failed(target))
+        .map_err(Operation::Sync.failed(draft))
 }
 
 /// Returns a function from an error to that of the file at `path`.

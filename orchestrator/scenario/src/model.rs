@@ -232,7 +232,7 @@ pub struct FlowProcess {
     /// Number of flows at whose mean arrival the duration ends; `None` if it does not end sooner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_flows: Option<u32>,
-    /// Duration that remains however soon the target flows arrive; `None` without a bound.
+    /// Shortest time span in which flows start, even if the target flows have arrived sooner; `None` without a bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_duration: Option<Nanos>,
     pub max_flows: Option<u32>,

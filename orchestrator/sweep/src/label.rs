@@ -19,12 +19,12 @@ pub fn labels(axis: &Axis) -> Vec<String> {
 #[must_use]
 pub fn label(axis: &Axis, at: usize) -> String {
     let value = &axis.values[at];
-    let short = short(value);
-    let alike: Vec<&Value> = axis
-        .values
-        .iter()
-        .filter(|it| self::short(it) == short)
-        .collect();
+    let Some(graph) = graph(value) else {
+        let text = text_of(value);
+        return text.strip_prefix("zoo:").unwrap_or(&text).to_owned();
+    };
+    let others = axis.values.iter();
+    let alike: Vec<&Value> = others.filter(|it| self::graph(it) == Some(graph)).collect();
     let mut options = Vec::new();
     for (key, option) in value.as_object().into_iter().flatten() {
         if alike.iter().any(|other| other.get(key) != Some(option)) {
@@ -32,21 +32,15 @@ pub fn label(axis: &Axis, at: usize) -> String {
         }
     }
     if options.is_empty() {
-        short.into_owned()
+        graph.to_owned()
     } else {
-        format!("{short} ({})", options.join(", "))
+        format!("{graph} ({})", options.join(", "))
     }
 }
 
-/// Returns the name of the graph that `value` uses, or its text.
-fn short(value: &Value) -> Cow<'_, str> {
-    match value.get("zoo").and_then(Value::as_str) {
-        Some(name) => Cow::Borrowed(name),
-        None => match text_of(value) {
-            Cow::Borrowed(text) => Cow::Borrowed(text.strip_prefix("zoo:").unwrap_or(text)),
-            text @ Cow::Owned(_) => text,
-        },
-    }
+/// Returns the name of the graph that `value` uses with options; `None` for another value.
+fn graph(value: &Value) -> Option<&str> {
+    value.get("zoo")?.as_str()
 }
 
 /// Returns the text of a value as YAML would have it in a list.

@@ -77,7 +77,8 @@ pub fn results<'a>(
         };
         let numbers = match store.numbers(identity) {
             Err(error) if error.is_damage() => {
-                problems.push(failure(error.to_string()));
+                let hint = "(hint: the command that made the sweep makes it again)";
+                problems.push(failure(format!("{error} {hint}")));
                 continue;
             }
             numbers => numbers?,
@@ -92,7 +93,7 @@ pub fn results<'a>(
                 problems.extend(store.failure(identity)?.map(failure));
             }
             table.push(grid, number, &numbers);
-            problems.extend(doubt(name(), &numbers));
+            problems.extend(doubt(name, &numbers));
             // Results of an invalid run are not those of its scenario.
             if numbers.verdict != Grade::Invalid {
                 point.numbers.push(numbers);
@@ -137,10 +138,10 @@ fn empty_point(manifest: &Manifest, grid: &Grid<'_>, at: &[usize]) -> PointCells
 }
 
 /// Returns the problem of a cell whose results are not valid.
-fn doubt(cell: String, numbers: &CellNumbers) -> Option<CellProblem> {
+fn doubt(cell: impl FnOnce() -> String, numbers: &CellNumbers) -> Option<CellProblem> {
     let reasons: Vec<String> = numbers.reasons.iter().map(words::reason).collect();
     (numbers.verdict != Grade::Valid).then(|| CellProblem {
-        cell,
+        cell: cell(),
         problem: format!("{}: {}", numbers.verdict, reasons.join("; ")),
         is_failed: false,
     })

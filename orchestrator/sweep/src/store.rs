@@ -52,14 +52,14 @@ const CANCEL: &str = "cancel";
 /// Name of the manifest.
 const MANIFEST: &str = "sweep.json";
 
-/// Name of the file that the process which runs a sweep's cells has locked.
+/// Name of the file that a running sweep locks.
 const LOCK: &str = "lock";
 
 /// Maximum size of a file, ten times the need of a thousand scenarios or policies.
 const MAX_FILE: u64 = 256 << 20;
 
 impl StoreError {
-    /// Returns true if the file can be read, but is not what it should be.
+    /// Returns true if the content of the file is not valid.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         let kind = self.error.kind();
@@ -101,13 +101,14 @@ impl Store {
         &self.dir
     }
 
-    /// Returns the path of the file that the process which runs the cells has locked.
+    /// Returns the path of the file that a running sweep locks.
     #[must_use]
     pub fn lock(&self) -> PathBuf {
         self.dir.join(LOCK)
     }
 
-    /// Returns the name of a file in the directory that is not of a sweep; `None` if there is a manifest, or nothing else.
+    /// Returns the name of a file that no sweep has written. `None` if the directory is missing, has a manifest, or has
+    /// only files of a sweep.
     ///
     /// # Errors
     /// If the directory exists and cannot be listed.
@@ -121,22 +122,19 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             entries => entries.map_err(failed)?,
         };
-        if self.dir.join(MANIFEST).exists() {
-            return Ok(None);
-        }
-        // A process that was killed before it wrote the manifest may have left these.
-        let own = [RESULTS, COSTS, FAILURES, LOCK];
+        let mut foreign = None;
         for entry in entries {
-            let name = entry
-                .map_err(failed)?
-                .file_name()
-                .to_string_lossy()
-                .into_owned();
-            if !own.contains(&name.as_str()) {
-                return Ok(Some(name));
+            let file = entry.map_err(failed)?.file_name();
+            let name = file.to_string_lossy();
+            // A process that was killed before it wrote the manifest may have left the other ones.
+            match &*name {
+                MANIFEST => return Ok(None),
+                RESULTS | COSTS | FAILURES | LOCK => {}
+                other if draft::is_draft(other) => {}
+                other => foreign = Some(other.to_owned()),
             }
         }
-        Ok(None)
+        Ok(foreign)
     }
 
     /// Reads the manifest; `None` if there is none.
@@ -263,7 +261,8 @@ impl Store {
         read(&self.path(COSTS, identity))
     }
 
-    /// Reads the message of a failed cell; `None` if the cell has not failed. Says so if the message is damaged.
+    /// Reads the message of a failed cell; `None` if the cell has not failed. A damaged message is replaced by the error of
+    /// reading it.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -447,7 +446,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
     Ok(Some(value))
 }
 
-/// Returns true if a file is missing, or the folder that should contain it.
+/// Returns true if a file is missing, or the path of its folder is that of a file.
 fn is_missing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -456,14 +455,11 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 fn remove(path: PathBuf) -> Result<(), StoreError> {
-    match fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError {
-            action: "remove",
-            path,
-            error,
-        }),
-        _ => Ok(()),
-    }
+    draft::remove(&path).map_err(|error| StoreError {
+        action: "remove",
+        path,
+        error,
+    })
 }
 
 fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {

@@ -137,7 +137,7 @@ impl SweepAnswer {
         let missing = known.len() - found;
         (missing > 0).then(|| MissingBaseline {
             sentence: format!(
-                "{missing} of {} without the policy `{baseline}`, the baseline",
+                "{missing} of {} do not have the baseline, `{baseline}`",
                 counted(known.len() as u64, "point")
             ),
             is_everywhere: found == 0,

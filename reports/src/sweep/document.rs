@@ -94,7 +94,7 @@ fn runs(runs: &[CellRun]) -> Block<'static> {
 const MAX_ROWS: usize = 40;
 
 const POINTS: &str = "A change is the geometric mean, over the draws (seeds and repetitions), of the policy's p99 ÷ the \
-     baseline's p99 for the same flows. A dash: a draw has too few flows for a p99, or did not finish them.";
+     baseline's p99 for the same flows. A dash: a draw has too few flows for a p99, or did not finish them";
 
 /// Explains the table of points, with the methods of its intervals.
 fn points_note(sweep: &SweepAnswer) -> String {
@@ -113,8 +113,8 @@ fn points_note(sweep: &SweepAnswer) -> String {
         }
     };
     let missing = match sweep.missing_baseline() {
-        Some(_) => " Or the baseline is no policy at the point.",
-        None => "",
+        Some(_) => ", or the point does not have the baseline.",
+        None => ".",
     };
     format!("{POINTS}{missing}{brackets}")
 }

@@ -1,6 +1,8 @@
 //! Figures of a sweep.
 
-use std::{cmp::Reverse, collections::BTreeMap, fs, io, path::Path};
+use std::{cmp::Reverse, collections::BTreeMap, path::Path};
+
+use lab_records::draft;
 
 use super::{answer::SweepAnswer, numbers::Slice};
 use crate::{
@@ -61,18 +63,11 @@ pub fn draw(sweep: &SweepAnswer, dir: &Path) -> Result<Vec<Captioned>, ReportErr
         if figures.iter().all(|figure| figure.image.name != name) {
             for extension in ["png", "svg", "csv"] {
                 let path = dir.join(name).with_extension(extension);
-                remove_file(&path)?;
+                draft::remove(&path).map_err(write_failed(&path))?;
             }
         }
     }
     Ok(figures)
-}
-
-fn remove_file(path: &Path) -> Result<(), ReportError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(write_failed(path)(error)),
-        _ => Ok(()),
-    }
 }
 
 /// Minimum number of points for which a distribution is drawn.

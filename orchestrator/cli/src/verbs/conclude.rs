@@ -48,14 +48,8 @@ pub fn write_and_conclude<A: PageAnswer>(
 
 /// Writes an answer's HTML page into the directory `dir`, and returns the page's path.
 pub fn write_page<A: PageAnswer>(answer: &A, dir: &Path) -> Result<PathBuf, Failure> {
-    let action = format!("write the comparison into `{}`", dir.display());
-    caller::check_links(dir).during(&action)?;
-    // The links belong to the user, so they may be followed.
-    let target = if dir.is_symlink() {
-        dir.canonicalize().during(&action)?
-    } else {
-        dir.to_owned()
-    };
+    let action = format!("write the page into `{}`", dir.display());
+    let target = caller::resolved(dir).during(&action)?;
     let written = answer.write(&target);
     caller::hand_over(&target);
     Ok(written.during(&action)?.html)

@@ -120,7 +120,7 @@ fn free_in_cgroup() -> Option<u64> {
 }
 
 /// Returns the peak resident set size of this process; `None` if the kernel does not report it. The maximum of
-/// getrusage(2) is not used, because it includes that of the process that called execve(2) for this one.
+/// getrusage(2) is not used, because it starts at the peak of the process that started this one.
 #[must_use]
 pub fn peak_memory() -> Option<Bytes> {
     let kibibytes = Process::myself().ok()?.status().ok()?.vmhwm?;

@@ -5,7 +5,8 @@
 //! uniformly chosen destination datacenter. With a demand matrix, every pair of a sending host and a destination
 //! datacenter is a source of its own.
 //!
-//! `target_flows` ends the arrivals sooner, so that networks of different rates have runs of similar size.
+//! `target_flows` ends the arrivals sooner, but not before `min_duration`, so that networks of different rates have runs of
+//! similar size.
 //!
 //! `max_flows` keeps a subset of the arrivals, spread over the whole duration. The load is reduced by the share of
 //! dropped flows, and the plan warns of it.

@@ -269,7 +269,9 @@ pub enum ProblemKind {
         "even arrivals have no bursts (hint: leave out `bursts`, or write `arrivals: poisson`)"
     )]
     BurstsOfEvenArrivals,
-    #[error("`min_duration` bounds how soon `target_flows` end the duration, but there are none")]
+    #[error(
+        "`min_duration` has no effect without `target_flows` (hint: add `target_flows`, or leave out `min_duration`)"
+    )]
     MinDurationWithoutTarget,
     #[error(
         "`{path}` has none of the extensions of demand matrices: {}",

@@ -62,7 +62,7 @@ pub struct Workload {
     #[serde(default)]
     #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_FLOWS))]
     pub target_flows: Maybe<Text<u32>>,
-    /// Time span in which flows start even if `target_flows` have arrived sooner; needs `target_flows`. Default: none.
+    /// Shortest time span in which flows start, even if `target_flows` have arrived sooner. Default: none.
     #[serde(default)]
     pub min_duration: Maybe<Text<Nanos>>,
     /// Maximum number of flows. If there are more arrivals, a random subset over the whole duration is kept, which
@@ -102,7 +102,7 @@ pub struct MatrixKeys {
     #[serde(default)]
     #[schemars(extend("minimum" = 1, "maximum" = limits::MAX_FLOWS))]
     pub target_flows: Maybe<Text<u32>>,
-    /// Time span in which flows start at least, as in a workload; needs `target_flows`. Default: none.
+    /// Shortest time span in which flows start, even if `target_flows` have arrived sooner. Default: none.
     #[serde(default)]
     pub min_duration: Maybe<Text<Nanos>>,
     /// Maximum number of flows. If there are more arrivals, a random subset over the whole duration is kept, which

@@ -49,7 +49,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 
     /// Returns how many packets the QP in `slot` sends next as one train: at most an eighth of its window, so that ACKs
-    /// return while it sends. The window, the flow's end and the sizes at which UCMP chooses again end a train.
+    /// return while it sends. The window, the flow's end and the sizes at which UCMP chooses again end a train. A longer
+    /// train leaves no last packet alone behind it.
     #[inline]
     pub(super) fn train_length(&self, slot: u32) -> u32 {
         let trains = &self.world.trains;
@@ -74,7 +75,8 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let part = (qp.window / payload / WINDOW_PART).max(1);
         let most = u32::try_from(room.min(part)).unwrap_or(u32::MAX);
         let length = (end - qp.next).min(turn).min(most);
-        // A flow's short last packet alone would not wait at a faster link for the last packet of the train before it.
+        // A switch forwards a train when its first packet arrives. A short last packet in a train of its own could
+        // therefore pass the end of the train before it at a faster link.
         let leaves_one = qp.next + length + 1 == flow.packets;
         if leaves_one && length > 1 {
             length - 1

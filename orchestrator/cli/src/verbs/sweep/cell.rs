@@ -57,6 +57,7 @@ pub fn cell(dir: &Path, number: usize, caller: i32, global: &Global) -> Outcome 
             let named = format!("{}: ", cell.name);
             let message = &failure.message;
             let own = message.strip_prefix(&named).unwrap_or(message);
+            let own = own.strip_prefix("error: ").unwrap_or(own);
             store.write_failure(&cell.identity, own)?;
             Err(failure)
         }

@@ -32,7 +32,7 @@ pub fn manifest(arguments: &SweepArgs) -> Result<Manifest, Failure> {
     for (at, axis) in arguments.set.iter().enumerate() {
         if arguments.set[..at].iter().any(|it| it.path == axis.path) {
             return Err(Failure::usage(format_args!(
-                "`--set` has the axis `{0}` twice (hint: `--set {0}=A,B` for several values)",
+                "`--set` gives the axis `{0}` twice (hint: one `--set {0}=A,B` for several values)",
                 axis.path
             )));
         }
@@ -41,7 +41,6 @@ pub fn manifest(arguments: &SweepArgs) -> Result<Manifest, Failure> {
             None => sweep.axes.push(axis.clone()),
         }
     }
-    check_overridden(&sweep.axes)?;
     if !arguments.policies.is_empty() {
         sweep.policies.clone_from(&arguments.policies);
     }
@@ -135,31 +134,25 @@ fn base(path: &Path, name: &str, sweep: &Sweep) -> Result<BaseScenario, Failure>
     Ok(base)
 }
 
-/// Checks that no axis sets a key that the axis of loads sets as well.
-/// Fails with exit code 2.
-fn check_overridden(axes: &[Axis]) -> Result<(), Failure> {
-    if !axes.iter().any(Axis::is_load) {
-        return Ok(());
-    }
-    let is_overridden = |axis: &&Axis| {
-        let path = axis.path.to_string();
-        [".workload.load", ".demands.scale"]
-            .iter()
-            .any(|key| path.ends_with(key))
-    };
-    axes.iter().find(is_overridden).map_or(Ok(()), |axis| {
-        Err(Failure::usage(format_args!(
-            "the axis `load` replaces the values of the axis `{}` (hint: leave one out)",
-            axis.path
-        )))
-    })
-}
-
-/// Checks that a scenario has one load, or that an axis sets it.
+/// Checks that a scenario has one load, or that an axis sets it, and that no axis sets a load that the axis `load`
+/// replaces.
 /// Fails with exit code 2.
 fn check_loads(scenario: &Scenario, name: &str, axes: &[Axis]) -> Result<(), Failure> {
     let loads = scenario.sweep();
-    if loads.len() < 2 || axes.iter().any(Axis::is_load) {
+    if axes.iter().any(Axis::is_load) {
+        // Without a list of loads in the scenario, the axis `load` replaces all of them.
+        let replaced = axes.iter().find(|axis| {
+            let path = axis.path.to_string();
+            loads.is_empty() && LOAD_KEYS.iter().any(|key| path.ends_with(key))
+        });
+        return replaced.map_or(Ok(()), |axis| {
+            Err(Failure::usage(format_args!(
+                "the axis `load` replaces the values of the axis `{}` (hint: leave one of them out)",
+                axis.path
+            )))
+        });
+    }
+    if loads.len() < 2 {
         return Ok(());
     }
     let listed: Vec<String> = loads.iter().map(ToString::to_string).collect();
@@ -168,6 +161,9 @@ fn check_loads(scenario: &Scenario, name: &str, axes: &[Axis]) -> Result<(), Fai
         listed.join(",")
     )))
 }
+
+/// Ends of the paths of loads in a scenario.
+const LOAD_KEYS: [&str; 2] = [".workload.load", ".demands.scale"];
 
 /// Checks that the scenario has the sweep's policies and its baseline, unless an axis changes the policies.
 /// Fails with exit code 2.

@@ -51,7 +51,9 @@ pub fn sweep(arguments: &SweepArgs, global: &Global) -> Outcome {
         Some(SweepVerb::Survey(arguments)) => survey::survey(arguments, global.json),
         Some(SweepVerb::Cancel { dir }) => {
             let store = Store::at(dir);
-            define::stored(&store)?;
+            if store.arrays()?.is_empty() {
+                define::stored(&store)?;
+            }
             let lock = lock(&store);
             slurm::cancel(&store, lock.is_err())?;
             Ok(Exit::Pass)
@@ -73,11 +75,14 @@ fn run(arguments: &SweepArgs, global: &Global) -> Outcome {
         Err(failure) if failure.exit != Exit::Inconclusive => return Err(failure),
         ran => ran,
     };
-    let results = lab_sweep::results(&manifest, &sweep.grid, &sweep.store, &sweep.cells)?;
-    let (table, answer) = answer(&manifest, results);
-    let written = write(&sweep.store, &table, &answer);
-    caller::hand_over(&dir);
-    let shown = conclude(&answer, Some(&written?), global.json);
+    let results = lab_sweep::results(&manifest, &sweep.grid, &sweep.store, &sweep.cells);
+    let shown = results.map_err(Failure::from).and_then(|results| {
+        let (table, answer) = answer(&manifest, results);
+        let written = write(&sweep.store, &table, &answer);
+        let shown = conclude(&answer, written.as_deref().ok(), global.json);
+        written.and(shown)
+    });
+    caller::hand_over(sweep.store.dir());
     if terminal::is_interrupted() {
         return Err(Failure::interrupted(
             "the sweep was interrupted (hint: the same command goes on with the cells that are left)",
@@ -96,7 +101,7 @@ pub fn run_in<'a>(
 ) -> Result<SweepResults<'a>, Failure> {
     let sweep = LockedSweep::open(manifest, dir, false)?;
     sweep.run(arguments)?;
-    caller::hand_over(dir);
+    caller::hand_over(sweep.store.dir());
     if terminal::is_interrupted() {
         return Err(Failure::interrupted("the sweep was interrupted"));
     }
@@ -127,24 +132,17 @@ impl<'a> LockedSweep<'a> {
             return Err(Failure::usage(refused));
         }
         refuse_copies(manifest, &grid, &cells)?;
-        caller::check_links(dir).during(format_args!("use `{}`", dir.display()))?;
-        if let Some(name) = Store::at(dir).foreign_file()? {
+        let resolved = caller::resolved(dir).during(format_args!("use `{}`", dir.display()))?;
+        if let Some(name) = Store::at(&resolved).foreign_file()? {
             return Err(Failure::usage(format_args!(
-                "`{}` has the file `{name}` and is not the directory of a sweep (hint: `--output` with a new directory)",
+                "`{}` has the file `{name}` and is not the directory of a sweep (hint: choose a new directory)",
                 dir.display()
             )));
         }
-        let store = Store::create(dir)?;
+        let store = Store::create(&resolved)?;
         let lock = lock(&store)?;
         slurm::check_tasks(&store, manifest, is_on_slurm)?;
-        let own = cells.iter().filter_map(|cell| cell.as_deref().ok());
-        let damaged = store.remove_damaged(own)?;
-        if damaged > 0 {
-            let damaged = counted(damaged as u64, "damaged result");
-            note(&format!(
-                "{damaged} in the directory removed; the cell runs again"
-            ));
-        }
+        remove_damaged(&store, &cells)?;
         note_others(&store, manifest, &cells)?;
         store.write_manifest(manifest)?;
         Ok(Self {
@@ -260,6 +258,21 @@ fn refuse_copies(
                 "two cells of the sweep are the same: `{first}` and `{second}`"
             )));
         }
+    }
+    Ok(())
+}
+
+/// Removes results of `cells` that are damaged, so that these cells run again.
+fn remove_damaged(store: &Store, cells: &[Result<String, String>]) -> Result<(), Failure> {
+    // Tasks on Slurm may replace a file between its look and its removal.
+    if !store.arrays()?.is_empty() {
+        return Ok(());
+    }
+    let own = cells.iter().filter_map(|cell| cell.as_deref().ok());
+    let removed = store.remove_damaged(own)?;
+    if removed > 0 {
+        let results = counted(removed as u64, "damaged result");
+        note(&format!("removed {results}: cells with them run again"));
     }
     Ok(())
 }

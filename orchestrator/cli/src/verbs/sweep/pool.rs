@@ -172,7 +172,6 @@ impl Pool<'_> {
             }
         };
         let line = message.lines().next().unwrap_or_default();
-        let line = line.strip_prefix("error: ").unwrap_or(line);
         note(&format!("cell failed: {name}: {line}"));
         Ok(None)
     }
@@ -203,8 +202,14 @@ fn wait_for(mut child: Child, number: usize, sender: Sender<Ended>) {
 /// Returns the message for a process that did not end by itself, with the end of its log.
 fn died(status: ExitStatus, log: &Path) -> String {
     let text = fs::read_to_string(log).unwrap_or_default();
-    let is_news = |line: &&str| !line.starts_with("warning: ") && !line.starts_with("assumed: ");
-    let lines: Vec<&str> = text.lines().rev().filter(is_news).take(LOG_LINES).collect();
+    let is_no_warning =
+        |line: &&str| !line.starts_with("warning: ") && !line.starts_with("assumed: ");
+    let lines: Vec<&str> = text
+        .lines()
+        .rev()
+        .filter(is_no_warning)
+        .take(LOG_LINES)
+        .collect();
     let last = lines.into_iter().rev().collect::<Vec<_>>().join("\n");
     let cause = match status.signal() {
         Some(9) => {

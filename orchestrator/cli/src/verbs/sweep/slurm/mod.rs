@@ -91,7 +91,9 @@ pub fn check_tasks(store: &Store, manifest: &Manifest, is_on_slurm: bool) -> Res
             "the sweep in `{dir}` has tasks on Slurm (hint: `--on slurm` watches them, `lcmp-lab sweep cancel {dir}` ends them)"
         )));
     }
-    if store.manifest()?.as_ref() != Some(manifest) {
+    // Of a damaged manifest, nobody knows which cells the tasks run.
+    let earlier = store.manifest().ok().flatten();
+    if earlier.as_ref() != Some(manifest) {
         return Err(Failure::usage(format_args!(
             "Slurm tasks run cells of an earlier definition of the sweep in `{dir}` (hint: `lcmp-lab sweep cancel {dir}` ends them; results stay)"
         )));
