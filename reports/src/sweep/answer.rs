@@ -79,11 +79,10 @@ pub struct CellRun {
     pub path: String,
 }
 
-/// Points that cannot be compared, because the baseline is no policy there.
-pub(super) struct MissingBaseline {
-    pub sentence: String,
-    /// True if these are all points.
-    pub is_everywhere: bool,
+/// Points at which the baseline is no policy, so that nothing can be compared there, in a sentence.
+pub(super) enum MissingBaseline {
+    Everywhere(String),
+    Somewhere(String),
 }
 
 impl SweepAnswer {
@@ -135,13 +134,15 @@ impl SweepAnswer {
             .collect();
         let found = known.iter().copied().filter(has_baseline).count();
         let missing = known.len() - found;
-        (missing > 0).then(|| MissingBaseline {
-            sentence: format!(
-                "{missing} of {} do not have the baseline, `{baseline}`",
-                counted(known.len() as u64, "point")
-            ),
-            is_everywhere: found == 0,
-        })
+        let sentence = format!(
+            "{missing} of {} do not have the baseline, `{baseline}`",
+            counted(known.len() as u64, "point")
+        );
+        match (missing, found) {
+            (0, _) => None,
+            (_, 0) => Some(MissingBaseline::Everywhere(sentence)),
+            _ => Some(MissingBaseline::Somewhere(sentence)),
+        }
     }
 
     /// Returns the effects of `policy` on the p99 of the flows in `slice`.
@@ -191,9 +192,12 @@ impl Answer for SweepAnswer {
             let reason = format!("{waiting} of {} cells have not ended", self.cells);
             Check::inconclusive("waiting-cells", reason)
         });
-        let no_baseline = self.missing_baseline().filter(|it| it.is_everywhere);
-        let undecided =
-            no_baseline.map(|missing| Check::inconclusive("baseline", missing.sentence));
+        let undecided = match self.missing_baseline() {
+            Some(MissingBaseline::Everywhere(reason)) => {
+                Some(Check::inconclusive("baseline", reason))
+            }
+            _ => None,
+        };
         failures
             .into_iter()
             .chain(doubts)
@@ -203,8 +207,10 @@ impl Answer for SweepAnswer {
     }
 
     fn omissions(&self) -> Vec<String> {
-        let missing = self.missing_baseline().filter(|it| !it.is_everywhere);
-        missing.map(|it| it.sentence).into_iter().collect()
+        match self.missing_baseline() {
+            Some(MissingBaseline::Somewhere(sentence)) => vec![sentence],
+            _ => Vec::new(),
+        }
     }
 
     fn text(&self) -> String {

@@ -8,7 +8,7 @@ use super::{answer::SweepAnswer, numbers::Slice};
 use crate::{
     error::{ReportError, write_failed},
     figure::{
-        Axis, CurvePanel, Curves, Dot, DotPanel, DotStyle, Guide, HeatMap, HeatPanel, Image,
+        Axis, CurvePanel, Curves, Dot, DotPanel, DotStyle, Figure, Guide, HeatMap, HeatPanel,
         Marker, Points, render,
         theme::{INK, policy_colors, policy_styles},
     },
@@ -22,53 +22,53 @@ const EFFECTS: &str = "sweep-effects";
 /// Draws the figures of a sweep: writes them as PNG into `dir`, and returns their SVG texts. A figure that would have too
 /// little to show is left out, and its files of an earlier definition of the sweep are removed.
 pub fn draw(sweep: &SweepAnswer, dir: &Path) -> Result<Vec<Captioned>, ReportError> {
-    let mut figures = Vec::new();
-    let mut add = |title: String, caption: String, image: Image| {
-        figures.push(Captioned {
-            title,
-            caption: Some(caption),
-            image,
-        });
-    };
-    let curves = curves(sweep);
-    if !curves.panels.is_empty() {
-        let caption = "A value is the geometric mean of p99 over all points with this value of the axis for which every \
-                       policy has a p99 at each of the axis's values.";
-        add(
-            "p99 along each axis".to_owned(),
-            caption.to_owned(),
-            render(&curves, dir)?,
-        );
-    }
-    if let Some(map) = heat_map(sweep) {
-        let caption = "Change of a policy's p99 against the baseline's: blue is smaller, orange is larger, full colour is half \
-                       or double. Over several points, it is the geometric mean. A dash: at a point, a policy has no p99.";
-        add(
-            "Change of p99 over two axes".to_owned(),
-            caption.to_owned(),
-            render(&map, dir)?,
-        );
-    }
-    if sweep.points.len() >= MIN_POINTS {
-        let caption = "Share of the points at which the change of a policy's p99 is at most the value on the horizontal \
-                       axis: left of zero, the policy is faster than the baseline. The axis is linear up to ±0.01 % and \
-                       logarithmic beyond.";
-        add(
-            "Distribution of the effects over points".to_owned(),
-            caption.to_owned(),
-            render(&distribution(sweep), dir)?,
-        );
-    }
-    for name in [Curves::NAME, HeatMap::NAME, EFFECTS] {
-        if figures.iter().all(|figure| figure.image.name != name) {
-            for extension in ["png", "svg", "csv"] {
-                let path = dir.join(name).with_extension(extension);
-                draft::remove(&path).map_err(write_failed(&path))?;
-            }
-        }
-    }
-    Ok(figures)
+    let curves = Some(curves(sweep)).filter(|it| !it.panels.is_empty());
+    let distribution = (sweep.points.len() >= MIN_POINTS).then(|| distribution(sweep));
+    let figures = [
+        drawn(dir, Curves::NAME, curves, ABOUT_CURVES)?,
+        drawn(dir, HeatMap::NAME, heat_map(sweep), ABOUT_HEAT_MAP)?,
+        drawn(dir, EFFECTS, distribution, ABOUT_EFFECTS)?,
+    ];
+    Ok(figures.into_iter().flatten().collect())
 }
+
+/// Draws `figure`, or removes the files with its `name` if there is none.
+fn drawn<F: Figure>(
+    dir: &Path,
+    name: &str,
+    figure: Option<F>,
+    [title, caption]: [&str; 2],
+) -> Result<Option<Captioned>, ReportError> {
+    let Some(figure) = figure else {
+        for extension in ["png", "svg", "csv"] {
+            let path = dir.join(name).with_extension(extension);
+            draft::remove(&path).map_err(write_failed(&path))?;
+        }
+        return Ok(None);
+    };
+    Ok(Some(Captioned {
+        title: title.to_owned(),
+        caption: Some(caption.to_owned()),
+        image: render(&figure, dir)?,
+    }))
+}
+
+/// Titles and captions.
+const ABOUT_CURVES: [&str; 2] = [
+    "p99 along each axis",
+    "A value is the geometric mean of p99 over all points with this value of the axis for which every policy has a p99 at \
+     each of the axis's values.",
+];
+const ABOUT_HEAT_MAP: [&str; 2] = [
+    "Change of p99 over two axes",
+    "Change of a policy's p99 against the baseline's: blue is smaller, orange is larger, full colour is half or double. Over \
+     several points, it is the geometric mean. A dash: at a point, a policy has no p99.",
+];
+const ABOUT_EFFECTS: [&str; 2] = [
+    "Distribution of the effects over points",
+    "Share of the points at which the change of a policy's p99 is at most the value on the horizontal axis: left of zero, the \
+     policy is faster than the baseline. The axis is linear up to ±0.01 % and logarithmic beyond.",
+];
 
 /// Minimum number of points for which a distribution is drawn.
 const MIN_POINTS: usize = 5;

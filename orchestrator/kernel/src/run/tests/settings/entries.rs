@@ -340,7 +340,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("traffic[].demands.bursts", DIAMOND, "1 ms").with(MATRIX),
     entry("traffic[].demands.duration", DIAMOND, "2 ms").with(MATRIX),
     entry("traffic[].demands.target_flows", DIAMOND, "3").with(MATRIX),
-    entry("traffic[].demands.min_duration", DIAMOND, "2 ms").with(ONE_FLOW_OF_MATRIX),
+    entry("traffic[].demands.min_duration", DIAMOND, "9 ms").with(ONE_FLOW_OF_MATRIX),
     entry("traffic[].demands.max_flows", DIAMOND, "3").with(MATRIX),
     entry("traffic[].flows[].from", DIAMOND, "dc2/h1").with(LISTED),
     entry("traffic[].flows[].to", DIAMOND, "dc5/h2").with(LISTED),
