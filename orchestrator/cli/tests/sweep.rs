@@ -260,10 +260,10 @@ fn what_is_no_sweep_is_refused_before_anything_runs() {
 #[test]
 fn files_of_a_directory_that_is_no_sweeps_stay() {
     let folder = pair_folder(PAIR);
-    let thesis = folder.path().join("own/work/thesis.txt");
+    let own = folder.path().join("own");
+    let thesis = own.join("work").join("thesis.txt");
     fs::create_dir_all(thesis.parent().unwrap()).unwrap();
     fs::write(&thesis, "kept").unwrap();
-    let own = folder.path().join("own");
     let out = sweep(folder.path(), &["-o", own.to_str().unwrap()]);
     assert_eq!(out.exit, Some(2), "{out:?}");
     assert!(
