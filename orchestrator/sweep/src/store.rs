@@ -78,12 +78,7 @@ impl Store {
     pub fn create(dir: &Path) -> Result<Self, StoreError> {
         for folder in [RESULTS, COSTS, FAILURES] {
             let path = dir.join(folder);
-            let failed = |error| StoreError {
-                action: "create",
-                path: path.clone(),
-                error,
-            };
-            fs::create_dir_all(&path).map_err(failed)?;
+            fs::create_dir_all(&path).map_err(failed("create", &path))?;
         }
         Ok(Self::at(dir))
     }
@@ -113,18 +108,14 @@ impl Store {
     /// # Errors
     /// If the directory exists and cannot be listed.
     pub fn foreign_file(&self) -> Result<Option<String>, StoreError> {
-        let failed = |error| StoreError {
-            action: "list",
-            path: self.dir.clone(),
-            error,
-        };
+        let failed = || failed("list", &self.dir);
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            entries => entries.map_err(failed)?,
+            entries => entries.map_err(failed())?,
         };
         let mut foreign = None;
         for entry in entries {
-            let file = entry.map_err(failed)?.file_name();
+            let file = entry.map_err(failed())?.file_name();
             let name = file.to_string_lossy();
             // A process that was killed before it wrote the manifest may have left the other ones.
             match &*name {
@@ -183,7 +174,7 @@ impl Store {
         for identity in cells {
             match self.numbers(identity) {
                 Err(error) if error.is_damage() => {
-                    remove(self.path(RESULTS, identity))?;
+                    remove(&self.path(RESULTS, identity))?;
                     removed += 1;
                 }
                 read => drop(read?),
@@ -219,11 +210,7 @@ impl Store {
                 _ => Ok(()),
             })
             .and_then(|()| fs::rename(run, &path));
-        moved.map_err(|error| StoreError {
-            action: "move the run directory to",
-            path,
-            error,
-        })
+        moved.map_err(failed("move the run directory to", &path))
     }
 
     /// Returns the identities of the cells that have failed. One that ran again on two nodes may have results, too, which
@@ -244,11 +231,8 @@ impl Store {
         let numbers: Option<CellNumbers> = read(&path)?;
         if numbers.as_ref().is_some_and(|it| it.identity != identity) {
             let message = "it has the results of another cell";
-            return Err(StoreError {
-                action: "use",
-                path,
-                error: io::Error::new(io::ErrorKind::InvalidData, message),
-            });
+            let error = io::Error::new(io::ErrorKind::InvalidData, message);
+            return Err(failed("use", &path)(error));
         }
         Ok(numbers)
     }
@@ -288,7 +272,7 @@ impl Store {
     /// # Errors
     /// If it cannot be removed.
     pub fn forget_failure(&self, identity: &str) -> Result<(), StoreError> {
-        remove(self.path(FAILURES, identity))
+        remove(&self.path(FAILURES, identity))
     }
 
     /// Writes the message of a failed cell.
@@ -333,7 +317,7 @@ impl Store {
     /// # Errors
     /// If its record cannot be removed.
     pub fn remove_array(&self, name: &str) -> Result<(), StoreError> {
-        remove(self.path(ARRAYS, name))?;
+        remove(&self.path(ARRAYS, name))?;
         for entry in fs::read_dir(self.slurm()).into_iter().flatten().flatten() {
             let file = entry.file_name().to_string_lossy().into_owned();
             let rest = file.strip_prefix(name);
@@ -354,11 +338,9 @@ impl Store {
         // The target of a symbolic link is written in one step.
         let path = self.slurm().join(format!("{name}.job"));
         match symlink(job.to_string(), &path) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(StoreError {
-                action: "write",
-                path,
-                error,
-            }),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(failed("write", &path)(error))
+            }
             _ => Ok(self.claimed(name).unwrap_or(job)),
         }
     }
@@ -389,7 +371,7 @@ impl Store {
     /// # Errors
     /// If it cannot be removed.
     pub fn forget_cancel(&self) -> Result<(), StoreError> {
-        remove(self.slurm().join(CANCEL))
+        remove(&self.slurm().join(CANCEL))
     }
 
     /// Returns the folder with the arrays and logs of Slurm tasks.
@@ -400,14 +382,10 @@ impl Store {
 
     fn listed(&self, folder: &str) -> Result<BTreeSet<String>, StoreError> {
         let path = self.dir.join(folder);
-        let failed = |error| StoreError {
-            action: "list",
-            path: path.clone(),
-            error,
-        };
+        let failed = || failed("list", &path);
         let mut found = BTreeSet::new();
-        for entry in fs::read_dir(&path).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name();
+        for entry in fs::read_dir(&path).map_err(failed())? {
+            let name = entry.map_err(failed())?.file_name();
             let identity = name.to_str().and_then(|name| name.strip_suffix(EXTENSION));
             found.extend(identity.map(str::to_owned));
         }
@@ -433,17 +411,22 @@ pub fn kept_at(identity: &str, records: SweepRecords) -> Option<String> {
 const EXTENSION: &str = ".json";
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
-    let failed = |error| StoreError {
-        action: "read",
-        path: path.to_owned(),
-        error,
-    };
     let text = match lab_files::read(path, Links::Follow, MAX_FILE) {
         Err(error) if is_missing(&error) => return Ok(None),
-        text => text.map_err(failed)?,
+        text => text.map_err(failed("read", path))?,
     };
-    let value = serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
-    Ok(Some(value))
+    let value = serde_json::from_slice(&text).map_err(io::Error::from);
+    value.map(Some).map_err(failed("read", path))
+}
+
+/// Returns a function that turns an I/O error into the error of `action` on `path`.
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_owned();
+    move |error| StoreError {
+        action,
+        path,
+        error,
+    }
 }
 
 /// Returns true if a file is missing, or the path of its folder is that of a file.
@@ -454,21 +437,13 @@ fn is_missing(error: &io::Error) -> bool {
     )
 }
 
-fn remove(path: PathBuf) -> Result<(), StoreError> {
-    draft::remove(&path).map_err(|error| StoreError {
-        action: "remove",
-        path,
-        error,
-    })
+fn remove(path: &Path) -> Result<(), StoreError> {
+    draft::remove(path).map_err(failed("remove", path))
 }
 
 fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
     let text = serde_json::to_vec(value).expect("it is plain data");
-    draft::replace(path, &text).map_err(|error| StoreError {
-        action: "write",
-        path: path.to_owned(),
-        error,
-    })
+    draft::replace(path, &text).map_err(failed("write", path))
 }
 
 #[cfg(test)]
