@@ -59,6 +59,14 @@ fn finished_cells_are_not_run_again_and_a_changed_axis_runs_what_it_changes() {
     let all = cells(folder.path());
     assert_eq!(all.len(), 6);
     assert!(first.iter().all(|(name, text)| all.get(name) == Some(text)));
+    let scenario = folder.path().join("pair.yaml");
+    fs::write(&scenario, format!("{PAIR}description: Two DCs\n")).unwrap();
+    let one = ["--set", "load=0.2", "--set", "seed=1"];
+    let out = sweep(folder.path(), &one);
+    assert!(out.stderr.contains("1 of 1 cells have results"), "{out:?}");
+    fs::write(&scenario, PAIR.replace("1 ms", "2 ms")).unwrap();
+    let out = sweep(folder.path(), &one);
+    assert!(out.stderr.contains("0 of 1 cells have results"), "{out:?}");
 }
 
 #[test]
@@ -175,11 +183,21 @@ fn an_interrupted_sweep_goes_on_where_it_was() {
     assert_eq!(out.exit, Some(4), "{out:?}");
     let done = cells(folder.path());
     assert!((1..8).contains(&done.len()), "{}", done.len());
+    // Estimates of the first start are used by the second one, which would replace one it had to make.
+    let file = dir.join("estimates.json");
+    let mut estimates: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let costs = estimates.as_object_mut().unwrap();
+    assert_eq!(costs.len(), 8);
+    costs
+        .values_mut()
+        .for_each(|it| it["seconds"] = 12.5.into());
+    fs::write(&file, estimates.to_string()).unwrap();
     let out = lcmp_lab(folder.path(), &arguments);
     assert_eq!(out.exit, Some(0), "{out:?}");
     let all = cells(folder.path());
     assert_eq!(all.len(), 8);
     assert!(done.iter().all(|(name, text)| all.get(name) == Some(text)));
+    assert_eq!(fs::read_to_string(&file).unwrap(), estimates.to_string());
 }
 
 #[test]

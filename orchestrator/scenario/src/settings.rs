@@ -71,7 +71,7 @@ pub enum Misfit {
     WrittenOut,
 }
 
-/// Keys of a scenario and of those that it extends, each with its value.
+/// Keys of a scenario and of those that it extends, except `description`, each with its value.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct WrittenOut(Map<String, Value>);
@@ -142,7 +142,8 @@ fn steps(text: &str) -> Option<Vec<PathStep>> {
 
 impl WrittenOut {
     /// Reads the keys of the scenario `text` and of those that it extends, whose texts are in `files`; `scenario` is the
-    /// same scenario, parsed. Paths of files become relative to the scenario, whichever text has them.
+    /// same scenario, parsed. Paths of files become relative to the scenario, whichever text has them. The description is
+    /// left out: it would describe the scenario without its settings, and no run depends on it.
     ///
     /// # Errors
     /// If a text cannot be read.
@@ -163,6 +164,7 @@ impl WrittenOut {
             }
         }
         keys.remove(EXTENDS);
+        keys.remove("description");
         let mut written = Self(keys);
         for (at, path) in every_named_file(scenario).filter(|(at, _)| at != EXTENDS) {
             let value = Value::String(path.to_owned());

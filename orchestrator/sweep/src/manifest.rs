@@ -42,7 +42,7 @@ pub struct Manifest {
 pub struct BaseScenario {
     /// Name of the scenario, as the sweep has it.
     pub name: String,
-    /// All keys of the scenario and of those that it extends.
+    /// Keys of the scenario and of those that it extends.
     pub keys: WrittenOut,
     /// Texts of the files that the scenario or a value of an axis names, by path.
     pub files: Files,

@@ -4,7 +4,7 @@
 //! at a time uses a directory; others may read it meanwhile.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
@@ -51,6 +51,9 @@ const CANCEL: &str = "cancel";
 
 /// Name of the manifest.
 const MANIFEST: &str = "sweep.json";
+
+/// Name of the file with the estimated costs.
+const ESTIMATES: &str = "estimates.json";
 
 /// Name of the file that a running sweep locks.
 const LOCK: &str = "lock";
@@ -243,6 +246,25 @@ impl Store {
     /// If it cannot be read.
     pub fn cost(&self, identity: &str) -> Result<Option<CellCost>, StoreError> {
         read(&self.path(COSTS, identity))
+    }
+
+    /// Reads the estimated costs of cells, by identity. Damaged ones are made again, so they are none.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn estimates(&self) -> Result<BTreeMap<String, CellCost>, StoreError> {
+        match read(&self.dir.join(ESTIMATES)) {
+            Err(error) if error.is_damage() => Ok(BTreeMap::new()),
+            estimates => Ok(estimates?.unwrap_or_default()),
+        }
+    }
+
+    /// Writes the estimated costs of cells, by identity.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write_estimates(&self, estimates: &BTreeMap<&str, CellCost>) -> Result<(), StoreError> {
+        write(&self.dir.join(ESTIMATES), estimates)
     }
 
     /// Reads the message of a failed cell; `None` if the cell has not failed. A damaged message is replaced by the error of

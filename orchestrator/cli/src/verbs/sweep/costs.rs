@@ -10,7 +10,7 @@ use std::{
 
 use lab_plan::{Engine, PlanOptions};
 use lab_scenario::PolicySpec;
-use lab_sweep::{CellCost, Grid, Manifest, SweepCell};
+use lab_sweep::{CellCost, Grid, Manifest, Store, SweepCell};
 use lab_units::{Bytes, show::counted};
 
 use super::cell::{loaded, overrides};
@@ -21,49 +21,75 @@ use crate::{
     verbs::sim::{Budget, train_length},
 };
 
-/// Estimates the costs of the cells `waiting`, planning `jobs` at a time. Cells of one point differ in the seed alone
-/// and cost the same, so only the first one is planned. A cell that cannot be planned costs nothing, and fails when it
-/// runs.
+/// Estimates the costs of the cells `waiting`, planning `jobs` at a time, and keeps the estimates in `store` for the next
+/// start. Cells of one point differ in the seed alone and cost the same, so only the first one is planned. A cell that
+/// cannot be planned costs nothing, and fails when it runs.
 pub fn costs(
-    manifest: &Manifest,
-    grid: &Grid<'_>,
+    (manifest, grid): (&Manifest, &Grid<'_>),
+    store: &Store,
     waiting: &[(usize, &str)],
     jobs: usize,
-) -> Vec<(usize, CellCost)> {
-    let mut points: Vec<Vec<usize>> = Vec::new();
+) -> Result<Vec<(usize, CellCost)>, Failure> {
+    let earlier = store.estimates()?;
     let mut known = BTreeMap::new();
-    for (number, _) in waiting {
-        let index = *known.entry(grid.point(*number)).or_insert(points.len());
-        if index == points.len() {
-            points.push(Vec::new());
+    for (number, identity) in waiting {
+        if let Some(cost) = earlier.get(*identity) {
+            known.insert(grid.point(*number), *cost);
         }
-        points[index].push(*number);
     }
-    if points.len() > MANY_POINTS {
-        note(&format!(
-            "estimating the cost of {}",
-            counted(points.len() as u64, "point")
-        ));
+    let mut firsts = BTreeMap::new();
+    for (number, _) in waiting {
+        let point = grid.point(*number);
+        if !known.contains_key(&point) {
+            firsts.entry(point).or_insert(*number);
+        }
     }
+    if !firsts.is_empty() {
+        known.extend(estimates((manifest, grid), &firsts, jobs));
+        let with_cost = waiting
+            .iter()
+            .filter_map(|(number, identity)| Some((*identity, *known.get(&grid.point(*number))?)));
+        store.write_estimates(&with_cost.collect())?;
+    }
+    let nothing = CellCost {
+        seconds: 0.0,
+        memory: Bytes::ZERO,
+    };
+    let cost = |number| known.get(&grid.point(number)).copied();
+    let costs = waiting
+        .iter()
+        .map(|&(number, _)| (number, cost(number).unwrap_or(nothing)));
+    Ok(costs.collect())
+}
+
+/// Estimates what the cells `firsts`, by point, cost. Leaves those out that cannot be planned, or that an interrupt is
+/// before.
+fn estimates(
+    (manifest, grid): (&Manifest, &Grid<'_>),
+    firsts: &BTreeMap<Vec<usize>, usize>,
+    jobs: usize,
+) -> Vec<(Vec<usize>, CellCost)> {
+    if firsts.len() > MANY_POINTS {
+        let points = counted(firsts.len() as u64, "point");
+        note(&format!("estimating the cost of {points}"));
+    }
+    let waiting: Vec<_> = firsts.iter().collect();
     let next = AtomicUsize::new(0);
     let estimate_points = || {
         let mut costs = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(cells) = points.get(at).filter(|_| !terminal::is_interrupted()) else {
+            let Some(&(point, &number)) = waiting.get(at).filter(|_| !terminal::is_interrupted())
+            else {
                 return costs;
             };
-            let first = manifest.cell(grid, cells[0]).ok();
-            let planned = first.and_then(|cell| estimate(manifest, &cell).ok());
-            let cost = planned.unwrap_or(CellCost {
-                seconds: 0.0,
-                memory: Bytes::ZERO,
-            });
-            costs.extend(cells.iter().map(|&number| (number, cost)));
+            let cell = manifest.cell(grid, number).ok();
+            let cost = cell.and_then(|cell| estimate(manifest, &cell).ok());
+            costs.extend(cost.map(|cost| (point.clone(), cost)));
         }
     };
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..jobs.min(points.len()))
+        let workers: Vec<_> = (0..jobs.min(waiting.len()))
             .map(|_| scope.spawn(estimate_points))
             .collect();
         let costs = workers

@@ -170,12 +170,12 @@ impl<'a> LockedSweep<'a> {
             .filter_map(|(number, cell)| Some((number, cell.as_deref().ok()?)))
             .filter(|(_, identity)| !done.contains(*identity))
             .collect();
-        let costs = |jobs| costs::costs(manifest, grid, &waiting, jobs);
+        let costs = |jobs| costs::costs((manifest, grid), store, &waiting, jobs);
         if arguments.on == Some(SweepPlace::Slurm) {
             if waiting.is_empty() && store.arrays()?.is_empty() {
                 return Ok(());
             }
-            let costs = costs(args::threads(None));
+            let costs = costs(args::threads(None))?;
             let by_number: BTreeMap<_, _> = costs.iter().copied().collect();
             let at_a_time = arguments.jobs.map(NonZeroUsize::get);
             let options = (&arguments.slurm, at_a_time);
@@ -193,7 +193,7 @@ impl<'a> LockedSweep<'a> {
             work: store.dir().join(WORK),
             on_death: OnDeath::Fail,
         };
-        pool.run(&waiting, CellQueue::new(costs(jobs)))
+        pool.run(&waiting, CellQueue::new(costs(jobs)?))
     }
 }
 
