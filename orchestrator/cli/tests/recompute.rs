@@ -166,6 +166,8 @@ fn what_reports_and_comparisons_say_is_what_the_raw_rows_say() {
 
     let drawn = bench.sim("small.yaml", &["--repetitions", "3"], 0);
     let with_faults = bench.sim("faults.yaml", &["--repetitions", "3"], 0);
+    let rerouted = with_faults.join("paths.csv");
+    assert!(rerouted.is_file(), "no flow was re-routed");
     let faults = bench.compare([&drawn, &with_faults], "faults");
     assert_agrees(&[&drawn, &with_faults], Some(&faults));
 

@@ -248,8 +248,8 @@ pub enum PlanError {
     },
     /// Scenario that no automatic scale fits.
     #[error(
-        "`scale: auto` finds no scale that fits {place}: {why} (hint: lower the load, or pin `scale: {{ rate, \
-         time }}`)"
+        "`scale: auto` finds no scale that fits {place}: {why} (hint: lower the load or the rate of `host_link`, or pin \
+         `scale: {{ rate, time }}`)"
     )]
     NoScale {
         /// Machine on which the scenario should run, such as a guest.

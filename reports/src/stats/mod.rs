@@ -133,7 +133,7 @@ impl Intervals {
                  Welch's t for changes."
             }
             Self::OneDraw => {
-                "These values are from a single draw of the flow arrivals; `--repetitions N` gives 95 % \
+                "These values are from a single draw of the flow arrivals; --repetitions N gives 95 % \
                  intervals over N draws."
             }
         }
