@@ -10,7 +10,7 @@
 //! | one packet takes at most 1 % of the shortest FCT | sizes | packets do not shrink; a flow that waits for one packet of another flow is late by that much, and 1 % is the tolerated difference between the engines |
 //! | the busiest second takes at most half of the capacity of the machine | time | above that, packets queue for the machine's CPU rather than for links |
 //! | the fastest link is at most as fast as the machine can shape | time | above that rate, the machine's timers are too coarse to shape packets |
-//! | on the real clock, the shortest round trip is at least a hundred times the usual lateness of the machine's timers | time | a start that is later than a hundredth of its round trip counts as late, and the run is not clean |
+//! | the shortest round trip is at least a hundred times the lateness of starts on the machine | time | a start that is later than a hundredth of its round trip counts as late, and the run is not clean |
 //! | the run takes at most ten minutes, half of which are left to policies that overload a path | both | a user waits for it |
 //!
 //! If no scale meets all bounds, some bounds are waived in a fixed order, and the result describes the consequences: a
@@ -67,8 +67,8 @@ enum WaivableBound {
     Duration,
     /// Serialisation time of one packet relative to the shortest FCT.
     Packets,
-    /// Lateness of timers relative to the shortest round trip.
-    Timers,
+    /// Lateness of starts relative to the shortest round trip.
+    Starts,
     /// Number of packets of the largest flow relative to SoftRoCE's window.
     Window,
 }
@@ -82,12 +82,12 @@ const WAIVED: [&[WaivableBound]; 6] = [
     &[
         WaivableBound::Packets,
         WaivableBound::Duration,
-        WaivableBound::Timers,
+        WaivableBound::Starts,
     ],
     &[
         WaivableBound::Packets,
         WaivableBound::Duration,
-        WaivableBound::Timers,
+        WaivableBound::Starts,
         WaivableBound::Window,
     ],
 ];
@@ -111,12 +111,14 @@ impl Limits {
             // A full packet takes 33 µs at this rate, about the lateness of a timer.
             Place::GuestKvm | Place::Here => 1_000_000_000,
         };
-        let late_ms = match place {
-            Place::GuestVirtual => 0,
+        let late = match place {
+            // Measured: of 46,445 starts of `8dc`, one in a thousand was over 0.48 ms late, behind the packets of another
+            // flow. The verdict accepts one in a thousand.
+            Place::GuestVirtual => Nanos::new(500_000),
             // Measured: of 486 starts, half were over 7 ms late on two cores with ten other busy processes.
-            Place::GuestTcg => 10,
+            Place::GuestTcg => Nanos::from_millis(10),
             // An assumption for timers of a busy kernel, not a measurement.
-            Place::GuestKvm | Place::Here => 1,
+            Place::GuestKvm | Place::Here => Nanos::from_millis(1),
         };
         let wall = match place.clock() {
             Clock::Virtual => MAX_WALL,
@@ -124,7 +126,7 @@ impl Limits {
         };
         Self {
             rate_bps,
-            round_trip: Nanos::from_millis(100 * late_ms),
+            round_trip: Nanos::new(100 * late.get()),
             wall,
         }
     }
@@ -191,10 +193,10 @@ impl Search<'_> {
                 refusal = "the fastest link, between or inside datacenters, is faster than the machine can shape";
                 continue;
             }
-            if !waived.contains(&WaivableBound::Timers)
+            if !waived.contains(&WaivableBound::Starts)
                 && self.round_trip(time) < self.limits.round_trip
             {
-                refusal = "round trips are too short for the precision of timers";
+                refusal = "round trips are too short for the precision of flow starts";
                 continue;
             }
             if self.peak_percent(time, offers) > MAX_PERCENT {
@@ -267,7 +269,7 @@ impl Search<'_> {
         let round_trip = self.round_trip(scale.time);
         let late = (round_trip < self.limits.round_trip).then(|| {
             format!(
-                "the shortest round trip is {}, and a timer may be late by more than 1 % of it",
+                "the shortest round trip is {}, and a flow may start late by more than 1 % of it",
                 about_time(round_trip)
             )
         });
