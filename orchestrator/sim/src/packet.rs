@@ -26,6 +26,7 @@ pub const DATA_CLASS: u8 = 3;
 
 /// Kind of a packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(u8)]
 pub enum Kind {
     /// Data packet of a flow.
     Data,
@@ -66,7 +67,8 @@ pub struct Packet {
     pub ingress: u16,
     /// Size on the wire in bytes; a train has the size of its last packet.
     pub bytes: u16,
-    pub kind: Kind,
+    /// Bit field of the kind and the count of detours.
+    kind_and_detours: u8,
     /// Bit field of traffic class, ECN marks and cut count.
     bits: u8,
 }
@@ -79,6 +81,9 @@ impl Default for Packet {
     }
 }
 
+const KIND: u8 = 0b111;
+const DETOURS_SHIFT: u32 = 3;
+const MAX_DETOURS: u8 = u8::MAX >> DETOURS_SHIFT;
 const CLASS: u8 = 0b111;
 const MARKED: u8 = 0b1000;
 const ECHO: u8 = 0b1_0000;
@@ -101,9 +106,33 @@ impl Packet {
             to: 0,
             ingress: 0,
             bytes,
-            kind,
+            kind_and_detours: kind as u8,
             bits: class & CLASS,
         }
+    }
+
+    /// Returns the kind.
+    #[inline]
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self.kind_and_detours & KIND {
+            0 => Kind::Data,
+            1 => Kind::Ack,
+            2 => Kind::Nack,
+            3 => Kind::Cnp,
+            4 => Kind::Pause,
+            _ => Kind::Resume,
+        }
+    }
+
+    /// Counts a visit to a switch with old tables, by which the packet may be in a loop. Returns false after 31 visits: in a
+    /// loop of two switches the packet has then passed about 64 switches, the TTL of a lab's packets.
+    pub const fn count_detour(&mut self) -> bool {
+        let is_left = self.kind_and_detours >> DETOURS_SHIFT < MAX_DETOURS;
+        if is_left {
+            self.kind_and_detours += 1 << DETOURS_SHIFT;
+        }
+        is_left
     }
 
     /// Sets the index of the destination host.
@@ -224,6 +253,27 @@ mod tests {
         packet.mark();
         assert_eq!((packet.is_marked(), packet.class()), (true, DATA_CLASS));
         assert!(!packet.echoes_mark(), "an ACK's own mark is not its data's");
+    }
+
+    #[test]
+    fn detours_leave_the_kind_alone_and_are_limited() {
+        let kinds = [
+            Kind::Data,
+            Kind::Ack,
+            Kind::Nack,
+            Kind::Cnp,
+            Kind::Pause,
+            Kind::Resume,
+        ];
+        for kind in kinds {
+            let mut packet = Packet::new(kind, DATA_CLASS, 1, 2, 1048, 0);
+            for _ in 0..31 {
+                assert!(packet.count_detour());
+                assert_eq!(packet.kind(), kind);
+            }
+            assert!(!packet.count_detour());
+            assert_eq!(packet.kind(), kind);
+        }
     }
 
     #[test]

@@ -12,29 +12,41 @@ pub const MAX_LENGTH: u32 = u16::MAX as u32;
 /// trains, so the relative error of an FCT is about this part per queue.
 const DELAY_PART: u64 = 100;
 
+/// Part of a flow's one-way delay that the default train takes at most at the slowest link of the flow's path.
+const SLOWEST_PART: u64 = 8;
+
 /// Part of a switch's shared buffer that the trains of all its ports may take, so that PFC pauses about as with packets.
 const BUFFER_PART: u64 = 40;
 
 /// Part of a queue's limit that a train may take, so that it fills about as with packets.
 const QUEUE_PART: u64 = 10;
 
-/// Returns the default length for `plan`, in packets: what the NIC of a flow sends in a hundredth of the flow's one-way
-/// delay, by the median over all flows, but at most [`longest`].
+/// Returns the default length for `plan`, in packets, at most [`longest`]: what the NIC of the median flow sends in a
+/// hundredth of the flow's one-way delay, but no more than the slowest link of its path sends in an eighth.
 #[must_use]
 pub fn default_length(plan: &Plan) -> u32 {
     let bytes = u64::from(plan.transport.payload_bytes.max(1));
-    let mut lengths: Vec<u64> = plan
-        .flows
-        .iter()
-        .map(|flow| {
-            let one_way = Nanos::new(flow.base_rtt_ns.get() / 2 / DELAY_PART);
-            line_rate(plan, flow).bytes_in(one_way).get() / bytes
-        })
-        .collect();
-    lengths.sort_unstable();
-    let median = lengths.get(lengths.len() / 2).copied().unwrap_or(0);
-    let length = u32::try_from(median.max(1)).unwrap_or(MAX_LENGTH);
+    let at_nic = plan.flows.iter().map(|flow| {
+        let time = Nanos::new(flow.base_rtt_ns.get() / 2 / DELAY_PART);
+        line_rate(plan, flow).bytes_in(time).get() / bytes
+    });
+    // The packets behind the first one take what an FCT without queues has beyond the round trip.
+    let at_slowest = plan.flows.iter().filter_map(|flow| {
+        let behind = (flow.size_bytes.get() / bytes).checked_sub(1)?;
+        let sending = flow.ideal_fct_ns.saturating_sub(flow.base_rtt_ns).get();
+        let time = flow.base_rtt_ns.get() / 2 / SLOWEST_PART;
+        time.saturating_mul(behind).checked_div(sending)
+    });
+    let length = median(at_nic).unwrap_or(0);
+    let length = length.min(median(at_slowest).unwrap_or(u64::MAX)).max(1);
+    let length = u32::try_from(length).unwrap_or(MAX_LENGTH);
     length.min(longest(plan))
+}
+
+fn median(lengths: impl Iterator<Item = u64>) -> Option<u64> {
+    let mut sorted: Vec<u64> = lengths.collect();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied()
 }
 
 /// Returns the maximum length for `plan`, in packets, at which trains are small beside the queues, or under PFC beside the
@@ -90,14 +102,14 @@ pub fn refusal(plan: &Plan) -> Option<String> {
         ));
     }
     if matches!(transport.cc, CcPlan::Dcqcn(_)) {
+        // An FCT without queues is the time of sending and a round trip.
         let is_long = |flow: &&lab_plan::Flow| {
-            let in_flight = line_rate(plan, flow).bytes_in(flow.base_rtt_ns);
-            flow.size_bytes > in_flight
+            flow.ideal_fct_ns.saturating_sub(flow.base_rtt_ns) > flow.base_rtt_ns
         };
         let long = plan.flows.iter().filter(is_long).count();
         if long > 0 {
             return Some(format!(
-                "{long} of {} flows last longer than a round trip, so that `cc: dcqcn` sets their rates by the marks of \
+                "{long} of {} flows are sent for longer than a round trip even on an empty path, so that `cc: dcqcn` sets their rates by the marks of \
                  single packets (hint: `cc: none`, or leave out `--trains`)",
                 plan.flows.len()
             ));

@@ -124,6 +124,11 @@ pub fn reason(reason: &Reason) -> String {
             "packet",
             "dropped despite PFC: a switch's shared buffer had no room",
         ),
+        ReasonCode::DroppedFromTrains => at(
+            "packet",
+            "dropped by queues: trains lose other packets than single ones, and QPs recover otherwise (hint: leave out \
+             `--trains`)",
+        ),
         ReasonCode::UnpacedPackets => at("packet", "not paced: too many QPs"),
         ReasonCode::DroppedByPacer => at("packet", "dropped by the pacer"),
         ReasonCode::ReorderedByPacer => at("packet", "left the pacer out of order"),

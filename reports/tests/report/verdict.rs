@@ -417,6 +417,12 @@ fn deviations_of_switches_and_hosts_are_doubtful() {
             "2 packets dropped despite PFC: a switch's shared buffer had no room",
         ),
         (
+            ReasonCode::DroppedFromTrains,
+            3,
+            "3 packets dropped by queues: trains lose other packets than single ones, and QPs recover otherwise (hint: \
+             leave out `--trains`)",
+        ),
+        (
             ReasonCode::UnpacedPackets,
             1,
             "1 packet not paced: too many QPs",

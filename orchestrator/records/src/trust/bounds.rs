@@ -170,6 +170,7 @@ impl ReasonCode {
             | Self::IncompleteReports
             | Self::UnpausableSenders
             | Self::DroppedDespitePfc
+            | Self::DroppedFromTrains
             | Self::UnpacedPackets
             | Self::DroppedByPacer
             | Self::ReorderedByPacer

@@ -88,6 +88,9 @@ codes! {
     UnpausableSenders = "unpausable-senders",
     /// Number of packets dropped despite PFC.
     DroppedDespitePfc = "dropped-despite-pfc",
+    /// Number of packets that queues dropped in a simulation by trains, where which ones are lost, and so how QPs recover,
+    /// differs from packets.
+    DroppedFromTrains = "dropped-from-trains",
     /// Number of packets that a host sent without pacing them.
     UnpacedPackets = "unpaced-packets",
     /// Number of packets that a host's pacer dropped.

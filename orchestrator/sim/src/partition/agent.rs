@@ -44,6 +44,14 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.dci.without_agent.is_some()
     }
 
+    /// Returns true if the switch has missed a change of its candidates or transit rows, so that its neighbours' tables may
+    /// lead back to it.
+    #[inline]
+    pub(super) fn has_old_tables(&self) -> bool {
+        let missed = |it: &WithoutAgent| !it.missed.is_empty();
+        self.dci.without_agent.as_ref().is_some_and(missed)
+    }
+
     /// Returns true if the agent has been down for longer than tables are valid.
     pub(super) fn tables_are_stale(&self) -> bool {
         let max_age: SimTime = self.world.plan.max_table_age_ns.into();

@@ -58,7 +58,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     pub fn deliver(&mut self, port: u32, batch: &mut PacketBatch) {
         let mut telemetry = batch.telemetry.drain(..);
         for mut packet in batch.packets.drain(..) {
-            if Self::carries_telemetry(packet.packet.kind)
+            if Self::carries_telemetry(packet.packet.kind())
                 && let Some(telemetry) = telemetry.next()
             {
                 packet.packet.stamp = self.telemetry.insert(telemetry).into();

@@ -195,7 +195,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let transits = self.dci.transits?;
         let network = &self.world.network;
         let flow = &self.world.flows[packet.flow as usize];
-        let from = if packet.kind == Kind::Data {
+        let from = if packet.kind() == Kind::Data {
             flow.src
         } else {
             flow.dst
@@ -230,7 +230,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     #[inline]
     fn key_of(&self, packet: &Packet) -> u64 {
         let identity = &self.world.flows[packet.flow as usize].identity;
-        if packet.kind == Kind::Data {
+        if packet.kind() == Kind::Data {
             identity.data_key
         } else {
             identity.ack_key
@@ -242,9 +242,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// has no fixed number. Where flows are not pinned, they can move without a decision when a port goes down or up.
     #[inline]
     fn trace_hop(&mut self, packet: &Packet, port: u32, is_decided: bool) {
-        let is_ack = packet.kind != Kind::Data;
+        let is_ack = packet.kind() != Kind::Data;
         let first = if is_ack { 1 + packet.followers() } else { 0 };
-        let is_numbered_first = u64::from(packet.seq) == first && packet.kind != Kind::Cnp;
+        let is_numbered_first = u64::from(packet.seq) == first && packet.kind() != Kind::Cnp;
         let is_first = is_numbered_first || (S::IS_RXE && is_ack);
         let is_moved = !is_ack && (is_decided || self.is_moved(packet.flow, port));
         if is_first || is_moved {
@@ -307,7 +307,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
                 at: self.now,
                 dc: self.dc,
                 flow: packet.flow,
-                is_ack: packet.kind != Kind::Data,
+                is_ack: packet.kind() != Kind::Data,
                 trigger,
                 signal_age: self.signal_age(),
                 decision,

@@ -118,7 +118,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         if !S::IS_RXE {
             self.mark_by(port, &mut packet, counted);
         }
-        if C::HAS_INT && packet.kind == Kind::Data {
+        if C::HAS_INT && packet.kind() == Kind::Data {
             self.write_telemetry(port, &packet, queued);
         }
         self.send(port, packet);
@@ -129,13 +129,13 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     pub(super) fn mark_by(&mut self, port: u32, packet: &mut Packet, queue_bytes: u64) {
         let egress = self.port(port);
         // A CNP is not ECN-capable, even in a class that switches mark.
-        let is_capable = packet.is_counted() && packet.kind != Kind::Cnp;
+        let is_capable = packet.is_counted() && packet.kind() != Kind::Cnp;
         if !is_capable || !egress.marks_packet(queue_bytes) {
             return;
         }
         egress.counts.marks += 1 + packet.followers();
         packet.mark();
-        if packet.kind == Kind::Data {
+        if packet.kind() == Kind::Data {
             self.trace_flow_detail(
                 packet.flow,
                 self.node_of(port),
@@ -181,7 +181,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         if followers > 0 {
             time = S::clock(egress.clock.on_wire(unit));
             egress.busy_until += time.times(followers);
-            if packet.kind == Kind::Data {
+            if packet.kind() == Kind::Data {
                 // The last packet leaves after its predecessor, which arrived `last_in` earlier.
                 let behind = time.saturating_sub(last_in);
                 let last_leaves = egress.busy_until.max(packet.last_at() + behind + last_time);
@@ -192,7 +192,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         egress.counts.tx_packets += 1 + followers;
         // A lost PFC frame would pause a port forever: the model neither repeats pauses nor lets them expire, as real
         // ports do.
-        if egress.loses_packet() && !packet.kind.is_pfc() {
+        if egress.loses_packet() && !packet.kind().is_pfc() {
             return self.drop_packet(port, &packet);
         }
         packet.set_cut_count(egress.cuts);
@@ -200,7 +200,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let packet = WirePacket::new(now + empty_link, packet);
         let peer = egress.peer;
         let channel = egress.channel;
-        if Self::carries_telemetry(packet.packet.kind)
+        if Self::carries_telemetry(packet.packet.kind())
             && let Some(telemetry) = self.telemetry.get_mut(packet.packet.telemetry_slot())
         {
             telemetry.path.base_rtt += empty_link;
@@ -227,12 +227,20 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     #[inline]
     pub(super) fn arrive(&mut self, port: u32) {
         let ingress = &mut self.ports[(port - self.first_port) as usize];
-        let Some(WirePacket { packet, .. }) = ingress.wire.pop(&mut self.on_wires) else {
+        let Some(sent) = ingress.wire.pop(&mut self.on_wires) else {
             return self.events.clear(EventKind::Arrive, port);
         };
+        let mut packet = sent.packet;
         let is_lost = !ingress.is_up || packet.was_cut_off(ingress.cuts);
         if !is_lost {
-            ingress.wire.receive(self.now);
+            let mut received = self.now;
+            if packet.followers() > 0 && packet.kind() == Kind::Data {
+                // A train that waited for others is also later with its last packet.
+                let last_at = packet.last_at() + self.now.saturating_sub(sent.at());
+                packet = packet.leading_until(last_at);
+                received = last_at;
+            }
+            ingress.wire.receive(received);
         }
         match ingress.wire.front(&mut self.on_wires) {
             Some(next) => {
@@ -248,7 +256,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             ingress.counts.lost_on_wire += 1 + packet.followers();
             return self.drop_packet(port, &packet);
         }
-        match packet.kind {
+        match packet.kind() {
             Kind::Pause | Kind::Resume => self.pause(port, &packet),
             _ if role == Role::Host => self.arrive_at_host(port, packet),
             _ => self.forward(port, packet),
@@ -256,7 +264,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     }
 
     fn pause(&mut self, port: u32, packet: &Packet) {
-        let is_pause = packet.kind == Kind::Pause;
+        let is_pause = packet.kind() == Kind::Pause;
         let class = u8::try_from(packet.seq).unwrap_or(0);
         let now = self.now;
         self.port(port).pause(class, is_pause, now);
@@ -278,7 +286,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.work.drops += packets;
         self.port(port).counts.drops += packets;
         self.take_telemetry(packet);
-        if packet.kind == Kind::Data {
+        if packet.kind() == Kind::Data {
             self.trace_flow_detail(
                 packet.flow,
                 self.node_of(port),

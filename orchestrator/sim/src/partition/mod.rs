@@ -120,6 +120,8 @@ pub struct Work {
     pub packet_hops: u64,
     /// Number of dropped packets.
     pub drops: u64,
+    /// Number of packets that egress queues had no room for.
+    pub queue_drops: u64,
     /// Number of packets that were dropped despite PFC, because a switch's shared buffer had no room.
     pub buffer_drops: u64,
     /// Number of decisions that moved a pinned flow to another port.

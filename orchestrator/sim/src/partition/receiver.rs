@@ -64,7 +64,7 @@ impl Receiver {
 impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Processes a packet that arrived at the host of `port`.
     pub(super) fn receive(&mut self, port: u32, packet: Packet) {
-        match packet.kind {
+        match packet.kind() {
             Kind::Data => self.receive_data(port, &packet),
             Kind::Ack | Kind::Nack | Kind::Cnp => self.receive_answer(&packet),
             Kind::Pause | Kind::Resume => {}

@@ -131,7 +131,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return true;
         };
         qp.last_answer_at = now;
-        match answer.kind {
+        match answer.kind() {
             Kind::Nack => answer.seq < qp.acked,
             _ => answer.seq <= qp.acked,
         }

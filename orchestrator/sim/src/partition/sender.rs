@@ -143,7 +143,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let slot = self.qp_of[flow.sending as usize];
         let now = self.now;
         let payload = u64::from(self.world.transport.payload);
-        if S::IS_RXE && packet.kind != Kind::Cnp && self.ignores_answer(slot, packet) {
+        if S::IS_RXE && packet.kind() != Kind::Cnp && self.ignores_answer(slot, packet) {
             return;
         }
         let Some(qp) = self.qps.get_mut(slot) else {
@@ -151,7 +151,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         };
         let parameters = &self.world.control;
         qp.catch_up(now, parameters);
-        if packet.kind == Kind::Cnp {
+        if packet.kind() == Kind::Cnp {
             qp.cnps += 1;
             qp.control.on_cnp(now, parameters);
             self.trace_flow(packet.flow, node, StoryEvent::Cnp);
@@ -181,7 +181,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             hops.clear();
             self.spare_hops.push(hops);
         }
-        if packet.kind == Kind::Nack {
+        if packet.kind() == Kind::Nack {
             qp.control.on_nack(now, parameters);
         }
         if packet.echoes_mark() {
@@ -190,10 +190,10 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         if acked == packets {
             return self.finish(slot, packet.flow);
         }
-        if packet.kind == Kind::Nack {
+        if packet.kind() == Kind::Nack {
             self.trace_flow_detail(packet.flow, node, StoryEvent::Nacked, None, Some(acked));
         }
-        if self.must_go_back(slot, packet.kind) {
+        if self.must_go_back(slot, packet.kind()) {
             self.go_back(slot, node);
         }
         self.after_answer(slot, node);

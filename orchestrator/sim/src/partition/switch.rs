@@ -20,6 +20,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         let index = self.index_at_node(node, ingress);
         packet.ingress = u16::try_from(index).unwrap_or(u16::MAX);
         let egress = if self.port(ingress).role == Role::DciSwitch {
+            if self.has_old_tables() && !packet.count_detour() {
+                return self.drop_packet(ingress, &packet);
+            }
             self.dci_egress(node, ingress, &packet)
         } else {
             self.hash_next_hop(node, &packet)
@@ -71,6 +74,9 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             let bytes = self.size_of(packet);
             self.port(egress).rejected_bytes += bytes;
         }
+        if self.port(egress).is_up {
+            self.work.queue_drops += 1 + packet.followers();
+        }
         self.drop_packet(egress, packet);
     }
 
@@ -95,7 +101,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     #[inline]
     pub(super) fn hash(&self, node: u32, packet: &Packet) -> u32 {
         let flow: &SimFlow = &self.world.flows[packet.flow as usize];
-        let tuple = if packet.kind == Kind::Data {
+        let tuple = if packet.kind() == Kind::Data {
             flow.identity.data
         } else {
             flow.identity.ack
@@ -209,7 +215,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
 
     /// Removes and returns the telemetry of `packet`; `None` if it carries none.
     pub(super) fn take_telemetry(&mut self, packet: &Packet) -> Option<Telemetry> {
-        Self::carries_telemetry(packet.kind)
+        Self::carries_telemetry(packet.kind())
             .then(|| self.telemetry.remove(packet.telemetry_slot()))
             .flatten()
     }

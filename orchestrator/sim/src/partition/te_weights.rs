@@ -67,7 +67,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
             return;
         };
         let flow = &self.world.flows[packet.flow as usize];
-        let from = if packet.kind == Kind::Data {
+        let from = if packet.kind() == Kind::Data {
             flow.src
         } else {
             flow.dst

@@ -41,7 +41,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// Returns the wire bytes of every packet but the last in the train of `packet`.
     #[inline]
     pub(super) fn unit_of(&self, packet: &Packet) -> u32 {
-        if packet.kind == Kind::Data {
+        if packet.kind() == Kind::Data {
             self.world.full_bytes
         } else {
             u32::from(packet.bytes)
@@ -121,7 +121,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     /// those of the flow's earlier trains.
     #[inline]
     pub(super) fn arrive_at_host(&mut self, port: u32, packet: Packet) {
-        if self.world.trains.max == 1 || packet.kind != Kind::Data {
+        if self.world.trains.max == 1 || packet.kind() != Kind::Data {
             return self.receive(port, packet);
         }
         let taken = self.time_on_wire(port, &packet);
@@ -154,7 +154,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     pub(super) fn split_at_limit(&self, egress: u32, packet: &Packet) -> Option<(Packet, Packet)> {
         let queue = &self.ports[(egress - self.first_port) as usize];
         let followers = packet.followers();
-        if !queue.is_up || followers == 0 || packet.kind != Kind::Data {
+        if !queue.is_up || followers == 0 || packet.kind() != Kind::Data {
             return None;
         }
         let unit = self.unit_of(packet);

@@ -28,6 +28,7 @@ impl Work {
         self.events += other.events;
         self.packet_hops += other.packet_hops;
         self.drops += other.drops;
+        self.queue_drops += other.queue_drops;
         self.buffer_drops += other.buffer_drops;
         self.reroutes += other.reroutes;
         self.data_packets += other.data_packets;

@@ -232,3 +232,34 @@ fn weights_that_were_due_meanwhile_are_installed_at_the_restart() {
     ];
     assert_eq!(seen, expected);
 }
+
+/// dc1 has no agent when the link behind dc2 is cut, so that it still sends to dc2, whose new next hop is dc1. Packets go
+/// back and forth until they reach dc1's switch for the 32nd time, and each crosses the link to dc2 31 times. The host
+/// sends its 245 packets, and again after each of seven time-outs.
+#[test]
+fn packets_in_a_loop_end() {
+    let plan = plan(
+        "
+name: loop
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2 }, { name: dc3 }, { name: dc4 }, { name: dc5, hosts: 1 }]
+  links:
+    - { between: [dc1, dc2], rate: 10 Gbit, delay: 1 ms }
+    - { between: [dc2, dc5], rate: 10 Gbit, delay: 1 ms }
+    - { between: [dc1, dc3], rate: 10 Gbit, delay: 2 ms }
+    - { between: [dc3, dc4], rate: 10 Gbit, delay: 2 ms }
+    - { between: [dc4, dc5], rate: 10 Gbit, delay: 2 ms }
+routing: { reconverge: { after: 10 ms } }
+traffic: [{ flows: [{ from: dc1/h1, to: dc5/h1, size: 1 MB, start: 25 ms }] }]
+faults: [{ at: 5 ms, agent: dc1, down: true }, { at: 10 ms, link: [dc2, dc5], down: true }]
+policies: [ecmp]
+",
+    );
+    let run = simulate(&plan, 0, 1);
+    assert_eq!(run.end_of(0), None);
+    let work = run.outcome.work;
+    assert_eq!((work.data_packets, work.drops), (8 * 245, 8 * 245));
+    let port = port_towards(&plan, "dc2");
+    let sent = run.ports().find(|sample| sample.port == port);
+    assert_eq!(sent.map(|it| it.counts.tx_packets), Some(31 * 8 * 245));
+}

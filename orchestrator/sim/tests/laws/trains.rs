@@ -90,7 +90,9 @@ policies: [ecmp]
     for length in [8, 64] {
         let run = in_trains(&plan, 0, length, 1);
         assert!([0, 1].iter().all(|flow| run.end_of(*flow).is_some()));
-        assert!(run.outcome.work.drops > 0 && run.outcome.work.go_backs > 0);
+        let work = run.outcome.work;
+        assert!(work.drops > 0 && work.go_backs > 0);
+        assert_eq!(work.queue_drops, work.drops);
         let peak = run.ports().map(|port| port.counts.peak_bytes).max();
         assert_eq!(peak, Some(12 * 4_154), "trains of {length}");
     }
@@ -305,6 +307,48 @@ fn the_default_length_is_a_hundredth_of_the_delay() {
     assert_eq!(trains::default_length(&short), 10);
 }
 
+/// At 1 Gbit/s a packet of 4,154 B takes 33.2 µs, of which 18 fit into an eighth of the 5.002 ms of one direction.
+#[test]
+fn the_default_length_is_short_beside_the_delay_at_a_slow_link_too() {
+    let text = pair("size: 4096000 B", "", "").replace("rate: 100 Gbit", "rate: 1 Gbit");
+    assert_eq!(trains::default_length(&plan(&text)), 18);
+}
+
+/// A fault shortens the delay from 1 ms to 100 µs while the first flow sends. Its later packets, and the second flow,
+/// arrive among its earlier ones, and all keep to the rate of the link: 98 packets of each flow take 3.3 µs each. Trains
+/// keep to it as well, but for a train that waits for another.
+#[test]
+fn trains_that_overtake_others_keep_to_the_rate_of_the_link() {
+    let plan = plan(
+        "
+name: overtake
+topology:
+  dcs: [{ name: dc1, hosts: 2 }, { name: dc2, hosts: 2 }]
+  links: [{ between: [dc1, dc2], rate: 10 Gbit, delay: 1 ms }]
+traffic:
+  - flows:
+      - { from: dc1/h1, to: dc2/h1, size: 400 kB }
+      - { from: dc1/h2, to: dc2/h2, size: 400 kB, start: 900 us }
+faults: [{ at: 500 us, link: [dc1, dc2], delay: 100 us }]
+policies: [ecmp]
+",
+    );
+    let packets = simulate(&plan, 0, 1);
+    let packet = 10 * PACKET;
+    for length in [2, 4, 8] {
+        let trains = in_trains(&plan, 0, length, 1);
+        for flow in [0, 1] {
+            let [exact, end] =
+                [&packets, &trains].map(|run| run.end_of(flow).expect("it finished"));
+            let apart = end.abs_diff(exact) / packet;
+            assert!(
+                apart <= 2 * u64::from(length),
+                "{apart} packets, trains of {length}"
+            );
+        }
+    }
+}
+
 #[test]
 fn what_depends_on_single_packets_is_refused() {
     let refusal =
@@ -312,11 +356,18 @@ fn what_depends_on_single_packets_is_refused() {
     let small = "size: 1 MB";
     assert_eq!(refusal(small, "", ""), None);
     assert_eq!(refusal(small, "", "transport: { cc: dcqcn }"), None);
-    // 125 MB are in flight in 10 ms at 100 Gbit/s.
+    // In the round trip of 10 ms, 125 MB pass at 100 Gbit/s, and 50 MB at 40 Gbit/s.
     for (found, words) in [
         (
             refusal("size: 130 MB", "", "transport: { cc: dcqcn }"),
-            "1 of 1 flows last longer",
+            "1 of 1 flows are sent for longer",
+        ),
+        (
+            trains::refusal(&plan(
+                &pair("size: 60 MB", "", "transport: { cc: dcqcn }")
+                    .replace("rate: 100 Gbit", "rate: 40 Gbit"),
+            )),
+            "1 of 1 flows are sent for longer",
         ),
         (refusal(small, "", "transport: { cc: hpcc }"), "`cc: hpcc`"),
         (

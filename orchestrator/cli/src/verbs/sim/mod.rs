@@ -306,6 +306,9 @@ impl Simulation {
             if self.plan.transport.is_lossless() {
                 done.add_losses(&name, &outcome);
             }
+            if self.train > 1 {
+                done.add_dropped(&name, &outcome);
+            }
             done.add(name, policy, &outcome, since.elapsed());
             if outcome.reason == EndReason::Stopped {
                 done.interrupted = Some(jobs.map(|job| self.name(job)).collect());
@@ -366,6 +369,12 @@ impl Done {
         recovery.retries += work.go_backs;
         recovery.emulated_drops += work.drops;
         recovery.reroutes += work.reroutes;
+    }
+
+    /// Adds the packets that queues dropped in a job by trains, as a reason to distrust the run.
+    fn add_dropped(&mut self, name: &str, outcome: &SimOutcome) {
+        let drops = (ReasonCode::DroppedFromTrains, outcome.work.queue_drops);
+        self.conduct.add_deviations(name, &[drops]);
     }
 
     fn work(&self) -> SimWork {
