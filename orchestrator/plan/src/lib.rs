@@ -126,7 +126,7 @@ pub use scope::{
     alike::{AlikePolicies, AlikeReason},
     candidate_spread::CandidateSpread,
     choice::ChoiceCount,
-    outage::{Outage, OutageSpan},
+    outage::{Outage, OutageEnd, OutageSpan},
     resolve::{CrashEffect, Scope, TrafficTime, scope},
     single_cut::{HarmfulCut, SingleCuts},
     spread::LoadedLink,

@@ -724,12 +724,19 @@ impl Reconvergence {
     /// Replaces the changed rows in `switches`, the tables before the reconvergence.
     pub fn apply(&self, switches: &mut [Switch]) {
         for row in &self.rows {
-            let rows = switches.get_mut(row.switch).map(|it| &mut it.destinations);
-            if let Some(destination) = rows.and_then(|rows| rows.get_mut(row.destination)) {
-                destination.hops = row.hops;
-                destination.candidates.clone_from(&row.candidates);
-                destination.tunnels.clone_from(&row.tunnels);
-            }
+            row.apply(switches);
+        }
+    }
+}
+
+impl NewRow {
+    /// Replaces the row in `switches`, the tables before the reconvergence.
+    pub(crate) fn apply(&self, switches: &mut [Switch]) {
+        let rows = switches.get_mut(self.switch).map(|it| &mut it.destinations);
+        if let Some(destination) = rows.and_then(|rows| rows.get_mut(self.destination)) {
+            destination.hops = self.hops;
+            destination.candidates.clone_from(&self.candidates);
+            destination.tunnels.clone_from(&self.tunnels);
         }
     }
 }

@@ -36,7 +36,7 @@ impl Plan {
             let logs: Vec<f64> = choices.iter().map(|it| log_ratio(it, of)).collect();
             (logs.iter().sum::<f64>() / float(logs.len().max(1) as u64)).exp()
         };
-        let count = choice::count(routing, &pairs);
+        let count = choice::count(routing, &[], &pairs);
         CandidateSpread {
             pairs: count.pairs,
             pairs_with_choice: count.pairs_with_choice,

@@ -1,18 +1,21 @@
 //! Pairs of datacenters, and flows, for which a policy chooses a next hop.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use lab_units::DcId;
 use serde::Serialize;
 
 use super::routing::Routing;
 use crate::{
-    model::{Flow, Plan},
+    model::{Flow, Plan, Reconvergence},
     network::Network,
 };
 
 /// Numbers of pairs and flows, and of those whose data has a choice: some switch that the data can reach has several
-/// candidates and a policy.
+/// candidates and a policy, at the start or after a reconvergence.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct ChoiceCount {
     /// Number of pairs of a source and a destination datacenter between which data flows.
@@ -57,13 +60,17 @@ pub(crate) fn by_destination(
 }
 
 /// Counts the pairs and flows with a choice.
-pub(crate) fn count(routing: Routing<'_>, pairs: &PairFlows) -> ChoiceCount {
+pub(crate) fn count(
+    routing: Routing<'_>,
+    reconvergences: &[Reconvergence],
+    pairs: &PairFlows,
+) -> ChoiceCount {
     let mut count = ChoiceCount {
         pairs: pairs.len(),
         flows: pairs.values().sum(),
         ..ChoiceCount::default()
     };
-    for pair in with_choice(routing, pairs) {
+    for pair in with_choice(routing, reconvergences, pairs) {
         count.pairs_with_choice += 1;
         count.flows_with_choice += pairs[&pair];
     }
@@ -72,8 +79,8 @@ pub(crate) fn count(routing: Routing<'_>, pairs: &PairFlows) -> ChoiceCount {
 
 impl Plan {
     /// Returns the pairs of a source and a destination datacenter between which the plan's flows have a choice: some
-    /// switch that their data can reach has several candidates and a policy. They depend neither on the policy nor on
-    /// faults.
+    /// switch that their data can reach has several candidates and a policy, at the start or after a reconvergence. They
+    /// do not depend on the policy.
     #[must_use]
     pub fn pairs_with_choice(&self) -> BTreeSet<(DcId, DcId)> {
         let network = Network::of(self);
@@ -81,21 +88,33 @@ impl Plan {
             network: &network,
             switches: &self.switches,
         };
-        with_choice(routing, &pairs(&network, &self.flows))
+        let pairs = pairs(&network, &self.flows);
+        with_choice(routing, &self.reconvergences, &pairs)
     }
 }
 
-/// Returns the pairs with a choice.
-fn with_choice(routing: Routing<'_>, pairs: &PairFlows) -> BTreeSet<(DcId, DcId)> {
+/// Returns the pairs with a choice by the tables of `routing` or by those after one of `reconvergences`.
+fn with_choice(
+    routing: Routing<'_>,
+    reconvergences: &[Reconvergence],
+    pairs: &PairFlows,
+) -> BTreeSet<(DcId, DcId)> {
     let mut found = BTreeSet::new();
-    for (to, sources) in by_destination(pairs.keys().copied()) {
-        let has_choice = routing.reaches(to, |dc, row| routing.is_choice(dc, row));
-        let sources = sources.into_iter();
-        found.extend(
-            sources
-                .filter(|from| has_choice[from.index()])
-                .map(|from| (from, to)),
-        );
+    let mut add = |routing: Routing<'_>| {
+        for (to, sources) in by_destination(pairs.keys().copied()) {
+            let has_choice = routing.reaches(to, |dc, row| routing.is_choice(dc, row));
+            let with_choice = sources.into_iter().filter(|from| has_choice[from.index()]);
+            found.extend(with_choice.map(|from| (from, to)));
+        }
+    };
+    add(routing);
+    let mut switches = Cow::Borrowed(routing.switches);
+    for change in reconvergences {
+        change.apply(switches.to_mut());
+        add(Routing {
+            switches: &switches,
+            ..routing
+        });
     }
     found
 }

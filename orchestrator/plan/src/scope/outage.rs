@@ -3,13 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lab_scenario::Fault;
-use lab_units::{DcId, LinkId, Nanos};
+use lab_units::{DcId, Nanos};
 use serde::Serialize;
 
-use super::{choice, routing::Routing, timeline::Timeline};
+use super::{
+    choice,
+    routing::Routing,
+    timeline::{Dead, Timeline},
+};
 use crate::{model::Plan, network::Network};
 
-/// Time span in which pairs have no next hop: their traffic can reach a switch whose candidates' links are all cut.
+/// Time span in which pairs have no next hop: their traffic can reach a switch whose candidates' links are all cut. Also if it
+/// can reach a loop, which a switch without an agent makes by its old tables.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Outage {
     /// Start of the span, in paper time from the start of each repetition.
@@ -20,6 +25,52 @@ pub struct Outage {
     pub pairs: Vec<[String; 2]>,
     /// Lines of the faults at the start of the span, from 1.
     pub lines: Vec<usize>,
+    /// What ends the span.
+    pub end: OutageEnd,
+}
+
+/// Event that gives pairs a next hop again.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutageEnd {
+    /// New next hops after a reconvergence.
+    Reconvergence,
+    /// Repair of a link.
+    Repair,
+    /// Start of an agent, which makes the changes that its switch has missed.
+    AgentStart,
+    /// None: the span lasts.
+    Never,
+}
+
+impl OutageEnd {
+    /// Returns what the user can change to end the span sooner, as a hint.
+    #[must_use]
+    pub const fn hint(self) -> &'static str {
+        match self {
+            Self::Reconvergence => "a smaller `routing.reconverge.after` ends the time sooner",
+            Self::Repair => "only an earlier repair ends the time sooner",
+            Self::AgentStart => "an earlier `up: true` of the switch's agent ends the time sooner",
+            Self::Never => {
+                "let `up: true` repair a link, or start the agent of a switch that missed a repair"
+            }
+        }
+    }
+
+    fn of(timeline: Timeline<'_>, to: Option<Nanos>) -> Self {
+        let Some(to) = to else {
+            return Self::Never;
+        };
+        let mut starts = timeline.crashes.iter().filter_map(|it| it.restart);
+        if starts.any(|start| start.paper_at_ns == to) {
+            return Self::AgentStart;
+        }
+        let mut changes = timeline.reconvergences.iter();
+        if changes.any(|change| change.paper_at_ns == to) {
+            return Self::Reconvergence;
+        }
+        Self::Repair
+    }
 }
 
 /// Time span in which the same pairs of datacenters with flows have no next hop.
@@ -47,6 +98,7 @@ impl Plan {
             switches: &self.switches,
             faults: &self.faults,
             reconvergences: &self.reconvergences,
+            crashes: &self.agent_crashes,
         };
         let pairs = choice::both_ways(&choice::pairs(&network, &self.flows));
         spans(timeline, &pairs)
@@ -72,6 +124,7 @@ pub(crate) fn of_faults(
             lines: (entries.iter())
                 .filter_map(|entry| lines.get(*entry).copied())
                 .collect(),
+            end: OutageEnd::of(timeline, span.to_ns),
         }
     };
     spans(timeline, pairs).into_iter().map(outage).collect()
@@ -85,8 +138,8 @@ type Span = (Nanos, Option<Nanos>);
 fn spans(timeline: Timeline<'_>, pairs: &BTreeSet<(DcId, DcId)>) -> Vec<OutageSpan> {
     let mut open: BTreeMap<(DcId, DcId), Nanos> = BTreeMap::new();
     let mut spans: BTreeMap<Span, Vec<(DcId, DcId)>> = BTreeMap::new();
-    timeline.walk(|at, down, routing| {
-        let hit = without_a_next_hop(routing, pairs, down);
+    timeline.walk(|at, dead, routing| {
+        let hit = without_a_next_hop(routing, pairs, dead);
         for (pair, since) in open.extract_if(.., |pair, _| !hit.contains(pair)) {
             spans.entry((since, Some(at))).or_default().push(pair);
         }
@@ -105,16 +158,15 @@ fn spans(timeline: Timeline<'_>, pairs: &BTreeSet<(DcId, DcId)>) -> Vec<OutageSp
     spans.into_iter().map(span).collect()
 }
 
-/// Returns the pairs whose traffic can reach a switch all of whose candidates are in `down`.
+/// Returns the pairs whose traffic can reach a switch all of whose candidates are dead, or a loop.
 fn without_a_next_hop(
     routing: Routing<'_>,
     pairs: &BTreeSet<(DcId, DcId)>,
-    down: &BTreeSet<LinkId>,
+    dead: &Dead,
 ) -> BTreeSet<(DcId, DcId)> {
     let mut hit = BTreeSet::new();
     for (to, sources) in choice::by_destination(pairs.iter().copied()) {
-        let is_stranded =
-            routing.stranded(&routing.farthest_first(to), |link| down.contains(&link));
+        let is_stranded = routing.stranded(&routing.farthest_first(to), |port| dead.is_dead(port));
         let stranded = sources.into_iter().filter(|from| is_stranded[from.index()]);
         hit.extend(stranded.map(|from| (from, to)));
     }

@@ -105,6 +105,7 @@ pub fn scope(plan: &Plan, written: &Scenario, source: &str) -> Result<Scope, Pla
         switches: &plan.switches,
         faults: &plan.faults,
         reconvergences: &plan.reconvergences,
+        crashes: &plan.agent_crashes,
     };
     let fault_lines = lab_scenario::item_lines(source, "faults");
     let drawn_faults = drawn.counts.iter().map(|counts| DrawnFaults {
@@ -115,7 +116,7 @@ pub fn scope(plan: &Plan, written: &Scenario, source: &str) -> Result<Scope, Pla
     let mut fault_times_ns: Vec<Nanos> = entries.map(|faults| faults[0].at).collect();
     fault_times_ns.sort_unstable();
     Ok(Scope {
-        choice: choice::count(routing, &pairs),
+        choice: choice::count(routing, &plan.reconvergences, &pairs),
         alike: alike::groups(decisions, &both_ways, policy_line(scenario, source)),
         loads: plan.load.network.clone(),
         busiest: spread::busiest(routing, &demands, &lines),

@@ -66,22 +66,28 @@ impl<'a> Routing<'a> {
     }
 
     /// Returns for each datacenter whether its traffic can reach a switch without a live candidate, given the rows of
-    /// one destination in the order of [`Self::farthest_first`]. A switch does not send to a candidate whose link is
-    /// cut.
+    /// one destination in the order of [`Self::farthest_first`]. A switch does not send to a dead candidate. A loop
+    /// counts as a switch without a live candidate.
     pub fn stranded(
         self,
         rows: &[(DcId, &Destination)],
-        is_cut: impl Fn(LinkId) -> bool,
+        is_dead: impl Fn(PortId) -> bool,
     ) -> Vec<bool> {
         let mut stranded = vec![false; self.switches.len()];
+        // A candidate that comes before its switch closes a loop.
+        let mut is_ahead: Vec<bool> = vec![false; self.switches.len()];
+        for (dc, _) in rows {
+            is_ahead[dc.index()] = true;
+        }
         for (dc, row) in rows.iter().rev() {
             let candidates = row.candidates.iter();
-            let mut live = candidates.filter(|it| !is_cut(it.port.link())).peekable();
+            let mut live = candidates.filter(|it| !is_dead(it.port)).peekable();
             let is_lost = |it: &Candidate| match row.rest_of_tunnel(it.port) {
-                Some(behind) => behind.iter().any(|port| is_cut(port.link())),
-                None => stranded[it.next_dc.index()],
+                Some(behind) => behind.iter().any(|port| is_dead(*port)),
+                None => is_ahead[it.next_dc.index()] || stranded[it.next_dc.index()],
             };
             stranded[dc.index()] = live.peek().is_none() || live.any(is_lost);
+            is_ahead[dc.index()] = false;
         }
         stranded
     }

@@ -2,50 +2,127 @@
 
 use std::collections::BTreeSet;
 
-use lab_units::{LinkId, Nanos};
+use lab_units::{LinkId, Nanos, PortId};
 
 use super::routing::Routing;
 use crate::{
-    model::{FaultPlan, Reconvergence, Switch},
+    model::{AgentCrashPlan, FaultChange, FaultPlan, NewRow, Reconvergence, Switch},
     network::Network,
 };
 
-/// Faults and reconvergences, each in order of time, and the switches' tables at the start.
+/// Faults, reconvergences and crashes of agents, each in order of time, and the switches' tables at the start.
 #[derive(Clone, Copy)]
 pub(crate) struct Timeline<'a> {
     pub network: &'a Network,
     pub switches: &'a [Switch],
     pub faults: &'a [FaultPlan],
     pub reconvergences: &'a [Reconvergence],
+    pub crashes: &'a [AgentCrashPlan],
+}
+
+/// What does not forward at a time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dead {
+    /// Cut links.
+    pub links: BTreeSet<LinkId>,
+    /// Ports whose link is up again but that their switch does not use until its next agent starts.
+    pub ports: BTreeSet<PortId>,
+}
+
+impl Dead {
+    /// Returns true if the switch of `port` does not send through it.
+    pub fn is_dead(&self, port: PortId) -> bool {
+        self.links.contains(&port.link()) || self.ports.contains(&port)
+    }
 }
 
 impl Timeline<'_> {
-    /// Calls `visit` at each time of a fault or reconvergence, in order of time: with the paper time, the links that are
-    /// cut from then on, and the tables from then on.
-    pub fn walk(self, mut visit: impl FnMut(Nanos, &BTreeSet<LinkId>, Routing<'_>)) {
-        let mut switches = self.switches.to_vec();
-        let mut down = BTreeSet::new();
-        let mut faults = self.faults.iter().peekable();
-        let mut reconvergences = self.reconvergences.iter().peekable();
-        loop {
-            let next = [
-                faults.peek().map(|fault| fault.paper_at_ns),
-                reconvergences.peek().map(|change| change.paper_at_ns),
-            ];
-            let Some(at) = next.into_iter().flatten().min() else {
-                return;
-            };
-            while let Some(fault) = faults.next_if(|fault| fault.paper_at_ns == at) {
-                fault.cut_or_repair(&mut down);
+    /// Calls `visit` at each time of a fault, reconvergence or start of an agent, in order of time: with the paper time,
+    /// what is dead from then on, and the tables from then on. A switch without an agent gets new rows and uses repaired
+    /// links when its next agent starts.
+    pub fn walk(self, mut visit: impl FnMut(Nanos, &Dead, Routing<'_>)) {
+        let mut state = State {
+            timeline: self,
+            switches: self.switches.to_vec(),
+            dead: Dead::default(),
+            missed: Vec::new(),
+        };
+        let faults = self.faults.iter().map(|it| (it.paper_at_ns, it.at_ns));
+        let changes = self.reconvergences.iter();
+        let changes = changes.map(|it| (it.paper_at_ns, it.at_ns));
+        let starts = self.crashes.iter().filter_map(|it| it.restart);
+        let starts = starts.map(|it| (it.paper_at_ns, it.at_ns));
+        let times: BTreeSet<(Nanos, Nanos)> = faults.chain(changes).chain(starts).collect();
+        for (paper_at, at) in times {
+            for fault in self.faults.iter().filter(|it| it.at_ns == at) {
+                state.apply_fault(fault);
             }
-            while let Some(change) = reconvergences.next_if(|change| change.paper_at_ns == at) {
-                change.apply(&mut switches);
+            for change in self.reconvergences.iter().filter(|it| it.at_ns == at) {
+                state.reconverge(change);
             }
+            state.start_agents(at);
             let routing = Routing {
                 network: self.network,
-                switches: &switches,
+                switches: &state.switches,
             };
-            visit(at, &down, routing);
+            visit(paper_at, &state.dead, routing);
+        }
+    }
+
+    fn has_agent(&self, dc: usize, at: Nanos) -> bool {
+        let mut crashes = self.crashes.iter();
+        !crashes.any(|crash| crash.dc.index() == dc && crash.covers(at))
+    }
+
+    fn dc_of(&self, port: PortId) -> usize {
+        self.network.neighbour(port.peer()).dc.index()
+    }
+}
+
+/// Dead ports and tables at one time.
+struct State<'a> {
+    timeline: Timeline<'a>,
+    switches: Vec<Switch>,
+    dead: Dead,
+    /// Rows that wait for their switch's next agent, in the order in which they were due.
+    missed: Vec<&'a NewRow>,
+}
+
+impl<'a> State<'a> {
+    fn apply_fault(&mut self, fault: &FaultPlan) {
+        fault.cut_or_repair(&mut self.dead.links);
+        if fault.change == FaultChange::Up {
+            let ports = [fault.link.port_a(), fault.link.port_b()];
+            let timeline = self.timeline;
+            self.dead.ports.extend(
+                ports
+                    .into_iter()
+                    .filter(|port| !timeline.has_agent(timeline.dc_of(*port), fault.at_ns)),
+            );
+        }
+    }
+
+    fn reconverge(&mut self, change: &'a Reconvergence) {
+        for row in &change.rows {
+            if self.timeline.has_agent(row.switch, change.at_ns) {
+                row.apply(&mut self.switches);
+            } else {
+                self.missed.push(row);
+            }
+        }
+    }
+
+    fn start_agents(&mut self, at: Nanos) {
+        let timeline = self.timeline;
+        for crash in timeline.crashes {
+            if crash.restart.is_none_or(|restart| restart.at_ns != at) {
+                continue;
+            }
+            let dc = crash.dc.index();
+            self.dead.ports.retain(|port| timeline.dc_of(*port) != dc);
+            for row in self.missed.extract_if(.., |row| row.switch == dc) {
+                row.apply(&mut self.switches);
+            }
         }
     }
 }

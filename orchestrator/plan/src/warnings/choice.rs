@@ -10,7 +10,8 @@ use crate::{model::Warning, scope::choice};
 /// Returns a warning if most flows, but not all, have only a single path. If no flow has a choice, the run's evidence
 /// reports that no policy decided anything; if only some flows have a choice, their decisions would hide the problem.
 pub(super) fn missing(inspection: &Inspection<'_>) -> Option<Warning> {
-    let count = choice::count(inspection.routing(), &inspection.pairs);
+    let reconvergences = inspection.reconvergences;
+    let count = choice::count(inspection.routing(), reconvergences, &inspection.pairs);
     let flows = count.flows;
     let without = flows - count.flows_with_choice;
     (without < flows && without * 2 > flows).then(|| {

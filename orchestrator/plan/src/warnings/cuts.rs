@@ -24,7 +24,8 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
     // For each candidate that leads to a cut: the time since when, and the cut links.
     let mut open: BTreeMap<Unseen, (Nanos, BTreeSet<LinkId>)> = BTreeMap::new();
     let mut spans: BTreeMap<CutSpan, Vec<Unseen>> = BTreeMap::new();
-    inspection.timeline().walk(|at, down, routing| {
+    inspection.timeline().walk(|at, dead, routing| {
+        let down = &dead.links;
         let mut before = std::mem::take(&mut open);
         for (&to, sources) in &sources {
             let lost = dead_ends(routing, to, down);

@@ -84,7 +84,7 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
     let mut down: BTreeMap<LinkId, usize> = BTreeMap::new();
     let mut open: BTreeMap<DcPair, (Nanos, Vec<usize>)> = BTreeMap::new();
     let mut spans: BTreeMap<FaultSpan, Vec<DcPair>> = BTreeMap::new();
-    inspection.timeline().walk(|at, cut, routing| {
+    inspection.timeline().walk(|at, dead, routing| {
         while let Some(fault) = in_time.next_if(|fault| fault.at == at) {
             let Some(link) = inspection.network.link_of(fault) else {
                 continue;
@@ -97,7 +97,7 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
         }
         let mut separate: BTreeSet<DcPair> = BTreeSet::new();
         for (&to, sources) in &sources {
-            let is_cut = |link| cut.contains(&link);
+            let is_cut = |link| dead.links.contains(&link);
             let connected = routing.connected(to, &routing.farthest_first(to), is_cut);
             let cut_off = sources.iter().filter(|from| !connected[from.index()]);
             separate.extend(cut_off.map(|&from| (from.min(to), from.max(to))));

@@ -81,6 +81,7 @@ impl<'a> Inspection<'a> {
             switches: self.switches,
             faults: self.faults,
             reconvergences: self.reconvergences,
+            crashes: self.agent_crashes,
         }
     }
 }

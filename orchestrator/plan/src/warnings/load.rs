@@ -49,6 +49,17 @@ pub(super) fn short(inspection: &Inspection<'_>) -> Option<Warning> {
     Some(warning("low-load", text))
 }
 
+/// Returns a warning if all repetitions have the same flows, because none is drawn.
+pub(super) fn same_repetitions(inspection: &Inspection<'_>) -> Option<Warning> {
+    let flows = inspection.flows;
+    let is_repeated = flows.iter().any(|flow| flow.repetition > 0);
+    (is_repeated && flows.iter().all(|flow| flow.is_listed)).then(|| {
+        let text = "every repetition has the same flows, which are listed, so intervals over repetitions say nothing about \
+                    other draws (hint: a `workload`, or one repetition)";
+        warning("same-repetitions", text.to_owned())
+    })
+}
+
 /// Returns a warning if all flows start in the first 90 % of the workloads' duration.
 pub(super) fn early_end(inspection: &Inspection<'_>) -> Option<Warning> {
     let load = inspection.load;

@@ -39,6 +39,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
         overload::egress(inspection)
             .or_else(|| overload::cut(inspection))
             .or_else(|| overload::links(inspection)),
+        load::same_repetitions(inspection),
         load::short(inspection),
         load::early_end(inspection),
         load::late_window(inspection),
@@ -108,6 +109,7 @@ fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
     let found: Vec<Option<Warning>> = match inspection.engine {
         // `check` plans for the kernel engine, although the user may intend to run the simulator.
         Engine::Kernel => vec![
+            simulator::without_delay(inspection),
             transport::not_rxes(inspection),
             transport::unshared_buffers(inspection),
             transport::lossy_pfc(inspection),
@@ -118,6 +120,7 @@ fn of_transport(inspection: &Inspection<'_>) -> Vec<Warning> {
         ],
         Engine::Sim => vec![
             simulator::not_simulated(inspection),
+            transport::early_timeout(inspection),
             transport::unshared_buffers(inspection),
             transport::without_marks(inspection),
             transport::scaled_artifact(inspection),

@@ -40,14 +40,11 @@ fn sentence(outage: &Outage) -> String {
         1 => ("pair", "has"),
         _ => ("pairs", "have"),
     };
-    let hint = match outage.to_ns {
-        Some(_) => "a smaller `routing.reconverge.after` ends the time sooner",
-        None => "no link connects them any more; repair one by `up: true`",
-    };
     format!(
-        "{} {noun}{such} {verb} no next hop {}{}: packets that reach the last switch are lost (hint: {hint})",
+        "{} {noun}{such} {verb} no next hop {}{}: packets that reach the last switch are lost (hint: {})",
         commas(u64::try_from(outage.pairs.len()).unwrap_or(u64::MAX)),
         window(outage.from_ns, outage.to_ns),
         of_lines(&outage.lines),
+        outage.end.hint(),
     )
 }

@@ -42,6 +42,10 @@ pub(super) fn short_queues(inspection: &Inspection<'_>) -> Option<Warning> {
 }
 
 pub(super) fn tiny_queues(inspection: &Inspection<'_>) -> Option<Warning> {
+    // Under PFC, a switch's ports share its buffer.
+    if inspection.transport.has_pfc_in_lab() {
+        return None;
+    }
     let packet = frame::data(u64::from(inspection.rdma.path_mtu), 0);
     let min = Bytes::new(packet * MIN_QUEUE_PACKETS);
     let tiny = inspection

@@ -1,9 +1,22 @@
-//! Warning about settings that the simulator ignores.
+//! Warnings about what the simulator ignores or refuses.
 
 use lab_scenario::defaults;
+use lab_units::Nanos;
 
 use super::inspection::{Inspection, line_of, warning};
-use crate::model::Warning;
+use crate::model::{LinkKind, Warning};
+
+/// Returns a warning if a link between datacenters has no delay.
+pub(super) fn without_delay(inspection: &Inspection<'_>) -> Option<Warning> {
+    let mut links = inspection.network.links.iter();
+    let link =
+        links.find(|link| link.kind == LinkKind::InterDc && link.emu.delay_ns == Nanos::ZERO)?;
+    let text = format!(
+        "the simulator refuses a link without delay between datacenters, `{}` (hint: at least 1 ns)",
+        link.name
+    );
+    Some(warning("simulator-no-delay", text))
+}
 
 /// Returns a warning about settings that the simulator ignores.
 pub(super) fn not_simulated(inspection: &Inspection<'_>) -> Option<Warning> {

@@ -2,7 +2,7 @@
 
 use lab_abi::dcqcn::MAX_RATE_BPS;
 use lab_units::{
-    Bytes,
+    Bytes, Engine, Ratio,
     show::{about_bytes, about_rate, about_time},
 };
 
@@ -285,10 +285,11 @@ pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
             ports.collect::<Vec<_>>().join(", "),
         )
     });
-    let engine = if inspection.transport.has_pfc_in_lab() {
-        ""
-    } else {
-        "in the simulator, "
+    let is_of_lab = inspection.engine == Engine::Kernel;
+    let engine = match is_of_lab && !inspection.transport.has_pfc_in_lab() {
+        true if inspection.scale.size == Ratio::ONE => "in the simulator, ",
+        true => "in `sim --scaled`, ",
+        false => "",
     };
     let text = format!(
         "{engine}{ports} ports of {} switches have no room for PFC's headroom in their \

@@ -398,3 +398,28 @@ proptest! {
         }
     }
 }
+
+/// The direct link from a to z is the only candidate until its cut; afterwards a has the two paths over b and c.
+#[test]
+fn a_choice_may_begin_with_a_reconvergence() {
+    let plan = |routing: &str| {
+        common::plan(&format!(
+            "name: choice
+topology:
+  dcs: [{{ name: a, hosts: 1 }}, {{ name: b }}, {{ name: c }}, {{ name: z, hosts: 1 }}]
+  links:
+    - {{ between: [a, z], rate: 10 Gbit, delay: 1 ms }}
+    - {{ between: [a, b], rate: 10 Gbit, delay: 1 ms }}
+    - {{ between: [b, z], rate: 10 Gbit, delay: 1 ms }}
+    - {{ between: [a, c], rate: 10 Gbit, delay: 2 ms }}
+    - {{ between: [c, z], rate: 10 Gbit, delay: 2 ms }}
+traffic: [{{ flows: [{{ from: a/h1, to: z/h1, size: 1 MB }}] }}]
+policies: [ecmp, lcmp]
+{routing}
+faults: [{{ at: 10 ms, link: [a, z], down: true }}]
+"
+        ))
+    };
+    assert_eq!(plan("").pairs_with_choice().len(), 0);
+    assert_eq!(plan(AFTER).pairs_with_choice().len(), 1);
+}

@@ -1,8 +1,8 @@
 //! Tests of the facts that limit what a run can show, on networks that are small enough to count by hand.
 
 use lab_plan::{
-    AlikeReason, CrashEffect, CutTraffic, HarmfulCut, LoadedLink, Outage, PlanOptions, Scope,
-    Utilisation, resolve, scope,
+    AlikeReason, CrashEffect, CutTraffic, HarmfulCut, LoadedLink, Outage, OutageEnd, PlanOptions,
+    Scope, Utilisation, resolve, scope,
 };
 use lab_units::{Engine, Nanos};
 
@@ -332,9 +332,78 @@ fn faults_leave_pairs_without_a_next_hop_for_a_time() {
         to_ns: Some(Nanos::from_millis(to)),
         pairs: vec![["a", "d"].map(str::to_owned)],
         lines: vec![line],
+        end: OutageEnd::Repair,
     };
     assert_eq!(scope.outages, [outage(5, 8, 18), outage(20, 30, 20)]);
     assert_eq!(scope.fault_times_ns.len(), 4);
+}
+
+/// Five datacenters: a path of two links from a to z over b, and one of three over c and d.
+fn with_detour(rest: &str) -> String {
+    format!(
+        "name: detour
+topology:
+  dcs: [{{ name: a, hosts: 1 }}, {{ name: b }}, {{ name: c }}, {{ name: d }}, {{ name: z, hosts: 1 }}]
+  links:
+    - {{ between: [a, b], rate: 10 Gbit, delay: 1 ms }}
+    - {{ between: [b, z], rate: 10 Gbit, delay: 1 ms }}
+    - {{ between: [a, c], rate: 10 Gbit, delay: 2 ms }}
+    - {{ between: [c, d], rate: 10 Gbit, delay: 2 ms }}
+    - {{ between: [d, z], rate: 10 Gbit, delay: 2 ms }}
+traffic: [{{ flows: [{{ from: a/h1, to: z/h1, size: 1 MB }}] }}]
+policies: [ecmp]
+{rest}
+"
+    )
+}
+
+/// Returns the outages of each direction between a and z: start, end and what ends it, in milliseconds.
+fn outages_of(text: &str) -> Vec<(String, u64, Option<u64>, OutageEnd)> {
+    let millis = |time: Nanos| time.get() / 1_000_000;
+    let outages = scope_of(text).outages.into_iter();
+    let rows = outages.flat_map(|outage| {
+        let (from, to) = (millis(outage.from_ns), outage.to_ns.map(millis));
+        let pairs = outage.pairs.into_iter();
+        pairs.map(move |pair| (pair.concat(), from, to, outage.end))
+    });
+    let mut sorted: Vec<_> = rows.collect();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    sorted
+}
+
+/// A port whose link is up again is used by the next agent. At z, which sends the ACKs, and at b nothing has crashed.
+#[test]
+fn a_repair_waits_for_the_next_agent_of_a_switch() {
+    let faults = |restart: &str| {
+        with_detour(&format!(
+            "faults: [{{ at: 5 ms, agent: a, down: true }}, {{ at: 10 ms, link: [a, b], down: true }}, {{ at: 20 ms, \
+             link: [a, b], up: true }}{restart}]"
+        ))
+    };
+    let [to, back] = ["az", "za"].map(str::to_owned);
+    let of_acks = (back, 10, Some(20), OutageEnd::Repair);
+    let lasting = (to.clone(), 10, None, OutageEnd::Never);
+    assert_eq!(outages_of(&faults("")), [lasting, of_acks.clone()]);
+    let waits = (to, 10, Some(50), OutageEnd::AgentStart);
+    let restarted = faults(", { at: 50 ms, agent: a, up: true }");
+    assert_eq!(outages_of(&restarted), [waits, of_acks]);
+}
+
+/// After the cut of b-z, b and z get new next hops at 20 ms, and b's is a, which still sends to b until its agent starts.
+#[test]
+fn new_next_hops_wait_for_the_next_agent_and_old_ones_may_loop() {
+    let text = with_detour(
+        "routing: { reconverge: { after: 10 ms } }
+faults: [{ at: 5 ms, agent: a, down: true }, { at: 10 ms, link: [b, z], down: true }, { at: 50 ms, agent: a, up: true }]",
+    );
+    let [to, back] = ["az", "za"].map(str::to_owned);
+    assert_eq!(
+        outages_of(&text),
+        [
+            (to, 10, Some(50), OutageEnd::AgentStart),
+            (back, 10, Some(20), OutageEnd::Reconvergence)
+        ]
+    );
 }
 
 /// Only LCMP's agent has something to do.
@@ -417,6 +486,7 @@ fn a_pair_has_no_next_hop_while_its_switch_can_choose_a_tunnel_that_is_cut() {
         to_ns: Some(Nanos::from_millis(30)),
         pairs: vec![["a", "d"].map(str::to_owned)],
         lines: vec![19],
+        end: OutageEnd::Repair,
     };
     assert_eq!(scope_of(&diamond(ALIKE, &rest)).outages, [expected]);
 }

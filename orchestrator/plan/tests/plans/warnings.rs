@@ -1,5 +1,8 @@
 //! Tests of a plan's warnings.
 
+use lab_plan::PlanOptions;
+use lab_units::Engine;
+
 use crate::common;
 
 /// Returns a scenario in which two paths of different delay lead from one datacenter to another.
@@ -33,6 +36,44 @@ fn warnings(text: &str) -> Vec<(String, String)> {
 
 fn codes(text: &str) -> Vec<String> {
     warnings(text).into_iter().map(|(code, _)| code).collect()
+}
+
+/// A simulation is planned without scaling.
+fn codes_in_sim(text: &str) -> Vec<String> {
+    let options = PlanOptions {
+        engine: Engine::Sim,
+        ..PlanOptions::default()
+    };
+    let plan = common::try_plan(text, &options).unwrap();
+    plan.warnings.into_iter().map(|it| it.code).collect()
+}
+
+#[test]
+fn repetitions_of_listed_flows_are_the_same() {
+    let text = diamond(
+        ["100 Gbit", "100 Gbit"],
+        &format!("{ONE_FLOW}\nrepetitions: 3"),
+    );
+    assert_eq!(codes(&text), ["same-repetitions"]);
+    assert_eq!(codes_in_sim(&text), ["same-repetitions"]);
+}
+
+#[test]
+fn a_link_without_delay_is_nothing_for_the_simulator() {
+    let text = diamond(["100 Gbit", "100 Gbit"], ONE_FLOW);
+    let without = text.replace("delay: 6 ms", "delay: 0 ms");
+    assert!(codes(&without).contains(&"simulator-no-delay".to_owned()));
+}
+
+/// The round trip between dc1 and dc4 takes 20 ms or more.
+#[test]
+fn a_simulated_qp_may_time_out_early_too() {
+    let early = |timeout: &str| {
+        let more = format!("{ONE_FLOW}\ntransport: {{ retransmit_timeout: {timeout} }}");
+        let text = diamond(["100 Gbit", "100 Gbit"], &more);
+        codes_in_sim(&text).contains(&"early-timeout".to_owned())
+    };
+    assert!(early("4 ms") && !early("100 ms"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Text of what a run cannot show: one paragraph for each fact, with the lines of the scenario and a remedy.
 
 use lab_plan::{
-    AlikePolicies, CrashEffect, DrawnFaults, LoadedCut, LoadedLink, Outage, Plan, Scope,
+    AlikePolicies, CrashEffect, DrawnFaults, LoadedCut, LoadedLink, Outage, OutageEnd, Plan, Scope,
     SingleCuts, Utilisation,
 };
 use lab_reports::Statistic;
@@ -237,13 +237,15 @@ fn with_outages(scope: &Scope, times: String, reconverge: Option<Nanos>) -> Stri
         format!("; flows alone would be under way {span}")
     });
     let outages: Vec<String> = scope.outages.iter().take(NAMED).map(outage).collect();
-    let hint = match reconverge {
-        _ if outages.is_empty() => "",
-        None => " (hint: cut the first link of these paths, too, so that its switch fails over)",
-        Some(_) => {
-            " (hint: a smaller `routing.reconverge.after` ends the wait for new next hops sooner)"
-        }
-    };
+    let hint = scope.outages.first().map_or_else(String::new, |first| {
+        let hint = match first.end {
+            OutageEnd::Repair | OutageEnd::Never if reconverge.is_none() => {
+                "a switch fails over only to a candidate whose own link is up"
+            }
+            end => end.hint(),
+        };
+        format!(" (hint: {hint})")
+    });
     let more = more(scope.outages.len() - outages.len());
     format!("{times}{traffic}{}{more}{hint}", outages.concat())
 }
