@@ -257,6 +257,18 @@ pub fn locate(path: &Path) -> PathBuf {
 }
 
 impl Loaded {
+    /// Fails if `overrides` give a load that nothing in the scenario takes, with exit code 2.
+    pub fn check_load(&self, overrides: &Overrides) -> Result<(), Failure> {
+        let mut traffic = self.scenario.traffic.iter();
+        if overrides.load.is_some() && !traffic.any(|it| it.sampled().is_some()) {
+            return Err(Failure::usage(
+                "`--load`: all flows of the scenario are listed, so it has no load (hint: only a `workload`, or `demands`, \
+                 has one)",
+            ));
+        }
+        Ok(())
+    }
+
     /// Returns the scenario of the first run: with the repetitions in `overrides`, and at the load in `overrides` or
     /// else at the sweep's first load.
     pub fn first_run(self, overrides: &Overrides) -> Self {
@@ -291,6 +303,7 @@ pub fn each_run(
     overrides: &Overrides,
     mut run: impl FnMut(Loaded, Overrides) -> Outcome,
 ) -> Outcome {
+    loaded.check_load(overrides)?;
     let loaded = loaded.clone().repeated(overrides.repetitions);
     let loads = match overrides.load {
         Some(load) => vec![load],

@@ -21,7 +21,9 @@ pub(crate) struct Joined {
     /// True if there are edges in one direction only.
     pub is_one_way: bool,
     /// True if the two directions have different rates.
-    pub is_uneven: bool,
+    pub has_two_rates: bool,
+    /// True if the two directions have different delays.
+    pub has_two_delays: bool,
 }
 
 /// Edges by their nodes, the lower one first, in the order of the file.
@@ -120,13 +122,20 @@ impl Joined {
         };
         let sum = shared.zip(one_way).map(|(a, b)| a.saturating_add(b));
         let delays: Option<Vec<Nanos>> = edges.iter().map(|edge| edge.delay).collect();
+        let delay_of = |is_up: bool| {
+            let own = edges
+                .iter()
+                .filter(|edge| edge.is_directed && (edge.ends == ends) == is_up);
+            own.filter_map(|edge| edge.delay).min()
+        };
         Self {
             ends,
             rate: sum.and_then(BitsPerSec::new),
             delay: delays.and_then(|delays| delays.into_iter().min()),
             count: both + up.max(down),
             is_one_way: (up == 0) != (down == 0),
-            is_uneven: up > 0 && down > 0 && rate_up != rate_down,
+            has_two_rates: up > 0 && down > 0 && rate_up != rate_down,
+            has_two_delays: up > 0 && down > 0 && delay_of(true) != delay_of(false),
         }
     }
 }
@@ -182,7 +191,7 @@ mod tests {
         ]);
         assert_eq!((rate(&link), link.delay), (Some(40), Some(Nanos::new(5))));
         assert_eq!(
-            (link.count, link.is_one_way, link.is_uneven),
+            (link.count, link.is_one_way, link.has_two_rates),
             (2, false, false)
         );
     }
@@ -191,10 +200,13 @@ mod tests {
     fn two_directions_are_one_link() {
         let link = merged(&[(0, 1, true, 10, 7), (1, 0, true, 10, 7)]);
         assert_eq!((rate(&link), link.count), (Some(10), 1));
-        assert!(!link.is_one_way && !link.is_uneven);
+        assert!(!link.is_one_way && !link.has_two_rates);
         let uneven = merged(&[(0, 1, true, 10, 7), (1, 0, true, 4, 7), (0, 1, true, 1, 7)]);
         assert_eq!((rate(&uneven), uneven.count), (Some(4), 2));
-        assert!(uneven.is_uneven);
+        assert!(uneven.has_two_rates && !uneven.has_two_delays);
+        let late = merged(&[(0, 1, true, 10, 7), (1, 0, true, 10, 9)]);
+        assert!(late.has_two_delays && !late.has_two_rates);
+        assert_eq!(late.delay, Some(Nanos::new(7)));
         assert!(merged(&[(1, 0, true, 10, 7)]).is_one_way);
     }
 

@@ -511,7 +511,8 @@ fn assumptions(graph: &Graph, made: &Made<'_>, options: &NetworkOptions) -> Vec<
     let rates = made.links.len() - by_default;
     let merged = joined(|link| link.count > 1);
     let one_way = joined(|link| link.is_one_way);
-    let uneven = joined(|link| link.is_uneven);
+    let two_rates = joined(|link| link.has_two_rates);
+    let two_delays = joined(|link| link.has_two_delays);
     let rate = options.default_rate;
     let km_per_ms = options.km_per_ms;
     let sentences = [
@@ -578,10 +579,17 @@ fn assumptions(graph: &Graph, made: &Made<'_>, options: &NetworkOptions) -> Vec<
             ),
         ),
         (
-            uneven,
+            two_rates,
             format!(
-                "{} with the lesser rate of their two directions",
-                of(uneven, "link")
+                "the lesser rate of the two directions at {}",
+                of(two_rates, "link")
+            ),
+        ),
+        (
+            two_delays,
+            format!(
+                "the lesser delay of the two directions at {}",
+                of(two_delays, "link")
             ),
         ),
         (

@@ -38,6 +38,7 @@ pub fn graph(arguments: &GraphArgs) -> Outcome {
 fn shown_plan(arguments: &ScenarioArgs) -> Result<Plan, Failure> {
     let overrides = &arguments.overrides;
     let loaded = train::load_shown(&arguments.scenario, &overrides.policies)?;
+    loaded.check_load(overrides)?;
     load::plan_loaded(&loaded.first_run(overrides), arguments)
 }
 
