@@ -22,6 +22,9 @@ pub struct Summary {
     /// Time window and number of the measured flows; `None` if all flows are measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
+    /// Maximum number of packets in a train; `None` if packets were not simulated in trains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trains: Option<u32>,
     /// Results of each policy, in the order of the scenario.
     pub policies: Vec<PolicySummary>,
     /// Results of the flows with a choice of paths; `None` if all measured flows or none have one.

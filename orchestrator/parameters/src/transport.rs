@@ -22,8 +22,8 @@ parameters! {
             domain: numbers(MIN_PAYLOAD, 9_000),
             derived: Some("`generator.mtu`"),
         };
-        /// Maximum number of unacknowledged bytes of a QP: `none` for no limit; `bdp` for the maximum bandwidth-delay
-        /// product, in proportion to the QP's rate; or a size.
+        /// Number of unacknowledged bytes from which a QP sends no further packet, so that its last packet may exceed it:
+        /// `none` for no limit; `bdp` for the maximum bandwidth-delay product, in proportion to the QP's rate; or a size.
         window: Window = Window::Bdp => {
             derived: Some(
                 "`bdp`; in `up` and `sim --scaled` with `cc: none` or `cc: dcqcn`, SoftRoCE's 128 packets",

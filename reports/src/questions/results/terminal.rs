@@ -203,6 +203,7 @@ mod tests {
             .all(|policy| policy.flows == policy.finished);
         let summary = Summary {
             measured: None,
+            trains: None,
             with_choice,
             scenario: "test".to_owned(),
             verdict: if clean { Grade::Valid } else { Grade::Doubtful },
