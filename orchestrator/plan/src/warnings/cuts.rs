@@ -52,8 +52,10 @@ pub(super) fn unseen(inspection: &Inspection<'_>) -> Vec<Warning> {
     for (unseen, (since, links)) in open {
         spans.entry((since, None, links)).or_default().push(unseen);
     }
+    let has_traffic = inspection.has_traffic();
     spans
         .into_iter()
+        .filter(|((since, until, _), _)| has_traffic(*since, *until))
         .map(|(span, found)| warning("unseen-cut", sentence(inspection, &span, &found)))
         .collect()
 }

@@ -116,8 +116,10 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
     for (pair, (since, causes)) in open {
         spans.entry((since, None, causes)).or_default().push(pair);
     }
+    let has_traffic = inspection.has_traffic();
     spans
         .into_iter()
+        .filter(|((since, until, _), _)| has_traffic(*since, *until))
         .map(|(span, pairs)| warning("cut-off", sentence(inspection, &span, &pairs)))
         .collect()
 }

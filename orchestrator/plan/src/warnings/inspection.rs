@@ -12,8 +12,9 @@ use crate::{
         Rdma, Reconvergence, Scale, Switch, Warning,
     },
     network::Network,
+    paper_units::PaperUnits,
     paths::Paths,
-    round_trip::RoundTrips,
+    round_trip::{self, RoundTrips},
     scope::{choice::PairFlows, routing::Routing, timeline::Timeline},
     transport::TransportPlan,
 };
@@ -71,6 +72,16 @@ impl<'a> Inspection<'a> {
             0 => "`load`",
             all if all == self.demands.len() => "`scale`",
             _ => "`load` and `scale`",
+        }
+    }
+
+    /// Returns a test for time spans with traffic: those that begin before the last flow would end if each ran alone, and
+    /// last until after the first start. Without flows, all do.
+    pub fn has_traffic(&self) -> impl Fn(Nanos, Option<Nanos>) -> bool + use<> {
+        let first = self.flows.iter().map(|flow| flow.paper_start_ns).min();
+        let end = PaperUnits::new(self.scale).time(round_trip::ideal_end(self.flows));
+        move |since, until| {
+            first.is_none_or(|first| since <= end && until.is_none_or(|until| until > first))
         }
     }
 

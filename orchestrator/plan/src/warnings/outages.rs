@@ -21,8 +21,10 @@ pub(super) fn until_reconvergence(inspection: &Inspection<'_>) -> Vec<Warning> {
     let lines = lab_scenario::item_lines(inspection.source, "faults");
     let faults = (inspection.scenario.faults.as_slice(), lines.as_slice());
     let outages = outage::of_faults(inspection.timeline(), &pairs, faults);
+    let has_traffic = inspection.has_traffic();
     let warnings = outages
         .iter()
+        .filter(|outage| has_traffic(outage.from_ns, outage.to_ns))
         .map(|outage| warning("no-next-hop", sentence(outage)));
     warnings.collect()
 }

@@ -177,7 +177,9 @@ fn without_the_key_and_without_cuts_candidates_stay() {
 /// Data from dc1 can reach dc2, which has lost its only next hop. ACKs from dc4 leave over dc3.
 #[test]
 fn pairs_without_a_next_hop_are_counted_until_the_reconvergence() {
-    let plan = common::plan(&ring(AFTER, CUT));
+    // At 100 Gbit/s the flow takes 16 ms.
+    let large = |routing| ring(routing, CUT).replace("size: 1 MB", "size: 200 MB");
+    let plan = common::plan(&large(AFTER));
     let found = plan.warnings.iter().filter(|it| it.code == "no-next-hop");
     let texts: Vec<_> = found.map(|it| it.text.as_str()).collect();
     let [text] = texts[..] else {
@@ -187,7 +189,7 @@ fn pairs_without_a_next_hop_are_counted_until_the_reconvergence() {
                     switch are lost (hint: a smaller `routing.reconverge.after` ends the time sooner)";
     assert_eq!(text, expected);
     // Without reconvergence, the cut itself is named, as before.
-    let never = common::plan(&ring("", CUT));
+    let never = common::plan(&large(""));
     let codes: Vec<_> = never.warnings.iter().map(|it| it.code.as_str()).collect();
     assert!(codes.contains(&"unseen-cut") && !codes.contains(&"no-next-hop"));
 }

@@ -445,6 +445,27 @@ fn cuts_before_the_first_flow_change_nothing() {
     assert_eq!(early("41 ms"), [""; 0]);
 }
 
+/// A flow of 20 MB alone ends within 20 ms. A cut before its start, or after its end, affects nothing.
+#[test]
+fn a_cut_outside_the_time_of_the_traffic_is_no_outage_to_warn_of() {
+    let said = |start: u64, [down, up]: [u64; 2]| {
+        let flow = FLOW.replace("size: 20 MB", &format!("size: 20 MB, start: {start} ms"));
+        let text = format!(
+            "policies: [ecmp]
+{flow}
+faults:
+  - {{ at: {down} ms, link: [d, e], down: true }}
+  - {{ at: {down} ms, link: [b, d], down: true }}
+  - {{ at: {down} ms, link: [c, d], down: true }}
+  - {{ at: {up} ms, link: [b, d], up: true }}
+  - {{ at: {up} ms, link: [c, d], up: true }}"
+        );
+        warnings("cut-off", &diamond(ALIKE, &text)).len()
+    };
+    assert_eq!([said(40, [5, 30]), said(40, [5, 41])], [0, 1]);
+    assert_eq!([said(0, [100, 200]), said(0, [5, 200])], [0, 1]);
+}
+
 /// Two tunnels lead from a to d, and only a has a choice between them. A host of 100 Gbit/s offers half of that, and
 /// half goes over each tunnel, so that the links of 40 Gbit/s over c are the busiest, at 25. A cut of a link strands a
 /// pair in one direction: data if it is behind a, which knows only its own links, and otherwise ACKs, whose first
