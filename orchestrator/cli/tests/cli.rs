@@ -217,7 +217,7 @@ fn flags_take_the_words_that_people_write() {
     }
     let message = refusal(&root(), &["check", "--load", "50", "scenarios/8dc.yaml"], 2);
     assert!(message.contains("did you mean `50%`?"), "{message}");
-    let listed = ["--load", "50%", "scenarios/smoke.yaml"];
+    let listed = ["--load", "50%", "scenarios/incast.yaml"];
     for verb in ["check", "sim", "plan"] {
         let message = refusal(&root(), &[&[verb], &listed[..]].concat(), 2);
         assert!(
