@@ -21,8 +21,8 @@ const BUFFER_PART: u64 = 40;
 /// Part of a queue's limit that a train may take, so that it fills about as with packets.
 const QUEUE_PART: u64 = 10;
 
-/// Returns the default length for `plan`, in packets, at most [`longest`]: what the NIC of the median flow sends in a
-/// hundredth of the flow's one-way delay, but no more than the slowest link of its path sends in an eighth.
+/// Returns the default length for `plan`, in packets: what the median flow's NIC sends in a hundredth of the one-way delay,
+/// but at most what the slowest link of the path sends in an eighth, and at most [`longest`].
 #[must_use]
 pub fn default_length(plan: &Plan) -> u32 {
     let bytes = u64::from(plan.transport.payload_bytes.max(1));
@@ -37,9 +37,11 @@ pub fn default_length(plan: &Plan) -> u32 {
         let time = flow.base_rtt_ns.get() / 2 / SLOWEST_PART;
         time.saturating_mul(behind).checked_div(sending)
     });
-    let length = median(at_nic).unwrap_or(0);
-    let length = length.min(median(at_slowest).unwrap_or(u64::MAX)).max(1);
-    let length = u32::try_from(length).unwrap_or(MAX_LENGTH);
+    let longest_of_links = median(at_slowest).unwrap_or(u64::MAX);
+    let packets = median(at_nic)
+        .unwrap_or(0)
+        .clamp(1, longest_of_links.max(1));
+    let length = u32::try_from(packets).unwrap_or(MAX_LENGTH);
     length.min(longest(plan))
 }
 

@@ -37,9 +37,9 @@ impl Dead {
 }
 
 impl Timeline<'_> {
-    /// Calls `visit` at each time of a fault, reconvergence or start of an agent, in order of time: with the paper time,
-    /// what is dead from then on, and the tables from then on. A switch without an agent gets new rows and uses repaired
-    /// links when its next agent starts.
+    /// Calls `visit` at each fault, reconvergence and start of an agent, in order: with the paper time, and the dead ports
+    /// and the tables from then on. A switch without an agent gets new rows and uses repaired links when its next agent
+    /// starts.
     pub fn walk(self, mut visit: impl FnMut(Nanos, &Dead, Routing<'_>)) {
         let mut state = State {
             timeline: self,
@@ -47,12 +47,15 @@ impl Timeline<'_> {
             dead: Dead::default(),
             missed: Vec::new(),
         };
-        let faults = self.faults.iter().map(|it| (it.paper_at_ns, it.at_ns));
-        let changes = self.reconvergences.iter();
-        let changes = changes.map(|it| (it.paper_at_ns, it.at_ns));
-        let starts = self.crashes.iter().filter_map(|it| it.restart);
-        let starts = starts.map(|it| (it.paper_at_ns, it.at_ns));
-        let times: BTreeSet<(Nanos, Nanos)> = faults.chain(changes).chain(starts).collect();
+        let restarts = self.crashes.iter().filter_map(|it| it.restart);
+        let mut times: BTreeSet<(Nanos, Nanos)> = BTreeSet::new();
+        times.extend(self.faults.iter().map(|it| (it.paper_at_ns, it.at_ns)));
+        times.extend(
+            self.reconvergences
+                .iter()
+                .map(|it| (it.paper_at_ns, it.at_ns)),
+        );
+        times.extend(restarts.map(|it| (it.paper_at_ns, it.at_ns)));
         for (paper_at, at) in times {
             for fault in self.faults.iter().filter(|it| it.at_ns == at) {
                 state.apply_fault(fault);

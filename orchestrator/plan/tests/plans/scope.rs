@@ -362,7 +362,8 @@ fn outages_of(text: &str) -> Vec<(String, u64, Option<u64>, OutageEnd)> {
     let millis = |time: Nanos| time.get() / 1_000_000;
     let outages = scope_of(text).outages.into_iter();
     let rows = outages.flat_map(|outage| {
-        let (from, to) = (millis(outage.from_ns), outage.to_ns.map(millis));
+        let from = millis(outage.from_ns);
+        let to = outage.to_ns.map(millis);
         let pairs = outage.pairs.into_iter();
         pairs.map(move |pair| (pair.concat(), from, to, outage.end))
     });

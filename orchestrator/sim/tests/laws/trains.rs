@@ -307,7 +307,7 @@ fn the_default_length_is_a_hundredth_of_the_delay() {
     assert_eq!(trains::default_length(&short), 10);
 }
 
-/// At 1 Gbit/s a packet of 4,154 B takes 33.2 µs, of which 18 fit into an eighth of the 5.002 ms of one direction.
+/// One direction takes 5.002 ms. In an eighth of it, a link of 1 Gbit/s sends 18 packets, which take 33.2 µs each.
 #[test]
 fn the_default_length_is_short_beside_the_delay_at_a_slow_link_too() {
     let text = pair("size: 4096000 B", "", "").replace("rate: 100 Gbit", "rate: 1 Gbit");
