@@ -9,7 +9,7 @@ use crate::{
     error::PlanError,
     model::{
         AgentCrashPlan, AgentRestart, FaultChange, FaultPlan, NewRow, PolicyPlan, PolicyRun,
-        Reconvergence, Scale,
+        Reconvergence, Scale, Switch,
     },
     network::Network,
 };
@@ -55,6 +55,7 @@ pub(crate) fn resolve(
 #[derive(Clone, Copy)]
 pub(crate) struct MissedChanges<'a> {
     pub network: &'a Network,
+    pub switches: &'a [Switch],
     pub policies: &'a [PolicyRun],
     pub faults: &'a [FaultPlan],
     pub reconvergences: &'a [Reconvergence],
@@ -63,19 +64,30 @@ pub(crate) struct MissedChanges<'a> {
 }
 
 impl MissedChanges<'_> {
+    /// Returns true if the switch ever has several candidates for a destination.
+    fn has_choice(self, switch: usize) -> bool {
+        let mut rows = self.switches[switch].destinations.iter();
+        let new_rows = self.reconvergences.iter().flat_map(|change| &change.rows);
+        let mut own = new_rows.filter(|row| row.switch == switch);
+        rows.any(|row| row.candidates.len() > 1) || own.any(|row| row.candidates.len() > 1)
+    }
+
     /// Returns true if a crash can change the switch's decisions under the policy at index `policy`.
     ///
-    /// It can if decisions depend on the agent's samples or splits, or if one of these happens while the agent is down:
-    /// the plan changes the switch's tables or tunnels through it, a link of the switch is repaired, or the tables become
-    /// stale, so that the switch hashes over all candidates (which ECMP does anyway).
+    /// It can if the agent measures for splits, here or elsewhere, or if one of these happens while the agent is down: the
+    /// plan changes the switch's tables or tunnels through it, or a link of the switch is repaired. If the switch ever has
+    /// several candidates, it also can if decisions depend on the agent's samples, or if the tables become stale meanwhile,
+    /// so that the switch hashes over all candidates (which ECMP does anyway).
     pub fn matter(self, crash: &AgentCrashPlan, policy: usize) -> bool {
         let plan = &self.policies[policy].policy;
-        if plan.agent_interval().is_some() || matches!(plan, PolicyPlan::Lcmp(_)) {
-            return true;
-        }
         let switch = crash.dc.index();
         let expires = crash.at_ns.saturating_add(self.max_table_age_ns);
-        if *plan != PolicyPlan::ECMP && crash.covers(expires) {
+        let is_stale = *plan != PolicyPlan::ECMP && crash.covers(expires);
+        let matters_itself = match plan {
+            PolicyPlan::Lcmp(_) => self.has_choice(switch),
+            _ => plan.agent_interval().is_some() || (is_stale && self.has_choice(switch)),
+        };
+        if matters_itself {
             return true;
         }
         let is_here = |fault: &FaultPlan| {

@@ -133,6 +133,7 @@ pub fn scope(plan: &Plan, written: &Scenario, source: &str) -> Result<Scope, Pla
 fn crashes(plan: &Plan, network: &Network) -> Vec<CrashEffect> {
     let missed = MissedChanges {
         network,
+        switches: &plan.switches,
         policies: &plan.policies,
         faults: &plan.faults,
         reconvergences: &plan.reconvergences,

@@ -39,6 +39,7 @@ pub(super) fn without_traffic(inspection: &Inspection<'_>) -> Vec<Warning> {
 pub(super) fn idle(inspection: &Inspection<'_>) -> Option<Warning> {
     let missed = MissedChanges {
         network: inspection.network,
+        switches: inspection.switches,
         policies: inspection.policies,
         faults: inspection.faults,
         reconvergences: inspection.reconvergences,
@@ -59,9 +60,10 @@ pub(super) fn idle(inspection: &Inspection<'_>) -> Option<Warning> {
         .map(|run| run.label.as_str())
         .collect();
     let text = format!(
-        "{crashes} no decision: under `{}` the switch decides by tables that do not change meanwhile (hint: add a \
-         policy whose agent samples queues or changes splits, such as `lcmp` or `te-100ms`, or let a repair of one of the \
-         switch's links or a reconvergence happen before the restart)",
+        "{crashes} no decision: under `{}` the switch has one candidate for each destination, or decides by tables that do \
+         not change meanwhile (hint: crash the agent of a switch with a choice under a policy whose agent samples queues or \
+         changes splits, such as `lcmp` or `te-100ms`, or let a repair of one of the switch's links or a reconvergence \
+         happen before the restart)",
         labels.join("`, `"),
     );
     Some(warning("idle-agent-crash", text))

@@ -407,6 +407,17 @@ faults: [{ at: 5 ms, agent: a, down: true }, { at: 10 ms, link: [b, z], down: tr
     );
 }
 
+/// Where b can only send to one neighbour, samples change nothing. TE's agents report the traffic of their hosts.
+#[test]
+fn an_agent_without_a_choice_samples_for_nothing() {
+    let text = with_detour("faults: [{ at: 0 ms, agent: b, down: true }]");
+    let idle = |policies: &str| {
+        let text = text.replace("policies: [ecmp]", &format!("policies: [{policies}]"));
+        warnings("idle-agent-crash", &text).len()
+    };
+    assert_eq!([idle("lcmp, ucmp"), idle("te-100ms")], [1, 0]);
+}
+
 /// Only LCMP's agent has something to do.
 #[test]
 fn crashes_of_agents_name_the_policies_that_they_do_not_concern() {

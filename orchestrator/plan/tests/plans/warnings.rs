@@ -181,7 +181,7 @@ fn a_crash_matters_only_if_the_agent_has_something_to_do() {
         let text = both.replace("policies: [ecmp, lcmp]", &format!("policies: [{policies}]"));
         of_code("idle-agent-crash", warnings(&text))
     };
-    insta::assert_snapshot!(idle("ecmp, wcmp", "", "")[0], @"the crash of an agent in `faults[0]` (line 13) affects no decision: under `ecmp`, `wcmp` the switch decides by tables that do not change meanwhile (hint: add a policy whose agent samples queues or changes splits, such as `lcmp` or `te-100ms`, or let a repair of one of the switch's links or a reconvergence happen before the restart)");
+    insta::assert_snapshot!(idle("ecmp, wcmp", "", "")[0], @"the crash of an agent in `faults[0]` (line 13) affects no decision: under `ecmp`, `wcmp` the switch has one candidate for each destination, or decides by tables that do not change meanwhile (hint: crash the agent of a switch with a choice under a policy whose agent samples queues or changes splits, such as `lcmp` or `te-100ms`, or let a repair of one of the switch's links or a reconvergence happen before the restart)");
     assert_eq!(idle("ecmp, lcmp", "", ""), [""; 0]);
     assert_eq!(idle("te-100ms", "", ""), [""; 0]);
     // The preset samples at decisions, for which it needs the agent.
