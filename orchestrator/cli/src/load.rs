@@ -259,14 +259,10 @@ pub fn locate(path: &Path) -> PathBuf {
 impl Loaded {
     /// Fails if `overrides` give a load that nothing in the scenario takes, with exit code 2.
     pub fn check_load(&self, overrides: &Overrides) -> Result<(), Failure> {
-        let mut traffic = self.scenario.traffic.iter();
-        if overrides.load.is_some() && !traffic.any(|it| it.sampled().is_some()) {
-            return Err(Failure::usage(
-                "`--load`: all flows of the scenario are listed, so it has no load (hint: only a `workload`, or `demands`, \
-                 has one)",
-            ));
+        match overrides.load {
+            Some(_) => check_takes_load(&self.scenario, "`--load`"),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Returns the scenario of the first run: with the repetitions in `overrides`, and at the load in `overrides` or
@@ -293,6 +289,17 @@ impl Loaded {
             ..self
         }
     }
+}
+
+/// Fails if the scenario has no traffic with a load, which `asked` would set, with exit code 2.
+pub fn check_takes_load(scenario: &Scenario, asked: &str) -> Result<(), Failure> {
+    let mut traffic = scenario.traffic.iter();
+    if traffic.any(|it| it.sampled().is_some()) {
+        return Ok(());
+    }
+    Err(Failure::usage(format_args!(
+        "{asked}: all flows of the scenario are listed, so it has no load (hint: only a `workload`, or `demands`, has one)"
+    )))
 }
 
 /// Calls `run` for each load of the scenario's sweep, or once if there is no sweep or `overrides` give a load. Each

@@ -183,7 +183,7 @@ fn an_interrupted_sweep_goes_on_where_it_was() {
     assert_eq!(out.exit, Some(4), "{out:?}");
     let done = cells(folder.path());
     assert!((1..8).contains(&done.len()), "{}", done.len());
-    // Estimates of the first start are used by the second one, which would replace one it had to make.
+    // The second start uses the estimates of the first; if it made one anew, it would overwrite the file.
     let file = dir.join("estimates.json");
     let mut estimates: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     let costs = estimates.as_object_mut().unwrap();

@@ -1,6 +1,6 @@
 //! Trains, several packets of one flow that are one event: which plans they can simulate, and their default length.
 
-use lab_plan::{CcPlan, FaultChange, HostProfile, Node, Plan, pfc};
+use lab_plan::{CcPlan, FaultChange, Flow, HostProfile, Node, Plan, pfc};
 use lab_units::{Nanos, Ratio};
 
 use crate::network::line_rate;
@@ -21,8 +21,10 @@ const BUFFER_PART: u64 = 40;
 /// Part of a queue's limit that a train may take, so that it fills about as with packets.
 const QUEUE_PART: u64 = 10;
 
-/// Returns the default length for `plan`, in packets: what the median flow's NIC sends in a hundredth of the one-way delay,
-/// but at most what the slowest link of the path sends in an eighth, and at most [`longest`].
+/// Returns the default length for `plan`, in packets, at most [`longest`].
+///
+/// It is the smaller of two medians over the flows: what the NIC sends in a hundredth of the one-way delay, and what the
+/// slowest link of the path sends in an eighth of it.
 #[must_use]
 pub fn default_length(plan: &Plan) -> u32 {
     let bytes = u64::from(plan.transport.payload_bytes.max(1));
@@ -30,19 +32,34 @@ pub fn default_length(plan: &Plan) -> u32 {
         let time = Nanos::new(flow.base_rtt_ns.get() / 2 / DELAY_PART);
         line_rate(plan, flow).bytes_in(time).get() / bytes
     });
-    // The packets behind the first one take what an FCT without queues has beyond the round trip.
+    // A flow of one packet does not tell the rate of its path.
     let at_slowest = plan.flows.iter().filter_map(|flow| {
-        let behind = (flow.size_bytes.get() / bytes).checked_sub(1)?;
-        let sending = flow.ideal_fct_ns.saturating_sub(flow.base_rtt_ns).get();
+        let behind = flow.size_bytes.get().checked_sub(bytes)?;
         let time = flow.base_rtt_ns.get() / 2 / SLOWEST_PART;
-        time.saturating_mul(behind).checked_div(sending)
+        let sent = u128::from(time) * u128::from(behind);
+        let sending = sending_time(plan, flow).get();
+        let packets = sent.checked_div(u128::from(bytes) * u128::from(sending))?;
+        (behind > 0).then(|| u64::try_from(packets).unwrap_or(u64::MAX))
     });
-    let longest_of_links = median(at_slowest).unwrap_or(u64::MAX);
-    let packets = median(at_nic)
-        .unwrap_or(0)
-        .clamp(1, longest_of_links.max(1));
+    let most = median(at_slowest).unwrap_or(u64::MAX).max(1);
+    let packets = median(at_nic).unwrap_or(0).clamp(1, most);
     let length = u32::try_from(packets).unwrap_or(MAX_LENGTH);
     length.min(longest(plan))
+}
+
+/// Returns the time that the packets of `flow` behind its first one take on an empty path: what the ideal FCT has beyond the
+/// round trip. If a fault changes a delay, the two can be of different paths, and the time is that of the NIC's link.
+fn sending_time(plan: &Plan, flow: &Flow) -> Nanos {
+    let changes_delay = plan.faults.iter().any(|fault| match &fault.change {
+        FaultChange::Wire(wire) => wire.delay_ns != plan.links[fault.link.index()].emu.delay_ns,
+        FaultChange::Down | FaultChange::Up => false,
+    });
+    if !changes_delay {
+        return flow.ideal_fct_ns.saturating_sub(flow.base_rtt_ns);
+    }
+    let nanos = u128::from(flow.size_bytes.get()) * 8_000_000_000;
+    let time = nanos / u128::from(line_rate(plan, flow).get().max(1));
+    Nanos::new(u64::try_from(time).unwrap_or(u64::MAX))
 }
 
 fn median(lengths: impl Iterator<Item = u64>) -> Option<u64> {
@@ -104,10 +121,7 @@ pub fn refusal(plan: &Plan) -> Option<String> {
         ));
     }
     if matches!(transport.cc, CcPlan::Dcqcn(_)) {
-        // An FCT without queues is the time of sending and a round trip.
-        let is_long = |flow: &&lab_plan::Flow| {
-            flow.ideal_fct_ns.saturating_sub(flow.base_rtt_ns) > flow.base_rtt_ns
-        };
+        let is_long = |flow: &&Flow| sending_time(plan, flow) > flow.base_rtt_ns;
         let long = plan.flows.iter().filter(is_long).count();
         if long > 0 {
             return Some(format!(

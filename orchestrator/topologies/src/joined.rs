@@ -122,12 +122,17 @@ impl Joined {
         };
         let sum = shared.zip(one_way).map(|(a, b)| a.saturating_add(b));
         let delays: Option<Vec<Nanos>> = edges.iter().map(|edge| edge.delay).collect();
+        // Without the delay of one edge, no delay of the file is used.
         let delay_of = |is_up: bool| {
+            delays.as_ref()?;
             let own = edges
                 .iter()
                 .filter(|edge| edge.is_directed && (edge.ends == ends) == is_up);
             own.filter_map(|edge| edge.delay).min()
         };
+        let has_two_delays = delay_of(true)
+            .zip(delay_of(false))
+            .is_some_and(|(a, b)| a != b);
         Self {
             ends,
             rate: sum.and_then(BitsPerSec::new),
@@ -135,7 +140,7 @@ impl Joined {
             count: both + up.max(down),
             is_one_way: (up == 0) != (down == 0),
             has_two_rates: up > 0 && down > 0 && rate_up != rate_down,
-            has_two_delays: up > 0 && down > 0 && delay_of(true) != delay_of(false),
+            has_two_delays,
         }
     }
 }
@@ -207,6 +212,8 @@ mod tests {
         let late = merged(&[(0, 1, true, 10, 7), (1, 0, true, 10, 9)]);
         assert!(late.has_two_delays && !late.has_two_rates);
         assert_eq!(late.delay, Some(Nanos::new(7)));
+        let unknown = merged(&[(0, 1, true, 10, 7), (1, 0, true, 10, 0)]);
+        assert!(!unknown.has_two_delays && unknown.delay.is_none());
         assert!(merged(&[(1, 0, true, 10, 7)]).is_one_way);
     }
 

@@ -126,8 +126,7 @@ pub fn reason(reason: &Reason) -> String {
         ),
         ReasonCode::DroppedFromTrains => at(
             "packet",
-            "dropped by queues: trains lose other packets than single ones, and QPs recover otherwise (hint: leave out \
-             `--trains`)",
+            "dropped by queues: in trains, other packets are lost, and QPs recover differently (hint: leave out `--trains`)",
         ),
         ReasonCode::UnpacedPackets => at("packet", "not paced: too many QPs"),
         ReasonCode::DroppedByPacer => at("packet", "dropped by the pacer"),

@@ -419,8 +419,8 @@ fn deviations_of_switches_and_hosts_are_doubtful() {
         (
             ReasonCode::DroppedFromTrains,
             3,
-            "3 packets dropped by queues: trains lose other packets than single ones, and QPs recover otherwise (hint: \
-             leave out `--trains`)",
+            "3 packets dropped by queues: in trains, other packets are lost, and QPs recover differently (hint: leave out \
+             `--trains`)",
         ),
         (
             ReasonCode::UnpacedPackets,

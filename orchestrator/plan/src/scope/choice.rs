@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Numbers of pairs and flows, and of those whose data has a choice: some switch that the data can reach has several
-/// candidates and a policy, at the start or after a reconvergence.
+/// candidates and a policy, at the start or after a reconvergence, whether or not the flow is still under way then.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct ChoiceCount {
     /// Number of pairs of a source and a destination datacenter between which data flows.

@@ -9,12 +9,12 @@ use serde::Serialize;
 use super::{
     choice,
     routing::Routing,
-    timeline::{Dead, Timeline},
+    timeline::{Dead, Timeline, TimelineChange},
 };
 use crate::{model::Plan, network::Network};
 
-/// Time span in which pairs have no next hop: their traffic can reach a switch whose candidates' links are all cut. Also if it
-/// can reach a loop, which a switch without an agent makes by its old tables.
+/// Time span in which pairs have no next hop: their traffic can reach a switch whose candidates are all dead, or a loop that
+/// the old tables of a switch without an agent make.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Outage {
     /// Start of the span, in paper time from the start of each repetition.
@@ -29,18 +29,22 @@ pub struct Outage {
     pub end: OutageEnd,
 }
 
-/// Event that gives pairs a next hop again.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+/// What gives pairs a next hop again, or why nothing does.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutageEnd {
+    /// Start of an agent, which makes the changes that its switch has missed.
+    AgentStart,
     /// New next hops after a reconvergence.
     Reconvergence,
     /// Repair of a link.
     Repair,
-    /// Start of an agent, which makes the changes that its switch has missed.
-    AgentStart,
-    /// None: the span lasts.
-    Never,
+    /// Cut of another link, after which a switch no longer sends towards the first one.
+    FailOver,
+    /// Nothing: a switch without an agent waits for one.
+    NoAgent,
+    /// Nothing: links stay cut.
+    NoRepair,
 }
 
 impl OutageEnd {
@@ -48,28 +52,26 @@ impl OutageEnd {
     #[must_use]
     pub const fn hint(self) -> &'static str {
         match self {
-            Self::Reconvergence => "a smaller `routing.reconverge.after` ends the time sooner",
-            Self::Repair => "only an earlier repair ends the time sooner",
             Self::AgentStart => "an earlier `up: true` of the switch's agent ends the time sooner",
-            Self::Never => {
-                "let `up: true` repair a link, or start the agent of a switch that missed a repair"
+            Self::Reconvergence => "a smaller `routing.reconverge.after` ends the time sooner",
+            Self::Repair => {
+                "an earlier repair ends the time sooner, or a shorter `routing.reconverge.after` if another path is up"
             }
+            Self::FailOver => {
+                "the cut of a switch's own link, after which it fails over, ends the time"
+            }
+            Self::NoAgent => "let `up: true` start the agent that a switch waits for",
+            Self::NoRepair => "let `up: true` repair a link",
         }
     }
 
-    fn of(timeline: Timeline<'_>, to: Option<Nanos>) -> Self {
-        let Some(to) = to else {
-            return Self::Never;
-        };
-        let mut starts = timeline.crashes.iter().filter_map(|it| it.restart);
-        if starts.any(|start| start.paper_at_ns == to) {
-            return Self::AgentStart;
+    const fn at(change: TimelineChange) -> Self {
+        match change {
+            TimelineChange::AgentStart => Self::AgentStart,
+            TimelineChange::Reconvergence => Self::Reconvergence,
+            TimelineChange::Repair => Self::Repair,
+            TimelineChange::Cut => Self::FailOver,
         }
-        let mut changes = timeline.reconvergences.iter();
-        if changes.any(|change| change.paper_at_ns == to) {
-            return Self::Reconvergence;
-        }
-        Self::Repair
     }
 }
 
@@ -82,11 +84,13 @@ pub struct OutageSpan {
     pub to_ns: Option<Nanos>,
     /// Ordered pairs of the source and the destination of data or ACKs.
     pub pairs: Vec<(DcId, DcId)>,
+    /// What ends the span.
+    pub end: OutageEnd,
 }
 
 impl Plan {
     /// Returns the time spans in which pairs of datacenters with flows have no next hop, in order of start and end. They
-    /// depend on faults and reconvergences, not on the policy.
+    /// depend on faults, reconvergences and crashes of agents, not on the policy.
     #[must_use]
     pub fn outages(&self) -> Vec<OutageSpan> {
         if self.faults.is_empty() {
@@ -124,36 +128,44 @@ pub(crate) fn of_faults(
             lines: (entries.iter())
                 .filter_map(|entry| lines.get(*entry).copied())
                 .collect(),
-            end: OutageEnd::of(timeline, span.to_ns),
+            end: span.end,
         }
     };
     spans(timeline, pairs).into_iter().map(outage).collect()
 }
 
-/// Start and end of an outage; no end if it lasts.
-type Span = (Nanos, Option<Nanos>);
+/// Start and end of an outage, no end if it lasts; and what ends it.
+type Span = (Nanos, Option<Nanos>, OutageEnd);
 
 /// Returns the spans in order of start and end; among spans with the same start, those without an end come
 /// first.
 fn spans(timeline: Timeline<'_>, pairs: &BTreeSet<(DcId, DcId)>) -> Vec<OutageSpan> {
     let mut open: BTreeMap<(DcId, DcId), Nanos> = BTreeMap::new();
     let mut spans: BTreeMap<Span, Vec<(DcId, DcId)>> = BTreeMap::new();
+    let mut lasting = OutageEnd::NoRepair;
     timeline.walk(|at, dead, routing| {
         let hit = without_a_next_hop(routing, pairs, dead);
         for (pair, since) in open.extract_if(.., |pair, _| !hit.contains(pair)) {
-            spans.entry((since, Some(at))).or_default().push(pair);
+            let span = (since, Some(at), OutageEnd::at(dead.change));
+            spans.entry(span).or_default().push(pair);
         }
         for pair in hit {
             open.entry(pair).or_insert(at);
         }
+        lasting = if dead.waits_for_agent {
+            OutageEnd::NoAgent
+        } else {
+            OutageEnd::NoRepair
+        };
     });
     for (pair, since) in open {
-        spans.entry((since, None)).or_default().push(pair);
+        spans.entry((since, None, lasting)).or_default().push(pair);
     }
-    let span = |((from_ns, to_ns), pairs): (Span, Vec<(DcId, DcId)>)| OutageSpan {
+    let span = |((from_ns, to_ns, end), pairs): (Span, Vec<(DcId, DcId)>)| OutageSpan {
         from_ns,
         to_ns,
         pairs,
+        end,
     };
     spans.into_iter().map(span).collect()
 }

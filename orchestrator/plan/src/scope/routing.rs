@@ -23,22 +23,32 @@ impl<'a> Routing<'a> {
 
     /// Returns each switch's row for `to`, the farthest switches first: a candidate is always nearer to `to` than its
     /// switch, so the traffic of a switch is complete when the switch is reached. Rows with tunnels have no such order,
-    /// and need none, because a switch adds nothing to the choices of others.
+    /// and need none, because a switch adds nothing to the choices of others. Old tables of a switch without an agent may
+    /// make a loop, whose switches come in any order.
     pub fn farthest_first(self, to: DcId) -> Vec<(DcId, &'a Destination)> {
+        self.farthest_first_over(to, &|_| false)
+    }
+
+    /// Returns the rows as [`Self::farthest_first`] does, in the order over candidates that are not dead.
+    pub fn farthest_first_over(
+        self,
+        to: DcId,
+        is_dead: &impl Fn(PortId) -> bool,
+    ) -> Vec<(DcId, &'a Destination)> {
         let mut found = vec![false; self.switches.len()];
         let mut order = Vec::new();
         for from in (0u32..).map(DcId).take(self.switches.len()) {
-            self.add_after_candidates(from, to, &mut found, &mut order);
+            self.add_after_candidates((from, to), is_dead, &mut found, &mut order);
         }
         order.reverse();
         order
     }
 
-    /// Appends the row of `at`, unless it has been found, after those of its candidates.
+    /// Appends the row of `at`, unless it has been found, after those of its candidates that are not dead.
     fn add_after_candidates(
         self,
-        at: DcId,
-        to: DcId,
+        (at, to): (DcId, DcId),
+        is_dead: &impl Fn(PortId) -> bool,
         found: &mut [bool],
         order: &mut Vec<(DcId, &'a Destination)>,
     ) {
@@ -48,8 +58,8 @@ impl<'a> Routing<'a> {
         let Some(row) = self.switches[at.index()].towards(to) else {
             return;
         };
-        for candidate in &row.candidates {
-            self.add_after_candidates(candidate.next_dc, to, found, order);
+        for candidate in row.candidates.iter().filter(|it| !is_dead(it.port)) {
+            self.add_after_candidates((candidate.next_dc, to), is_dead, found, order);
         }
         order.push((at, row));
     }
@@ -66,7 +76,7 @@ impl<'a> Routing<'a> {
     }
 
     /// Returns for each datacenter whether its traffic can reach a switch without a live candidate, given the rows of
-    /// one destination in the order of [`Self::farthest_first`]. A switch does not send to a dead candidate. A loop
+    /// one destination in the order of [`Self::farthest_first_over`]. A switch does not send to a dead candidate. A loop
     /// counts as a switch without a live candidate.
     pub fn stranded(
         self,

@@ -27,6 +27,24 @@ pub(crate) struct Dead {
     pub links: BTreeSet<LinkId>,
     /// Ports whose link is up again but that their switch does not use until its next agent starts.
     pub ports: BTreeSet<PortId>,
+    /// What changed at this time.
+    pub change: TimelineChange,
+    /// True if a switch without an agent waits for one to use a port or to get new rows.
+    pub waits_for_agent: bool,
+}
+
+/// Event that changes dead ports or tables; of several at one time, the first of these.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum TimelineChange {
+    /// Start of an agent whose switch had missed something.
+    AgentStart,
+    /// New rows.
+    Reconvergence,
+    /// Repair of a link.
+    Repair,
+    /// Cut of a link, or another fault.
+    #[default]
+    Cut,
 }
 
 impl Dead {
@@ -57,6 +75,7 @@ impl Timeline<'_> {
         );
         times.extend(restarts.map(|it| (it.paper_at_ns, it.at_ns)));
         for (paper_at, at) in times {
+            state.dead.change = TimelineChange::Cut;
             for fault in self.faults.iter().filter(|it| it.at_ns == at) {
                 state.apply_fault(fault);
             }
@@ -64,6 +83,7 @@ impl Timeline<'_> {
                 state.reconverge(change);
             }
             state.start_agents(at);
+            state.dead.waits_for_agent = !state.dead.ports.is_empty() || !state.missed.is_empty();
             let routing = Routing {
                 network: self.network,
                 switches: &state.switches,
@@ -95,6 +115,7 @@ impl<'a> State<'a> {
     fn apply_fault(&mut self, fault: &FaultPlan) {
         fault.cut_or_repair(&mut self.dead.links);
         if fault.change == FaultChange::Up {
+            self.dead.change = TimelineChange::Repair;
             let ports = [fault.link.port_a(), fault.link.port_b()];
             let timeline = self.timeline;
             self.dead.ports.extend(
@@ -109,6 +130,7 @@ impl<'a> State<'a> {
         for row in &change.rows {
             if self.timeline.has_agent(row.switch, change.at_ns) {
                 row.apply(&mut self.switches);
+                self.dead.change = TimelineChange::Reconvergence;
             } else {
                 self.missed.push(row);
             }
@@ -122,9 +144,13 @@ impl<'a> State<'a> {
                 continue;
             }
             let dc = crash.dc.index();
+            let waiting = self.dead.ports.len() + self.missed.len();
             self.dead.ports.retain(|port| timeline.dc_of(*port) != dc);
             for row in self.missed.extract_if(.., |row| row.switch == dc) {
                 row.apply(&mut self.switches);
+            }
+            if self.dead.ports.len() + self.missed.len() < waiting {
+                self.dead.change = TimelineChange::AgentStart;
             }
         }
     }

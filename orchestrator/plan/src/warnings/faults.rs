@@ -9,7 +9,12 @@ use lab_units::{
 };
 
 use super::inspection::{Inspection, warning};
-use crate::{model::Warning, paper_units::PaperUnits, round_trip, scope::choice};
+use crate::{
+    model::Warning,
+    paper_units::PaperUnits,
+    round_trip,
+    scope::{choice, timeline::Timeline},
+};
 
 /// Returns a warning about cuts that are repaired before the first flow starts.
 pub(super) fn early(inspection: &Inspection<'_>) -> Option<Warning> {
@@ -84,7 +89,12 @@ pub(super) fn cut_off(inspection: &Inspection<'_>) -> Vec<Warning> {
     let mut down: BTreeMap<LinkId, usize> = BTreeMap::new();
     let mut open: BTreeMap<DcPair, (Nanos, Vec<usize>)> = BTreeMap::new();
     let mut spans: BTreeMap<FaultSpan, Vec<DcPair>> = BTreeMap::new();
-    inspection.timeline().walk(|at, dead, routing| {
+    // Which paths are up does not depend on agents.
+    let timeline = Timeline {
+        crashes: &[],
+        ..inspection.timeline()
+    };
+    timeline.walk(|at, dead, routing| {
         while let Some(fault) = in_time.next_if(|fault| fault.at == at) {
             let Some(link) = inspection.network.link_of(fault) else {
                 continue;

@@ -54,8 +54,8 @@ pub(super) fn same_repetitions(inspection: &Inspection<'_>) -> Option<Warning> {
     let flows = inspection.flows;
     let is_repeated = flows.iter().any(|flow| flow.repetition > 0);
     (is_repeated && flows.iter().all(|flow| flow.is_listed)).then(|| {
-        let text = "every repetition has the same flows, which are listed, so intervals over repetitions say nothing about \
-                    other draws (hint: a `workload`, or one repetition)";
+        let text = "the flows are listed, so every repetition has the same ones, and intervals over repetitions do not show \
+                    how other flows would vary (hint: a `workload`, or one repetition)";
         warning("same-repetitions", text.to_owned())
     })
 }

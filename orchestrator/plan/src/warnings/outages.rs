@@ -1,4 +1,4 @@
-//! Warning about pairs of datacenters without a next hop from a cut to the reconvergence.
+//! Warning about pairs of datacenters without a next hop, although the candidates follow the cuts.
 
 use lab_units::show::{commas, window};
 
@@ -43,7 +43,7 @@ fn sentence(outage: &Outage) -> String {
         _ => ("pairs", "have"),
     };
     format!(
-        "{} {noun}{such} {verb} no next hop {}{}: packets that reach the last switch are lost (hint: {})",
+        "{} {noun}{such} {verb} no next hop {}{}: their packets are lost (hint: {})",
         commas(u64::try_from(outage.pairs.len()).unwrap_or(u64::MAX)),
         window(outage.from_ns, outage.to_ns),
         of_lines(&outage.lines),

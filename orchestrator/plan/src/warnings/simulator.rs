@@ -4,15 +4,25 @@ use lab_scenario::defaults;
 use lab_units::Nanos;
 
 use super::inspection::{Inspection, line_of, warning};
-use crate::model::{LinkKind, Warning};
+use crate::model::{FaultChange, LinkKind, Warning};
 
-/// Returns a warning if a link between datacenters has no delay.
+/// Returns a warning if a link between datacenters has no delay, at the start or after a fault.
 pub(super) fn without_delay(inspection: &Inspection<'_>) -> Option<Warning> {
-    let mut links = inspection.network.links.iter();
-    let link =
-        links.find(|link| link.kind == LinkKind::InterDc && link.emu.delay_ns == Nanos::ZERO)?;
+    let links = &inspection.network.links;
+    let mut at_start = links.iter().filter(|link| link.emu.delay_ns == Nanos::ZERO);
+    let by_fault = inspection
+        .faults
+        .iter()
+        .find_map(|fault| match fault.change {
+            FaultChange::Wire(wire) if wire.delay_ns == Nanos::ZERO => {
+                Some(inspection.network.link(fault.link))
+            }
+            _ => None,
+        });
+    let found = at_start.find(|link| link.kind == LinkKind::InterDc);
+    let link = found.or(by_fault)?;
     let text = format!(
-        "the simulator refuses a link without delay between datacenters, `{}` (hint: at least 1 ns)",
+        "the simulator refuses `{}`, a link between datacenters without delay (hint: a delay of at least 1 ns)",
         link.name
     );
     Some(warning("simulator-no-delay", text))

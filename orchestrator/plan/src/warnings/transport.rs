@@ -101,9 +101,12 @@ pub(super) fn unshared_buffers(inspection: &Inspection<'_>) -> Option<Warning> {
 }
 
 /// Returns a warning if the QPs' time-out is shorter than the longest round trip: with empty queues, or with full ones
-/// if the plan chose the time-out.
+/// if the plan chose the time-out. A simulated QP has the time-out that the scenario gives, or none.
 pub(super) fn early_timeout(inspection: &Inspection<'_>) -> Option<Warning> {
-    let timeout = rdma::timeout(inspection.rdma.qp_timeout);
+    let timeout = match inspection.engine {
+        Engine::Kernel => rdma::timeout(inspection.rdma.qp_timeout),
+        Engine::Sim => inspection.transport.parameters.retransmit_timeout_ns.0?,
+    };
     let RoundTrips { base, queued } = inspection.trips;
     let spec = &inspection.scenario.transport;
     if timeout <= base {

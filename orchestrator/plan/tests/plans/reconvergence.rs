@@ -185,8 +185,8 @@ fn pairs_without_a_next_hop_are_counted_until_the_reconvergence() {
     let [text] = texts[..] else {
         panic!("{texts:?}")
     };
-    let expected = "1 pair, `dc1` to `dc4`, has no next hop from 10 ms to 60 ms (line 13): packets that reach the last \
-                    switch are lost (hint: a smaller `routing.reconverge.after` ends the time sooner)";
+    let expected = "1 pair, `dc1` to `dc4`, has no next hop from 10 ms to 60 ms (line 13): their packets are lost \
+                    (hint: a smaller `routing.reconverge.after` ends the time sooner)";
     assert_eq!(text, expected);
     // Without reconvergence, the cut itself is named, as before.
     let never = common::plan(&large(""));
@@ -415,7 +415,7 @@ topology:
     - {{ between: [b, z], rate: 10 Gbit, delay: 1 ms }}
     - {{ between: [a, c], rate: 10 Gbit, delay: 2 ms }}
     - {{ between: [c, z], rate: 10 Gbit, delay: 2 ms }}
-traffic: [{{ flows: [{{ from: a/h1, to: z/h1, size: 1 MB }}] }}]
+traffic: [{{ flows: [{{ from: a/h1, to: z/h1, size: 100 MB }}] }}]
 policies: [ecmp, lcmp]
 {routing}
 faults: [{{ at: 10 ms, link: [a, z], down: true }}]

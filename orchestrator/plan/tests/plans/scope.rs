@@ -327,14 +327,20 @@ fn faults_leave_pairs_without_a_next_hop_for_a_time() {
   - { at: 30 ms, link: [b, d], up: true }";
     let text = diamond(ALIKE, &format!("policies: [ecmp]\n{FLOW}\n{faults}"));
     let scope = scope_of(&text);
-    let outage = |from, to, line| Outage {
+    let outage = |from, to, line, end| Outage {
         from_ns: Nanos::from_millis(from),
         to_ns: Some(Nanos::from_millis(to)),
         pairs: vec![["a", "d"].map(str::to_owned)],
         lines: vec![line],
-        end: OutageEnd::Repair,
+        end,
     };
-    assert_eq!(scope.outages, [outage(5, 8, 18), outage(20, 30, 20)]);
+    assert_eq!(
+        scope.outages,
+        [
+            outage(5, 8, 18, OutageEnd::FailOver),
+            outage(20, 30, 20, OutageEnd::Repair)
+        ]
+    );
     assert_eq!(scope.fault_times_ns.len(), 4);
 }
 
@@ -383,7 +389,7 @@ fn a_repair_waits_for_the_next_agent_of_a_switch() {
     };
     let [to, back] = ["az", "za"].map(str::to_owned);
     let of_acks = (back, 10, Some(20), OutageEnd::Repair);
-    let lasting = (to.clone(), 10, None, OutageEnd::Never);
+    let lasting = (to.clone(), 10, None, OutageEnd::NoAgent);
     assert_eq!(outages_of(&faults("")), [lasting, of_acks.clone()]);
     let waits = (to, 10, Some(50), OutageEnd::AgentStart);
     let restarted = faults(", { at: 50 ms, agent: a, up: true }");
@@ -459,7 +465,7 @@ fn cuts_before_the_first_flow_change_nothing() {
 
 /// A flow of 20 MB alone ends within 20 ms. A cut before its start, or after its end, affects nothing.
 #[test]
-fn a_cut_outside_the_time_of_the_traffic_is_no_outage_to_warn_of() {
+fn a_cut_outside_the_time_of_the_traffic_cuts_nobody_off() {
     let said = |start: u64, [down, up]: [u64; 2]| {
         let flow = FLOW.replace("size: 20 MB", &format!("size: 20 MB, start: {start} ms"));
         let text = format!(

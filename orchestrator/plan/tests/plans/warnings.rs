@@ -59,10 +59,12 @@ fn repetitions_of_listed_flows_are_the_same() {
 }
 
 #[test]
-fn a_link_without_delay_is_nothing_for_the_simulator() {
+fn a_lab_is_warned_of_a_link_without_delay_which_the_simulator_refuses() {
+    let is_said = |text: &str| codes(text).contains(&"simulator-no-delay".to_owned());
     let text = diamond(["100 Gbit", "100 Gbit"], ONE_FLOW);
-    let without = text.replace("delay: 6 ms", "delay: 0 ms");
-    assert!(codes(&without).contains(&"simulator-no-delay".to_owned()));
+    assert!(is_said(&text.replace("delay: 6 ms", "delay: 0 ms")));
+    let fault = format!("{text}faults: [{{ at: 1 ms, link: [dc1, dc2], delay: 0 ms }}]\n");
+    assert!(is_said(&fault) && !is_said(&text));
 }
 
 /// The round trip between dc1 and dc4 takes 20 ms or more.
@@ -73,7 +75,7 @@ fn a_simulated_qp_may_time_out_early_too() {
         let text = diamond(["100 Gbit", "100 Gbit"], &more);
         codes_in_sim(&text).contains(&"early-timeout".to_owned())
     };
-    assert!(early("4 ms") && !early("100 ms"));
+    assert!(early("4 ms") && early("17 ms") && !early("100 ms"));
 }
 
 #[test]

@@ -112,6 +112,7 @@ const NAMED_PAIRS: usize = 3;
 
 #[cfg(test)]
 mod tests {
+    use lab_plan::OutageEnd;
     use lab_records::FlowStatus;
     use lab_sample as sample;
     use lab_units::{FlowId, Nanos};
@@ -128,6 +129,7 @@ mod tests {
             from_ns: millis(from),
             to_ns: to.map(millis),
             pairs: vec![(DcId(0), DcId(3))],
+            end: OutageEnd::Repair,
         };
         let outages = Outages::of(vec![span(50, Some(60)), span(90, None)]);
         let flow = |id, start, fct: Option<u64>| FlowRow {

@@ -88,8 +88,8 @@ codes! {
     UnpausableSenders = "unpausable-senders",
     /// Number of packets dropped despite PFC.
     DroppedDespitePfc = "dropped-despite-pfc",
-    /// Number of packets that queues dropped in a simulation by trains, where which ones are lost, and so how QPs recover,
-    /// differs from packets.
+    /// Number of packets that queues dropped in a simulation by trains. Other packets are lost than in one by packets, so
+    /// that QPs recover differently.
     DroppedFromTrains = "dropped-from-trains",
     /// Number of packets that a host sent without pacing them.
     UnpacedPackets = "unpaced-packets",

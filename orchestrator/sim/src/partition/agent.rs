@@ -16,6 +16,8 @@ pub(super) struct WithoutAgent {
     since: SimTime,
     /// Changes in the order in which they were due.
     missed: Vec<MissedTable>,
+    /// True if candidates or transit rows are among them.
+    has_old_next_hops: bool,
 }
 
 /// Change of a table that was due while the switch had no agent.
@@ -29,6 +31,11 @@ enum MissedTable {
 }
 
 impl WithoutAgent {
+    fn miss_next_hops(&mut self, due: MissedTable) {
+        self.missed.push(due);
+        self.has_old_next_hops = true;
+    }
+
     /// Adds buckets that were due, by destination datacenter.
     pub fn miss_buckets(&mut self, due: Vec<(u32, Buckets)>) {
         let missed = due.into_iter();
@@ -44,12 +51,12 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.dci.without_agent.is_some()
     }
 
-    /// Returns true if the switch has missed a change of its candidates or transit rows, so that its neighbours' tables may
-    /// lead back to it.
+    /// Returns true if the switch has missed a change of its path costs, candidates or transit rows. Its neighbours' new
+    /// tables may then lead back to it.
     #[inline]
     pub(super) fn has_old_tables(&self) -> bool {
-        let missed = |it: &WithoutAgent| !it.missed.is_empty();
-        self.dci.without_agent.as_ref().is_some_and(missed)
+        let without_agent = self.dci.without_agent.as_ref();
+        without_agent.is_some_and(|it| it.has_old_next_hops)
     }
 
     /// Returns true if the agent has been down for longer than tables are valid.
@@ -63,6 +70,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
         self.dci.without_agent = Some(WithoutAgent {
             since: self.now,
             missed: Vec::new(),
+            has_old_next_hops: false,
         });
     }
 
@@ -95,7 +103,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     pub(super) fn update_path_costs(&mut self, index: usize) {
         let update = &self.world.path_cost_updates[index];
         match &mut self.dci.without_agent {
-            Some(without_agent) => without_agent.missed.push(MissedTable::PathCosts(index)),
+            Some(without_agent) => without_agent.miss_next_hops(MissedTable::PathCosts(index)),
             None => self.dci.provision(update.to_dc, &update.candidates),
         }
     }
@@ -104,7 +112,7 @@ impl<S: SemanticsRules, C: CongestionControl> Partition<'_, S, C> {
     pub(super) fn update_transits(&mut self, index: usize) {
         let world = self.world;
         match &mut self.dci.without_agent {
-            Some(without_agent) => without_agent.missed.push(MissedTable::Transits(index)),
+            Some(without_agent) => without_agent.miss_next_hops(MissedTable::Transits(index)),
             None => self.dci.transits = world.transits[index].1.get(self.dc as usize),
         }
     }

@@ -1,5 +1,7 @@
 //! Text of what a run cannot show: one paragraph for each fact, with the lines of the scenario and a remedy.
 
+use std::collections::BTreeSet;
+
 use lab_plan::{
     AlikePolicies, CrashEffect, DrawnFaults, LoadedCut, LoadedLink, Outage, OutageEnd, Plan, Scope,
     SingleCuts, Utilisation,
@@ -237,15 +239,22 @@ fn with_outages(scope: &Scope, times: String, reconverge: Option<Nanos>) -> Stri
         format!("; flows alone would be under way {span}")
     });
     let outages: Vec<String> = scope.outages.iter().take(NAMED).map(outage).collect();
-    let hint = scope.outages.first().map_or_else(String::new, |first| {
-        let hint = match first.end {
-            OutageEnd::Repair | OutageEnd::Never if reconverge.is_none() => {
+    let ends: BTreeSet<OutageEnd> = scope.outages.iter().take(NAMED).map(|it| it.end).collect();
+    let hints: BTreeSet<&str> = ends
+        .into_iter()
+        .map(|end| match end {
+            OutageEnd::Repair | OutageEnd::NoRepair if reconverge.is_none() => {
                 "a switch fails over only to a candidate whose own link is up"
             }
             end => end.hint(),
-        };
-        format!(" (hint: {hint})")
-    });
+        })
+        .collect();
+    let hint = if hints.is_empty() {
+        String::new()
+    } else {
+        let hints: Vec<&str> = hints.into_iter().collect();
+        format!(" (hint: {})", hints.join("; "))
+    };
     let more = more(scope.outages.len() - outages.len());
     format!("{times}{traffic}{}{more}{hint}", outages.concat())
 }

@@ -46,10 +46,18 @@ pub fn costs(
     }
     if !firsts.is_empty() {
         known.extend(estimates((manifest, grid), &firsts, jobs));
-        let with_cost = waiting
+        let mut all: BTreeMap<&str, CellCost> = earlier
             .iter()
-            .filter_map(|(number, identity)| Some((*identity, *known.get(&grid.point(*number))?)));
-        store.write_estimates(&with_cost.collect())?;
+            .map(|(identity, cost)| (identity.as_str(), *cost))
+            .collect();
+        for (number, identity) in waiting {
+            all.extend(
+                known
+                    .get(&grid.point(*number))
+                    .map(|cost| (*identity, *cost)),
+            );
+        }
+        store.write_estimates(&all)?;
     }
     let nothing = CellCost {
         seconds: 0.0,
@@ -62,8 +70,8 @@ pub fn costs(
     Ok(costs.collect())
 }
 
-/// Estimates what the cells `firsts`, by point, cost. Leaves those out that cannot be planned, or that an interrupt is
-/// before.
+/// Estimates what the cells `firsts`, by point, cost. Leaves out cells that cannot be planned, and those that an interrupt
+/// came before.
 fn estimates(
     (manifest, grid): (&Manifest, &Grid<'_>),
     firsts: &BTreeMap<Vec<usize>, usize>,

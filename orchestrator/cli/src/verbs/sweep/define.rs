@@ -140,6 +140,7 @@ fn base(path: &Path, name: &str, sweep: &Sweep) -> Result<BaseScenario, Failure>
 fn check_loads(scenario: &Scenario, name: &str, axes: &[Axis]) -> Result<(), Failure> {
     let loads = scenario.sweep();
     if axes.iter().any(Axis::is_load) {
+        load::check_takes_load(scenario, "the axis `load`")?;
         // Without a list of loads in the scenario, the axis `load` replaces all of them.
         let replaced = axes.iter().find(|axis| {
             let path = axis.path.to_string();

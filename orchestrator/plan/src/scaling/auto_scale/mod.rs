@@ -115,7 +115,8 @@ impl Limits {
             // Measured: of 46,445 starts of `8dc`, one in a thousand was over 0.48 ms late, behind the packets of another
             // flow. The verdict accepts one in a thousand.
             Place::GuestVirtual => Nanos::new(500_000),
-            // Measured: of 486 starts, half were over 7 ms late on two cores with ten other busy processes.
+            // Measured: of 486 starts, half were over 7 ms late on two cores with ten other busy processes. Starts in real
+            // time have no bound, so this is the usual lateness.
             Place::GuestTcg => Nanos::from_millis(10),
             // An assumption for timers of a busy kernel, not a measurement.
             Place::GuestKvm | Place::Here => Nanos::from_millis(1),
