@@ -133,8 +133,8 @@ impl Intervals {
                  Welch's t for changes."
             }
             Self::OneDraw => {
-                "These values are from a single draw of the flow arrivals; --repetitions N gives 95 % \
-                 intervals over N draws."
+                "These values are from a single draw of the flow arrivals; repetitions give 95 % intervals \
+                 over several draws."
             }
         }
     }

@@ -9,8 +9,8 @@ use crate::{
     error::{ReportError, write_failed},
     figure::{
         Axis, CurvePanel, Curves, Dot, DotPanel, DotStyle, Figure, Guide, HeatMap, HeatPanel,
-        Marker, Points, render,
-        theme::{INK, policy_colors, policy_styles},
+        Points, render,
+        theme::{INK, Style, policy_styles},
     },
     figures::Captioned,
     text::to_float,
@@ -116,6 +116,18 @@ fn shown_axes(sweep: &SweepAnswer) -> Vec<ShownAxis> {
     shown.collect()
 }
 
+/// Returns all policies with their styles, which are the same in every figure: first those of the first point.
+fn styled_policies(sweep: &SweepAnswer) -> Vec<(String, Style)> {
+    let mut labels: Vec<String> = Vec::new();
+    for level in sweep.points.iter().flat_map(|point| &point.levels) {
+        if !labels.contains(&level.policy) {
+            labels.push(level.policy.clone());
+        }
+    }
+    let styles = policy_styles(&labels);
+    labels.into_iter().zip(styles).collect()
+}
+
 /// Returns the curves of each policy's p99 along each axis.
 fn curves(sweep: &SweepAnswer) -> Curves {
     let first = sweep.points.iter().find(|point| !point.levels.is_empty());
@@ -137,7 +149,9 @@ fn curves(sweep: &SweepAnswer) -> Curves {
     });
     Curves {
         panels: panels.collect(),
-        series: labels.iter().cloned().zip(policy_styles(&labels)).collect(),
+        series: (styled_policies(sweep).into_iter())
+            .take(labels.len())
+            .collect(),
         y_title: "p99 slowdown".to_owned(),
     }
 }
@@ -207,8 +221,9 @@ fn heat_map(sweep: &SweepAnswer) -> Option<HeatMap> {
 }
 
 fn distribution(sweep: &SweepAnswer) -> Points {
-    let labels: Vec<String> = sweep.compared().into_iter().map(str::to_owned).collect();
-    let colors = policy_colors(&labels);
+    let compared = sweep.compared();
+    let mut shown = styled_policies(sweep);
+    shown.retain(|(label, _)| compared.contains(&label.as_str()));
     let changes = |slice: Slice, policy: &str| {
         let effects = sweep.p99(policy, slice);
         let mut changes: Vec<f64> = effects.filter_map(|it| Some(it.change?.value)).collect();
@@ -218,10 +233,10 @@ fn distribution(sweep: &SweepAnswer) -> Points {
     let panel = |(slice, title): (Slice, &str)| DotPanel {
         title: title.to_owned(),
         color: INK,
-        dots: labels
+        dots: shown
             .iter()
             .enumerate()
-            .flat_map(|(style, policy)| {
+            .flat_map(|(style, (policy, _))| {
                 let changes = changes(slice, policy);
                 let count = to_float(changes.len() as u64);
                 let dots = (1_u64..).zip(changes).map(move |(rank, change)| Dot {
@@ -247,14 +262,12 @@ fn distribution(sweep: &SweepAnswer) -> Points {
         x: Axis::of_differences(max),
         y: Axis::until(100.0, 5),
         panels,
-        styles: labels
+        styles: shown
             .iter()
-            .zip(colors)
-            .enumerate()
-            .map(|(index, (label, color))| DotStyle {
+            .map(|(label, style)| DotStyle {
                 label: label.clone(),
-                color,
-                marker: Marker::of(index),
+                color: style.color,
+                marker: style.marker,
                 radius: 2.5,
             })
             .collect(),
@@ -319,6 +332,19 @@ mod tests {
         near(lcmp[1], 2.0);
         assert_eq!(found.panels[1].curves[0].len(), 3);
         near(found.panels[1].curves[0][1], 8.0);
+    }
+
+    #[test]
+    fn a_policy_has_one_style_in_all_figures() {
+        let sweep = sweep(&[(["0.3", "1 ms"], [2.0, 1.0]), (["0.8", "1 ms"], [4.0, 3.0])]);
+        let curves = curves(&sweep).series;
+        let dots = distribution(&sweep).styles;
+        assert!(!dots.is_empty());
+        for dot in dots {
+            let curve = curves.iter().find(|(label, _)| *label == dot.label);
+            let style = curve.map(|(_, style)| (style.color, style.marker));
+            assert_eq!(style, Some((dot.color, dot.marker)), "{}", dot.label);
+        }
     }
 
     #[test]
