@@ -20,13 +20,14 @@ use std::{
 };
 
 use lab_plan::model::Plan;
-use lab_units::{Nanos, NodeId, PortId};
+use lab_units::{Bytes, Nanos, NodeId, PortId};
 use nix::errno::Errno;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     host_socket::{Datagram, Observer, Sender},
     lateness,
+    socket::SMALLEST,
 };
 use crate::{
     exec::netns,
@@ -73,13 +74,24 @@ pub(crate) fn deliveries(
             .map(|pair| Track::open(lab, &layout, pair))
             .collect::<Result<Vec<Track>, LabErrorKind>>()?;
         send(&mut tracks, cancel)?;
-        let delays = pairs.iter().map(|pair| pair.path.delay.to_duration());
-        let wait = delays.max().unwrap_or_default() + lateness(options.clock);
-        receive(&mut tracks, wait, cancel)?;
+        receive(
+            &mut tracks,
+            longest_way(pairs) + lateness(options.clock),
+            cancel,
+        )?;
         let both = pairs.iter().zip(&tracks);
         deliveries.extend(both.map(|(pair, track)| track.delivery(&plan, pair)));
     }
     Ok(deliveries)
+}
+
+/// Returns the time within which the datagrams of `pairs` arrive, even if all of them share the slowest path.
+fn longest_way(pairs: &[HostPair]) -> Duration {
+    let delays = pairs.iter().map(|pair| pair.path.delay);
+    let sendings = pairs.iter().map(|pair| pair.path.sending.to_duration());
+    let all = u32::try_from(pairs.len()).unwrap_or(u32::MAX);
+    let queued = sendings.max().unwrap_or_default() * all * u32::from(DATAGRAMS);
+    delays.max().unwrap_or(Nanos::ZERO).to_duration() + queued
 }
 
 /// Sends the datagrams of all tracks, one datagram per track at a time.
@@ -117,10 +129,12 @@ struct HostPair {
     path: Path,
 }
 
-/// Delay and lossiness of the longest path that the kernel's routes allow between two hosts.
+/// Longest delay and sending time over the paths that the kernel's routes allow between two hosts, and their lossiness.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct Path {
     delay: Nanos,
+    /// Time for which the links of a path are busy with one datagram.
+    sending: Nanos,
     is_lossy: bool,
 }
 
@@ -178,8 +192,11 @@ fn path(
         let wire = &layout.link(port.link()).emu;
         if let Some(rest) = path(layout, [layout.port(port.peer()).node, to], known) {
             let so_far = longest.unwrap_or_default();
+            let datagram = Bytes::new(u64::try_from(SMALLEST).unwrap_or(u64::MAX));
+            let sending = wire.rate_bps.serialize(datagram).unwrap_or(Nanos::ZERO);
             longest = Some(Path {
                 delay: so_far.delay.max(rest.delay.saturating_add(wire.delay_ns)),
+                sending: so_far.sending.max(rest.sending.saturating_add(sending)),
                 is_lossy: so_far.is_lossy || rest.is_lossy || wire.loss.numerator() > 0,
             });
         }
@@ -317,9 +334,11 @@ mod tests {
             let pairs = pairs(&Layout::new(plan, &options));
             pairs.iter().map(|pair| pair.path).collect()
         };
-        // The longest path takes 10 µs to the switch, twice 125 ms over DC3, and 10 µs to the host.
+        // The longest path takes 10 µs to the switch, twice 125 ms over DC3, and 10 µs to the host. A datagram keeps a
+        // host's link of 200 Mbit/s busy for 2.4 µs, and each of the slowest links, of 40 Mbit/s, for 12 µs.
         let longest = Path {
             delay: Nanos::new(10_000 + 2 * 125_000_000 + 10_000),
+            sending: Nanos::new(2_400 + 2 * 12_000 + 2_400),
             is_lossy: false,
         };
         assert_eq!(paths(&plan), [longest; 8]);

@@ -121,10 +121,13 @@ struct Measurement<'a> {
 }
 
 impl Measurement<'_> {
-    /// Sends the probes of all link directions one after the other, so that no probe waits for another probe.
+    /// Sends the probes of all link directions one after the other, so that no probe waits for another probe: at a slow
+    /// link, not for the previous one either.
     fn send_probes(&mut self, directions: &[LinkDirection<'_>]) -> Result<(), LabErrorKind> {
+        let slowest = train::longest_probe(directions);
         let mut slot = Instant::now();
         for sequence in 0..PROBES {
+            let next_round = slot + slowest + SLOT;
             for (index, direction) in directions.iter().enumerate() {
                 self.sleep_until(slot)?;
                 slot = slot.max(Instant::now()) + SLOT;
@@ -133,6 +136,7 @@ impl Measurement<'_> {
                 let at = at.ok().flatten();
                 self.sent[index].probes.push(at.map_or_else(now, Ok)?);
             }
+            slot = slot.max(next_round);
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lab_units::{Bytes, Nanos};
 
-use super::direction::LinkDirection;
+use super::{direction::LinkDirection, socket::SMALLEST};
 
 /// Train of frames that is sent in one link direction to measure rate and queue capacity.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -47,6 +47,15 @@ pub(super) fn serialisation(direction: &LinkDirection<'_>, frames: u64) -> Durat
     let bytes = Bytes::new(direction.frame.get().saturating_mul(frames));
     let time = direction.wire().rate_bps.serialize(bytes);
     time.unwrap_or(Nanos::ZERO).to_duration()
+}
+
+/// Returns the longest time that a probe takes on one of the links.
+pub(super) fn longest_probe(directions: &[LinkDirection<'_>]) -> Duration {
+    let probe = Bytes::new(u64::try_from(SMALLEST).unwrap_or(u64::MAX));
+    let times = directions
+        .iter()
+        .filter_map(|direction| direction.wire().rate_bps.serialize(probe));
+    times.max().unwrap_or(Nanos::ZERO).to_duration()
 }
 
 /// Returns the indices of the directions in groups whose trains are sent at the same time. The frame rate of each group
@@ -110,6 +119,16 @@ mod tests {
             // The token bucket holds one frame plus the bytes of a millisecond, and the window is 32 frames.
             assert!((35..=36).contains(&train.frames), "{train:?}");
         }
+    }
+
+    /// A probe of 60 B takes 120 ms at 4 kbit/s, a link of 2 Mbit/s whose rate is divided by 500.
+    #[test]
+    fn probes_wait_for_the_slowest_link() {
+        let mut plan = testing::pair(0);
+        let options = LowerOptions::shown("t".parse().unwrap());
+        plan.links[0].emu = testing::wire("4 kbit", "2500 us", "300 MB");
+        let directions = directions(&Layout::new(&plan, &options));
+        assert_eq!(longest_probe(&directions), Duration::from_millis(120));
     }
 
     /// When half the frames are lost, a quarter of the neighbouring pairs arrive, so the window is 4 times as long.
