@@ -195,6 +195,7 @@ impl Search<'_> {
                 continue;
             }
             if !waived.contains(&WaivableBound::Starts)
+                && self.can_start_in_time()
                 && self.round_trip(time) < self.limits.round_trip
             {
                 refusal = "round trips are too short for the precision of flow starts";
@@ -238,6 +239,12 @@ impl Search<'_> {
 
     fn place_costs(&self) -> Costs {
         Costs::at(&self.inputs.capacity, self.inputs.scenario.generator.tool)
+    }
+
+    /// Returns true if some factor of times makes round trips long enough. A bound that none meets would only waive others.
+    fn can_start_in_time(&self) -> bool {
+        let longest = Ratio::new(MAX_TIME, 1).map(|time| self.round_trip(time));
+        longest.is_some_and(|longest| longest >= self.limits.round_trip)
     }
 
     fn round_trip(&self, time: Ratio) -> Nanos {
