@@ -25,11 +25,11 @@ pub struct Outage {
     pub pairs: Vec<[String; 2]>,
     /// Lines of the faults at the start of the span, from 1.
     pub lines: Vec<usize>,
-    /// What ends the span.
+    /// End of the span: its cause.
     pub end: OutageEnd,
 }
 
-/// What gives pairs a next hop again, or why nothing does.
+/// Event that gives pairs a next hop again, or reason that none does.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutageEnd {
@@ -84,7 +84,7 @@ pub struct OutageSpan {
     pub to_ns: Option<Nanos>,
     /// Ordered pairs of the source and the destination of data or ACKs.
     pub pairs: Vec<(DcId, DcId)>,
-    /// What ends the span.
+    /// End of the span: its cause.
     pub end: OutageEnd,
 }
 

@@ -20,14 +20,14 @@ pub(crate) struct Timeline<'a> {
     pub crashes: &'a [AgentCrashPlan],
 }
 
-/// What does not forward at a time.
+/// Links and ports that do not forward at a time, and the event that made them so.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dead {
     /// Cut links.
     pub links: BTreeSet<LinkId>,
     /// Ports whose link is up again but that their switch does not use until its next agent starts.
     pub ports: BTreeSet<PortId>,
-    /// What changed at this time.
+    /// Event at this time.
     pub change: TimelineChange,
     /// True if a switch without an agent waits for one to use a port or to get new rows.
     pub waits_for_agent: bool,
