@@ -9,16 +9,20 @@
 #include "abi.h"
 
 #define OPAQUE(x) asm volatile("" : "+r"(x))
+#define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
 
 // One pass over the rows of all candidates. The loop is not unrolled, because sixteen copies of a body would overflow
 // the stack. Its counter must be opaque; otherwise the compiler compares pointers, which the verifier cannot
 // follow.
-#define EACH_CANDIDATE(i) EACH_USED(i, MAX_CANDIDATES)
-
-// One pass over the first `count` rows of candidates.
-#define EACH_USED(i, count) \
+#define EACH_CANDIDATE(i) \
 	_Pragma("clang loop unroll(disable)") \
-	for (__u64 i = 0; i < MAX_CANDIDATES && i < (count); i++)
+	for (__u64 i = 0; i < MAX_CANDIDATES; i++)
+
+// One pass over the candidates in use of a destination or a decision's record. Each pass reads their number anew: from
+// a number in a register, the verifier would follow all later passes for each number of candidates.
+#define EACH_USED(i, rows) \
+	_Pragma("clang loop unroll(disable)") \
+	for (__u64 i = 0, used = READ_ONCE((rows)->count); i < MAX_CANDIDATES && i < used; i++)
 
 // Returns 1 if a < b, otherwise 0, for a and b below 2^63.
 static __always_inline __u64 less(__u64 a, __u64 b)
@@ -39,6 +43,12 @@ static __always_inline __u64 equal(__u64 a, __u64 b)
 static __always_inline __u64 select(__u64 bit, __u64 a, __u64 b)
 {
 	return b ^ ((a ^ b) & -bit);
+}
+
+// Returns the lesser of a and b, both below 2^63.
+static __always_inline __u64 lesser(__u64 a, __u64 b)
+{
+	return select(less(a, b), a, b);
 }
 
 #endif

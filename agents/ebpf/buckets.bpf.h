@@ -4,6 +4,7 @@
 
 #include "abi.h"
 #include "branch_free.bpf.h"
+#include "maps.bpf.h"
 
 // Copies the candidates, with the congestion and liveness of their ports, into the record; returns the number of live
 // candidates.
@@ -19,7 +20,7 @@ static __always_inline __u64 observe(const struct destination *destination,
 		const struct candidate *candidate = &destination->candidates[i];
 		struct scored_candidate *row = &record->candidates[i];
 		__u32 port = candidate->port & (MAX_PORTS - 1);
-		__u64 state = *(volatile const __u64 *)&switch_table->ports[port].state;
+		__u64 state = READ_ONCE(switch_table->ports[port].state);
 		__u64 present = less(i, count);
 		__u64 alive = present & state >> 63;
 
@@ -39,10 +40,10 @@ static __always_inline __u64 observe(const struct destination *destination,
 static __always_inline __u64 decide_by_buckets(const struct destination *destination, __u64 alike,
 					       struct decision_record *record)
 {
-	__u16 buckets[MAX_CANDIDATES] = {};
-	__u64 count = record->count, total = 0, begin = 0, port = 0, bucket, none;
+	__u16 *buckets = decision_of(record)->buckets;
+	__u64 total = 0, begin = 0, port = 0, bucket, none;
 
-	EACH_USED(i, count) {
+	EACH_USED(i, record) {
 		OPAQUE(i);
 		__u64 alive = record->candidates[i].flags & CANDIDATE_ALIVE;
 
@@ -54,7 +55,7 @@ static __always_inline __u64 decide_by_buckets(const struct destination *destina
 	}
 	none = equal(total, 0);
 	record->rule = select(none, RULE_HASH_ALL, record->rule);
-	EACH_USED(i, count) {
+	EACH_USED(i, record) {
 		OPAQUE(i);
 		__u64 alive = record->candidates[i].flags & CANDIDATE_ALIVE;
 
@@ -64,7 +65,7 @@ static __always_inline __u64 decide_by_buckets(const struct destination *destina
 	if (!total)
 		return 0;
 	bucket = record->hash % total;
-	EACH_USED(i, count) {
+	EACH_USED(i, record) {
 		OPAQUE(i);
 		__u64 end = begin + buckets[i];
 		__u64 chosen = less(bucket, end) & (less(bucket, begin) ^ 1);
@@ -80,7 +81,7 @@ static __always_inline __u64 decide_by_buckets(const struct destination *destina
 // Returns true if the control plane has not written or confirmed the tables for too long (section 5).
 static __always_inline int tables_are_stale(const struct switch_table *switch_table, __u64 now)
 {
-	__u64 tables_at = *(volatile const __u64 *)&switch_table->tables_at_ns;
+	__u64 tables_at = READ_ONCE(switch_table->tables_at_ns);
 	__u64 max_age = switch_table->params.max_table_age_ns;
 
 	return max_age && (!tables_at || now > tables_at + max_age);

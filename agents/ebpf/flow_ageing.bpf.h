@@ -42,7 +42,7 @@ static __always_inline int must_reroute(const struct flow_key *flow, const struc
 	reached = threshold_reached(destination, entry->bytes + bytes);
 	if (reached == threshold_reached(destination, entry->bytes))
 		return 0;
-	EACH_USED(i, destination->count) {
+	EACH_USED(i, destination) {
 		OPAQUE(i);
 		__u64 is_own = equal(destination->candidates[i].port, entry->port);
 

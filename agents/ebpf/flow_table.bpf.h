@@ -18,11 +18,11 @@ static __always_inline __u64 decide(const struct switch_table *switch_table,
 // Calls decide(). The kernel verifies a global function once, and not for every state of its callers.
 __noinline __u64 decide_verified_once(const struct switch_table *switch_table,
 				      const struct destination *destination,
-				      struct decision_record *record)
+				      struct decision *decision)
 {
-	if (!switch_table || !destination || !record)
+	if (!switch_table || !destination || !decision)
 		return 0;
-	return decide(switch_table, destination, record);
+	return decide(switch_table, destination, &decision->record);
 }
 
 // Submits the record to the agent, which polls the ring buffer. The agent is woken only when the ring fills up, and then
@@ -61,7 +61,7 @@ static __always_inline void count_packet(struct flow_entry *entry, __u64 bytes, 
 // Returns the age of the latest sample of the ports' congestion; 0 if the sample was taken after `now`.
 static __always_inline __u64 signal_age(const struct switch_table *switch_table, __u64 now)
 {
-	__u64 sampled_at = *(volatile const __u64 *)&switch_table->sampled_at_ns;
+	__u64 sampled_at = READ_ONCE(switch_table->sampled_at_ns);
 
 	return (now - sampled_at) & -less(sampled_at, now);
 }
@@ -105,6 +105,7 @@ static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flo
 	const struct switch_params *params = &switch_table->params;
 	struct prefix_key prefix = { .bits = 32, .addr = flow->dst };
 	struct destination *destination = bpf_map_lookup_elem(&destinations, &prefix);
+	struct decision *decision;
 	struct decision_record *record;
 	__u32 zero = 0;
 
@@ -114,9 +115,10 @@ static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flo
 	}
 	if (!entry && destination->count == 1)
 		return forward_to_only(skb, flow, destination, switch_table, count);
-	record = bpf_map_lookup_elem(&scratch, &zero);
-	if (!record)
+	decision = bpf_map_lookup_elem(&scratch, &zero);
+	if (!decision)
 		return LEFT_TO_KERNEL;
+	record = &decision->record;
 	record->time_ns = now;
 	record->signal_age_ns = signal_age(switch_table, now);
 	record->flow = *flow;
@@ -126,7 +128,7 @@ static __always_inline int pin(struct __sk_buff *skb, const struct flow_key *flo
 	if (params->flow_ageing)
 		record->cheapest = threshold_reached(destination,
 						     (entry ? entry->bytes : 0) + skb->len);
-	if (!decide_verified_once(switch_table, destination, record)) {
+	if (!decide_verified_once(switch_table, destination, decision)) {
 		count->no_destination++;
 		return UNREACHABLE;
 	}

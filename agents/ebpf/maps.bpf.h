@@ -60,13 +60,28 @@ struct {
 	__type(value, __u64);
 } demands SEC(".maps");
 
-// Per-CPU decision record under construction, because the stack is too small for it.
+// Decision under construction, with what is computed of each candidate on the way. Not on the stack, which is too small
+// and whose contents the verifier tracks: it would follow a pass over the candidates anew for each state of these rows.
+struct decision {
+	struct decision_record record;
+	// Order of the candidates under LCMP: the lowest key is the first.
+	__u64 key[MAX_CANDIDATES];
+	__u16 buckets[MAX_CANDIDATES];
+	__u8 rank[MAX_CANDIDATES];
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct decision_record);
+	__type(value, struct decision);
 } scratch SEC(".maps");
+
+// Returns the decision that a record is the first member of.
+static __always_inline struct decision *decision_of(struct decision_record *record)
+{
+	return (struct decision *)record;
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

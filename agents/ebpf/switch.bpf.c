@@ -16,10 +16,10 @@ static __always_inline void decide_lcmp(const struct switch_params *params, __u6
 {
 	__u64 artifact = params->artifact, keep = params->keep;
 	__u64 congested = 0, half, least, cut = 0, kept = 0, none, place;
-	__u64 key[MAX_CANDIDATES] = {}, count = record->count, port = 0;
-	__u8 rank[MAX_CANDIDATES] = {};
+	__u64 *key = decision_of(record)->key, port = 0;
+	__u8 *rank = decision_of(record)->rank;
 
-	EACH_USED(i, count) {
+	EACH_USED(i, record) {
 		OPAQUE(i);
 		struct scored_candidate *row = &record->candidates[i];
 		__u64 is_alive = row->flags & CANDIDATE_ALIVE;
@@ -37,18 +37,18 @@ static __always_inline void decide_lcmp(const struct switch_params *params, __u6
 	half = (alive + less(keep, KEEP_FLOOR)) >> 1;
 	least = select(equal(keep, KEEP_FLOOR_OR_ALL), 2, 1);
 	half = select(less(half, least), select(equal(least, 2), alive, 1), half);
-	EACH_USED(i, count) {
+	EACH_USED(i, record) {
 		OPAQUE(i);
 		__u64 own = key[i], before = 0;
 
-		EACH_USED(j, count) {
+		EACH_USED(j, record) {
 			OPAQUE(j);
 			before += less(key[j], own);
 		}
 		rank[i] = before;
 		cut |= record->candidates[i].cost & -equal(before, half - 1);
 	}
-	EACH_USED(i, count) {
+	EACH_USED(i, record) {
 		OPAQUE(i);
 		__u64 cost = record->candidates[i].cost;
 		__u64 is_tie = equal(keep, KEEP_HALF) & equal(cost, cut);
@@ -61,7 +61,7 @@ static __always_inline void decide_lcmp(const struct switch_params *params, __u6
 	record->rule = select(none, select(artifact, RULE_HASH_ALL, RULE_LEAST_COST), RULE_SCORED);
 
 	place = record->hash % kept;
-	EACH_USED(i, count) {
+	EACH_USED(i, record) {
 		OPAQUE(i);
 		port |= record->candidates[i].port & -equal(rank[i], place);
 		record->candidates[i].flags |= less(rank[i], kept) * CANDIDATE_KEPT;
@@ -75,7 +75,7 @@ static __always_inline __u64 decide(const struct switch_table *switch_table,
 				    struct decision_record *record)
 {
 	const struct switch_params *params = &switch_table->params;
-	__u64 sampled_at = *(volatile const __u64 *)&switch_table->sampled_at_ns;
+	__u64 sampled_at = READ_ONCE(switch_table->sampled_at_ns);
 	__u64 alive = observe(destination, switch_table, record);
 	__u64 by_buckets = params->mechanism == MECHANISM_BUCKETS;
 	__u64 stale = tables_are_stale(switch_table, record->time_ns);

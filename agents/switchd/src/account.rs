@@ -166,6 +166,8 @@ mod tests {
             .verified_instructions
             .unwrap_or(program.instructions);
         assert!(verified >= program.instructions, "{program:?}");
+        // The kernel's limit is 1,000,000; most of the start of an agent is this work.
+        assert!(verified < 50_000, "{program:?}");
 
         let flows = account
             .maps
