@@ -223,6 +223,15 @@ impl RunInfo {
         self.dcs.iter().map(|dc| dc.name.as_str()).collect()
     }
 
+    /// Returns the maximum number of packets in a train of a simulated run; `None` if each packet is one event.
+    #[must_use]
+    pub const fn trains(&self) -> Option<u32> {
+        match &self.engine {
+            EngineInfo::Sim(sim) => sim.trains,
+            EngineInfo::Kernel => None,
+        }
+    }
+
     /// Returns the number of flow rows of a complete run, in which each policy runs the whole schedule.
     #[must_use]
     pub fn total_flows(&self) -> u64 {

@@ -32,12 +32,13 @@ pub fn default_length(plan: &Plan) -> u32 {
         let time = Nanos::new(flow.base_rtt_ns.get() / 2 / DELAY_PART);
         line_rate(plan, flow).bytes_in(time).get() / bytes
     });
+    let sending_time = sending_time(plan);
     // A flow of one packet does not tell the rate of its path.
     let at_slowest = plan.flows.iter().filter_map(|flow| {
         let behind = flow.size_bytes.get().checked_sub(bytes)?;
         let time = flow.base_rtt_ns.get() / 2 / SLOWEST_PART;
         let sent = u128::from(time) * u128::from(behind);
-        let sending = sending_time(plan, flow).get();
+        let sending = sending_time(flow).get();
         let packets = sent.checked_div(u128::from(bytes) * u128::from(sending))?;
         (behind > 0).then(|| u64::try_from(packets).unwrap_or(u64::MAX))
     });
@@ -47,19 +48,22 @@ pub fn default_length(plan: &Plan) -> u32 {
     length.min(longest(plan))
 }
 
-/// Returns the time that the packets of `flow` behind its first one take on an empty path: what the ideal FCT has beyond the
-/// round trip. If a fault changes a delay, the two can be of different paths, and the time is that of the NIC's link.
-fn sending_time(plan: &Plan, flow: &Flow) -> Nanos {
+/// Returns a function for the time that the packets of a flow behind its first one take on an empty path: what the ideal
+/// FCT has beyond the round trip. If a fault changes a delay, the two can be of different paths, and the time is that of
+/// the whole flow on the NIC's link.
+fn sending_time(plan: &Plan) -> impl Fn(&Flow) -> Nanos {
     let changes_delay = plan.faults.iter().any(|fault| match &fault.change {
         FaultChange::Wire(wire) => wire.delay_ns != plan.links[fault.link.index()].emu.delay_ns,
         FaultChange::Down | FaultChange::Up => false,
     });
-    if !changes_delay {
-        return flow.ideal_fct_ns.saturating_sub(flow.base_rtt_ns);
+    move |flow| {
+        if changes_delay {
+            let time = line_rate(plan, flow).serialize(flow.size_bytes);
+            time.unwrap_or(Nanos::new(u64::MAX))
+        } else {
+            flow.ideal_fct_ns.saturating_sub(flow.base_rtt_ns)
+        }
     }
-    let nanos = u128::from(flow.size_bytes.get()) * 8_000_000_000;
-    let time = nanos / u128::from(line_rate(plan, flow).get().max(1));
-    Nanos::new(u64::try_from(time).unwrap_or(u64::MAX))
 }
 
 fn median(lengths: impl Iterator<Item = u64>) -> Option<u64> {
@@ -121,12 +125,13 @@ pub fn refusal(plan: &Plan) -> Option<String> {
         ));
     }
     if matches!(transport.cc, CcPlan::Dcqcn(_)) {
-        let is_long = |flow: &&Flow| sending_time(plan, flow) > flow.base_rtt_ns;
+        let sending_time = sending_time(plan);
+        let is_long = |flow: &&Flow| sending_time(flow) > flow.base_rtt_ns;
         let long = plan.flows.iter().filter(is_long).count();
         if long > 0 {
             return Some(format!(
-                "{long} of {} flows are sent for longer than a round trip even on an empty path, so that `cc: dcqcn` sets their rates by the marks of \
-                 single packets (hint: `cc: none`, or leave out `--trains`)",
+                "{long} of {} flows are sent for longer than a round trip even on an empty path, so that `cc: dcqcn` sets \
+                 their rates by the marks of single packets (hint: `cc: none`, or leave out `--trains`)",
                 plan.flows.len()
             ));
         }

@@ -3,6 +3,8 @@
 //! Of nodes, `id`, `label`, `Latitude` and `Longitude` are read; of edges, `source`, `target`, `LinkSpeedRaw` (bits per
 //! second), and `rate` and `delay` (with units). Capitals do not matter, other keys are left out.
 
+use html_escape::decode_html_entities;
+
 use crate::{
     draft::Draft,
     error::{ImportError, ImportErrorKind},
@@ -48,7 +50,7 @@ fn node(list: &List<'_>) -> Result<GraphNode, ImportErrorKind> {
         of: "node",
         what: "id",
     };
-    let label = list.text("label").map(unescaped);
+    let label = list.text("label").map(decode_html_entities);
     let label = label.map(|text| values::label("the label", &text));
     Ok(GraphNode {
         id: values::id(list.text("id").ok_or(missing)?)?,
@@ -91,15 +93,17 @@ fn lists<'l, 'a>(
     })
 }
 
-/// Returns the text with the characters that GML writes by name.
-fn unescaped(text: &str) -> String {
-    const NAMED: [(&str, &str); 5] = [
-        ("&quot;", "\""),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&apos;", "'"),
-        ("&amp;", "&"),
-    ];
-    let replace = |text: String, (name, character): &(&str, &str)| text.replace(name, character);
-    NAMED.iter().fold(text.to_owned(), replace)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_by_name_and_number_are_decoded_in_labels() {
+        let text = "graph [ node [ id 0 label \"Li&egrave;ge &#233; &amp;lt;\" ] ]";
+        let graph = read(text).expect("it is a graph");
+        assert_eq!(
+            graph.nodes[0].label.as_deref(),
+            Some("Li\u{e8}ge \u{e9} &lt;")
+        );
+    }
 }

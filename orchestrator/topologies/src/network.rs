@@ -446,8 +446,13 @@ fn places(
         let shown = dcs[first].label.as_ref().unwrap_or(&dcs[first].name);
         let node = shown.clone();
         return Err(match options.missing_coordinates {
-            MissingCoordinates::Error => NetworkError::NoCoordinates { count, node },
-            MissingCoordinates::Neighbours => NetworkError::NoLocatedNeighbours { count, node },
+            // A format without coordinates has none for the neighbours either.
+            MissingCoordinates::Error if places.iter().any(Option::is_some) => {
+                NetworkError::NoCoordinates { count, node }
+            }
+            MissingCoordinates::Error | MissingCoordinates::Neighbours => {
+                NetworkError::NoLocatedNeighbours { count, node }
+            }
         });
     }
     Ok((places, guessed))

@@ -69,10 +69,9 @@ fn queues(sides: &[FlowSide; 2]) -> Option<String> {
             .iter()
             .rev()
             .max_by_key(|queue| queue.backlog_bytes)?;
-        let port = match longest.backlog_bytes {
-            0 => String::new(),
-            _ => format!(" ({} to {})", longest.switch, longest.to_dc),
-        };
+        if longest.backlog_bytes == 0 {
+            return Some(None);
+        }
         let apart = text::time(Nanos::new(longest.time_ns.abs_diff(side.start_ns)));
         let side = if longest.time_ns < side.start_ns {
             "before"
@@ -80,13 +79,17 @@ fn queues(sides: &[FlowSide; 2]) -> Option<String> {
             "after"
         };
         let size = text::size(Bytes::new(longest.backlog_bytes));
-        Some(format!("{size}{port} {apart} {side}"))
+        let [switch, to] = [&longest.switch, &longest.to_dc];
+        Some(Some(format!("{size} ({switch} to {to}) {apart} {side}")))
     };
     let [first, second] = sides.each_ref().map(longest);
-    Some(format!(
-        "longest egress queue on the flow's path: {} and {} the flow's start",
-        first?, second?
-    ))
+    let sizes = match [first?, second?] {
+        [None, None] => return Some("egress queues on the flow's path empty in both".to_owned()),
+        [Some(first), None] => format!("{first} the flow's start and none"),
+        [None, Some(second)] => format!("none and {second} the flow's start"),
+        [Some(first), Some(second)] => format!("{first} and {second} the flow's start"),
+    };
+    Some(format!("longest egress queue on the flow's path: {sizes}"))
 }
 
 fn sharing(sides: &[FlowSide; 2]) -> Option<String> {

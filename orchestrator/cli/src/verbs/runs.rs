@@ -80,7 +80,9 @@ pub fn flow(arguments: &FlowArgs, global: &Global) -> Outcome {
     if flows.is_empty() {
         return Err(unknown(&run, arguments));
     }
-    show(global.json, &flows, |flows| text(flows))
+    show(global.json, &flows, |flows| {
+        text(flows, run.info().trains())
+    })
 }
 
 /// Reads each table once and returns the records of the flow under each policy.
@@ -182,11 +184,15 @@ fn is_for_data(row: &DecisionRow, flow: &FlowRow) -> bool {
     crosses(&flow.path) || !crosses(&flow.ack_path)
 }
 
-/// Returns the records of a flow as text, with one section per policy.
-fn text(flows: &[FlowRecords]) -> String {
+/// Returns the records of a flow as text, with one section per policy. `trains` is the maximum number of packets in a
+/// train of the run.
+fn text(flows: &[FlowRecords], trains: Option<u32>) -> String {
     let mut text = String::new();
     if let Some(records) = flows.first() {
         text.push_str(&heading(&records.flow));
+    }
+    if let Some(length) = trains {
+        let _ = writeln!(text, "simulated in trains of up to {length} packets");
     }
     for records in flows {
         text.push('\n');

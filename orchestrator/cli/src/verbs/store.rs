@@ -41,6 +41,9 @@ struct Facts {
     started_at: UtcTime,
     scenario: String,
     engine: &'static str,
+    /// Maximum number of packets in a train; `None` if each packet is one event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trains: Option<u32>,
     seed: u64,
     policies: Vec<String>,
     flows: u64,
@@ -216,6 +219,7 @@ impl Facts {
                 EngineInfo::Kernel => "kernel",
                 EngineInfo::Sim(_) => "sim",
             },
+            trains: file.info.trains(),
             seed: file.info.seed,
             flows: file.info.scheduled_flows,
             scenario: file.info.scenario,
@@ -223,6 +227,12 @@ impl Facts {
             verdict,
             reasons,
         }
+    }
+
+    /// Returns the engine with the length of its trains.
+    fn engine(&self) -> String {
+        let trains = self.trains.map(|length| format!(", trains of {length}"));
+        self.engine.to_owned() + &trains.unwrap_or_default()
     }
 }
 
@@ -244,7 +254,7 @@ fn text(entries: &[StoreRow]) -> String {
         let fact = |of: &dyn Fn(&Facts) -> String| entry.facts.as_ref().map_or("?".to_owned(), of);
         [
             entry.name.clone(),
-            fact(&|facts| facts.engine.to_owned()),
+            fact(&Facts::engine),
             fact(&|facts| facts.flows.to_string()),
             match &entry.problem {
                 Some(_) => "unreadable".to_owned(),
@@ -291,6 +301,7 @@ mod tests {
                 started_at: "2026-11-21T09:30:00.000Z".parse().unwrap(),
                 scenario: "8dc".to_owned(),
                 engine: "kernel",
+                trains: None,
                 seed: 1,
                 policies: Vec::new(),
                 flows: 200,

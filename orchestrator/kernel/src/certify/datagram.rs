@@ -20,14 +20,14 @@ use std::{
 };
 
 use lab_plan::model::Plan;
-use lab_units::{Bytes, Nanos, NodeId, PortId};
+use lab_units::{Nanos, NodeId, PortId};
 use nix::errno::Errno;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     host_socket::{Datagram, Observer, Sender},
     lateness,
-    socket::SMALLEST,
+    train::probe_time,
 };
 use crate::{
     exec::netns,
@@ -192,8 +192,7 @@ fn path(
         let wire = &layout.link(port.link()).emu;
         if let Some(rest) = path(layout, [layout.port(port.peer()).node, to], known) {
             let so_far = longest.unwrap_or_default();
-            let datagram = Bytes::new(u64::try_from(SMALLEST).unwrap_or(u64::MAX));
-            let sending = wire.rate_bps.serialize(datagram).unwrap_or(Nanos::ZERO);
+            let sending = probe_time(wire);
             longest = Some(Path {
                 delay: so_far.delay.max(rest.delay.saturating_add(wire.delay_ns)),
                 sending: so_far.sending.max(rest.sending.saturating_add(sending)),

@@ -1,13 +1,9 @@
 //! Figures of a link direction, computed from the frames sent and received, and compared with their bounds.
 
 use lab_records::{CertifiedRow, LinkBounds};
-use lab_units::{BitsPerSec, Bytes, Nanos};
+use lab_units::{BitsPerSec, Nanos};
 
-use super::{
-    direction::LinkDirection,
-    queue,
-    socket::{Arrival, SMALLEST},
-};
+use super::{direction::LinkDirection, queue, socket::Arrival, train::probe_time};
 
 /// Frames that the queue of a link direction accepted: send times in ns, by sequence number.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -102,12 +98,7 @@ impl InOrder {
 
 /// Returns the one-way delay of each probe that arrived, without its serialisation time.
 fn delays(direction: &LinkDirection<'_>, sent: &Sent, arrivals: &InOrder) -> Vec<Nanos> {
-    let smallest = Bytes::new(count(SMALLEST));
-    let serialisation = direction
-        .wire()
-        .rate_bps
-        .serialize(smallest)
-        .unwrap_or(Nanos::ZERO);
+    let serialisation = probe_time(direction.wire());
     let probes = sent.probes.iter().zip(&arrivals.at);
     let delay = |(sent, at): (&u64, &Option<u64>)| {
         let took = Nanos::new((*at)?.saturating_sub(*sent));
@@ -266,6 +257,7 @@ fn count(count: usize) -> u64 {
 mod tests {
     use lab_plan::model::Plan;
     use lab_records::Location;
+    use lab_units::Bytes;
 
     use super::*;
     use crate::{

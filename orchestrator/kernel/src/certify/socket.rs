@@ -121,7 +121,10 @@ pub(super) fn bind(descriptor: &OwnedFd, index: u32, ethertype: u16) -> io::Resu
 const ETHERTYPE: u16 = 0x88b5;
 
 /// Size of the smallest Ethernet frame without its checksum, bytes.
-pub(super) const SMALLEST: usize = 60;
+const SMALLEST: usize = 60;
+
+/// Size of a probe, the smallest frame.
+pub(super) const PROBE: Bytes = Bytes::new(SMALLEST as u64);
 
 /// Size of a socket buffer in bytes, enough for the frames of a train that have been sent and not read yet.
 const BUFFER: usize = 1 << 26;

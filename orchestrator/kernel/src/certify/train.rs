@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use lab_plan::WirePlan;
 use lab_units::{Bytes, Nanos};
 
-use super::{direction::LinkDirection, socket::SMALLEST};
+use super::{direction::LinkDirection, socket::PROBE};
 
 /// Train of frames that is sent in one link direction to measure rate and queue capacity.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -49,12 +50,16 @@ pub(super) fn serialisation(direction: &LinkDirection<'_>, frames: u64) -> Durat
     time.unwrap_or(Nanos::ZERO).to_duration()
 }
 
+/// Returns the serialisation time of a probe.
+pub(super) fn probe_time(wire: &WirePlan) -> Nanos {
+    wire.rate_bps.serialize(PROBE).unwrap_or(Nanos::ZERO)
+}
+
 /// Returns the longest time that a probe takes on one of the links.
 pub(super) fn longest_probe(directions: &[LinkDirection<'_>]) -> Duration {
-    let probe = Bytes::new(u64::try_from(SMALLEST).unwrap_or(u64::MAX));
     let times = directions
         .iter()
-        .filter_map(|direction| direction.wire().rate_bps.serialize(probe));
+        .map(|direction| probe_time(direction.wire()));
     times.max().unwrap_or(Nanos::ZERO).to_duration()
 }
 

@@ -1,6 +1,6 @@
 //! Parameters of links over a run's time.
 
-use lab_units::LinkId;
+use lab_units::{LinkId, show::about_rate};
 
 use crate::model::{FaultChange, FaultPlan, Link, Plan, WirePlan};
 
@@ -11,6 +11,11 @@ pub struct Wires<'a> {
     /// Faults by increasing time.
     pub faults: &'a [FaultPlan],
 }
+
+/// Minimum rate of a lab's links, bit/s. Linux's `tbf` has whole bytes per second as its rate, and for its burst, two of
+/// the largest frames, at most 2^32 ticks of 64 ns, which is 275 s.
+/// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_tbf.c>
+pub const MIN_LAB_BPS: u64 = 1_000;
 
 impl Plan {
     /// Returns the links and the faults, from which a link's parameters at any time of a run follow.
@@ -33,6 +38,25 @@ impl<'a> Wires<'a> {
             FaultChange::Down | FaultChange::Up => None,
         });
         std::iter::once(&self.links[link.index()].emu).chain(wires)
+    }
+
+    /// Returns the reason why no lab can shape the slowest link, which a fault may have slowed down, with a hint; `None`
+    /// if one can.
+    #[must_use]
+    pub fn too_slow_for_lab(self) -> Option<String> {
+        let rates = self.links.iter().zip(0..).flat_map(|(link, id)| {
+            let rates = self.of(LinkId(id)).map(|wire| wire.rate_bps.get());
+            rates.map(|rate| (rate, &link.name))
+        });
+        let (rate, name) = rates.min()?;
+        (rate < MIN_LAB_BPS).then(|| {
+            format!(
+                "link `{name}` has {} in the lab, and Linux shapes links of at least {} (hint: a larger `scale.rate`, for \
+                 which hosts' links may need a lower rate, or simulate it with `lcmp-lab sim`)",
+                about_rate(rate),
+                about_rate(MIN_LAB_BPS)
+            )
+        })
     }
 
     /// Returns the emulated parameters of `link` after the leading faults for which `is_earlier` is true.

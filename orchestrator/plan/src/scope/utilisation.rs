@@ -42,12 +42,32 @@ impl Utilisation {
 
 impl fmt::Display for Utilisation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} of {}, {} %",
-            about_rate(self.offered_bps),
-            about_rate(self.capacity_bps),
-            self.percent()
-        )
+        let [offered, capacity] = [self.offered_bps, self.capacity_bps].map(about_rate);
+        write!(f, "{offered} of {capacity}, ")?;
+        if self.offered_bps > 0 && self.offered_bps < self.capacity_bps / 100 {
+            return f.write_str("under 1 %");
+        }
+        write!(f, "{} %", self.percent())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_rounded_up_to_percent_but_not_from_under_one() {
+        let shown = |offered_bps| {
+            let capacity_bps = 100_000_000_000;
+            Utilisation {
+                offered_bps,
+                capacity_bps,
+            }
+            .to_string()
+        };
+        assert_eq!(shown(1_000), "1 kbit/s of 100 Gbit/s, under 1 %");
+        assert_eq!(shown(1_000_000_000), "1 Gbit/s of 100 Gbit/s, 1 %");
+        assert_eq!(shown(50_100_000_000), "50.1 Gbit/s of 100 Gbit/s, 51 %");
+        assert_eq!(shown(0), "0 bit/s of 100 Gbit/s, 0 %");
     }
 }

@@ -23,6 +23,7 @@ use crate::{
     address, frame,
     model::{Flow, Warning},
     offer, ports, transits,
+    wires::Wires,
 };
 
 /// Returns all warnings of a plan, in a fixed order.
@@ -68,6 +69,7 @@ pub(crate) fn inspect(inspection: &Inspection<'_>) -> Vec<Warning> {
     match inspection.engine {
         Engine::Kernel => {
             warnings.extend(too_large_for_lab(inspection));
+            warnings.extend(too_slow_for_lab(inspection));
             warnings.extend(policies::not_in_kernel(inspection));
             warnings.extend(policies::artifact_in_kernel(inspection));
             warnings.extend(crowded_switches(inspection));
@@ -102,6 +104,15 @@ fn too_large_for_lab(inspection: &Inspection<'_>) -> Option<Warning> {
     let why = address::too_large_for_lab(inspection.network.dcs.len())?;
     let text = format!("{why} (hint: run it with `lcmp-lab sim`)");
     Some(warning("too-large-for-lab", text))
+}
+
+/// Returns a warning if a link is too slow for a lab.
+fn too_slow_for_lab(inspection: &Inspection<'_>) -> Option<Warning> {
+    let wires = Wires {
+        links: &inspection.network.links,
+        faults: inspection.faults,
+    };
+    Some(warning("too-slow-for-lab", wires.too_slow_for_lab()?))
 }
 
 /// Returns warnings about transport, and about settings that the simulator ignores.

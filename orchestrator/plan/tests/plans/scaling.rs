@@ -170,6 +170,34 @@ fn a_network_beyond_a_labs_is_planned_for_the_simulator_alone() {
     assert_eq!((row.hops, row.candidates.len()), (128, 2));
 }
 
+/// `tbf` has whole bytes per second, and at most 275 s for its burst.
+#[test]
+fn a_link_under_a_kilobit_is_planned_for_the_simulator_alone() {
+    let text = |rate: &str, faults: &str| {
+        format!(
+            "name: slow\ntopology:\n  dcs: [{{ name: a, hosts: 1 }}, {{ name: b, hosts: 1 }}]\n  \
+             links: [{{ between: [a, b], rate: {rate}, delay: 1 ms }}]\n\
+             traffic: [{{ flows: [{{ from: a/h1, to: b/h1, size: 1 MB }}] }}]\npolicies: [ecmp]\n\
+             scale: {{ rate: 1/1000, time: 10 }}\n{faults}"
+        )
+    };
+    let why = |text: &str| common::plan(text).wires().too_slow_for_lab();
+    assert_eq!(why(&text("1 Mbit", "")), None);
+    let slow = "link `a-b` has 999 bit/s in the lab, and Linux shapes links of at least 1 kbit/s";
+    let under = text("999 kbit", "");
+    assert!(why(&under).unwrap().starts_with(slow));
+    let fault = "faults: [{ at: 1 ms, link: a-b, rate: 999 kbit }]\n";
+    assert!(why(&text("1 Mbit", fault)).unwrap().starts_with(slow));
+
+    let is_warned = |plan: &Plan| {
+        let mut warnings = plan.warnings.iter();
+        warnings.any(|warning| warning.code == "too-slow-for-lab")
+    };
+    assert!(is_warned(&common::plan(&under)));
+    assert!(!is_warned(&common::plan(&text("1 Mbit", ""))));
+    assert!(!is_warned(&common::simulated(&under)));
+}
+
 /// Every agent takes 38 MB, and one more may be about to start. A legacy switch has none.
 #[test]
 fn agents_count_in_the_memory_of_the_lab() {

@@ -303,6 +303,15 @@ fn hosts_at(context: &mut Context<'_>, keys: &raw::Topology) -> Option<HostsAt> 
     match &raw.value {
         WordOr::Body(names) => {
             context.count(&raw.range, names.len(), 1..=limits::MAX_DCS);
+            for (index, name) in names.iter().enumerate() {
+                if names[..index]
+                    .iter()
+                    .any(|known| known.as_str() == name.as_str())
+                {
+                    let dc = name.as_str().to_owned();
+                    context.problem(&name.range(), ProblemKind::RepeatedDc { dc });
+                }
+            }
             let names = names.iter().map(|name| name.as_str().to_owned());
             Some(HostsAt::Named(names.collect()))
         }

@@ -1,6 +1,6 @@
 //! Results of a run in a few numbers.
 
-use lab_records::{EngineInfo, Evidence, FlowCounts};
+use lab_records::{Evidence, FlowCounts};
 use lab_units::show;
 
 use super::headline::Headline;
@@ -32,10 +32,6 @@ pub fn summary(run: &Run) -> Summary {
     let end = run.end.as_ref();
     let evidence = end.map_or_else(Evidence::default, |end| end.evidence.clone());
     let warnings = words::warnings(&evidence.warnings());
-    let trains = match &run.info.engine {
-        EngineInfo::Sim(sim) => sim.trains,
-        EngineInfo::Kernel => None,
-    };
     let results = Headline {
         verdict: run.verdict.grade,
         reasons: &run.verdict.reasons,
@@ -45,13 +41,13 @@ pub fn summary(run: &Run) -> Summary {
         is_one_draw: Intervals::of(run.info.repetitions) == Intervals::OneDraw,
     }
     .words();
-    let approximation = trains.map(|length| {
+    let approximation = run.info.trains().map(|length| {
         let length = show::commas(length.into());
         format!(" Simulated in trains of {length} packets, an approximation.")
     });
     Summary {
         headline: results + approximation.as_deref().unwrap_or_default(),
-        trains,
+        trains: run.info.trains(),
         scenario: run.info.scenario.clone(),
         verdict: run.verdict.grade,
         reasons: run.verdict.reasons.clone(),

@@ -28,7 +28,7 @@ use serde::Serialize;
 
 use self::{
     case_run::{CaseRun, EndedRun, INTERRUPTED},
-    suite::{LoadedCase, LoadedRuns, LoadedSuite, trains},
+    suite::{LoadedCase, LoadedRuns, LoadedSuite},
 };
 use super::{conclude::conclude, sim::train_length};
 use crate::{
@@ -100,7 +100,7 @@ pub fn regress(arguments: &RegressArgs, global: &Global) -> Outcome {
                     rows.extend(history_rows(&suite.name, &name, &run, &samples));
                     let of_case = baselines.as_ref().map(|it| it.get(&name));
                     let checks = checks(case, of_case, gauges, &samples);
-                    (Some(run.dir), trains(&samples.info), checks)
+                    (Some(run.dir), samples.info.trains(), checks)
                 }
                 Err(failure) => (None, None, vec![not_run(&failure)]),
             };
@@ -209,7 +209,7 @@ fn against(baseline: Option<&Samples>, gauges: usize, samples: &Samples) -> Vec<
         Some(base) if base.draws != samples.draws => {
             no_baseline("the baseline's cells have other seeds")
         }
-        Some(base) if trains(&base.info) != trains(&samples.info) => {
+        Some(base) if base.info.trains() != samples.info.trains() => {
             no_baseline("the baseline run has trains of another length")
         }
         Some(base) => gate(gauges, base, samples),

@@ -6,9 +6,7 @@ use std::{
 };
 
 use lab_plan::Engine;
-use lab_records::{
-    EngineInfo, RecordsError, RunDir, RunInfo, RunRequest, listing, request::Overrides,
-};
+use lab_records::{RecordsError, RunDir, RunRequest, listing, request::Overrides};
 use lab_regress::{Samples, gate::gauges_of};
 use lab_reports::facts::RunFacts;
 use lab_scenario::{Case, CaseRuns, Expectation, Scenario, limits, parse_suite};
@@ -163,7 +161,7 @@ impl LoadedSuite {
                 continue;
             }
             let run = RunFacts::open(&listed.path)?;
-            if trains(run.info()).is_some() == self.is_in_trains {
+            if run.info().trains().is_some() == self.is_in_trains {
                 return Samples::read(&run).map(Some);
             }
             if self.is_in_trains && by_packets.is_none() {
@@ -264,12 +262,4 @@ fn check_tag(at: &str, suite: &str, case: &Case) -> Result<(), Failure> {
 /// Returns the tag that marks runs of a case: names of the suite and the case.
 fn tag(suite: &str, case: &str) -> String {
     format!("case:{suite}/{case}")
-}
-
-/// Returns the maximum length of the trains of a run; `None` without trains.
-pub const fn trains(info: &RunInfo) -> Option<u32> {
-    match &info.engine {
-        EngineInfo::Sim(sim) => sim.trains,
-        EngineInfo::Kernel => None,
-    }
 }

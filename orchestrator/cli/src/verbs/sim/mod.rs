@@ -108,14 +108,15 @@ fn prepare(
         trace_filter: traced_flows(&arguments.story, &plan)?,
         samples: arguments.samples,
     };
-    let train = match arguments.trains {
-        None => 1,
-        Some(asked) => train_length::announced(asked, &plan)?,
-    };
+    let packets = |asked| train_length::or_packets(asked, &plan);
+    let train = arguments.trains.map_or(Ok(1), packets)?;
     if train > 1 && !arguments.story.is_empty() {
         return Err(Failure::usage(
             "`--trains`: `--story` records the events of single packets (hint: leave out one of the two)",
         ));
+    }
+    if let Some(asked) = arguments.trains {
+        train_length::announce(asked, train);
     }
     let budget = Budget::of(&plan, options.until, train)?;
     budget.check()?;

@@ -15,10 +15,8 @@ pub fn check_engine(asked: Option<TrainsArg>, engine: Engine) -> Result<(), Fail
     Ok(())
 }
 
-/// Returns the maximum length of trains for `plan` that `asked` means, and says in the terminal what it means.
-/// Fails if trains cannot simulate the plan, or are too long for it, with exit code 2.
-pub fn announced(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
-    let length = or_packets(asked, plan)?;
+/// Says in the terminal what the maximum length of trains means.
+pub fn announce(asked: TrainsArg, length: u32) {
     if length > 1 {
         terminal::note(&format!(
             "trains: up to {length} packets of a flow are simulated as one event, an approximation (hint: `lcmp-lab fidelity` \
@@ -27,7 +25,6 @@ pub fn announced(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
     } else if asked == TrainsArg::Default {
         terminal::note(&format!("trains: {NONE_FITS}"));
     }
-    Ok(length)
 }
 
 /// Returns the maximum length of trains for `plan` that `asked` means; 1, single packets, if it means the default and no
@@ -70,5 +67,5 @@ pub fn of(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
 }
 
 /// Explanation of a plan without a default length.
-const NONE_FITS: &str = "no train of two packets fits into a hundredth of the median one-way delay, a tenth of the smallest \
-     queue and, under PFC, the trains' part of the shared buffer, so `--trains` simulates single packets";
+const NONE_FITS: &str = "no train of two packets fits into a hundredth of the median one-way delay at the rate of the NICs, \
+     an eighth of it at the slowest links, a tenth of the smallest queue and, under PFC, the trains' part of the shared buffer, so `--trains` simulates single packets";
