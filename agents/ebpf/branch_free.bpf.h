@@ -9,7 +9,9 @@
 #include "abi.h"
 
 #define OPAQUE(x) asm volatile("" : "+r"(x))
+#ifndef READ_ONCE
 #define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
+#endif
 
 // One pass over the rows of all candidates. The loop is not unrolled, because sixteen copies of a body would overflow
 // the stack. Its counter must be opaque; otherwise the compiler compares pointers, which the verifier cannot
@@ -18,11 +20,11 @@
 	_Pragma("clang loop unroll(disable)") \
 	for (__u64 i = 0; i < MAX_CANDIDATES; i++)
 
-// One pass over the candidates in use of a destination or a decision's record. Each pass reads their number anew: from
-// a number in a register, the verifier would follow all later passes for each number of candidates.
+// One pass over the candidates in use of a destination or a decision's record. Each pass reads their number from memory
+// again: in a register, the verifier would learn it in the first pass, and verify all later ones once for each number.
 #define EACH_USED(i, rows) \
 	_Pragma("clang loop unroll(disable)") \
-	for (__u64 i = 0, used = READ_ONCE((rows)->count); i < MAX_CANDIDATES && i < used; i++)
+	for (__u64 i = 0, used_##i = READ_ONCE((rows)->count); i < MAX_CANDIDATES && i < used_##i; i++)
 
 // Returns 1 if a < b, otherwise 0, for a and b below 2^63.
 static __always_inline __u64 less(__u64 a, __u64 b)

@@ -60,8 +60,9 @@ struct {
 	__type(value, __u64);
 } demands SEC(".maps");
 
-// Decision under construction, with what is computed of each candidate on the way. Not on the stack, which is too small
-// and whose contents the verifier tracks: it would follow a pass over the candidates anew for each state of these rows.
+// Decision under construction, with the intermediate values of its candidates. It is not on the stack: the stack is too
+// small, and the verifier tracks its contents, so it would verify each loop again for every state of these rows. Values
+// of earlier decisions remain; only the first `record.count` rows are valid.
 struct decision {
 	struct decision_record record;
 	// Order of the candidates under LCMP: the lowest key is the first.
@@ -77,7 +78,9 @@ struct {
 	__type(value, struct decision);
 } scratch SEC(".maps");
 
-// Returns the decision that a record is the first member of.
+_Static_assert(__builtin_offsetof(struct decision, record) == 0, "decision_of() casts");
+
+// Returns the decision that `record` is a member of.
 static __always_inline struct decision *decision_of(struct decision_record *record)
 {
 	return (struct decision *)record;

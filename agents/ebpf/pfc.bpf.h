@@ -99,7 +99,7 @@ static __always_inline int admit(struct shared_buffer *buffer, struct ingress_po
 }
 
 // Releases bytes of an ingress port: first bytes in its headroom, then shared bytes. Branch-free, because it runs for
-// each port of a slot.
+// each port of a slot; all counts are below 2^63, as lesser() requires.
 static __always_inline void release(__u64 *used, struct ingress_port *port, __u64 bytes)
 {
 	__u64 late = lesser(port->headroom_bytes, bytes), early = bytes - late;
@@ -107,7 +107,7 @@ static __always_inline void release(__u64 *used, struct ingress_port *port, __u6
 
 	port->headroom_bytes -= late;
 	port->bytes -= early;
-	*used -= shared;
+	*used -= lesser(*used, shared);
 }
 
 // Releases the bytes that leave in one slot of the calendar.
@@ -166,7 +166,8 @@ struct outlook {
 	__u32 slots; /* slots passed so far */
 };
 
-// Returns the sum of all ports' headroom bytes except those of `place`. The kernel verifies a global function once.
+// Returns the sum of all ports' headroom bytes except those of `place`, which is below `count`. Subtracting instead of
+// skipping saves the verifier a branch for each port. The kernel verifies a global function once.
 __noinline __u64 others_headroom(__u32 place)
 {
 	__u32 slot, zero = 0;

@@ -3,6 +3,8 @@
 //! Of nodes, `id`, `label`, `Latitude` and `Longitude` are read; of edges, `source`, `target`, `LinkSpeedRaw` (bits per
 //! second), and `rate` and `delay` (with units). Capitals do not matter, other keys are left out.
 
+use std::borrow::Cow;
+
 use html_escape::decode_html_entities;
 
 use crate::{
@@ -50,7 +52,7 @@ fn node(list: &List<'_>) -> Result<GraphNode, ImportErrorKind> {
         of: "node",
         what: "id",
     };
-    let label = list.text("label").map(decode_html_entities);
+    let label = list.text("label").map(decoded);
     let label = label.map(|text| values::label("the label", &text));
     Ok(GraphNode {
         id: values::id(list.text("id").ok_or(missing)?)?,
@@ -93,17 +95,28 @@ fn lists<'l, 'a>(
     })
 }
 
+/// Returns the label with the characters that GML names or numbers as HTML does; a label that would then have control
+/// characters stays as it is.
+fn decoded(label: &str) -> Cow<'_, str> {
+    let decoded = decode_html_entities(label);
+    if decoded.contains(char::is_control) {
+        return label.into();
+    }
+    decoded
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn characters_by_name_and_number_are_decoded_in_labels() {
-        let text = "graph [ node [ id 0 label \"Li&egrave;ge &#233; &amp;lt;\" ] ]";
-        let graph = read(text).expect("it is a graph");
-        assert_eq!(
-            graph.nodes[0].label.as_deref(),
-            Some("Li\u{e8}ge \u{e9} &lt;")
-        );
+        let label = |label: &str| {
+            let text = format!("graph [ node [ id 0 label \"{label}\" ] ]");
+            read(&text).expect("it is a graph").nodes[0].label.clone()
+        };
+        let accents = label("Li&egrave;ge &#233; &amp;lt;");
+        assert_eq!(accents.as_deref(), Some("Li\u{e8}ge \u{e9} &lt;"));
+        assert_eq!(label("a&#10;b").as_deref(), Some("a&#10;b"));
     }
 }

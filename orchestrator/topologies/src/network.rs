@@ -196,8 +196,8 @@ pub enum NetworkError {
     )]
     NoCoordinates { count: usize, node: String },
     #[error(
-        "{} without coordinates, also of all nodes around them; the first is `{node}` (hint: write a `default_delay` for \
-         their links)",
+        "{} on links without a delay, without coordinates of their own or of their neighbours; the first is `{node}` \
+         (hint: write a `default_delay` for these links)",
         nodes(*count)
     )]
     NoLocatedNeighbours { count: usize, node: String },
@@ -207,6 +207,12 @@ pub enum NetworkError {
         index: usize,
         name: String,
         known: Vec<String>,
+    },
+    #[error("datacenter `{name}` is listed twice (hint: remove one of the two)")]
+    RepeatedDc {
+        /// Index of the second name in [`HostsAt::Named`].
+        index: usize,
+        name: String,
     },
     #[error("no datacenter has {degree} neighbours; the most have {max}")]
     NoHosts { degree: usize, max: usize },
@@ -402,7 +408,14 @@ fn with_hosts(
                 };
                 by_name.or_else(by_label).ok_or_else(unknown)
             });
-            found.collect()
+            let hosts: Vec<usize> = found.collect::<Result<_, _>>()?;
+            match (1..hosts.len()).find(|at| hosts[..*at].contains(&hosts[*at])) {
+                None => Ok(hosts),
+                Some(index) => {
+                    let name = names[index].clone();
+                    Err(NetworkError::RepeatedDc { index, name })
+                }
+            }
         }
         HostsAt::MinDegree(degree) => {
             let degrees: Vec<usize> = neighbours(graph).iter().map(Vec::len).collect();
@@ -446,7 +459,7 @@ fn places(
         let shown = dcs[first].label.as_ref().unwrap_or(&dcs[first].name);
         let node = shown.clone();
         return Err(match options.missing_coordinates {
-            // A format without coordinates has none for the neighbours either.
+            // The mean of neighbours is a remedy only if some node has coordinates.
             MissingCoordinates::Error if places.iter().any(Option::is_some) => {
                 NetworkError::NoCoordinates { count, node }
             }

@@ -176,6 +176,12 @@ fn nodes_without_coordinates_are_at_the_mean_of_their_neighbours() {
         refused,
         NetworkError::NoLocatedNeighbours { count: 2, node }
     );
+    // Neighbours are no remedy if no node has coordinates.
+    let refused = lab_topologies::network(&nowhere, &NetworkOptions::default()).unwrap_err();
+    assert!(
+        matches!(refused, NetworkError::NoLocatedNeighbours { count: 2, .. }),
+        "{refused}"
+    );
     let delayed = NetworkOptions {
         default_delay: Some(Nanos::from_millis(3)),
         ..options

@@ -148,7 +148,11 @@ fn answer(graph: &Graph, options: &NetworkOptions) -> &'static str {
         Err(NetworkError::Unlabelled { .. }) => "nodes without a label",
         Err(NetworkError::NoCoordinates { .. }) => "nodes without coordinates",
         Err(NetworkError::NoLocatedNeighbours { .. }) => "no coordinates at all",
-        Err(NetworkError::UnknownDc { .. } | NetworkError::NoHosts { .. }) => "no hosts",
+        Err(
+            NetworkError::UnknownDc { .. }
+            | NetworkError::RepeatedDc { .. }
+            | NetworkError::NoHosts { .. },
+        ) => "no hosts",
     }
 }
 

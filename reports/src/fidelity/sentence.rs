@@ -64,32 +64,36 @@ fn shown(path: Option<&str>) -> &str {
 /// samples on the path.
 fn queues(sides: &[FlowSide; 2]) -> Option<String> {
     let longest = |side: &FlowSide| {
-        let longest = side
-            .queues
-            .iter()
-            .rev()
-            .max_by_key(|queue| queue.backlog_bytes)?;
-        if longest.backlog_bytes == 0 {
-            return Some(None);
-        }
+        let queues = side.queues.iter().rev();
+        let longest = queues.max_by_key(|queue| queue.backlog_bytes)?;
         let apart = text::time(Nanos::new(longest.time_ns.abs_diff(side.start_ns)));
-        let side = if longest.time_ns < side.start_ns {
+        let order = if longest.time_ns < side.start_ns {
             "before"
         } else {
             "after"
         };
-        let size = text::size(Bytes::new(longest.backlog_bytes));
-        let [switch, to] = [&longest.switch, &longest.to_dc];
-        Some(Some(format!("{size} ({switch} to {to}) {apart} {side}")))
+        let queue = (longest.backlog_bytes > 0).then(|| {
+            let size = text::size(Bytes::new(longest.backlog_bytes));
+            format!("{size} ({} to {})", longest.switch, longest.to_dc)
+        });
+        Some((queue, format!("{apart} {order}")))
     };
     let [first, second] = sides.each_ref().map(longest);
-    let sizes = match [first?, second?] {
-        [None, None] => return Some("egress queues on the flow's path empty in both".to_owned()),
-        [Some(first), None] => format!("{first} the flow's start and none"),
-        [None, Some(second)] => format!("none and {second} the flow's start"),
-        [Some(first), Some(second)] => format!("{first} and {second} the flow's start"),
-    };
-    Some(format!("longest egress queue on the flow's path: {sizes}"))
+    let first = first?;
+    let second = second?;
+    if first.0.is_none() && second.0.is_none() {
+        return Some(format!(
+            "egress queues on the flow's path empty {} and {} the flow's start",
+            first.1, second.1
+        ));
+    }
+    let [first, second] = [first, second].map(|(queue, apart)| {
+        let queue = queue.unwrap_or_else(|| "empty".to_owned());
+        format!("{queue} {apart}")
+    });
+    Some(format!(
+        "longest egress queue on the flow's path: {first} and {second} the flow's start"
+    ))
 }
 
 fn sharing(sides: &[FlowSide; 2]) -> Option<String> {
@@ -168,3 +172,47 @@ fn joined(clauses: impl Iterator<Item = String>) -> Option<String> {
 
 /// A late start is mentioned if the lateness is at least the FCT divided by this number.
 const MIN_LATENESS: u64 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::{super::side::Queue, *};
+
+    fn side(backlog_bytes: u64) -> FlowSide {
+        let queue = Queue {
+            switch: "a".to_owned(),
+            to_dc: "b".to_owned(),
+            backlog_bytes,
+            time_ns: 2_000,
+        };
+        FlowSide {
+            start_ns: 1_000,
+            fct_ns: 1,
+            slowdown: None,
+            path: None,
+            ack_path: None,
+            lateness_ns: None,
+            bottleneck: None,
+            queues: vec![queue],
+            drops: None,
+            retransmissions: None,
+        }
+    }
+
+    #[test]
+    fn an_empty_queue_has_no_size() {
+        let said = |first, second| queues(&[side(first), side(second)]).unwrap();
+        let longest = "longest egress queue on the flow's path: ";
+        assert_eq!(
+            said(0, 0),
+            "egress queues on the flow's path empty 1 µs after and 1 µs after the flow's start"
+        );
+        assert_eq!(
+            said(2_000, 0),
+            format!("{longest}2 kB (a to b) 1 µs after and empty 1 µs after the flow's start")
+        );
+        assert_eq!(
+            said(0, 2_000),
+            format!("{longest}empty 1 µs after and 2 kB (a to b) 1 µs after the flow's start")
+        );
+    }
+}

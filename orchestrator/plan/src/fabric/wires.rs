@@ -12,8 +12,8 @@ pub struct Wires<'a> {
     pub faults: &'a [FaultPlan],
 }
 
-/// Minimum rate of a lab's links, bit/s. Linux's `tbf` has whole bytes per second as its rate, and for its burst, two of
-/// the largest frames, at most 2^32 ticks of 64 ns, which is 275 s.
+/// Minimum rate of a lab's links, bit/s. Linux's `tbf` has whole bytes per second as its rate, which from here on is less than
+/// 1 % off, and at most 2^32 ticks of 64 ns, 275 s, for its burst, which is at most two of the largest frames.
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_tbf.c>
 pub const MIN_LAB_BPS: u64 = 1_000;
 
@@ -40,19 +40,23 @@ impl<'a> Wires<'a> {
         std::iter::once(&self.links[link.index()].emu).chain(wires)
     }
 
-    /// Returns the reason why no lab can shape the slowest link, which a fault may have slowed down, with a hint; `None`
-    /// if one can.
+    /// Returns the reason why no lab can shape the slowest link, with a hint; `None` if one can.
     #[must_use]
     pub fn too_slow_for_lab(self) -> Option<String> {
-        let rates = self.links.iter().zip(0..).flat_map(|(link, id)| {
-            let rates = self.of(LinkId(id)).map(|wire| wire.rate_bps.get());
-            rates.map(|rate| (rate, &link.name))
+        let named = |link: &'a Link, wire: &WirePlan, when| (wire.rate_bps.get(), &link.name, when);
+        let initial = self.links.iter().map(|link| named(link, &link.emu, ""));
+        let changed = self.faults.iter().filter_map(|fault| match &fault.change {
+            FaultChange::Wire(wire) => {
+                let link = &self.links[fault.link.index()];
+                Some(named(link, wire, ", slowed down by a fault,"))
+            }
+            FaultChange::Down | FaultChange::Up => None,
         });
-        let (rate, name) = rates.min()?;
+        let (rate, name, when) = initial.chain(changed).min()?;
         (rate < MIN_LAB_BPS).then(|| {
             format!(
-                "link `{name}` has {} in the lab, and Linux shapes links of at least {} (hint: a larger `scale.rate`, for \
-                 which hosts' links may need a lower rate, or simulate it with `lcmp-lab sim`)",
+                "link `{name}`{when} has {} in the lab, and Linux shapes links of at least {} (hint: raise `scale.rate`, and \
+                 lower the rates of hosts' links if they are then too fast for the lab; or simulate it with `lcmp-lab sim`)",
                 about_rate(rate),
                 about_rate(MIN_LAB_BPS)
             )

@@ -17,6 +17,7 @@ use crate::{
     round_trip::{self, RoundTrips},
     scope::{choice::PairFlows, routing::Routing, timeline::Timeline},
     transport::TransportPlan,
+    wires::Wires,
 };
 
 /// Inputs from which the warnings are derived.
@@ -62,6 +63,14 @@ impl<'a> Inspection<'a> {
         Routing {
             network: self.network,
             switches: self.switches,
+        }
+    }
+
+    /// Returns the links and the faults.
+    pub fn wires(&self) -> Wires<'a> {
+        Wires {
+            links: &self.network.links,
+            faults: self.faults,
         }
     }
 

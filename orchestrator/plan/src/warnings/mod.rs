@@ -23,7 +23,6 @@ use crate::{
     address, frame,
     model::{Flow, Warning},
     offer, ports, transits,
-    wires::Wires,
 };
 
 /// Returns all warnings of a plan, in a fixed order.
@@ -108,11 +107,8 @@ fn too_large_for_lab(inspection: &Inspection<'_>) -> Option<Warning> {
 
 /// Returns a warning if a link is too slow for a lab.
 fn too_slow_for_lab(inspection: &Inspection<'_>) -> Option<Warning> {
-    let wires = Wires {
-        links: &inspection.network.links,
-        faults: inspection.faults,
-    };
-    Some(warning("too-slow-for-lab", wires.too_slow_for_lab()?))
+    let why = inspection.wires().too_slow_for_lab()?;
+    Some(warning("too-slow-for-lab", why))
 }
 
 /// Returns warnings about transport, and about settings that the simulator ignores.

@@ -13,7 +13,6 @@ use crate::{
     pfc, rdma,
     round_trip::RoundTrips,
     transport::{CcPlan, Semantics, Timer, Window},
-    wires::Wires,
 };
 
 /// Returns a warning about `transport` settings that the kernel engine ignores.
@@ -263,11 +262,7 @@ const MIN_MARKED_PACKETS: u64 = 3;
 /// buffer.
 pub(super) fn lossy_pfc(inspection: &Inspection<'_>) -> Option<Warning> {
     let network = inspection.network;
-    let wires = Wires {
-        links: &network.links,
-        faults: inspection.faults,
-    };
-    let found = pfc::overcommitted(&network.nodes, wires, inspection.transport);
+    let found = pfc::overcommitted(&network.nodes, inspection.wires(), inspection.transport);
     let first = found.first()?;
     let ports: usize = found.iter().map(|found| found.lossy_ports.len()).sum();
     let setting = match network.node(first.switch).role {

@@ -126,6 +126,13 @@ scale: auto
         "{:?}",
         costs(&too_near)
     );
+    // The longer the round trips, the fewer flows start late. A virtual clock skips idle time; on a real clock, a flow that
+    // starts at 0.5 s leaves room for times × 500 in five minutes, but not for the next factor, 600.
+    assert_eq!(too_near.scale.time, Ratio::new(1_000, 1).unwrap());
+    let later = text("4 us", "200 Gbit").replace("size: 100 kB", "size: 100 kB, start: 500 ms");
+    let real = plan(&later, Capacity::default_of(Place::Here));
+    assert_eq!(real.scale.time, Ratio::new(500, 1).unwrap());
+    assert!(said(&real) && costs(&real).len() == 1, "{:?}", costs(&real));
 }
 
 #[test]

@@ -187,7 +187,8 @@ fn a_link_under_a_kilobit_is_planned_for_the_simulator_alone() {
     let under = text("999 kbit", "");
     assert!(why(&under).unwrap().starts_with(slow));
     let fault = "faults: [{ at: 1 ms, link: a-b, rate: 999 kbit }]\n";
-    assert!(why(&text("1 Mbit", fault)).unwrap().starts_with(slow));
+    let slowed = slow.replace("`a-b`", "`a-b`, slowed down by a fault,");
+    assert!(why(&text("1 Mbit", fault)).unwrap().starts_with(&slowed));
 
     let is_warned = |plan: &Plan| {
         let mut warnings = plan.warnings.iter();

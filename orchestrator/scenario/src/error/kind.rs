@@ -259,8 +259,6 @@ pub enum ProblemKind {
         to: String,
         first_line: usize,
     },
-    #[error("datacenter `{dc}` is listed twice (hint: remove one of the two)")]
-    RepeatedDc { dc: String },
     #[error("the load {load} is listed twice (hint: `repetitions` runs a load several times)")]
     DuplicateLoad { load: Ratio },
     #[error(

@@ -269,20 +269,27 @@ fn made(
             reserved: limits::RESERVED_NAMES,
         },
     };
+    let listed = |index: usize| match &keys.hosts_at.as_ref()?.value {
+        WordOr::Body(names) => names.get(index).map(Text::range),
+        WordOr::Word(..) => None,
+    };
     match network(graph, &options) {
         Ok(network) => Some(network),
         Err(NetworkError::UnknownDc { index, name, known }) => {
-            let at = keys.hosts_at.as_ref().and_then(|raw| match &raw.value {
-                WordOr::Body(names) => names.get(index).map(Text::range),
-                WordOr::Word(..) => None,
-            });
             let suggestion = did_you_mean(&name, known.iter().map(String::as_str));
             let kind = ProblemKind::UnknownDc {
                 name,
                 known,
                 suggestion,
             };
-            context.problem(&at.unwrap_or_else(|| range.clone()), kind);
+            context.problem(&listed(index).unwrap_or_else(|| range.clone()), kind);
+            None
+        }
+        Err(error @ NetworkError::RepeatedDc { index, .. }) => {
+            context.problem(
+                &listed(index).unwrap_or_else(|| range.clone()),
+                error.into(),
+            );
             None
         }
         Err(error @ NetworkError::NoHosts { .. }) => {
@@ -303,15 +310,6 @@ fn hosts_at(context: &mut Context<'_>, keys: &raw::Topology) -> Option<HostsAt> 
     match &raw.value {
         WordOr::Body(names) => {
             context.count(&raw.range, names.len(), 1..=limits::MAX_DCS);
-            for (index, name) in names.iter().enumerate() {
-                if names[..index]
-                    .iter()
-                    .any(|known| known.as_str() == name.as_str())
-                {
-                    let dc = name.as_str().to_owned();
-                    context.problem(&name.range(), ProblemKind::RepeatedDc { dc });
-                }
-            }
             let names = names.iter().map(|name| name.as_str().to_owned());
             Some(HostsAt::Named(names.collect()))
         }

@@ -50,7 +50,7 @@ impl NewScenario {
              # Built-in distribution of flow sizes; a path of a CSV file takes its place.\n      \
              sizes: websearch\n      \
              pairs: all-to-all\n      \
-             # Utilisation of the busiest link if every switch splits its flows evenly; up to 100%, no link is overloaded.\n      \
+             # Utilisation of the busiest link if every switch splits its flows evenly; above 100%, that link is overloaded.\n      \
              load: {}\n      \
              load_base: busiest-link\n      \
              duration: {}\n",

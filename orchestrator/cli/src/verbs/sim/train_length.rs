@@ -15,7 +15,7 @@ pub fn check_engine(asked: Option<TrainsArg>, engine: Engine) -> Result<(), Fail
     Ok(())
 }
 
-/// Says in the terminal what the maximum length of trains means.
+/// Notes in the terminal that trains are an approximation, or why there are none.
 pub fn announce(asked: TrainsArg, length: u32) {
     if length > 1 {
         terminal::note(&format!(
@@ -67,5 +67,6 @@ pub fn of(asked: TrainsArg, plan: &Plan) -> Result<u32, Failure> {
 }
 
 /// Explanation of a plan without a default length.
-const NONE_FITS: &str = "no train of two packets fits into a hundredth of the median one-way delay at the rate of the NICs, \
-     an eighth of it at the slowest links, a tenth of the smallest queue and, under PFC, the trains' part of the shared buffer, so `--trains` simulates single packets";
+const NONE_FITS: &str = "no train of two packets fits into a hundredth of the median one-way delay at the NICs' rate, an \
+     eighth of it at the rate of a path's slowest link, a tenth of the smallest queue and, under PFC, the trains' part of \
+     the shared buffer, so `--trains` simulates single packets";

@@ -110,8 +110,8 @@ pub fn guest_reason(kernel_lacks: &[Finding]) -> Option<String> {
 /// Checks that the kernel engine can run `plan`: its network and every policy.
 ///
 /// # Errors
-/// If the network is too large, a link too slow, or the kernel engine cannot run a policy, with exit code 2. The message names the first
-/// such policy.
+/// If the network is too large, a link is too slow, or the kernel engine cannot run a policy, with exit code 2. The message
+/// names the first such policy.
 pub fn check_supported(plan: &Plan) -> Result<(), Failure> {
     if let Some(why) = lab_plan::address::too_large_for_lab(plan.dcs.len()) {
         return Err(Failure::usage(format_args!(

@@ -26,6 +26,8 @@ pub(super) struct Demand {
     pub end: Nanos,
     /// Rate of the fastest link, between datacenters or inside one; the lab shapes both kinds.
     pub fastest_bps: u64,
+    /// Rate of the slowest such link.
+    pub slowest_bps: u64,
     /// Number of links between the hosts of each pair that has flows.
     lengths: BTreeMap<(NodeId, NodeId), usize>,
 }
@@ -34,7 +36,7 @@ impl Demand {
     pub fn of(inputs: &Inputs<'_>) -> Result<Self, PlanError> {
         let mtu = inputs.scenario.generator.mtu;
         let links = inputs.paper.links.iter();
-        let fastest = links.map(|link| link.paper.rate_bps.get()).max();
+        let rates = links.map(|link| link.paper.rate_bps.get());
         let drafts = || inputs.drafts.iter().map(|(_, draft)| draft);
         let longest = RoundTrips::longest(inputs.paper, inputs.paths, mtu, Bytes::ZERO)?.base;
         let last = drafts().map(|draft| draft.start).max();
@@ -47,7 +49,8 @@ impl Demand {
             least_product: u128::MAX,
             round_trip: Nanos::new(u64::MAX),
             end: last.unwrap_or(Nanos::ZERO).saturating_add(longest),
-            fastest_bps: fastest.unwrap_or(0),
+            fastest_bps: rates.clone().max().unwrap_or(0),
+            slowest_bps: rates.min().unwrap_or(0),
             lengths: BTreeMap::new(),
         };
         for draft in drafts() {
