@@ -12,8 +12,8 @@ pub struct Wires<'a> {
     pub faults: &'a [FaultPlan],
 }
 
-/// Minimum rate of a lab's links, bit/s. Linux's `tbf` has whole bytes per second as its rate, which from here on is less than
-/// 1 % off, and at most 2^32 ticks of 64 ns, 275 s, for its burst, which is at most two of the largest frames.
+/// Minimum rate of a lab's links, bit/s. Linux's `tbf` has whole bytes per second as its rate, which from here on is less
+/// than 1 % off, and at most 2^32 ticks of 64 ns, 275 s, for its burst, which is at most two of the largest frames.
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_tbf.c>
 pub const MIN_LAB_BPS: u64 = 1_000;
 
