@@ -15,7 +15,7 @@ pub struct Wires<'a> {
 /// Minimum rate of a lab's links, bit/s. Linux's `tbf` has whole bytes per second as its rate, which from here on is less
 /// than 1 % off, and at most 2^32 ticks of 64 ns, 275 s, for its burst, which is at most two of the largest frames.
 /// <https://github.com/torvalds/linux/blob/v6.1/net/sched/sch_tbf.c>
-pub const MIN_LAB_BPS: u64 = 1_000;
+const MIN_LAB_BPS: u64 = 1_000;
 
 impl Plan {
     /// Returns the links and the faults, from which a link's parameters at any time of a run follow.

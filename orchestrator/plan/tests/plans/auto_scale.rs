@@ -133,6 +133,15 @@ scale: auto
     let real = plan(&later, Capacity::default_of(Place::Here));
     assert_eq!(real.scale.time, Ratio::new(500, 1).unwrap());
     assert!(said(&real) && costs(&real).len() == 1, "{:?}", costs(&real));
+    // A link of 4 Mbit/s has 10 kbit/s at times × 400, where its delay can still be measured, and 8 kbit/s at the next factor.
+    let slow = text("4 us", "200 Gbit")
+        .replace("hosts: 1 }]", "hosts: 1 }, { name: dc3, hosts: 1 }]")
+        .replace(
+            "4 us }]",
+            "4 us }, { between: [dc2, dc3], rate: 4 Mbit, delay: 4 us }]",
+        );
+    let beside_slow = plan(&slow, Capacity::default_of(Place::Here));
+    assert_eq!(beside_slow.scale.time, Ratio::new(400, 1).unwrap());
 }
 
 #[test]

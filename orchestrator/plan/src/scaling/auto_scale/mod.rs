@@ -32,7 +32,6 @@ use crate::{
     model::{AutoScale, Scale},
     offer::{self, Costs, Offer},
     topology,
-    wires::MIN_LAB_BPS,
 };
 
 /// Chooses the scale of a scenario for the machine that runs it, and returns the scale with its rationale.
@@ -181,8 +180,8 @@ impl Search<'_> {
     /// Returns the scale with the smallest time factor that meets the bounds when sizes are scaled by `size`, and the
     /// wall-clock duration of a run at this scale.
     ///
-    /// If no factor makes round trips long enough, it is the largest factor whose run is short enough and whose links Linux
-    /// can shape: the longer the round trips, the fewer flows start late.
+    /// If no factor makes round trips long enough, it is the largest factor whose run is short enough and whose links can
+    /// be measured: the longer the round trips, the fewer flows start late.
     fn fastest(
         &self,
         size: Ratio,
@@ -220,7 +219,7 @@ impl Search<'_> {
                         return Ok((scale, wall));
                     }
                     let slowest = rate.scale_nearest(self.demand.slowest_bps);
-                    let is_over = wall > self.limits.wall || slowest < MIN_LAB_BPS;
+                    let is_over = wall > self.limits.wall || slowest < MIN_MEASURED_BPS;
                     if longest.is_some() && is_over {
                         break;
                     }
@@ -327,6 +326,10 @@ const MAX_PERCENT: u32 = 50;
 
 /// Maximum serialisation time of one packet, in ten-thousandths of the shortest FCT.
 const MAX_PACKET_PERMYRIAD: u64 = 100;
+
+/// Minimum rate of the slowest link for which times grow beyond the smallest factor. Linux shapes whole bytes per second: 7
+/// bit/s less make a measurement's frame of 60 B 34 µs later at this rate, and 50 µs are tolerated.
+const MIN_MEASURED_BPS: u64 = 10_000;
 
 /// Maximum factor of times; with a larger factor, even short round trips take seconds.
 const MAX_TIME: u64 = 1_000;
