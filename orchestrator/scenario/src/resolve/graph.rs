@@ -269,9 +269,12 @@ fn made(
             reserved: limits::RESERVED_NAMES,
         },
     };
-    let listed = |index: usize| match &keys.hosts_at.as_ref()?.value {
-        WordOr::Body(names) => names.get(index).map(Text::range),
-        WordOr::Word(..) => None,
+    let listed = |index: usize| {
+        let at = keys.hosts_at.as_ref().and_then(|raw| match &raw.value {
+            WordOr::Body(names) => names.get(index).map(Text::range),
+            WordOr::Word(..) => None,
+        });
+        at.unwrap_or_else(|| range.clone())
     };
     match network(graph, &options) {
         Ok(network) => Some(network),
@@ -282,14 +285,11 @@ fn made(
                 known,
                 suggestion,
             };
-            context.problem(&listed(index).unwrap_or_else(|| range.clone()), kind);
+            context.problem(&listed(index), kind);
             None
         }
         Err(error @ NetworkError::RepeatedDc { index, .. }) => {
-            context.problem(
-                &listed(index).unwrap_or_else(|| range.clone()),
-                error.into(),
-            );
+            context.problem(&listed(index), error.into());
             None
         }
         Err(error @ NetworkError::NoHosts { .. }) => {
