@@ -15,11 +15,10 @@ use clap::{
 };
 use lab_kernel::run::tune::ParameterChange;
 use lab_plan::{Capacity, Engine, ParseCapacityError};
-use lab_records::{Location, ReasonCode, RunRequest, SimRequest};
+use lab_records::{Location, ReasonCode, RunRequest, SimRecords, SimRequest};
 use lab_reports::{compare::Aspect, fidelity::PolicyBound};
 use lab_reproduce::Figure;
 use lab_scenario::{Axis, SweepRecords, limits};
-use lab_sim::Samples;
 use lab_units::{Bytes, Clock, FlowId, Nanos, Ratio, Trainer};
 use serde::{Deserialize, Serialize};
 
@@ -929,9 +928,9 @@ pub struct SimArgs {
     /// `lcmp-lab flow RUN ID` shows them.
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     pub story: Vec<StoryArg>,
-    /// Samples of links and queues that the records have
-    #[arg(skip)]
-    pub samples: Samples,
+    /// Records to keep
+    #[arg(long, value_name = "KIND", default_value = "full", value_parser = sim_records())]
+    pub records: SimRecords,
 }
 
 impl SimArgs {
@@ -949,7 +948,7 @@ impl SimArgs {
             trains: None,
             no_report: true,
             story: Vec::new(),
-            samples: Samples::Series,
+            records: SimRecords::Full,
         }
     }
 
@@ -968,6 +967,7 @@ impl SimArgs {
             scaled: sim.is_scaled,
             trains: trains.map_err(|error| format!("`trains`: {error}"))?,
             story: story.map_err(|error| format!("`story`: {error}"))?,
+            records: sim.records,
             ..Self::without_report(scenario.overrides)
         })
     }
@@ -1015,6 +1015,20 @@ fn trainer() -> impl TypedValueParser<Value = Trainer> {
         PossibleValue::new("static").help("Best split that does not depend on the state"),
     ])
     .try_map(|word| word.parse())
+}
+
+/// Returns the parser of the kinds of a simulation's records, with help for each kind.
+fn sim_records() -> impl TypedValueParser<Value = SimRecords> {
+    const FLOWS: &str = "flows";
+    PossibleValuesParser::new([
+        PossibleValue::new("full").help("The plan and all rows"),
+        PossibleValue::new(FLOWS)
+            .help("Rows of flows, and the evidence from all others: for millions of flows"),
+    ])
+    .map(|word| match word.as_str() {
+        FLOWS => SimRecords::Flows,
+        _ => SimRecords::Full,
+    })
 }
 
 /// Arguments of `import`.

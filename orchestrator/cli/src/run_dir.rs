@@ -67,13 +67,18 @@ pub fn start_records(
     RunWriter::create_in(dir, started, &info).during("start the records")
 }
 
-/// Writes a scenario's text, the files that it names, and its plan into the run directory `dir`.
-pub fn write_inputs(dir: &Path, plan: &Plan, scenario: &str, files: &Files) -> Result<(), Failure> {
+/// Writes a scenario's text and the files that it names into the run directory `dir`.
+pub fn write_scenario(dir: &Path, scenario: &str, files: &Files) -> Result<(), Failure> {
     directory::write_text(dir, SCENARIO_FILE, scenario).during("write the scenario")?;
     if !files.is_empty() {
         directory::write_texts(dir, INPUTS_FILE, files)
             .during("write the files that the scenario names")?;
     }
+    Ok(())
+}
+
+/// Writes a plan into the run directory `dir`.
+pub fn write_plan(dir: &Path, plan: &Plan) -> Result<(), Failure> {
     directory::write_with(dir, PLAN_FILE, |file| plan.write_text(file)).during("write the plan")
 }
 

@@ -38,7 +38,7 @@ fn write(folder: &Path, engine: EngineInfo) -> PathBuf {
                 ack_path: Some(DcPath::new(["dc8", "dc1"])),
                 ..sample::flow(policy)
             };
-            writer.append_flow(&row).unwrap();
+            writer.append_flows([&row]).unwrap();
         }
     }
     writer

@@ -16,7 +16,7 @@ pub mod facts;
 pub mod hops;
 pub mod rows;
 
-pub use evidence::evidence;
+pub use evidence::{Witness, evidence};
 pub use facts::{RunSetting, run_info};
 pub use hops::{Hops, Packets, PathRange, ReachedDc};
 pub use rows::{

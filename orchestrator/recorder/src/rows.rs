@@ -42,7 +42,6 @@ impl RowBatch {
     pub fn write(&self, writer: &mut RunWriter) -> Result<(), RecordsError> {
         writer.append(&self.decisions)?;
         writer.append(&self.links)?;
-        writer.append_paths(&self.paths)?;
         writer.append(&self.pfc)?;
         writer.append(&self.ports)?;
         writer.append(&self.queues)?;
@@ -50,9 +49,16 @@ impl RowBatch {
         writer.append(&self.splits)?;
         writer.append(&self.story)?;
         writer.append(&self.switches)?;
-        self.flows
-            .iter()
-            .try_for_each(|row| writer.append_flow(row))
+        self.write_flows(writer)
+    }
+
+    /// Appends the rows of flows, and of their paths, to their tables in the run directory.
+    ///
+    /// # Errors
+    /// If a table cannot be written.
+    pub fn write_flows(&self, writer: &mut RunWriter) -> Result<(), RecordsError> {
+        writer.append_paths(&self.paths)?;
+        writer.append_flows(&self.flows)
     }
 }
 

@@ -10,19 +10,19 @@ use crate::{BusyLink, FlowFields, LinkRates, RunInfo};
 /// and ends at the first counter sample that is not earlier than the last flow's start or, without such a sample, at
 /// the last sample.
 ///
-/// A link direction's use is the mean over the repetitions. All flows must be added before the first counter sample.
+/// A link direction's use is the mean over the repetitions. Flows and counter samples may be added in any order.
 #[derive(Clone, Debug, Default)]
 pub struct ArrivalUse {
     /// Start of the last flow, by repetition.
     last_starts: BTreeMap<u32, Nanos>,
-    /// Byte counters at the end of the measured time, by link direction and repetition.
-    counters: BTreeMap<DirectionName, BTreeMap<u32, Counter>>,
+    /// Byte counters in order of time, by link direction and repetition.
+    counters: BTreeMap<DirectionName, BTreeMap<u32, Vec<Counter>>>,
 }
 
 /// Link direction: link name, sending datacenter, receiving datacenter.
 type DirectionName = [String; 3];
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Counter {
     time: Nanos,
     bytes: Bytes,
@@ -50,28 +50,36 @@ impl ArrivalUse {
         }
     }
 
-    /// Adds a sample of a link direction's byte counter; samples must come in order of time.
+    /// Adds a sample of a link direction's byte counter. Samples of a direction must come in order of time; one at time
+    /// zero or of the same time as the previous one has no effect.
     pub fn counter(&mut self, repetition: u32, direction: [&str; 3], time: Nanos, bytes: Bytes) {
-        let Some(&last_start) = self.last_starts.get(&repetition) else {
-            return;
-        };
         let of_direction = self.counters.entry(direction.map(str::to_owned));
-        let known = of_direction.or_default().entry(repetition).or_default();
-        // If all flows start at time zero, the measured time is the first interval between samples.
-        if known.time < last_start.max(Nanos::new(1)) && time > known.time {
-            *known = Counter { time, bytes };
+        let counters = of_direction.or_default().entry(repetition).or_default();
+        let latest = counters.last().map_or(Nanos::ZERO, |counter| counter.time);
+        if time > latest {
+            counters.push(Counter { time, bytes });
         }
+    }
+
+    /// Returns the sample at the end of the measured time of `repetition`; `None` without a flow or a sample.
+    fn at_end(&self, repetition: u32, counters: &[Counter]) -> Option<Counter> {
+        let last_start = *self.last_starts.get(&repetition)?;
+        // If all flows start at time zero, the measured time is the first interval between samples.
+        let is_after = |counter: &&Counter| counter.time >= last_start;
+        counters.iter().find(is_after).or(counters.last()).copied()
     }
 
     /// Returns the use of each link direction with a sample, ordered by link and direction; `info` gives the links'
     /// rates.
     #[must_use]
     pub fn uses(&self, info: &RunInfo) -> Vec<DirectionUse> {
-        let of = |(direction, counters): (&DirectionName, &BTreeMap<u32, Counter>)| {
+        let of = |(direction, counters): (&DirectionName, &BTreeMap<u32, Vec<Counter>>)| {
             let [link, from_dc, to_dc] = direction.clone();
             let rates = LinkRates::of(info, &link)?;
-            let sampled = counters.values().filter(|at| at.time > Nanos::ZERO);
-            let shares: Vec<f64> = sampled.map(|at| at.share(&rates)).collect();
+            let ends = counters
+                .iter()
+                .filter_map(|(&repetition, counters)| self.at_end(repetition, counters));
+            let shares: Vec<f64> = ends.map(|at| at.share(&rates)).collect();
             (!shares.is_empty()).then(|| DirectionUse {
                 link,
                 from_dc,

@@ -105,7 +105,7 @@ pub use rows::{
 };
 pub use run_end::{FlowCounts, GuestCpu, LabWork, Phase, Retransmissions, RunEnd, SimWork};
 pub use run_file::{RunFile, stamp};
-pub use sim_request::SimRequest;
+pub use sim_request::{SimRecords, SimRequest};
 pub use time::UtcTime;
 pub use trust::{
     Certification, Conduct, CpuWatch, Deviation, Grade, LinkBounds, Reason, ReasonCode, Recovery,

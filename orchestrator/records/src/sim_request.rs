@@ -16,4 +16,25 @@ pub struct SimRequest {
     /// Maximum number of packets in a train; `None` without trains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trains: Option<u32>,
+    #[serde(skip_serializing_if = "SimRecords::is_full")]
+    pub records: SimRecords,
+}
+
+/// Records that a simulation keeps; `run.json` has the evidence from all of them.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SimRecords {
+    /// The plan and all rows.
+    #[default]
+    Full,
+    /// The rows of flows and of their paths.
+    Flows,
+}
+
+impl SimRecords {
+    /// Returns true for the plan and all rows.
+    #[must_use]
+    pub const fn is_full(&self) -> bool {
+        matches!(self, Self::Full)
+    }
 }

@@ -85,6 +85,12 @@ impl RunWriter {
         &self.dir
     }
 
+    /// Returns the facts of the run.
+    #[must_use]
+    pub const fn info(&self) -> &RunInfo {
+        &self.file.info
+    }
+
     /// Sets the number of rows above which a table becomes a Parquet file; the default is [`LARGE_TABLE_ROWS`].
     #[must_use]
     pub const fn with_large_table(mut self, rows: u64) -> Self {
@@ -98,15 +104,20 @@ impl RunWriter {
         self.mirror.set(Box::new(append));
     }
 
-    /// Appends a flow to the table of flows, and counts it for the verdict. The paths of a re-routed flow come before,
-    /// by [`RunWriter::append_paths`].
+    /// Appends flows to their table, and counts them for the verdict. The paths of a re-routed flow come before, by
+    /// [`RunWriter::append_paths`].
     ///
     /// # Errors
-    /// If the row cannot be written.
-    pub fn append_flow(&mut self, row: &FlowRow) -> Result<(), RecordsError> {
-        self.table::<FlowRow>()?.append(std::slice::from_ref(row))?;
-        let fields = row.fields();
-        self.counts.add(fields, self.paths.of(fields));
+    /// If a row cannot be written.
+    pub fn append_flows<'r>(
+        &mut self,
+        rows: impl IntoIterator<Item = &'r FlowRow> + Clone,
+    ) -> Result<(), RecordsError> {
+        self.table::<FlowRow>()?.append(rows.clone())?;
+        for row in rows {
+            let fields = row.fields();
+            self.counts.add(fields, self.paths.of(fields));
+        }
         Ok(())
     }
 
@@ -120,7 +131,7 @@ impl RunWriter {
     }
 
     /// Appends rows to their table; a table that is not [`Row::REQUIRED`] is created with its first row. Flows and paths
-    /// must be appended by [`RunWriter::append_flow`] and [`RunWriter::append_paths`].
+    /// must be appended by [`RunWriter::append_flows`] and [`RunWriter::append_paths`].
     ///
     /// # Errors
     /// If the table cannot be created or a row cannot be written.
@@ -198,7 +209,10 @@ impl TableWriter {
         Ok(table)
     }
 
-    fn append<R: Row>(&mut self, rows: &[R]) -> Result<(), RecordsError> {
+    fn append<'r, R: Row + 'r>(
+        &mut self,
+        rows: impl IntoIterator<Item = &'r R>,
+    ) -> Result<(), RecordsError> {
         for row in rows {
             self.csv
                 .serialize(row)

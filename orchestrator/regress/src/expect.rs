@@ -329,7 +329,7 @@ mod tests {
                 if policy == "lcmp" && id == 7 {
                     (row.slowdown, row.status) = (None, FlowStatus::TimedOut);
                 }
-                writer.append_flow(&row).unwrap();
+                writer.append_flows([&row]).unwrap();
             }
         }
         let dir = writer.dir().to_owned();

@@ -185,7 +185,7 @@ mod tests {
                 slowdown: Some(0.6),
                 ..sample::flow("ecmp")
             };
-            writer.append_flow(&row).unwrap();
+            writer.append_flows([&row]).unwrap();
         }
         let run = RunFacts::open(writer.dir()).unwrap();
         let samples = Samples::read(&run).unwrap();

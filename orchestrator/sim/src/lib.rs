@@ -52,7 +52,7 @@ pub mod world;
 pub use error::SimError;
 pub use estimate::RepetitionCost;
 pub use partition::Work;
-pub use record::{RecordError, record};
+pub use record::{RecordError, Sink, record};
 pub use run::{EndReason, Observer, Outcome, Progress, RunOptions};
 pub use simulate::{Job, simulate};
 pub use time::SimTime;

@@ -3,9 +3,10 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use lab_plan::{Engine, Plan, PlanOptions};
+use lab_recorder::{RowBatch, Witness};
 use lab_records::{
-    DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, QueueRow, RateRow, Row, RunDir, RunInfo,
-    RunWriter, StoryEvent, StoryRow, SwitchRow,
+    DecisionRow, FlowRow, FlowStatus, LinkRow, Mechanism, PathRow, QueueRow, RateRow, Row, RunDir,
+    RunInfo, RunWriter, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_sample as sample;
 use lab_sim::{EndReason, Job, Outcome, RunOptions, Samples, SimTime, TraceFilter, record};
@@ -50,7 +51,8 @@ fn run(dir: &Path, plan: &Plan, options: &RunOptions) -> Vec<Outcome> {
     let outcomes = (0..plan.policies.len())
         .map(|policy| {
             let job = Job::new(plan, policy, 0);
-            record(job, options, &mut writer, &mut |_| true).expect("a simulation")
+            let sink = &mut |rows: &RowBatch| rows.write(&mut writer);
+            record(job, options, sink, &mut |_| true).expect("a simulation")
         })
         .collect();
     writer.finish(sample::end()).expect("an end");
@@ -188,6 +190,54 @@ fn a_flow_without_a_decision_of_its_sources_switch_is_counted() {
         .collect();
     fs::write(&path, kept.join("\n") + "\n").expect("writable");
     assert_eq!(undecided(), [0, 2], "the third starts at dc4");
+}
+
+/// While a run goes on, a flow's row comes after its decisions and after samples of its links; in a run directory, it
+/// comes first. A cut re-routes flows, TE installs splits every 20 ms, and UCMP's flows age within 10 µs.
+#[test]
+fn evidence_of_a_run_is_that_of_its_rows() {
+    let policies = "policies:
+  - ecmp
+  - lcmp
+  - ucmp: { ageing: true, alpha: 10, quantum: 10 us }
+  - te: { interval: 20 ms }
+faults:
+  - { at: 1100 us, link: [dc1, dc3], down: true }
+  - { at: 30 ms, link: [dc1, dc3], up: true }
+";
+    let text = DIAMOND.replace("policies: [ecmp, lcmp]\n", policies);
+    let plan = plan(&text, false);
+    let folder = tempfile::tempdir().expect("a folder");
+    let labels = plan.policies.iter().map(|policy| policy.label.clone());
+    let info = RunInfo {
+        policies: labels.collect(),
+        ..sample::info()
+    };
+    let mut writer = RunWriter::create_in(folder.path(), sample::now(), &info).expect("a run");
+    let mut witness = Witness::new(&plan, &info.engine);
+    for policy in 0..plan.policies.len() {
+        let sink = &mut |rows: &RowBatch| {
+            witness.add(rows);
+            rows.write(&mut writer)
+        };
+        let job = Job::new(&plan, policy, 0);
+        record(job, &RunOptions::default(), sink, &mut |_| true).expect("a simulation");
+    }
+    let during = witness.evidence(&info);
+    writer.finish(sample::end()).expect("an end");
+    let after = lab_recorder::evidence(&plan, folder.path()).expect("readable");
+    assert_eq!(during, after);
+    let of_lcmp = &during.policies[1];
+    assert!(of_lcmp.failovers[0].decisions > 0, "{of_lcmp:?}");
+    let [ucmp, te] = [2, 3].map(|at: usize| &during.policies[at].mechanism);
+    assert!(
+        matches!(ucmp, Mechanism::FlowAgeing { rerouted: 1.., .. }),
+        "{ucmp:?}"
+    );
+    assert!(
+        matches!(te, Mechanism::Splits(splits) if splits.installed > 0),
+        "{te:?}"
+    );
 }
 
 /// The plan in the records has the addresses of lab slot 0; a lab's rows have the addresses of its own slot.
@@ -486,7 +536,7 @@ fn an_interrupted_run_keeps_its_finished_flows() {
     let outcome = record(
         Job::new(&plan, 0, 0),
         &RunOptions::default(),
-        &mut writer,
+        &mut |rows| rows.write(&mut writer),
         &mut |progress| progress.work.finished < 2,
     );
     assert_eq!(outcome.expect("it ran").reason, EndReason::Stopped);

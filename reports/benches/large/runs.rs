@@ -29,7 +29,7 @@ pub fn write(results: &Path, flows: u32, with_decisions: bool) -> PathBuf {
         let mut random = Random(7);
         for id in 0..flows {
             let row = flow(&mut random, policy, id, flows);
-            writer.append_flow(&row).expect("a flow");
+            writer.append_flows([&row]).expect("a flow");
         }
         for link in &info.links {
             writer.append(&[counter(link, policy)]).expect("a counter");

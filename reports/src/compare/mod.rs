@@ -246,7 +246,7 @@ mod tests {
             ..testing::info()
         };
         testing::run(&info, |writer| {
-            writer.append_flow(&testing::flow("a", 0, Some(2.0)))
+            writer.append_flows([&testing::flow("a", 0, Some(2.0))])
         })
     }
 

@@ -217,7 +217,7 @@ mod tests {
             let mut writer = RunWriter::create_in(files.path(), sample::now(), &info).unwrap();
             for (policy, id) in [("a", 0), ("a", 1), ("b", 0), ("b", 1)] {
                 let flow = testing::flow(policy, id, Some(2.0));
-                writer.append_flow(&flow).unwrap();
+                writer.append_flows([&flow]).unwrap();
             }
             writer.finish(sample::end()).unwrap();
             let table = files.path().join(FlowRow::FILE);

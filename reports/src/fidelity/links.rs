@@ -223,11 +223,12 @@ mod tests {
             })
             .collect();
         testing::run(&testing::info(), |writer| {
-            writer.append_flow(&FlowRow {
+            let flow = FlowRow {
                 dst_host: "dc2/h1".into(),
                 dst_dc: "dc2".into(),
                 ..testing::flow("a", 0, Some(2.0))
-            })?;
+            };
+            writer.append_flows([&flow])?;
             writer.append(&[counter, idle])?;
             writer.append(&queues)?;
             writer.append(rates)

@@ -459,9 +459,7 @@ mod tests {
 
     fn read(rows: &[FlowRow]) -> Flows {
         let info = testing::info();
-        let run = testing::run(&info, |writer| {
-            rows.iter().try_for_each(|row| writer.append_flow(row))
-        });
+        let run = testing::run(&info, |writer| writer.append_flows(rows));
         Flows::read(&run.dir, &Routes::new(&info)).unwrap()
     }
 
@@ -504,7 +502,7 @@ mod tests {
         };
         let run = testing::run(&info, |writer| {
             let rows = [row(0, 9_000), row(1, 100), row(2, 200), row(3, 9_000)];
-            rows.iter().try_for_each(|row| writer.append_flow(row))
+            writer.append_flows(&rows)
         });
         let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap();
         assert_eq!(flows.slowdowns(0), [2.0, 3.0]);
@@ -565,7 +563,7 @@ mod tests {
                 row(1, 3, "dc3", None),
                 row(1, 4, "dc2", Some(8.0)),
             ];
-            rows.iter().try_for_each(|row| writer.append_flow(row))
+            writer.append_flows(&rows)
         });
         let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap();
         assert_eq!(flows.slowdowns_with_choice(0), [[3.0], [2.0]]);
@@ -582,8 +580,8 @@ mod tests {
             ..testing::info()
         };
         let run = testing::run(&info, |writer| {
-            writer.append_flow(&testing::flow("a", 0, None))?;
-            writer.append_flow(&testing::flow("a", 1, Some(2.0)))
+            writer.append_flows([&testing::flow("a", 0, None)])?;
+            writer.append_flows([&testing::flow("a", 1, Some(2.0))])
         });
         let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap();
         assert_eq!(flows.unfinished(0), [1.0; 2]);
@@ -636,8 +634,8 @@ mod tests {
                 path(&["dc1", "dc2", "dc3"], 300),
                 path(&["dc1", "dc3"], 700),
             ])?;
-            writer.append_flow(&on(0))?;
-            writer.append_flow(&on(1))
+            writer.append_flows([&on(0)])?;
+            writer.append_flows([&on(1)])
         });
         let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap();
         // On two paths, 0.6 of the ideal FCT is possible.
@@ -670,9 +668,7 @@ mod tests {
             scheduled_flows: count as u64 / 2,
             ..testing::info()
         };
-        let run = testing::run(&info, |writer| {
-            rows.iter().try_for_each(|row| writer.append_flow(row))
-        });
+        let run = testing::run(&info, |writer| writer.append_flows(&rows));
         let flows = Flows::read(&run.dir, &Routes::new(&info)).unwrap();
         assert_eq!(flows.policies, ["a", "b"]);
         assert_eq!(flows.shown.len(), MAX_SHOWN);

@@ -173,7 +173,7 @@ mod tests {
         let written = testing::run(&info, |writer| {
             writer.append(&[counter(2), counter(4)])?;
             let flows = [flow(0, 0, Some(1.0)), flow(1, 3, None), flow(2, 8, None)];
-            flows.iter().try_for_each(|row| writer.append_flow(row))
+            writer.append_flows(&flows)
         });
         let run = Run::read(written.dir.path()).unwrap();
         assert_eq!(

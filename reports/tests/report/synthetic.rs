@@ -86,7 +86,7 @@ impl Synthetic {
         }
         let mut writer = RunWriter::create(&results, sample::now(), &self.info).expect("a run");
         for row in &self.flows {
-            writer.append_flow(row).expect("a flow");
+            writer.append_flows([row]).expect("a flow");
         }
         writer.append(&self.links).expect("links");
         writer.append(&self.queues).expect("queues");

@@ -56,6 +56,7 @@ use self::{
     tables::PolicyFlowTables,
     undecided::Undecided,
 };
+use crate::rows::RowBatch;
 
 /// Computes the evidence that a run of `plan` exercised each policy's mechanism, from the rows in the run directory
 /// `run`.
@@ -64,22 +65,21 @@ use self::{
 /// If a table cannot be read.
 pub fn evidence(plan: &Plan, run: &Path) -> Result<Evidence, RecordsError> {
     let run = RunDir::open(run)?;
-    let mut witness = Witness::new(plan, run.info());
+    let mut witness = Witness::new(plan, &run.info().engine);
     run.visit(|row: FlowRow| witness.flow(&row))?;
     run.visit(|row: LinkRow| witness.link(&row))?;
     run.visit(|row: SplitRow| witness.split(&row))?;
     run.visit(|row: SwitchRow| witness.switch(&row))?;
     run.visit(|row: DecisionRow| witness.decision(&row))?;
-    Ok(witness.evidence())
+    Ok(witness.evidence(run.info()))
 }
 
-/// Collector of a run's evidence, row by row. Rows of flows must be added before rows of links, and traffic-engineering
-/// splits before decisions.
-struct Witness<'a> {
+/// Collector of a run's evidence, row by row. Rows of one table must be added in order of time, and a
+/// traffic-engineering split before the decisions that follow it; otherwise, the order of tables does not matter.
+pub struct Witness<'a> {
     plan: &'a Plan,
     /// Names of the datacenters, in the plan's order.
     dcs: DcNames,
-    info: &'a RunInfo,
     outages: Outages,
     policies: Vec<PolicyWitness<'a>>,
 }
@@ -108,8 +108,10 @@ struct PolicyWitness<'a> {
 }
 
 impl<'a> Witness<'a> {
-    fn new(plan: &'a Plan, info: &'a RunInfo) -> Self {
-        let is_real = matches!(info.engine, EngineInfo::Kernel);
+    /// Creates the collector for a run of `plan` by `engine`.
+    #[must_use]
+    pub fn new(plan: &'a Plan, engine: &EngineInfo) -> Self {
+        let is_real = matches!(engine, EngineInfo::Kernel);
         let paper = PaperUnits::new(&plan.scale);
         let policy = |run: &'a PolicyRun| PolicyWitness {
             run,
@@ -140,10 +142,18 @@ impl<'a> Witness<'a> {
         Self {
             plan,
             dcs: plan.dcs.iter().map(|dc| dc.name.as_str()).collect(),
-            info,
             outages: Outages::new(plan),
             policies: plan.policies.iter().map(policy).collect(),
         }
+    }
+
+    /// Adds all rows of `rows` from which evidence is computed.
+    pub fn add(&mut self, rows: &RowBatch) {
+        rows.flows.iter().for_each(|row| self.flow(row));
+        rows.links.iter().for_each(|row| self.link(row));
+        rows.splits.iter().for_each(|row| self.split(row));
+        rows.switches.iter().for_each(|row| self.switch(row));
+        rows.decisions.iter().for_each(|row| self.decision(row));
     }
 
     fn flow(&mut self, row: &FlowRow) {
@@ -202,7 +212,9 @@ impl<'a> Witness<'a> {
         }
     }
 
-    fn evidence(&self) -> Evidence {
+    /// Returns the evidence from the rows so far; `info` has the facts of the run.
+    #[must_use]
+    pub fn evidence(&self, info: &RunInfo) -> Evidence {
         let policies = self.policies.iter();
         let loads = policies.clone().map(|policy| (&policy.load, &policy.ends));
         let offered = load::offered(self.plan, loads);
@@ -214,7 +226,7 @@ impl<'a> Witness<'a> {
             policies: policies
                 .map(|policy| PolicyEvidence {
                     policy: policy.run.label.clone(),
-                    met: policy.met(self.info),
+                    met: policy.met(info),
                     mechanism: self.mechanism(policy),
                     sampling: policy.samples.counts(),
                     tables: policy.tables.counts(),

@@ -43,7 +43,7 @@ impl Splits {
         self.tables.insert(key, row.buckets.0.clone());
     }
 
-    /// Adds a decision for a new flow; must be called after all splits have been added.
+    /// Adds a decision for a new flow; splits until the decision's time must have been added before.
     pub fn decide(&mut self, row: &DecisionRow) {
         self.after_first += u64::from(self.is_after_first(row.repetition, row.time_ns));
     }

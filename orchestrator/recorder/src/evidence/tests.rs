@@ -110,7 +110,7 @@ fn decision(plan: &Plan, candidates: &[&str], chosen: &str, reason: &str) -> Dec
 fn first_decisions_for_data_among_several_next_hops_are_evidence() {
     let plan = diamond("policy");
     let info = sample::info();
-    let mut witness = Witness::new(&plan, &info);
+    let mut witness = Witness::new(&plan, &info.engine);
     let both = &["dc2", "dc3"];
     let new = |chosen| decision(&plan, both, chosen, Trigger::NewFlow.reason(Rule::Hash));
     let ack = DecisionRow {
@@ -137,7 +137,7 @@ fn first_decisions_for_data_among_several_next_hops_are_evidence() {
             ..row.clone()
         });
     }
-    let policies = witness.evidence().policies;
+    let policies = witness.evidence(&info).policies;
     let [aged, unaged, ..] = &policies[..] else {
         panic!("not five policies: {policies:?}")
     };
@@ -158,7 +158,7 @@ fn flows_of_a_switch_with_an_agent_and_a_choice_need_a_decision() {
     for (agent, undecided) in [("policy", 2), ("legacy", 1)] {
         let plan = diamond(agent);
         let info = sample::info();
-        let mut witness = Witness::new(&plan, &info);
+        let mut witness = Witness::new(&plan, &info.engine);
         for id in 0..3 {
             let row = FlowRow {
                 flow_id: FlowId(id),
@@ -168,10 +168,29 @@ fn flows_of_a_switch_with_an_agent_and_a_choice_need_a_decision() {
             witness.flow(&row);
         }
         assert_eq!(
-            witness.evidence().policies[0].undecided,
+            witness.evidence(&info).policies[0].undecided,
             undecided,
             "{agent}"
         );
+    }
+}
+
+/// While a run goes on, a flow's decision comes before its row.
+#[test]
+fn a_decision_may_come_before_its_flow() {
+    let plan = diamond("policy");
+    let info = sample::info();
+    let mut witness = Witness::new(&plan, &info.engine);
+    let reason = Trigger::NewFlow.reason(Rule::Hash);
+    witness.decision(&decision(&plan, &["dc2", "dc3"], "dc2", reason));
+    for (id, undecided) in [(0, 0), (1, 1)] {
+        witness.flow(&FlowRow {
+            flow_id: FlowId(id),
+            status: FlowStatus::Finished,
+            ..sample::flow("ucmp")
+        });
+        let found = witness.evidence(&info).policies[0].undecided;
+        assert_eq!(found, undecided, "flow {id}");
     }
 }
 
@@ -181,7 +200,7 @@ fn flows_that_may_start_after_a_reconvergence_to_one_next_hop_need_no_decision()
     for (routing, undecided) in [("", 2), ("routing: { reconverge: { after: 10 ms } }", 0)] {
         let plan = with_routing("policy", "ecmp", routing);
         let info = sample::info();
-        let mut witness = Witness::new(&plan, &info);
+        let mut witness = Witness::new(&plan, &info.engine);
         for id in 0..3 {
             witness.flow(&FlowRow {
                 flow_id: FlowId(id),
@@ -189,7 +208,7 @@ fn flows_that_may_start_after_a_reconvergence_to_one_next_hop_need_no_decision()
                 ..sample::flow("ecmp")
             });
         }
-        let found = witness.evidence().policies[0].undecided;
+        let found = witness.evidence(&info).policies[0].undecided;
         assert_eq!(found, undecided, "{routing}");
     }
 }
@@ -293,7 +312,7 @@ fn a_batch_counts_the_paths_of_its_flows() {
 fn a_hash_is_judged_by_its_decisions_before_the_first_fault() {
     let plan = diamond("policy");
     let info = sample::info();
-    let mut witness = Witness::new(&plan, &info);
+    let mut witness = Witness::new(&plan, &info.engine);
     for time in [0, 49, 50, 51] {
         witness.decision(&DecisionRow {
             policy: "ecmp".to_owned(),
@@ -301,7 +320,7 @@ fn a_hash_is_judged_by_its_decisions_before_the_first_fault() {
             ..decision(&plan, &["dc2", "dc3"], "dc2", Rule::Hash.word())
         });
     }
-    let Mechanism::Hash(counts) = &witness.evidence().policies[2].mechanism else {
+    let Mechanism::Hash(counts) = &witness.evidence(&info).policies[2].mechanism else {
         panic!("ECMP hashes")
     };
     assert_eq!(
@@ -314,7 +333,7 @@ fn a_hash_is_judged_by_its_decisions_before_the_first_fault() {
 fn lcmp_is_compared_with_its_ablation_without_c_cong() {
     let plan = diamond("policy");
     let info = sample::info();
-    let mut witness = Witness::new(&plan, &info);
+    let mut witness = Witness::new(&plan, &info.engine);
     for (policy, by) in [("lcmp", ["dc2", "dc3"]), ("rm-beta", ["dc2", "dc2"])] {
         for (id, by) in (0..).zip(by) {
             witness.flow(&FlowRow {
@@ -324,7 +343,7 @@ fn lcmp_is_compared_with_its_ablation_without_c_cong() {
             });
         }
     }
-    let against = |at: usize| match &witness.evidence().policies[at].mechanism {
+    let against = |at: usize| match &witness.evidence(&info).policies[at].mechanism {
         Mechanism::Lcmp(counts) => counts.against_rm_beta.clone(),
         other => panic!("LCMP: {other:?}"),
     };
@@ -357,7 +376,7 @@ fn offered_load_is_bytes_over_the_time_that_offers_them() {
     plan.flows[1].is_listed = false;
     let info = sample::info();
     for (is_cut, offered) in [(false, 0.1), (true, 0.4)] {
-        let mut witness = Witness::new(&plan, &info);
+        let mut witness = Witness::new(&plan, &info.engine);
         let row = |id: u32, started: bool| FlowRow {
             flow_id: FlowId(id),
             start_ns: Nanos::from_millis(3),
@@ -369,7 +388,7 @@ fn offered_load_is_bytes_over_the_time_that_offers_them() {
         if is_cut {
             witness.flow(&row(1, false));
         }
-        let evidence = witness.evidence();
+        let evidence = witness.evidence(&info);
         let expected = lab_records::OfferedLoad {
             dc: "dc1".to_owned(),
             requested: 0.3,
@@ -409,7 +428,7 @@ fn a_first_split_is_compared_with_the_shares_that_the_switch_began_with() {
     let plan = with_policies("policy", "te-100ms");
     let changed = |buckets: [u16; 2]| {
         let info = sample::info();
-        let mut witness = Witness::new(&plan, &info);
+        let mut witness = Witness::new(&plan, &info.engine);
         witness.split(&SplitRow {
             policy: "te-100ms".to_owned(),
             repetition: 0,
@@ -419,7 +438,7 @@ fn a_first_split_is_compared_with_the_shares_that_the_switch_began_with() {
             next_dcs: List(vec!["dc2".to_owned(), "dc3".to_owned()]),
             buckets: List(buckets.to_vec()),
         });
-        match &witness.evidence().policies[0].mechanism {
+        match &witness.evidence(&info).policies[0].mechanism {
             Mechanism::Splits(counts) => (counts.installed, counts.changed),
             other => panic!("{other:?}"),
         }

@@ -8,27 +8,32 @@ use lab_units::{DcId, FlowId};
 
 use super::share::count;
 
-/// Finished flows of one policy for which no decision at their source has been added yet.
+/// Finished flows of one policy for which no decision at their source has been added. Flows and decisions may be added
+/// in any order.
 #[derive(Default)]
 pub(super) struct Undecided {
-    /// Repetition and id of each undecided flow.
+    /// Repetition and id of each finished flow without a decision so far.
     flows: BTreeSet<(u32, u32)>,
+    /// Repetition and id of each flow with a decision that has not been added so far.
+    decided: BTreeSet<(u32, u32)>,
 }
 
 impl Undecided {
     /// Adds a flow, if it finished and the switch at its source must decide for it.
     pub fn add(&mut self, plan: &Plan, row: &FlowRow) {
-        if row.status.is_finished() && is_decided_at_source(plan, row.flow_id) {
-            self.flows.insert((row.repetition, row.flow_id.0));
+        let flow = (row.repetition, row.flow_id.0);
+        let is_decided = self.decided.remove(&flow);
+        if !is_decided && row.status.is_finished() && is_decided_at_source(plan, row.flow_id) {
+            self.flows.insert(flow);
         }
     }
 
-    /// Processes a decision by the switch of `dc` for a flow's data: if `dc` is the flow's source, the flow is no
-    /// longer undecided.
+    /// Adds a decision by the switch of `dc` for a flow's data; it counts if `dc` is the flow's source.
     pub fn decide(&mut self, plan: &Plan, dc: DcId, repetition: u32, flow: u32) {
         let flow_of_plan = &plan.flows[FlowId(flow).index()];
-        if plan.nodes[flow_of_plan.src.index()].dc == dc {
-            self.flows.remove(&(repetition, flow));
+        if plan.nodes[flow_of_plan.src.index()].dc == dc && !self.flows.remove(&(repetition, flow))
+        {
+            self.decided.insert((repetition, flow));
         }
     }
 

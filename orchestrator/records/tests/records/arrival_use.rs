@@ -15,18 +15,21 @@ fn info() -> RunInfo {
 /// Returns the link use for flows, each given as its repetition, its start in ms, and true if it did start.
 fn arrivals(flows: &[(u32, u64, bool)]) -> ArrivalUse {
     let mut used = ArrivalUse::default();
-    for &(repetition, millis, has_started) in flows {
-        let row = FlowRow {
-            repetition,
-            start_ns: Nanos::from_millis(millis),
-            fct_ns: None,
-            launch_lateness_ns: has_started.then_some(Nanos::ZERO),
-            status: FlowStatus::TimedOut,
-            ..sample::flow("ecmp")
-        };
-        used.flow(row.fields());
-    }
+    flows.iter().for_each(|&flow| start(&mut used, flow));
     used
+}
+
+/// Adds a flow, given as its repetition, its start in ms, and true if it did start.
+fn start(used: &mut ArrivalUse, (repetition, millis, has_started): (u32, u64, bool)) {
+    let row = FlowRow {
+        repetition,
+        start_ns: Nanos::from_millis(millis),
+        fct_ns: None,
+        launch_lateness_ns: has_started.then_some(Nanos::ZERO),
+        status: FlowStatus::TimedOut,
+        ..sample::flow("ecmp")
+    };
+    used.flow(row.fields());
 }
 
 fn count(used: &mut ArrivalUse, repetition: u32, (from, to): (&str, &str), at: (u64, u64)) {
@@ -95,4 +98,19 @@ fn links_of_a_run_without_a_start_or_a_sample_have_no_use() {
     let mut at_zero = arrivals(&[(0, 2, true)]);
     count(&mut at_zero, 0, ("dc1", "dc2"), (0, 0));
     assert_eq!(at_zero.busiest(&info()), None);
+}
+
+/// The link is busy in the first of three milliseconds, and the last flow starts after the second: 12.5 of 25 MB.
+#[test]
+fn samples_may_come_before_the_flows() {
+    let mut used = ArrivalUse::default();
+    for at in [(1, 12_500_000), (2, 12_500_000), (3, 37_500_000)] {
+        count(&mut used, 0, ("dc1", "dc2"), at);
+    }
+    assert_eq!(used.busiest(&info()), None, "no flow so far");
+    for millis in [0, 2] {
+        start(&mut used, (0, millis, true));
+    }
+    let busiest = used.busiest(&info()).expect("a link");
+    assert!(is_near(busiest.utilisation, 0.5), "{busiest:?}");
 }

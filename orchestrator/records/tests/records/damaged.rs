@@ -17,7 +17,7 @@ fn corpus(large: u64) -> Vec<(String, Vec<u8>)> {
         .expect("a run")
         .with_large_table(large);
     for policy in ["ecmp", "lcmp"] {
-        writer.append_flow(&flow(policy)).expect("a row");
+        writer.append_flows([&flow(policy)]).expect("a row");
         writer
             .append(&[counter(&info.links[0], policy)])
             .expect("rows");

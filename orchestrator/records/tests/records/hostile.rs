@@ -34,7 +34,7 @@ fn run(large: u64) -> (TempDir, RunDir) {
         .expect("a run")
         .with_large_table(large);
     for policy in ["ecmp", "lcmp"] {
-        writer.append_flow(&flow(policy)).expect("a row");
+        writer.append_flows([&flow(policy)]).expect("a row");
         writer
             .append(&[counter(&link("dc1", "dc8", 200, 5), policy)])
             .expect("a row");

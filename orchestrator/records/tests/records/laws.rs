@@ -208,7 +208,7 @@ proptest! {
         let info = RunInfo { policies: policies.cloned().collect(), ..info() };
         let mut writer = RunWriter::create(results.path(), now(), &info).expect("a run");
         for row in &flows {
-            writer.append_flow(row).expect("a row");
+            writer.append_flows([row]).expect("a row");
         }
         writer.append(&links).expect("rows");
         writer.append(&queues).expect("rows");

@@ -23,7 +23,7 @@ fn write(results: &Path, links: &[LinkRow], large: u64) -> RunDir {
     let mut writer = RunWriter::create(results, now(), &info())
         .expect("a run")
         .with_large_table(large);
-    writer.append_flow(&flow("ecmp")).expect("a row");
+    writer.append_flows([&flow("ecmp")]).expect("a row");
     for rows in links.chunks(10_000) {
         writer.append(rows).expect("rows");
     }
@@ -84,7 +84,7 @@ fn a_column_of_one_text_has_it_in_the_rows_that_have_one() {
     let rows = [with, without];
     assert!(rows[0].path.is_some());
     for row in &rows {
-        writer.append_flow(row).expect("a row");
+        writer.append_flows([row]).expect("a row");
     }
     let (dir, _) = writer.finish(end()).expect("the end");
     assert!(dir.join("flows.parquet").exists());

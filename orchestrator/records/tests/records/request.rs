@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lab_records::{
     Asked, Clock, EngineInfo, EngineRequest, Location, RunDir, RunInfo, RunRequest, Semantics,
-    SimInfo, SimRequest,
+    SimInfo, SimRecords, SimRequest,
     directory::{FORMAT_VERSION, SCENARIO_FILE},
     request::Overrides,
 };
@@ -71,6 +71,7 @@ fn a_request_survives_its_text_form() {
             until_ns: Some(Nanos::from_millis(200)),
             story: vec!["7".into(), "all".into()],
             trains: Some(512),
+            records: SimRecords::Flows,
         }),
         location: Some(Location::Guest),
         clock: Some(Clock::Real),
@@ -150,6 +151,7 @@ fn a_simulation_runs_again_with_its_own_options() {
         until_ns: Some(Nanos::from_millis(5)),
         story: vec!["0".into()],
         trains: None,
+        records: SimRecords::Full,
     };
     info.provenance.asked = Some(Asked {
         load: None,

@@ -50,7 +50,7 @@ fn a_run_reads_back_as_it_was_written() {
     let mut writer = create(results.path());
     let rows = [flow("ecmp"), unfinished("lcmp")];
     for row in &rows {
-        writer.append_flow(row).expect("a row");
+        writer.append_flows([row]).expect("a row");
     }
     let write = |name, text| directory::write_text(writer.dir(), name, text);
     write(SCENARIO_FILE, "name: 8dc\n").expect("scenario");
@@ -105,7 +105,7 @@ fn rows_outlive_a_writer_that_dies() {
     let results = results();
     let mut writer = create(results.path());
     let dir = writer.dir().to_owned();
-    writer.append_flow(&flow("ecmp")).expect("a row");
+    writer.append_flows([&flow("ecmp")]).expect("a row");
     // As if the process had been killed: no destructor runs.
     std::mem::forget(writer);
 
@@ -139,7 +139,7 @@ fn a_table_cut_anywhere_gives_its_whole_rows() {
     // Lengths of the file at which the header or a row ends.
     let mut ends = vec![0, length()];
     for row in &rows {
-        writer.append_flow(row).expect("a row");
+        writer.append_flows([row]).expect("a row");
         ends.push(length());
     }
     let whole = fs::read(&table).expect("flows");
@@ -159,7 +159,7 @@ fn damage_before_the_last_row_is_an_error_with_its_line() {
     let results = results();
     let mut writer = create(results.path());
     for policy in ["ecmp", "lcmp"] {
-        writer.append_flow(&flow(policy)).expect("a row");
+        writer.append_flows([&flow(policy)]).expect("a row");
     }
     let dir = writer.dir().to_owned();
     let table = dir.join("flows.csv");
@@ -178,7 +178,7 @@ fn refused(change: impl Fn(&str) -> String) -> (u64, String) {
     let results = results();
     let mut writer = create(results.path());
     for policy in ["ecmp", "lcmp"] {
-        writer.append_flow(&flow(policy)).expect("a row");
+        writer.append_flows([&flow(policy)]).expect("a row");
     }
     let dir = writer.dir().to_owned();
     let table = dir.join("flows.csv");
@@ -224,7 +224,7 @@ fn a_plan_that_is_no_plan_is_refused_with_its_line() {
 fn a_slowdown_that_is_no_number_is_refused() {
     let results = results();
     let mut writer = create(results.path());
-    writer.append_flow(&flow("ecmp")).expect("a row");
+    writer.append_flows([&flow("ecmp")]).expect("a row");
     let dir = writer.dir().to_owned();
     let table = dir.join("flows.csv");
     let text = fs::read_to_string(&table).expect("flows");
@@ -400,7 +400,7 @@ fn a_flow_on_two_paths_is_too_fast_below_half_its_ideal_fct() {
             slowdown: Some(slowdown),
             ..flow(policy)
         };
-        writer.append_flow(&row).expect("a row");
+        writer.append_flows([&row]).expect("a row");
         writer.finish(end()).expect("the end").1.counts.below_one
     };
     assert_eq!(too_fast("ucmp", 0, 1, 0.51), 0, "two paths");

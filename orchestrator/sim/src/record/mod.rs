@@ -1,4 +1,4 @@
-//! Records of a simulation: an observer that writes the rows of a run directory during the run.
+//! Records of a simulation: an observer that makes the rows of a run directory during the run.
 //!
 //! - `rows`: conversion of trace events to rows
 //! - `story`: the events of single flows, where repetitions of an event share one row
@@ -8,9 +8,10 @@ mod recorder;
 mod rows;
 mod story;
 
-use lab_records::{RecordsError, RunWriter};
+use lab_records::RecordsError;
 
 use self::recorder::Recorder;
+pub use self::recorder::Sink;
 use crate::{
     error::SimError,
     run::{Outcome, Progress, RunOptions},
@@ -23,24 +24,25 @@ pub enum RecordError {
     /// The plan cannot be simulated.
     #[error(transparent)]
     Sim(#[from] SimError),
-    /// The records cannot be written.
+    /// The receiver of rows failed.
     #[error(transparent)]
     Records(#[from] RecordsError),
 }
 
-/// Simulates `job` and writes its rows: a flow's row when the flow ends, and rows of unfinished flows at the end of the
-/// run. `watch` is called with the progress after each window of virtual time; if it returns false, the run stops.
+/// Simulates `job` and passes its rows to `sink` after each window of virtual time: a flow's row when the flow ends, and
+/// rows of unfinished flows at the end of the run. `watch` is called with the progress after each window; if it returns
+/// false, the run stops.
 ///
 /// # Errors
-/// Fails if the plan cannot be simulated or a row cannot be written; rows that were written before are kept.
+/// Fails if the plan cannot be simulated or `sink` fails, which ends the run.
 pub fn record(
     job: Job<'_>,
     options: &RunOptions,
-    writer: &mut RunWriter,
+    sink: Sink<'_>,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RecordError> {
     let written = simulate_with(job, options, |context, run| {
-        let mut recorder = Recorder::new(context, &options.trace_filter, writer, watch);
+        let mut recorder = Recorder::new(context, &options.trace_filter, sink, watch);
         let outcome = run(&mut recorder);
         recorder.close(&outcome).map(|()| outcome)
     });

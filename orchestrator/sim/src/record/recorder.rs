@@ -1,10 +1,10 @@
-//! Observer of a run that writes rows of records.
+//! Observer of a run that makes rows of records.
 
 use std::collections::BTreeMap;
 
 use lab_plan::HostProfile;
 use lab_recorder::RowBatch;
-use lab_records::{FlowStatus, RecordsError, RunWriter, StoryEvent, StoryRow};
+use lab_records::{FlowStatus, RecordsError, StoryEvent, StoryRow};
 
 use super::{
     rows::{End, EventRows, FlowHops},
@@ -18,25 +18,28 @@ use crate::{
     trace::{DecisionEvent, FlowEnd, Hop, PortSample, TraceEvent, TraceFilter},
 };
 
-/// Observer that writes rows at the end of each window of virtual time, so that its memory is bounded by one window's
+/// Receiver of rows during a run; see [`record`](super::record()).
+pub type Sink<'s> = &'s mut dyn FnMut(&RowBatch) -> Result<(), RecordsError>;
+
+/// Observer that passes rows on at the end of each window of virtual time, so that its memory is bounded by one window's
 /// rows and the active flows.
 pub struct Recorder<'w> {
     context: RunContext<'w>,
     filter: &'w TraceFilter,
     rows: EventRows<'w>,
-    writer: &'w mut RunWriter,
+    sink: Sink<'w>,
     watch: &'w mut dyn FnMut(Progress) -> bool,
     /// Ports on the paths of active flows, by flow index.
     hops: BTreeMap<u32, FlowHops>,
-    /// True for each flow whose row has been written, indexed by flow.
+    /// True for each flow that has a row, indexed by flow.
     has_ended: Vec<bool>,
     stories: Stories,
     /// Samples of ports in the current window; a port's row also needs the sample of its peer.
     links: Vec<PortSample>,
     totals: Vec<PortSample>,
-    /// Rows that will be written at the end of the window.
+    /// Rows that will be passed on at the end of the window.
     pending: RowBatch,
-    /// First error of the writer; no rows are written after it.
+    /// First error of the sink, which gets no rows after it.
     error: Option<RecordsError>,
 }
 
@@ -44,14 +47,14 @@ impl<'w> Recorder<'w> {
     pub fn new(
         context: RunContext<'w>,
         filter: &'w TraceFilter,
-        writer: &'w mut RunWriter,
+        sink: Sink<'w>,
         watch: &'w mut dyn FnMut(Progress) -> bool,
     ) -> Self {
         Self {
             context,
             filter,
             rows: EventRows::new(context),
-            writer,
+            sink,
             watch,
             hops: BTreeMap::new(),
             has_ended: vec![false; context.flows.len()],
@@ -63,7 +66,7 @@ impl<'w> Recorder<'w> {
         }
     }
 
-    /// Writes the rows of all unfinished flows and all pending rows.
+    /// Passes on the rows of all unfinished flows and all pending rows.
     pub fn close(mut self, outcome: &Outcome) -> Result<(), RecordsError> {
         let mut has_started = vec![false; self.context.flows.len()];
         for &flow in &outcome.unfinished {
@@ -201,7 +204,7 @@ impl<'w> Recorder<'w> {
         self.count_where_sent();
         let rows = std::mem::take(&mut self.pending);
         if self.error.is_none() {
-            self.error = rows.write(self.writer).err();
+            self.error = (self.sink)(&rows).err();
         }
     }
 }

@@ -181,8 +181,8 @@ mod tests {
                 time_ns: millis(60),
                 ..counter
             }])?;
-            writer.append_flow(&testing::flow("a", 0, Some(1.0)))?;
-            writer.append_flow(&testing::flow("a", 1, None))
+            writer.append_flows([&testing::flow("a", 0, Some(1.0))])?;
+            writer.append_flows([&testing::flow("a", 1, None)])
         });
         let run = Run::read(written.dir.path()).unwrap();
         let mut summary = questions::summary(&run);

@@ -16,14 +16,14 @@ use std::{
 
 use lab_kernel::doctor::peak_memory;
 use lab_plan::{Engine, Plan, PlanOptions};
-use lab_recorder::RunSetting;
+use lab_recorder::{RowBatch, RunSetting, Witness};
 use lab_records::{
-    Asked, Conduct, Phase, ReasonCode, Retransmissions, RunEnd, RunWriter, SimRequest, SimWork,
+    Asked, Conduct, Phase, ReasonCode, Retransmissions, RunEnd, SimRecords, SimRequest, SimWork,
     UtcTime,
 };
 use lab_sim::{
-    EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, SimTime, TraceFilter,
-    semantics::NextHopOrder,
+    EndReason, Job, Outcome as SimOutcome, RecordError, RunOptions, Samples, SimTime, Sink,
+    TraceFilter, semantics::NextHopOrder,
 };
 use lab_units::Nanos;
 use tokio_util::sync::CancellationToken;
@@ -106,13 +106,21 @@ fn prepare(
         threads: args::threads(arguments.threads),
         until: arguments.until.map(|until| emulated(&plan, until)),
         trace_filter: traced_flows(&arguments.story, &plan)?,
-        samples: arguments.samples,
+        samples: match arguments.records {
+            SimRecords::Full => Samples::Series,
+            SimRecords::Flows => Samples::Totals,
+        },
     };
     let packets = |asked| train_length::or_packets(asked, &plan);
     let train = arguments.trains.map_or(Ok(1), packets)?;
     if train > 1 && !arguments.story.is_empty() {
         return Err(Failure::usage(
             "`--trains`: `--story` records the events of single packets (hint: leave out one of the two)",
+        ));
+    }
+    if !arguments.records.is_full() && !arguments.story.is_empty() {
+        return Err(Failure::usage(
+            "`--records flows`: `--story` needs all records (hint: leave out one of the two)",
         ));
     }
     if let Some(asked) = arguments.trains {
@@ -127,6 +135,7 @@ fn prepare(
             until_ns: arguments.until,
             story: arguments.story.iter().map(ToString::to_string).collect(),
             trains: (train > 1).then_some(train),
+            records: arguments.records,
         },
     };
     Ok(Simulation {
@@ -254,10 +263,21 @@ impl Simulation {
         let provenance = provenance(scenario, plan, self.asked.clone());
         let mut records =
             run_dir::start_records(dir, (plan, plan_hash), (&setting, &provenance), now)?;
-        run_dir::write_inputs(dir, plan, &self.loaded.text, &self.loaded.files)?;
+        run_dir::write_scenario(dir, &self.loaded.text, &self.loaded.files)?;
+        if self.asked.options.records.is_full() {
+            run_dir::write_plan(dir, plan)?;
+        }
         run_dir::make_latest(dir)?;
         let mut done = Done::default();
-        let failure = self.run_all(&mut records, &stop, &mut done).err();
+        let mut witness = Witness::new(plan, &setting.engine);
+        let mut sink = |rows: &RowBatch| {
+            witness.add(rows);
+            match self.asked.options.records {
+                SimRecords::Full => rows.write(&mut records),
+                SimRecords::Flows => rows.write_flows(&mut records),
+            }
+        };
+        let failure = self.run_all(&mut sink, &stop, &mut done).err();
         let mut problems: Vec<String> = failure.iter().map(|f| f.message.clone()).collect();
         problems.extend(done.interrupted.as_deref().map(interruption));
         let end = RunEnd {
@@ -272,7 +292,7 @@ impl Simulation {
             warnings: Vec::new(),
             problems,
             is_interrupted: done.interrupted.is_some(),
-            evidence: lab_recorder::evidence(&self.plan, dir).during("read the records")?,
+            evidence: witness.evidence(records.info()),
             changes: Vec::new(),
         };
         let finished = records.finish(end).during("finish the records");
@@ -286,7 +306,7 @@ impl Simulation {
     /// Runs the jobs of all repetitions and policies until `stop` is cancelled.
     fn run_all(
         &self,
-        records: &mut RunWriter,
+        sink: Sink<'_>,
         stop: &CancellationToken,
         done: &mut Done,
     ) -> Result<(), Failure> {
@@ -297,7 +317,7 @@ impl Simulation {
             let expected = self.budget.of_repetition(job.repetition);
             meter.begin(&name, expected, &self.options);
             let since = Instant::now();
-            let outcome = lab_sim::record(job, &self.options, records, &mut |progress| {
+            let outcome = lab_sim::record(job, &self.options, sink, &mut |progress| {
                 meter.show(progress);
                 !stop.is_cancelled()
             })

@@ -7,13 +7,15 @@ use lab_plan::{
     Plan,
     model::{Link, LinkKind},
 };
-use lab_records::directory::{RUN_FILE, SCENARIO_FILE};
+use lab_records::{
+    SimRecords,
+    directory::{RUN_FILE, SCENARIO_FILE},
+};
 use lab_reports::{
     facts::RunFacts,
     sweep::{CellNetwork, CellNumbers},
 };
 use lab_scenario::SweepRecords;
-use lab_sim::Samples;
 use lab_sweep::{CellCost, Manifest, Store, SweepCell};
 use nix::sys::signal::Signal;
 
@@ -78,9 +80,9 @@ fn simulate(
         // Cells share the cores.
         threads: Some(NonZeroUsize::MIN),
         trains: manifest.trains.map(TrainsArg::from),
-        samples: match manifest.records {
-            SweepRecords::Full => Samples::Series,
-            SweepRecords::Summary | SweepRecords::Flows => Samples::Totals,
+        records: match manifest.records {
+            SweepRecords::Full => SimRecords::Full,
+            SweepRecords::Summary | SweepRecords::Flows => SimRecords::Flows,
         },
         ..SimArgs::without_report(overrides)
     };

@@ -57,7 +57,8 @@ pub struct Task {
 impl Request {
     /// Writes the plan, the scenario and its files into the run directory `dir`.
     pub fn keep_inputs(&self, dir: &Path) -> Result<(), Failure> {
-        run_dir::write_inputs(dir, &self.plan, &self.scenario, &self.files)?;
+        run_dir::write_scenario(dir, &self.scenario, &self.files)?;
+        run_dir::write_plan(dir, &self.plan)?;
         programs::keep(dir, &self.plan, &self.task.objects)
     }
 }
@@ -140,7 +141,8 @@ mod tests {
     /// Writes a plan and a guest's task into `dir`, as the host does.
     fn write(dir: &Path) -> GuestTask {
         let plan = plan();
-        run_dir::write_inputs(dir, &plan, SCENARIO, &Files::new()).unwrap();
+        run_dir::write_plan(dir, &plan).unwrap();
+        run_dir::write_scenario(dir, SCENARIO, &Files::new()).unwrap();
         let text = fs::read_to_string(dir.join(PLAN_FILE)).unwrap();
         let task = Task {
             lab: "pair".parse().unwrap(),
@@ -170,7 +172,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path());
         let other = plan().in_slot(1);
-        run_dir::write_inputs(dir.path(), &other, SCENARIO, &Files::new()).unwrap();
+        run_dir::write_plan(dir.path(), &other).unwrap();
         let failure = GuestTask::read(dir.path()).err().unwrap();
         assert!(
             failure

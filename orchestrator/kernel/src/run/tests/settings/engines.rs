@@ -8,7 +8,7 @@ use lab_plan::{
     Engine, PlanOptions,
     model::{Flow, Plan, PolicyPlan, Warning},
 };
-use lab_recorder::{RunSetting, run_info};
+use lab_recorder::{RowBatch, RunSetting, run_info};
 use lab_records::RunWriter;
 use lab_sample as sample;
 use lab_sim::{Job, RunOptions, record, semantics::NextHopOrder};
@@ -103,7 +103,8 @@ fn rows(plan: &Plan, order: Option<&NextHopOrder>) -> Result<String, String> {
                 order,
                 ..Job::new(plan, policy, repetition)
             };
-            record(job, &RunOptions::default(), &mut writer, &mut |_| true)
+            let sink = &mut |rows: &RowBatch| rows.write(&mut writer);
+            record(job, &RunOptions::default(), sink, &mut |_| true)
                 .map_err(|error| error.to_string())?;
         }
     }
