@@ -202,8 +202,8 @@ fn evidence_of_a_run_is_that_of_its_rows() {
   - ucmp: { ageing: true, alpha: 10, quantum: 10 us }
   - te: { interval: 20 ms }
 faults:
-  - { at: 1100 us, link: [dc1, dc3], down: true }
-  - { at: 30 ms, link: [dc1, dc3], up: true }
+  - { at: 100 us, link: [dc1, dc2], down: true }
+  - { at: 30 ms, link: [dc1, dc2], up: true }
 ";
     let text = DIAMOND.replace("policies: [ecmp, lcmp]\n", policies);
     let plan = plan(&text, false);
@@ -211,6 +211,7 @@ faults:
     let labels = plan.policies.iter().map(|policy| policy.label.clone());
     let info = RunInfo {
         policies: labels.collect(),
+        links: vec![sample::link("dc1", "dc2", 100, 5)],
         ..sample::info()
     };
     let mut writer = RunWriter::create_in(folder.path(), sample::now(), &info).expect("a run");
@@ -229,6 +230,7 @@ faults:
     assert_eq!(during, after);
     let of_lcmp = &during.policies[1];
     assert!(of_lcmp.failovers[0].decisions > 0, "{of_lcmp:?}");
+    assert!(of_lcmp.met.busiest.is_some(), "{of_lcmp:?}");
     let [ucmp, te] = [2, 3].map(|at: usize| &during.policies[at].mechanism);
     assert!(
         matches!(ucmp, Mechanism::FlowAgeing { rerouted: 1.., .. }),

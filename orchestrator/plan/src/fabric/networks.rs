@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_units::{Nanos, NodeId};
+use lab_units::{DcId, Nanos, NodeId};
 
 use crate::{
     faults::PlannedFault,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// States of the network during a run; a new period with a constant state (epoch) begins with each change of a link's
-/// rate or delay.
+/// rate or delay. Paths are kept for one destination at a time, so they should be asked for by destination.
 pub(crate) struct Networks {
     /// Network state of each epoch, with the emulated time at which the epoch begins; the first begins at 0.
     epochs: Vec<(Nanos, Network)>,
@@ -24,13 +24,15 @@ pub(crate) struct Networks {
     best: BTreeMap<(usize, usize), Combined>,
 }
 
-/// Network with each link's best (maximum) rate and best (minimum) delay over a range of epochs, and the paths between
-/// hosts in it.
+/// Network with each link's best (maximum) rate and best (minimum) delay over a range of epochs, and the paths to one
+/// host in it: those between all pairs would take gigabytes with hundreds of datacenters.
 struct Combined {
     network: Network,
-    /// Paths over each of the references, and all paths that they allow.
-    tables: Vec<(Paths, TablePaths)>,
-    between: BTreeMap<(NodeId, NodeId), Vec<HostPath>>,
+    references: Vec<Paths>,
+    /// Paths to the datacenter that was asked for last, over each of the references.
+    to_dc: Option<(DcId, Vec<TablePaths>)>,
+    /// Paths to the host that was asked for last, by the sending host.
+    to_host: Option<(NodeId, BTreeMap<NodeId, Vec<HostPath>>)>,
 }
 
 impl Networks {
@@ -97,24 +99,38 @@ impl Networks {
         let references = &self.references;
         let combined = self.best.entry((first, last)).or_insert_with(|| {
             let network = best_of(&epochs[first..=last]);
-            let tables = references
-                .iter()
-                .map(|paths| (paths.on(&network), TablePaths::default()));
             Combined {
-                tables: tables.collect(),
+                references: references.iter().map(|paths| paths.on(&network)).collect(),
                 network,
-                between: BTreeMap::new(),
+                to_dc: None,
+                to_host: None,
             }
         });
-        let network = &combined.network;
-        let tables = &mut combined.tables;
-        combined.between.entry((src, dst)).or_insert_with(|| {
-            let from = network.node(src).dc;
-            let to = network.node(dst).dc;
-            let best = paths::host_path(network, &tables[0].0, src, dst);
+        combined.between(src, dst)
+    }
+}
+
+impl Combined {
+    /// Returns the paths that the references' tables allow between two hosts; the path with the least delay is first.
+    fn between(&mut self, src: NodeId, dst: NodeId) -> &[HostPath] {
+        let Self {
+            network,
+            references,
+            to_dc,
+            to_host,
+        } = self;
+        let from = network.node(src).dc;
+        let to = network.node(dst).dc;
+        to_dc.take_if(|(latest, _)| *latest != to);
+        to_host.take_if(|(latest, _)| *latest != dst);
+        let new = || references.iter().map(|_| TablePaths::to(to)).collect();
+        let (_, tables) = to_dc.get_or_insert_with(|| (to, new()));
+        let (_, paths) = to_host.get_or_insert_with(|| (dst, BTreeMap::new()));
+        paths.entry(src).or_insert_with(|| {
+            let best = paths::host_path(network, &references[0], src, dst);
             let mut all = vec![best];
-            for (paths, tables) in tables {
-                let allowed = tables.between(network, paths, from, to);
+            for (paths, tables) in references.iter().zip(tables) {
+                let allowed = tables.from(network, paths, from);
                 for ports in allowed.map(|it| paths::host_path_over(network, src, dst, it)) {
                     if !all.contains(&ports) {
                         all.push(ports);

@@ -10,10 +10,12 @@ use crate::{
     paths::Paths,
 };
 
-/// Paths between DCI switches, by source and destination; a path is left out if another one is at least as fast for
-/// every transfer.
-#[derive(Default)]
-pub(crate) struct TablePaths(BTreeMap<(DcId, DcId), Vec<TablePath>>);
+/// Paths from all DCI switches to one, by source; a path is left out if another one is at least as fast for every
+/// transfer.
+pub(crate) struct TablePaths {
+    to: DcId,
+    from: BTreeMap<DcId, Vec<TablePath>>,
+}
 
 /// A path between two DCI switches, as its egress ports and links.
 #[derive(Clone, Debug)]
@@ -23,44 +25,51 @@ struct TablePath {
 }
 
 impl TablePaths {
-    /// Returns the egress ports of the DCI switches on each path from `from` to `to`.
-    pub fn between<'a>(
+    /// Creates the paths to the DCI switch of `to`, which are found when they are asked for.
+    pub const fn to(to: DcId) -> Self {
+        Self {
+            to,
+            from: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the egress ports of the DCI switches on each path from `from`.
+    pub fn from<'a>(
         &'a mut self,
         network: &Network,
         paths: &Paths,
         from: DcId,
-        to: DcId,
     ) -> impl Iterator<Item = &'a [PortId]> + 'a {
-        let found = self.find(network, paths, from, to);
+        let found = self.find(network, paths, from);
         found.iter().map(|path| path.ports.as_slice())
     }
 
-    fn find(&mut self, network: &Network, paths: &Paths, from: DcId, to: DcId) -> &[TablePath] {
-        if !self.0.contains_key(&(from, to)) {
+    fn find(&mut self, network: &Network, paths: &Paths, from: DcId) -> &[TablePath] {
+        if !self.from.contains_key(&from) {
             let mut found = Vec::new();
-            for tunnel in paths.tunnels(from, to) {
+            for tunnel in paths.tunnels(from, self.to) {
                 TablePath::over(network, tunnel.clone()).join(&mut found);
             }
             // Where there are tunnels, the switches on the way do not choose.
             let choices = if found.is_empty() {
-                paths.next_ports(from, to)
+                paths.next_ports(from, self.to)
             } else {
                 &[]
             };
             for &port in choices {
                 let next = network.neighbour(port).dc;
                 let start = TablePath::over(network, vec![port]);
-                if next == to {
+                if next == self.to {
                     start.join(&mut found);
                     continue;
                 }
-                for rest in self.find(network, paths, next, to) {
+                for rest in self.find(network, paths, next) {
                     start.followed_by(rest).join(&mut found);
                 }
             }
-            self.0.insert((from, to), found);
+            self.from.insert(from, found);
         }
-        &self.0[&(from, to)]
+        &self.from[&from]
     }
 }
 

@@ -126,12 +126,6 @@ pub(crate) fn flows(
             }
             (Engine::Sim, HostProfile::Rnic) => (1, one_message(size, draft.size)),
         };
-        let start_ns = inputs.scale.instant("traffic[].start", draft.start)?;
-        let src = draft.src;
-        let dst = draft.dst;
-        let base_rtt_ns = inputs.round_trip(networks.first(src, dst));
-        let alone = |paths: &[HostPath]| inputs.completion(paths, messages, message_bytes);
-        let ideal_fct_ns = networks.ideal((src, dst), start_ns, alone);
         flows.push(Flow {
             id: FlowId::from_index(flows.len()).expect("bounded by the limit on flows"),
             repetition: *repetition,
@@ -142,11 +136,20 @@ pub(crate) fn flows(
             size_bytes: Bytes::new(u64::from(messages) * message_bytes.get()),
             messages,
             message_bytes,
-            start_ns,
-            base_rtt_ns,
-            ideal_fct_ns,
+            start_ns: inputs.scale.instant("traffic[].start", draft.start)?,
+            base_rtt_ns: Nanos::ZERO,
+            ideal_fct_ns: Nanos::ZERO,
             is_listed: draft.is_listed,
         });
+    }
+    let mut by_destination: Vec<&mut Flow> = flows.iter_mut().collect();
+    by_destination.sort_by_key(|flow| (flow.dst, flow.src));
+    for flow in by_destination {
+        let ends = (flow.src, flow.dst);
+        let (messages, bytes) = (flow.messages, flow.message_bytes);
+        let alone = |paths: &[HostPath]| inputs.completion(paths, messages, bytes);
+        flow.base_rtt_ns = inputs.round_trip(networks.first(flow.src, flow.dst));
+        flow.ideal_fct_ns = networks.ideal(ends, flow.start_ns, alone);
     }
     Ok(flows)
 }

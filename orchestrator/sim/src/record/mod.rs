@@ -1,21 +1,28 @@
-//! Records of a simulation: an observer that makes the rows of a run directory during the run.
+//! Records of a simulation: the rows of a run directory, made during the run.
 //!
-//! - `rows`: conversion of trace events to rows
+//! - `windows`: observer that hands over the trace events of each window of virtual time
+//! - `recorder`: conversion of trace events to rows, which keeps the state of active flows
+//! - `rows`: conversion of single events
 //! - `story`: the events of single flows, where repetitions of an event share one row
-//! - `recorder`: the observer
 
 mod recorder;
 mod rows;
 mod story;
+mod windows;
+
+use std::{panic::resume_unwind, sync::mpsc::sync_channel, thread};
 
 use lab_records::RecordsError;
 
-use self::recorder::Recorder;
 pub use self::recorder::Sink;
+use self::{
+    recorder::Recorder,
+    windows::{Watch, Windows},
+};
 use crate::{
     error::SimError,
-    run::{Outcome, Progress, RunOptions},
-    simulate::{Job, simulate_with},
+    run::{Outcome, RunOptions},
+    simulate::{Job, Run, simulate_with},
 };
 
 /// Reason why a recorded simulation failed.
@@ -39,12 +46,47 @@ pub fn record(
     job: Job<'_>,
     options: &RunOptions,
     sink: Sink<'_>,
-    watch: &mut dyn FnMut(Progress) -> bool,
+    watch: Watch<'_>,
 ) -> Result<Outcome, RecordError> {
     let written = simulate_with(job, options, |context, run| {
-        let mut recorder = Recorder::new(context, &options.trace_filter, sink, watch);
-        let outcome = run(&mut recorder);
+        let mut recorder = Recorder::new(context, &options.trace_filter, sink);
+        let (recorder, outcome) = if options.threads > 1 {
+            beside(recorder, run, watch)
+        } else {
+            let outcome = run(&mut Windows::new(
+                &mut |events| recorder.window(events),
+                watch,
+            ));
+            (recorder, outcome)
+        };
         recorder.close(&outcome).map(|()| outcome)
     });
     Ok(written??)
 }
+
+/// Runs a simulation with `recorder` in a thread of its own, and returns both.
+fn beside<'w>(
+    mut recorder: Recorder<'w>,
+    run: Run<'_>,
+    watch: Watch<'_>,
+) -> (Recorder<'w>, Outcome) {
+    thread::scope(|scope| {
+        let (sender, windows) = sync_channel(MAX_WAITING);
+        let thread = scope.spawn(move || {
+            // The sender learns of a failed sink from the closed channel.
+            windows.into_iter().all(|events| recorder.window(events));
+            recorder
+        });
+        let mut hand_over = move |events| sender.send(events).is_ok();
+        let outcome = run(&mut Windows::new(&mut hand_over, watch));
+        drop(hand_over);
+        match thread.join() {
+            Ok(recorder) => (recorder, outcome),
+            Err(panic) => resume_unwind(panic),
+        }
+    })
+}
+
+/// Maximum number of windows whose events wait for the recorder's thread; then the simulation waits, so that memory is
+/// bounded.
+const MAX_WAITING: usize = 4;

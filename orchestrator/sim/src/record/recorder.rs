@@ -1,4 +1,4 @@
-//! Observer of a run that makes rows of records.
+//! Conversion of a run's trace events to rows of records.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,22 @@ use super::{
 };
 use crate::{
     partition::MAX_TIMEOUTS,
-    run::{EndReason, Observer, Outcome, Progress},
+    run::{EndReason, Outcome},
     simulate::RunContext,
     time::SimTime,
     trace::{DecisionEvent, FlowEnd, Hop, PortSample, TraceEvent, TraceFilter},
 };
 
 /// Receiver of rows during a run; see [`record`](super::record()).
-pub type Sink<'s> = &'s mut dyn FnMut(&RowBatch) -> Result<(), RecordsError>;
+pub type Sink<'s> = &'s mut (dyn FnMut(&RowBatch) -> Result<(), RecordsError> + Send);
 
-/// Observer that passes rows on at the end of each window of virtual time, so that its memory is bounded by one window's
-/// rows and the active flows.
+/// Converter of trace events to rows. It passes rows on at the end of each window of virtual time, so that its memory is
+/// bounded by one window's rows and the active flows.
 pub struct Recorder<'w> {
     context: RunContext<'w>,
     filter: &'w TraceFilter,
     rows: EventRows<'w>,
     sink: Sink<'w>,
-    watch: &'w mut dyn FnMut(Progress) -> bool,
     /// Ports on the paths of active flows, by flow index.
     hops: BTreeMap<u32, FlowHops>,
     /// True for each flow that has a row, indexed by flow.
@@ -44,18 +43,12 @@ pub struct Recorder<'w> {
 }
 
 impl<'w> Recorder<'w> {
-    pub fn new(
-        context: RunContext<'w>,
-        filter: &'w TraceFilter,
-        sink: Sink<'w>,
-        watch: &'w mut dyn FnMut(Progress) -> bool,
-    ) -> Self {
+    pub fn new(context: RunContext<'w>, filter: &'w TraceFilter, sink: Sink<'w>) -> Self {
         Self {
             context,
             filter,
             rows: EventRows::new(context),
             sink,
-            watch,
             hops: BTreeMap::new(),
             has_ended: vec![false; context.flows.len()],
             stories: Stories::default(),
@@ -64,6 +57,15 @@ impl<'w> Recorder<'w> {
             pending: RowBatch::default(),
             error: None,
         }
+    }
+
+    /// Passes on the rows of a window's events; returns false if the sink has failed.
+    pub fn window(&mut self, events: Vec<TraceEvent>) -> bool {
+        for event in events {
+            self.event(event);
+        }
+        self.flush();
+        self.error.is_none()
     }
 
     /// Passes on the rows of all unfinished flows and all pending rows.
@@ -81,6 +83,34 @@ impl<'w> Recorder<'w> {
         self.pending.story.extend(self.stories.end_all());
         self.flush();
         self.error.map_or(Ok(()), Err)
+    }
+
+    fn event(&mut self, event: TraceEvent) {
+        match event {
+            TraceEvent::FlowFinished(end) => self.end_flow(end.flow, &End::At(end.at)),
+            TraceEvent::FlowGivenUp(FlowEnd { at, flow }) => {
+                self.end_flow(flow, &self.given_up(at));
+            }
+            TraceEvent::Decision(event) => self.decided(&event),
+            TraceEvent::Split(event) => self.pending.splits.push(self.rows.split(&event)),
+            TraceEvent::LinkSample(sample) => self.links.push(sample),
+            TraceEvent::PortTotals(sample) => self.totals.push(sample),
+            TraceEvent::QueueSample(sample) => self.pending.queues.push(self.rows.queue(&sample)),
+            TraceEvent::SwitchSample(sample) => {
+                self.pending.switches.push(self.rows.switch(&sample));
+            }
+            TraceEvent::RateSample(sample) => self.pending.rates.push(self.rows.rate(&sample)),
+            TraceEvent::Pfc(signal) => self.pending.pfc.push(self.rows.pfc(&signal)),
+            TraceEvent::Hop(hop) => self.hop(hop),
+            TraceEvent::Flow(event) => {
+                let row = self.rows.story(&event);
+                let is_last = event.event == StoryEvent::Finished;
+                self.add_story(event.flow, row);
+                if is_last {
+                    self.pending.story.extend(self.stories.end(event.flow));
+                }
+            }
+        }
     }
 
     fn unfinished(&self, flow: u32, has_started: bool, outcome: &Outcome) -> End {
@@ -220,39 +250,4 @@ fn booked(context: RunContext<'_>, mut samples: Vec<PortSample>) -> Vec<PortSamp
         sample.counts.drops -= sample.counts.lost_on_wire;
     }
     samples
-}
-
-impl Observer for Recorder<'_> {
-    fn on_event(&mut self, event: TraceEvent) {
-        match event {
-            TraceEvent::FlowFinished(end) => self.end_flow(end.flow, &End::At(end.at)),
-            TraceEvent::FlowGivenUp(FlowEnd { at, flow }) => {
-                self.end_flow(flow, &self.given_up(at));
-            }
-            TraceEvent::Decision(event) => self.decided(&event),
-            TraceEvent::Split(event) => self.pending.splits.push(self.rows.split(&event)),
-            TraceEvent::LinkSample(sample) => self.links.push(sample),
-            TraceEvent::PortTotals(sample) => self.totals.push(sample),
-            TraceEvent::QueueSample(sample) => self.pending.queues.push(self.rows.queue(&sample)),
-            TraceEvent::SwitchSample(sample) => {
-                self.pending.switches.push(self.rows.switch(&sample));
-            }
-            TraceEvent::RateSample(sample) => self.pending.rates.push(self.rows.rate(&sample)),
-            TraceEvent::Pfc(signal) => self.pending.pfc.push(self.rows.pfc(&signal)),
-            TraceEvent::Hop(hop) => self.hop(hop),
-            TraceEvent::Flow(event) => {
-                let row = self.rows.story(&event);
-                let is_last = event.event == StoryEvent::Finished;
-                self.add_story(event.flow, row);
-                if is_last {
-                    self.pending.story.extend(self.stories.end(event.flow));
-                }
-            }
-        }
-    }
-
-    fn on_progress(&mut self, progress: Progress) -> bool {
-        self.flush();
-        (self.watch)(progress) && self.error.is_none()
-    }
 }
