@@ -73,6 +73,8 @@ pub struct RowMaker<'a> {
     generator: FlowGenerator<'a>,
     /// Emulated interval between queue samples; `None` if the policy does not sample queues.
     sample_interval: Option<Nanos>,
+    /// Name of the next hop through each port, see [`Plan::next_hop`].
+    next_hops: Vec<String>,
     /// Time of each switch's latest row, at the paper's scale, and the switch's number of decisions until then.
     switches: Vec<(Nanos, u64)>,
 }
@@ -251,6 +253,7 @@ impl<'a> RowMaker<'a> {
         repetition: u32,
         generator: FlowGenerator<'a>,
     ) -> Self {
+        let ports = (0..plan.ports.len()).filter_map(PortId::from_index);
         Self {
             plan,
             paper: PaperUnits::new(&plan.scale),
@@ -258,6 +261,7 @@ impl<'a> RowMaker<'a> {
             repetition,
             generator,
             sample_interval: sample_interval(plan, policy),
+            next_hops: ports.map(|port| plan.next_hop(port)).collect(),
             switches: vec![(Nanos::ZERO, 0); plan.dcs.len()],
         }
     }
@@ -354,12 +358,12 @@ impl<'a> RowMaker<'a> {
             reason: decision.trigger.reason(decision.rule).to_owned(),
             signal_age_ns: age.map(|age| self.paper.time(age)),
             stale_signals: age.map(|age| u8::from(Some(age) > self.sample_interval)),
-            candidates: ports.map(|port| self.plan.next_hop(port)).collect(),
+            candidates: ports.map(|port| self.next_hop(port)).collect(),
             c_path: List::default(),
             c_cong: List::default(),
             cost: List::default(),
             kept: List::default(),
-            chosen: decision.chosen.map(|port| self.plan.next_hop(port)),
+            chosen: decision.chosen.map(|port| self.next_hop(port)),
         };
         for score in scores {
             row.c_path.0.push(score.c_path);
@@ -381,7 +385,7 @@ impl<'a> RowMaker<'a> {
             to_dc: self.dc(split.to_dc),
             next_dcs: buckets
                 .iter()
-                .map(|&(port, _)| self.plan.next_hop(port))
+                .map(|&(port, _)| self.next_hop(port))
                 .collect(),
             buckets: buckets.iter().map(|&(_, buckets)| buckets).collect(),
         }
@@ -403,7 +407,7 @@ impl<'a> RowMaker<'a> {
             time_ns: self.paper.time(time),
             link: link.name.clone(),
             from_dc: self.dc(self.dc_of(port)),
-            to_dc: self.plan.next_hop(port),
+            to_dc: self.next_hop(port),
             tx_bytes: self.paper.size(counters.tx_bytes),
             emu_tx_bytes: counters.tx_bytes,
             rate_bps: paper_rate(&self.paper, rate, link),
@@ -450,7 +454,7 @@ impl<'a> RowMaker<'a> {
             time_ns: self.paper.time(time),
             switch: self.dc(self.dc_of(port)),
             port: self.interface(port),
-            to_dc: self.plan.next_hop(port),
+            to_dc: self.next_hop(port),
             backlog_bytes: self.paper.size(backlog),
             emu_backlog_bytes: backlog,
             queue_level: levels.queue,
@@ -541,6 +545,10 @@ impl<'a> RowMaker<'a> {
     #[must_use]
     pub fn dc(&self, dc: DcId) -> String {
         self.plan.dcs[dc.index()].name.clone()
+    }
+
+    fn next_hop(&self, port: PortId) -> String {
+        self.next_hops[port.index()].clone()
     }
 
     fn dc_of(&self, port: PortId) -> DcId {

@@ -41,6 +41,7 @@ use lab_records::StoryEvent;
 pub use self::{
     channel::{Channel, PacketBatch},
     sampling::SampleTimes,
+    setup::OwnFlows,
     timers::MAX_TIMEOUTS,
 };
 use self::{

@@ -20,25 +20,41 @@ use crate::{
     world::World,
 };
 
+/// Flows of a partition's hosts.
+#[derive(Clone, Debug, Default)]
+pub struct OwnFlows {
+    /// Flows that the hosts send, in the order of their starts.
+    sent: Vec<u32>,
+    /// Number of flows that the hosts receive.
+    received: usize,
+}
+
+impl OwnFlows {
+    /// Returns the flows of all partitions of `world`, by datacenter.
+    #[must_use]
+    pub fn of_all<S: SemanticsRules, C: CongestionControl>(world: &World<'_, S, C>) -> Vec<Self> {
+        let mut all = vec![Self::default(); world.network.dcs.len()];
+        let dc = |node: u32| world.network.nodes[node as usize].dc as usize;
+        for (id, flow) in (0u32..).zip(&world.flows) {
+            all[dc(flow.src)].sent.push(id);
+            all[dc(flow.dst)].received += 1;
+        }
+        all
+    }
+}
+
 impl<'w, S: SemanticsRules, C: CongestionControl> Partition<'w, S, C> {
-    /// Creates the partition of datacenter `dc` at time 0, with its first events scheduled.
+    /// Creates the partition of datacenter `dc`, with the flows `flows`, at time 0, with its first events scheduled.
     #[must_use]
     pub fn new(
         world: &'w World<'w, S, C>,
-        dc: u32,
+        (dc, flows): (u32, OwnFlows),
         filter: &'w TraceFilter,
         sample_times: SampleTimes,
     ) -> Self {
         let owned = &world.network.dcs[dc as usize];
         let facts = &world.network.ports[range(&owned.ports)];
         let nodes = &world.network.nodes[range(&owned.nodes)];
-        let is_here = |node: u32| world.network.nodes[node as usize].dc == dc;
-        let starts: Vec<u32> = (0u32..)
-            .zip(&world.flows)
-            .filter(|(_, flow)| is_here(flow.src))
-            .map(|(id, _)| id)
-            .collect();
-        let receiving = world.flows.iter().filter(|flow| is_here(flow.dst)).count();
         let mut partition = Self {
             world,
             dc,
@@ -59,11 +75,11 @@ impl<'w, S: SemanticsRules, C: CongestionControl> Partition<'w, S, C> {
                 .map(|_| Nic::new(S::SCHEDULER_KEEPS_QPS))
                 .collect(),
             qps: Slab::default(),
-            qp_of: vec![qp::NONE; starts.len()],
+            qp_of: vec![qp::NONE; flows.sent.len()],
             given_up: Vec::new(),
             last_finish: SimTime::ZERO,
-            receivers: vec![Receiver::default(); receiving],
-            starts,
+            receivers: vec![Receiver::default(); flows.received],
+            starts: flows.sent,
             started: 0,
             dci: Dci::new(world, dc),
             faults: partition_faults(world, dc),

@@ -24,6 +24,8 @@ use crate::{
 pub struct EventRows<'w> {
     context: RunContext<'w>,
     rows: RowMaker<'w>,
+    /// Datacenters at the two ends of each port's link, the port's own first.
+    hops: Vec<(DcId, ReachedDc)>,
 }
 
 /// Hops that a flow's data packets and its ACKs took.
@@ -56,15 +58,21 @@ impl<'w> EventRows<'w> {
             semantics: Some(plan.transport.semantics),
         };
         let policy = &plan.policies[context.job.policy].label;
-        let rows = RowMaker::new(plan, policy, context.job.repetition, generator);
-        Self { context, rows }
+        let ports = context.network.ports.iter();
+        let hops = ports.map(|port| {
+            let from = context.network.nodes[port.node as usize].dc;
+            (DcId(from), ReachedDc::through(plan, port.plan))
+        });
+        Self {
+            context,
+            rows: RowMaker::new(plan, policy, context.job.repetition, generator),
+            hops: hops.collect(),
+        }
     }
 
     /// Returns the datacenters at the two ends of a port's link, the port's own first.
     pub fn hop(&self, port: u32) -> (DcId, ReachedDc) {
-        let facts = &self.context.network.ports[port as usize];
-        let to = ReachedDc::through(self.rows.plan, self.port_id(port));
-        (self.dc_of(facts.node), to)
+        self.hops[port as usize]
     }
 
     pub fn flow(&self, flow: u32, end: &End, hops: &FlowHops) -> FlowRow {
@@ -295,10 +303,6 @@ impl<'w> EventRows<'w> {
     fn node_name(&self, node: u32) -> String {
         let node = self.context.network.nodes[node as usize].plan;
         self.rows.plan.nodes[node.index()].name.clone()
-    }
-
-    fn dc_of(&self, node: u32) -> DcId {
-        DcId(self.context.network.nodes[node as usize].dc)
     }
 }
 

@@ -11,8 +11,7 @@ use std::{
 use super::{options::RunOptions, step_results::StepResults};
 use crate::{
     cc::CongestionControl,
-    network::count,
-    partition::{PacketBatch, Partition, SampleTimes},
+    partition::{OwnFlows, PacketBatch, Partition, SampleTimes},
     semantics::SemanticsRules,
     time::SimTime,
     world::World,
@@ -85,15 +84,15 @@ pub(super) struct Shared<'w, S: SemanticsRules, C: CongestionControl> {
 
 impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
     pub fn new(world: &'w World<'w, S, C>, options: &'w RunOptions, threads: usize) -> Self {
-        let dcs = 0..count(world.network.dcs.len());
+        let flows = (0u32..).zip(OwnFlows::of_all(world));
         let sample_times = SampleTimes::new(options.samples, world);
-        let slots: Vec<_> = dcs
-            .map(|dc| {
+        let slots: Vec<_> = flows
+            .map(|(dc, flows)| {
                 let ports = &world.network.dcs[dc as usize].ports;
                 PartitionSlot {
                     partition: Mutex::new(Partition::new(
                         world,
-                        dc,
+                        (dc, flows),
                         &options.trace_filter,
                         sample_times,
                     )),
