@@ -14,9 +14,15 @@ pub(super) struct Flows {
     flows: Vec<Seen>,
     /// Index of each path, by the path's text.
     paths: BTreeMap<String, usize>,
-    /// Link directions of each path, by the path's index, each as the positions of its datacenters.
-    links: Vec<Vec<(usize, usize, Twin)>>,
+    /// Link directions of each path, by the path's index.
+    links: Vec<Box<[LinkDirection]>>,
+    /// Number of each link direction, given as the positions of its datacenters.
+    directions: BTreeMap<(usize, usize, Twin), LinkDirection>,
 }
+
+/// Number of a link direction. A run may have millions of flows and paths, so this and an index of a flow are as small as
+/// they can be.
+type LinkDirection = u32;
 
 /// Flow that started, with its end time and path.
 struct Seen {
@@ -40,10 +46,11 @@ impl Flows {
                 return known;
             }
             let steps = path.steps(dcs).unwrap_or_default();
-            let pairs = steps.windows(2);
-            let links = pairs.map(|pair| {
+            let links = steps.windows(2).map(|pair| {
                 let [(from, _), (to, twin)] = [pair[0], pair[1]];
-                (from, to, twin)
+                let new = LinkDirection::try_from(self.directions.len());
+                let new = new.expect("fewer link directions than 2^32");
+                *self.directions.entry((from, to, twin)).or_insert(new)
             });
             self.links.push(links.collect());
             self.paths
@@ -68,26 +75,32 @@ impl Flows {
     /// Returns the number of flows with known paths, and how many of these flows shared a link direction with another
     /// flow while both flows were active; `ends` gives each repetition's end.
     pub fn overlapping(&self, ends: &RepetitionEnds) -> (u64, u64) {
-        let mut by_link: BTreeMap<_, Vec<FlowSpan>> = BTreeMap::new();
+        let mut by_link: BTreeMap<(u32, LinkDirection), Vec<u32>> = BTreeMap::new();
         let mut known = 0;
-        for (index, flow) in self.flows.iter().enumerate() {
+        for (index, flow) in (0u32..).zip(&self.flows) {
             let Some(path) = flow.path else {
                 continue;
             };
-            let end = flow.end_by(ends);
             known += 1;
             for &link in &self.links[path] {
-                let spans = by_link.entry((flow.repetition, link)).or_default();
-                spans.push(FlowSpan {
-                    start: flow.start,
-                    end,
-                    index,
-                });
+                by_link
+                    .entry((flow.repetition, link))
+                    .or_default()
+                    .push(index);
             }
         }
+        let span = |index: u32| {
+            let flow = &self.flows[index as usize];
+            FlowSpan {
+                start: flow.start,
+                end: flow.end_by(ends),
+                index: index as usize,
+            }
+        };
         let mut overlaps = vec![false; self.flows.len()];
-        for spans in by_link.values_mut() {
-            mark_overlaps(spans, &mut overlaps);
+        for flows in by_link.into_values() {
+            let mut spans: Vec<FlowSpan> = flows.into_iter().map(span).collect();
+            mark_overlaps(&mut spans, &mut overlaps);
         }
         let overlapping = overlaps.into_iter().filter(|&overlaps| overlaps);
         (known, count(overlapping.count()))
