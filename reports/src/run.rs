@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_records::{CertifiedRow, DirectionUse, FaultInfo, RunEnd, RunInfo, UtcTime, Verdict};
+use lab_records::{
+    CertifiedRow, DirectionUse, FaultInfo, RunEnd, RunInfo, SimRecords, UtcTime, Verdict,
+};
 use lab_units::Nanos;
 
 use crate::{
@@ -109,6 +111,12 @@ impl Run {
             pauses,
             rates,
         })
+    }
+
+    /// Returns true if the run kept no rows other than those of flows and their paths.
+    pub fn has_only_flows(&self) -> bool {
+        let asked = self.info.provenance.asked.as_ref();
+        asked.is_some_and(|asked| asked.options.records == SimRecords::Flows)
     }
 
     /// Returns the faults that occurred before the latest end of any policy's first repetition.

@@ -135,6 +135,9 @@ impl Draw<'_> {
 
     /// Plots the utilisation of the busiest link directions over time.
     pub fn links_over_time(&self) -> Plotted {
+        if self.run.has_only_flows() {
+            return Ok(None);
+        }
         let utilisation = series::utilisation(self.run);
         let (shown, left_out) = largest_of(utilisation.series, |one| one.busy);
         let figure = Strips {
@@ -155,6 +158,9 @@ impl Draw<'_> {
 
     /// Plots the egress queues over time, for the link directions with the longest queues.
     pub fn queues_over_time(&self) -> Plotted {
+        if self.run.has_only_flows() {
+            return Ok(None);
+        }
         let queues = series::queues(self.run);
         let megabytes = queues.series.into_iter().map(|one| one.per(1e6));
         let (shown, left_out) = largest_of(megabytes.collect(), Series::max);
@@ -238,7 +244,7 @@ impl Draw<'_> {
     /// Plots the rates at which the switches next to faulty links sent, shortly before and after the faults; `None`
     /// without faults.
     pub fn around_faults(&self) -> Plotted {
-        if self.run.faults().next().is_none() {
+        if self.run.faults().next().is_none() || self.run.has_only_flows() {
             return Ok(None);
         }
         let series = &self.run.around_faults;

@@ -181,7 +181,7 @@
       const [middle, half] = [(span[0] + span[1]) / 2, (span[1] - span[0]) / 2];
       zoom(middle + shift * half - half * factor, middle + shift * half + half * factor);
     };
-    $('controls').append(...policies, make('span', { class: 'gap' }), data.directions.length ? select : null,
+    $('controls').append(...policies, make('span', { class: 'gap' }), ...(data.directions.length ? [select] : []),
       button('◂', 'earlier', by(1, -0.5)), button('▸', 'later', by(1, 0.5)), button('+', 'zoom in', by(0.5, 0)), button('−', 'zoom out', by(2, 0)),
       button('arrivals', 'while flows start', () => zoom(0, data.last * 1.05)), button('all', 'the whole repetition', () => zoom(0, end)));
   };

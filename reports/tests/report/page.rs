@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_records::{DcPath, FaultInfo, FlowRow, Grade, LinkChange, directory::FORMAT_VERSION};
+use lab_records::{
+    Asked, DcPath, FaultInfo, FlowRow, Grade, LinkChange, SimRecords, SimRequest,
+    directory::FORMAT_VERSION,
+};
 use lab_reports::{Report, render};
 use lab_units::Nanos;
 
@@ -116,6 +119,44 @@ fn a_run_without_rows_has_a_report() {
             html.contains(&html::escape(sentence)) || text.contains(sentence),
             "{sentence}"
         );
+    }
+}
+
+/// The page has neither figures without data nor claims about what was not recorded.
+#[test]
+fn a_run_that_kept_only_flows_says_so_instead_of_empty_figures() {
+    let mut run = thirteen::run(3_000);
+    run.links.clear();
+    run.queues.clear();
+    run.decisions.clear();
+    run.info.provenance.asked = Some(Asked {
+        load: None,
+        options: SimRequest {
+            records: SimRecords::Flows,
+            ..SimRequest::default()
+        },
+    });
+    let (report, html) = report(&run.write("only-flows"));
+    let text = html::text(&html);
+    assert!(text.contains("The run kept the rows of flows alone (`--records flows`)"));
+    for figure in [
+        "link-utilisation",
+        "links-over-time",
+        "queues-over-time",
+        "around-faults",
+    ] {
+        let is_drawn = report.figures.iter().any(|path| {
+            let name = path.file_stem().unwrap_or_default();
+            name == figure
+        });
+        assert!(!is_drawn, "{figure}");
+    }
+    for sentence in [
+        "no link was measured",
+        "No link counters",
+        "no queue was sampled",
+    ] {
+        assert!(!html.contains(sentence), "{sentence}");
     }
 }
 
