@@ -200,6 +200,33 @@ fn a_run_without_a_report_has_a_verdict_and_can_get_the_report_later() {
 }
 
 #[test]
+fn a_run_that_keeps_only_flows_has_the_evidence_of_all_rows() {
+    let bench = Bench::new();
+    let full = bench.sim_smoke(&["--no-report"], 0);
+    for threads in ["1", "2"] {
+        let arguments = ["--no-report", "--records", "flows", "--threads", threads];
+        let flows = bench.sim_smoke(&arguments, 0);
+        assert!(flows.text("flows.csv") == full.text("flows.csv"));
+        for key in ["evidence", "retransmissions"] {
+            let [of_flows, of_full] =
+                [&flows, &full].map(|run| run.json()["outcome"]["end"][key].clone());
+            assert_eq!(of_flows, of_full, "{key}");
+            assert!(of_flows.is_object(), "{key}");
+        }
+        assert!(!flows.0.join("plan.json").exists());
+        for table in ["links.csv", "queues.csv", "decisions.csv"] {
+            assert_eq!(
+                flows.text(table).lines().count(),
+                1,
+                "the header of {table}"
+            );
+        }
+        let bundle = bench.expect_exit(&["bundle", flows.0.to_str().unwrap()], 2);
+        assert!(bundle.stderr.contains("has no `plan.json`"), "{bundle:?}");
+    }
+}
+
+#[test]
 fn a_run_of_trains_says_so_and_is_the_same_on_any_number_of_threads() {
     let bench = Bench::new();
     let run = bench.sim_smoke(&["--trains=16", "--threads", "1"], 0);
@@ -300,6 +327,14 @@ fn arguments_that_cannot_be_simulated_are_usage_errors() {
         (
             &["sim", smoke, "--trains", "--scaled"],
             "`--scaled` simulates SoftRoCE",
+        ),
+        (
+            &["sim", smoke, "--records", "flows", "--story", "0"],
+            "`--story` needs all records",
+        ),
+        (
+            &["sim", smoke, "--records", "none"],
+            "[possible values: full, flows]",
         ),
         (&["sim", smoke, "--artifact", "a", "b"], "--artifact"),
         (&["sim", smoke, "--routes", "r.csv"], "--routes"),
