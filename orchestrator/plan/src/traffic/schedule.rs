@@ -145,11 +145,11 @@ pub(crate) fn flows(
     let mut by_destination: Vec<&mut Flow> = flows.iter_mut().collect();
     by_destination.sort_by_key(|flow| (flow.dst, flow.src));
     for flow in by_destination {
-        let ends = (flow.src, flow.dst);
-        let (messages, bytes) = (flow.messages, flow.message_bytes);
-        let alone = |paths: &[HostPath]| inputs.completion(paths, messages, bytes);
+        let alone =
+            |paths: &[HostPath]| inputs.completion(paths, flow.messages, flow.message_bytes);
+        let ideal = networks.ideal((flow.src, flow.dst), flow.start_ns, alone);
         flow.base_rtt_ns = inputs.round_trip(networks.first(flow.src, flow.dst));
-        flow.ideal_fct_ns = networks.ideal(ends, flow.start_ns, alone);
+        flow.ideal_fct_ns = ideal;
     }
     Ok(flows)
 }

@@ -48,9 +48,9 @@ impl Flows {
             let steps = path.steps(dcs).unwrap_or_default();
             let links = steps.windows(2).map(|pair| {
                 let [(from, _), (to, twin)] = [pair[0], pair[1]];
-                let new = LinkDirection::try_from(self.directions.len());
-                let new = new.expect("fewer link directions than 2^32");
-                *self.directions.entry((from, to, twin)).or_insert(new)
+                let next = LinkDirection::try_from(self.directions.len());
+                let number = self.directions.entry((from, to, twin));
+                *number.or_insert(next.expect("fewer link directions than 2^32"))
             });
             self.links.push(links.collect());
             self.paths

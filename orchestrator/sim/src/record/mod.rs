@@ -17,7 +17,7 @@ use lab_records::RecordsError;
 pub use self::recorder::Sink;
 use self::{
     recorder::Recorder,
-    windows::{Watch, Windows},
+    windows::{ProgressWatch, Windows},
 };
 use crate::{
     error::SimError,
@@ -36,9 +36,9 @@ pub enum RecordError {
     Records(#[from] RecordsError),
 }
 
-/// Simulates `job` and passes its rows to `sink` after each window of virtual time: a flow's row when the flow ends, and
-/// rows of unfinished flows at the end of the run. `watch` is called with the progress after each window; if it returns
-/// false, the run stops.
+/// Simulates `job` and passes its rows to `sink` after each window in virtual time: a flow's row when the flow ends, or
+/// with the last window if it does not. `watch` is called with the progress after each window; if it returns false, the
+/// run stops.
 ///
 /// # Errors
 /// Fails if the plan cannot be simulated or `sink` fails, which ends the run.
@@ -46,7 +46,7 @@ pub fn record(
     job: Job<'_>,
     options: &RunOptions,
     sink: Sink<'_>,
-    watch: Watch<'_>,
+    watch: ProgressWatch<'_>,
 ) -> Result<Outcome, RecordError> {
     let written = simulate_with(job, options, |context, run| {
         let mut recorder = Recorder::new(context, &options.trace_filter, sink);
@@ -68,7 +68,7 @@ pub fn record(
 fn beside<'w>(
     mut recorder: Recorder<'w>,
     run: Run<'_>,
-    watch: Watch<'_>,
+    watch: ProgressWatch<'_>,
 ) -> (Recorder<'w>, Outcome) {
     thread::scope(|scope| {
         let (sender, windows) = sync_channel(MAX_WAITING);

@@ -6,20 +6,20 @@ use crate::{
 };
 
 /// Receiver of the progress after each window of virtual time; returns false to stop the run.
-pub type Watch<'o> = &'o mut dyn FnMut(Progress) -> bool;
+pub type ProgressWatch<'o> = &'o mut dyn FnMut(Progress) -> bool;
 
 /// Receiver of the trace events of a window; returns false if it needs no more.
 type HandOver<'o> = &'o mut dyn FnMut(Vec<TraceEvent>) -> bool;
 
-/// Collector of the trace events of each window of virtual time.
+/// Observer that collects trace events until their window in virtual time ends.
 pub struct Windows<'o> {
     events: Vec<TraceEvent>,
     hand_over: HandOver<'o>,
-    watch: Watch<'o>,
+    watch: ProgressWatch<'o>,
 }
 
 impl<'o> Windows<'o> {
-    pub const fn new(hand_over: HandOver<'o>, watch: Watch<'o>) -> Self {
+    pub const fn new(hand_over: HandOver<'o>, watch: ProgressWatch<'o>) -> Self {
         Self {
             events: Vec::new(),
             hand_over,
