@@ -113,8 +113,8 @@ impl Run {
         })
     }
 
-    /// Returns true if the run kept no rows other than those of flows and their paths.
-    pub fn has_only_flows(&self) -> bool {
+    /// Returns true if the run kept flows and totals, but neither decisions nor samples over time.
+    pub fn has_only_totals(&self) -> bool {
         let asked = self.info.provenance.asked.as_ref();
         asked.is_some_and(|asked| asked.options.records == SimRecords::Flows)
     }

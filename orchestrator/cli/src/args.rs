@@ -929,8 +929,8 @@ pub struct SimArgs {
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     pub story: Vec<StoryArg>,
     /// Records to keep
-    #[arg(long, value_name = "KIND", default_value = "full", value_parser = sim_records())]
-    pub records: SimRecords,
+    #[arg(long, value_name = "KIND", value_enum, default_value_t)]
+    pub records: SimRecordsArg,
 }
 
 impl SimArgs {
@@ -948,7 +948,7 @@ impl SimArgs {
             trains: None,
             no_report: true,
             story: Vec::new(),
-            records: SimRecords::Full,
+            records: SimRecordsArg::Full,
         }
     }
 
@@ -967,7 +967,7 @@ impl SimArgs {
             scaled: sim.is_scaled,
             trains: trains.map_err(|error| format!("`trains`: {error}"))?,
             story: story.map_err(|error| format!("`story`: {error}"))?,
-            records: sim.records,
+            records: sim.records.into(),
             ..Self::without_report(scenario.overrides)
         })
     }
@@ -1017,18 +1017,32 @@ fn trainer() -> impl TypedValueParser<Value = Trainer> {
     .try_map(|word| word.parse())
 }
 
-/// Returns the parser of the kinds of a simulation's records, with help for each kind.
-fn sim_records() -> impl TypedValueParser<Value = SimRecords> {
-    const FLOWS: &str = "flows";
-    PossibleValuesParser::new([
-        PossibleValue::new("full").help("The plan and all rows"),
-        PossibleValue::new(FLOWS)
-            .help("Rows of flows, and the evidence from all others: for millions of flows"),
-    ])
-    .map(|word| match word.as_str() {
-        FLOWS => SimRecords::Flows,
-        _ => SimRecords::Full,
-    })
+/// Records that `sim` keeps.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub enum SimRecordsArg {
+    /// The plan and all rows, which `bundle` needs
+    #[default]
+    Full,
+    /// Flows, their paths, totals of links, and the evidence: for runs with millions of flows
+    Flows,
+}
+
+impl From<SimRecordsArg> for SimRecords {
+    fn from(kind: SimRecordsArg) -> Self {
+        match kind {
+            SimRecordsArg::Full => Self::Full,
+            SimRecordsArg::Flows => Self::Flows,
+        }
+    }
+}
+
+impl From<SimRecords> for SimRecordsArg {
+    fn from(kind: SimRecords) -> Self {
+        match kind {
+            SimRecords::Full => Self::Full,
+            SimRecords::Flows => Self::Flows,
+        }
+    }
 }
 
 /// Arguments of `import`.
@@ -1337,8 +1351,8 @@ pub struct SweepArgs {
     /// Simulate up to N packets of a flow as one event, as in `sim`
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
     pub trains: Option<TrainsArg>,
-    /// Keep beside each cell's results: nothing (`summary`, the default), the rows of its flows (`flows`), or its run
-    /// directory with a report (`full`)
+    /// Keep beside each cell's results: nothing (`summary`, the default), its flows and totals of links (`flows`), or
+    /// its run directory with a report (`full`)
     #[arg(long, value_enum, value_name = "KIND")]
     pub records: Option<RecordsArg>,
     /// Maximum number of cells at a time [default: one per core]; on Slurm, of each array's tasks

@@ -199,30 +199,33 @@ fn a_run_without_a_report_has_a_verdict_and_can_get_the_report_later() {
     assert_eq!(json["reasons"], serde_json::json!([]));
 }
 
+/// The second run ends before the last flow's start, which is at 5 ms.
 #[test]
 fn a_run_that_keeps_only_flows_has_the_evidence_of_all_rows() {
     let bench = Bench::new();
-    let full = bench.sim_smoke(&["--no-report"], 0);
-    for threads in ["1", "2"] {
-        let arguments = ["--no-report", "--records", "flows", "--threads", threads];
-        let flows = bench.sim_smoke(&arguments, 0);
-        assert!(flows.text("flows.csv") == full.text("flows.csv"));
-        for key in ["evidence", "retransmissions"] {
-            let [of_flows, of_full] =
-                [&flows, &full].map(|run| run.json()["outcome"]["end"][key].clone());
-            assert_eq!(of_flows, of_full, "{key}");
-            assert!(of_flows.is_object(), "{key}");
+    for (until, exit) in [(&[][..], 0), (&["--until", "1 ms"], 4)] {
+        let simulate =
+            |more: &[&str]| bench.sim_smoke(&[until, &["--no-report"], more].concat(), exit);
+        let full = simulate(&[]);
+        for threads in ["1", "2"] {
+            let flows = simulate(&["--records", "flows", "--threads", threads]);
+            assert!(flows.text("flows.csv") == full.text("flows.csv"));
+            for key in ["evidence", "retransmissions"] {
+                let end = |run: &Run| run.json()["outcome"]["end"][key].clone();
+                assert_eq!(end(&flows), end(&full), "{key}");
+                assert!(end(&full).is_object(), "{key}");
+            }
+            assert!(!flows.0.join("plan.json").exists());
+            for table in ["queues.csv", "decisions.csv"] {
+                assert_eq!(
+                    flows.text(table).lines().count(),
+                    1,
+                    "the header of {table}"
+                );
+            }
+            let bundle = bench.expect_exit(&["bundle", flows.0.to_str().unwrap()], 2);
+            assert!(bundle.stderr.contains("has no `plan.json`"), "{bundle:?}");
         }
-        assert!(!flows.0.join("plan.json").exists());
-        for table in ["links.csv", "queues.csv", "decisions.csv"] {
-            assert_eq!(
-                flows.text(table).lines().count(),
-                1,
-                "the header of {table}"
-            );
-        }
-        let bundle = bench.expect_exit(&["bundle", flows.0.to_str().unwrap()], 2);
-        assert!(bundle.stderr.contains("has no `plan.json`"), "{bundle:?}");
     }
 }
 

@@ -115,13 +115,22 @@ fn a_sweep_keeps_of_its_cells_what_records_ask_for() {
     let out = sweep(folder.path(), &flows);
     let again = "2 of these run again, for the records asked for";
     assert!(out.stderr.contains(again), "{out:?}");
-    let files = ["flows.csv", "run.json", "scenario.yaml"];
+    let files = [
+        "decisions.csv",
+        "flows.csv",
+        "inputs.json",
+        "links.csv",
+        "ports.csv",
+        "queues.csv",
+        "run.json",
+        "scenario.yaml",
+    ];
     assert_eq!(kept(), files.map(|file| [file; 2]).concat());
     let full = [&axes[..], &["--records", "full"]].concat();
     let out = sweep(folder.path(), &full);
     let again = "2 of these run again, for the records asked for";
     assert!(out.stderr.contains(again), "{out:?}");
-    assert!(kept().contains(&"links.csv".to_owned()), "{:?}", kept());
+    assert!(kept().contains(&"plan.json".to_owned()), "{:?}", kept());
     let page = fs::read_to_string(folder.path().join("sweep-pair/sweep.html")).unwrap();
     for identity in first.keys() {
         let report = format!("runs/{}/report.html", identity.trim_end_matches(".json"));

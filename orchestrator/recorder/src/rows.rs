@@ -41,9 +41,7 @@ impl RowBatch {
     /// If a table cannot be written.
     pub fn write(&self, writer: &mut RunWriter) -> Result<(), RecordsError> {
         writer.append(&self.decisions)?;
-        writer.append(&self.links)?;
         writer.append(&self.pfc)?;
-        writer.append(&self.ports)?;
         writer.append(&self.queues)?;
         writer.append(&self.rates)?;
         writer.append(&self.splits)?;
@@ -52,11 +50,14 @@ impl RowBatch {
         self.write_flows(writer)
     }
 
-    /// Appends the rows of flows, and of their paths, to their tables in the run directory.
+    /// Appends the rows of flows and their paths, and the counters of links and ports, to their tables in the run
+    /// directory.
     ///
     /// # Errors
     /// If a table cannot be written.
     pub fn write_flows(&self, writer: &mut RunWriter) -> Result<(), RecordsError> {
+        writer.append(&self.links)?;
+        writer.append(&self.ports)?;
         writer.append_paths(&self.paths)?;
         writer.append_flows(&self.flows)
     }

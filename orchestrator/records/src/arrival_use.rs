@@ -56,9 +56,13 @@ impl ArrivalUse {
         let of_direction = self.counters.entry(direction.map(str::to_owned));
         let counters = of_direction.or_default().entry(repetition).or_default();
         let latest = counters.last().map_or(Nanos::ZERO, |counter| counter.time);
-        if time > latest {
-            counters.push(Counter { time, bytes });
+        if time <= latest {
+            return;
         }
+        // Once there is a later sample, one before a flow's start cannot end the measured time.
+        let last_start = self.last_starts.get(&repetition);
+        counters.pop_if(|counter| last_start.is_some_and(|&start| counter.time < start));
+        counters.push(Counter { time, bytes });
     }
 
     /// Returns the sample at the end of the measured time of `repetition`; `None` without a flow or a sample.

@@ -21,7 +21,7 @@ pub struct RunInfo {
     pub description: String,
     /// SHA-256 of the scenario's text and of every file that it names, in hexadecimal.
     pub scenario_hash: String,
-    /// SHA-256 of `plan.json`, in hexadecimal.
+    /// SHA-256 of the plan's text, which `plan.json` has if it was kept, in hexadecimal.
     pub plan_hash: String,
     /// Version of lcmp-lab.
     pub tool_version: String,

@@ -20,14 +20,15 @@ pub struct SimRequest {
     pub records: SimRecords,
 }
 
-/// Records that a simulation keeps; `run.json` has the evidence from all of them.
+/// Records that a simulation keeps; `run.json` has the evidence from all rows, kept or not.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SimRecords {
     /// The plan and all rows.
     #[default]
     Full,
-    /// The rows of flows and of their paths.
+    /// Flows and their paths, and two samples of each link's counters, after the last flow's start and at the end. Ports
+    /// have the second alone.
     Flows,
 }
 

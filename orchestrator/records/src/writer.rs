@@ -213,11 +213,15 @@ impl TableWriter {
         &mut self,
         rows: impl IntoIterator<Item = &'r R>,
     ) -> Result<(), RecordsError> {
+        let before = self.count;
         for row in rows {
             self.csv
                 .serialize(row)
                 .map_err(|source| self.write_error(source))?;
             self.count += 1;
+        }
+        if self.count == before {
+            return Ok(());
         }
         self.flush()
     }

@@ -46,7 +46,7 @@ pub enum SweepRecords {
     /// Nothing.
     #[default]
     Summary,
-    /// The rows of its flows.
+    /// Its flows, their paths, and totals of links.
     Flows,
     /// Its run directory, with a report.
     Full,

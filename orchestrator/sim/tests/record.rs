@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use lab_plan::{Engine, Plan, PlanOptions};
-use lab_recorder::{RowBatch, Witness};
+use lab_recorder::{RowBatch, RunSetting, Witness, run_info};
 use lab_records::{
     DecisionRow, FlowRow, FlowStatus, LinkRow, Mechanism, PathRow, QueueRow, RateRow, Row, RunDir,
     RunInfo, RunWriter, StoryEvent, StoryRow, SwitchRow,
@@ -41,13 +41,13 @@ fn plan(text: &str, is_scaled: bool) -> Plan {
     lab_plan::resolve(&scenario, text, &lab_scenario::Files::new(), &options).expect("a plan")
 }
 
+fn info(plan: &Plan) -> RunInfo {
+    let setting = RunSetting::simulated(plan, 1, None, String::new());
+    run_info(plan, "", &setting)
+}
+
 fn run(dir: &Path, plan: &Plan, options: &RunOptions) -> Vec<Outcome> {
-    let labels = plan.policies.iter().map(|policy| policy.label.clone());
-    let info = RunInfo {
-        policies: labels.collect(),
-        ..sample::info()
-    };
-    let mut writer = RunWriter::create_in(dir, sample::now(), &info).expect("a run");
+    let mut writer = RunWriter::create_in(dir, sample::now(), &info(plan)).expect("a run");
     let outcomes = (0..plan.policies.len())
         .map(|policy| {
             let job = Job::new(plan, policy, 0);
@@ -208,12 +208,7 @@ faults:
     let text = DIAMOND.replace("policies: [ecmp, lcmp]\n", policies);
     let plan = plan(&text, false);
     let folder = tempfile::tempdir().expect("a folder");
-    let labels = plan.policies.iter().map(|policy| policy.label.clone());
-    let info = RunInfo {
-        policies: labels.collect(),
-        links: vec![sample::link("dc1", "dc2", 100, 5)],
-        ..sample::info()
-    };
+    let info = info(&plan);
     let mut writer = RunWriter::create_in(folder.path(), sample::now(), &info).expect("a run");
     let mut witness = Witness::new(&plan, &info.engine);
     for policy in 0..plan.policies.len() {
@@ -481,10 +476,11 @@ policies: [ecmp, lcmp]
 "
     );
     let plan = plan(&text, false);
-    let record = |samples: Samples| {
+    let record = |samples: Samples, until: Option<SimTime>| {
         let folder = tempfile::tempdir().expect("a folder");
         let options = RunOptions {
             samples,
+            until,
             ..RunOptions::default()
         };
         run(folder.path(), &plan, &options);
@@ -493,9 +489,16 @@ policies: [ecmp, lcmp]
         let queues = rows::<QueueRow>(folder.path()).len();
         (evidence, links, queues)
     };
-    let (series, all, sampled) = record(Samples::Series);
-    let (totals, few, none) = record(Samples::Totals);
+    let (series, all, sampled) = record(Samples::Series, None);
+    let (totals, few, none) = record(Samples::Totals, None);
     assert_eq!(totals, series);
+    assert!(totals.policies.iter().all(|it| it.met.busiest.is_some()));
+    // The last flow starts after this end.
+    let until = Some(SimTime::from_micros(3_500));
+    assert_eq!(
+        record(Samples::Totals, until).0,
+        record(Samples::Series, until).0
+    );
     // The first sample after the last start, and the last one, which is taken at the end of a window of virtual time. Two
     // samples of eight link directions, for each of two policies.
     let counts = |links: &[LinkRow], is_needed: &dyn Fn(&LinkRow, Nanos) -> bool| {

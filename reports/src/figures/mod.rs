@@ -324,9 +324,6 @@ impl Draw<'_> {
     }
 
     pub fn utilisation(&self) -> Plotted {
-        if self.run.has_only_flows() {
-            return Ok(None);
-        }
         let uses = &self.run.arrival_uses;
         let share = |link: &LinkInfo, policy: &str| {
             let of = uses

@@ -27,7 +27,7 @@ impl Extent {
         self.0[policy].arrivals.flow(flow);
     }
 
-    /// Reads the links' counters over time; all flows must have been added before.
+    /// Reads the links' counters over time.
     pub fn read_counters(&mut self, run: &RunFacts) -> Result<(), ReportError> {
         let policies = &run.info().policies;
         run.visit_batches::<LinkRow, ReportError>(&COLUMNS, |batch| {

@@ -42,7 +42,7 @@ pub fn bundle(arguments: &BundleArgs, global: &Global) -> Outcome {
     let records = RunDir::open(&run).map_err(|error| Failure::records(&error))?;
     if !run.join(PLAN_FILE).exists() {
         return Err(Failure::usage(format_args!(
-            "`{}` has no `{PLAN_FILE}`, which `verify` needs (hint: run its `scenario.yaml` again)",
+            "`{}` has no `{PLAN_FILE}`, which `verify` needs (hint: simulate again without `--records flows`)",
             arguments.run.display()
         )));
     }

@@ -20,8 +20,7 @@ pub(super) struct Flows {
     directions: BTreeMap<(usize, usize, Twin), LinkDirection>,
 }
 
-/// Number of a link direction. A run may have millions of flows and paths, so this and an index of a flow are as small as
-/// they can be.
+/// Number of a link direction; 32 bits, because millions of paths have several each.
 type LinkDirection = u32;
 
 /// Flow that started, with its end time and path.

@@ -74,8 +74,9 @@ pub fn evidence(plan: &Plan, run: &Path) -> Result<Evidence, RecordsError> {
     Ok(witness.evidence(run.info()))
 }
 
-/// Collector of a run's evidence, row by row. Rows of one table must be added in order of time, and a
-/// traffic-engineering split before the decisions that follow it; otherwise, the order of tables does not matter.
+/// Collector of a run's evidence, row by row. Of one policy and repetition, rows of a table must be added in order of
+/// time, and a traffic-engineering split before the decisions that follow it; otherwise, the order of tables does not
+/// matter.
 pub struct Witness<'a> {
     plan: &'a Plan,
     /// Names of the datacenters, in the plan's order.

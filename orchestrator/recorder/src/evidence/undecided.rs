@@ -12,9 +12,9 @@ use super::share::count;
 /// in any order.
 #[derive(Default)]
 pub(super) struct Undecided {
-    /// Repetition and id of each finished flow without a decision so far.
+    /// Repetition and id of each finished flow without a decision.
     flows: BTreeSet<(u32, u32)>,
-    /// Repetition and id of each flow with a decision that has not been added so far.
+    /// Repetition and id of each flow that had a decision before its row, or one more after it.
     decided: BTreeSet<(u32, u32)>,
 }
 

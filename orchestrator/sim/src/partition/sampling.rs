@@ -27,17 +27,19 @@ pub enum SampleTimes {
 }
 
 impl SampleTimes {
-    /// Returns the times for a run of `world` that takes `samples`.
+    /// Returns the times for a run of `world` until `until` that takes `samples`.
     pub fn new<S: SemanticsRules, C: CongestionControl>(
         samples: Samples,
+        until: SimTime,
         world: &World<'_, S, C>,
     ) -> Self {
         match samples {
             Samples::Series => Self::Series,
             Samples::Totals => {
                 let interval = SimTime::from(world.plan.measure.links_ns).picos();
-                let starts = world.flows.iter().map(|flow| flow.start.picos());
-                let intervals = starts.max().unwrap_or(0).div_ceil(interval).max(1);
+                let starts = world.flows.iter().map(|flow| flow.start);
+                let last = starts.filter(|&start| start < until).max();
+                let intervals = last.map_or(1, |last| last.picos().div_ceil(interval).max(1));
                 Self::At(SimTime::from_picos(interval.saturating_mul(intervals)))
             }
         }

@@ -51,7 +51,7 @@ pub fn record(
     let written = simulate_with(job, options, |context, run| {
         let mut recorder = Recorder::new(context, &options.trace_filter, sink);
         let (recorder, outcome) = if options.threads > 1 {
-            beside(recorder, run, watch)
+            with_thread(recorder, run, watch)
         } else {
             let outcome = run(&mut Windows::new(
                 &mut |events| recorder.window(events),
@@ -65,7 +65,7 @@ pub fn record(
 }
 
 /// Runs a simulation with `recorder` in a thread of its own, and returns both.
-fn beside<'w>(
+fn with_thread<'w>(
     mut recorder: Recorder<'w>,
     run: Run<'_>,
     watch: ProgressWatch<'_>,

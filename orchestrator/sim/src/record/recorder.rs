@@ -21,8 +21,8 @@ use crate::{
 /// Receiver of rows during a run; see [`record`](super::record()).
 pub type Sink<'s> = &'s mut (dyn FnMut(&RowBatch) -> Result<(), RecordsError> + Send);
 
-/// Converter of trace events to rows. It passes rows on at the end of each window of virtual time, so that its memory is
-/// bounded by one window's rows and the active flows.
+/// Converter of trace events to rows. It passes rows on window by window, so that its memory is bounded by one window's
+/// rows and the active flows.
 pub struct Recorder<'w> {
     context: RunContext<'w>,
     filter: &'w TraceFilter,

@@ -34,7 +34,8 @@ impl Observer for Windows<'_> {
     }
 
     fn on_progress(&mut self, progress: Progress) -> bool {
-        let is_needed = (self.hand_over)(std::mem::take(&mut self.events));
+        let is_needed =
+            self.events.is_empty() || (self.hand_over)(std::mem::take(&mut self.events));
         (self.watch)(progress) && is_needed
     }
 }

@@ -8,7 +8,7 @@ use crate::{
 /// Options of a simulation run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Number of threads that process events, at least one; with more, another thread makes the rows of records.
+    /// Number of threads that process events, at least one; with more than one, a further thread makes the rows.
     pub threads: usize,
     /// Virtual time at which the run stops; `None` for no limit.
     pub until: Option<SimTime>,

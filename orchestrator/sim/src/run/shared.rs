@@ -85,7 +85,11 @@ pub(super) struct Shared<'w, S: SemanticsRules, C: CongestionControl> {
 impl<'w, S: SemanticsRules, C: CongestionControl> Shared<'w, S, C> {
     pub fn new(world: &'w World<'w, S, C>, options: &'w RunOptions, threads: usize) -> Self {
         let flows = (0u32..).zip(OwnFlows::of_all(world));
-        let sample_times = SampleTimes::new(options.samples, world);
+        let sample_times = SampleTimes::new(
+            options.samples,
+            options.until.unwrap_or(SimTime::MAX),
+            world,
+        );
         let slots: Vec<_> = flows
             .map(|(dc, flows)| {
                 let ports = &world.network.dcs[dc as usize].ports;

@@ -38,12 +38,11 @@ fn blocks<'a>(inputs: &ReportInputs<'a>) -> Vec<Block<'a>> {
     let run = inputs.run;
     let heading = |text: &str| Block::Heading(Medium::Page, text.to_owned());
     let table = |table| Block::Table(Medium::Page, table);
-    if run.has_only_flows() {
-        let text = "The run kept the rows of flows alone (`--records flows`), so links and queues are not shown. The \
-                    section on mechanisms has the busiest link of each policy.";
-        return vec![Block::Text(Medium::Page, text.to_owned())];
-    }
     let mut blocks = vec![inputs.figures(&QUESTION)];
+    if run.has_only_totals() {
+        let text = "The run kept only flows and totals (`--records flows`): links and queues over time are unknown.";
+        blocks.push(Block::Note(Medium::Page, text.to_owned()));
+    }
     // Simulated links are exact and need no certificate.
     if matches!(run.info.engine, EngineInfo::Kernel) {
         blocks.push(heading("Certificate: planned, measured, bound"));

@@ -95,6 +95,12 @@ fn prepare(
     path: &Path,
     loaded: Loaded,
 ) -> Result<Simulation, Failure> {
+    let records = SimRecords::from(arguments.records);
+    if !records.is_full() && !arguments.story.is_empty() {
+        return Err(Failure::usage(
+            "`--records flows`: `--story` needs all records (hint: leave out one of the two)",
+        ));
+    }
     let options = PlanOptions {
         is_scaled: arguments.scaled,
         ..load::options(overrides, Engine::Sim)?
@@ -106,7 +112,7 @@ fn prepare(
         threads: args::threads(arguments.threads),
         until: arguments.until.map(|until| emulated(&plan, until)),
         trace_filter: traced_flows(&arguments.story, &plan)?,
-        samples: match arguments.records {
+        samples: match records {
             SimRecords::Full => Samples::Series,
             SimRecords::Flows => Samples::Totals,
         },
@@ -116,11 +122,6 @@ fn prepare(
     if train > 1 && !arguments.story.is_empty() {
         return Err(Failure::usage(
             "`--trains`: `--story` records the events of single packets (hint: leave out one of the two)",
-        ));
-    }
-    if !arguments.records.is_full() && !arguments.story.is_empty() {
-        return Err(Failure::usage(
-            "`--records flows`: `--story` needs all records (hint: leave out one of the two)",
         ));
     }
     if let Some(asked) = arguments.trains {
@@ -135,7 +136,7 @@ fn prepare(
             until_ns: arguments.until,
             story: arguments.story.iter().map(ToString::to_string).collect(),
             trains: (train > 1).then_some(train),
-            records: arguments.records,
+            records,
         },
     };
     Ok(Simulation {
@@ -271,11 +272,12 @@ impl Simulation {
         let mut done = Done::default();
         let mut witness = Witness::new(plan, &setting.engine);
         let mut sink = |rows: &RowBatch| {
-            witness.add(rows);
             match self.asked.options.records {
-                SimRecords::Full => rows.write(&mut records),
-                SimRecords::Flows => rows.write_flows(&mut records),
+                SimRecords::Full => rows.write(&mut records)?,
+                SimRecords::Flows => rows.write_flows(&mut records)?,
             }
+            witness.add(rows);
+            Ok(())
         };
         let failure = self.run_all(&mut sink, &stop, &mut done).err();
         let mut problems: Vec<String> = failure.iter().map(|f| f.message.clone()).collect();

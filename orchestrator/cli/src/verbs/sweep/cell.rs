@@ -7,10 +7,6 @@ use lab_plan::{
     Plan,
     model::{Link, LinkKind},
 };
-use lab_records::{
-    SimRecords,
-    directory::{RUN_FILE, SCENARIO_FILE},
-};
 use lab_reports::{
     facts::RunFacts,
     sweep::{CellNetwork, CellNumbers},
@@ -21,7 +17,7 @@ use nix::sys::signal::Signal;
 
 use super::define;
 use crate::{
-    args::{Global, Overrides, SimArgs, TrainsArg},
+    args::{Global, Overrides, SimArgs, SimRecordsArg, TrainsArg},
     failure::{Exit, Failure, Outcome},
     load::{self, Loaded},
     parent, terminal,
@@ -66,8 +62,8 @@ pub fn cell(dir: &Path, number: usize, caller: i32, global: &Global) -> Outcome 
     }
 }
 
-/// Simulates a cell in a run directory in `global.results`, and returns its results. Of the run directory, what the sweep
-/// keeps is moved into its own.
+/// Simulates a cell in a run directory in `global.results`, and returns its results. The run directory is moved into the
+/// sweep's own if the sweep keeps it.
 fn simulate(
     (manifest, store): (&Manifest, &Store),
     cell: &SweepCell,
@@ -81,8 +77,8 @@ fn simulate(
         threads: Some(NonZeroUsize::MIN),
         trains: manifest.trains.map(TrainsArg::from),
         records: match manifest.records {
-            SweepRecords::Full => SimRecords::Full,
-            SweepRecords::Summary | SweepRecords::Flows => SimRecords::Flows,
+            SweepRecords::Full => SimRecordsArg::Full,
+            SweepRecords::Summary | SweepRecords::Flows => SimRecordsArg::Flows,
         },
         ..SimArgs::without_report(overrides)
     };
@@ -98,30 +94,20 @@ fn simulate(
     numbers.map_err(|error| Failure::records(&error))
 }
 
-/// Moves what `records` ask for of the run directory `dir` into the sweep's directory, and removes the rest.
+/// Moves the run directory `dir` into the sweep's directory, or removes it, as `records` ask.
 fn keep(dir: &Path, records: SweepRecords, store: &Store, identity: &str) -> Result<(), Failure> {
     match records {
         SweepRecords::Summary => {
             return fs::remove_dir_all(dir).map_err(|error| Failure::of(&error));
         }
-        SweepRecords::Flows => {
-            for entry in fs::read_dir(dir).map_err(|error| Failure::of(&error))? {
-                let path = entry.map_err(|error| Failure::of(&error))?.path();
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                if !KEPT_WITH_FLOWS.contains(&&*name) {
-                    fs::remove_file(&path).map_err(|error| Failure::of(&error))?;
-                }
-            }
-        }
+        // The simulation has written no other rows.
+        SweepRecords::Flows => {}
         SweepRecords::Full => {
             lab_reports::render(dir).map_err(|error| Failure::report(&error))?;
         }
     }
     Ok(store.keep_run(identity, dir)?)
 }
-
-/// Files that are kept with the rows of flows.
-const KEPT_WITH_FLOWS: [&str; 4] = ["flows.csv", "flows.parquet", RUN_FILE, SCENARIO_FILE];
 
 /// Returns the properties of a plan's network that may explain results.
 fn network(plan: &Plan) -> CellNetwork {
