@@ -117,6 +117,11 @@ impl Costs {
         }
     }
 
+    /// Returns the time for which `offer` keeps the machine busy while flows run.
+    fn work(&self, offer: &Offer) -> Nanos {
+        self.packets(offer).saturating_add(self.flow_in_time)
+    }
+
     /// Returns the time for which the packets of `offer` keep the machine busy.
     fn packets(&self, offer: &Offer) -> Nanos {
         let hops = saturating_times(self.hop, offer.packet_hops);
@@ -131,6 +136,47 @@ pub(crate) fn busy(offers: &[Offer], costs: &Costs) -> Nanos {
         .map(|offer| costs.packets(offer))
         .fold(Nanos::ZERO, Nanos::saturating_add);
     packets.saturating_add(saturating_times(costs.flow, count(offers.len())))
+}
+
+/// Total work (busy time) of one repetition's offers, and the times in which it comes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TotalWork {
+    work: Nanos,
+    first_start: Nanos,
+    last_start: Nanos,
+    longest_span: Nanos,
+}
+
+impl TotalWork {
+    /// Returns the total of each repetition of `offers`, which are sorted by repetition, then start.
+    pub fn of_repetitions(offers: &[Offer], costs: &Costs) -> Vec<Self> {
+        let repetitions = offers.chunk_by(|a, b| a.repetition == b.repetition);
+        let total = |offers: &[Offer]| Self {
+            work: offers
+                .iter()
+                .map(|offer| costs.work(offer))
+                .fold(Nanos::ZERO, Nanos::saturating_add),
+            first_start: offers[0].start,
+            last_start: offers[offers.len() - 1].start,
+            longest_span: offers
+                .iter()
+                .map(|offer| offer.span)
+                .max()
+                .unwrap_or(Nanos::ZERO),
+        };
+        repetitions.map(total).collect()
+    }
+
+    /// Returns true if the work is certainly more than `percent` of some [`WINDOW`] when starts are multiplied by `time`,
+    /// because it is on average, over the windows that have any of the work; false does not mean the contrary. Takes no
+    /// time, unlike [`peak_percent`].
+    pub fn exceeds(&self, percent: u32, time: Ratio) -> bool {
+        let stretched = |start: Nanos| u128::from(time.scale_nearest(start.get()));
+        let starts = stretched(self.last_start) - stretched(self.first_start);
+        let length = starts + u128::from(self.longest_span.get().max(1) + WINDOW.get());
+        // One percent is left for the rounding of `peak_percent`.
+        u128::from(self.work.get()) * 99 > u128::from(percent) * length
+    }
 }
 
 /// Returns the maximum percentage of any [`WINDOW`] for which `offers` keep the machine busy.
@@ -162,7 +208,7 @@ impl OfferedWork {
 fn peak(offers: &[Offer], costs: &Costs) -> u64 {
     // Sort key: the time, and at equal times starts before ends, so that the rate is never negative.
     let change = |offer: &Offer, is_end: bool| {
-        let cost = costs.packets(offer).saturating_add(costs.flow_in_time);
+        let cost = costs.work(offer);
         let span = offer.span.get().max(1);
         let rate = (u128::from(cost.get()) << 32) / u128::from(span);
         let time = offer.start.get();
@@ -258,6 +304,8 @@ pub(crate) const WINDOW: Nanos = Nanos::from_millis(1_000);
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// Returns an offer of `packets` packets over one link. In these tests, each packet costs a millisecond.
@@ -312,6 +360,41 @@ mod tests {
         again.repetition = 1;
         assert_eq!(peak_percent(&[offer(0, 0, 100), again], &costs()), 10);
         assert_eq!(peak_percent(&[], &costs()), 0);
+    }
+
+    /// 4,000 ms of work come within 10 s, so that windows in 11 s have some of it: 36.4 % on average, of which one percent
+    /// is left. Twice the time for starts makes no difference to a single flow.
+    #[test]
+    fn work_exceeds_what_its_windows_have_on_average() {
+        let one = TotalWork::of_repetitions(&[offer(0, 10_000, 4_000)], &costs());
+        let exceeds = |percent| one[0].exceeds(percent, Ratio::new(2, 1).unwrap());
+        assert_eq!([35, 36].map(exceeds), [true, false]);
+        // Twice as far apart, the same 200 ms come within windows of 5 s instead of 3 s.
+        let two = TotalWork::of_repetitions(&[offer(0, 0, 100), offer(2_000, 0, 100)], &costs());
+        let exceeds = |time| two[0].exceeds(5, Ratio::new(time, 1).unwrap());
+        assert_eq!([1, 2].map(exceeds), [true, false]);
+    }
+
+    proptest! {
+        #[test]
+        fn work_that_exceeds_a_share_has_a_window_with_more(
+            offers in prop::collection::vec((0u64..5_000, 0u64..3_000, 1u64..500), 1..12),
+            percent in 1u32..100,
+            time in 1u64..4,
+        ) {
+            let mut offers: Vec<Offer> = offers.into_iter().map(|(at, span, n)| offer(at, span, n)).collect();
+            offers.sort_by_key(|offer| offer.start);
+            let peak = |time: u64| {
+                let time = Ratio::new(time, 1).unwrap();
+                let slow: Vec<Offer> = offers.iter().map(|offer| offer.stretched(time)).collect();
+                peak_percent(&slow, &costs())
+            };
+            let total = &TotalWork::of_repetitions(&offers, &costs())[0];
+            if total.exceeds(percent, Ratio::new(time, 1).unwrap()) {
+                prop_assert!(peak(time) > percent);
+            }
+            prop_assert!(peak(time + 1) <= peak(time), "longer times are calmer");
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@ use crate::{
     error::PlanError,
     estimate, frame,
     model::{AutoScale, Scale},
-    offer::{self, Costs, Offer},
+    offer::{self, Costs, Offer, TotalWork},
     topology,
 };
 
@@ -190,6 +190,7 @@ impl Search<'_> {
     ) -> Result<(Scale, Nanos), &'static str> {
         let mut refusal = "no factor of times gives a factor of rates that fits in 64 bits";
         let mut longest = None;
+        let totals = TotalWork::of_repetitions(offers, &self.place_costs());
         for time in series().filter(|time| time.numerator() <= MAX_TIME) {
             let Some(rate) = time.inverse().and_then(|inverse| size.times(inverse)) else {
                 continue;
@@ -205,7 +206,10 @@ impl Search<'_> {
                 refusal = "round trips are too short for the precision of flow starts";
                 continue;
             }
-            if self.peak_percent(time, offers) > MAX_PERCENT {
+            // The longer times are, the fewer flows share a second, so a factor after a fitting one fits.
+            let is_too_busy = totals.iter().any(|it| it.exceeds(MAX_PERCENT, time))
+                || (longest.is_none() && self.peak_percent(time, offers) > MAX_PERCENT);
+            if is_too_busy {
                 refusal =
                     "flows use more than half of the machine's capacity in the busiest second";
                 continue;
