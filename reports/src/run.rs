@@ -5,9 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab_records::{
-    CertifiedRow, DirectionUse, FaultInfo, RunEnd, RunInfo, SimRecords, UtcTime, Verdict,
-};
+use lab_records::{CertifiedRow, DirectionUse, FaultInfo, RunEnd, RunInfo, UtcTime, Verdict};
 use lab_units::Nanos;
 
 use crate::{
@@ -111,12 +109,6 @@ impl Run {
             pauses,
             rates,
         })
-    }
-
-    /// Returns true if the run kept flows and totals, but neither decisions nor samples over time.
-    pub fn has_only_totals(&self) -> bool {
-        let asked = self.info.provenance.asked.as_ref();
-        asked.is_some_and(|asked| asked.options.records == SimRecords::Flows)
     }
 
     /// Returns the faults that occurred before the latest end of any policy's first repetition.

@@ -30,8 +30,19 @@ pub fn provenance(scenario: &Scenario, plan: &Plan, asked: Asked) -> Provenance 
         traffic: scenario.traffic.iter().map(traffic).collect(),
         policies: policies.collect(),
         assumed: assumed(scenario),
+        settings: (!asked.options.records.is_full()).then(|| settings_of(plan)),
         asked: Some(asked),
     }
+}
+
+/// Returns the settings by which runs are compared, with the names that they have in `plan.json`.
+fn settings_of(plan: &Plan) -> serde_json::Value {
+    serde_json::json!({
+        "transport": plan.transport,
+        "rdma": plan.rdma,
+        "measure": plan.measure,
+        "max_table_age_ns": plan.max_table_age_ns,
+    })
 }
 
 /// Returns the parameters of a policy as in `plan.json`, but with trained weights replaced by their hash.

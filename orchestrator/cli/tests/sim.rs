@@ -225,7 +225,40 @@ fn a_run_that_keeps_only_flows_has_the_evidence_of_all_rows() {
             }
             let bundle = bench.expect_exit(&["bundle", flows.0.to_str().unwrap()], 2);
             assert!(bundle.stderr.contains("has no `plan.json`"), "{bundle:?}");
+            let shown = bench.expect_exit(&["flow", flows.0.to_str().unwrap(), "0"], 0);
+            assert!(shown.stdout.contains("decisions are unknown"), "{shown:?}");
         }
+    }
+}
+
+/// A run that kept only flows is compared as one that kept all: by its settings, and flow by flow.
+#[test]
+fn runs_that_keep_only_flows_are_compared_like_others() {
+    let bench = Bench::new();
+    let smoke = root().join("scenarios/smoke.yaml");
+    let slow = "name: smoke\ntransport: { window: 20 kB }\n";
+    bench.write(
+        "slow.yaml",
+        &format!("extends: {}\n{slow}", smoke.display()),
+    );
+    let full = bench.sim_smoke(&["--no-report"], 0);
+    let flows = bench.sim_smoke(&["--no-report", "--records", "flows"], 0);
+    let arguments = ["sim", "slow.yaml", "--no-report", "--records", "flows"];
+    bench.expect_exit(&arguments, 0);
+    let slow = bench.latest();
+    let compare = |runs: [&Run; 2], exit| {
+        let [first, second] = runs.map(|run| run.0.to_str().unwrap());
+        bench.expect_exit(&["compare", first, second], exit)
+    };
+    for runs in [[&full, &flows], [&flows, &full], [&flows, &flows]] {
+        let same = compare(runs, 0).stdout;
+        assert!(same.contains("Both runs measure the same flows"), "{same}");
+    }
+    for runs in [[&full, &slow], [&flows, &slow]] {
+        let differ = compare(runs, 2).stderr;
+        assert!(differ.contains("settings: "), "{differ}");
+        assert!(differ.contains("window"), "{differ}");
+        assert!(!differ.contains("cc "), "only what differs: {differ}");
     }
 }
 

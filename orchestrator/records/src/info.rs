@@ -232,6 +232,13 @@ impl RunInfo {
         }
     }
 
+    /// Returns true if the run kept flows and totals, but neither decisions nor samples over time.
+    #[must_use]
+    pub fn has_only_totals(&self) -> bool {
+        let asked = self.provenance.asked.as_ref();
+        asked.is_some_and(|asked| !asked.options.records.is_full())
+    }
+
     /// Returns the number of flow rows of a complete run, in which each policy runs the whole schedule.
     #[must_use]
     pub fn total_flows(&self) -> u64 {

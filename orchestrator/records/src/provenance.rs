@@ -25,6 +25,10 @@ pub struct Provenance {
     /// Options given on the command line; `None` in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
+    /// Settings of transport, RDMA and measurement, with the names that they have in the plan; `None` if the run kept its
+    /// plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<serde_json::Value>,
 }
 
 /// Options given on the command line, except for those that [`RunInfo`](crate::RunInfo) contains: scenario, seed,

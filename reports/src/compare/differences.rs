@@ -200,11 +200,13 @@ fn network(info: &RunInfo) -> String {
 
 fn faults(info: &RunInfo) -> String {
     let links = info.faults.iter().map(|fault| {
+        let rate = fault.rate_bps.map(text::rate);
         format!(
-            "{:?} of {} at {}",
+            "{:?} of {} at {}{}",
             fault.change,
             fault.link,
-            text::time_exact(fault.time_ns)
+            text::time_exact(fault.time_ns),
+            rate.map_or_else(String::new, |rate| format!(" to {rate}")),
         )
     });
     let agents = info.agent_crashes.iter().map(|crash| {
@@ -288,13 +290,13 @@ fn engine(info: &RunInfo) -> String {
     }
 }
 
-/// Returns the parts of `plan.json` that no other aspect covers, by name; empty if the run has no plan.
+/// Returns the parts of the plan that no other aspect covers, by name; empty if the records have none.
 fn settings(run: &RunFacts) -> BTreeMap<String, String> {
-    let plan = run
-        .plan::<PlanSettings>()
-        .ok()
-        .flatten()
-        .unwrap_or_default();
+    let known: Option<PlanSettings> = match &run.info().provenance.settings {
+        Some(settings) => PlanSettings::deserialize(settings).ok(),
+        None => run.plan().ok().flatten(),
+    };
+    let plan = known.unwrap_or_default();
     let parts = [plan.transport, plan.rdma, plan.measure];
     let values = parts
         .into_iter()
@@ -329,7 +331,7 @@ fn listed(settings: &BTreeMap<String, String>) -> String {
     entries.collect::<Vec<_>>().join(", ")
 }
 
-/// Parts of `plan.json` that no other aspect covers.
+/// Parts of the plan that no other aspect covers.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct PlanSettings {

@@ -1,18 +1,24 @@
 //! Schedules of runs: all planned flows, whether or not they ran.
 
-use lab_records::RunDir;
+use std::collections::BTreeMap;
+
+use lab_records::{FlowRow, RunDir};
 use serde::Deserialize;
 
 /// Returns true if both runs schedule the same flows: numbers, hosts, sizes and starts are equal in each repetition.
-/// Returns false if a plan cannot be read.
+/// Returns false if the schedule of a run is unknown.
 pub fn is_same(runs: [&RunDir; 2]) -> bool {
+    let [plan, other] = runs.map(|run| &run.info().plan_hash);
+    if plan == other && runs.iter().any(|run| run.info().has_only_totals()) {
+        return true;
+    }
     match runs.map(Schedule::read) {
         [Some(first), Some(second)] => first.has_flows_of(&second),
         _ => false,
     }
 }
 
-/// Part of `plan.json` that describes the schedule.
+/// Flows of a run, as `plan.json` describes them.
 #[derive(Deserialize)]
 struct Schedule {
     nodes: Vec<ScheduledNode>,
@@ -37,9 +43,44 @@ struct ScheduledFlow {
 
 impl Schedule {
     fn read(run: &RunDir) -> Option<Self> {
-        let mut plan: Self = run.plan().ok()??;
-        plan.flows.sort_by_key(|flow| (flow.repetition, flow.id));
-        Some(plan)
+        let mut schedule = match run.plan().ok()? {
+            Some(plan) => plan,
+            None => Self::of_rows(run)?,
+        };
+        schedule
+            .flows
+            .sort_by_key(|flow| (flow.repetition, flow.id));
+        Some(schedule)
+    }
+
+    /// Reads the schedule of a run without a plan from the rows of a policy's flows; `None` if some flows have no row.
+    fn of_rows(run: &RunDir) -> Option<Self> {
+        let info = run.info();
+        let policy = info.policies.first()?;
+        let mut nodes = Vec::new();
+        let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+        let mut node = |name: String| {
+            *numbers.entry(name).or_insert_with_key(|name| {
+                nodes.push(ScheduledNode { name: name.clone() });
+                nodes.len() - 1
+            })
+        };
+        let mut flows = Vec::new();
+        let add = |row: FlowRow| {
+            if row.policy == *policy {
+                flows.push(ScheduledFlow {
+                    repetition: row.repetition,
+                    id: row.flow_id.0,
+                    src: node(row.src_host),
+                    dst: node(row.dst_host),
+                    paper_size_bytes: row.size_bytes.get(),
+                    paper_start_ns: row.start_ns.get(),
+                });
+            }
+        };
+        run.visit(add).ok()?;
+        let is_whole = flows.len() as u64 == info.scheduled_flows;
+        is_whole.then_some(Self { nodes, flows })
     }
 
     fn has_flows_of(&self, other: &Self) -> bool {

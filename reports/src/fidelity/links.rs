@@ -69,7 +69,7 @@ pub struct LinkPairs {
     pub pairs: Vec<LinkPair>,
     /// CNPs by policy; empty unless both runs sampled rates.
     pub cnps: Vec<CnpPair>,
-    /// Pauses by policy; empty if the plan has no PFC.
+    /// Pauses by policy; empty if the plan has no PFC or a run did not record pauses.
     pub pauses: Vec<PausePair>,
     /// Queues of links and rates of flows over time.
     pub over_time: OverTime,
@@ -128,7 +128,11 @@ impl LinkPairs {
         Ok(Self {
             pairs: pairs.map(pair).collect(),
             cnps: cnps(&flows.policies, &rates),
-            pauses: paused(&flows.policies, &pauses),
+            pauses: if runs.iter().any(|run| run.info().has_only_totals()) {
+                Vec::new()
+            } else {
+                paused(&flows.policies, &pauses)
+            },
             over_time: OverTime {
                 grid,
                 links: directions,

@@ -135,7 +135,7 @@ impl Draw<'_> {
 
     /// Plots the utilisation of the busiest link directions over time.
     pub fn links_over_time(&self) -> Plotted {
-        if self.run.has_only_totals() {
+        if self.run.info.has_only_totals() {
             return Ok(None);
         }
         let utilisation = series::utilisation(self.run);
@@ -158,7 +158,7 @@ impl Draw<'_> {
 
     /// Plots the egress queues over time, for the link directions with the longest queues.
     pub fn queues_over_time(&self) -> Plotted {
-        if self.run.has_only_totals() {
+        if self.run.info.has_only_totals() {
             return Ok(None);
         }
         let queues = series::queues(self.run);
@@ -244,7 +244,7 @@ impl Draw<'_> {
     /// Plots the rates at which the switches next to faulty links sent, shortly before and after the faults; `None`
     /// without faults.
     pub fn around_faults(&self) -> Plotted {
-        if self.run.faults().next().is_none() || self.run.has_only_totals() {
+        if self.run.faults().next().is_none() || self.run.info.has_only_totals() {
             return Ok(None);
         }
         let series = &self.run.around_faults;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lab_records::{DcPath, DecisionRow, FlowRow, RunDir, StoryRow};
+use lab_records::{DcPath, DecisionRow, FlowRow, RunDir, RunInfo, StoryRow};
 use lab_units::{
     FlowId, Nanos,
     show::{Side, about_bytes, about_rate, about_time, sides, table},
@@ -80,9 +80,7 @@ pub fn flow(arguments: &FlowArgs, global: &Global) -> Outcome {
     if flows.is_empty() {
         return Err(unknown(&run, arguments));
     }
-    show(global.json, &flows, |flows| {
-        text(flows, run.info().trains())
-    })
+    show(global.json, &flows, |flows| text(flows, run.info()))
 }
 
 /// Reads each table once and returns the records of the flow under each policy.
@@ -184,15 +182,19 @@ fn is_for_data(row: &DecisionRow, flow: &FlowRow) -> bool {
     crosses(&flow.path) || !crosses(&flow.ack_path)
 }
 
-/// Returns the records of a flow as text, with one section per policy. `trains` is the maximum number of packets in a
-/// train of the run.
-fn text(flows: &[FlowRecords], trains: Option<u32>) -> String {
+/// Returns the records of a flow of the run `info` as text, with one section per policy.
+fn text(flows: &[FlowRecords], info: &RunInfo) -> String {
     let mut text = String::new();
     if let Some(records) = flows.first() {
         text.push_str(&heading(&records.flow));
     }
-    if let Some(length) = trains {
+    if let Some(length) = info.trains() {
         let _ = writeln!(text, "simulated in trains of up to {length} packets");
+    }
+    if info.has_only_totals() {
+        text.push_str(
+            "the run kept only flows and totals (`--records flows`): decisions are unknown\n",
+        );
     }
     for records in flows {
         text.push('\n');

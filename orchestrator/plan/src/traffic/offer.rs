@@ -362,8 +362,8 @@ mod tests {
         assert_eq!(peak_percent(&[], &costs()), 0);
     }
 
-    /// 4,000 ms of work come within 10 s, so that windows in 11 s have some of it: 36.4 % on average, of which one percent
-    /// is left. Twice the time for starts makes no difference to a single flow.
+    /// 4,000 ms of work come within 10 s. The windows that have some work lie within 11 s, so they have 36.4 % on
+    /// average; one percent less is certain. Twice the time for starts makes no difference to a single flow.
     #[test]
     fn work_exceeds_what_its_windows_have_on_average() {
         let one = TotalWork::of_repetitions(&[offer(0, 10_000, 4_000)], &costs());

@@ -39,8 +39,9 @@ fn blocks<'a>(inputs: &ReportInputs<'a>) -> Vec<Block<'a>> {
     let heading = |text: &str| Block::Heading(Medium::Page, text.to_owned());
     let table = |table| Block::Table(Medium::Page, table);
     let mut blocks = vec![inputs.figures(&QUESTION)];
-    if run.has_only_totals() {
-        let text = "The run kept only flows and totals (`--records flows`): links and queues over time are unknown.";
+    if run.info.has_only_totals() {
+        let text = "The run kept only flows and totals (`--records flows`): decisions and pauses are unknown, and so are links, \
+                    queues and rates over time.";
         blocks.push(Block::Note(Medium::Page, text.to_owned()));
     }
     // Simulated links are exact and need no certificate.
