@@ -98,7 +98,7 @@ impl Hops {
     /// Adds the hop from one datacenter to another that the flow takes from packet number `packet`, counted from 0, on.
     ///
     /// A hop inside a datacenter is ignored. Packets that are sent again by go-back-N count only on the hop that they
-    /// took first.
+    /// took first; but if they are the first on another hop, they count on that one.
     pub fn add(&mut self, from: DcId, to: ReachedDc, packet: u64) {
         let last = self.0.iter().rfind(|hop| hop.from == from);
         if from == to.dc || last.is_some_and(|last| last.to == to) {
