@@ -168,12 +168,13 @@ impl TotalWork {
     }
 
     /// Returns true if the work is certainly more than `percent` of some [`WINDOW`] when starts are multiplied by `time`,
-    /// because it is on average, over the windows that have any of the work; false does not mean the contrary. Takes no
-    /// time, unlike [`peak_percent`].
+    /// because it is on average, over the windows that have any of the work; false does not mean the contrary. Takes
+    /// constant time, unlike [`peak_percent`].
     pub fn exceeds(&self, percent: u32, time: Ratio) -> bool {
         let stretched = |start: Nanos| u128::from(time.scale_nearest(start.get()));
         let starts = stretched(self.last_start) - stretched(self.first_start);
-        let length = starts + u128::from(self.longest_span.get().max(1) + WINDOW.get());
+        let span = u128::from(self.longest_span.get().max(1));
+        let length = starts + span + u128::from(WINDOW.get());
         // One percent is left for the rounding of `peak_percent`.
         u128::from(self.work.get()) * 99 > u128::from(percent) * length
     }
