@@ -1,12 +1,12 @@
 //! Rates and delays of links in each interval between two faults.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use lab_units::{DcId, Nanos, NodeId};
 
 use crate::{
     faults::PlannedFault,
-    ideal::{self, Hop, HostPath},
+    ideal::{self, Hop, HostPath, TransferPaths},
     network::Network,
     paths::{self, Paths},
     table_paths::TablePaths,
@@ -32,7 +32,10 @@ struct Combined {
     /// Paths to the datacenter that was asked for last, over each of the references.
     to_dc: Option<(DcId, Vec<TablePaths>)>,
     /// Paths to the host that was asked for last, by the sending host.
-    to_host: Option<(NodeId, BTreeMap<NodeId, Vec<HostPath>>)>,
+    to_host: Option<(NodeId, BTreeMap<NodeId, TransferPaths>)>,
+    /// Least time of an ACK to a datacenter's DCI switch from those of all others, by this datacenter; see
+    /// [`least_acks`].
+    acks: BTreeMap<DcId, Vec<u128>>,
 }
 
 impl Networks {
@@ -64,7 +67,7 @@ impl Networks {
 
     /// Returns the path with the least delay between two hosts, before any fault.
     pub fn first(&mut self, src: NodeId, dst: NodeId) -> &[Hop] {
-        &self.all((0, 0), src, dst)[0].hops
+        &self.all((0, 0), src, dst).data[0].hops
     }
 
     /// Returns the ideal FCT of a flow between two hosts that starts at `start`. `alone` computes the FCT of the flow
@@ -78,7 +81,7 @@ impl Networks {
         &mut self,
         (src, dst): (NodeId, NodeId),
         start: Nanos,
-        alone: impl Fn(&[HostPath]) -> Nanos,
+        alone: impl Fn(&TransferPaths) -> Nanos,
     ) -> Nanos {
         let first = self.epochs.partition_point(|(at, _)| *at <= start) - 1;
         let mut ideal = alone(self.all((first, first), src, dst));
@@ -94,7 +97,7 @@ impl Networks {
 
     /// Returns the paths that the references' tables allow between two hosts, with each link's best rate and delay over
     /// an epoch range; the path with the least delay is first.
-    fn all(&mut self, (first, last): (usize, usize), src: NodeId, dst: NodeId) -> &[HostPath] {
+    fn all(&mut self, (first, last): (usize, usize), src: NodeId, dst: NodeId) -> &TransferPaths {
         let epochs = &self.epochs;
         let references = &self.references;
         let combined = self.best.entry((first, last)).or_insert_with(|| {
@@ -104,6 +107,7 @@ impl Networks {
                 network,
                 to_dc: None,
                 to_host: None,
+                acks: BTreeMap::new(),
             }
         });
         combined.between(src, dst)
@@ -112,12 +116,13 @@ impl Networks {
 
 impl Combined {
     /// Returns the paths that the references' tables allow between two hosts; the path with the least delay is first.
-    fn between(&mut self, src: NodeId, dst: NodeId) -> &[HostPath] {
+    fn between(&mut self, src: NodeId, dst: NodeId) -> &TransferPaths {
         let Self {
             network,
             references,
             to_dc,
             to_host,
+            acks,
         } = self;
         let from = network.node(src).dc;
         let to = network.node(dst).dc;
@@ -138,9 +143,41 @@ impl Combined {
                 }
             }
             let host_path = |ports: &Vec<_>| HostPath::new(ideal::hops(network, ports));
-            all.iter().map(host_path).collect()
+            let data: Vec<HostPath> = all.iter().map(host_path).collect();
+            let acks = acks
+                .entry(from)
+                .or_insert_with(|| least_acks(network, references, from));
+            // Between two switches, every path has the same links inside the datacenters.
+            let local = if from == to {
+                data[0].hops.clone()
+            } else {
+                let climb = |host| ideal::hops(network, &paths::climb(network, host));
+                [src, dst].map(climb).concat()
+            };
+            let local_ack: u128 = local.iter().map(ideal::ack_time).sum();
+            TransferPaths {
+                data,
+                ack: local_ack + acks[to.index()],
+            }
         })
     }
+}
+
+/// Returns the least time of an ACK from each DCI switch to that of `to` by the tables in `references`, in picoseconds; 0 for
+/// `to` itself and without a path.
+fn least_acks(network: &Network, references: &[Paths], to: DcId) -> Vec<u128> {
+    let mut least: Vec<Option<u128>> = vec![None; network.dcs.len()];
+    for paths in references {
+        // The largest reversed cost is the least cost.
+        let costs = paths.max_costs(network, to, |Reverse(ahead): Reverse<u128>, port| {
+            Reverse(ahead + ideal::ack_time(&ideal::hop(network, port)))
+        });
+        for (least, cost) in least.iter_mut().zip(costs) {
+            let cost = cost.map(|Reverse(cost)| cost);
+            *least = [*least, cost].into_iter().flatten().min();
+        }
+    }
+    least.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 /// Returns a network in which each link has its maximum rate and minimum delay over `epochs`.

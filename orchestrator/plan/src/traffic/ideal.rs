@@ -11,8 +11,8 @@
 //! ```
 //!
 //! for packet `i` on link `k`, from host to host and through the fabrics, and then for the last ACK back to the source.
-//! The data and the ACKs each take the path on which the flow ends soonest, among all paths that the tables allow: at
-//! every switch any candidate. On a single path, no policy can be faster, since queueing only adds time. A flow that is
+//! The data and the ACKs each take the path on which the flow ends soonest, among all paths that the tables towards the
+//! destination and towards the source allow: at every switch any candidate. On a single path, no policy can be faster, since queueing only adds time. A flow that is
 //! re-routed while its packets still wait on the earlier path can be faster, because two bottlenecks then send at the same
 //! time.
 //!
@@ -51,16 +51,18 @@ pub struct Transfer {
     pub message_bytes: Bytes,
 }
 
+/// Returns the link of a port, with emulated rate and delay (after scaling).
+pub(crate) fn hop(network: &Network, port: PortId) -> Hop {
+    let wire = &network.link(port.link()).emu;
+    Hop {
+        rate: wire.rate_bps,
+        delay: wire.delay_ns,
+    }
+}
+
 /// Returns the links along `ports`, with emulated rates and delays (after scaling).
 pub(crate) fn hops(network: &Network, ports: &[PortId]) -> Vec<Hop> {
-    let hop = |port: &PortId| {
-        let wire = &network.link(port.link()).emu;
-        Hop {
-            rate: wire.rate_bps,
-            delay: wire.delay_ns,
-        }
-    };
-    ports.iter().map(hop).collect()
+    ports.iter().map(|&port| hop(network, port)).collect()
 }
 
 /// Path from one host to another.
@@ -82,32 +84,60 @@ impl HostPath {
         }
     }
 
-    /// Returns a lower bound for the FCT of a flow with `bytes` on this path if its ACKs return on `back`.
-    fn floor(&self, back: &Self, bytes: Bytes) -> Nanos {
+    /// Returns a lower bound for the time until `bytes` have arrived over this path.
+    fn floor(&self, bytes: Bytes) -> Nanos {
         let sent = self
             .bottleneck
             .and_then(|rate| rate.serialize(bytes))
             .unwrap_or(Nanos::ZERO);
-        self.delay.saturating_add(back.delay).saturating_add(sent)
+        self.delay.saturating_add(sent)
     }
 }
 
-/// Returns the FCT of `transfer` alone if its data and its ACKs each take the path from `paths` that minimises the FCT.
+/// Paths of a flow's data, and the time of its ACK.
+#[derive(Clone, Debug)]
+pub(crate) struct TransferPaths {
+    /// Paths from the flow's source to its destination; the one with the least delay is first.
+    pub data: Vec<HostPath>,
+    /// Least time of an ACK from the destination to the source, in picoseconds. The tables towards the source allow paths
+    /// that are not those of the data reversed.
+    pub ack: u128,
+}
+
+/// Returns the time of an ACK on a link without other packets, in picoseconds.
+pub(crate) fn ack_time(hop: &Hop) -> u128 {
+    serialization(hop, frame::ACK) + u128::from(hop.delay.get()) * PICOS_PER_NANO
+}
+
+/// Returns the FCT of `transfer` alone if its data and its ACK each take the path that minimises the FCT. The requests of
+/// READs take one of the data's paths, reversed.
 ///
 /// # Panics
-/// If `paths` is empty.
-pub(crate) fn least_completion(paths: &[HostPath], transfer: &Transfer) -> Nanos {
+/// If there is no path.
+pub(crate) fn least_completion(paths: &TransferPaths, transfer: &Transfer) -> Nanos {
     let bytes = u64::from(transfer.messages).saturating_mul(transfer.message_bytes.get());
-    let mut least = completion(&paths[0].hops, transfer);
-    for (forward, back) in paths
-        .iter()
-        .flat_map(|it| paths.iter().map(move |b| (it, b)))
-    {
-        if forward.floor(back, Bytes::new(bytes)) < least {
-            least = least.min(completion_over(&forward.hops, &back.hops, transfer));
+    let mut least: Option<Nanos> = None;
+    let mut consider = |floor: Nanos, fct: &dyn Fn() -> Nanos| {
+        if least.is_none_or(|least| floor < least) {
+            let fct = fct();
+            least = Some(least.map_or(fct, |least| least.min(fct)));
+        }
+    };
+    for path in &paths.data {
+        let floor = path.floor(Bytes::new(bytes));
+        if transfer.tool == Tool::ReadBw {
+            for back in &paths.data {
+                consider(floor.saturating_add(back.delay), &|| {
+                    completion_over(&path.hops, &back.hops, transfer)
+                });
+            }
+        } else {
+            consider(floor.saturating_add(nanos(paths.ack)), &|| {
+                nanos(delivery(&path.hops, transfer) + paths.ack)
+            });
         }
     }
-    least
+    least.expect("two hosts have a path")
 }
 
 /// Returns the FCT of `transfer` alone on `path`, which leads from the flow's source to its destination. The FCT ends
@@ -121,32 +151,40 @@ pub fn completion(path: &[Hop], transfer: &Transfer) -> Nanos {
 /// Returns the FCT of `transfer` alone, with data on `path` and ACKs (for READs, requests) on `back`; both paths are
 /// given from the flow's source to its destination.
 fn completion_over(path: &[Hop], back: &[Hop], transfer: &Transfer) -> Nanos {
+    if transfer.tool != Tool::ReadBw {
+        let ack: u128 = back.iter().map(ack_time).sum();
+        return nanos(delivery(path, transfer) + ack);
+    }
     let back: Vec<Hop> = back.iter().rev().copied().collect();
     let mut both = Both {
         forward: Pipe::new(path),
         backward: Pipe::new(&back),
     };
-    let but_last = transfer.messages.saturating_sub(1);
-    let done = match transfer.tool {
-        Tool::SendBw | Tool::WriteBw | Tool::Verbs => {
-            both.repeat(but_last, |both| {
-                send_message(&mut both.forward, 0, transfer, false);
-            });
-            let delivered = send_message(&mut both.forward, 0, transfer, true);
-            both.backward.send(delivered, frame::ACK)
-        }
-        Tool::ReadBw => {
-            let read = |both: &mut Both<'_>| {
-                let asked = both.backward.send(0, frame::READ_REQUEST);
-                send_message(&mut both.forward, asked, transfer, false)
-            };
-            both.repeat(but_last, |both| {
-                read(both);
-            });
-            read(&mut both)
-        }
+    let read = |both: &mut Both<'_>| {
+        let asked = both.backward.send(0, frame::READ_REQUEST);
+        send_message(&mut both.forward, asked, transfer, false)
     };
-    Nanos::new(u64::try_from(done / PICOS_PER_NANO).unwrap_or(u64::MAX))
+    both.repeat(transfer.messages.saturating_sub(1), |both| {
+        read(both);
+    });
+    nanos(read(&mut both))
+}
+
+/// Returns the time in picoseconds at which the last packet of `transfer`, which is not a READ, arrives over `path`.
+fn delivery(path: &[Hop], transfer: &Transfer) -> u128 {
+    let mut both = Both {
+        forward: Pipe::new(path),
+        backward: Pipe::new(&[]),
+    };
+    both.repeat(transfer.messages.saturating_sub(1), |both| {
+        send_message(&mut both.forward, 0, transfer, false);
+    });
+    send_message(&mut both.forward, 0, transfer, true)
+}
+
+/// Returns a time in picoseconds as whole nanoseconds, rounded down.
+fn nanos(picos: u128) -> Nanos {
+    Nanos::new(u64::try_from(picos / PICOS_PER_NANO).unwrap_or(u64::MAX))
 }
 
 /// Returns the base RTT on `path`: for one full packet and its ACK, with empty queues.

@@ -13,7 +13,7 @@ use crate::{
     demands::Demands,
     drafts::{self, Draft},
     error::PlanError,
-    ideal::{self, Hop, HostPath, Transfer},
+    ideal::{self, Hop, Transfer, TransferPaths},
     model::{Flow, Scale},
     network::Network,
     networks::Networks,
@@ -146,7 +146,7 @@ pub(crate) fn flows(
     by_destination.sort_by_key(|flow| (flow.dst, flow.src));
     for flow in by_destination {
         let alone =
-            |paths: &[HostPath]| inputs.completion(paths, flow.messages, flow.message_bytes);
+            |paths: &TransferPaths| inputs.completion(paths, flow.messages, flow.message_bytes);
         let ideal = networks.ideal((flow.src, flow.dst), flow.start_ns, alone);
         flow.base_rtt_ns = inputs.round_trip(networks.first(flow.src, flow.dst));
         flow.ideal_fct_ns = ideal;
@@ -163,12 +163,12 @@ impl FlowInputs<'_> {
         }
     }
 
-    /// Returns the FCT of a flow alone, on the best of `paths`; with the artifact's sender, on the first path, which
-    /// has the least delay.
-    fn completion(&self, paths: &[HostPath], messages: u32, message_bytes: Bytes) -> Nanos {
+    /// Returns the FCT of a flow alone, on the best of `paths`; with the artifact's sender, on the data path that has the least
+    /// delay, the first.
+    fn completion(&self, paths: &TransferPaths, messages: u32, message_bytes: Bytes) -> Nanos {
         match self.sender() {
             Sender::Artifact { payload } => {
-                Standalone::of(&paths[0].hops, payload).completion(message_bytes)
+                Standalone::of(&paths.data[0].hops, payload).completion(message_bytes)
             }
             Sender::Rc { tool, path_mtu } => {
                 let transfer = Transfer {

@@ -360,6 +360,36 @@ fn ideal_fcts_depend_on_no_bound_and_are_never_above_those_with_fewest_hops() {
     assert!(small < fewest[0] && large <= fewest[1]);
 }
 
+/// A link of 10 ms at 40 kbit/s leads from dc1 to dc2; beside it, dc3 and dc4 lead from dc2 to dc1 in 19.1 ms at 100 Gbit/s,
+/// each nearer to dc1 than the one before. From dc1 to dc2, dc4 is no nearer than dc1, so that data must take the slow
+/// link. The packet of 1,058 B takes 2 · 84.64 ns + 211.6 ms on its links and 10.002 ms between them; the ACK of 62 B
+/// takes 5 · 4.96 ns and 19.102 ms, where it would take 22.402 ms on the slow link.
+#[test]
+fn an_ack_may_be_faster_than_on_the_datas_path_reversed() {
+    let text = "name: back
+topology:
+  dcs: [{ name: dc1, hosts: 1 }, { name: dc2, hosts: 1 }, { name: dc3 }, { name: dc4 }]
+  links:
+    - { between: [dc1, dc2], rate: 40 kbit, delay: 10 ms }
+    - { between: [dc2, dc3], rate: 100 Gbit, delay: 9500 us }
+    - { between: [dc3, dc4], rate: 100 Gbit, delay: 600 us }
+    - { between: [dc4, dc1], rate: 100 Gbit, delay: 9 ms }
+traffic: [{ flows: [{ from: dc1/h1, to: dc2/h1, size: 1000 B }] }]
+policies: [ecmp]
+transport: { payload: 1000 }
+routing: { candidates: downhill-delay, stretch: 3 }
+";
+    let plan = common::simulated(text);
+    let next_hops = |from, to| {
+        row(&plan, from, to)
+            .iter()
+            .map(|it| it.0)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!((next_hops(1, 2), next_hops(2, 1)), (vec![2], vec![1, 3]));
+    assert_eq!(plan.flows[0].ideal_fct_ns, Nanos::new(240_704_194));
+}
+
 /// A fault changes the delay, the order and the attributes of the candidates, but not which they are: with 1 ms, dc1's
 /// direct link to dc4 would be its best path.
 #[test]
