@@ -262,6 +262,60 @@ fn runs_that_keep_only_flows_are_compared_like_others() {
     }
 }
 
+/// No figure of a report shows these parameters, but flows depend on them.
+#[test]
+fn runs_whose_links_differ_in_any_parameter_are_unlike() {
+    let bench = Bench::new();
+    let run = |host: &str, link: &str, fault: &str| {
+        let text = format!(
+            "name: links
+topology:
+  dcs: [{{ name: dc1, hosts: 1 }}, {{ name: dc2, hosts: 1 }}]
+  links: [{{ between: [dc1, dc2], rate: 100 Gbit, delay: 1 ms{link} }}]
+  defaults: {{ host_link: {{ delay: {host} }} }}
+traffic: [{{ flows: [{{ from: dc1/h1, to: dc2/h1, size: 1 MB }}] }}]
+faults: [{{ at: 1 ms, link: [dc1, dc2], delay: {fault} }}]
+transport: {{ cc: dcqcn }}
+policies: [ecmp]
+"
+        );
+        bench.write("links.yaml", &text);
+        bench.expect_exit(
+            &["sim", "links.yaml", "--no-report", "--records", "flows"],
+            0,
+        );
+        bench.latest()
+    };
+    let differ = |one: &Run, other: &Run| {
+        let [one, other] = [one, other].map(|run| run.0.to_str().unwrap());
+        bench.expect_exit(&["compare", one, other], 2).stderr
+    };
+    let plain = run("1 us", "", "2 ms");
+    let lossy = run("1 us", ", loss: 1/1000000", "2 ms");
+    let found = differ(&plain, &lossy);
+    assert!(
+        found.contains("network: ") && found.contains("loss 1/1000000 of dc1-dc2"),
+        "{found}"
+    );
+    let marked = ", ecn: { k_min: 1 MB, k_max: 4 MB, p_max: 1/5 }";
+    let found = differ(&plain, &run("1 us", marked, "2 ms"));
+    assert!(
+        found.contains("ECN k_min 1 MB, k_max 4 MB, p_max 1/5 of dc1-dc2"),
+        "{found}"
+    );
+    let found = differ(&plain, &run("2 us", "", "2 ms"));
+    assert!(
+        found.contains("delay 2 us, buffer 32 MB of 2 links inside datacenters"),
+        "{found}"
+    );
+    let found = differ(&plain, &run("1 us", "", "3 ms"));
+    assert!(
+        found.contains("faults: ") && found.contains("delay 3 ms"),
+        "{found}"
+    );
+    assert!(!found.contains("network: "), "{found}");
+}
+
 #[test]
 fn a_run_of_trains_says_so_and_is_the_same_on_any_number_of_threads() {
     let bench = Bench::new();

@@ -24,7 +24,7 @@ mod wire;
 pub use auto_scale::AutoScale;
 pub use load::{Concurrency, ListedFlows, LoadPlan, NetworkLoad, SenderLoad};
 pub use policy::{EbpfPlan, PolicyPlan, TrainedPlan};
-pub use wire::WirePlan;
+pub use wire::{WirePlan, link_words};
 
 /// Result of resolution: everything that is decided before a run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]

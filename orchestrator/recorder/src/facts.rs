@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lab_plan::{
     FaultChange, PaperUnits, Plan,
-    model::{FaultPlan, Flow, Link, LinkKind},
+    model::{FaultPlan, Flow, Link, LinkConfig, LinkKind, link_words},
 };
 use lab_records::{
     AgentCrashInfo, Clock, DcInfo, EngineInfo, FaultInfo, FlowsWithChoice, Granularity, LinkInfo,
@@ -118,10 +118,16 @@ pub fn run_info(plan: &Plan, plan_hash: &str, setting: &RunSetting) -> RunInfo {
                 buffer_bytes: link.paper.buffer_bytes,
             })
             .collect(),
+        link_details: link_details(plan),
         faults: plan
             .faults
             .iter()
             .map(|fault| fault_info(plan, fault))
+            .collect(),
+        fault_details: plan
+            .faults
+            .iter()
+            .filter_map(|fault| fault_details(plan, fault))
             .collect(),
         agent_crashes: plan
             .agent_crashes
@@ -163,6 +169,49 @@ fn with_choice(plan: &Plan, info: &RunInfo) -> Option<FlowsWithChoice> {
         pairs.entry(name(from)).or_default().insert(name(to));
     }
     (flows > 0 && flows < info.measured_flows()).then_some(FlowsWithChoice { flows, pairs })
+}
+
+/// Returns the parameters of links that [`LinkInfo`] does not have, at the paper's scale.
+fn link_details(plan: &Plan) -> Vec<String> {
+    let mut inter_dc: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut local: BTreeMap<String, usize> = BTreeMap::new();
+    for link in &plan.links {
+        let parameters = &link.paper.parameters;
+        if link.kind == LinkKind::InterDc {
+            let words = link_words(parameters, |it| it.name == "loss");
+            inter_dc.entry(words).or_default().push(&link.name);
+        } else {
+            *local.entry(link_words(parameters, |_| true)).or_default() += 1;
+        }
+    }
+    inter_dc.remove("");
+    let of_some = inter_dc
+        .iter()
+        .map(|(words, links)| format!("{words} of {}", links.join(", ")));
+    let of_all = local
+        .iter()
+        .map(|(words, links)| format!("{words} of {links} links inside datacenters"));
+    of_some.chain(of_all).collect()
+}
+
+/// Returns the parameters that the fault sets, at the paper's scale; `None` for a cut or a repair.
+fn fault_details(plan: &Plan, fault: &FaultPlan) -> Option<String> {
+    let FaultChange::Wire(wire) = &fault.change else {
+        return None;
+    };
+    let link = &plan.links[fault.link.index()];
+    let paper = PaperUnits::new(&plan.scale);
+    let parameters = LinkConfig {
+        rate_bps: paper_rate(&paper, wire.rate_bps, link),
+        delay_ns: paper.time(wire.delay_ns),
+        ecn: None,
+        ..wire.parameters
+    };
+    let words = link_words(&parameters, |it| it.is_changeable);
+    Some(format!(
+        "{} from {} on: {words}",
+        link.name, fault.paper_at_ns
+    ))
 }
 
 fn fault_info(plan: &Plan, fault: &FaultPlan) -> FaultInfo {

@@ -68,9 +68,16 @@ pub struct RunInfo {
     pub dcs: Vec<DcInfo>,
     /// Inter-DC links, in the order of the plan.
     pub links: Vec<LinkInfo>,
+    /// Parameters of links that `links` lacks: loss and ECN marking on inter-DC links, and all parameters of links inside
+    /// datacenters, each with the links that have it. Empty in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub link_details: Vec<String>,
     /// Faults by time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultInfo>,
+    /// Parameters of each fault's link after the fault, for faults that set parameters. Empty in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fault_details: Vec<String>,
     /// Crashes of switches' agents by time; left out if there are none, and in records of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agent_crashes: Vec<AgentCrashInfo>,

@@ -60,7 +60,9 @@ pub fn info() -> RunInfo {
         reconverge_after_ns: None,
         dcs: vec![dc("dc1", 1), dc("dc8", 1)],
         links: vec![link("dc1", "dc8", 200, 5)],
+        link_details: Vec::new(),
         faults: Vec::new(),
+        fault_details: Vec::new(),
         agent_crashes: Vec::new(),
         granularity: Granularity {
             sub_packet_flows_percent: 0,

@@ -75,15 +75,15 @@ impl Aspect {
     }
 
     /// Returns an aspect of a run as text; runs with equal texts do not differ in it.
-    fn value(self, run: &RunFacts, settings_of: PolicyText) -> String {
+    fn value(self, run: &RunFacts, forms: Forms) -> String {
         let info = run.info();
         match self {
             Self::Scenario => info.scenario.clone(),
-            Self::Network => network(info),
+            Self::Network => network(info, forms.has_link_details),
             Self::Candidates => candidates(info),
-            Self::Faults => faults(info),
+            Self::Faults => faults(info, forms.has_fault_details),
             Self::Traffic => traffic(info),
-            Self::Policies => policies(info, settings_of),
+            Self::Policies => policies(info, forms.policies),
             Self::Seed => info.seed.to_string(),
             Self::Repetitions => info.repetitions.to_string(),
             Self::Scale => format!(
@@ -119,12 +119,9 @@ impl FromStr for Aspect {
 
 /// Lists the aspects in which the plans of `runs` differ.
 pub fn differences(runs: &[RunFacts]) -> Vec<Difference> {
-    let policy_text = PolicyText::of(runs);
+    let forms = Forms::of(runs);
     let difference = |aspect: Aspect| {
-        let values: Vec<String> = runs
-            .iter()
-            .map(|run| aspect.value(run, policy_text))
-            .collect();
+        let values: Vec<String> = runs.iter().map(|run| aspect.value(run, forms)).collect();
         let is_other = values.iter().any(|value| *value != values[0]);
         is_other.then_some(Difference { aspect, values })
     };
@@ -149,6 +146,33 @@ pub fn are_of_two_engines<'a>(runs: impl IntoIterator<Item = &'a RunFacts>) -> b
     are_kernel.any(|it| Some(it) != first)
 }
 
+/// Forms in which aspects are compared; they must be available in the records of all runs.
+#[derive(Clone, Copy)]
+struct Forms {
+    policies: PolicyText,
+    /// True if the loss, marking and local links of all runs are known.
+    has_link_details: bool,
+    /// True if the parameters that faults set are known for all runs, and not rounded by unlike scales.
+    has_fault_details: bool,
+}
+
+impl Forms {
+    fn of(runs: &[RunFacts]) -> Self {
+        let has_link_details = runs.iter().all(|run| !run.info().link_details.is_empty());
+        Self {
+            policies: PolicyText::of(runs),
+            has_link_details,
+            has_fault_details: has_link_details && are_scaled_alike(runs),
+        }
+    }
+}
+
+fn are_scaled_alike(runs: &[RunFacts]) -> bool {
+    let mut scales = runs.iter().map(|run| run.info().scale);
+    let first = scales.next();
+    scales.all(|scale| Some(scale) == first)
+}
+
 /// Form in which policy parameters are compared; it must be available in the records of all runs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum PolicyText {
@@ -164,11 +188,9 @@ impl PolicyText {
     fn of(runs: &[RunFacts]) -> Self {
         let settings = runs.iter().flat_map(|run| &run.info().provenance.policies);
         let mut parameterised = settings.filter(|it| it.parameters.is_object());
-        let first = runs.first().map(|run| run.info().scale);
-        let is_scaled_alike = runs.iter().all(|run| Some(run.info().scale) == first);
         match (
             parameterised.all(|it| !it.values.is_empty()),
-            is_scaled_alike,
+            are_scaled_alike(runs),
         ) {
             (true, _) => Self::Values,
             (false, true) => Self::Planned,
@@ -177,7 +199,7 @@ impl PolicyText {
     }
 }
 
-fn network(info: &RunInfo) -> String {
+fn network(info: &RunInfo, has_details: bool) -> String {
     let dcs = info.dcs.iter().map(|dc| {
         let legacy = if dc.legacy { " (legacy)" } else { "" };
         format!(
@@ -195,10 +217,12 @@ fn network(info: &RunInfo) -> String {
             text::size(link.buffer_bytes)
         )
     });
-    dcs.chain(links).collect::<Vec<_>>().join(", ")
+    let details = info.link_details.iter().filter(|_| has_details).cloned();
+    let parts = dcs.chain(links).chain(details);
+    parts.collect::<Vec<_>>().join(", ")
 }
 
-fn faults(info: &RunInfo) -> String {
+fn faults(info: &RunInfo, has_details: bool) -> String {
     let links = info.faults.iter().map(|fault| {
         let rate = fault.rate_bps.map(text::rate);
         format!(
@@ -216,7 +240,8 @@ fn faults(info: &RunInfo) -> String {
             .map_or_else(String::new, |to| format!(" to {}", text::time_exact(to)));
         format!("agent of {} down from {from}{to}", crash.dc)
     });
-    let faults: Vec<String> = links.chain(agents).collect();
+    let details = info.fault_details.iter().filter(|_| has_details).cloned();
+    let faults: Vec<String> = links.chain(agents).chain(details).collect();
     match faults.as_slice() {
         [] => "none".to_owned(),
         faults => faults.join(", "),

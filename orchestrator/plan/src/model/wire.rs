@@ -2,7 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
-use lab_parameters::{LinkConfig, ParameterSet, Value};
+use lab_parameters::{EcnConfig, LinkConfig, Parameter, ParameterSet, Value};
+use lab_units::Ratio;
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 
 use crate::frame;
@@ -48,6 +49,24 @@ impl WirePlan {
     }
 }
 
+/// Returns the parameters of a link that `is_told` selects, with their names, in one line: `loss 1/1000, ECN k_min 1 MB,
+/// k_max 4 MB, p_max 1/5`. No loss and no ECN marking are left out.
+#[must_use]
+pub fn link_words(link: &LinkConfig, is_told: impl Fn(&Parameter) -> bool) -> String {
+    let words = |it: &Parameter, value: Option<Value>| {
+        let told = value.filter(|value| *value != Value::Ratio(Ratio::ZERO))?;
+        Some(format!("{} {told}", it.name))
+    };
+    let selected = LinkConfig::PARAMETERS.iter().filter(|it| is_told(it));
+    let told = selected.filter_map(|it| words(it, link.get(it.name)));
+    let marking = link.ecn.map(|ecn| {
+        let parameters = EcnConfig::PARAMETERS.iter();
+        let marking = parameters.filter_map(|it| words(it, ecn.get(it.name)));
+        format!("ECN {}", marking.collect::<Vec<_>>().join(", "))
+    });
+    told.chain(marking).collect::<Vec<_>>().join(", ")
+}
+
 impl Deref for WirePlan {
     type Target = LinkConfig;
 
@@ -82,9 +101,31 @@ impl Serialize for WirePlan {
 
 #[cfg(test)]
 mod tests {
-    use lab_parameters::EcnConfig;
+    use lab_units::Bytes;
 
     use super::*;
+
+    #[test]
+    fn words_of_a_link_leave_out_no_loss_and_no_marking() {
+        let is_changeable = |it: &Parameter| it.is_changeable;
+        let plain = LinkConfig::PAPER;
+        assert_eq!(
+            link_words(&plain, is_changeable),
+            "rate 100 Gbit, delay 1 us"
+        );
+        assert_eq!(link_words(&plain, |it| it.name == "loss"), "");
+        let marking = LinkConfig {
+            loss: Ratio::new(1, 1_000).expect("positive"),
+            ecn: Some(EcnConfig {
+                k_min: Bytes::new(1_000_000),
+                k_max: Bytes::new(4_000_000),
+                p_max: Ratio::new(1, 5).expect("positive"),
+            }),
+            ..plain
+        };
+        let expected = "loss 1/1000, ECN k_min 1 MB, k_max 4 MB, p_max 1/5";
+        assert_eq!(link_words(&marking, |it| it.name == "loss"), expected);
+    }
 
     /// The keys of a link in `plan.json` have kept their order since the first plan format.
     #[test]
