@@ -1,7 +1,5 @@
 //! Round trips over all paths that a flow's packets may take, rather than only the least-delay path.
 
-use std::collections::BTreeMap;
-
 use lab_plan::{Flow, Plan, Switch, WirePlan, frame};
 use lab_units::{Bytes, DcId, LinkId, Nanos, PortId};
 
@@ -9,11 +7,13 @@ use lab_units::{Bytes, DcId, LinkId, Nanos, PortId};
 /// path with the least delay at the start.
 pub(crate) struct Detours<'p> {
     plan: &'p Plan,
-    /// Longest time of a full packet and its ACK on each link, indexed by link.
+    /// Time of a full packet and its ACK on each link at the start, indexed by link.
+    at_start: Vec<Nanos>,
+    /// Longest such time.
     longest: Vec<Nanos>,
-    /// Round trip on the path with the least delay at the start, by pair.
-    least: BTreeMap<(DcId, DcId), Nanos>,
-    by_pair: BTreeMap<(DcId, DcId), Nanos>,
+    /// Round trip on the path with the least delay at the start, by pair; `None` without a path at the start.
+    least: Vec<Option<Nanos>>,
+    by_pair: Vec<Nanos>,
 }
 
 impl<'p> Detours<'p> {
@@ -37,11 +37,14 @@ impl<'p> Detours<'p> {
 
     fn new(plan: &'p Plan, longest: impl Fn(LinkId) -> Nanos) -> Self {
         let links = (0u32..).map(LinkId).take(plan.links.len());
+        let at_start = plan.links.iter().map(|link| link_trip(plan, &link.emu));
+        let pairs = plan.dcs.len() * plan.dcs.len();
         let mut detours = Self {
             plan,
+            at_start: at_start.collect(),
             longest: links.map(longest).collect(),
-            least: BTreeMap::new(),
-            by_pair: BTreeMap::new(),
+            least: vec![None; pairs],
+            by_pair: vec![Nanos::ZERO; pairs],
         };
         detours.add(&plan.switches);
         detours
@@ -51,67 +54,61 @@ impl<'p> Detours<'p> {
     fn add(&mut self, switches: &[Switch]) {
         let ids = || (0u32..).map(DcId).zip(switches);
         for (to, _) in ids() {
-            let mut trips: BTreeMap<DcId, Trips> = BTreeMap::from([(to, Trips::default())]);
+            let mut known = vec![None; switches.len()];
+            known[to.index()] = Some(Trips::default());
             for (from, _) in ids().filter(|(_, switch)| switch.towards(to).is_some()) {
-                let found = self.trips(switches, (from, to), &mut trips);
-                let least = *self.least.entry((from, to)).or_insert(found.least_delay);
-                let detour = self.by_pair.entry((from, to)).or_default();
+                let found = self.trips(switches, (from, to), &mut known);
+                let pair = self.pair(from, to);
+                let least = *self.least[pair].get_or_insert(found.least_delay);
+                let detour = &mut self.by_pair[pair];
                 *detour = (*detour).max(found.longest.saturating_sub(least));
             }
         }
     }
 
+    /// Returns the index of a pair.
+    const fn pair(&self, from: DcId, to: DcId) -> usize {
+        from.index() * self.plan.dcs.len() + to.index()
+    }
+
     /// Returns the longest base RTT among the paths of `flow`, for a full packet and its ACK.
     pub fn longest_round_trip(&self, flow: &Flow) -> Nanos {
         let dc = |host: lab_units::NodeId| self.plan.nodes[host.index()].dc;
-        let detour = self
-            .by_pair
-            .get(&(dc(flow.src), dc(flow.dst)))
-            .copied()
-            .unwrap_or(Nanos::ZERO);
+        let detour = self.by_pair[self.pair(dc(flow.src), dc(flow.dst))];
         flow.base_rtt_ns.saturating_add(detour)
     }
 
-    /// Returns the round trips from `from` to `to`. `known` caches the results for other sources; it contains `to`, and
+    /// Returns the round trips from `from` to `to`. `known` caches the results by source; it contains `to`, and
     /// every datacenter that the search is still visiting, so that a damaged plan whose candidates form a cycle ends the
     /// search, too.
     fn trips(
         &self,
         switches: &[Switch],
         (from, to): (DcId, DcId),
-        known: &mut BTreeMap<DcId, Trips>,
+        known: &mut [Option<Trips>],
     ) -> Trips {
-        if let Some(trips) = known.get(&from) {
-            return *trips;
+        if let Some(trips) = known[from.index()] {
+            return trips;
         }
-        known.insert(from, Trips::default());
+        known[from.index()] = Some(Trips::default());
         let row = switches[from.index()].towards(to);
         let candidates = row.map_or(&[][..], |row| &row.candidates);
-        let through: Vec<Trips> = candidates
-            .iter()
-            .map(|candidate| {
-                let tunnel = row.and_then(|row| row.rest_of_tunnel(candidate.port));
-                let rest = match tunnel {
-                    Some(ports) => ports
-                        .iter()
-                        .fold(Trips::default(), |rest, port| rest.behind(self, *port)),
-                    None => self.trips(switches, (candidate.next_dc, to), known),
-                };
-                rest.behind(self, candidate.port)
-            })
-            .collect();
-        let found = Trips {
+        let mut found: Option<Trips> = None;
+        for candidate in candidates {
+            let tunnel = row.and_then(|row| row.rest_of_tunnel(candidate.port));
+            let rest = match tunnel {
+                Some(ports) => ports
+                    .iter()
+                    .fold(Trips::default(), |rest, port| rest.behind(self, *port)),
+                None => self.trips(switches, (candidate.next_dc, to), known),
+            };
+            let through = rest.behind(self, candidate.port);
             // The first candidate has the least delay.
-            least_delay: through
-                .first()
-                .map_or(Nanos::ZERO, |trips| trips.least_delay),
-            longest: through
-                .iter()
-                .map(|trips| trips.longest)
-                .max()
-                .unwrap_or(Nanos::ZERO),
-        };
-        known.insert(from, found);
+            let trips = found.get_or_insert(through);
+            trips.longest = trips.longest.max(through.longest);
+        }
+        let found = found.unwrap_or_default();
+        known[from.index()] = Some(found);
         found
     }
 }
@@ -137,9 +134,8 @@ impl Trips {
     /// Returns the round trips over one more link, that of `port`.
     fn behind(self, detours: &Detours<'_>, port: PortId) -> Self {
         let link = port.link().index();
-        let at_start = link_trip(detours.plan, &detours.plan.links[link].emu);
         Self {
-            least_delay: self.least_delay.saturating_add(at_start),
+            least_delay: self.least_delay.saturating_add(detours.at_start[link]),
             longest: self.longest.saturating_add(detours.longest[link]),
         }
     }
