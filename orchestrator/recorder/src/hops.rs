@@ -108,6 +108,13 @@ impl Hops {
         self.0.push(PacketHop { from, to, packet });
     }
 
+    /// Returns true if packets have several hops at the same switch.
+    #[must_use]
+    pub fn are_rerouted(&self) -> bool {
+        let mut hops = self.0.iter();
+        hops.any(|hop| self.first(hop.from) != Some(hop.to))
+    }
+
     /// Returns the path of packets that are sent at `time`, in emulated time relative to the repetition's start.
     ///
     /// Where a switch has a single candidate when the packets arrive, no recorded hop is needed. Returns `None` if the hop

@@ -6,20 +6,23 @@
 //! Must not contain: clocks, kernel interfaces, file access (which belongs to `lab-records`), or code for one engine
 //! only.
 //!
+//! - [`decision`][]: decisions by the plan's numbers, from which rows and evidence are made
 //! - [`facts`][]: facts of a run for `run.json`, from its plan
 //! - [`rows`][]: measurements as rows
 //! - [`hops`][]: paths of flows, and the bytes on each path
 //! - [`evidence`](evidence())[]: the load on the network, and the actions of each policy's mechanism
 
+pub mod decision;
 mod evidence;
 pub mod facts;
 pub mod hops;
 pub mod rows;
 
+pub use decision::{CandidateScore, NumberedDecision};
 pub use evidence::{Witness, evidence};
 pub use facts::{RunSetting, run_info};
 pub use hops::{Hops, Packets, PathRange, ReachedDc};
 pub use rows::{
-    AgentCounts, CandidateScore, FlowGenerator, FlowResult, LinkCounters, PortTotals, QpRate,
-    QueueLevels, RowBatch, RowMaker, Split, SwitchCounters, SwitchDecision,
+    AgentCounts, FlowGenerator, FlowResult, LinkCounters, PortTotals, QpRate, QueueLevels,
+    RowBatch, RowMaker, Split, SwitchCounters, SwitchDecision,
 };

@@ -11,17 +11,23 @@ use lab_plan::{
     model::{Flow, Link, Plan},
 };
 use lab_records::{
-    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, List, PathRow, PfcEvent, PfcRow, PortRow,
+    DcPath, DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, PfcEvent, PfcRow, PortRow,
     QueueRow, RateRow, RecordsError, RunWriter, SplitRow, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_units::{BitsPerSec, Bytes, DcId, FlowId, Nanos, NodeId, PortId, Semantics};
 
-use crate::{facts::paper_rate, hops::PathRange};
+use crate::{
+    decision::{CandidateScore, NumberedDecision},
+    facts::paper_rate,
+    hops::PathRange,
+};
 
 /// Rows that have not been written yet, by table.
 #[derive(Debug, Default)]
 pub struct RowBatch {
     pub decisions: Vec<DecisionRow>,
+    /// Decisions for evidence, which needs no rows of them.
+    pub numbered: Vec<NumberedDecision>,
     pub flows: Vec<FlowRow>,
     pub links: Vec<LinkRow>,
     pub paths: Vec<PathRow>,
@@ -70,6 +76,8 @@ pub struct RowMaker<'a> {
     /// Factors that convert emulated values to the paper's scale (before scaling).
     pub paper: PaperUnits,
     policy: &'a str,
+    /// Index of the policy in the plan.
+    policy_index: usize,
     repetition: u32,
     generator: FlowGenerator<'a>,
     /// Emulated interval between queue samples; `None` if the policy does not sample queues.
@@ -160,19 +168,6 @@ pub struct Split {
     pub to_dc: DcId,
 }
 
-/// Costs of a candidate in a decision.
-#[derive(Clone, Copy, Debug)]
-pub struct CandidateScore {
-    /// Path cost C_path.
-    pub c_path: u8,
-    /// Congestion cost C_cong.
-    pub c_cong: u8,
-    /// Total cost C.
-    pub cost: u32,
-    /// True if the candidate was kept, so that the hash could choose it.
-    pub is_kept: bool,
-}
-
 /// Counters of one direction of a link since the repetition's start.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkCounters {
@@ -247,6 +242,9 @@ pub struct AgentCounts {
 
 impl<'a> RowMaker<'a> {
     /// Creates the converter for one repetition of the policy labelled `policy`.
+    ///
+    /// # Panics
+    /// If the plan has no such policy.
     #[must_use]
     pub fn new(
         plan: &'a Plan,
@@ -255,13 +253,17 @@ impl<'a> RowMaker<'a> {
         generator: FlowGenerator<'a>,
     ) -> Self {
         let ports = (0..plan.ports.len()).filter_map(PortId::from_index);
+        let index = plan.policies.iter().position(|run| run.label == policy);
+        let policy_index = index.expect("the plan has the policy");
+        let lcmp = plan.policies[policy_index].policy.lcmp();
         Self {
             plan,
             paper: PaperUnits::new(&plan.scale),
             policy,
+            policy_index,
             repetition,
             generator,
-            sample_interval: sample_interval(plan, policy),
+            sample_interval: lcmp.map(|lcmp| lcmp.sample_interval_ns),
             next_hops: ports.map(|port| plan.next_hop(port)).collect(),
             switches: vec![(Nanos::ZERO, 0); plan.dcs.len()],
         }
@@ -337,42 +339,54 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// Returns the row of a decision among candidates, each given as its port with its scores; the row keeps their
-    /// order.
+    /// Returns a decision among `candidates`, whose order is kept, in the plan's numbers.
     #[must_use]
-    pub fn decision(
+    pub fn numbered(
         &self,
         decision: &SwitchDecision,
-        ports: impl Iterator<Item = PortId>,
-        scores: impl Iterator<Item = CandidateScore>,
-    ) -> DecisionRow {
+        candidates: impl Iterator<Item = CandidateScore>,
+    ) -> NumberedDecision {
         let age = self.sample_interval.map(|_| decision.signal_age);
-        let mut row = DecisionRow {
-            policy: self.policy.to_owned(),
+        NumberedDecision {
+            policy: self.policy_index,
             repetition: self.repetition,
-            time_ns: self.paper.time(decision.time),
+            time: self.paper.time(decision.time),
+            dc: decision.dc,
+            flow: decision.flow,
+            src: decision.src,
+            dst: decision.dst,
+            sport: decision.sport,
+            reason: decision.trigger.reason(decision.rule),
+            signal_age: age.map(|age| self.paper.time(age)),
+            is_stale: age > self.sample_interval,
+            candidates: candidates.collect(),
+            chosen: decision.chosen,
+        }
+    }
+
+    /// Returns the row of a decision.
+    #[must_use]
+    pub fn decision(&self, decision: &NumberedDecision) -> DecisionRow {
+        let candidates = decision.candidates.iter();
+        DecisionRow {
+            policy: self.policy.to_owned(),
+            repetition: decision.repetition,
+            time_ns: decision.time,
             switch: self.dc(decision.dc),
             flow_id: decision.flow,
             src: decision.src,
             dst: decision.dst,
             sport: decision.sport,
-            reason: decision.trigger.reason(decision.rule).to_owned(),
-            signal_age_ns: age.map(|age| self.paper.time(age)),
-            stale_signals: age.map(|age| u8::from(Some(age) > self.sample_interval)),
-            candidates: ports.map(|port| self.next_hop(port)).collect(),
-            c_path: List::default(),
-            c_cong: List::default(),
-            cost: List::default(),
-            kept: List::default(),
+            reason: decision.reason.to_owned(),
+            signal_age_ns: decision.signal_age,
+            stale_signals: decision.signal_age.map(|_| u8::from(decision.is_stale)),
+            c_path: candidates.clone().map(|it| it.c_path).collect(),
+            c_cong: candidates.clone().map(|it| it.c_cong).collect(),
+            cost: candidates.clone().map(|it| it.cost).collect(),
+            kept: candidates.clone().map(|it| u8::from(it.is_kept)).collect(),
+            candidates: candidates.map(|it| self.next_hop(it.port)).collect(),
             chosen: decision.chosen.map(|port| self.next_hop(port)),
-        };
-        for score in scores {
-            row.c_path.0.push(score.c_path);
-            row.c_cong.0.push(score.c_cong);
-            row.cost.0.push(score.cost);
-            row.kept.0.push(u8::from(score.is_kept));
         }
-        row
     }
 
     /// Returns the row of a split; `buckets` has each candidate's port with its number of hash buckets.
@@ -548,7 +562,9 @@ impl<'a> RowMaker<'a> {
         self.plan.dcs[dc.index()].name.clone()
     }
 
-    fn next_hop(&self, port: PortId) -> String {
+    /// Returns the name of the next hop through a port, see [`Plan::next_hop`].
+    #[must_use]
+    pub fn next_hop(&self, port: PortId) -> String {
         self.next_hops[port.index()].clone()
     }
 
@@ -573,9 +589,4 @@ impl<'a> RowMaker<'a> {
     fn link_of(&self, port: PortId) -> &'a Link {
         &self.plan.links[port.link().index()]
     }
-}
-
-fn sample_interval(plan: &Plan, policy: &str) -> Option<Nanos> {
-    let run = plan.policies.iter().find(|run| run.label == policy)?;
-    run.policy.lcmp().map(|lcmp| lcmp.sample_interval_ns)
 }

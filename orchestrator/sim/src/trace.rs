@@ -61,14 +61,14 @@ impl TraceFilter {
     }
 }
 
-/// Samples of links and queues that a run traces.
+/// Amount of detail that a run records beside its flows.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Samples {
-    /// Links' counters and queues, in the plan's intervals.
+    /// Rows of decisions, and links' counters and queues in the plan's intervals.
     #[default]
     Series,
     /// Links' counters alone: at the first interval's end after the last flow's start, and at the end of the run. This is
-    /// what a run's evidence needs.
+    /// what a run's evidence needs, beside the decisions in numbers.
     Totals,
 }
 

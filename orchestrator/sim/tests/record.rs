@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, fs, path::Path};
 use lab_plan::{Engine, Plan, PlanOptions};
 use lab_recorder::{RowBatch, RunSetting, Witness, run_info};
 use lab_records::{
-    DecisionRow, FlowRow, FlowStatus, LinkRow, Mechanism, PathRow, QueueRow, RateRow, Row, RunDir,
-    RunInfo, RunWriter, StoryEvent, StoryRow, SwitchRow,
+    DecisionRow, Evidence, FlowRow, FlowStatus, LinkRow, Mechanism, PathRow, QueueRow, RateRow,
+    Row, RunDir, RunInfo, RunWriter, StoryEvent, StoryRow, SwitchRow,
 };
 use lab_sample as sample;
 use lab_sim::{EndReason, Job, Outcome, RunOptions, Samples, SimTime, TraceFilter, record};
@@ -47,16 +47,26 @@ fn info(plan: &Plan) -> RunInfo {
 }
 
 fn run(dir: &Path, plan: &Plan, options: &RunOptions) -> Vec<Outcome> {
-    let mut writer = RunWriter::create_in(dir, sample::now(), &info(plan)).expect("a run");
+    witnessed(dir, plan, options).0
+}
+
+/// Records a run of all policies in `dir`, and returns also the evidence that was collected meanwhile.
+fn witnessed(dir: &Path, plan: &Plan, options: &RunOptions) -> (Vec<Outcome>, Evidence) {
+    let info = info(plan);
+    let mut writer = RunWriter::create_in(dir, sample::now(), &info).expect("a run");
+    let mut witness = Witness::new(plan, &info.engine);
     let outcomes = (0..plan.policies.len())
         .map(|policy| {
             let job = Job::new(plan, policy, 0);
-            let sink = &mut |rows: &RowBatch| rows.write(&mut writer);
+            let sink = &mut |rows: &RowBatch| {
+                witness.add(rows);
+                rows.write(&mut writer)
+            };
             record(job, options, sink, &mut |_| true).expect("a simulation")
         })
         .collect();
     writer.finish(sample::end()).expect("an end");
-    outcomes
+    (outcomes, witness.evidence(&info))
 }
 
 fn rows<R: Row>(dir: &Path) -> Vec<R> {
@@ -208,19 +218,7 @@ faults:
     let text = DIAMOND.replace("policies: [ecmp, lcmp]\n", policies);
     let plan = plan(&text, false);
     let folder = tempfile::tempdir().expect("a folder");
-    let info = info(&plan);
-    let mut writer = RunWriter::create_in(folder.path(), sample::now(), &info).expect("a run");
-    let mut witness = Witness::new(&plan, &info.engine);
-    for policy in 0..plan.policies.len() {
-        let sink = &mut |rows: &RowBatch| {
-            witness.add(rows);
-            rows.write(&mut writer)
-        };
-        let job = Job::new(&plan, policy, 0);
-        record(job, &RunOptions::default(), sink, &mut |_| true).expect("a simulation");
-    }
-    let during = witness.evidence(&info);
-    writer.finish(sample::end()).expect("an end");
+    let (_, during) = witnessed(folder.path(), &plan, &RunOptions::default());
     let after = lab_recorder::evidence(&plan, folder.path()).expect("readable");
     assert_eq!(during, after);
     let of_lcmp = &during.policies[1];
@@ -483,8 +481,7 @@ policies: [ecmp, lcmp]
             until,
             ..RunOptions::default()
         };
-        run(folder.path(), &plan, &options);
-        let evidence = lab_recorder::evidence(&plan, folder.path()).expect("readable");
+        let (_, evidence) = witnessed(folder.path(), &plan, &options);
         let links: Vec<LinkRow> = rows(folder.path());
         let queues = rows::<QueueRow>(folder.path()).len();
         (evidence, links, queues)

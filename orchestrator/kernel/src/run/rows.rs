@@ -164,15 +164,15 @@ impl<'a> ReportRows<'a> {
             signal_age: Nanos::new(report.signal_age_ns),
             chosen: Some(report.port),
         };
-        let candidates = report.candidates.iter();
-        let scores = candidates.clone().map(|candidate| CandidateScore {
+        let candidates = report.candidates.iter().map(|candidate| CandidateScore {
+            port: candidate.port,
             c_path: candidate.c_path,
             c_cong: candidate.c_cong,
             cost: candidate.cost,
             is_kept: candidate.is_kept,
         });
-        let ports = candidates.map(|candidate| candidate.port);
-        self.rows.decision(&decision, ports, scores)
+        self.rows
+            .decision(&self.rows.numbered(&decision, candidates))
     }
 
     /// Returns the rows for a report about a switch's queues; empty if the report is from before the repetition's

@@ -2,8 +2,10 @@
 
 use lab_abi::{Rule, Trigger};
 use lab_plan::{PaperUnits, model::Plan};
-use lab_records::{CrashCounts, DecisionRow, RepetitionEnds};
-use lab_units::Nanos;
+use lab_records::{CrashCounts, RepetitionEnds};
+use lab_units::{DcId, Nanos};
+
+use crate::decision::NumberedDecision;
 
 /// Counts of one policy for each crash of the plan.
 pub(super) struct Crashes {
@@ -14,7 +16,7 @@ pub(super) struct Crashes {
 
 /// Crash with its counts; times are paper time.
 struct Crash {
-    dc: String,
+    dc: DcId,
     from: Nanos,
     to: Option<Nanos>,
     counts: CrashCounts,
@@ -26,7 +28,7 @@ impl Crashes {
     pub fn new(plan: &Plan, interval: Option<Nanos>) -> Self {
         let paper = PaperUnits::new(&plan.scale);
         let crashes = plan.agent_crashes.iter().map(|crash| Crash {
-            dc: plan.dcs[crash.dc.index()].name.clone(),
+            dc: crash.dc,
             from: crash.paper_at_ns,
             to: crash.restart.map(|restart| restart.paper_at_ns),
             counts: CrashCounts::default(),
@@ -38,15 +40,15 @@ impl Crashes {
     }
 
     /// Counts a decision that a switch made while it had no agent; ignores other decisions.
-    pub fn decide(&mut self, row: &DecisionRow) {
+    pub fn decide(&mut self, decision: &NumberedDecision) {
         let is_in = |crash: &&mut Crash| {
-            crash.dc == row.switch
-                && crash.from <= row.time_ns
-                && crash.to.is_none_or(|to| row.time_ns < to)
+            crash.dc == decision.dc
+                && crash.from <= decision.time
+                && crash.to.is_none_or(|to| decision.time < to)
         };
         if let Some(crash) = self.crashes.iter_mut().find(is_in) {
             crash.counts.decisions += 1;
-            let is_stale = row.reason == Trigger::NewFlow.reason(Rule::Stale);
+            let is_stale = decision.reason == Trigger::NewFlow.reason(Rule::Stale);
             crash.counts.stale += u64::from(is_stale);
         }
     }
@@ -79,7 +81,7 @@ mod tests {
 
     fn crash(from: u64, to: Option<u64>) -> Crash {
         Crash {
-            dc: "dc1".to_owned(),
+            dc: DcId(0),
             from: Nanos::from_millis(from),
             to: to.map(Nanos::from_millis),
             counts: CrashCounts::default(),
@@ -111,18 +113,18 @@ mod tests {
     #[test]
     fn decisions_are_those_of_the_switch_while_it_has_no_agent() {
         let mut crashes = crashes(None);
-        for (switch, millis, rule) in [
-            ("dc1", 4, Rule::Scored),
-            ("dc1", 5, Rule::Scored),
-            ("dc1", 19, Rule::Stale),
-            ("dc1", 20, Rule::Scored),
-            ("dc2", 6, Rule::Scored),
-            ("dc1", 90, Rule::Scored),
+        for (dc, millis, rule) in [
+            (DcId(0), 4, Rule::Scored),
+            (DcId(0), 5, Rule::Scored),
+            (DcId(0), 19, Rule::Stale),
+            (DcId(0), 20, Rule::Scored),
+            (DcId(1), 6, Rule::Scored),
+            (DcId(0), 90, Rule::Scored),
         ] {
-            crashes.decide(&DecisionRow {
-                switch: switch.to_owned(),
-                time_ns: Nanos::from_millis(millis),
-                reason: Trigger::NewFlow.reason(rule).to_owned(),
+            crashes.decide(&NumberedDecision {
+                dc,
+                time: Nanos::from_millis(millis),
+                reason: Trigger::NewFlow.reason(rule),
                 ..decision()
             });
         }

@@ -2,8 +2,10 @@
 
 use lab_abi::{Rule, Trigger};
 use lab_plan::model::{FaultChange, Plan};
-use lab_records::{DecisionRow, Failover, FailoverSpan};
+use lab_records::{Failover, FailoverSpan};
 use lab_units::{Nanos, Ratio};
+
+use crate::decision::NumberedDecision;
 
 /// Failover decisions under one policy, grouped by link cut.
 pub(super) struct Failovers {
@@ -36,19 +38,19 @@ impl Failovers {
     }
 
     /// Counts a decision for the latest link cut before it, if a dead port was the reason for the decision.
-    pub fn decide(&mut self, row: &DecisionRow) {
-        if row.reason != Trigger::Failover.reason(Rule::Hash) {
+    pub fn decide(&mut self, decision: &NumberedDecision) {
+        if decision.reason != Trigger::Failover.reason(Rule::Hash) {
             return;
         }
         let Some(cut) = self
             .cuts
             .iter_mut()
             .rev()
-            .find(|cut| cut.at_ns <= row.time_ns)
+            .find(|cut| cut.at_ns <= decision.time)
         else {
             return;
         };
-        let after = row.time_ns.saturating_sub(cut.at_ns);
+        let after = decision.time.saturating_sub(cut.at_ns);
         let (first, last) = match cut.span {
             Some(span) => (span.first_ns.min(after), span.last_ns.max(after)),
             None => (after, after),
@@ -87,10 +89,10 @@ mod tests {
         }
     }
 
-    fn row(micros: u64, trigger: Trigger) -> DecisionRow {
-        DecisionRow {
-            time_ns: Nanos::new(micros * 1_000),
-            reason: trigger.reason(Rule::Scored).to_owned(),
+    fn at(micros: u64, trigger: Trigger) -> NumberedDecision {
+        NumberedDecision {
+            time: Nanos::new(micros * 1_000),
+            reason: trigger.reason(Rule::Scored),
             ..decision()
         }
     }
@@ -104,7 +106,7 @@ mod tests {
             (60_020, Trigger::Failover),
             (80_007, Trigger::Failover),
         ] {
-            found.decide(&row(micros, trigger));
+            found.decide(&at(micros, trigger));
         }
         let spans = found.counts().into_iter().map(|cut| {
             let span = cut.span.expect("decisions");
@@ -126,7 +128,7 @@ mod tests {
     #[test]
     fn the_simulator_has_paper_time_alone() {
         let mut found = failovers(None);
-        found.decide(&row(60_020, Trigger::Failover));
+        found.decide(&at(60_020, Trigger::Failover));
         let counts = found.counts();
         assert_eq!(counts[0].span.expect("a decision").lab_ns, None);
         assert_eq!((counts[1].decisions, counts[1].span), (0, None));

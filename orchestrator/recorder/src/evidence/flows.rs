@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexSet;
 use lab_plan::Concurrency;
-use lab_records::{DcNames, FlowRow, RepetitionEnds};
-use lab_units::{Nanos, Twin};
+use lab_records::{FlowRow, RepetitionEnds};
+use lab_units::{Nanos, PortId};
+use rustc_hash::FxBuildHasher;
 
 use super::share::count;
 
@@ -12,16 +14,11 @@ use super::share::count;
 #[derive(Default)]
 pub(super) struct Flows {
     flows: Vec<Seen>,
-    /// Index of each path, by the path's text.
-    paths: BTreeMap<String, usize>,
-    /// Link directions of each path, by the path's index.
-    links: Vec<Box<[LinkDirection]>>,
-    /// Number of each link direction, given as the positions of its datacenters.
-    directions: BTreeMap<(usize, usize, Twin), LinkDirection>,
+    paths: IndexSet<PortPath, FxBuildHasher>,
 }
 
-/// Number of a link direction; 32 bits, because millions of paths have several each.
-type LinkDirection = u32;
+/// Egress ports on a path, one for each link direction.
+pub(super) type PortPath = Box<[PortId]>;
 
 /// Flow that started, with its end time and path.
 struct Seen {
@@ -35,33 +32,17 @@ struct Seen {
 }
 
 impl Flows {
-    /// Adds a flow, if it started; `dcs` are the run's datacenters.
-    pub fn add(&mut self, dcs: &DcNames, row: &FlowRow) {
+    /// Adds a flow, if it started; `path` is the path in its row, `None` if unknown.
+    pub fn add(&mut self, row: &FlowRow, path: Option<PortPath>) {
         if !row.fields().has_started() {
             return;
         }
-        let path = row.path.as_ref().map(|path| {
-            if let Some(&known) = self.paths.get(path.as_str()) {
-                return known;
-            }
-            let steps = path.steps(dcs).unwrap_or_default();
-            let links = steps.windows(2).map(|pair| {
-                let [(from, _), (to, twin)] = [pair[0], pair[1]];
-                let next = LinkDirection::try_from(self.directions.len());
-                let number = self.directions.entry((from, to, twin));
-                *number.or_insert(next.expect("fewer link directions than 2^32"))
-            });
-            self.links.push(links.collect());
-            self.paths
-                .insert(path.as_str().to_owned(), self.links.len() - 1);
-            self.links.len() - 1
-        });
         self.flows.push(Seen {
             repetition: row.repetition,
             id: row.flow_id.0,
             start: row.start_ns,
             end: row.fields().end(),
-            path,
+            path: path.map(|path| self.paths.insert_full(path).0),
         });
     }
 
@@ -74,16 +55,16 @@ impl Flows {
     /// Returns the number of flows with known paths, and how many of these flows shared a link direction with another
     /// flow while both flows were active; `ends` gives each repetition's end.
     pub fn overlapping(&self, ends: &RepetitionEnds) -> (u64, u64) {
-        let mut by_link: BTreeMap<(u32, LinkDirection), Vec<u32>> = BTreeMap::new();
+        let mut by_link: BTreeMap<(u32, PortId), Vec<u32>> = BTreeMap::new();
         let mut known = 0;
         for (index, flow) in (0u32..).zip(&self.flows) {
             let Some(path) = flow.path else {
                 continue;
             };
             known += 1;
-            for &link in &self.links[path] {
+            for &port in &self.paths[path] {
                 by_link
-                    .entry((flow.repetition, link))
+                    .entry((flow.repetition, port))
                     .or_default()
                     .push(index);
             }
@@ -108,10 +89,10 @@ impl Flows {
     /// Returns the number of flows whose paths are known under both policies, `self` and `other`, and how many of these
     /// flows took different paths.
     pub fn paths_unlike(&self, other: &Self) -> (u64, u64) {
-        let others: BTreeMap<(u32, u32), &str> = other.named_paths().collect();
+        let others: BTreeMap<(u32, u32), &PortPath> = other.known_paths().collect();
         let mut flows = 0;
         let mut differ = 0;
-        for (flow, path) in self.named_paths() {
+        for (flow, path) in self.known_paths() {
             if let Some(&other) = others.get(&flow) {
                 flows += 1;
                 differ += u64::from(path != other);
@@ -120,14 +101,10 @@ impl Flows {
         (flows, differ)
     }
 
-    fn named_paths(&self) -> impl Iterator<Item = ((u32, u32), &str)> {
-        let mut names = vec![""; self.links.len()];
-        for (name, &path) in &self.paths {
-            names[path] = name;
-        }
-        self.flows
-            .iter()
-            .filter_map(move |flow| Some(((flow.repetition, flow.id), names[flow.path?])))
+    /// Returns the flows with known paths, each as its repetition and id.
+    fn known_paths(&self) -> impl Iterator<Item = ((u32, u32), &PortPath)> {
+        let known = |flow: &Seen| Some(((flow.repetition, flow.id), &self.paths[flow.path?]));
+        self.flows.iter().filter_map(known)
     }
 }
 
@@ -168,7 +145,7 @@ struct FlowSpan {
 
 #[cfg(test)]
 mod tests {
-    use lab_records::{DcPath, FlowStatus};
+    use lab_records::FlowStatus;
     use lab_sample as sample;
     use proptest::prelude::*;
 
@@ -179,26 +156,24 @@ mod tests {
     /// would start after the run's end.
     #[test]
     fn an_unfinished_flow_is_under_way_until_the_runs_end() {
-        let row = |id: u32, start: u64, fct: Option<u64>, to: &str| FlowRow {
+        let row = |id: u32, start: u64, fct: Option<u64>| FlowRow {
             flow_id: lab_units::FlowId(id),
             start_ns: Nanos::new(start),
             fct_ns: fct.map(Nanos::new),
-            path: Some(DcPath::new(["dc1", to])),
             status: FlowStatus::TimedOut,
             launch_lateness_ns: (start < 20).then_some(Nanos::ZERO),
             ..sample::flow("ecmp")
         };
-        let dcs: DcNames = ["dc1", "dc2", "dc3"].into_iter().collect();
         let mut flows = Flows::default();
         let mut ends = RepetitionEnds::default();
-        for row in [
-            row(0, 0, Some(10), "dc2"),
-            row(1, 4, None, "dc2"),
-            row(2, 12, None, "dc3"),
-            row(3, 30, None, "dc2"),
+        for (row, port) in [
+            (row(0, 0, Some(10)), 2),
+            (row(1, 4, None), 2),
+            (row(2, 12, None), 3),
+            (row(3, 30, None), 2),
         ] {
             ends.flow(row.fields());
-            flows.add(&dcs, &row);
+            flows.add(&row, Some(Box::new([PortId(port)])));
         }
         ends.at(0, Nanos::new(20));
         let concurrency = flows.concurrency(&ends);

@@ -10,10 +10,12 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{DecisionRow, HashCounts};
+use lab_records::HashCounts;
+use lab_units::PortId;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::share::{count, ratio};
+use crate::decision::NumberedDecision;
 
 /// Numbers of decisions for each next hop, by the indices of switch and destination in the plan.
 #[derive(Default)]
@@ -21,17 +23,17 @@ pub(super) struct Shares {
     choices: BTreeMap<(usize, usize), HashedHops>,
 }
 
-/// Next datacenters for one destination, in the order of the switch's candidates; further chosen ones come last.
+/// Next hops for one destination, in the order of the switch's candidates; further chosen ones come last.
 #[derive(Default)]
 struct HashedHops(Vec<HopShare>);
 
-/// Number of a next datacenter's hash buckets, and numbers of decisions that chose this datacenter.
-#[derive(Clone, Default)]
+/// Number of a next hop's hash buckets, and numbers of decisions that chose this next hop.
+#[derive(Clone)]
 struct HopShare {
-    next: String,
+    next: PortId,
     buckets: u64,
     chosen: u64,
-    /// Number of decisions in the first repetition that chose this datacenter; the chi-square test uses only these.
+    /// Number of decisions in the first repetition that chose this next hop; the chi-square test uses only these.
     tested: u64,
 }
 
@@ -47,20 +49,20 @@ impl Shares {
     pub fn add(
         &mut self,
         destination: (usize, usize),
-        row: &DecisionRow,
-        buckets: impl Iterator<Item = (impl AsRef<str>, u16)>,
+        decision: &NumberedDecision,
+        buckets: impl Iterator<Item = (PortId, u16)>,
     ) {
         let choice = self.choices.entry(destination).or_insert_with(|| {
             let mut choice = HashedHops::default();
             for (next, buckets) in buckets {
-                choice.share(next.as_ref()).buckets += u64::from(buckets);
+                choice.share(next).buckets += u64::from(buckets);
             }
             choice
         });
-        if let Some(chosen) = &row.chosen {
+        if let Some(chosen) = decision.chosen {
             let share = choice.share(chosen);
             share.chosen += 1;
-            share.tested += u64::from(row.repetition == 0);
+            share.tested += u64::from(decision.repetition == 0);
         }
     }
 
@@ -112,16 +114,18 @@ impl Shares {
 }
 
 impl HashedHops {
-    /// Returns the counts of the next datacenter `next`; adds empty counts if `next` is new.
-    fn share(&mut self, next: &str) -> &mut HopShare {
+    /// Returns the counts of the next hop `next`; adds empty counts if `next` is new.
+    fn share(&mut self, next: PortId) -> &mut HopShare {
         let at = self
             .0
             .iter()
             .position(|share| share.next == next)
             .unwrap_or_else(|| {
                 self.0.push(HopShare {
-                    next: next.to_owned(),
-                    ..HopShare::default()
+                    next,
+                    buckets: 0,
+                    chosen: 0,
+                    tested: 0,
                 });
                 self.0.len() - 1
             });
@@ -195,11 +199,11 @@ mod tests {
     /// Returns the counts for destinations, each given as its next hops' buckets and decisions.
     fn counts_of(destinations: &[Vec<(u64, u64)>]) -> HashCounts {
         let choice = |(at, shares): (usize, &Vec<(u64, u64)>)| {
-            let shares = shares
-                .iter()
-                .enumerate()
-                .map(|(at, &(buckets, chosen))| HopShare {
-                    next: format!("dc{at}"),
+            let shares = (0..)
+                .map(PortId)
+                .zip(shares)
+                .map(|(next, &(buckets, chosen))| HopShare {
+                    next,
                     buckets,
                     chosen,
                     tested: chosen,
@@ -233,14 +237,18 @@ mod tests {
     fn repetitions_of_the_same_hashes_add_no_evidence() {
         let mut shares = Shares::default();
         for repetition in 0..8 {
-            for (next, decisions) in [("dc1", 13), ("dc2", 7)] {
-                let row = DecisionRow {
+            for (next, decisions) in [(PortId(1), 13), (PortId(2), 7)] {
+                let decision = NumberedDecision {
                     repetition,
-                    chosen: Some(next.to_owned()),
+                    chosen: Some(next),
                     ..decision()
                 };
                 for _ in 0..decisions {
-                    shares.add((0, 0), &row, [("dc1", 1), ("dc2", 1)].into_iter());
+                    shares.add(
+                        (0, 0),
+                        &decision,
+                        [(PortId(1), 1), (PortId(2), 1)].into_iter(),
+                    );
                 }
             }
         }

@@ -5,7 +5,9 @@ use lab_policy::{
     Candidate, Decision, FlowTuple, flow_hash,
     lcmp::{LcmpConfig, decide},
 };
-use lab_records::{Changed, DecisionRow, LcmpCounts};
+use lab_records::{Changed, LcmpCounts};
+
+use crate::decision::{CandidateScore, NumberedDecision};
 
 /// Counts of recomputed decisions under one LCMP policy.
 pub(super) struct Replay<'a> {
@@ -37,13 +39,13 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Adds the decision in `row` by a switch with hash seed `seed`; ignores decisions other than those by LCMP's
-    /// scores for a new flow.
-    pub fn add(&mut self, row: &DecisionRow, seed: u32) {
-        if !is_own_rule(&row.reason) {
+    /// Adds a decision by a switch with hash seed `seed`; ignores decisions other than those by LCMP's scores for a new
+    /// flow.
+    pub fn add(&mut self, decision: &NumberedDecision, seed: u32) {
+        if !is_own_rule(decision.reason) {
             return;
         }
-        let Some((candidates, hash)) = replayed(row, seed, self.config) else {
+        let Some((candidates, hash)) = replayed(decision, seed, self.config) else {
             self.unexplained += 1;
             return;
         };
@@ -86,56 +88,47 @@ fn is_own_rule(reason: &str) -> bool {
 /// dead if it was dropped although it costs less than a kept candidate. A dropped port whose cost equals the largest
 /// kept cost is dead if the rule keeps ties; otherwise it may be up and beyond the kept half, so both cases are tried.
 fn replayed(
-    row: &DecisionRow,
+    recorded: &NumberedDecision,
     seed: u32,
     config: &LcmpConfig,
 ) -> Option<(Vec<Candidate>, Option<u32>)> {
-    let max_kept = (0..row.candidates.len())
-        .filter(|&at| row.kept.get(at) == Some(&1))
-        .filter_map(|at| row.cost.get(at))
-        .max()?;
-    let candidates = |is_alive: &dyn Fn(usize) -> bool| {
-        let candidate = |at: usize| {
-            Some(Candidate {
-                path: *row.c_path.get(at)?,
-                congestion: *row.c_cong.get(at)?,
-                is_alive: is_alive(at),
-                buckets: 1,
-            })
+    let kept = recorded.candidates.iter().filter(|it| it.is_kept);
+    let max_kept = kept.map(|it| it.cost).max()?;
+    let candidates = |is_alive: &dyn Fn(&CandidateScore) -> bool| -> Vec<Candidate> {
+        let candidate = |it: &CandidateScore| Candidate {
+            path: it.c_path,
+            congestion: it.c_cong,
+            is_alive: is_alive(it),
+            buckets: 1,
         };
-        (0..row.candidates.len())
-            .map(candidate)
-            .collect::<Option<Vec<_>>>()
+        recorded.candidates.iter().map(candidate).collect()
     };
     let is_recorded = |candidates: &Vec<Candidate>| {
         decide(candidates, 0, config).is_some_and(|decision| {
-            let rows = decision.candidates().iter().zip(row.cost.iter());
-            let same = |(scored, (&cost, &kept)): (&lab_policy::Scored, (&u32, &u8))| {
-                (!scored.candidate.is_alive || scored.cost == cost) && scored.is_kept == (kept == 1)
-            };
-            rows.zip(row.kept.iter())
-                .all(|((scored, cost), kept)| same((scored, (cost, kept))))
+            let mut pairs = decision.candidates().iter().zip(&recorded.candidates);
+            pairs.all(|(scored, it)| {
+                (!scored.candidate.is_alive || scored.cost == it.cost)
+                    && scored.is_kept == it.is_kept
+            })
         })
     };
-    let is_kept = |at: usize| row.kept.get(at) == Some(&1);
-    let alive: [&dyn Fn(usize) -> bool; 3] = [
-        &|_| true,
-        &|at| is_kept(at) || row.cost[at] > *max_kept,
-        &|at| is_kept(at) || row.cost[at] >= *max_kept,
-    ];
-    let found = alive
-        .into_iter()
-        .find_map(|is_alive| candidates(is_alive).filter(&is_recorded))?;
+    let alive: [&dyn Fn(&CandidateScore) -> bool; 3] =
+        [&|_| true, &|it| it.is_kept || it.cost > max_kept, &|it| {
+            it.is_kept || it.cost >= max_kept
+        }];
+    let found = alive.into_iter().map(candidates).find(is_recorded)?;
     let tuple = FlowTuple {
-        src: row.src,
-        dst: row.dst,
-        sport: row.sport,
+        src: recorded.src,
+        dst: recorded.dst,
+        sport: recorded.sport,
         dport: ROCE_PORT,
     };
     let hash = flow_hash(tuple, seed);
     let chosen = decide(&found, hash, config).map(|decision| decision.chosen);
-    let is_chosen = chosen.and_then(|at| row.candidates.get(at)) == row.chosen.as_ref();
-    Some((found, is_chosen.then_some(hash)))
+    let port = chosen
+        .and_then(|at| recorded.candidates.get(at))
+        .map(|it| it.port);
+    Some((found, (port == recorded.chosen).then_some(hash)))
 }
 
 /// Outcome of a decision, for comparison with another one.
@@ -175,8 +168,7 @@ pub(super) mod tests {
     use std::net::Ipv4Addr;
 
     use lab_policy::lcmp::Keep;
-    use lab_records::List;
-    use lab_units::{BitsPerSec, FlowId, Nanos};
+    use lab_units::{BitsPerSec, DcId, FlowId, Nanos, PortId};
 
     use super::*;
 
@@ -184,9 +176,9 @@ pub(super) mod tests {
         LcmpConfig::paper(BitsPerSec::new(200_000_000_000).expect("not zero"))
     }
 
-    /// Returns the row of a decision under `config` among candidates, each given as its C_path, its C_cong, and true if
-    /// its port is up.
-    fn row(candidates: &[(u8, u8, bool)], config: &LcmpConfig, sport: u16) -> DecisionRow {
+    /// Returns a decision under `config` among candidates, each given as its C_path, its C_cong, and true if its port is
+    /// up.
+    fn decided(candidates: &[(u8, u8, bool)], config: &LcmpConfig, sport: u16) -> NumberedDecision {
         let candidates: Vec<Candidate> = candidates
             .iter()
             .map(|&(path, congestion, is_alive)| Candidate {
@@ -206,46 +198,56 @@ pub(super) mod tests {
         };
         let decision =
             decide(&candidates, flow_hash(tuple, 7), config).expect("one candidate is alive");
-        let names: Vec<String> = (0..candidates.len()).map(|at| format!("dc{at}")).collect();
-        let scored = decision.candidates();
-        DecisionRow {
-            policy: "lcmp".to_owned(),
+        let scored = (0..).map(PortId).zip(decision.candidates());
+        let candidates: Vec<CandidateScore> = scored
+            .map(|(port, scored)| CandidateScore {
+                port,
+                c_path: scored.candidate.path,
+                c_cong: scored.candidate.congestion,
+                cost: scored.cost,
+                is_kept: scored.is_kept,
+            })
+            .collect();
+        NumberedDecision {
+            policy: 0,
             repetition: 0,
-            time_ns: Nanos::ZERO,
-            switch: "dc1".to_owned(),
-            flow_id: Some(FlowId(0)),
+            time: Nanos::ZERO,
+            dc: DcId(0),
+            flow: Some(FlowId(0)),
             src,
             dst,
             sport,
-            reason: Trigger::NewFlow.reason(decision.rule).to_owned(),
-            signal_age_ns: Some(Nanos::ZERO),
-            stale_signals: Some(0),
-            chosen: Some(names[decision.chosen].clone()),
-            candidates: List(names),
-            c_path: scored.iter().map(|row| row.candidate.path).collect(),
-            c_cong: scored.iter().map(|row| row.candidate.congestion).collect(),
-            cost: scored.iter().map(|row| row.cost).collect(),
-            kept: scored.iter().map(|row| u8::from(row.is_kept)).collect(),
+            reason: Trigger::NewFlow.reason(decision.rule),
+            signal_age: Some(Nanos::ZERO),
+            is_stale: false,
+            chosen: Some(candidates[decision.chosen].port),
+            candidates,
         }
     }
 
-    /// Returns the row of a decision between two candidates with empty queues.
-    pub(in super::super) fn decision() -> DecisionRow {
-        row(&IDLE, &config(), 1)
+    /// Returns a decision between candidates with empty queues.
+    pub(in super::super) fn decision() -> NumberedDecision {
+        decided(&IDLE, &config(), 1)
     }
 
-    fn counts(rows: &[DecisionRow], config: &LcmpConfig) -> LcmpCounts {
+    fn counts(decisions: &[NumberedDecision], config: &LcmpConfig) -> LcmpCounts {
         let mut replay = Replay::new(config);
-        rows.iter().for_each(|row| replay.add(row, 7));
+        decisions.iter().for_each(|it| replay.add(it, 7));
         replay.counts()
     }
 
     const IDLE: [(u8, u8, bool); 4] = [(54, 0, true), (38, 0, true), (18, 0, true), (87, 0, true)];
 
+    fn kept(decision: &NumberedDecision) -> Vec<bool> {
+        decision.candidates.iter().map(|it| it.is_kept).collect()
+    }
+
     #[test]
     fn without_congestion_c_cong_changes_nothing_and_c_path_does() {
-        let rows: Vec<_> = (0..40).map(|sport| row(&IDLE, &config(), sport)).collect();
-        let counts = counts(&rows, &config());
+        let decisions: Vec<_> = (0..40)
+            .map(|sport| decided(&IDLE, &config(), sport))
+            .collect();
+        let counts = counts(&decisions, &config());
         assert_eq!((counts.decisions, counts.unexplained), (40, 0));
         assert_eq!(counts.congestion, Some(Changed::default()));
         let path = counts.path.expect("alpha is not 0");
@@ -258,18 +260,22 @@ pub(super) mod tests {
         let mut routes = IDLE;
         // 3 · 18 + 200 exceeds 3 · 54, so dc0 is kept instead of dc2.
         routes[2].1 = 200;
-        let rows: Vec<_> = (0..40)
-            .map(|sport| row(&routes, &config(), sport))
+        let decisions: Vec<_> = (0..40)
+            .map(|sport| decided(&routes, &config(), sport))
             .collect();
-        let congestion = counts(&rows, &config()).congestion.expect("beta is not 0");
+        let congestion = counts(&decisions, &config())
+            .congestion
+            .expect("beta is not 0");
         assert_eq!((congestion.kept, congestion.order), (40, 40));
         assert!(congestion.next_hop > 10, "{congestion:?}");
         // 3 · 18 + 70 is between 3 · 38 and 3 · 54, so the same two candidates are kept in the other order.
         routes[2].1 = 70;
-        let rows: Vec<_> = (0..40)
-            .map(|sport| row(&routes, &config(), sport))
+        let decisions: Vec<_> = (0..40)
+            .map(|sport| decided(&routes, &config(), sport))
             .collect();
-        let congestion = counts(&rows, &config()).congestion.expect("beta is not 0");
+        let congestion = counts(&decisions, &config())
+            .congestion
+            .expect("beta is not 0");
         assert_eq!((congestion.kept, congestion.order), (0, 40));
         assert_eq!(
             congestion.next_hop, 40,
@@ -281,7 +287,7 @@ pub(super) mod tests {
     fn a_dead_port_is_known_by_its_cost() {
         let mut routes = IDLE;
         routes[2].2 = false;
-        let found = counts(&[row(&routes, &config(), 1)], &config());
+        let found = counts(&[decided(&routes, &config(), 1)], &config());
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
@@ -291,9 +297,9 @@ pub(super) mod tests {
     fn a_dropped_port_of_a_kept_cost_is_dead_where_ties_are_kept() {
         let mut routes = [18, 38, 38, 54, 87].map(|path| (path, 0, true));
         routes[1].2 = false;
-        let row = row(&routes, &config(), 1);
-        assert_eq!(*row.kept, [1, 0, 1, 0, 0]);
-        let found = counts(&[row], &config());
+        let decision = decided(&routes, &config(), 1);
+        assert_eq!(kept(&decision), [true, false, true, false, false]);
+        let found = counts(&[decision], &config());
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
@@ -307,9 +313,9 @@ pub(super) mod tests {
             ..config()
         };
         let routes = [10, 30, 60, 60, 60, 90].map(|path| (path, 0, path != 10));
-        let row = row(&routes, &strict, 1);
-        assert_eq!(*row.kept, [0, 1, 1, 1, 0, 0]);
-        let found = counts(&[row], &strict);
+        let decision = decided(&routes, &strict, 1);
+        assert_eq!(kept(&decision), [false, true, true, true, false, false]);
+        let found = counts(&[decision], &strict);
         assert_eq!((found.decisions, found.unexplained), (1, 0));
     }
 
@@ -319,11 +325,11 @@ pub(super) mod tests {
             alpha: 1,
             ..config()
         };
-        let found = counts(&[row(&IDLE, &tuned, 1)], &config());
+        let found = counts(&[decided(&IDLE, &tuned, 1)], &config());
         assert_eq!((found.decisions, found.unexplained), (0, 1));
-        let stale = DecisionRow {
-            reason: Trigger::NewFlow.reason(Rule::Stale).to_owned(),
-            ..row(&IDLE, &config(), 1)
+        let stale = NumberedDecision {
+            reason: Trigger::NewFlow.reason(Rule::Stale),
+            ..decided(&IDLE, &config(), 1)
         };
         assert_eq!(counts(&[stale], &config()).decisions, 0);
     }
@@ -334,13 +340,13 @@ pub(super) mod tests {
             beta: 0,
             ..config()
         };
-        let found = counts(&[row(&IDLE, &rm_beta, 1)], &rm_beta);
+        let found = counts(&[decided(&IDLE, &rm_beta, 1)], &rm_beta);
         assert!(found.congestion.is_none() && found.path.is_some());
         let rm_alpha = LcmpConfig {
             alpha: 0,
             ..config()
         };
-        let found = counts(&[row(&IDLE, &rm_alpha, 1)], &rm_alpha);
+        let found = counts(&[decided(&IDLE, &rm_alpha, 1)], &rm_alpha);
         assert!(found.path.is_none() && found.congestion.is_some());
     }
 }

@@ -36,11 +36,10 @@ use lab_plan::{
     model::{Plan, PolicyPlan, PolicyRun},
 };
 use lab_records::{
-    ArrivalUse, DcNames, DecisionRow, EngineInfo, Evidence, FlowRow, HashCounts, LinkRow,
-    Mechanism, Met, PolicyEvidence, RecordsError, RepetitionEnds, RunDir, RunInfo, SplitRow,
-    SwitchRow,
+    ArrivalUse, DecisionRow, EngineInfo, Evidence, FlowRow, HashCounts, LinkRow, Mechanism, Met,
+    PolicyEvidence, RecordsError, RepetitionEnds, RunDir, RunInfo, SplitRow, SwitchRow,
 };
-use lab_units::DcId;
+use lab_units::Nanos;
 
 use self::{
     crashes::Crashes,
@@ -56,7 +55,10 @@ use self::{
     tables::PolicyFlowTables,
     undecided::Undecided,
 };
-use crate::rows::RowBatch;
+use crate::{
+    decision::{NumberedDecision, PlanNumbers},
+    rows::RowBatch,
+};
 
 /// Computes the evidence that a run of `plan` exercised each policy's mechanism, from the rows in the run directory
 /// `run`.
@@ -79,8 +81,7 @@ pub fn evidence(plan: &Plan, run: &Path) -> Result<Evidence, RecordsError> {
 /// matter.
 pub struct Witness<'a> {
     plan: &'a Plan,
-    /// Names of the datacenters, in the plan's order.
-    dcs: DcNames,
+    numbers: PlanNumbers<'a>,
     outages: Outages,
     policies: Vec<PolicyWitness<'a>>,
 }
@@ -95,7 +96,10 @@ struct PolicyWitness<'a> {
     /// Number of decisions for the first data packet of a flow, among several candidates.
     decisions: u64,
     replay: Option<Replay<'a>>,
-    shares: Shares,
+    /// Shares of next hops; `None` for policies that do not hash over buckets.
+    shares: Option<Shares>,
+    /// Time of the first fault or crash of an agent.
+    first_fault: Option<Nanos>,
     splits: Splits,
     samples: QueueSamples,
     tables: PolicyFlowTables,
@@ -114,6 +118,9 @@ impl<'a> Witness<'a> {
     pub fn new(plan: &'a Plan, engine: &EngineInfo) -> Self {
         let is_real = matches!(engine, EngineInfo::Kernel);
         let paper = PaperUnits::new(&plan.scale);
+        let faults = plan.faults.iter().map(|fault| fault.paper_at_ns);
+        let crashes = plan.agent_crashes.iter().map(|crash| crash.paper_at_ns);
+        let first_fault = faults.chain(crashes).min();
         let policy = |run: &'a PolicyRun| PolicyWitness {
             run,
             flows: Flows::default(),
@@ -125,7 +132,11 @@ impl<'a> Witness<'a> {
                 PolicyPlan::Lcmp(config) => Some(Replay::new(config)),
                 _ => None,
             },
-            shares: Shares::default(),
+            shares: match &run.policy {
+                PolicyPlan::Buckets(_) => Some(Shares::default()),
+                _ => None,
+            },
+            first_fault,
             splits: Splits::default(),
             samples: QueueSamples::new(
                 run.policy
@@ -142,25 +153,29 @@ impl<'a> Witness<'a> {
         };
         Self {
             plan,
-            dcs: plan.dcs.iter().map(|dc| dc.name.as_str()).collect(),
+            numbers: PlanNumbers::new(plan),
             outages: Outages::new(plan),
             policies: plan.policies.iter().map(policy).collect(),
         }
     }
 
-    /// Adds all rows of `rows` from which evidence is computed.
+    /// Adds what evidence is computed from: rows, and decisions in numbers.
     pub fn add(&mut self, rows: &RowBatch) {
         rows.flows.iter().for_each(|row| self.flow(row));
         rows.links.iter().for_each(|row| self.link(row));
         rows.splits.iter().for_each(|row| self.split(row));
         rows.switches.iter().for_each(|row| self.switch(row));
-        rows.decisions.iter().for_each(|row| self.decision(row));
+        rows.numbered.iter().for_each(|it| self.decided(it));
     }
 
     fn flow(&mut self, row: &FlowRow) {
         let plan = self.plan;
+        let path = match &row.path {
+            Some(path) => self.numbers.path(path),
+            None => None,
+        };
         if let Some(policy) = of_label(&mut self.policies, &row.policy) {
-            policy.flows.add(&self.dcs, row);
+            policy.flows.add(row, path);
             policy.in_outages.add(&self.outages, plan, row);
             policy.ends.flow(row.fields());
             policy.load.add(plan, row);
@@ -181,35 +196,37 @@ impl<'a> Witness<'a> {
 
     fn split(&mut self, row: &SplitRow) {
         let plan = self.plan;
-        let dcs = &self.dcs;
+        let numbers = &self.numbers;
         if let Some(policy) = of_label(&mut self.policies, &row.policy) {
             let is_local = matches!(policy.run.policy, PolicyPlan::Trained(_));
-            policy
-                .splits
-                .add(row, is_local, || provisioned(plan, dcs, policy.run, row));
+            policy.splits.add(row, is_local, || {
+                provisioned(plan, numbers, policy.run, row)
+            });
         }
     }
 
     fn switch(&mut self, row: &SwitchRow) {
-        if let Some(policy) = of_label(&mut self.policies, &row.policy) {
+        let dc = self.numbers.dc(&row.switch);
+        if let (Some(policy), Some(dc)) = (of_label(&mut self.policies, &row.policy), dc) {
             policy.samples.switch(row);
-            policy.tables.switch(row);
+            policy.tables.switch(dc, row);
         }
     }
 
     fn decision(&mut self, row: &DecisionRow) {
-        let plan = self.plan;
-        if let Some(policy) = of_label(&mut self.policies, &row.policy) {
-            policy.samples.decide(row);
-            policy.tables.decide(row);
-            policy.failovers.decide(row);
-            policy.crashes.decide(row);
+        if let Some(decision) = self.numbers.decision(row) {
+            self.decided(&decision);
         }
-        let Some(choice) = DataDecision::of(plan, &self.dcs, row) else {
-            return;
-        };
-        if let Some(policy) = of_label(&mut self.policies, &row.policy) {
-            policy.decision(plan, &choice);
+    }
+
+    fn decided(&mut self, decision: &NumberedDecision) {
+        let policy = &mut self.policies[decision.policy];
+        policy.samples.decide(decision);
+        policy.tables.decide(decision);
+        policy.failovers.decide(decision);
+        policy.crashes.decide(decision);
+        if let Some(choice) = DataDecision::of(self.plan, decision) {
+            policy.decision(self.plan, &choice);
         }
     }
 
@@ -250,8 +267,12 @@ impl<'a> Witness<'a> {
                 Mechanism::Lcmp(counts)
             }
             (PolicyPlan::Buckets(_), _) => Mechanism::Hash(HashCounts {
-                has_fault: !self.plan.faults.is_empty() || !self.plan.agent_crashes.is_empty(),
-                ..policy.shares.counts()
+                has_fault: policy.first_fault.is_some(),
+                ..policy
+                    .shares
+                    .as_ref()
+                    .map(Shares::counts)
+                    .unwrap_or_default()
             }),
             (PolicyPlan::Ucmp(config), _) if config.ageing => Mechanism::FlowAgeing {
                 flows: decisions,
@@ -299,38 +320,33 @@ impl<'a> Witness<'a> {
 
 impl PolicyWitness<'_> {
     fn decision(&mut self, plan: &Plan, choice: &DataDecision<'_>) {
-        let row = choice.row;
+        let decision = choice.decision;
+        let repetition = decision.repetition;
         self.undecided
-            .decide(plan, choice.dc, row.repetition, choice.flow);
-        if row.reason == Trigger::FlowAgeing.reason(Rule::Hash) {
-            self.rerouted.insert((row.repetition, choice.flow));
+            .decide(plan, decision.dc, repetition, choice.flow);
+        if decision.reason == Trigger::FlowAgeing.reason(Rule::Hash) {
+            self.rerouted.insert((repetition, choice.flow));
         }
         if !choice.is_first {
             return;
         }
         self.decisions += 1;
-        let is_least = row.chosen.as_ref() == row.candidates.first();
-        self.least_delay += u64::from(is_least);
-        self.splits.decide(row);
+        let least = decision.candidates.first().map(|it| it.port);
+        self.least_delay += u64::from(decision.chosen == least);
+        self.splits.decide(decision);
+        let switch = decision.dc.index();
         if let Some(replay) = &mut self.replay {
-            replay.add(row, plan.switches[choice.switch].hash_seed);
+            replay.add(decision, plan.switches[switch].hash_seed);
         }
-        let destination = &plan.switches[choice.switch].destinations[choice.destination];
+        let destination = &plan.switches[switch].destinations[choice.destination];
         let buckets = (0..destination.candidates.len()).map(|candidate| {
-            let buckets = self
-                .run
-                .buckets_of(choice.switch, choice.destination, candidate);
-            (
-                plan.next_hop(destination.candidates[candidate].port),
-                buckets,
-            )
+            let buckets = self.run.buckets_of(switch, choice.destination, candidate);
+            (destination.candidates[candidate].port, buckets)
         });
-        let faults = plan.faults.iter().map(|fault| fault.paper_at_ns);
-        let crashes = plan.agent_crashes.iter().map(|crash| crash.paper_at_ns);
-        let fault = faults.chain(crashes).min();
-        if fault.is_none_or(|fault| row.time_ns < fault) {
-            self.shares
-                .add((choice.switch, choice.destination), row, buckets);
+        if let Some(shares) = &mut self.shares
+            && self.first_fault.is_none_or(|fault| decision.time < fault)
+        {
+            shares.add((switch, choice.destination), decision, buckets);
         }
     }
 
@@ -349,13 +365,9 @@ impl PolicyWitness<'_> {
 
 /// Decision for the data of a flow, among several candidates.
 struct DataDecision<'a> {
-    row: &'a DecisionRow,
+    decision: &'a NumberedDecision,
     /// Id of the flow.
     flow: u32,
-    /// Datacenter of the switch that decided.
-    dc: DcId,
-    /// Index of the switch in the plan.
-    switch: usize,
     /// Index of the destination at the switch.
     destination: usize,
     /// True for the flow's first decision; false for a later decision, by failover or flow ageing.
@@ -363,34 +375,30 @@ struct DataDecision<'a> {
 }
 
 impl<'a> DataDecision<'a> {
-    fn of(plan: &Plan, dcs: &DcNames, row: &'a DecisionRow) -> Option<Self> {
-        let id = row.flow_id?;
+    fn of(plan: &Plan, decision: &'a NumberedDecision) -> Option<Self> {
+        let id = decision.flow?;
         let flow = plan.flows.get(id.index())?;
         let src = &plan.nodes[flow.src.index()];
         let dst = &plan.nodes[flow.dst.index()];
         let is_data = match plan.transport.semantics {
             Semantics::Paper => {
-                // Rows have the addresses of the lab's slot, but the recorded plan has those of slot 0.
-                let sender = address::in_slot(row.src, plan.slot);
+                // Decisions have the addresses of the lab's slot, but the recorded plan has those of slot 0.
+                let sender = address::in_slot(decision.src, plan.slot);
                 src.addrs().any(|addr| addr == sender)
             }
-            // The artifact's rows have the authors' addresses, so the switch must tell data from ACKs: decisions of the
-            // destination's own switch are for ACKs.
-            Semantics::Artifact => row.switch != plan.dcs[dst.dc.index()].name,
+            // The artifact's decisions have the authors' addresses, so the switch must tell data from ACKs: decisions of
+            // the destination's own switch are for ACKs.
+            Semantics::Artifact => decision.dc != dst.dc,
         };
-        if !is_data || row.candidates.len() < 2 {
+        if !is_data || decision.candidates.len() < 2 {
             return None;
         }
-        let switch = dcs.position(&row.switch)?;
-        let dc = DcId::from_index(switch)?;
-        let destination = plan.switches[switch].row_index(dst.dc)?;
+        let destination = plan.switches[decision.dc.index()].row_index(dst.dc)?;
         let again = [Trigger::Failover, Trigger::FlowAgeing];
-        let is_again = again.map(|trigger| trigger.reason(Rule::Hash) == row.reason);
+        let is_again = again.map(|trigger| trigger.reason(Rule::Hash) == decision.reason);
         Some(Self {
-            row,
+            decision,
             flow: id.0,
-            dc,
-            switch,
             destination,
             is_first: is_again == [false; 2],
         })
@@ -406,9 +414,14 @@ fn of_label<'p, 'a>(
 }
 
 /// Returns, by next datacenter, the hash buckets that a switch had before its first traffic-engineering split.
-fn provisioned(plan: &Plan, dcs: &DcNames, run: &PolicyRun, row: &SplitRow) -> Option<Vec<u16>> {
-    let switch = dcs.position(&row.switch)?;
-    let to_dc = DcId::from_index(dcs.position(&row.to_dc)?)?;
+fn provisioned(
+    plan: &Plan,
+    numbers: &PlanNumbers<'_>,
+    run: &PolicyRun,
+    row: &SplitRow,
+) -> Option<Vec<u16>> {
+    let switch = numbers.dc(&row.switch)?.index();
+    let to_dc = numbers.dc(&row.to_dc)?;
     let destination = plan.switches[switch].row_index(to_dc)?;
     let candidates = &plan.switches[switch].destinations[destination].candidates;
     let buckets = 0..candidates.len();

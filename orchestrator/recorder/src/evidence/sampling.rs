@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{DecisionRow, Sampling, SwitchRow};
+use lab_records::{Sampling, SwitchRow};
 use lab_units::Nanos;
+
+use crate::decision::NumberedDecision;
 
 /// Counts of queue samples under one policy.
 #[derive(Default)]
@@ -36,12 +38,12 @@ impl QueueSamples {
     }
 
     /// Counts a decision that was based on a queue sample; ignores other decisions.
-    pub fn decide(&mut self, row: &DecisionRow) {
-        let (Some(age), Some(interval)) = (row.signal_age_ns, self.interval) else {
+    pub fn decide(&mut self, decision: &NumberedDecision) {
+        let (Some(age), Some(interval)) = (decision.signal_age, self.interval) else {
             return;
         };
         self.decisions += 1;
-        self.stale += u64::from(row.stale_signals == Some(1));
+        self.stale += u64::from(decision.is_stale);
         self.overdue = self.overdue.max(age.saturating_sub(interval));
     }
 
@@ -102,20 +104,20 @@ mod tests {
 
     #[test]
     fn decisions_by_old_samples_are_counted_and_the_longest_delay_is_kept() {
-        let row = |age: Option<u64>, stale| DecisionRow {
-            signal_age_ns: age.map(Nanos::from_millis),
-            stale_signals: stale,
+        let decision = |age: Option<u64>, is_stale| NumberedDecision {
+            signal_age: age.map(Nanos::from_millis),
+            is_stale,
             ..super::super::lcmp::tests::decision()
         };
         let mut samples = QueueSamples::new(Some(Nanos::from_millis(100)));
         samples.switch(&switch(0, "dc1", Some(9)));
-        for row in [
-            row(Some(3), Some(0)),
-            row(Some(103), Some(1)),
-            row(Some(101), Some(1)),
-            row(None, None),
+        for decision in [
+            decision(Some(3), false),
+            decision(Some(103), true),
+            decision(Some(101), true),
+            decision(None, false),
         ] {
-            samples.decide(&row);
+            samples.decide(&decision);
         }
         let counts = samples.counts().expect("samples");
         assert_eq!((counts.decisions, counts.stale), (3, 2));

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab_records::{DecisionRow, SplitCounts, SplitRow};
+use lab_records::{SplitCounts, SplitRow};
 use lab_units::Nanos;
 
 use super::share::count;
+use crate::decision::NumberedDecision;
 
 /// Splits (hash buckets per next hop) that were installed under one policy.
 #[derive(Default)]
@@ -44,8 +45,8 @@ impl Splits {
     }
 
     /// Adds a decision for a new flow; splits until the decision's time must have been added before.
-    pub fn decide(&mut self, row: &DecisionRow) {
-        self.after_first += u64::from(self.is_after_first(row.repetition, row.time_ns));
+    pub fn decide(&mut self, decision: &NumberedDecision) {
+        self.after_first += u64::from(self.is_after_first(decision.repetition, decision.time));
     }
 
     /// Returns true if a split in this repetition had changed a table by `time`.

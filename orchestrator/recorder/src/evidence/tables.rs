@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use lab_records::{DecisionRow, FlowTables, SwitchRow};
+use lab_records::{FlowTables, SwitchRow};
+use lab_units::DcId;
+
+use crate::decision::NumberedDecision;
 
 /// Counts of the flow tables under one policy.
 #[derive(Default)]
@@ -10,8 +13,8 @@ pub(super) struct PolicyFlowTables {
     /// True for the kernel engine, whose agents report decisions over a socket and may lose some. The simulator loses
     /// none, but also counts decisions inside a datacenter, which never have a row.
     can_lose_rows: bool,
-    /// Counts by repetition and switch name.
-    switches: BTreeMap<u32, BTreeMap<String, SwitchLoad>>,
+    /// Counts by repetition and the switch's datacenter.
+    switches: BTreeMap<(u32, DcId), SwitchLoad>,
 }
 
 /// Counts of one switch's flow table in one repetition.
@@ -19,7 +22,7 @@ pub(super) struct PolicyFlowTables {
 struct SwitchLoad {
     /// Row with the latest counters; `None` if the switch has no row.
     latest: Option<SwitchRow>,
-    /// Number of rows in `decisions.csv` from this switch.
+    /// Number of recorded decisions of this switch.
     recorded: u64,
     peak_flows: u64,
     peak_decisions_per_s: u64,
@@ -34,24 +37,25 @@ impl PolicyFlowTables {
         }
     }
 
-    /// Adds a row of a switch's counters, which start at 0 in each repetition.
-    pub fn switch(&mut self, row: &SwitchRow) {
-        let table = self.table(row.repetition, &row.switch);
+    /// Adds a row of counters, which start at 0 in each repetition, for the switch in `dc`.
+    pub fn switch(&mut self, dc: DcId, row: &SwitchRow) {
+        let table = self.switches.entry((row.repetition, dc)).or_default();
         table.peak_flows = table.peak_flows.max(row.occupancy);
         table.peak_decisions_per_s = table.peak_decisions_per_s.max(row.decisions_per_s);
         table.latest = Some(row.clone());
     }
 
-    /// Adds a row of `decisions.csv`.
-    pub fn decide(&mut self, row: &DecisionRow) {
-        self.table(row.repetition, &row.switch).recorded += 1;
+    /// Adds a recorded decision.
+    pub fn decide(&mut self, decision: &NumberedDecision) {
+        let switch = (decision.repetition, decision.dc);
+        self.switches.entry(switch).or_default().recorded += 1;
     }
 
     /// Returns the counts; `None` if no switch has a row.
     pub fn counts(&self) -> Option<FlowTables> {
         let mut counts = FlowTables::default();
         let mut has_rows = false;
-        for table in self.switches.values().flat_map(BTreeMap::values) {
+        for table in self.switches.values() {
             let Some(latest) = &table.latest else {
                 continue;
             };
@@ -72,15 +76,6 @@ impl PolicyFlowTables {
             }
         }
         has_rows.then_some(counts)
-    }
-
-    fn table(&mut self, repetition: u32, switch: &str) -> &mut SwitchLoad {
-        let switches = self.switches.entry(repetition).or_default();
-        // The look-up before the insertion avoids a copy of the name for each of millions of decisions.
-        if !switches.contains_key(switch) {
-            switches.insert(switch.to_owned(), SwitchLoad::default());
-        }
-        switches.get_mut(switch).expect("it was just inserted")
     }
 }
 
@@ -111,10 +106,9 @@ mod tests {
         }
     }
 
-    fn decision(repetition: u32) -> DecisionRow {
-        DecisionRow {
+    fn decision(repetition: u32) -> NumberedDecision {
+        NumberedDecision {
             repetition,
-            switch: "dc1".to_owned(),
             ..super::super::lcmp::tests::decision()
         }
     }
@@ -124,7 +118,7 @@ mod tests {
         let mut tables = PolicyFlowTables::new(true);
         assert_eq!(tables.counts(), None, "no switch has an agent");
         for row in [switch(0, 2, 9), switch(0, 3, 7), switch(1, 4, 5)] {
-            tables.switch(&row);
+            tables.switch(DcId(0), &row);
         }
         for repetition in [0, 0, 0, 1, 1, 1, 1] {
             tables.decide(&decision(repetition));
@@ -149,10 +143,10 @@ mod tests {
     fn a_decision_without_a_row_counts_as_lost_in_the_lab_alone() {
         for (can_lose_rows, unrecorded) in [(true, 2), (false, 0)] {
             let mut tables = PolicyFlowTables::new(can_lose_rows);
-            tables.switch(&switch(0, 3, 3));
+            tables.switch(DcId(0), &switch(0, 3, 3));
             tables.decide(&decision(0));
             // Surplus rows in one repetition do not make up for missing rows in another.
-            tables.switch(&switch(1, 1, 1));
+            tables.switch(DcId(0), &switch(1, 1, 1));
             tables.decide(&decision(1));
             tables.decide(&decision(1));
             let counts = tables.counts().expect("switches");

@@ -3,11 +3,11 @@
 use lab_plan::PlanOptions;
 use lab_records::{DcPath, FlowStatus, List, PfcEvent, RunWriter};
 use lab_sample as sample;
-use lab_units::{FlowId, Nanos};
+use lab_units::{DcId, FlowId, PortId};
 
 use super::*;
 use crate::{
-    hops::PathRange,
+    hops::{Hops, PathRange, ReachedDc},
     rows::{FlowGenerator, RowBatch, RowMaker, Split},
 };
 
@@ -95,15 +95,91 @@ fn decision(plan: &Plan, candidates: &[&str], chosen: &str, reason: &str) -> Dec
         |node: lab_units::NodeId| plan.nodes[node.index()].addrs().next().expect("a host");
     DecisionRow {
         policy: "ucmp".to_owned(),
-        flow_id: Some(FlowId(0)),
+        repetition: 0,
+        time_ns: Nanos::ZERO,
         switch: "dc1".to_owned(),
+        flow_id: Some(FlowId(0)),
         src: address(flow.src),
         dst: address(flow.dst),
-        candidates: candidates.iter().map(ToString::to_string).collect(),
-        chosen: Some(chosen.to_owned()),
+        sport: 1,
         reason: reason.to_owned(),
-        ..lcmp::tests::decision()
+        signal_age_ns: None,
+        stale_signals: None,
+        candidates: candidates.iter().map(ToString::to_string).collect(),
+        c_path: candidates.iter().map(|_| 18).collect(),
+        c_cong: candidates.iter().map(|_| 7).collect(),
+        cost: candidates.iter().map(|_| 61).collect(),
+        kept: candidates.iter().map(|_| 1).collect(),
+        chosen: Some(chosen.to_owned()),
     }
+}
+
+#[test]
+fn decisions_and_paths_have_the_plans_numbers() {
+    let plan = diamond("policy");
+    let numbers = PlanNumbers::new(&plan);
+    let port = |from: u32, name: &str| {
+        let ports = (0..plan.ports.len()).filter_map(PortId::from_index);
+        let is_it = |port: &PortId| {
+            let node = plan.ports[port.index()].node;
+            plan.nodes[node.index()].dc == DcId(from) && plan.next_hop(*port) == name
+        };
+        ports.filter(is_it).collect::<Vec<_>>()
+    };
+    let row = decision(&plan, &["dc2", "dc3"], "dc3", "failover");
+    let found = numbers.decision(&row).expect("names of the plan");
+    let ports: Vec<_> = found.candidates.iter().map(|it| it.port).collect();
+    assert_eq!(ports, [port(0, "dc2"), port(0, "dc3")].concat());
+    assert_eq!((found.policy, found.dc), (0, DcId(0)));
+    assert_eq!((found.chosen, found.reason), (Some(ports[1]), "failover"));
+    assert_eq!(maker(&plan).decision(&found), row);
+    let others = [
+        DecisionRow {
+            policy: "wcmp".to_owned(),
+            ..row.clone()
+        },
+        DecisionRow {
+            switch: "dc9".to_owned(),
+            ..row.clone()
+        },
+        DecisionRow {
+            reason: "unknown".to_owned(),
+            ..row.clone()
+        },
+        DecisionRow {
+            chosen: Some("dc4".to_owned()),
+            ..row.clone()
+        },
+        DecisionRow {
+            kept: List(vec![1]),
+            ..row
+        },
+    ];
+    for other in others {
+        assert_eq!(numbers.decision(&other), None, "{other:?}");
+    }
+    let path = |dcs: &[&str]| numbers.path(&DcPath::new(dcs)).map(Vec::from);
+    let expected = [port(0, "dc3"), port(2, "dc4")].concat();
+    assert_eq!(path(&["dc1", "dc3", "dc4"]), Some(expected));
+    assert_eq!(path(&["dc1"]), Some(Vec::new()));
+    for unknown in [["dc1", "dc4"], ["dc9", "dc1"], ["dc1", "dc2_2"]] {
+        assert_eq!(path(&unknown), None, "{unknown:?}");
+    }
+}
+
+#[test]
+fn hops_are_rerouted_if_a_switch_has_two() {
+    let plan = diamond("policy");
+    let towards = plan.switches[0].towards(DcId(3)).expect("dc4");
+    let [by_dc2, by_dc3] =
+        [0, 1].map(|at: usize| ReachedDc::through(&plan, towards.candidates[at].port));
+    let mut hops = Hops::default();
+    hops.add(DcId(0), by_dc2, 0);
+    hops.add(DcId(1), by_dc3, 0);
+    hops.add(DcId(0), by_dc2, 5);
+    assert!(!hops.are_rerouted());
+    hops.add(DcId(0), by_dc3, 9);
+    assert!(hops.are_rerouted());
 }
 
 #[test]
@@ -215,31 +291,20 @@ fn flows_that_may_start_after_a_reconvergence_to_one_next_hop_need_no_decision()
 
 #[test]
 fn paths_are_compared_where_both_policies_know_them() {
-    let dcs: DcNames = ["dc1", "dc2", "dc3", "dc4"].into_iter().collect();
-    let flows = |paths: &[(u32, Option<&str>)]| {
+    let flows = |paths: &[(u32, Option<u32>)]| {
         let mut flows = Flows::default();
-        for &(id, by) in paths {
+        for &(id, port) in paths {
             let row = FlowRow {
                 flow_id: FlowId(id),
-                path: by.map(|by| DcPath::new(["dc1", by, "dc4"])),
                 ..sample::flow("ucmp")
             };
-            flows.add(&dcs, &row);
+            let path = port.map(|port| vec![PortId(0), PortId(port)]);
+            flows.add(&row, path.map(Vec::into_boxed_slice));
         }
         flows
     };
-    let one = flows(&[
-        (0, Some("dc3")),
-        (1, Some("dc2")),
-        (2, Some("dc2")),
-        (3, None),
-    ]);
-    let other = flows(&[
-        (0, Some("dc2")),
-        (1, Some("dc2")),
-        (2, None),
-        (3, Some("dc2")),
-    ]);
+    let one = flows(&[(0, Some(3)), (1, Some(2)), (2, Some(2)), (3, None)]);
+    let other = flows(&[(0, Some(2)), (1, Some(2)), (2, None), (3, Some(2))]);
     assert_eq!(one.paths_unlike(&other), (2, 1));
 }
 

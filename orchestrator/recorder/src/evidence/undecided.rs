@@ -1,10 +1,9 @@
 //! Flows that finished although the switch of their source datacenter recorded no decision.
 
-use std::collections::BTreeSet;
-
 use lab_plan::{Semantics, model::Plan};
 use lab_records::FlowRow;
 use lab_units::{DcId, FlowId};
+use rustc_hash::FxHashSet;
 
 use super::share::count;
 
@@ -13,9 +12,9 @@ use super::share::count;
 #[derive(Default)]
 pub(super) struct Undecided {
     /// Repetition and id of each finished flow without a decision.
-    flows: BTreeSet<(u32, u32)>,
+    flows: FxHashSet<(u32, u32)>,
     /// Repetition and id of each flow that had a decision before its row, or one more after it.
-    decided: BTreeSet<(u32, u32)>,
+    decided: FxHashSet<(u32, u32)>,
 }
 
 impl Undecided {

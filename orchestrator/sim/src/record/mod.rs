@@ -49,7 +49,7 @@ pub fn record(
     watch: ProgressWatch<'_>,
 ) -> Result<Outcome, RecordError> {
     let written = simulate_with(job, options, |context, run| {
-        let mut recorder = Recorder::new(context, &options.trace_filter, sink);
+        let mut recorder = Recorder::new(context, options, sink);
         let (recorder, outcome) = if options.threads > 1 {
             with_thread(recorder, run, watch)
         } else {

@@ -12,10 +12,10 @@ use super::{
 };
 use crate::{
     partition::MAX_TIMEOUTS,
-    run::{EndReason, Outcome},
+    run::{EndReason, Outcome, RunOptions},
     simulate::RunContext,
     time::SimTime,
-    trace::{DecisionEvent, FlowEnd, Hop, PortSample, TraceEvent, TraceFilter},
+    trace::{DecisionEvent, FlowEnd, Hop, PortSample, Samples, TraceEvent},
 };
 
 /// Receiver of rows during a run; see [`record`](super::record()).
@@ -25,11 +25,11 @@ pub type Sink<'s> = &'s mut (dyn FnMut(&RowBatch) -> Result<(), RecordsError> + 
 /// rows and the active flows.
 pub struct Recorder<'w> {
     context: RunContext<'w>,
-    filter: &'w TraceFilter,
+    options: &'w RunOptions,
     rows: EventRows<'w>,
     sink: Sink<'w>,
-    /// Ports on the paths of active flows, by flow index.
-    hops: BTreeMap<u32, FlowHops>,
+    /// Hops of active flows, indexed by flow.
+    hops: Vec<Option<Box<FlowHops>>>,
     /// True for each flow that has a row, indexed by flow.
     has_ended: Vec<bool>,
     stories: Stories,
@@ -43,13 +43,13 @@ pub struct Recorder<'w> {
 }
 
 impl<'w> Recorder<'w> {
-    pub fn new(context: RunContext<'w>, filter: &'w TraceFilter, sink: Sink<'w>) -> Self {
+    pub fn new(context: RunContext<'w>, options: &'w RunOptions, sink: Sink<'w>) -> Self {
         Self {
             context,
-            filter,
+            options,
             rows: EventRows::new(context),
             sink,
-            hops: BTreeMap::new(),
+            hops: vec![None; context.flows.len()],
             has_ended: vec![false; context.flows.len()],
             stories: Stories::default(),
             links: Vec::new(),
@@ -178,7 +178,7 @@ impl<'w> Recorder<'w> {
 
     fn end_flow(&mut self, flow: u32, end: &End) {
         self.has_ended[flow as usize] = true;
-        let hops = self.hops.remove(&flow).unwrap_or_default();
+        let hops = self.hops[flow as usize].take().unwrap_or_default();
         let row = self.rows.flow(flow, end, &hops);
         self.pending.flows.push(row);
         self.pending.paths.extend(self.rows.paths(flow, &hops));
@@ -191,7 +191,7 @@ impl<'w> Recorder<'w> {
             return;
         }
         let (from, to) = self.rows.hop(hop.port);
-        let hops = self.hops.entry(hop.flow).or_default();
+        let hops = self.hops[hop.flow as usize].get_or_insert_default();
         let direction = if hop.is_ack {
             &mut hops.ack
         } else {
@@ -201,15 +201,19 @@ impl<'w> Recorder<'w> {
     }
 
     fn decided(&mut self, event: &DecisionEvent) {
-        let Some(row) = self.rows.decision(event) else {
+        let Some(decision) = self.rows.numbered(event) else {
             return;
         };
         let plan_flow = || self.context.flows[event.flow as usize].plan;
-        if self.filter.includes(plan_flow) {
-            let story = self.rows.decided(event, row.chosen.clone());
+        if self.options.trace_filter.includes(plan_flow) {
+            let story = self.rows.decided(event, decision.chosen);
             self.add_story(event.flow, story);
         }
-        self.pending.decisions.push(row);
+        if self.options.samples == Samples::Series {
+            let row = self.rows.decision(&decision);
+            self.pending.decisions.push(row);
+        }
+        self.pending.numbered.push(decision);
     }
 
     /// Creates rows from the ports' samples. Packets that a cut removed from a wire are counted at the port that sent

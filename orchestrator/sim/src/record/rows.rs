@@ -2,8 +2,8 @@
 
 use lab_plan::{Flow, LinkKind, Role};
 use lab_recorder::{
-    CandidateScore, FlowGenerator, FlowResult, Hops, LinkCounters, Packets, PortTotals,
-    QueueLevels, ReachedDc, RowMaker, Split, SwitchCounters, SwitchDecision,
+    CandidateScore, FlowGenerator, FlowResult, Hops, LinkCounters, NumberedDecision, Packets,
+    PortTotals, QueueLevels, ReachedDc, RowMaker, Split, SwitchCounters, SwitchDecision,
 };
 use lab_records::{
     DecisionRow, FlowRow, FlowStatus, LinkRow, PathRow, PfcEvent, PfcRow, PortRow, QueueRow,
@@ -29,7 +29,7 @@ pub struct EventRows<'w> {
 }
 
 /// Hops that a flow's data packets and its ACKs took.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct FlowHops {
     pub data: Hops,
     pub ack: Hops,
@@ -114,6 +114,9 @@ impl<'w> EventRows<'w> {
 
     /// Returns the rows of a re-routed flow's paths; empty for a flow that was never re-routed.
     pub fn paths(&self, flow: u32, hops: &FlowHops) -> Vec<PathRow> {
+        if !hops.data.are_rerouted() {
+            return Vec::new();
+        }
         let simulated = &self.context.flows[flow as usize];
         let planned: &Flow = &self.rows.plan.flows[simulated.plan.index()];
         let dc = |node: lab_units::NodeId| self.rows.plan.nodes[node.index()].dc;
@@ -130,9 +133,9 @@ impl<'w> EventRows<'w> {
         self.rows.paths(planned.id, &ranges)
     }
 
-    /// Returns the row of a decision. Returns `None` if the port leads to the datacenter's own spines, over which a DCI
-    /// switch may also spread flows.
-    pub fn decision(&self, event: &DecisionEvent) -> Option<DecisionRow> {
+    /// Returns a decision. Returns `None` if the port leads to the datacenter's own spines, over which a DCI switch may
+    /// also spread flows.
+    pub fn numbered(&self, event: &DecisionEvent) -> Option<NumberedDecision> {
         let ports = || event.ports.iter().map(|&port| self.port_id(port));
         let links = &self.rows.plan.links;
         let is_inter_dc = |port: PortId| links[port.link().index()].kind == LinkKind::InterDc;
@@ -157,24 +160,27 @@ impl<'w> EventRows<'w> {
             signal_age: event.signal_age,
             chosen: ports().nth(event.decision.chosen),
         };
-        let scores = event
-            .decision
-            .candidates()
-            .iter()
-            .map(|scored| CandidateScore {
-                c_path: scored.candidate.path,
-                c_cong: scored.candidate.congestion,
-                cost: scored.cost,
-                is_kept: scored.is_kept,
-            });
-        Some(self.rows.decision(&decision, ports(), scores))
+        let scored = event.decision.candidates().iter();
+        let candidates = ports().zip(scored).map(|(port, scored)| CandidateScore {
+            port,
+            c_path: scored.candidate.path,
+            c_cong: scored.candidate.congestion,
+            cost: scored.cost,
+            is_kept: scored.is_kept,
+        });
+        Some(self.rows.numbered(&decision, candidates))
+    }
+
+    /// Returns the row of a decision.
+    pub fn decision(&self, decision: &NumberedDecision) -> DecisionRow {
+        self.rows.decision(decision)
     }
 
     /// Returns a decision as a row of the flow's story (the trace of the flow's events).
-    pub fn decided(&self, event: &DecisionEvent, chosen: Option<String>) -> StoryRow {
+    pub fn decided(&self, event: &DecisionEvent, chosen: Option<PortId>) -> StoryRow {
         let node = self.rows.dc(DcId(event.dc));
         StoryRow {
-            peer: chosen,
+            peer: chosen.map(|port| self.rows.next_hop(port)),
             ..self.event(event.flow, event.at, StoryEvent::Decided, node)
         }
     }
